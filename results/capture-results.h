@@ -5,7 +5,7 @@
 #define RESULTS_CAPTURE_RESULTS_H
 
 #include "scenarios/formats/capture-findings.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <nlohmann/json.hpp>
 #include <ostream>

@@ -9,9 +9,9 @@
 #include "results/human-text.h"
 #include "results/protocol-name.h"
 #include "results/stats-file.h"
-#include "scenarios/spec/cluster-options.h"
-#include "scenarios/spec/collective-options.h"
-#include "scenarios/spec/network-kinds.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/cluster/network-kinds.h"
+#include "scenarios/options/collective/collective-options.h"
 #include "topologies/names.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #include "results/collective-paths.h"
 #include "results/line-log.h"
 #include "results/records.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <array>
 #include <nlohmann/json.hpp>

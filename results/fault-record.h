@@ -4,7 +4,7 @@
 #ifndef FAULT_RECORD_H
 #define FAULT_RECORD_H
 
-#include "scenarios/spec/fault-options.h"
+#include "scenarios/run/fault-plan.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -5,7 +5,7 @@
 #define RESULTS_FLOW_RATES_H
 
 #include "results/line-log.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <cstdint>
 #include <functional>

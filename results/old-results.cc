@@ -3,7 +3,7 @@
  */
 #include "results/old-results.h"
 
-#include "scenarios/spec/output-folder.h"
+#include "scenarios/program/output-folder.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -5,7 +5,7 @@
 #define RESULTS_PORT_USE_H
 
 #include "results/queue-lengths.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <array>
 #include <cstddef>

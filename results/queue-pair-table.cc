@@ -4,7 +4,7 @@
 #include "results/queue-pair-table.h"
 
 #include "results/line-log.h"
-#include "scenarios/spec/queue-pair-pattern.h"
+#include "scenarios/options/cluster/queue-pair-pattern.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #ifndef REPORT_LAUNCHER_H
 #define REPORT_LAUNCHER_H
 
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <ostream>
 

@@ -6,7 +6,7 @@
 #include "results/human-text.h"
 #include "results/output-errors.h"
 #include "results/stats-file.h"
-#include "scenarios/spec/processes.h"
+#include "scenarios/options/cluster/processes.h"
 
 #include <filesystem>
 #include <iostream>

@@ -7,7 +7,7 @@
 #ifndef RESULTS_SERVED_RESULTS_H
 #define RESULTS_SERVED_RESULTS_H
 
-#include "scenarios/training/served-plan.h"
+#include "scenarios/training/plan/served-plan.h"
 #include "scenarios/workload/served.h"
 
 #include <cstdint>

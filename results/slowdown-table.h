@@ -4,7 +4,7 @@
 #ifndef RESULTS_SLOWDOWN_TABLE_H
 #define RESULTS_SLOWDOWN_TABLE_H
 
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <cstdint>
 #include <functional>

@@ -41,7 +41,7 @@
 
 #include "results/run-outcome.h"
 #include "results/run-stats.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -4,7 +4,7 @@
 #ifndef TIMELINE_WRITER_H
 #define TIMELINE_WRITER_H
 
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -6,7 +6,7 @@
 
 #include "results/critical-path.h"
 #include "results/records.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 #include "scenarios/workload/served.h"
 
 #include <cstdint>

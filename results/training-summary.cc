@@ -8,9 +8,9 @@
 #include "results/human-text.h"
 #include "results/served-results.h"
 #include "results/training-results.h"
-#include "scenarios/spec/cluster-options.h"
-#include "scenarios/spec/placement.h"
-#include "scenarios/spec/plan-text.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/cluster/placement.h"
+#include "scenarios/plan/plan-text.h"
 #include "scenarios/training/fewer-layers.h"
 #include "topologies/names.h"
 

@@ -6,8 +6,8 @@
 #include "collectives/registry.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "results/human-text.h"
-#include "scenarios/spec/collective-options.h"
-#include "scenarios/spec/network-choices.h"
+#include "scenarios/options/collective/collective-options.h"
+#include "scenarios/options/collective/network-choices.h"
 
 namespace results
 {

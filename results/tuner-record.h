@@ -7,8 +7,8 @@
 #ifndef RESULTS_TUNER_RECORD_H
 #define RESULTS_TUNER_RECORD_H
 
-#include "scenarios/spec/measured-choices.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/options/collective/measured-choices.h"
+#include "scenarios/run/scenario.h"
 
 #include <nlohmann/json.hpp>
 #include <ostream>

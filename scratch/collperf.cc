@@ -10,8 +10,8 @@
 #include "contrib/dltrain/model/program.h"
 #include "contrib/dltrain/model/ranks.h"
 #include "contrib/dltrain/model/simulate.h"
-#include "scenarios/spec/launcher.h"
-#include "scenarios/spec/parse.h"
+#include "scenarios/launch/launcher.h"
+#include "scenarios/program/parse.h"
 
 int
 main(int argc, char* argv[])

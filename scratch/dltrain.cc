@@ -11,8 +11,8 @@
 #include "contrib/dltrain/model/ranks.h"
 #include "contrib/dltrain/model/simulate.h"
 #include "results/capture-results.h"
-#include "scenarios/spec/launcher.h"
-#include "scenarios/spec/parse.h"
+#include "scenarios/launch/launcher.h"
+#include "scenarios/program/parse.h"
 
 #include <iostream>
 

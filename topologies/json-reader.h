@@ -3,7 +3,7 @@
  *
  * Reading JSON that people write by hand: servers, graphs, models, GPUs, profiles. Every mistake
  * becomes an Error with its JSON path, nothing is ignored and nothing throws. (Options in JSON are
- * read by their table: scenarios/spec/options-json.cc.)
+ * read by their table: scenarios/options/options-json.cc.)
  */
 #ifndef TOPOLOGIES_JSON_READER_H
 #define TOPOLOGIES_JSON_READER_H

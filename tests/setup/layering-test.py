@@ -174,8 +174,8 @@ def check_the_check():
             '#include "rdma-port.h"\n#include "contrib/rdma/core/units.h"\n'
         ),
         "topologies/ring.h": "#include <nlohmann/json.hpp>\n#include <sys/stat.h>\n",
-        "scenarios/spec/a.h": '#include "topologies/ring.h"\n',
-        "scenarios/traffic/b.h": '#include "scenarios/spec/a.h"\n',
+        "scenarios/options/a.h": '#include "topologies/ring.h"\n',
+        "scenarios/traffic/b.h": '#include "scenarios/options/a.h"\n',
         "contrib/dltrain/model/bridge.h": '#include "ns3/rdma-port.h"\n',
         "contrib/dltrain/parts/mpi/link.cc": (
             '#include "contrib/dltrain/model/bridge.h"\n#include <mpi.h>\n'
@@ -210,17 +210,17 @@ def check_the_check():
         ),
         # Of folders, with no circle of files; a source file counts as well.
         (
-            {"scenarios/spec/c.cc": '#include "scenarios/traffic/b.h"\n'},
-            ["folders in a circle: scenarios/spec -> scenarios/traffic -> scenarios/spec"],
+            {"scenarios/options/c.cc": '#include "scenarios/traffic/b.h"\n'},
+            ["folders in a circle: scenarios/options -> scenarios/traffic -> scenarios/options"],
         ),
         # Arrows.
         (
             {
-                "topologies/ring.h": '#include "scenarios/spec/d.h"\n',
-                "scenarios/spec/d.h": "",
-                "scenarios/spec/a.h": "",
+                "topologies/ring.h": '#include "scenarios/options/d.h"\n',
+                "scenarios/options/d.h": "",
+                "scenarios/options/a.h": "",
             },
-            ["topologies/ring.h: topologies/ must not include scenarios/: scenarios/spec/d.h"],
+            ["topologies/ring.h: topologies/ must not include scenarios/: scenarios/options/d.h"],
         ),
         ({core: ns3}, [f"{core}: contrib/rdma/core/ must not include ns3/object.h"]),
         (

@@ -6,7 +6,7 @@
 
 #include "flow-runner.h"
 #include "run-control.h"
-#include "scenarios/spec/background.h"
+#include "scenarios/options/cluster/background.h"
 #include "trace-collector.h"
 
 #include "ns3/rdma-event.h"

@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_BUNDLED_TRANSPORT_H
 #define DLTRAIN_BUNDLED_TRANSPORT_H
 
-#include "scenarios/spec/connections.h"
+#include "scenarios/run/connections.h"
 #include "transport.h"
 
 #include <cstdint>

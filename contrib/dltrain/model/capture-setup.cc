@@ -6,7 +6,7 @@
 #include "rank-notes.h"
 #include "ranks.h"
 #include "results/output-errors.h"
-#include "scenarios/spec/options.h"
+#include "scenarios/options/options.h"
 
 #include "ns3/node-windows.h"
 #include "ns3/rdma-capture-file.h"

@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_CAPTURE_SETUP_H
 #define DLTRAIN_CAPTURE_SETUP_H
 
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include "ns3/rdma-fabric-helper.h"
 

@@ -6,8 +6,8 @@
 
 #include "fabric-run.h"
 #include "message-runner.h"
-#include "scenarios/spec/recovery-options.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/options/cluster/recovery-options.h"
+#include "scenarios/run/scenario.h"
 
 #include <cstdint>
 #include <deque>

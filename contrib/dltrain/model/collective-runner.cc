@@ -6,7 +6,7 @@
 #include "collective-runner-cookies.h"
 #include "collective-runner-relay.h"
 #include "results/collective-paths.h"
-#include "scenarios/spec/collective-options.h"
+#include "scenarios/options/collective/collective-options.h"
 
 #include "ns3/assert.h"
 #include "ns3/prefetch-line.h"

@@ -12,7 +12,7 @@
 #include "library-times.h"
 #include "results/cut-off-record.h"
 #include "results/records.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include "ns3/prefetch-line.h"
 

@@ -7,7 +7,7 @@
 #include "fabric-run.h"
 #include "recoverable-job.h"
 #include "results/collperf-table.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <cstdint>
 #include <string>

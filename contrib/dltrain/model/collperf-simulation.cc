@@ -10,8 +10,8 @@
 #include "results/output-errors.h"
 #include "results/run-summary.h"
 #include "results/tuner-record.h"
-#include "scenarios/spec/cluster-options.h"
-#include "scenarios/spec/collective-options.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/collective/collective-options.h"
 #include "stuck-report.h"
 
 #include "ns3/node-windows.h"

@@ -5,7 +5,7 @@
 #define DLTRAIN_COMPLETION_FILE_H
 
 #include "results/line-log.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include "ns3/rdma-fabric-helper.h"
 

@@ -6,7 +6,7 @@
 #include "contrib/rdma/core/set-up-phase.h"
 #include "fabric-builder.h"
 #include "program.h"
-#include "scenarios/spec/plan-text.h"
+#include "scenarios/plan/plan-text.h"
 #include "topologies/names.h"
 
 #include "ns3/config.h"

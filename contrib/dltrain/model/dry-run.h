@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_DRY_RUN_H
 #define DLTRAIN_DRY_RUN_H
 
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 namespace dltrain
 {

@@ -14,7 +14,7 @@
 #include "rank-link.h"
 #include "ranks.h"
 #include "results/output-errors.h"
-#include "scenarios/spec/infiniband.h"
+#include "scenarios/options/cluster/infiniband.h"
 #include "topologies/rank-partition.h"
 
 #include "ns3/boolean.h"

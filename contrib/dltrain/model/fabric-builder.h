@@ -13,7 +13,7 @@
 #ifndef FABRIC_BUILDER_H
 #define FABRIC_BUILDER_H
 
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 #include "topologies/topology.h"
 
 #include "ns3/rdma-fabric-helper.h"

@@ -7,7 +7,7 @@
 #include "event-collector.h"
 #include "results/fault-record.h"
 #include "results/link-notes.h"
-#include "scenarios/spec/fault-options.h"
+#include "scenarios/run/fault-plan.h"
 
 #include "ns3/rdma-faults.h"
 

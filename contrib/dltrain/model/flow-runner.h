@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_FLOW_RUNNER_H
 #define DLTRAIN_FLOW_RUNNER_H
 
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 #include "scenarios/traffic/flow-pairs.h"
 #include "transport.h"
 

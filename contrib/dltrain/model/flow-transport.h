@@ -6,7 +6,7 @@
 #ifndef DLTRAIN_FLOW_TRANSPORT_H
 #define DLTRAIN_FLOW_TRANSPORT_H
 
-#include "scenarios/spec/protocol.h"
+#include "scenarios/run/protocol.h"
 #include "transport.h"
 
 #include <memory>

@@ -6,7 +6,7 @@
 #include "bundled-transport.h"
 #include "program.h"
 #include "scale-up-transport.h"
-#include "scenarios/spec/aggregators.h"
+#include "scenarios/options/cluster/aggregators.h"
 
 #include <algorithm>
 #include <string>

@@ -10,7 +10,7 @@
 #include "quiet-run.h"
 #include "results/human-text.h"
 #include "results/run-summary.h"
-#include "scenarios/spec/network-kinds.h"
+#include "scenarios/options/cluster/network-kinds.h"
 #include "stuck-report.h"
 
 #include "ns3/simulator.h"

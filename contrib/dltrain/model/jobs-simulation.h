@@ -6,7 +6,7 @@
 
 #include "fabric-run.h"
 #include "flow-runner.h"
-#include "scenarios/spec/jobs.h"
+#include "scenarios/options/training/jobs.h"
 #include "training-job.h"
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include "journey-collector.h"
 
 #include "results/message-id.h"
-#include "scenarios/spec/queue-pair-pattern.h"
+#include "scenarios/options/cluster/queue-pair-pattern.h"
 
 #include "ns3/callback.h"
 

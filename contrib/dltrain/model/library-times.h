@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_LIBRARY_TIMES_H
 #define DLTRAIN_LIBRARY_TIMES_H
 
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <cstdint>
 #include <optional>

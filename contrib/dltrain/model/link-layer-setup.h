@@ -7,7 +7,7 @@
 #ifndef LINK_LAYER_SETUP_H
 #define LINK_LAYER_SETUP_H
 
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include "ns3/rdma-fabric-helper.h"
 

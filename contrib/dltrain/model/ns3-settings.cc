@@ -9,9 +9,9 @@
 #include "program.h"
 #include "ranks.h"
 #include "scenarios/launch/part.h"
-#include "scenarios/spec/load-balancing-options.h"
-#include "scenarios/spec/ns3-environment.h"
-#include "scenarios/spec/parse.h"
+#include "scenarios/options/cluster/load-balancing-options.h"
+#include "scenarios/options/ns3-environment.h"
+#include "scenarios/program/parse.h"
 #include "socket-part.h"
 #include "topologies/names.h"
 

@@ -4,7 +4,7 @@
 #ifndef NS3_SETTINGS_H
 #define NS3_SETTINGS_H
 
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <string>
 #include <vector>

@@ -6,7 +6,7 @@
 #ifndef DLTRAIN_ORDINARY_SETUP_H
 #define DLTRAIN_ORDINARY_SETUP_H
 
-#include "scenarios/spec/protocol.h"
+#include "scenarios/run/protocol.h"
 #include "socket-part.h"
 
 #include "ns3/rdma-fabric.h"

@@ -8,8 +8,8 @@
 #include "ranks.h"
 #include "results/line-log.h"
 #include "results/output-errors.h"
-#include "scenarios/spec/launcher.h"
-#include "scenarios/spec/output-folder.h"
+#include "scenarios/launch/launcher.h"
+#include "scenarios/program/output-folder.h"
 
 #include <atomic>
 #include <cerrno>

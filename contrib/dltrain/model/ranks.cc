@@ -4,7 +4,7 @@
 #include "ranks.h"
 
 #include "rank-link.h"
-#include "scenarios/spec/launcher.h"
+#include "scenarios/launch/launcher.h"
 
 #include "ns3/node-windows.h"
 

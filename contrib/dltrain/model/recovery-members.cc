@@ -4,8 +4,8 @@
  * RecoveryRun: who has failed, and who or what takes its place.
  */
 #include "recovery-run.h"
-#include "scenarios/spec/cluster-options.h"
-#include "scenarios/spec/collective-options.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/collective/collective-options.h"
 #include "scenarios/training/layout.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #include "checkpoint-traffic.h"
 #include "fabric-run.h"
 #include "results/recovery-record.h"
-#include "scenarios/spec/recovery-options.h"
+#include "scenarios/options/cluster/recovery-options.h"
 #include "training-job.h"
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include "program.h"
 #include "ranks.h"
 #include "results/output-errors.h"
-#include "scenarios/spec/launcher.h"
+#include "scenarios/launch/launcher.h"
 #include "stuck-report.h"
 #include "trace-collector.h"
 

@@ -6,7 +6,7 @@
 
 #include "link-sampler.h"
 #include "results/run-outcome.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <atomic>
 #include <chrono>

@@ -7,7 +7,7 @@
 #ifndef DLTRAIN_SIMULATE_H
 #define DLTRAIN_SIMULATE_H
 
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <string>
 

@@ -5,7 +5,7 @@
 #define DLTRAIN_SOCKET_PART_H
 
 #include "part.h"
-#include "scenarios/spec/protocol.h"
+#include "scenarios/run/protocol.h"
 #include "transport.h"
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include "ranks.h"
 #include "results/human-text.h"
 #include "results/run-summary.h"
-#include "scenarios/spec/network-kinds.h"
+#include "scenarios/options/cluster/network-kinds.h"
 
 #include "ns3/node-windows.h"
 

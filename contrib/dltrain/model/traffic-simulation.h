@@ -7,7 +7,7 @@
 #include "completion-file.h"
 #include "fabric-run.h"
 #include "flow-runner.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 #include "traffic-statistics.h"
 #include "transport.h"
 

@@ -7,7 +7,7 @@
 #include "results/flow-rates.h"
 #include "results/port-use.h"
 #include "results/slowdown-table.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include "ns3/rdma-event.h"
 #include "ns3/rdma-fabric-helper.h"

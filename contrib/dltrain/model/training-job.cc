@@ -5,8 +5,8 @@
 
 #include "ranks.h"
 #include "results/output-errors.h"
-#include "scenarios/spec/network-kinds.h"
-#include "scenarios/spec/recovery-options.h"
+#include "scenarios/options/cluster/network-kinds.h"
+#include "scenarios/options/cluster/recovery-options.h"
 #include "scenarios/training/volumes.h"
 #include "scenarios/workload/checkpointed-steps.h"
 #include "scenarios/workload/served.h"

@@ -6,7 +6,7 @@
 #include "ranks.h"
 #include "results/run-summary.h"
 #include "results/tuner-record.h"
-#include "scenarios/spec/trace-options.h"
+#include "scenarios/options/training/trace-options.h"
 
 #include <utility>
 

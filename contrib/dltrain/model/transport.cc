@@ -4,7 +4,7 @@
 #include "transport.h"
 
 #include "contrib/rdma/core/flow-hash.h"
-#include "scenarios/spec/aggregators.h"
+#include "scenarios/options/cluster/aggregators.h"
 
 #include "ns3/node.h"
 #include "ns3/rdma-event-order.h"

@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_TRANSPORT_H
 #define DLTRAIN_TRANSPORT_H
 
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include "ns3/rdma-fabric-helper.h"
 

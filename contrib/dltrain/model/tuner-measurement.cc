@@ -3,16 +3,15 @@
  */
 #include "tuner-measurement.h"
 
-#include "simulate.h"
-
 #include "collectives/registry.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "program.h"
 #include "quiet-run.h"
 #include "results/human-text.h"
-#include "scenarios/spec/collective-options.h"
-#include "scenarios/spec/measured-cache.h"
-#include "scenarios/spec/output-folder.h"
+#include "scenarios/options/collective/collective-options.h"
+#include "scenarios/options/collective/measured-cache.h"
+#include "scenarios/program/output-folder.h"
+#include "simulate.h"
 #include "topologies/names.h"
 
 #include "ns3/node-windows.h"

@@ -6,7 +6,7 @@
 
 #include "collective-runner.h"
 #include "fabric-run.h"
-#include "scenarios/spec/measured-choices.h"
+#include "scenarios/options/collective/measured-choices.h"
 
 #include <memory>
 #include <optional>

@@ -5,7 +5,7 @@
  * have room for get it (--aggregation-groups), those that come later take what auto would, are done
  * all the same, and it is said once.
  */
-#include "scenarios/spec/aggregators.h"
+#include "scenarios/options/cluster/aggregators.h"
 #include "star-cluster.h"
 
 #include "ns3/collective-runner.h"

@@ -4,7 +4,7 @@
  * --background: flows of traffic's keys beside a job.
  */
 #include "parse-words.h"
-#include "scenarios/spec/background.h"
+#include "scenarios/options/cluster/background.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "example-options.h"
 #include "parse-words.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 #include "scenarios/training/checkpoint-parts.h"
 #include "scenarios/training/layout.h"
 #include "scenarios/training/memory-estimate.h"

@@ -5,8 +5,8 @@
  * can be read back.
  */
 #include "parse-words.h"
-#include "scenarios/spec/data-parallel-options.h"
-#include "scenarios/spec/plan-text.h"
+#include "scenarios/options/training/data-parallel-options.h"
+#include "scenarios/plan/plan-text.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

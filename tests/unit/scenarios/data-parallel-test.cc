@@ -4,13 +4,13 @@
  * Data parallelism as frameworks do it: what is sent equals the closed forms, on odd shapes too.
  */
 #include "example-options.h"
-#include "scenarios/training/communication.h"
+#include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/gradient-buckets.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/parameter-gathers.h"
-#include "scenarios/training/plan-check.h"
+#include "scenarios/training/plan/communication.h"
+#include "scenarios/training/plan/training-plan.h"
 #include "scenarios/training/rank-work.h"
-#include "scenarios/training/training-plan.h"
 #include "scenarios/training/volumes.h"
 
 #include <algorithm>

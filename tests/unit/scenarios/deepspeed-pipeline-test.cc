@@ -5,7 +5,7 @@
  * output of a stage gathered again for backward.
  */
 #include "example-options.h"
-#include "scenarios/training/plan-check.h"
+#include "scenarios/training/checks/plan-check.h"
 #include "steps-runner.h"
 #include "two-stages.h"
 

@@ -5,12 +5,12 @@
  * lists of tensors.
  */
 #include "example-options.h"
-#include "scenarios/training/communication.h"
+#include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/overlap.h"
 #include "scenarios/training/parameter-gathers.h"
-#include "scenarios/training/plan-check.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/plan/communication.h"
+#include "scenarios/training/plan/overlap.h"
+#include "scenarios/training/plan/training-plan.h"
 #include "scenarios/training/volumes.h"
 
 #include <algorithm>

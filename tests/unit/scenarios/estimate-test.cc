@@ -6,7 +6,7 @@
  * progress; November 2026.
  */
 #include "parse-words.h"
-#include "scenarios/spec/estimate.h"
+#include "scenarios/plan/estimate.h"
 
 #include <gtest/gtest.h>
 

@@ -5,10 +5,10 @@
  */
 #include "collectives/block-sizes.h"
 #include "example-options.h"
+#include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/plan-check.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/plan/training-plan.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,9 +4,9 @@
  * Which runs have switches between servers that add up, and what is said where they have none.
  */
 #include "parse-words.h"
-#include "scenarios/spec/cluster-options.h"
-#include "scenarios/spec/collective-options.h"
-#include "scenarios/spec/fabric-switches.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/collective/collective-options.h"
+#include "scenarios/options/collective/fabric-switches.h"
 
 #include <gtest/gtest.h>
 #include <numeric>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "parse-words.h"
-#include "scenarios/spec/fault-options.h"
+#include "scenarios/options/cluster/fault-options.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include "scenarios/formats/chakra.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/recorded-plan.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/plan/training-plan.h"
 #include "scenarios/training/volumes.h"
 
 #include <cstdlib>

@@ -19,7 +19,7 @@
 #include "scenarios/formats/nccl-output.h"
 #include "scenarios/formats/recorded-plan.h"
 #include "scenarios/formats/trace.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/plan/training-plan.h"
 
 #include <cstdlib>
 #include <fstream>

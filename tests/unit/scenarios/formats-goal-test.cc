@@ -7,7 +7,7 @@
 #include "one-step.h"
 #include "scenarios/formats/goal.h"
 #include "scenarios/formats/recorded-plan.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/plan/training-plan.h"
 #include "scenarios/training/volumes.h"
 
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@
 #include "scenarios/formats/chakra.h"
 #include "scenarios/formats/goal.h"
 #include "scenarios/formats/recorded-plan.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <cmath>
 #include <cstdlib>

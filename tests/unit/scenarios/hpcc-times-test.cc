@@ -5,7 +5,7 @@
  * simulation/scratch/third.cc, and what
  * --compat decides.
  */
-#include "scenarios/spec/parse.h"
+#include "scenarios/program/parse.h"
 #include "scenarios/traffic/hpcc-times.h"
 #include "topologies/fat-tree.h"
 

@@ -4,9 +4,9 @@
  * InfiniBand's cables, credits and codes, from the command line to the plan.
  */
 #include "contrib/rdma/core/ib-credit-reach.h"
-#include "scenarios/spec/infiniband.h"
-#include "scenarios/spec/parse.h"
-#include "scenarios/spec/plan-text.h"
+#include "scenarios/options/cluster/infiniband.h"
+#include "scenarios/plan/plan-text.h"
+#include "scenarios/program/parse.h"
 
 #include <gtest/gtest.h>
 

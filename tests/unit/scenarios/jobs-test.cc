@@ -4,8 +4,8 @@
  * --jobs: several jobs on one network, from a file.
  */
 #include "parse-words.h"
-#include "scenarios/spec/estimate.h"
-#include "scenarios/spec/jobs.h"
+#include "scenarios/options/training/jobs.h"
+#include "scenarios/plan/estimate.h"
 
 #include <cmath>
 #include <cstdio>

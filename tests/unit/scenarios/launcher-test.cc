@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "scenarios/spec/launcher.h"
+#include "scenarios/launch/launcher.h"
 #include "tests/unit/full.h"
 
 #include <csignal>

@@ -4,9 +4,9 @@
  * --load-balancer and what follows from it; the split of messages over queue pairs.
  */
 #include "parse-words.h"
-#include "scenarios/spec/connections.h"
-#include "scenarios/spec/load-balancing-options.h"
-#include "scenarios/spec/plan-text.h"
+#include "scenarios/options/cluster/load-balancing-options.h"
+#include "scenarios/plan/plan-text.h"
+#include "scenarios/run/connections.h"
 
 #include <gtest/gtest.h>
 

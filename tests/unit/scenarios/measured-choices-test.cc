@@ -4,11 +4,11 @@
  * --tuner=measured: what is to be measured, who takes it, and the file it is kept in.
  */
 #include "collectives/registry.h"
-#include "scenarios/spec/cluster-options.h"
-#include "scenarios/spec/collective-options.h"
-#include "scenarios/spec/measured-cache.h"
-#include "scenarios/spec/measured-choices.h"
-#include "scenarios/spec/parse.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/collective/collective-options.h"
+#include "scenarios/options/collective/measured-cache.h"
+#include "scenarios/options/collective/measured-choices.h"
+#include "scenarios/program/parse.h"
 
 #include <filesystem>
 #include <fstream>

@@ -5,12 +5,12 @@
  * plans of many combinations, run by a scheduler in which communication takes no time.
  */
 #include "example-options.h"
+#include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/least-step.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/message-match.h"
-#include "scenarios/training/plan-check.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/plan/training-plan.h"
 #include "scenarios/training/volumes.h"
 #include "steps-runner.h"
 #include "tests/unit/full.h"

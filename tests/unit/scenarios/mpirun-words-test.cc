@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "scenarios/spec/mpirun-words.h"
-#include "scenarios/spec/parse.h"
+#include "scenarios/launch/mpirun-words.h"
+#include "scenarios/program/parse.h"
 
 #include <csignal>
 #include <cstdlib>

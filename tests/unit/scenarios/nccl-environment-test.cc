@@ -4,12 +4,12 @@
  * NCCL's variables as presets of options.
  */
 #include "collectives/registry.h"
-#include "scenarios/spec/cluster-options.h"
-#include "scenarios/spec/collective-options.h"
-#include "scenarios/spec/nccl-environment.h"
-#include "scenarios/spec/nccl-variables.h"
-#include "scenarios/spec/parse.h"
-#include "scenarios/spec/plan-text.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/collective/collective-options.h"
+#include "scenarios/options/collective/nccl-environment.h"
+#include "scenarios/options/collective/nccl-variables.h"
+#include "scenarios/plan/plan-text.h"
+#include "scenarios/program/parse.h"
 
 #include <algorithm>
 #include <cstdlib>

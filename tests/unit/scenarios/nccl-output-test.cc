@@ -7,7 +7,7 @@
 #include "example-options.h"
 #include "parse-words.h"
 #include "scenarios/formats/nccl-output.h"
-#include "scenarios/spec/scenario.h"
+#include "scenarios/run/scenario.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

@@ -5,10 +5,10 @@
  * for their headroom, time-outs that must fire.
  */
 #include "contrib/rdma/core/unit-strings.h"
-#include "scenarios/spec/common-options.h"
-#include "scenarios/spec/network-check.h"
-#include "scenarios/spec/parse.h"
-#include "scenarios/spec/plan-text.h"
+#include "scenarios/options/cluster/common-options.h"
+#include "scenarios/options/cluster/network-check.h"
+#include "scenarios/plan/plan-text.h"
+#include "scenarios/program/parse.h"
 
 #include <filesystem>
 #include <fstream>

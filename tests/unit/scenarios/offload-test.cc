@@ -4,11 +4,11 @@
  * What --offload moves, keeps and takes (host-work.h has the closed forms).
  */
 #include "example-options.h"
+#include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/host-work.h"
 #include "scenarios/training/kernel-time.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/plan-check.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/plan/training-plan.h"
 #include "step-times.h"
 
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #ifndef TESTS_SCENARIOS_OPTION_JSON_H
 #define TESTS_SCENARIOS_OPTION_JSON_H
 
-#include "scenarios/spec/options.h"
+#include "scenarios/options/options.h"
 
 #include <nlohmann/json.hpp>
 #include <sstream>

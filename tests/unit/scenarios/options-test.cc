@@ -6,9 +6,9 @@
  */
 #include "contrib/rdma/core/unit-strings.h"
 #include "option-json.h"
-#include "scenarios/spec/common-options.h"
-#include "scenarios/spec/options.h"
-#include "scenarios/spec/parse.h"
+#include "scenarios/options/cluster/common-options.h"
+#include "scenarios/options/options.h"
+#include "scenarios/program/parse.h"
 
 #include <cstdio>
 #include <filesystem>

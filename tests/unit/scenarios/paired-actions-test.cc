@@ -6,11 +6,11 @@
  */
 #include "example-options.h"
 #include "one-step.h"
+#include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/message-match.h"
-#include "scenarios/training/plan-check.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/plan/training-plan.h"
 #include "scenarios/training/volumes.h"
 
 #include <algorithm>

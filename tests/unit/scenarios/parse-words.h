@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_SCENARIOS_PARSE_WORDS_H
 #define TESTS_UNIT_SCENARIOS_PARSE_WORDS_H
 
-#include "scenarios/spec/parse.h"
+#include "scenarios/program/parse.h"
 
 #include <sstream>
 #include <string>

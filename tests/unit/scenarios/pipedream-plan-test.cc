@@ -5,8 +5,8 @@
  * on a network without contention, messages, rounds, memory, and what is refused.
  */
 #include "example-options.h"
+#include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/plan-check.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
 #include "scenarios/training/volumes.h"

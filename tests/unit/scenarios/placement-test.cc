@@ -4,8 +4,8 @@
  * Placement policies: what holds on every network, and what each of them promises.
  */
 #include "parse-words.h"
-#include "scenarios/spec/placement.h"
-#include "scenarios/spec/switch-groups.h"
+#include "scenarios/options/cluster/placement.h"
+#include "scenarios/options/cluster/switch-groups.h"
 #include "topologies/family.h"
 
 #include <algorithm>

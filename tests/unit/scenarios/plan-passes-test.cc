@@ -4,13 +4,13 @@
  * The passes that make a step graph (training-plan.h), each by itself.
  */
 #include "example-options.h"
-#include "scenarios/training/communication.h"
 #include "scenarios/training/gradient-buckets.h"
 #include "scenarios/training/kernel-time.h"
-#include "scenarios/training/overlap.h"
 #include "scenarios/training/parameter-gathers.h"
+#include "scenarios/training/plan/communication.h"
+#include "scenarios/training/plan/overlap.h"
+#include "scenarios/training/plan/training-plan.h"
 #include "scenarios/training/rank-work.h"
-#include "scenarios/training/training-plan.h"
 #include "scenarios/training/zero-partition.h"
 #include "tests/unit/full.h"
 

@@ -4,7 +4,7 @@
  * What --dry-run says of a training step.
  */
 #include "parse-words.h"
-#include "scenarios/spec/plan-text.h"
+#include "scenarios/plan/plan-text.h"
 
 #include <algorithm>
 #include <fstream>

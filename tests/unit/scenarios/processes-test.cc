@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What several processes cannot simulate is refused before any is started, and by a dry run alike.
 #include "parse-words.h"
-#include "scenarios/spec/plan-text.h"
-#include "scenarios/spec/processes.h"
+#include "scenarios/options/cluster/processes.h"
+#include "scenarios/plan/plan-text.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

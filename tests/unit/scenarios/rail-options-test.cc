@@ -6,8 +6,8 @@
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "collectives/tuner.h"
-#include "scenarios/spec/collective-options.h"
-#include "scenarios/spec/rail-options.h"
+#include "scenarios/options/cluster/rail-options.h"
+#include "scenarios/options/collective/collective-options.h"
 
 #include <gtest/gtest.h>
 

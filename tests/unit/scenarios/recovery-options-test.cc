@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "parse-words.h"
-#include "scenarios/spec/plan-text.h"
-#include "scenarios/spec/recovery-options.h"
+#include "scenarios/options/cluster/recovery-options.h"
+#include "scenarios/plan/plan-text.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

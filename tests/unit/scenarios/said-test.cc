@@ -5,7 +5,7 @@
  * decided with that option. And --help names all values that are names.
  */
 #include "parse-words.h"
-#include "scenarios/spec/said.h"
+#include "scenarios/options/said.h"
 
 #include <gtest/gtest.h>
 #include <set>

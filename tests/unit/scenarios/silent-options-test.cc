@@ -7,12 +7,12 @@
  */
 #include "collectives/block-sizes.h"
 #include "parse-words.h"
-#include "scenarios/spec/cluster-options.h"
-#include "scenarios/spec/collective-options.h"
-#include "scenarios/spec/training-options.h"
-#include "scenarios/spec/validate.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/cluster/validate.h"
+#include "scenarios/options/collective/collective-options.h"
+#include "scenarios/options/training/training-options.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/served-plan.h"
+#include "scenarios/training/plan/served-plan.h"
 #include "tests/unit/full.h"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
  * against PipeDream's table, whose runs are made here on a network without contention.
  */
 #include "example-options.h"
+#include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/fewer-layers.h"
-#include "scenarios/training/plan-check.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
 #include "scenarios/training/volumes.h"

@@ -4,10 +4,10 @@
  * Loading data beside a step, and optimizers other than Adam.
  */
 #include "example-options.h"
+#include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/kernel-time.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/plan-check.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/plan/training-plan.h"
 #include "step-times.h"
 
 #include <gtest/gtest.h>

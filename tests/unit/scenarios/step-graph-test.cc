@@ -6,7 +6,7 @@
  */
 #include "example-options.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/plan/training-plan.h"
 #include "scenarios/training/zero-partition.h"
 
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 #define TESTS_UNIT_SCENARIOS_STEPS_RUNNER_H
 
 #include "scenarios/training/message-match.h"
-#include "scenarios/training/training-plan.h"
+#include "scenarios/training/plan/training-plan.h"
 #include "scenarios/workload/repeated-steps.h"
 
 #include <algorithm>

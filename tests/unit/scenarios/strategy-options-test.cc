@@ -5,8 +5,8 @@
  * can be read back.
  */
 #include "parse-words.h"
-#include "scenarios/spec/estimate.h"
-#include "scenarios/training/served-plan.h"
+#include "scenarios/plan/estimate.h"
+#include "scenarios/training/plan/served-plan.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
  *
  * Racks and pods of ranks, from the network.
  */
-#include "scenarios/spec/cluster-options.h"
-#include "scenarios/spec/switch-groups.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/cluster/switch-groups.h"
 #include "topologies/family.h"
 
 #include <gtest/gtest.h>

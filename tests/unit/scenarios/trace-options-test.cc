@@ -7,8 +7,8 @@
 #include "one-step.h"
 #include "parse-words.h"
 #include "scenarios/formats/chakra-wire.h"
-#include "scenarios/spec/plan-text.h"
-#include "scenarios/spec/trace-options.h"
+#include "scenarios/options/training/trace-options.h"
+#include "scenarios/plan/plan-text.h"
 #include "scenarios/training/volumes.h"
 
 #include <cstdlib>

@@ -3,10 +3,10 @@
  *
  * Patterns, randomness, and traffic's scenarios from them.
  */
-#include "scenarios/spec/estimate.h"
-#include "scenarios/spec/parse.h"
-#include "scenarios/spec/plan-text.h"
-#include "scenarios/spec/validate.h"
+#include "scenarios/options/cluster/validate.h"
+#include "scenarios/plan/estimate.h"
+#include "scenarios/plan/plan-text.h"
+#include "scenarios/program/parse.h"
 #include "scenarios/traffic/patterns.h"
 #include "scenarios/traffic/random.h"
 

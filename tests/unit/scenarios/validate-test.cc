@@ -6,12 +6,12 @@
  */
 #include "contrib/rdma/core/congestion-control.h"
 #include "option-json.h"
-#include "scenarios/spec/cluster-options.h"
-#include "scenarios/spec/collective-options.h"
-#include "scenarios/spec/estimate.h"
-#include "scenarios/spec/parse.h"
-#include "scenarios/spec/plan-text.h"
-#include "scenarios/spec/validate.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/cluster/validate.h"
+#include "scenarios/options/collective/collective-options.h"
+#include "scenarios/plan/estimate.h"
+#include "scenarios/plan/plan-text.h"
+#include "scenarios/program/parse.h"
 #include "tests/unit/full.h"
 
 #include <algorithm>

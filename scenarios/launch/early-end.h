@@ -1,0 +1,33 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Ctrl-C while options are read and the network is made, before there is a simulation whose files
+ * could be completed.
+ */
+#ifndef SCENARIOS_LAUNCH_EARLY_END_H
+#define SCENARIOS_LAUNCH_EARLY_END_H
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// "traffic: interrupted before the simulation began; nothing was written"
+std::string EarlyEndText(const std::string& program);
+
+/// From now on, until somebody else catches them, SIGINT, SIGTERM and SIGHUP (those that are not
+/// ignored) end the process with status 128 + signal, after that text; of several processes the
+/// first says it.
+void CatchEarlyEnd(const std::string& program);
+
+/// What is said then instead: something was written already.
+void TellAtEarlyEnd(const std::string& text);
+
+/// These folders, the outermost first, were made for the results: such an end removes them, if
+/// there is nothing in them.
+void DropAtEarlyEnd(const std::vector<std::string>& made);
+
+} // namespace scenario
+
+#endif // SCENARIOS_LAUNCH_EARLY_END_H

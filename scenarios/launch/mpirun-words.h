@@ -1,0 +1,90 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What mpirun is told by its environment, and what it says when a process has ended badly. Open MPI
+ * 4.1, that of Debian 12; nothing of another one's words is dropped.
+ */
+#ifndef SCENARIOS_LAUNCH_MPIRUN_WORDS_H
+#define SCENARIOS_LAUNCH_MPIRUN_WORDS_H
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/**
+ * Settings with which mpirun works on one machine, in containers too: as root, over loopback only,
+ * with more ranks than cores and beside other work.
+ *
+ * \param isSet whether a variable is in the environment: what a user has set stays
+ * \return NAME=VALUE, of those that are missing
+ */
+std::vector<std::string> MissingMpiSettings(uint32_t ranks,
+                                            const std::function<bool(const char*)>& isSet);
+
+/// \param limit of the length of files, bytes (ulimit -f) \return why MPI's processes cannot share
+/// memory with it, or nothing
+std::string WhyFilesAreTooShort(uint64_t limit);
+
+/// How mpirun says that the first process ended that did not end well.
+struct RankEnd
+{
+    uint32_t rank = 0;
+    int signal = 0; ///< that killed it; 0 if it ended by itself
+    int status = 0; ///< with which it did
+};
+
+/**
+ * Takes mpirun's notices of how a process ended out of its standard error, on which the processes'
+ * own comes too:
+ *
+ *     traffic: error: ...
+ *     --------------------------------------------------------------------------
+ *     mpirun noticed that process rank 1 with PID 0 on node a exited on signal 9 (Killed).
+ *     --------------------------------------------------------------------------
+ *
+ * All else is passed on, at once but for what may be the begin of a notice.
+ */
+class MpirunErrors
+{
+  public:
+    /// \return what of the text so far is none of mpirun's notices, without what was returned
+    std::string Take(const std::string& text);
+
+    /// No more has come for a while: mpirun writes a notice at once, so what waits is none.
+    /// \return all of it
+    std::string Flush();
+
+    bool Holds() const
+    {
+        return !m_held.empty();
+    }
+
+    /// The first process that mpirun gave notice of.
+    const std::optional<RankEnd>& GetEnd() const
+    {
+        return m_end;
+    }
+
+  private:
+    /// \return whether it is a notice of mpirun's, which is remembered
+    bool IsNotice(const std::string& text);
+
+    std::string m_held;
+    std::optional<RankEnd> m_end;
+};
+
+/// "9 (SIGKILL)", of a signal without a name "77".
+std::string SignalText(int number);
+
+/// What there is to say of a process that did not end by a word of its own, which have the statuses
+/// 1 to 3 and those above 128; "" of others.
+std::string DescribeEnd(const RankEnd& end, uint32_t ranks);
+
+} // namespace scenario
+
+#endif // SCENARIOS_LAUNCH_MPIRUN_WORDS_H

@@ -1,0 +1,492 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/launch/mpirun.h"
+
+#include "scenarios/launch/early-end.h"
+#include "scenarios/launch/mpirun-words.h"
+
+#include <algorithm>
+#include <boost/algorithm/string/erase.hpp>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace scenario
+{
+
+namespace
+{
+
+/// Signals that have come, a byte each: the handler's only act.
+int g_signals[2] = {-1, -1};
+
+void
+NoteSignal(int number)
+{
+    const int before = errno;
+    const char byte = static_cast<char>(number);
+    [[maybe_unused]] const auto written = ::write(g_signals[1], &byte, 1);
+    errno = before;
+}
+
+void
+Catch(int number)
+{
+    struct sigaction action = {};
+    ::sigaction(number, nullptr, &action);
+    if (action.sa_handler == SIG_IGN && number != SIGINT && number != SIGTERM)
+    {
+        return; // nohup; a shell without job control
+    }
+    action = {};
+    action.sa_handler = NoteSignal;
+    action.sa_flags = SA_RESTART;
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(number, &action, nullptr);
+}
+
+/// This program's file; the name it was called by where /proc is missing.
+std::string
+OwnPath(const char* called)
+{
+    std::error_code failed;
+    const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", failed);
+    return failed ? called : path.string();
+}
+
+/// Is this a process that has not ended, and a child of that one?
+bool
+IsChild(pid_t process, pid_t parent)
+{
+    // "PID (NAME) STATE PARENT ...": a name may hold anything.
+    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+    std::string text;
+    std::getline(file, text, '\0');
+    const std::size_t name = text.rfind(") ");
+    return name != std::string::npos && name + 4 < text.size() && text[name + 2] != 'Z' &&
+           std::atoi(text.c_str() + name + 4) == parent;
+}
+
+std::vector<pid_t>
+ChildrenOf(pid_t parent)
+{
+    std::vector<pid_t> children;
+    std::error_code failed;
+    for (std::filesystem::directory_iterator at("/proc", failed), end; !failed && at != end;
+         at.increment(failed))
+    {
+        const pid_t process = std::atoi(at->path().filename().c_str());
+        if (process > 0 && IsChild(process, parent))
+        {
+            children.push_back(process);
+        }
+    }
+    return children;
+}
+
+/// What is passed from a pipe to one of our own descriptors.
+struct Stream
+{
+    int from = -1;
+    int to = -1;
+    int error = 0; ///< of the first write that failed
+
+    bool IsOpen() const
+    {
+        return from >= 0;
+    }
+
+    void Close()
+    {
+        if (from >= 0)
+        {
+            ::close(from);
+            from = -1;
+        }
+    }
+
+    /// \return what has come; "" at its end, when it is closed
+    std::string Read()
+    {
+        char text[65536];
+        const ssize_t n = ::read(from, text, sizeof text);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        {
+            return "";
+        }
+        if (n <= 0)
+        {
+            Close();
+            return "";
+        }
+        return {text, static_cast<std::size_t>(n)};
+    }
+
+    void Write(const std::string& text)
+    {
+        std::size_t at = 0;
+        while (at < text.size() && !error)
+        {
+            const ssize_t n = ::write(to, text.data() + at, text.size() - at);
+            if (n < 0 && errno != EINTR)
+            {
+                error = errno;
+            }
+            at += n > 0 ? static_cast<std::size_t>(n) : 0;
+        }
+    }
+};
+
+class Mpirun
+{
+  public:
+    /// \return 0, or errno
+    int Start(uint32_t ranks, int argc, const char* const* argv);
+    /// Until it has ended.
+    void Attend();
+    int Conclude(const std::string& program, uint32_t ranks) const;
+
+  private:
+    [[noreturn]] void Become(const sigset_t& signals,
+                             int report,
+                             int output,
+                             int errors,
+                             char* const* words,
+                             char* const* environment) const;
+    void OnSignals();
+    void Listen(std::chrono::milliseconds longest);
+    void Watch();
+
+    pid_t m_parent{::getpid()};
+    pid_t m_process{-1};
+    int m_status{0};
+    int m_stoppedBy{0};         //!< the first signal that came to end it
+    std::vector<pid_t> m_ranks; //!< that were alive when last looked at
+    bool m_begun{false};        //!< there were some
+    uint32_t m_looksWithout{0}; //!< since there were
+    bool m_givenUp{false};      //!< it did not end, and was killed
+    bool m_anyError{false};     //!< a rank has said what was wrong
+    bool m_anyEnd{false};       //!< a rank has said that it was interrupted, or will be
+    bool m_anyOutput{false};    //!< on standard output
+    Stream m_output;
+    Stream m_errors;
+    MpirunErrors m_words;
+};
+
+int
+Mpirun::Start(uint32_t ranks, int argc, const char* const* argv)
+{
+    // All that allocates comes before fork(): this process has more than one thread.
+    std::vector<std::string> words{"mpirun", "-np", std::to_string(ranks), OwnPath(argv[0])};
+    words.insert(words.end(), argv + 1, argv + argc);
+    std::vector<std::string> settings =
+        MissingMpiSettings(ranks, [](const char* name) { return std::getenv(name) != nullptr; });
+    std::vector<char*> environment;
+    for (char** variable = environ; variable && *variable; ++variable)
+    {
+        environment.push_back(*variable);
+    }
+    std::vector<char*> arguments;
+    for (auto* const texts : {&words, &settings})
+    {
+        for (std::string& text : *texts)
+        {
+            (texts == &words ? arguments : environment).push_back(text.data());
+        }
+    }
+    arguments.push_back(nullptr);
+    environment.push_back(nullptr);
+
+    int output[2];
+    int errors[2];
+    int report[2];
+    if (::pipe2(g_signals, O_CLOEXEC | O_NONBLOCK) || ::pipe2(output, O_CLOEXEC) ||
+        ::pipe2(errors, O_CLOEXEC) || ::pipe2(report, O_CLOEXEC))
+    {
+        return errno;
+    }
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before); // no handler of ours runs in the child
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGTSTP})
+    {
+        Catch(number);
+    }
+    m_process = ::fork();
+    if (m_process == 0)
+    {
+        Become(before, report[1], output[1], errors[1], arguments.data(), environment.data());
+    }
+    int error = m_process < 0 ? errno : 0;
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    for (const int descriptor : {output[1], errors[1], report[1]})
+    {
+        ::close(descriptor);
+    }
+    m_output = {output[0], STDOUT_FILENO};
+    m_errors = {errors[0], STDERR_FILENO};
+    ssize_t told = 0;
+    while (!error && (told = ::read(report[0], &error, sizeof error)) < 0 && errno == EINTR)
+    {
+        error = 0;
+    }
+    ::close(report[0]);
+    if (error && m_process > 0)
+    {
+        ::waitpid(m_process, nullptr, 0);
+    }
+    return error;
+}
+
+void
+Mpirun::Become(const sigset_t& signals,
+               int report,
+               int output,
+               int errors,
+               char* const* words,
+               char* const* environment) const
+{
+    // A session of its own: mpirun does not see the terminal's Ctrl-C, which we pass on.
+    ::setsid();
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != m_parent)
+    {
+        ::_exit(1);
+    }
+    // A program ignores these; for mpirun and what it starts they are as nobody had touched them.
+    for (const int number : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGTSTP})
+    {
+        ::signal(number, SIG_DFL);
+    }
+    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (::dup2(nothing, STDIN_FILENO) >= 0 && ::dup2(output, STDOUT_FILENO) >= 0 &&
+        ::dup2(errors, STDERR_FILENO) >= 0)
+    {
+        ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
+        ::execvpe(words[0], words, environment);
+    }
+    const int error = errno;
+    [[maybe_unused]] const auto written = ::write(report, &error, sizeof error);
+    ::_exit(127);
+}
+
+void
+Mpirun::OnSignals()
+{
+    char number = 0;
+    while (::read(g_signals[0], &number, 1) == 1)
+    {
+        const std::vector<pid_t> ranks = ChildrenOf(m_process);
+        const auto tell = [&](int signal) {
+            for (const pid_t rank : ranks)
+            {
+                ::kill(rank, signal);
+            }
+        };
+        if (number == SIGTSTP)
+        {
+            tell(SIGSTOP);
+            ::raise(SIGSTOP);
+            tell(SIGCONT);
+            continue;
+        }
+        const bool again = m_stoppedBy != 0;
+        m_stoppedBy = again ? m_stoppedBy : number;
+        m_begun |= !ranks.empty();
+        tell(number);
+        if (!m_begun && !again)
+        {
+            // It has not begun. (Where ranks have ended it needs a while, and a signal then is its
+            // death: Open MPI 4.1.)
+            ::kill(m_process, SIGTERM);
+        }
+    }
+}
+
+void
+Mpirun::Listen(std::chrono::milliseconds longest)
+{
+    pollfd ready[] = {
+        {g_signals[0], POLLIN, 0},
+        {m_output.from, POLLIN, 0}, // a descriptor below 0 is left out
+        {m_errors.from, POLLIN, 0},
+    };
+    if (::poll(ready, 3, static_cast<int>(longest.count())) <= 0)
+    {
+        m_errors.Write(m_words.Flush());
+        return;
+    }
+    if (ready[0].revents)
+    {
+        OnSignals();
+    }
+    if (ready[1].revents)
+    {
+        const std::string text = m_output.Read();
+        m_anyOutput |= !text.empty();
+        m_output.Write(text);
+    }
+    if (ready[2].revents)
+    {
+        std::string text = m_words.Take(m_errors.Read());
+        if (!m_stoppedBy)
+        {
+            // mpirun ends the others when one has failed, and nobody has asked for an end.
+            boost::algorithm::erase_all(text, "\nends after the set-up (a second time: at once)\n");
+        }
+        m_anyError |= text.find(": error: ") != std::string::npos;
+        m_anyEnd |= text.find("interrupted") != std::string::npos ||
+                    text.find("ends after the set-up") != std::string::npos;
+        m_errors.Write(text);
+    }
+}
+
+/// Open MPI 4.1 may lock itself up on its way out (PMIx_server_finalize), all processes having
+/// ended: seen when they were interrupted in MPI_Init.
+void
+Mpirun::Watch()
+{
+    constexpr uint32_t kMostLooks = 5;
+    constexpr uint32_t kMostBefore = 15; ///< they may have ended before anybody looked
+    const auto ended = [this](pid_t rank) { return !IsChild(rank, m_process); };
+    m_ranks.erase(std::remove_if(m_ranks.begin(), m_ranks.end(), ended), m_ranks.end());
+    if (m_ranks.empty())
+    {
+        m_ranks = ChildrenOf(m_process); // a look at all processes there are: not each time
+    }
+    if (!m_ranks.empty())
+    {
+        m_begun = true;
+        m_looksWithout = 0;
+    }
+    else if (++m_looksWithout >= (m_begun || m_stoppedBy ? kMostLooks : kMostBefore))
+    {
+        m_givenUp = true;
+        ::kill(m_process, SIGKILL);
+    }
+}
+
+void
+Mpirun::Attend()
+{
+    using Clock = std::chrono::steady_clock;
+    // A notice comes in one piece, so what was held back that long is none.
+    constexpr std::chrono::milliseconds kPatience(500);
+    constexpr std::chrono::milliseconds kLookEvery(2000);
+    Clock::time_point look = Clock::now() + kLookEvery;
+    while (m_output.IsOpen() || m_errors.IsOpen())
+    {
+        Listen(m_words.Holds() ? kPatience : kLookEvery);
+        if (Clock::now() >= look)
+        {
+            Watch();
+            look = Clock::now() + kLookEvery;
+        }
+    }
+    m_errors.Write(m_words.Flush());
+    while (::waitpid(m_process, &m_status, 0) < 0 && errno == EINTR)
+    {
+    }
+}
+
+int
+Mpirun::Conclude(const std::string& program, uint32_t ranks) const
+{
+    const auto fail = [&](const std::string& why) {
+        std::cerr << program << ": error: " << why << std::endl;
+        return 1;
+    };
+    const auto& end = m_words.GetEnd();
+    const std::string badEnd = end ? DescribeEnd(*end, ranks) : "";
+    const int killedBy = WIFSIGNALED(m_status) ? WTERMSIG(m_status) : 0;
+    int status = 0;
+    if (m_stoppedBy && !(end && end->signal == SIGKILL) &&
+        (m_givenUp || killedBy == SIGTERM || (end && end->signal)))
+    {
+        status = 128 + m_stoppedBy; // before there was anything to complete
+    }
+    else if (!badEnd.empty())
+    {
+        status = fail(badEnd);
+    }
+    else if (m_givenUp)
+    {
+        status = end ? end->status
+                     : fail("mpirun did not end when its processes had (is there room in /tmp?): "
+                            "results may be incomplete");
+    }
+    else if (killedBy)
+    {
+        status = fail("mpirun was killed by signal " + SignalText(killedBy) +
+                      ": results are incomplete");
+    }
+    else
+    {
+        status = WEXITSTATUS(m_status);
+        // Of many ranks that end at once mpirun may tell nothing; what the first said is enough.
+        if (status && !end && !m_anyError)
+        {
+            status = m_stoppedBy ? 128 + m_stoppedBy
+                                 : fail("--mpi-ranks=" + std::to_string(ranks) +
+                                        ": mpirun ended with status " + std::to_string(status));
+        }
+    }
+    // Where nobody was there yet to say it: there was no rank, or one that was being loaded; or
+    // mpirun has ended before it passed on what one said. (A run that has begun prints a summary.)
+    if (m_stoppedBy && status == 128 + m_stoppedBy && !m_anyEnd &&
+        (!m_begun || (end && end->signal == m_stoppedBy) || !m_anyOutput))
+    {
+        std::cerr << EarlyEndText(program) << std::endl;
+    }
+    if (m_output.error)
+    {
+        fail(std::string("standard output: cannot be written: ") + std::strerror(m_output.error));
+        return status ? status : 1;
+    }
+    return status;
+}
+
+} // namespace
+
+int
+RunUnderMpirun(const std::string& program, uint32_t ranks, int argc, const char* const* argv)
+{
+    rlimit files{};
+    const std::string why =
+        ::getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur != RLIM_INFINITY
+            ? WhyFilesAreTooShort(files.rlim_cur)
+            : "";
+    if (!why.empty())
+    {
+        std::cerr << program << ": error: --mpi-ranks=" << ranks << ": " << why << std::endl;
+        return 1;
+    }
+    Mpirun mpirun;
+    if (const int error = mpirun.Start(ranks, argc, argv))
+    {
+        std::cerr << program << ": error: --mpi-ranks=" << ranks
+                  << ": mpirun cannot be started: " << std::strerror(error)
+                  << (error == ENOENT ? "; it is in Debian's package openmpi-bin" : "")
+                  << "; allowed: 1, without it" << std::endl;
+        return 2;
+    }
+    mpirun.Attend();
+    return mpirun.Conclude(program, ranks);
+}
+
+} // namespace scenario

@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --background: flows of traffic's generators beside a job.
+ *
+ *     --background="pattern=random,load=0.3,hosts=0-7"
+ *
+ * Keys are options of traffic, checked as traffic does, and `hosts`. Patterns with a load go on for
+ * as long as the job does: flows are made for an epoch after the other, each from a seed of its
+ * own. Of the others every flow begins anew as soon as it is acknowledged, on the same queue pair.
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_BACKGROUND_H
+#define SCENARIOS_OPTIONS_CLUSTER_BACKGROUND_H
+
+#include "scenarios/options/cluster/validate.h"
+#include "scenarios/run/background.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+std::vector<Option> BackgroundOptionRows();
+
+/// \return null: none was asked for, or there is an error
+std::shared_ptr<const Background> MakeBackground(Validation* v,
+                                                 const topo::Topology& topology,
+                                                 const FabricSpec& fabric);
+
+/// What follows for the run: its threads. After MakeBackground.
+void SettleBackground(Validation* v, RunOptions* run);
+
+/// In words, for plans: "poisson among 16 hosts, load 0.3".
+std::string BackgroundText(const Background& background);
+
+/**
+ * Flows of traffic's keys among some hosts, as --background and jobs of flows have them.
+ * \param settings keys and values \param where how they are named in errors: "--background"
+ * \param hosts indices into Hosts(), at least two \param epoch for how long flows of a load are
+ * made at a time \param callers the key that the caller reads itself, for errors that list all
+ * \param errors gets what is wrong
+ */
+std::shared_ptr<const Background> MakeFlowsAmong(
+    const std::vector<std::pair<std::string, std::string>>& settings,
+    const std::string& where,
+    const topo::Topology& topology,
+    const std::vector<uint32_t>& hosts,
+    const FabricSpec& fabric,
+    uint64_t seed,
+    rdma::Duration epoch,
+    const std::string& callers,
+    std::vector<Error>* errors);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_BACKGROUND_H

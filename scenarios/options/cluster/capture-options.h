@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --pcap-...: how captures are written, and of which flows.
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_CAPTURE_OPTIONS_H
+#define SCENARIOS_OPTIONS_CLUSTER_CAPTURE_OPTIONS_H
+
+#include "scenarios/options/options.h"
+#include "scenarios/options/validation.h"
+#include "scenarios/run/scenario.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// Rows for the options table, behind --pcap itself.
+std::vector<Option> CaptureOptionRows(const std::string& group, const std::string& jsonSection);
+
+/// Reads and checks them. `topology`: null if it is not valid; flows are then not checked.
+CaptureOptions MakeCapture(Validation* v, const topo::Topology* topology);
+
+/// --pcap-flow: empty if `flow` is "pfc", on InfiniBand "credits", or "a->b" of this topology's
+/// hosts or their ports, else what is wrong.
+std::string CheckFlowName(const topo::Topology& topology,
+                          bool infiniBand,
+                          const std::string& flow,
+                          std::string* nearest);
+
+/// --pcap: empty if `name` is "all", a node, a port or a link of this network and nothing else, by
+/// the rule of rdma::SelectsPort, which those who capture ask too; else what is wrong.
+std::string CheckCaptureName(const topo::Topology& topology,
+                             const std::string& name,
+                             std::string* nearest);
+
+/// All of --pcap, in which nothing is twice either.
+void CheckCaptureNames(Validation* v, const topo::Topology& topology);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_CAPTURE_OPTIONS_H

@@ -1,0 +1,71 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Options of programs whose ranks are GPUs in servers (dltrain, collperf), and what they make
+ * together.
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_CLUSTER_OPTIONS_H
+#define SCENARIOS_OPTIONS_CLUSTER_CLUSTER_OPTIONS_H
+
+#include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/options/cluster/validate.h"
+#include "scenarios/options/options.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// How programs differ in sizing their cluster.
+struct ClusterDefaults
+{
+    std::string total; ///< the option that counts ranks: "gpus", "ranks"
+    std::string totalHelp;
+    std::string totalNote;        ///< its default, for --help
+    std::string serversNote;      ///< default of --servers, for --help
+    uint32_t defaultServers = 16; ///< if neither is given
+    uint32_t defaultTotal = 0;    ///< used instead of defaultServers if not 0
+    uint32_t gpusPerServer = 0;   ///< of the default cluster; 0: as the server preset has
+};
+
+std::vector<Option> ClusterOptionRows(const ClusterDefaults& defaults);
+
+/// The preset, or the one server of a file.
+std::optional<topo::ServerSpec> ChosenServer(Validation* v);
+
+struct Cluster
+{
+    ClusterSpec spec;
+    bool fromFile = false; ///< the network
+    bool valid = false;
+};
+
+/// What a server brings that was named by the user, on the command line or in a scenario: decides
+/// --gpus-per-server,
+/// --nics-per-server and --nic, each unless it is given itself. The NIC is Ethernet's of that rate,
+/// or with --fabric=ib InfiniBand's. Before MakeFabric.
+void ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server);
+
+/// "8 x 400GbE", "100GbE": the NICs of a server.
+std::string NicsText(const ClusterSpec& cluster, const FabricSpec& fabric);
+
+/// Sizes the cluster, builds the network, puts servers on hosts. Units of switches that add up come
+/// with the collectives that use them (collective-options.h).
+Cluster MakeCluster(Validation* v,
+                    const ClusterDefaults& defaults,
+                    const std::optional<topo::ServerSpec>& server,
+                    FabricSpec* fabric);
+
+/// Where some ranks are, in this order. \pre rank r is GPU r mod g of server r / g
+coll::Placement PlacementOf(const ClusterSpec& cluster, const std::vector<coll::Rank>& ranks);
+
+/// All ranks in order, all GPUs of a server after one another.
+coll::Placement RankPlacement(const ClusterSpec& cluster);
+
+NameList ServerList();
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_CLUSTER_OPTIONS_H

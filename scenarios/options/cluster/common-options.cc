@@ -1,0 +1,575 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/options/cluster/common-options.h"
+
+#include "contrib/rdma/core/congestion-control.h"
+#include "scenarios/options/cluster/capture-options.h"
+#include "scenarios/options/cluster/ets-options.h"
+#include "scenarios/options/cluster/fault-options.h"
+#include "scenarios/options/cluster/infiniband.h"
+#include "scenarios/options/cluster/load-balancing-options.h"
+#include "scenarios/options/cluster/network-kinds.h"
+#include "scenarios/options/cluster/transport-options.h"
+#include "scenarios/options/compat.h"
+#include "scenarios/options/nic-names.h"
+#include "scenarios/options/options-detail.h"
+
+#include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
+#include <cctype>
+
+namespace scenario
+{
+
+std::vector<NamedItem>
+TopologyItems()
+{
+    // Families that read a file are meant by naming the file.
+    std::vector<NamedItem> items;
+    for (const auto& family : topo::Families())
+    {
+        if (family.file.empty())
+        {
+            items.push_back({family.name, family.description});
+        }
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+NicItems()
+{
+    auto items = EthernetNicItems();
+    for (auto& item : InfiniBandNicItems())
+    {
+        items.push_back(std::move(item));
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+CongestionItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& [name, control] : rdma::CongestionControls())
+    {
+        items.push_back({name, control.description});
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+CongestionPresetItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& [name, control] : rdma::CongestionControls())
+    {
+        for (const auto& preset : control.presets)
+        {
+            const bool known = std::any_of(items.begin(), items.end(), [&](const NamedItem& item) {
+                return item.name == preset.name;
+            });
+            if (!known) // several may have one
+            {
+                items.push_back({preset.name, preset.description});
+            }
+        }
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+PfcWatchdogActionItems()
+{
+    return {{"drop", "drop what waits and what comes until the storm is over"},
+            {"forward", "send in spite of the pause until the storm is over"}};
+}
+
+namespace
+{
+
+/// "with --cc=dcqcn: a, b; with --cc=swift: c"
+std::string
+CongestionPresetsInWords()
+{
+    std::string text;
+    for (const auto& [name, control] : rdma::CongestionControls())
+    {
+        std::vector<std::string> presets;
+        for (const auto& preset : control.presets)
+        {
+            presets.push_back(preset.name);
+        }
+        if (!presets.empty())
+        {
+            text +=
+                (text.empty() ? "with --cc=" : "; with --cc=") + name + ": " + Join(presets, ", ");
+        }
+    }
+    return text;
+}
+
+std::vector<NamedItem>
+LossRecoveryItems()
+{
+    return {{"go-back-n", "from the first packet lost on all go again"},
+            {"selective-repeat",
+             "only what is lost, as IRN; one ACK a packet, at most the bandwidth-delay product in "
+             "flight"},
+            {"out-of-order",
+             "packets are taken in any order, as adaptive routing brings them; what is lost goes "
+             "again after the time-out"}};
+}
+
+} // namespace
+
+std::vector<NamedItem>
+EngineItems()
+{
+    return {{"windows",
+             "node by node, in windows of the shortest cable's delay: some times as fast, the more "
+             "the larger the network is"},
+            {"ns3", "ns-3's own, one event after another"}};
+}
+
+std::vector<Option>
+RunOptionRows(const std::string& program)
+{
+    const std::string group = "Run";
+    const std::string json = "/run";
+    std::vector<Option> rows = {
+        Opt("scenario",
+            Kind::kFile,
+            "",
+            group,
+            "read options from this JSON file; the command line overrides it")
+            .Shows("FILE.json"),
+        Opt("out",
+            Kind::kText,
+            json,
+            group,
+            "folder for the results, created if missing, overwritten if not")
+            .Shows("DIR")
+            .Otherwise("results/" + program + "-1, -2, ...: the first number that is free"),
+        Opt("seed",
+            Kind::kInteger,
+            json,
+            group,
+            "of everything random; the same seed gives the same bytes")
+            .Default("1")
+            .Example("7"),
+        Opt("dry-run",
+            Kind::kFlag,
+            "",
+            group,
+            "validate, show the plan and estimates of packets and duration, simulate nothing"),
+        Opt("ignore-host-memory",
+            Kind::kFlag,
+            "",
+            group,
+            "simulate even if this machine seems to have less memory than the run needs")
+            .Default("0"),
+        Opt("engine",
+            Kind::kName,
+            json,
+            group,
+            "how events are run, windows or ns3; the results are the same bytes")
+            .Names("engine", EngineItems)
+            .Default("windows")
+            .Example("ns3"),
+        Opt("threads",
+            Kind::kInteger,
+            json,
+            group,
+            "that simulate together, where that is faster; the results are the same bytes")
+            .Range(1, 64)
+            .Otherwise("the idle cores, at most 4; of several processes 1 each")
+            .Example("2"),
+        Opt("mpi-ranks",
+            Kind::kInteger,
+            json,
+            group,
+            "processes that simulate one network together, on this machine: for more than 1 the "
+            "program starts mpirun")
+            .Range(1, 64)
+            .Default("1")
+            .Example("2"),
+        Opt("progress", Kind::kFlag, json, group, "show how far the run is").Default("1"),
+        Opt("attribution",
+            Kind::kFlag,
+            json,
+            group,
+            "say where the time of messages went: attribution.csv and the slowest in words")
+            .Default("1"),
+        Opt("report",
+            Kind::kFlag,
+            json,
+            group,
+            "write report.html, the run in pictures, at its end")
+            .Default("1"),
+        Opt("timeline",
+            Kind::kFlag,
+            json,
+            group,
+            "write timeline.json, a trace for ui.perfetto.dev, at its end")
+            .Default("1"),
+        Opt("trace-qps",
+            Kind::kList,
+            json,
+            group,
+            "write queue_pairs.csv, rate and window over time, of these: all, those of a host "
+            "(server-1), or SRC->DST, with * for any text")
+            .Shows("SRC->DST,...")
+            .Distinct()
+            .Otherwise("none")
+            .Example("server-1->server-0"),
+        Opt("trace-paths",
+            Kind::kList,
+            json,
+            group,
+            "write paths.csv, the ways that messages took, of these: as --trace-qps")
+            .Shows("SRC->DST,...")
+            .Distinct()
+            .Otherwise("none")
+            .Example("server-1->server-0"),
+        Opt("pcap",
+            Kind::kList,
+            json,
+            group,
+            "capture these: all, a host (server-3), a port (edge-0-1:2) or a link "
+            "(edge-0-1-agg-0-0, server-3-edge-0-1)")
+            .Shows("LINK,...")
+            .Distinct()
+            .Otherwise("none")
+            .Example("all"),
+    };
+    for (auto& row : CaptureOptionRows(group, json))
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : FaultOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    rows.insert(
+        rows.end(),
+        {
+            Opt("list", Kind::kName, "", group, "describe these names, then stop").Shows("WHAT"),
+            Opt("help", Kind::kName, "", group, "this text; --help=WHAT is --list=WHAT")
+                .Letter('h')
+                .Shows("[=WHAT]"),
+            Opt("version", Kind::kFlag, "", group, "the version, then stop"),
+        });
+    return rows;
+}
+
+namespace
+{
+
+/// "a graph in JSON, or a topology file of HPCC's ns-3 code"
+std::string
+TopologyFiles()
+{
+    std::string text;
+    for (const auto& family : topo::Families())
+    {
+        text += family.file.empty() || text.empty() ? family.file : ", or " + family.file;
+    }
+    return text;
+}
+
+Kind
+KindOf(topo::ParameterKind kind)
+{
+    switch (kind)
+    {
+    case topo::ParameterKind::kCount:
+        return Kind::kInteger;
+    case topo::ParameterKind::kFactor:
+        return Kind::kReal;
+    case topo::ParameterKind::kFlag:
+        return Kind::kFlag;
+    case topo::ParameterKind::kSizes:
+        break;
+    }
+    return Kind::kText;
+}
+
+/// The option of a parameter: all of it is in the families' tables.
+Option
+ParameterRow(const topo::SharedParameter& shared,
+             ServerCount servers,
+             const std::string& json,
+             const std::string& group)
+{
+    const topo::Parameter& p = shared.parameter;
+    Option o =
+        Opt(p.name, KindOf(p.kind), json, group, Join(shared.families, ", ") + ": " + p.help);
+    if (p.kind == topo::ParameterKind::kCount || p.kind == topo::ParameterKind::kFactor)
+    {
+        o.Range(p.min, p.max);
+    }
+    if (p.always)
+    {
+        o.Default(p.standard);
+    }
+    else
+    {
+        const bool hosts = servers == ServerCount::kHosts;
+        std::string note = p.standard.empty() ? p.chosen : p.standard;
+        boost::replace_all(note, "{servers}", hosts ? "--hosts" : "the servers");
+        o.Otherwise(hosts && !p.usual.empty() ? p.usual + ", or " + note : note);
+    }
+    return o.Example(p.example);
+}
+
+} // namespace
+
+std::vector<Option>
+NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
+{
+    const std::string group = "Network";
+    const std::string json = "/network";
+    std::vector<Option> rows = {
+        Opt("topology",
+            Kind::kNameOrFile,
+            json,
+            group,
+            JoinNames(TopologyItems()) + ", or a file: " + TopologyFiles())
+            .Names("topology", TopologyItems)
+            .Default(defaultTopology)
+            .Example("leaf-spine"),
+    };
+    for (const auto& shared : topo::AllParameters())
+    {
+        rows.push_back(ParameterRow(shared, servers, json, group));
+    }
+    rows.insert(
+        rows.end(),
+        {
+            Opt("fabric-rate", Kind::kRate, json, group, "of links between switches")
+                .Otherwise("as the NIC")
+                .Range(topo::kSlowestLink.bps, topo::kFastestLink.bps)
+                .Example("400Gbps"),
+            Opt("link-delay",
+                Kind::kDuration,
+                json,
+                group,
+                "propagation of every link, one way; 5 ns a metre. 250ns with InfiniBand from NDR "
+                "on")
+                .Default("1us")
+                .Range(0, static_cast<double>(topo::kLongestDelay.ps))
+                .Example("2us"),
+            Opt("bit-error-rate", Kind::kReal, json, group, "of every link, independent errors")
+                .Default("0")
+                .Range(0, topo::kMostBitErrors)
+                .Example("1e-12"),
+        });
+    return rows;
+}
+
+std::vector<Option>
+FabricOptionRows(Software software)
+{
+    const std::string group = "Fabric";
+    const std::string json = "/fabric";
+    const bool nccl = software == Software::kNccl;
+    const std::string cc = "dcqcn";
+    const rdma::CongestionPreset& preset = rdma::FindCongestionControl(cc)->presets.front();
+    const std::string byPreset = " for " + preset.name + ", see --cc-preset";
+    std::vector<Option> rows = {
+        Opt("compat",
+            Kind::kName,
+            json,
+            group,
+            "defaults of another model, to replay its inputs and results; what else is given wins")
+            .Names("compatibility", CompatItems)
+            .Default("none"),
+        Opt("network", Kind::kName, json, group, "how the network between servers is simulated")
+            .Names("network", NetworkItems)
+            .Default("packet")
+            .Example("analytic"),
+        Opt("fabric", Kind::kName, json, group, "link layer of all NICs, links and switches")
+            .Names("fabric",
+                   {{"roce", "Ethernet: RoCEv2, PFC, ECN"},
+                    {"ib", "InfiniBand: credits, virtual lanes, a subnet manager"}})
+            .Otherwise("what --nic is"),
+        Opt("nic", Kind::kName, json, group, "network interface of a server")
+            .Names("NIC", NicItems)
+            .Default("100GbE"),
+        Opt("mtu", Kind::kInteger, json, group, "payload bytes of a packet")
+            .Default("4096")
+            .OneOf({256, 512, 1024, 2048, 4096})
+            .Sets("ns3::RdmaNic::Mtu"),
+        Opt("ack-every",
+            Kind::kInteger,
+            json,
+            group,
+            "packets per ACK; the last of a message is always acknowledged")
+            .Default("16")
+            .Range(1, 65536)
+            .Example("1")
+            .Sets("ns3::RdmaNic::AckEvery"),
+        Opt("cc", Kind::kName, json, group, "congestion control")
+            .Names("congestion control", CongestionItems)
+            .Default(cc),
+        Opt("cc-preset",
+            Kind::kName,
+            json,
+            group,
+            "its parameters, and the switches' ECN thresholds")
+            .Names("congestion control preset", CongestionPresetItems)
+            .Allows(CongestionPresetsInWords)
+            .Otherwise("the first of --cc in --list=cc-preset")
+            .Example("nvidia-nic"),
+        Opt("pfc", Kind::kFlag, json, group, "priority flow control (lossless)")
+            .Default("1")
+            .Sets("ns3::RdmaSwitch::Pfc")
+            .Only("roce"),
+        Opt("pfc-watchdog",
+            Kind::kDuration,
+            json,
+            group,
+            "a queue that a pause holds up for this long has a pause storm, which the switch ends; "
+            "0: no watchdog, else at least 100ns")
+            .Default("0ns")
+            .Range(0, 1e13)
+            .Example("200ms")
+            .Sets("ns3::RdmaSwitch::PfcWatchdogDetection")
+            .Only("roce"),
+        Opt("pfc-watchdog-action",
+            Kind::kName,
+            json,
+            group,
+            "what becomes of the frames of a pause storm")
+            .Names("action", PfcWatchdogActionItems)
+            .Default("drop")
+            .Example("forward")
+            .Sets("ns3::RdmaSwitch::PfcWatchdogAction")
+            .Only("roce"),
+        Opt("ecn", Kind::kFlag, json, group, "switches mark packets (RED on the egress queue)")
+            .Default("1")
+            .Sets("ns3::RdmaSwitch::Ecn")
+            .Only("roce"),
+        Opt("ecn-kmin",
+            Kind::kBytes,
+            json,
+            group,
+            "queue at which marking begins, per 100 Gb/s of port rate")
+            .Otherwise(CanonicalBytes(preset.marking.kmin.value) + byPreset)
+            .Range(0, 1e12)
+            .Example("100kB")
+            .Sets("ns3::RdmaSwitch::EcnKmin")
+            .Only("roce"),
+        Opt("ecn-kmax",
+            Kind::kBytes,
+            json,
+            group,
+            "queue from which everything is marked, per 100 Gb/s")
+            .Otherwise(CanonicalBytes(preset.marking.kmax.value) + byPreset)
+            .Range(0, 1e12)
+            .Example("2MB")
+            .Sets("ns3::RdmaSwitch::EcnKmax")
+            .Only("roce"),
+        Opt("ecn-pmax", Kind::kReal, json, group, "marking probability just below kmax")
+            .Otherwise(detail::RealText(preset.marking.pmax) + byPreset)
+            .Range(0, 1)
+            .Example("0.5")
+            .Sets("ns3::RdmaSwitch::EcnPmax")
+            .Only("roce"),
+        Opt("buffer",
+            Kind::kBytes,
+            json,
+            group,
+            "shared buffer of a switch per 100 Gb/s of port rate")
+            .Default("1MB")
+            .Range(1e4, 1e12)
+            .Example("2MB")
+            .Sets("ns3::RdmaSwitch::BufferPer100G")
+            .Only("roce"),
+        Opt("switch-latency", Kind::kDuration, json, group, "pipeline of a switch, per packet")
+            .Default("500ns")
+            .Range(0, 1e9)
+            .Example("300ns")
+            .Sets("ns3::RdmaSwitch::PipelineLatency")
+            .Sets("ns3::IbSwitch::Latency"),
+        Opt("window",
+            Kind::kBytes,
+            json,
+            group,
+            "unacknowledged bytes of a queue pair at which no further packet starts (with fewer "
+            "one does, whatever its length); 0: unlimited; by default of --compat=hpcc the largest "
+            "bandwidth-delay product")
+            .Default("0")
+            .Range(0, 9e15)
+            .Example("1MB")
+            .Sets("ns3::RdmaNic::Window"),
+        Opt("timeout-exponent",
+            Kind::kInteger,
+            json,
+            group,
+            "retransmission after 4.096 us * 2^N without progress" +
+                std::string(nccl ? "; NCCL 2.23: 20, 2.14: 18" : ""))
+            .Default(nccl ? "20" : "14")
+            .Range(1, 31)
+            .Example("12")
+            .Sets("ns3::RdmaNic::TimeoutExponent"),
+        Opt("loss-recovery", Kind::kName, json, group, "how queue pairs recover from lost packets")
+            .Names("loss recovery", LossRecoveryItems)
+            .Default("go-back-n")
+            .Example("selective-repeat")
+            .Sets("ns3::RdmaNic::LossRecovery"),
+        Opt("retry-count",
+            Kind::kInteger,
+            json,
+            group,
+            "time-outs in a row without progress until a queue pair fails")
+            .Default("7")
+            .Range(0, 7)
+            .Example("3")
+            .Sets("ns3::RdmaNic::RetryCount"),
+    };
+    for (auto& row : TransportOptionRows(group, json))
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : InfiniBandOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : LoadBalancingOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : EtsOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    for (auto& row : FrameOptionRows())
+    {
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::vector<NameList>
+FabricLists()
+{
+    return {
+        {"topologies", "Topologies (--topology), or a file", TopologyItems},
+        {"nics", "Network interfaces (--nic)", NicItems},
+        {"ib-switches", "InfiniBand switches (--ib-switch)", IbSwitchItems},
+        {"ib-routing", "Routing engines of the subnet manager (--ib-routing)", IbRoutingItems},
+        {"compat", "Models to be compatible with (--compat)", CompatItems},
+        {"load-balancers", "Load balancers (--load-balancer)", LoadBalancerItems},
+        {"transport", "Transports (--transport)", TransportItems},
+        {"cc", "Congestion controls (--cc)", CongestionItems},
+        {"cc-preset",
+         "Parameters of congestion controls and switches (--cc-preset)",
+         CongestionPresetItems},
+        {"faults", "What can go wrong (--fault)", FaultItems},
+    };
+}
+
+} // namespace scenario

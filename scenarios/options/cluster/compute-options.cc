@@ -1,0 +1,168 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/options/cluster/compute-options.h"
+
+#include "scenarios/training/host-work.h"
+
+#include <cmath>
+
+namespace scenario
+{
+
+double
+HostLinkOf(const topo::ServerSpec& server, const training::GpuSpec& gpu)
+{
+    const topo::ScaleUp& links = server.scaleUp;
+    const topo::ScaleUp* const pcie = links.kind == topo::ScaleUp::kPcie ? &links
+                                      : links.between                    ? links.between.get()
+                                                                         : nullptr;
+    return (pcie ? static_cast<double>(pcie->perGpu.bps) / 8 : gpu.hostLink) *
+           training::kHostLinkShare;
+}
+
+bool
+DecideHostLink(Validation* v,
+               const std::string& option,
+               const std::string& feature,
+               const topo::ServerSpec& server,
+               const training::GpuSpec& gpu)
+{
+    if (v->values.Given(option))
+    {
+        return true;
+    }
+    const double link = HostLinkOf(server, gpu);
+    if (link <= 0)
+    {
+        v->Fail(feature,
+                "needs the rate between " + gpu.name + " and its CPU, which is not known; --" +
+                    option + " says it");
+        return false;
+    }
+    v->Decide(option, CanonicalRate(static_cast<uint64_t>(std::llround(8 * link))));
+    return true;
+}
+
+namespace
+{
+
+void
+MakeOffload(Validation* v, const topo::ServerSpec& server, training::TrainingOptions* o)
+{
+    auto& values = v->values;
+    o->offload = *training::ParseOffload(values.Text("offload"));
+    o->host.gpus = server.gpus;
+    if (o->offload == training::Offload::kNone)
+    {
+        v->MustNotBeGiven({"host-link", "host-memory-rate"},
+                          "has no meaning with --offload=none; it belongs to --offload=optimizer "
+                          "or all");
+        return;
+    }
+    if (!DecideHostLink(v, "host-link", "offload", server, o->gpu))
+    {
+        return;
+    }
+    if (!values.Given("host-memory-rate"))
+    {
+        v->Decide("host-memory-rate",
+                  CanonicalRate(static_cast<uint64_t>(8 * training::kHostMemoryRate)));
+    }
+    o->host.linkRate = static_cast<double>(values.Integer("host-link")) / 8;
+    o->host.memoryRate = static_cast<double>(values.Integer("host-memory-rate")) / 8;
+}
+
+} // namespace
+
+std::vector<Option>
+ComputeOptionRows(const std::string& json, const std::string& group)
+{
+    return {
+        Opt("offload",
+            Kind::kName,
+            json,
+            group,
+            "what lives in the server's memory and is updated by its CPU (ZeRO-Offload)")
+            .Alias("cpu-offload")
+            .Names("offload",
+                   {{"none", "nothing"},
+                    {"optimizer", "the optimizer's states; from stage 2 on gradients too"},
+                    {"all", "with --zero=3 parameters as well"}})
+            .OnOff("optimizer", "none")
+            .Default("none"),
+        Opt("host-link",
+            Kind::kRate,
+            json,
+            group,
+            "with --offload: between a GPU and its server's CPU, each way")
+            .Otherwise("88% of PCIe as the server or the GPU has it")
+            .Range(1e6, 1e15)
+            .Example("200Gbps"),
+        Opt("host-memory-rate",
+            Kind::kRate,
+            json,
+            group,
+            "with --offload: what updates by the CPU reach of a server's memory")
+            .Otherwise("800Gbps, 100 GB/s")
+            .Range(1e6, 1e15)
+            .Example("1600Gbps"),
+        Opt("optimizer", Kind::kName, json, group, "how parameters are updated")
+            .Names("optimizer",
+                   {{"adam", "AdamW too"},
+                    {"sgd", "without momentum"},
+                    {"momentum", "SGD with momentum"},
+                    {"lamb", "with --zero=0"},
+                    {"adafactor", "without momentum, with --zero=0"}})
+            .Default("adam"),
+        Opt("jitter",
+            Kind::kReal,
+            json,
+            group,
+            "standard deviation of a GPU's computing time, relative to its mean: normally "
+            "distributed, drawn by --seed for each GPU and step")
+            .Range(0, 1)
+            .Example("0.01")
+            .Default("0"),
+        Opt("loader",
+            Kind::kReal,
+            json,
+            group,
+            "samples a second that a server's input pipeline makes, beside computing: a step "
+            "begins when its batch is there")
+            .Range(1e-6, 1e12)
+            .Otherwise("no limit")
+            .Example("2000"),
+        Opt("capacity-factor",
+            Kind::kReal,
+            json,
+            group,
+            "experts take at most so many times their even share of tokens, the rest is dropped")
+            .Range(0.01, 1000)
+            .Otherwise("no limit")
+            .Example("1.25"),
+        Opt("moe-skew",
+            Kind::kReal,
+            json,
+            group,
+            "some experts are liked better: number r as 1 / r to this power (Zipf), shuffled by "
+            "--seed; 0: all the same")
+            .Range(0, 10)
+            .Example("1")
+            .Default("0"),
+    };
+}
+
+void
+MakeCompute(Validation* v, const topo::ServerSpec& server, training::TrainingOptions* o)
+{
+    MakeOffload(v, server, o);
+    auto& values = v->values;
+    o->optimizer = *training::ParseOptimizer(values.Text("optimizer"));
+    o->loaderRate = values.Present("loader") ? values.Real("loader") : 0;
+    o->capacityFactor = values.Present("capacity-factor") ? values.Real("capacity-factor") : 0;
+    o->moeSkew = values.Real("moe-skew");
+    o->seed = v->DrawSeed();
+}
+
+} // namespace scenario

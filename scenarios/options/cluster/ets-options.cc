@@ -1,0 +1,101 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/options/cluster/ets-options.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace scenario
+{
+
+namespace
+{
+
+/// Of the least weight, a round: a packet of 1,500 B with its headers.
+constexpr uint32_t kLeastWeight = 1600;
+constexpr uint32_t kMostWeight = 100;
+
+/// \return whether it is "PRIORITY:WEIGHT"; a weight of 0 stands for "strict"
+bool
+Read(const std::string& word, uint32_t* priority, uint32_t* weight)
+{
+    const char* const end = word.data() + word.size();
+    const auto [colon, bad] = std::from_chars(word.data(), end, *priority);
+    if (bad != std::errc() || colon == end || *colon != ':' || *priority > 7)
+    {
+        return false;
+    }
+    if (std::string(colon + 1, end) == "strict")
+    {
+        *weight = 0;
+        return true;
+    }
+    const auto [after, wrong] = std::from_chars(colon + 1, end, *weight);
+    return wrong == std::errc() && after == end && *weight >= 1 && *weight <= kMostWeight;
+}
+
+} // namespace
+
+std::vector<Option>
+EtsOptionRows()
+{
+    return {
+        Opt("ets",
+            Kind::kList,
+            "/fabric",
+            "Fabric",
+            "shares of priorities at every port, for RDMA and TCP (PRIORITY:WEIGHT, 1 to 100, or "
+            "PRIORITY:strict); a priority without one weighs as the least that is given")
+            .Shows("P:WEIGHT,...")
+            .Otherwise("6 and 7 strict, all others alike")
+            .Example("0:30,3:70"),
+    };
+}
+
+EtsSpec
+ApplyEts(Validation* v)
+{
+    EtsSpec spec;
+    if (!v->values.Given("ets"))
+    {
+        return spec;
+    }
+    if (v->values.Text("fabric") == "ib")
+    {
+        v->Fail("ets",
+                "is of Ethernet's ports, InfiniBand's arbitrate virtual lanes; allowed with "
+                "--fabric=roce");
+        return spec;
+    }
+    std::array<uint32_t, 8> shares{};
+    uint8_t seen = 0;
+    uint32_t least = kMostWeight;
+    for (const std::string& word : v->values.List("ets"))
+    {
+        uint32_t priority = 0;
+        uint32_t weight = 0;
+        if (!Read(word, &priority, &weight) || (seen >> priority & 1))
+        {
+            v->errors.push_back({v->values.Where("ets"),
+                                 word,
+                                 "allowed: priorities 0 to 7, each once, with a weight of 1 to 100 "
+                                 "or strict, as 0:30,3:70,6:strict",
+                                 ""});
+            return spec;
+        }
+        seen |= 1U << priority;
+        shares[priority] = weight;
+        spec.strict |= weight == 0 ? 1U << priority : 0;
+        least = weight ? std::min(least, weight) : least;
+    }
+    spec.given = true;
+    for (uint32_t priority = 0; priority < 8; ++priority)
+    {
+        const uint32_t share = shares[priority] ? shares[priority] : least;
+        spec.weights[priority] = kLeastWeight * share / least;
+    }
+    return spec;
+}
+
+} // namespace scenario

@@ -1,0 +1,24 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --ets: shares of priorities.
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_ETS_OPTIONS_H
+#define SCENARIOS_OPTIONS_CLUSTER_ETS_OPTIONS_H
+
+#include "scenarios/options/options.h"
+#include "scenarios/options/validation.h"
+#include "scenarios/run/ets.h"
+
+#include <vector>
+
+namespace scenario
+{
+
+std::vector<Option> EtsOptionRows();
+
+EtsSpec ApplyEts(Validation* v);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_ETS_OPTIONS_H

@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What goes wrong in a run: --fault=WHAT,at=TIME,on=WHERE[,for=TIME][,to=VALUE], and how long the
+ * network takes to notice.
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_FAULT_OPTIONS_H
+#define SCENARIOS_OPTIONS_CLUSTER_FAULT_OPTIONS_H
+
+#include "contrib/rdma/core/units.h"
+#include "scenarios/options/options.h"
+#include "scenarios/options/validation.h"
+#include "scenarios/run/fault-plan.h"
+#include "topologies/topology.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace training
+{
+struct TrainingPlan;
+}
+
+namespace scenario
+{
+
+struct ClusterSpec;
+
+std::vector<Option> FaultOptionRows();
+
+std::vector<NamedItem> FaultItems(); ///< what can go wrong
+
+/// --fault, --fault-detection and --convergence. Errors are added. \param topology null: it is not
+/// known, as something else is wrong \param several of processes; empty: there is one
+FaultPlan MakeFaults(Validation* v, const topo::Topology* topology, const std::string& several);
+
+/// Those of GPUs: what they do to the plan's speeds.
+void MakeGpuFaults(Validation* v, const ClusterSpec& cluster, training::TrainingPlan* plan);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_FAULT_OPTIONS_H

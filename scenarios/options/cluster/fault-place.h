@@ -1,0 +1,23 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_FAULT_PLACE_H
+#define SCENARIOS_OPTIONS_CLUSTER_FAULT_PLACE_H
+
+#include "scenarios/options/cluster/fault-kinds.h"
+#include "scenarios/options/cluster/fault-reader.h"
+#include "topologies/topology.h"
+
+namespace scenario
+{
+
+/// Finds the place of a fault of the network: its ends. \param reader of its entry, who is told
+/// what is wrong
+void PlaceFault(const topo::Topology& topology,
+                FaultReader* reader,
+                const KnownFault& known,
+                Fault* fault);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_FAULT_PLACE_H

@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --fabric=ib: the options of an InfiniBand fabric, and what they mean for the others.
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_INFINIBAND_H
+#define SCENARIOS_OPTIONS_CLUSTER_INFINIBAND_H
+
+#include "scenarios/options/options.h"
+#include "scenarios/options/validation.h"
+#include "scenarios/run/scenario.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// SDR to XDR, and the halves HDR100 and NDR200.
+std::vector<NamedItem> InfiniBandNicItems();
+/// Switch generations.
+std::vector<NamedItem> IbSwitchItems();
+/// Error-correcting codes, by mlxlink's names.
+std::vector<NamedItem> IbFecItems();
+/// Engines of the subnet manager.
+std::vector<NamedItem> IbRoutingItems();
+
+std::vector<Option> InfiniBandOptionRows();
+
+/// What the fabric is follows from --fabric and --nic; decides all options whose defaults depend on
+/// it. Before any option of the fabric is read.
+void ApplyInfiniBand(Validation* v);
+
+/// The options of FabricSpec::ib. Nothing for Ethernet.
+void MakeInfiniBand(Validation* v, FabricSpec* fabric);
+
+/// What error correction adds to the delay of a link of this rate, one way. 0 for Ethernet.
+rdma::Duration FecDelay(const FabricSpec& fabric, rdma::BitRate rate);
+
+/// Whether the credits of a lane cover the round trip of the network's links: see
+/// contrib/rdma/core/ib-credit-reach.h.
+struct CreditCover
+{
+    uint64_t links = 0;   ///< directed
+    uint64_t starved = 0; ///< of them: a lane that is alone does not fill them
+    std::string plan;     ///< a line about the link with the least to spare; empty for Ethernet
+    std::string note;     ///< what to do about it; empty if none is starved
+};
+
+CreditCover CoverOfCredits(const FabricSpec& fabric, const topo::Topology& topology);
+
+/// Whether every switch has no more ports than InfiniBand can number; else an error.
+void CheckInfiniBandNetwork(Validation* v, const topo::Topology& topology);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_INFINIBAND_H

@@ -1,0 +1,168 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/options/cluster/network-kinds.h"
+
+#include "scenarios/options/cluster/processes.h"
+
+namespace scenario
+{
+
+const std::vector<std::string>&
+OptionsOfPackets()
+{
+    static const std::vector<std::string> options = {// the run
+                                                     "pcap",
+                                                     "trace-qps",
+                                                     "trace-paths",
+                                                     // switches and links
+                                                     "bit-error-rate",
+                                                     "buffer",
+                                                     "pfc",
+                                                     "pfc-watchdog",
+                                                     "pfc-watchdog-action",
+                                                     "ets",
+                                                     "ecn",
+                                                     "ecn-kmin",
+                                                     "ecn-kmax",
+                                                     "ecn-pmax",
+                                                     "ecn-behind",
+                                                     "vls",
+                                                     "vl-buffer",
+                                                     "credit-block",
+                                                     "vl-high",
+                                                     "vl-low",
+                                                     "vl-high-limit",
+                                                     "fecn-threshold",
+                                                     "adaptive-routing",
+                                                     "load-balancer",
+                                                     "spray",
+                                                     "flowlet-gap",
+                                                     "ecmp-resilient",
+                                                     "qps-per-connection",
+                                                     "split-data-on-qps",
+                                                     // NICs
+                                                     "cc",
+                                                     "cc-preset",
+                                                     "window",
+                                                     "variable-window",
+                                                     "timeout-exponent",
+                                                     "retry-count",
+                                                     "transport",
+                                                     "loss-recovery",
+                                                     "nak-interval",
+                                                     "ack-priority",
+                                                     "cnp-priority",
+                                                     "static-rate",
+                                                     // looks
+                                                     "queue-interval",
+                                                     "rate-interval"};
+    return options;
+}
+
+const std::vector<NetworkKindName>&
+Networks()
+{
+    static const std::vector<NetworkKindName> kinds = {
+        {"packet", "every packet over every link, queue and switch", nullptr},
+        {"fluid",
+         "messages share every link on their way, NICs' and switches'; no packets or queues",
+         "messages share every link on their way as fluids, without queues"},
+        {"analytic",
+         "a formula: latency, the path's slowest link, NICs shared; no packets",
+         "NICs are shared, links between switches have room for everything"},
+    };
+    return kinds;
+}
+
+std::vector<NamedItem>
+NetworkItems()
+{
+    std::vector<NamedItem> items;
+    for (const NetworkKindName& kind : Networks())
+    {
+        items.push_back({kind.name, kind.description});
+    }
+    return items;
+}
+
+namespace
+{
+
+/// By which messages move, in words; null: by packets.
+const char*
+LawOf(const FabricSpec& fabric)
+{
+    for (const NetworkKindName& kind : Networks())
+    {
+        if (fabric.network == kind.name)
+        {
+            return kind.law;
+        }
+    }
+    return nullptr;
+}
+
+} // namespace
+
+std::string
+NetworkLaw(const FabricSpec& fabric)
+{
+    const char* law = LawOf(fabric);
+    return law ? fabric.network + ": " + law : "";
+}
+
+bool
+HasPackets(const FabricSpec& fabric)
+{
+    return !LawOf(fabric);
+}
+
+bool
+NotesWaiting(const RunOptions& run, const FabricSpec& fabric)
+{
+    return run.attribution || !HasPackets(fabric);
+}
+
+std::string
+NetworkText(const FabricSpec& fabric)
+{
+    const std::string& transport = fabric.transport.name;
+    return HasPackets(fabric) ? (transport == "rc" ? "" : "transport " + transport + ", ") +
+                                    "congestion control " + fabric.cc
+                              : fabric.network + " network, without packets";
+}
+
+void
+ApplyNetwork(Validation* v, FabricSpec* fabric)
+{
+    const Values& values = v->values;
+    fabric->network = values.Text("network");
+    if (HasPackets(*fabric))
+    {
+        return;
+    }
+    const std::string without = "has no meaning without packets; allowed: with --network=packet";
+    for (const std::string& option : OptionsOfPackets())
+    {
+        if (v->table.Find(option) && values.Given(option))
+        {
+            v->Fail(option, without);
+        }
+    }
+    if (values.Given("attribution") && values.Flag("attribution"))
+    {
+        v->Fail("attribution", without + ", or 0");
+    }
+    // Of scenarios for packets, which run without them as they are.
+    v->NoteIfSet({"ack-every"},
+                 "has no effect with --network=" + fabric->network + ": nothing is acknowledged");
+    v->Decide("attribution", "0");
+    const Processes processes = ProcessesOf(values);
+    if (processes.Several())
+    {
+        v->Fail("network", "is one process; allowed with " + processes.by + ": packet");
+    }
+}
+
+} // namespace scenario

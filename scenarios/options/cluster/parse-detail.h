@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What validation of all programs ends with.
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_PARSE_DETAIL_H
+#define SCENARIOS_OPTIONS_CLUSTER_PARSE_DETAIL_H
+
+#include "scenarios/options/cluster/background.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/cluster/common-options.h"
+#include "scenarios/options/cluster/validate.h"
+#include "scenarios/options/parse-result.h"
+
+#include <utility>
+
+namespace scenario
+{
+
+template <class T>
+ParseResult<T>
+Finished(Validation&& v, T&& scenario)
+{
+    ParseResult<T> result;
+    result.notes = std::move(v.notes);
+    result.errors = std::move(v.errors);
+    if (result.errors.empty())
+    {
+        result.scenario = std::move(scenario);
+    }
+    return result;
+}
+
+/// Of a scenario on a cluster: what all of them end with.
+template <class T>
+ParseResult<T>
+FinishedOn(Cluster&& cluster, const ReadResult& read, Validation&& v, T&& scenario)
+{
+    scenario.run = MakeRun(&v, read, cluster.valid ? &cluster.spec.topology : nullptr);
+    if (cluster.valid)
+    {
+        scenario.run.background = MakeBackground(&v, cluster.spec.topology, scenario.fabric);
+        SettleBackground(&v, &scenario.run);
+    }
+    scenario.run.asRun = AsRun(v, scenario.run, cluster.fromFile);
+    scenario.cluster = std::move(cluster.spec);
+    return Finished(std::move(v), std::move(scenario));
+}
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_PARSE_DETAIL_H

@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --placement, --occupied.
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_PLACEMENT_OPTIONS_H
+#define SCENARIOS_OPTIONS_CLUSTER_PLACEMENT_OPTIONS_H
+
+#include "scenarios/options/cluster/validate.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// \param total the option that counts ranks, blamed where there are too few hosts \param installed
+/// servers of the network, at least the cluster's; 0: all its hosts
+void MakePlacement(Validation* v,
+                   const std::string& total,
+                   uint32_t installed,
+                   ClusterSpec* cluster);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_PLACEMENT_OPTIONS_H

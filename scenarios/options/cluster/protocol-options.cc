@@ -1,0 +1,216 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/options/cluster/protocol-options.h"
+
+#include "scenarios/options/cluster/network-kinds.h"
+#include "scenarios/run/load-balancing.h"
+#include "scenarios/run/scenario.h"
+#include "topologies/limits.h"
+
+namespace scenario
+{
+
+namespace
+{
+
+struct Control
+{
+    const char* name;
+    const char* type; ///< in ns-3
+    const char* description;
+};
+
+/// ns-3's own, with its constants. Not BBR, whose random numbers follow from the order in which
+/// sockets are made.
+constexpr Control kControls[] = {
+    {"cubic", "ns3::TcpCubic", "CUBIC"},
+    {"newreno", "ns3::TcpNewReno", "NewReno (RFC 6582)"},
+    {"dctcp", "ns3::TcpDctcp", "DCTCP (RFC 8257), by the switches' marks"},
+    {"vegas", "ns3::TcpVegas", "Vegas"},
+};
+
+/// What RDMA's queue pairs do, and nothing else. (--cc-preset has thresholds of switches too, and
+/// --queue-pairs says which flows share a connection of TCP.)
+constexpr const char* kOfQueuePairs[] = {"cc",
+                                         "transport",
+                                         "window",
+                                         "variable-window",
+                                         "timeout-exponent",
+                                         "retry-count",
+                                         "loss-recovery",
+                                         "nak-interval",
+                                         "ack-every",
+                                         "ack-priority",
+                                         "cnp-priority",
+                                         "qps-per-connection",
+                                         "split-data-on-qps"};
+
+std::vector<NamedItem>
+ControlItems()
+{
+    std::vector<NamedItem> items;
+    for (const Control& control : kControls)
+    {
+        items.push_back({control.name, control.description});
+    }
+    return items;
+}
+
+} // namespace
+
+std::vector<Option>
+ProtocolOptionRows(const std::string& group, const std::string& json)
+{
+    return {
+        Opt("protocol", Kind::kName, json, group, "what carries flows")
+            .Names("protocol",
+                   {{"rdma", "RDMA"},
+                    {"tcp",
+                     "TCP of ns-3 over the same ports, priorities and buffers; Ethernet, one "
+                     "thread and one process"},
+                    {"udp", "UDP of ns-3, the same: at a constant rate, and what is lost is lost"}})
+            .Default("rdma")
+            .Example("tcp"),
+        Opt("tcp-control", Kind::kName, json, group, "--protocol=tcp: congestion control of TCP")
+            .Names("congestion control of TCP", ControlItems)
+            .Otherwise("cubic")
+            .Example("dctcp"),
+        Opt("packet-mtu",
+            Kind::kInteger,
+            json,
+            group,
+            "--protocol=tcp, udp: largest IP packet, its headers included (bytes); buffers are "
+            "prepared for it")
+            .Otherwise("1500")
+            .Range(576, 9000)
+            .Example("9000"),
+        Opt("rate",
+            Kind::kRate,
+            json,
+            group,
+            "--protocol=udp: at which each flow sends its bytes, headers not counted, until it has "
+            "sent all of them")
+            .Otherwise("what its NIC's port carries")
+            .Range(1000, topo::kFastestLink.bps)
+            .Example("30Gbps"),
+    };
+}
+
+ProtocolSpec
+ApplyProtocol(Validation* v, const FabricSpec& fabric)
+{
+    Values& values = v->values;
+    ProtocolSpec spec;
+    const std::string protocol = values.Text("protocol");
+    spec.carrier = protocol == "tcp"   ? Carrier::kTcp
+                   : protocol == "udp" ? Carrier::kUdp
+                                       : Carrier::kRdma;
+    const std::string with = "--protocol=" + protocol;
+    if (!spec.IsTcp())
+    {
+        v->MustNotBeGiven({"tcp-control"},
+                          "has no meaning with " + with + "; allowed with --protocol=tcp");
+    }
+    if (!spec.IsUdp())
+    {
+        v->MustNotBeGiven({"rate"},
+                          "has no meaning with " + with + "; allowed with --protocol=udp");
+    }
+    if (!spec.IsOrdinary())
+    {
+        v->MustNotBeGiven({"packet-mtu"},
+                          "has no meaning with " + with + "; allowed with --protocol=tcp, udp");
+        return spec;
+    }
+    if (spec.IsTcp())
+    {
+        v->DecideUnlessGiven("tcp-control", "cubic");
+    }
+    else
+    {
+        spec.control = values.Given("rate") ? CanonicalRate(values.Rate("rate").bps) : "";
+    }
+    v->DecideUnlessGiven("packet-mtu", "1500");
+    // A lossy one: switches drop what is more than they have room for, and pause nobody.
+    v->DecideUnlessGiven("priority", "0");
+    if (fabric.infiniBand)
+    {
+        v->Fail("protocol",
+                "is " + spec.Text() +
+                    " on Ethernet, and InfiniBand's IPoIB is not modelled; allowed with "
+                    "--fabric=ib: rdma");
+    }
+    if (!HasPackets(fabric))
+    {
+        v->Fail("protocol", "sends packets; allowed with --network=" + fabric.network + ": rdma");
+    }
+    if (values.Text("operation") != "write")
+    {
+        v->Fail("operation", "is a verb of RDMA; allowed with " + with + ": write");
+    }
+    for (const char* of : {"trace-qps", "trace-paths"})
+    {
+        if (!values.List(of).empty())
+        {
+            v->Fail(of, "follows queue pairs; allowed with " + with + ": none");
+        }
+    }
+    const std::string& balancer = values.Text("load-balancer");
+    if (balancer == "reps" || balancer == "plb")
+    {
+        v->Fail("load-balancer",
+                "is of RDMA's senders; allowed with " + with +
+                    ": ecmp, spray, flowlet, drill, conga, adaptive, valiant, ugal");
+    }
+    const LoadBalancer* scheme = FindLoadBalancer(balancer);
+    if (spec.IsTcp() && scheme && scheme->where == LoadBalancer::Where::kSwitches &&
+        scheme->order == LoadBalancer::Order::kLost)
+    {
+        v->notes.push_back("warning: --load-balancer=" + balancer +
+                           " with --protocol=tcp: packets overtake each other, and TCP takes "
+                           "those that are overtaken by three for lost");
+    }
+    const bool ownRecovery = values.Text("transport") != "rc"; // which has decided on it
+    std::vector<std::string> ofQueuePairs;
+    for (const char* option : kOfQueuePairs)
+    {
+        const std::string name = option;
+        if (v->table.Find(name) && !(ownRecovery && name == "loss-recovery"))
+        {
+            ofQueuePairs.push_back(name);
+        }
+    }
+    v->NoteIfSet(ofQueuePairs, "is of RDMA's queue pairs: no effect with " + with);
+    spec.control = spec.IsTcp() ? values.Text("tcp-control") : spec.control;
+    for (const Control& control : kControls)
+    {
+        spec.controlType = spec.control == control.name ? control.type : spec.controlType;
+    }
+    spec.packetMtu = values.U32("packet-mtu");
+    return spec;
+}
+
+void
+SettleThreads(Validation* v, const ProtocolSpec& protocol, RunOptions* run)
+{
+    if (!protocol.IsOrdinary())
+    {
+        return;
+    }
+    if (run->processes.Several())
+    {
+        v->Fail("protocol",
+                "is of one process with " + protocol.Name() + "; allowed without " +
+                    run->processes.by);
+    }
+    if (run->threads > 1)
+    {
+        v->Fail("threads",
+                "ns-3's " + protocol.Text() + " is made for one thread; allowed: 1, or without " +
+                    protocol.Text());
+    }
+    run->threads = 1;
+}
+
+} // namespace scenario

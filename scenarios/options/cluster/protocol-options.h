@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --protocol and the options of TCP and UDP: of traffic, and keys of --background.
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_PROTOCOL_OPTIONS_H
+#define SCENARIOS_OPTIONS_CLUSTER_PROTOCOL_OPTIONS_H
+
+#include "scenarios/options/options.h"
+#include "scenarios/options/validation.h"
+#include "scenarios/run/protocol.h"
+
+#include <vector>
+
+namespace scenario
+{
+
+struct FabricSpec;
+struct RunOptions;
+
+/// \param group, json of traffic's options
+std::vector<Option> ProtocolOptionRows(const std::string& group, const std::string& json);
+
+/// Of a table with these options. Before flows are made: it decides --priority.
+ProtocolSpec ApplyProtocol(Validation* v, const FabricSpec& fabric);
+
+/// What carries a run's flows, those beside it too, decides --threads. After MakeRun.
+void SettleThreads(Validation* v, const ProtocolSpec& protocol, RunOptions* run);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_PROTOCOL_OPTIONS_H

@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --qps-per-connection and --split-data-on-qps: several queue pairs a connection, as NCCL has them.
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_QUEUE_PAIR_OPTIONS_H
+#define SCENARIOS_OPTIONS_CLUSTER_QUEUE_PAIR_OPTIONS_H
+
+#include "scenarios/options/options.h"
+#include "scenarios/options/validation.h"
+#include "scenarios/run/connections.h"
+
+#include <vector>
+
+namespace scenario
+{
+
+/// Of programs whose messages go between GPUs.
+std::vector<Option> QueuePairOptionRows();
+
+ConnectionSpec MakeConnections(Validation* v);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_QUEUE_PAIR_OPTIONS_H

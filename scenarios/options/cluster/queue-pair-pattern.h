@@ -1,0 +1,50 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Queue pairs by the names of their ends, for --trace-qps and --trace-paths: "SRC->DST", each a
+ * host (server-3), a port of it (server-3:1) or a pattern in which * stands for any text
+ * (server-*); "SRC" is SRC->*; "all" is *->*.
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_QUEUE_PAIR_PATTERN_H
+#define SCENARIOS_OPTIONS_CLUSTER_QUEUE_PAIR_PATTERN_H
+
+#include "topologies/topology.h"
+
+#include <string>
+
+namespace scenario
+{
+
+struct QueuePairPattern
+{
+    std::string from;
+    std::string to;
+
+    static QueuePairPattern Parse(const std::string& text);
+
+    bool Covers(const std::string& source, const std::string& destination) const
+    {
+        return Means(from, source) && Means(to, destination);
+    }
+
+    /// Whether an end is meant by `pattern`. \param endpoint "server-3", or "server-3:1" if its
+    /// host has several ports
+    static bool Means(const std::string& pattern, const std::string& endpoint);
+};
+
+/// Empty if both sides mean a host or port of this network, of two hosts, else what is wrong, with
+/// *nearest a name close to it.
+std::string CheckQueuePairPattern(const topo::Topology& topology,
+                                  const std::string& text,
+                                  std::string* nearest);
+
+struct Validation;
+
+/// All of an option's, in which nothing is twice either.
+void CheckQueuePairPatterns(Validation* v,
+                            const std::string& option,
+                            const topo::Topology& topology);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_QUEUE_PAIR_PATTERN_H

@@ -1,0 +1,58 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --peer-nic: which NICs a message between two GPUs of different servers goes from and to, and what
+ * follows on networks whose rails are not joined.
+ *
+ *     same   the NIC of the same number at both ends. The hop between it and the GPU it is not
+ *            beside takes nothing.
+ *     own    from the NIC beside the one GPU to the NIC beside the other, as NCCL without PXN: on
+ *            rails that crosses to another one, unless the GPUs have the same place in their
+ * servers. Of messages of one GPU for one other: alltoall and the other exchanges (IsExchange), and
+ *            those of pipelines. One channel, so a pair's bytes are not spread over the NICs.
+ *
+ * Rings, trees and their like keep the NIC of their channel at both ends. `pxn` is rail-aligned by
+ * itself.
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_RAIL_OPTIONS_H
+#define SCENARIOS_OPTIONS_CLUSTER_RAIL_OPTIONS_H
+
+#include "scenarios/options/options.h"
+#include "scenarios/options/validation.h"
+#include "scenarios/run/scenario.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+std::vector<Option> RailOptionRows();
+
+/// Decides --peer-nic: own where servers have several NICs on rails. Into the collectives' options.
+void ApplyRails(Validation* v,
+                const ClusterSpec& cluster,
+                const std::vector<CollectiveOptions*>& choices);
+
+/// Whether a collective's messages between servers go from NIC to NIC beside their GPUs: of an
+/// exchange that does not see to that itself.
+bool OwnNics(const CollectiveOptions& options, const coll::Algorithm& algorithm, coll::Op op);
+
+/// Whether alltoall goes by pxn where nobody has chosen: the ranks have several rails, and each GPU
+/// its own NIC.
+bool TakesPxn(const CollectiveOptions& options, coll::Op op, const coll::Placement& placement);
+
+/// Why an algorithm would have to cross rails that are not joined; "" if it has not.
+std::string WhyNotOnRails(const CollectiveOptions& options,
+                          const coll::Algorithm& algorithm,
+                          const coll::Placement& placement,
+                          coll::Op op);
+
+/// An error if messages between ranks, of a pipeline or with parameter servers, would.
+void CheckRailMessages(const ReadResult& read,
+                       const TrainingScenario& s,
+                       std::vector<Error>* errors);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_RAIL_OPTIONS_H

@@ -1,0 +1,48 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Which servers are near each other: groups of them by the switches that they hang on, for
+ * collectives with several levels.
+ *
+ *     core          o   o   o   o
+ *     aggregation   o o     o o         pod   switches of one part of the network
+ *     edge          o o     o o         rack  the switch behind a server's first NIC
+ *     servers       |||     |||
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_SWITCH_GROUPS_H
+#define SCENARIOS_OPTIONS_CLUSTER_SWITCH_GROUPS_H
+
+#include "collectives/schedule.h"
+#include "scenarios/run/scenario.h"
+
+#include <vector>
+
+namespace scenario
+{
+
+/// Where a host is: its groups, the innermost first.
+struct ServerPlace
+{
+    static constexpr uint32_t NONE = UINT32_MAX; ///< it is in none
+
+    uint32_t rack = NONE; ///< node of the switch behind its first NIC
+    uint32_t part = NONE; ///< first coordinate of that, where topo::Description::part has a name
+};
+
+/// \param host index into Hosts()
+ServerPlace PlaceOfHost(const topo::Topology& topology, uint32_t host);
+
+/**
+ * Groups of ranks' servers as coll::Placement::groupOf has them, the innermost first: racks, then
+ * what topo::Description::part names (pods). A level that says nothing about these ranks is left
+ * out: one group with all of them, or a group for each that there is inside it. Groups may be
+ * uneven; whoever needs even ones says so.
+ *
+ * \param ranks rank r is in server r / GPUs of a server
+ */
+std::vector<std::vector<uint32_t>> SwitchGroups(const ClusterSpec& cluster,
+                                                const std::vector<coll::Rank>& ranks);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_SWITCH_GROUPS_H

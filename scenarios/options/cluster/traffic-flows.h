@@ -1,0 +1,83 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The flows of a traffic scenario: of --pattern (traffic-patterns.cc), or of --flows
+ * (traffic-files.cc).
+ */
+#ifndef SCENARIOS_OPTIONS_CLUSTER_TRAFFIC_FLOWS_H
+#define SCENARIOS_OPTIONS_CLUSTER_TRAFFIC_FLOWS_H
+
+#include "scenarios/options/cluster/validate.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace scenario
+{
+
+constexpr uint64_t kMostFlows = 20000000;
+
+/// Options of patterns with a load alone, and of on-off among these.
+inline const std::vector<std::string> kLoadOptions{"load",
+                                                   "load-of",
+                                                   "cool-down",
+                                                   "incast-load",
+                                                   "incast-fan-in",
+                                                   "incast-bytes",
+                                                   "incast-arrivals"};
+inline const std::vector<std::string> kOnOffOptions{"on-time", "off-time", "on-off-times"};
+
+/// Whether flows of this pattern come at random, at a load.
+bool HasLoad(const std::string& pattern);
+
+/**
+ * Which ports flows take, of hosts with several (NICs, planes).
+ *
+ * A flow leaves by the port that it comes in by at the other side (NIC i talks to NIC i, as rails
+ * and planes want it): the one that least flows have yet, of those that the one host sends and the
+ * other receives; of equal ones the next in turn. So a host sends, and is sent to, by all its ports
+ * alike, in whichever order the flows are listed: turns by their numbers alone would give all flows
+ * of a host one port where its number of peers and of ports have a divisor in common. Which port a
+ * driver or library takes is its own affair: assumed.
+ */
+class PortTurns
+{
+  public:
+    /// \param topology kept by reference
+    explicit PortTurns(const topo::Topology& topology);
+
+    /// A host, and its port if that is given.
+    struct Side
+    {
+        uint32_t host;
+        std::optional<topo::PortId> port;
+    };
+
+    /// \return the endpoints of the next flow, source first
+    std::pair<topo::EndpointId, topo::EndpointId> Next(const Side& src, const Side& dst);
+
+  private:
+    /// Flows by port, of a host.
+    struct Counts
+    {
+        std::vector<uint32_t> sent;
+        std::vector<uint32_t> received;
+    };
+
+    Counts& Of(uint32_t host);
+
+    const topo::Topology& m_topology;
+    std::vector<Counts> m_counts; //!< by host; empty: it had no flow yet
+    size_t m_turn{0};
+};
+
+void MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s);
+void ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_CLUSTER_TRAFFIC_FLOWS_H

@@ -1,0 +1,56 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The words of --algorithm and --compare: NAME, OP=NAME, with sizes.
+ */
+#ifndef SCENARIOS_OPTIONS_COLLECTIVE_ALGORITHM_RULES_H
+#define SCENARIOS_OPTIONS_COLLECTIVE_ALGORITHM_RULES_H
+
+#include "collectives/schedule.h"
+#include "scenarios/options/options.h"
+#include "scenarios/options/validation.h"
+#include "scenarios/run/scenario.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// The rules of the words of an option. One for all of its words: what is said twice is refused.
+class AlgorithmRules
+{
+  public:
+    /// \param used what the run does \param option whose words these are
+    AlgorithmRules(Validation* v,
+                   const std::vector<coll::Collective>& used,
+                   std::string option = "algorithm");
+
+    /// \return the word as it is to be written; empty: there are errors
+    std::string Read(const std::string& word, std::vector<AlgorithmRule>* rules);
+
+  private:
+    std::string Fail(const std::string& word,
+                     const std::string& problem,
+                     const std::string& nearest);
+    /// NAME or NAME@FROM-TO.
+    std::string ReadPart(const std::string& word,
+                         const std::string& part,
+                         const std::vector<coll::Op>& ops,
+                         bool named,
+                         std::vector<AlgorithmRule>* rules);
+    /// FROM-TO or FROM-. \return as it is to be written; empty: it is none
+    static std::string ReadRange(const std::string& range, AlgorithmRule* rule);
+
+    Validation* m_v;
+    const std::vector<coll::Collective>& m_used;
+    std::string m_option;
+    std::vector<NamedItem> m_items;
+    std::set<coll::Op> m_seen;
+    uint32_t m_all = 0;
+};
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_COLLECTIVE_ALGORITHM_RULES_H

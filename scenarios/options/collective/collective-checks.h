@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Whether what is chosen for collectives can be done.
+ */
+#ifndef SCENARIOS_OPTIONS_COLLECTIVE_COLLECTIVE_CHECKS_H
+#define SCENARIOS_OPTIONS_COLLECTIVE_COLLECTIVE_CHECKS_H
+
+#include "scenarios/options/collective/collective-options.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// Options that no algorithm of the run reads are refused: they would do nothing. Where some do and
+/// others do not, it is told. \param placements of the groups
+void CheckKnobs(Validation* v,
+                const std::vector<CollectiveOptions*>& choices,
+                const std::vector<UsedBy>& groups,
+                const std::vector<coll::Placement>& placements);
+
+/// --protocol where nothing has a choice of one: as an option that no algorithm reads.
+void CheckProtocolUse(Validation* v, const std::vector<coll::Collective>& used);
+
+/// Protocols that NCCL's variables leave, none of which these servers have.
+void CheckNcclProtocols(Validation* v,
+                        const CollectiveOptions& c,
+                        const std::vector<coll::Collective>& used,
+                        const coll::Placement& placement);
+
+/// Whether a collective of the run is done by switches between servers.
+bool AnySwitches(const std::vector<CollectiveOptions*>& choices,
+                 const std::vector<UsedBy>& groups,
+                 const std::vector<coll::Placement>& placements);
+
+/// What is named for groups of several servers: a note where others do without it, an error where
+/// there are only others. \param option which has chosen it
+void CheckForOthers(Validation* v,
+                    const CollectiveOptions& c,
+                    const std::vector<UsedBy>& groups,
+                    const std::vector<coll::Placement>& placements,
+                    const std::string& option);
+
+/// What an algorithm itself cannot do with these ranks and options: said once an operation.
+/// \param option which has chosen it
+void CheckChoices(Validation* v,
+                  const CollectiveOptions& c,
+                  const std::vector<coll::Collective>& used,
+                  const ClusterSpec& cluster,
+                  const coll::Placement& placement,
+                  const std::string& option,
+                  uint32_t elementBytes);
+
+/// --in-server=formula: that there is one.
+void CheckFormulas(Validation* v,
+                   const CollectiveOptions& c,
+                   const std::vector<coll::Collective>& used,
+                   const coll::Placement& placement);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_COLLECTIVE_COLLECTIVE_CHECKS_H

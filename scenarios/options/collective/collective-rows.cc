@@ -1,0 +1,189 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The rows of collectives in a table of options.
+ */
+#include "collectives/placement.h"
+#include "scenarios/options/cluster/common-options.h"
+#include "scenarios/options/collective/collective-options.h"
+#include "scenarios/options/collective/network-choices.h"
+
+namespace scenario
+{
+
+namespace
+{
+
+std::vector<NamedItem>
+ProtocolItems()
+{
+    return {{kAutoAlgorithm, "the fastest by the machine's numbers, for each size"},
+            {"ll", "4 bytes of data with 4 of flag: least latency"},
+            {"ll128", "120 bytes of data with 8 of flag"},
+            {"simple", "data alone: most bandwidth"}};
+}
+
+std::vector<NamedItem>
+TunerItems()
+{
+    return {{kModelTuner, "by formula with the machine's numbers, among what NCCL has"},
+            {kNetworkTuner, "by formula with this network's links, among all algorithms"},
+            {kMeasuredTuner, "by simulating what is best by formula, kept in --tuner-cache"}};
+}
+
+std::vector<NamedItem>
+LibraryItems()
+{
+    return {{"nccl", "launch, protocols and latencies of the server's `library`"},
+            {"none", "nothing takes time but links"}};
+}
+
+} // namespace
+
+std::vector<Option>
+CollectiveOptionRows()
+{
+    const std::string group = "Collectives";
+    const std::string json = "/collectives";
+    return {
+        Opt("algorithm",
+            Kind::kList,
+            json,
+            group,
+            "an algorithm for all operations, or OP=NAME,OP=NAME; NAME@FROM-TO;NAME@TO- for sizes; "
+            "auto: the fastest by the machine's numbers; FILE.xml: a schedule in MSCCL's format")
+            .Shows("NAME|OP=NAME,...")
+            .Otherwise("auto")
+            .Example("all_reduce=ring"),
+        Opt("protocol", Kind::kName, json, group, "how messages of a collective are sent")
+            .Names("protocol", ProtocolItems)
+            .Default(kAutoAlgorithm)
+            .Example("ll128"),
+        Opt("tuner",
+            Kind::kName,
+            json,
+            group,
+            "how auto chooses; model: as NCCL, by formula; network: by what each algorithm takes "
+            "on "
+            "these servers and links; measured: the best few by formula are simulated on this "
+            "network first, alone, and the fastest is taken")
+            .Names("tuner", TunerItems)
+            .Default(kModelTuner)
+            .Example(kMeasuredTuner),
+        Opt("tuner-cache",
+            Kind::kText,
+            json,
+            group,
+            "folder where measurements of --tuner=measured are kept for later runs on the same "
+            "network, created if missing")
+            .Shows("DIR")
+            .Otherwise("results/tuner-cache")
+            .Example("tuned"),
+        Opt("library",
+            Kind::kName,
+            json,
+            group,
+            "whose time it takes beyond the links: to launch, for each message, for flags")
+            .Names("library", LibraryItems)
+            .Default("nccl")
+            .Example("none"),
+        Opt("channels", Kind::kInteger, json, group, "channels of an algorithm that has several")
+            .Otherwise("the algorithm's own, one a NIC for rings")
+            .Range(1, coll::kMaxChannels)
+            .Example("2"),
+        Opt("pipeline",
+            Kind::kBytes,
+            json,
+            group,
+            "largest message of a pipelined algorithm; hierarchical ones choose it so that both "
+            "levels work at once, others do not cut")
+            .Otherwise("the algorithm's own")
+            .Range(1, 9e15)
+            .Example("512KiB"),
+        Opt("radix",
+            Kind::kInteger,
+            json,
+            group,
+            "of k-nomial trees: a rank sends to at most one less of each size of subtree; 2 is the "
+            "binomial tree")
+            .Otherwise("4")
+            .Range(2, 1e6)
+            .Example("2"),
+        Opt("levels",
+            Kind::kList,
+            json,
+            group,
+            "what hierarchical all_reduce does on each level, one after the other: an algorithm "
+            "for "
+            "reduce_scatter and all_gather in servers, more of them for racks and pods if wanted "
+            "(of fewer names than levels the smallest groups are left out), one for all_reduce "
+            "between what is left")
+            .Shows("NAME,NAME")
+            .Otherwise("rings on both, which overlap")
+            .Example("ring,halving-doubling"),
+        Opt("dimensions",
+            Kind::kText,
+            json,
+            group,
+            "torus: ranks along each dimension, the first between the nearest")
+            .Shows("NxN")
+            .Otherwise("the algorithm's own: GPUs of a server by servers")
+            .Example("4x4"),
+        Opt("parameter-servers",
+            Kind::kInteger,
+            json,
+            group,
+            "how many of the ranks are servers of a shard, too: of the algorithm parameter-server, "
+            "and of a --strategy that has them")
+            .Otherwise("1; with a --strategy of dltrain one a server")
+            .Range(1, 1e6)
+            .Example("2"),
+        Opt("aggregation-delay",
+            Kind::kDuration,
+            json,
+            group,
+            "of switches that add up (sharp, collnet-*, nvls between servers): what a message "
+            "takes to get to the unit that does, and from it again")
+            .Default("100ns")
+            .Range(1, 1e9)
+            .Example("250ns"),
+        Opt("aggregation-memory",
+            Kind::kBytes,
+            json,
+            group,
+            "bytes of one group that such a switch has room for")
+            .Default("1MiB")
+            .Range(1024, 9e15)
+            .Example("256KiB"),
+        Opt("aggregation-groups",
+            Kind::kInteger,
+            json,
+            group,
+            "groups of ranks that such a switch serves; those that come later do without")
+            .Default("8")
+            .Range(0, 1e6)
+            .Example("2"),
+        Opt("step-latency",
+            Kind::kDuration,
+            json,
+            group,
+            "time that software takes before every send of a schedule")
+            .Default("0ns")
+            .Range(0, 1e12)
+            .Example("2us"),
+        Opt("in-server", Kind::kName, json, group, "how collectives inside a server are simulated")
+            .Names("in-server",
+                   {{"messages",
+                     "every message over the links between its GPUs; what a ring passes on where "
+                     "nothing else is sent is worked out at once, to the same picosecond"},
+                    {"one-by-one",
+                     "the same without that: an event for each message, the same results, slower"},
+                    {"formula",
+                     "the time that --algorithm=auto compares by, from the last GPU's entry on; "
+                     "they do not slow each other down"}})
+            .Default("messages")
+            .Example("formula"),
+    };
+}
+
+} // namespace scenario

@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * NCCL's variables taken for options and limits.
+ */
+#ifndef SCENARIOS_OPTIONS_COLLECTIVE_NCCL_READER_H
+#define SCENARIOS_OPTIONS_COLLECTIVE_NCCL_READER_H
+
+#include "scenarios/options/collective/nccl-environment.h"
+
+namespace scenario
+{
+
+/// What --nccl-env says where it takes those of the shell.
+constexpr const char* kNcclEnvironment = "environment";
+
+/// What all names begin with.
+constexpr const char* kNcclPrefix = "NCCL_";
+
+/// Sets what the variables of a run mean: values of options that were not given, and limits; errors
+/// and notes are added.
+void TakeNcclVariables(Validation* v, const NcclVariables& variables, NcclLimits* limits);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_COLLECTIVE_NCCL_READER_H

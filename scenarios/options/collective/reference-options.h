@@ -1,0 +1,27 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * collperf --reference: an output of nccl-tests (scenarios/formats/nccl-output.h), whose times
+ * stand beside the run's own.
+ */
+#ifndef SCENARIOS_OPTIONS_COLLECTIVE_REFERENCE_OPTIONS_H
+#define SCENARIOS_OPTIONS_COLLECTIVE_REFERENCE_OPTIONS_H
+
+#include "scenarios/options/options.h"
+#include "scenarios/options/validation.h"
+#include "scenarios/run/scenario.h"
+
+#include <string>
+
+namespace scenario
+{
+
+Option ReferenceOptionRow(const std::string& json, const std::string& group);
+
+/// Into the scenario, whose operation, sizes and ranks are known. Errors for another operation or
+/// number of GPUs, and if no size is one of the run's; notes for other hosts and what is not said.
+void TakeReference(Validation* v, uint32_t servers, CollperfScenario* s);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_COLLECTIVE_REFERENCE_OPTIONS_H

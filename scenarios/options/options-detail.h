@@ -1,0 +1,48 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Shared by the parts of the option machinery: options.cc (one value), options-json.cc,
+ * options-command-line.cc, options-help.cc. Not for use outside.
+ */
+#ifndef SCENARIOS_OPTIONS_OPTIONS_DETAIL_H
+#define SCENARIOS_OPTIONS_OPTIONS_DETAIL_H
+
+#include "scenarios/options/options.h"
+
+#include <string>
+
+namespace scenario
+{
+namespace detail
+{
+
+std::string SnakeCase(std::string s);     ///< "micro-batch" -> "micro_batch"
+std::string RealText(double v);           ///< a number to as many digits as it has
+std::string RangeText(const Option& o);   ///< "1 to 64"; "" if anything goes
+std::string OneOfText(const Option& o);   ///< "256, 512"
+std::string AllowedText(const Option& o); ///< all that a person needs to know to give a valid value
+/// One entry of a kEntries: its keys are such, none is there twice, the first one is. \return what
+/// is wrong, or nothing. \param [out] nearest a key that may have been meant
+std::string CheckEntry(const Option& o,
+                       const std::vector<std::pair<std::string, std::string>>& entry,
+                       std::string* nearest);
+/// "a,key=b,other=c", and of several entries blanks between them.
+std::string EntriesText(
+    const std::vector<std::vector<std::pair<std::string, std::string>>>& entries);
+bool ParseFlag(const std::string& text, bool* flag);
+std::string FolderOf(const std::string& file); ///< with the '/', or ""
+
+/// Every option at its default.
+void SetDefaults(const OptionTable& table, ReadResult* result);
+/// Values and errors of a JSON text, laid over what is in *result. \param at the path of that text
+/// in the file, "/jobs/0"; empty: it is the file
+void ReadJson(const OptionTable& table,
+              const std::string& text,
+              const std::string& origin,
+              const std::string& at,
+              ReadResult* result);
+
+} // namespace detail
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_OPTIONS_DETAIL_H

@@ -1,0 +1,453 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * One table of options a program, and what reads a command line and a JSON scenario by it.
+ *
+ *   Option  --micro-batch=4   JSON path /training/micro_batch   kind, default, range or names, help
+ *
+ * The table is the only place where an option is described: parsing, the errors, --help, the JSON
+ * keys, the "configuration as run", the words of report.html and docs/options.md, and the ns-3
+ * attributes that take its value all come from it: what uses an option is the only other place that
+ * knows it. The command line overrides the file. Nothing is ignored: an unknown option or key, a
+ * repeated one, a wrong type, unit or range, each is one Error that says what would be right.
+ *
+ * This part knows no option by name except --scenario, --help, --list and --version, which every
+ * program has.
+ */
+#ifndef SCENARIOS_OPTIONS_OPTIONS_H
+#define SCENARIOS_OPTIONS_OPTIONS_H
+
+#include "contrib/rdma/core/input-error.h"
+#include "contrib/rdma/core/units.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace scenario
+{
+
+/// Something a registry offers under a name.
+struct NamedItem
+{
+    std::string name;
+    std::string description;
+};
+
+enum class Kind : uint8_t
+{
+    kFlag,     ///< --pfc, --pfc=0|1|true|false|on|off|yes|no, --no-pfc; JSON true, false
+    kInteger,  ///< not negative; JSON number
+    kReal,     ///< JSON number
+    kBytes,    ///< 40MB, 25MiB, 1M; JSON string, or a number of bytes
+    kRate,     ///< 100Gbps; JSON string
+    kDuration, ///< 500ns; JSON string
+    kText,     ///< anything; JSON string
+    kName,     ///< one of names(); JSON string
+    kFile,     ///< a path; in JSON relative to the folder of the JSON file
+    /// one of names(), or a path (it has a '/' or a '.', or is the name of a file that exists)
+    kNameOrFile,
+    /// comma separated, WHAT,key=value,...; may stand there several times; JSON array of objects
+    kEntries,
+    kList, ///< comma separated; JSON array of strings, a string, or an object {"a": "b"} for a=b
+};
+
+using Error = rdma::InputError;
+
+/// One line of an option table. Made by Opt() and its setters.
+struct Option
+{
+    std::string name;
+    Kind kind = Kind::kText;
+    std::string path; ///< JSON path; empty: command line only
+    std::string group;
+    std::string help;
+    std::string defaultText; ///< as one would type it; empty: no value
+    std::string defaultNote; ///< shown when there is no defaultText: "the smallest that fits"
+    std::string placeholder; ///< "N", "SIZE"
+    std::vector<std::string> aliases;
+    char letter = 0;
+    double min = 0; ///< in the base unit: bytes, bits per second, picoseconds
+    double max = 18446744073709551615.;
+    std::vector<uint64_t> oneOf; ///< the only values of a kInteger or kBytes, if any
+    std::function<std::vector<NamedItem>()> names;
+    std::string nameOf; ///< what names() are, for errors: "model"
+    /// What is allowed, where names() alone do not tell which of them goes with what.
+    std::function<std::string()> allowed;
+    /// The name of names() that another spelling stands for ("A100-80GB" is "A100"); "" if none.
+    std::function<std::string(const std::string&)> alias;
+    /// Why a text that is no name of names() cannot be had, if it is a case worth its own words;
+    /// else "".
+    std::function<std::string(const std::string&)> refusal;
+    std::string
+        word; ///< a kInteger may be this as well, "auto": Value::text is it then, and the number 0
+    /// A kName that is a switch too: what it is without a value, with "1", or true in JSON
+    /// ("full"); and with "0", --no-NAME, or false. Empty: it is none.
+    std::pair<std::string, std::string> onOff;
+    bool distinct = false;         ///< of a kList: no entry may stand there twice
+    std::vector<std::string> keys; ///< of a kEntries: that there are; the first one needs no name
+    std::string example; ///< a valid value other than the default, for tests and documentation
+    std::string fabric;  ///< "roce" or "ib": has a meaning with this --fabric only; else with both
+    /// The ns-3 attributes that take its value, if nothing else has to be known for that.
+    std::vector<std::string> attributes;
+
+    Option& Default(std::string text)
+    {
+        defaultText = std::move(text);
+        return *this;
+    }
+
+    Option& Otherwise(std::string note)
+    {
+        defaultNote = std::move(note);
+        return *this;
+    }
+
+    Option& Shows(std::string text)
+    {
+        placeholder = std::move(text);
+        return *this;
+    }
+
+    Option& Alias(std::string other)
+    {
+        aliases.push_back(std::move(other));
+        return *this;
+    }
+
+    Option& Letter(char c)
+    {
+        letter = c;
+        return *this;
+    }
+
+    Option& Range(double low, double high)
+    {
+        min = low;
+        max = high;
+        return *this;
+    }
+
+    Option& OneOf(std::vector<uint64_t> values)
+    {
+        oneOf = std::move(values);
+        return *this;
+    }
+
+    Option& Names(std::string what, std::function<std::vector<NamedItem>()> list)
+    {
+        nameOf = std::move(what);
+        names = std::move(list);
+        return *this;
+    }
+
+    Option& Names(std::string what, std::vector<NamedItem> list)
+    {
+        return Names(std::move(what), [list = std::move(list)] { return list; });
+    }
+
+    Option& Aliases(std::function<std::string(const std::string&)> find)
+    {
+        alias = std::move(find);
+        return *this;
+    }
+
+    Option& Refuse(std::function<std::string(const std::string&)> why)
+    {
+        refusal = std::move(why);
+        return *this;
+    }
+
+    Option& Allows(std::function<std::string()> inWords)
+    {
+        allowed = std::move(inWords);
+        return *this;
+    }
+
+    Option& OrWord(std::string text)
+    {
+        word = std::move(text);
+        return *this;
+    }
+
+    Option& OnOff(std::string on, std::string off)
+    {
+        onOff = {std::move(on), std::move(off)};
+        return *this;
+    }
+
+    /// It may stand without a value.
+    bool IsSwitch() const
+    {
+        return kind == Kind::kFlag || !onOff.first.empty();
+    }
+
+    Option& Distinct()
+    {
+        distinct = true;
+        return *this;
+    }
+
+    Option& Keys(std::vector<std::string> all)
+    {
+        keys = std::move(all);
+        return *this;
+    }
+
+    Option& At(std::string jsonPath)
+    {
+        path = std::move(jsonPath);
+        return *this;
+    }
+
+    Option& Example(std::string text)
+    {
+        example = std::move(text);
+        return *this;
+    }
+
+    Option& Only(std::string itsFabric)
+    {
+        fabric = std::move(itsFabric);
+        return *this;
+    }
+
+    /// "ns3::RdmaNic::AckEvery": the option is this attribute, and needs no other word to reach it.
+    Option& Sets(std::string attribute)
+    {
+        attributes.push_back(std::move(attribute));
+        return *this;
+    }
+};
+
+/// An option with the JSON key that follows from its name: Opt("micro-batch", kInteger,
+/// "/training", ...) is
+/// /training/micro_batch. An empty section: command line only.
+Option Opt(std::string name,
+           Kind kind,
+           const std::string& section,
+           std::string group,
+           std::string help);
+
+/// An option of other software that is none here, but is worth its own words.
+struct ForeignName
+{
+    std::string name; ///< "tensor-model-parallel-size"
+    char letter = 0;  ///< of a short option without which there is the name only
+    /// Values, and the argument of this program that says the same; "" if that is so anyway. Of a
+    /// flag, the value is "".
+    std::vector<std::pair<std::string, std::string>> means;
+    std::string otherwise; ///< what there is instead: for all other values
+    bool flag = false;     ///< takes no value
+};
+
+/// A list that --list=NAME and --help=NAME print.
+struct NameList
+{
+    std::string name;  ///< "models"
+    std::string title; ///< "Models (--model)"
+    std::function<std::vector<NamedItem>()> items;
+    std::function<std::string()> help = {}; ///< what --help=NAME prints instead, if there is more
+};
+
+struct OptionTable
+{
+    std::string program; ///< "dltrain"
+    std::string version;
+    std::string description; ///< first lines of --help
+    std::vector<Option> options;
+    std::vector<NameList> lists;
+    std::vector<ForeignName> foreign;
+    std::vector<std::string>
+        examples; ///< command lines without "./ns3 run"; "# ..." lines are remarks
+
+    const Option* Find(const std::string& name) const; ///< by name
+    const ForeignName* FindForeign(
+        const std::string& name) const; ///< by name; null if there is none
+    void Add(std::vector<Option> more);
+    /// Gives --list and --help the names of the lists. Call it when the lists are there.
+    void Finish();
+};
+
+/// A value that passed the checks of its Option.
+struct Value
+{
+    bool given = false;   ///< by the user, not a default
+    bool present = false; ///< given or default
+    std::string where;    ///< "--mtu" or "job.json: /fabric/mtu"
+    std::string raw;      ///< as given
+    bool flag = false;
+    uint64_t integer = 0; ///< kInteger, kBytes, kRate, kDuration (ps)
+    double real = 0;
+    std::string text; ///< kName: the registry's spelling
+    std::vector<std::string> list;
+    /// kEntries: keys and their values, in the order in which they stand there.
+    std::vector<std::vector<std::pair<std::string, std::string>>> entries;
+};
+
+/// All values of a table. Asking for a name that is not in the table is a mistake of the program:
+/// std::logic_error.
+class Values
+{
+  public:
+    const Value& operator[](const std::string& name) const;
+    Value& Slot(const std::string& name);
+
+    bool Given(const std::string& name) const
+    {
+        return (*this)[name].given;
+    }
+
+    bool Present(const std::string& name) const
+    {
+        return (*this)[name].present;
+    }
+
+    bool Flag(const std::string& name) const
+    {
+        return (*this)[name].flag;
+    }
+
+    uint64_t Integer(const std::string& name) const
+    {
+        return (*this)[name].integer;
+    }
+
+    uint32_t U32(const std::string& name) const
+    {
+        return static_cast<uint32_t>((*this)[name].integer);
+    }
+
+    double Real(const std::string& name) const
+    {
+        return (*this)[name].real;
+    }
+
+    const std::string& Text(const std::string& name) const
+    {
+        return (*this)[name].text;
+    }
+
+    rdma::Bytes Bytes(const std::string& name) const
+    {
+        return rdma::Bytes((*this)[name].integer);
+    }
+
+    rdma::BitRate Rate(const std::string& name) const
+    {
+        return rdma::BitRate((*this)[name].integer);
+    }
+
+    rdma::Duration Duration(const std::string& name) const
+    {
+        return rdma::Duration(static_cast<int64_t>((*this)[name].integer));
+    }
+
+    const std::vector<std::string>& List(const std::string& name) const
+    {
+        return (*this)[name].list;
+    }
+
+    /// How to point at an option in an error: where it was given, else "--name".
+    std::string Where(const std::string& name) const;
+
+    /// What was given, or the default.
+    const std::string& Raw(const std::string& name) const
+    {
+        return (*this)[name].raw;
+    }
+
+  private:
+    friend struct ValuesAccess;
+    std::map<std::string, Value> m_values;
+};
+
+struct JobSeat;
+
+/// What came of a command line.
+struct ReadResult
+{
+    Values values;
+    std::vector<Error> errors;
+    std::optional<std::string> text; ///< --help, --list, --version: print it and stop with status 0
+    std::vector<std::string> ns3Arguments;
+    std::vector<std::pair<std::string, std::string>>
+        attributes;                      ///< of the JSON's "ns3" object, in its order
+    std::shared_ptr<const JobSeat> seat; ///< of one of several jobs; null: the run has one
+};
+
+/// Reads argv[1..] and the --scenario file it names.
+ReadResult ReadOptions(const OptionTable& table, int argc, const char* const* argv);
+
+/// The same from the text of a scenario alone; `origin` stands for its file name in errors. For
+/// tests and tools.
+ReadResult ReadScenarioText(const OptionTable& table,
+                            const std::string& text,
+                            const std::string& origin);
+
+/// One value as if it had been typed. False, with *error set, if it is not valid. `where` names it
+/// in the error.
+bool ParseValue(const Option& option,
+                const std::string& text,
+                const std::string& where,
+                Value* value,
+                Error* error);
+
+/// A value as one would type it, exactly: "25MiB", "100Gbps", "1us", "1".
+std::string CanonicalText(const Option& option, const Value& value);
+std::string CanonicalBytes(uint64_t bytes);
+/// The same for people: always with a unit.
+std::string ExactBytes(uint64_t bytes);
+std::string CanonicalRate(uint64_t bps);
+std::string CanonicalDuration(int64_t ps);
+
+/// Attributes and their texts, as ns-3 reads them: of all options that are attributes and have a
+/// value.
+std::vector<std::pair<std::string, std::string>> AttributesOf(const OptionTable& table,
+                                                              const Values& values);
+
+/// All values as a scenario that reads back as the same values. Options without a value are left
+/// out, and those in `except`.
+nlohmann::json ToJson(const OptionTable& table,
+                      const Values& values,
+                      const std::vector<std::string>& except);
+
+/// --help: grouped, with defaults, ranges and units; no line longer than 100 columns.
+std::string HelpText(const OptionTable& table);
+/// --list=NAME.
+std::string ListText(const NameList& list);
+/// Words of `text` in lines of at most 100 columns, the first after `used` columns, the others
+/// indented by `indent`.
+void WrapText(std::string* out, const std::string& text, size_t used, size_t indent);
+/// What an option is, with its range: "micro-batches a step; 1 to 1000000". In --help,
+/// documentation and report.html.
+std::string Description(const Option& option);
+/// --list=options: the table as JSON, for programs that read it: tests, documentation, the report's
+/// words, the Python package. Ranges are in the base unit, as Option has them.
+std::string OptionsJson(const OptionTable& table);
+
+/// The name that `text` means for this option, by names() or alias(). Empty if none, or if it may
+/// mean several.
+std::string NameMeant(const Option& option, const std::string& text);
+
+/// The names in `items` that `text` may mean: the one that is exactly it, else all that are it when
+/// folded (topo::FoldedName). No two names of a registry fold alike, so there is at most one; a
+/// test sees to it.
+std::vector<std::string> MatchNames(const std::string& text, const std::vector<NamedItem>& items);
+/// The only one of them. Empty if there is none, or several.
+std::string MatchName(const std::string& text, const std::vector<NamedItem>& items);
+/// "a, b, c".
+std::string JoinNames(const std::vector<NamedItem>& items);
+/// The one that a misspelt name is nearest to (rdma::NearestName), or "".
+std::string NearestName(const std::string& text, const std::vector<NamedItem>& items);
+std::string Join(const std::vector<std::string>& parts, const char* separator);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_OPTIONS_H

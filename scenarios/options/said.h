@@ -1,0 +1,24 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Values as the user said them: --no-pfc is no --no-pfc=0 in a message.
+ */
+#ifndef SCENARIOS_OPTIONS_SAID_H
+#define SCENARIOS_OPTIONS_SAID_H
+
+#include "scenarios/options/options.h"
+
+#include <string>
+
+namespace scenario
+{
+
+/// "4096" of --mtu=4096; "" of --no-pfc and of what has no value.
+std::string SaidValue(const OptionTable& table, const Values& values, const std::string& option);
+
+/// "--mtu=4096", "--no-pfc", "job.json: /fabric/pfc=false".
+std::string SaidText(const OptionTable& table, const Values& values, const std::string& option);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_SAID_H

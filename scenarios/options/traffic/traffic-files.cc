@@ -1,0 +1,242 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Flows of --flows: a file of HPCC's ns-3 code, a connection matrix of htsim, or CSV.
+ */
+#include "scenarios/options/cluster/traffic-flows.h"
+#include "scenarios/traffic/flow-csv.h"
+#include "scenarios/traffic/hpcc-flows.h"
+#include "scenarios/traffic/htsim-matrix.h"
+#include "topologies/family.h"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+namespace scenario
+{
+
+namespace
+{
+
+/// Hosts of a CSV file: numbers from 0 in every network, or names.
+void
+ReadCsvFlows(Validation* v,
+             const Network& network,
+             const std::string& text,
+             const std::string& file,
+             TrafficScenario* s)
+{
+    const auto& topology = network.topology;
+    const auto& hosts = topology.Hosts();
+    // Name, and name with port, to the endpoint; the former, and numbers, stand for the host, whose
+    // ports take turns.
+    std::unordered_map<std::string, uint32_t> hostOf;
+    std::unordered_map<std::string, topo::EndpointId> endpointOf;
+    const uint32_t byPort = static_cast<uint32_t>(hosts.size()); // added to an endpoint
+    std::vector<PortTurns::Side> sides(hosts.size() + topology.Endpoints().size());
+    for (uint32_t h = 0; h < hosts.size(); ++h)
+    {
+        const topo::Node& node = topology.Nodes()[hosts[h]];
+        sides[h] = {h, {}};
+        hostOf.emplace(std::to_string(h), h);
+        hostOf[node.name] = h;
+        for (uint32_t p = 0; p < node.ports.size(); ++p)
+        {
+            const auto port = static_cast<topo::PortId>(p);
+            sides[byPort + topology.EndpointOf(h, port)] = {h, port};
+            endpointOf.emplace(node.name + ":" + std::to_string(p), topology.EndpointOf(h, port));
+        }
+    }
+    const CsvFlows read = ReadFlowCsv(
+        text,
+        file,
+        [&](const std::string& name, uint32_t* number, std::string* allowed) {
+            if (const auto host = hostOf.find(name); host != hostOf.end())
+            {
+                *number = host->second;
+                return true;
+            }
+            if (const auto endpoint = endpointOf.find(name); endpoint != endpointOf.end())
+            {
+                *number = byPort + endpoint->second;
+                return true;
+            }
+            *allowed = "the network has hosts 0 to " + std::to_string(hosts.size() - 1) + ", " +
+                       topology.Nodes()[hosts.front()].name + " to " +
+                       topology.Nodes()[hosts.back()].name;
+            return false;
+        });
+    if (!read.error.empty())
+    {
+        v->errors.push_back({"", "", read.error, ""});
+        return;
+    }
+    if (read.flows.size() > kMostFlows)
+    {
+        v->Fail("flows",
+                "has " + std::to_string(read.flows.size()) + " flows; allowed: at most " +
+                    std::to_string(kMostFlows));
+        return;
+    }
+    PortTurns turns(topology);
+    s->flows.reserve(read.flows.size());
+    for (const auto& c : read.flows)
+    {
+        Flow f;
+        std::tie(f.src, f.dst) = turns.Next(sides[c.src], sides[c.dst]);
+        if (topology.Endpoints()[f.src].host == topology.Endpoints()[f.dst].host)
+        {
+            v->errors.push_back({"",
+                                 "",
+                                 file + ": a flow from a host to itself: " +
+                                     topology.Nodes()[topology.Endpoints()[f.src].host].name,
+                                 ""});
+            return;
+        }
+        f.bytes = c.bytes;
+        f.start = c.start;
+        f.priority = c.priority;
+        f.tag = c.tag.empty() ? "flow-file" : c.tag;
+        s->flows.push_back(std::move(f));
+    }
+}
+
+/// Hosts of a matrix: numbers from 0.
+void
+ReadMatrixFlows(Validation* v,
+                const Network& network,
+                const std::string& text,
+                const std::string& file,
+                TrafficScenario* s)
+{
+    const auto& topology = network.topology;
+    HtsimMatrix read = ReadHtsimMatrix(text, file);
+    const auto fail = [&](const std::string& problem) {
+        v->errors.push_back({"", "", problem, ""});
+    };
+    if (!read.error.empty())
+    {
+        return fail(read.error);
+    }
+    if (read.nodes > topology.Hosts().size())
+    {
+        return fail(file + " has " + std::to_string(read.nodes) +
+                    " nodes; allowed: at most as many as the network has hosts, " +
+                    std::to_string(topology.Hosts().size()));
+    }
+    std::stable_sort(read.flows.begin(),
+                     read.flows.end(),
+                     [](const HtsimFlow& a, const HtsimFlow& b) { return a.start < b.start; });
+    PortTurns turns(topology);
+    s->flows.reserve(read.flows.size());
+    for (const auto& h : read.flows)
+    {
+        if (h.trigger > 0)
+        {
+            s->flows.clear();
+            return fail(file + ":" + std::to_string(h.line) +
+                        ": a flow that waits for others (trigger) has no start; allowed: start, or "
+                        "dltrain --trace=" +
+                        file + ", where flows wait for each other");
+        }
+        Flow f;
+        std::tie(f.src, f.dst) = turns.Next({h.src, {}}, {h.dst, {}});
+        f.bytes = h.bytes;
+        f.start = h.start;
+        f.tag = "flow-file";
+        s->flows.push_back(std::move(f));
+    }
+    if (read.hasPriorities)
+    {
+        v->notes.push_back(file + ": prio says nothing here");
+    }
+}
+
+} // namespace
+
+void
+ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
+{
+    s->pattern = "flow file";
+    const size_t before = v->errors.size();
+    v->MustNotBeGiven(
+        {"pattern", "offset", "fan-in", "target", "bytes", "sizes", "start-jitter", "priority"},
+        "has no meaning with --flows; the file says it");
+    v->MustNotBeGiven(kLoadOptions,
+                      "has no meaning with --flows; it belongs to --pattern=poisson and on-off");
+    v->MustNotBeGiven(kOnOffOptions, "has no meaning with --flows; it belongs to --pattern=on-off");
+    if (v->errors.size() != before)
+    {
+        return;
+    }
+    std::vector<topo::Error> errors;
+    const std::string& file = v->values.Text("flows");
+    const auto text = topo::ReadWholeFile(file, errors);
+    if (!text)
+    {
+        v->FailFile("flows", errors);
+        return;
+    }
+    if (IsFlowCsv(*text))
+    {
+        ReadCsvFlows(v, network, *text, file, s);
+        return;
+    }
+    if (IsHtsimMatrix(*text))
+    {
+        ReadMatrixFlows(v, network, *text, file, s);
+        return;
+    }
+    const auto& topology = network.topology;
+    const auto& hosts = topology.Hosts();
+
+    // In a network whose file numbers its nodes, flows name them so; in any other, hosts from 0.
+    std::vector<uint32_t> hostOfNode;
+    const bool numbered = topology.About().numberedNodes;
+    if (numbered)
+    {
+        hostOfNode.assign(topology.Nodes().size(), UINT32_MAX);
+        for (uint32_t h = 0; h < hosts.size(); ++h)
+        {
+            hostOfNode[hosts[h]] = h;
+        }
+    }
+    const auto notAHost = [&](uint64_t id) -> std::string {
+        if (!numbered)
+        {
+            return id < hosts.size()
+                       ? ""
+                       : "the network has hosts 0 to " + std::to_string(hosts.size() - 1);
+        }
+        if (id >= hostOfNode.size())
+        {
+            return "the topology has nodes 0 to " + std::to_string(hostOfNode.size() - 1);
+        }
+        return hostOfNode[id] == UINT32_MAX ? "it is a switch" : "";
+    };
+    HpccFlows read = ReadHpccFlows(*text, file, notAHost);
+    if (!read.error.empty())
+    {
+        v->errors.push_back({"", "", read.error, ""});
+        return;
+    }
+    PortTurns turns(topology);
+    s->flows.reserve(read.flows.size());
+    for (const auto& h : read.flows)
+    {
+        const uint32_t src = numbered ? hostOfNode[h.src] : h.src;
+        const uint32_t dst = numbered ? hostOfNode[h.dst] : h.dst;
+        Flow f;
+        std::tie(f.src, f.dst) = turns.Next({src, {}}, {dst, {}});
+        f.bytes = h.bytes;
+        f.start = h.start;
+        f.priority = h.priority;
+        f.dport = h.dport;
+        f.tag = "flow-file";
+        s->flows.push_back(std::move(f));
+    }
+}
+
+} // namespace scenario

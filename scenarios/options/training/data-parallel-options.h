@@ -1,0 +1,36 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Data parallelism as frameworks have it: PyTorch's DDP and FSDP, DeepSpeed, Megatron-LM, Horovod.
+ */
+#ifndef SCENARIOS_OPTIONS_TRAINING_DATA_PARALLEL_OPTIONS_H
+#define SCENARIOS_OPTIONS_TRAINING_DATA_PARALLEL_OPTIONS_H
+
+#include "scenarios/options/cluster/validate.h"
+#include "scenarios/options/options.h"
+#include "scenarios/training/plan-options.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+std::vector<Option> DataParallelOptionRows();
+
+/// Their names: of no use to servers of parameters.
+const std::vector<std::string>& DataParallelOptionNames();
+
+/// Who shares out what, in which datatype it is sent. \param options with all degrees of
+/// parallelism and the ZeRO stage \param gpus of a server
+void MakeDataParallel(Validation* v, training::TrainingOptions* options, uint32_t gpus);
+
+/// What came of it, as values. \param options resolved
+void DecideDataParallel(Validation* v, const training::TrainingOptions& options);
+
+/// For people: ", gradients in fp32, hybrid sharding (8 ranks a copy)"; nothing unless asked for.
+std::string DataParallelText(const training::TrainingOptions& options);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_TRAINING_DATA_PARALLEL_OPTIONS_H

@@ -1,0 +1,50 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --jobs=FILE.json: several jobs on one network.
+ *
+ *     {"jobs": [
+ *       {"name": "train", "servers": 4, "placement": "packed",
+ *        "training": {"model": "gpt2-medium", "zero": 2, "steps": 3}},
+ *       {"name": "reduce", "hosts": [8, 10, 12], "start": "1ms",
+ *        "collective": {"op": "all_reduce", "bytes": "64MB", "iterations": 10, "warmup": 1}},
+ *       {"name": "copy", "servers": 3, "placement": "spread",
+ *        "flows": {"pattern": "incast", "fan_in": 2, "bytes": "100MB"}}]}
+ *
+ * A job trains a model, unless it says "collective" or "flows". It takes `training` and
+ * `collectives` as a scenario has them; what it leaves out is what the command line and the
+ * scenario say. The network, its devices and the servers are the same for all. Jobs are placed in
+ * their order, each by its policy on the hosts that those before it, and those with a list, have
+ * left.
+ */
+#ifndef SCENARIOS_OPTIONS_TRAINING_JOBS_H
+#define SCENARIOS_OPTIONS_TRAINING_JOBS_H
+
+#include "scenarios/options/cluster/validate.h"
+#include "scenarios/options/parse-result.h"
+#include "scenarios/run/jobs.h"
+#include "scenarios/run/scenario.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+std::vector<Option> JobsOptionRows();
+
+/// Of the jobs of --jobs: their network and all their servers, and TrainingScenario::jobs.
+/// \pre read has --jobs
+ParseResult<TrainingScenario> ValidateJobs(const ReadResult& read);
+
+/// "training", "collective", "flows".
+std::string JobKindName(JobKind kind);
+
+/// A table of the jobs for people: name, what it does, servers, where they stand, start.
+std::string JobsText(const JobSet& jobs);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_TRAINING_JOBS_H

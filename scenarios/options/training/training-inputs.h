@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What is trained, and on what: a model, a profile, a GPU and a server, of the zoos or of files
+ * that options name.
+ */
+#ifndef SCENARIOS_OPTIONS_TRAINING_TRAINING_INPUTS_H
+#define SCENARIOS_OPTIONS_TRAINING_TRAINING_INPUTS_H
+
+#include "scenarios/models/gpu-zoo.h"
+#include "scenarios/models/model-zoo.h"
+#include "scenarios/options/cluster/validate.h"
+#include "scenarios/training/layer-profile.h"
+#include "scenarios/training/profile-shape.h"
+#include "topologies/error.h"
+#include "topologies/server.h"
+
+#include <optional>
+#include <vector>
+
+namespace scenario
+{
+
+/// Mistakes in a file, with its name and the place in it.
+void TakeFileErrors(Validation* v, const std::vector<topo::Error>& errors);
+
+/// Measured layers; nothing if there are none, or after an error. \param shape of a profile in JSON
+std::optional<training::LayerProfile> ChosenProfile(Validation* v, training::ProfileShape* shape);
+
+/// Nothing after an error. \param profile gets the names of its layers, if it is the model
+std::optional<training::ModelSpec> ChosenModel(Validation* v,
+                                               std::optional<training::LayerProfile>* profile);
+
+/// Server and GPU depend on each other: --gpu alone chooses a server that has it. Both are nothing
+/// after an error.
+void ChooseServerAndGpu(Validation* v,
+                        std::optional<topo::ServerSpec>* server,
+                        std::optional<training::GpuSpec>* gpu);
+
+/// Older GPUs have no bf16: what they have of 16 bits, or fp32, unless it is said.
+void ChooseDtype(Validation* v, const training::GpuSpec& gpu);
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_TRAINING_TRAINING_INPUTS_H

@@ -1,0 +1,415 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * dltrain: its options. What becomes of their values: training-scenario.cc.
+ */
+#include "scenarios/options/training/training-options.h"
+
+#include "scenarios/models/gpu-zoo.h"
+#include "scenarios/models/model-zoo.h"
+#include "scenarios/options/cluster/background.h"
+#include "scenarios/options/cluster/common-options.h"
+#include "scenarios/options/cluster/compute-options.h"
+#include "scenarios/options/cluster/recovery-options.h"
+#include "scenarios/options/collective/collective-options.h"
+#include "scenarios/options/collective/nccl-environment.h"
+#include "scenarios/options/foreign-names.h"
+#include "scenarios/options/format.h"
+#include "scenarios/options/parse-result.h"
+#include "scenarios/options/training/data-parallel-options.h"
+#include "scenarios/options/training/jobs.h"
+#include "scenarios/options/training/launch-options.h"
+#include "scenarios/options/training/parallel-options.h"
+#include "scenarios/options/training/strategy-options.h"
+#include "scenarios/options/training/trace-options.h"
+#include "scenarios/training/plan/training-plan.h"
+#include "scenarios/workload/registry.h"
+
+namespace scenario
+{
+
+std::vector<NamedItem>
+GpuItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& name : training::GpuNames())
+    {
+        const auto gpu = training::FindGpu(name);
+        const auto dtype = gpu->peakBf16 > 0   ? training::Dtype::kBf16
+                           : gpu->peakFp16 > 0 ? training::Dtype::kFp16
+                                               : training::Dtype::kFp32;
+        items.push_back(
+            {name,
+             Format("%.4g", gpu->Peak(dtype) * 1e-12) + " TFLOP/s " + training::DtypeName(dtype) +
+                 ", " + Format("%.4g", gpu->memoryBandwidth * 1e-9) + " GB/s, " +
+                 Format("%.3g", static_cast<double>(gpu->memoryBytes) / (1ULL << 30)) + " GiB"});
+    }
+    return items;
+}
+
+ClusterDefaults
+TrainingClusterDefaults()
+{
+    ClusterDefaults d;
+    d.total = "gpus";
+    d.totalHelp = "GPUs that train; must fill servers";
+    d.totalNote = "all GPUs of --servers";
+    d.serversNote = "16, or what --gpus fills, or all hosts of a topology file";
+    return d;
+}
+
+namespace
+{
+
+std::vector<NamedItem>
+ModelItems()
+{
+    static const std::vector<NamedItem> items = [] {
+        std::vector<NamedItem> list;
+        for (const auto& name : training::ModelNames())
+        {
+            const auto model = training::FindModel(name);
+            const double p = static_cast<double>(model->parameters);
+            list.push_back(
+                {name,
+                 model->family + ", " +
+                     (p >= 999.5e9 ? Format("%.3g", p * 1e-12) + " T"
+                      : p >= 1e9   ? Format("%.3g", p * 1e-9) + " G"
+                                   : Format("%.4g", p * 1e-6) + " M") +
+                     " parameters" +
+                     (model->hasSequence ? ", sequence " + std::to_string(model->sequence) : "")});
+        }
+        list.push_back({kProfileModel, "the layers that --profile has in their order"});
+        return list;
+    }();
+    return items;
+}
+
+std::string
+ModelAlias(const std::string& text)
+{
+    const auto model = training::FindModel(text);
+    return model ? model->name : "";
+}
+
+std::string
+GpuAlias(const std::string& text)
+{
+    const auto gpu = training::FindGpu(text);
+    return gpu ? gpu->name : "";
+}
+
+std::vector<NamedItem>
+WorkloadItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& kind : workload::Kinds())
+    {
+        items.push_back({kind.name, kind.description});
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+DtypeItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& name : training::DtypeNames())
+    {
+        items.push_back({name, ""});
+    }
+    return items;
+}
+
+std::string
+DtypeAlias(const std::string& text)
+{
+    const auto dtype = training::ParseDtype(text);
+    return dtype ? training::DtypeName(*dtype) : "";
+}
+
+OptionTable
+MakeTrainingTable()
+{
+    OptionTable t;
+    t.program = "dltrain";
+    t.version = kVersion;
+    t.description = "training steps of a neural network on a packet-level RDMA network: step time, "
+                    "and what the network costs of it";
+    const std::string group = "Training";
+    const std::string json = "/training";
+    t.Add({
+        Opt("model", Kind::kNameOrFile, json, group, "the network to train: a name or a JSON file")
+            .Names("model", ModelItems)
+            .Aliases(ModelAlias)
+            .Default("bloom-560m"),
+        Opt("zero", Kind::kInteger, json, group, "ZeRO stage; 0 is plain data parallelism")
+            .Alias("zero-stage")
+            .Otherwise("2; 1 in a pipeline; 0 with lamb and adafactor")
+            .Example("3")
+            .OneOf({0, 1, 2, 3}),
+        Opt("zero-impl",
+            Kind::kName,
+            json,
+            group,
+            "as the paper has it, or as a framework does it by default")
+            .Names("ZeRO implementation",
+                   {{"paper", "reduce-scatter and all-gather, overlapped"},
+                    {"deepspeed", "DeepSpeed's defaults"},
+                    {"horovod", "--zero=0 in buckets of what came in a cycle"}})
+            .Default("paper"),
+        Opt("micro-batch",
+            Kind::kInteger,
+            json,
+            group,
+            "samples a GPU takes at a time; auto: the most that fit its memory by the estimate of "
+            "--dry-run, and go into the global "
+            "batch if that is given")
+            .Alias("micro-batch-size")
+            .Alias("train-micro-batch-size-per-gpu")
+            .Alias("per-device-train-batch-size")
+            .OrWord("auto")
+            .Otherwise("4, or the largest below it of which the global batch is made")
+            .Range(1, 1e6)
+            .Example("2"),
+        Opt("accumulation", Kind::kInteger, json, group, "micro-batches a step")
+            .Alias("gradient-accumulation-steps")
+            .Otherwise("1, or what the global batch leaves")
+            .Range(1, 1e6)
+            .Example("2"),
+        Opt("global-batch",
+            Kind::kInteger,
+            json,
+            group,
+            "samples a step = GPUs x micro-batch x accumulation")
+            .Alias("global-batch-size")
+            .Alias("train-batch-size")
+            .Otherwise("what these make")
+            .Range(1, 4e9)
+            .Example("1024"),
+        Opt("seq", Kind::kInteger, json, group, "tokens of a sample")
+            .Alias("seq-length")
+            .Alias("sequence-length")
+            .Otherwise("2048, or the model's own if shorter")
+            .Range(1, 1e7)
+            .Example("1024"),
+        Opt("dtype",
+            Kind::kName,
+            json,
+            group,
+            "of parameters, gradients, activations and what is sent, and of matrix products; fp8: "
+            "of the inputs of matrix products alone, all else as with bf16; GPUs without bf16 take "
+            "fp16 or fp32")
+            .Names("datatype", DtypeItems)
+            .Aliases(DtypeAlias)
+            .Default("bf16"),
+        Opt("gpu", Kind::kNameOrFile, json, group, "a name or a JSON file")
+            .Names("GPU", GpuItems)
+            .Aliases(GpuAlias)
+            .Otherwise("as the server has, A100 for dgx-a100")
+            .Example("H100"),
+        Opt("workload", Kind::kName, json, group, "which steps the GPUs do, and when")
+            .Names("workload", WorkloadItems)
+            .Otherwise(workload::kDefaultWorkload)
+            .Example("steps"),
+        Opt("steps", Kind::kInteger, json, group, "steps measured")
+            .Default("1")
+            .Range(1, 1e6)
+            .Example("3"),
+        Opt("warmup", Kind::kInteger, json, group, "steps before them, in no statistics")
+            .Default("1")
+            .Range(0, 1e6)
+            .Example("2"),
+        Opt("buckets",
+            Kind::kBytes,
+            json,
+            group,
+            "gradients reduced together; 0, with horovod: each tensor by itself")
+            .Alias("fusion-threshold")
+            .Otherwise("25MiB; with deepspeed 5e8 elements; with horovod 128MiB")
+            .Range(0, 1e15)
+            .Example("50MiB"),
+        Opt("gather-bytes", Kind::kBytes, json, group, "largest all-gather after the optimizer")
+            .Otherwise("5e8 elements")
+            .Range(1, 1e15)
+            .Example("100MB"),
+        Opt("launch-gap",
+            Kind::kDuration,
+            json,
+            group,
+            "what a GPU waits between two kernels while its host makes the next one, as with "
+            "CUDA_LAUNCH_BLOCKING=1; 0: they are launched ahead")
+            .Default("0ns")
+            .Example("50us"),
+        Opt("collective-sms",
+            Kind::kInteger,
+            json,
+            group,
+            "multiprocessors of a GPU that a collective in progress takes from computing beside it "
+            "(NCCL: one a channel)")
+            .Default("0")
+            .Range(0, 1e4)
+            .Example("16"),
+        Opt("slow-gpu",
+            Kind::kList,
+            json,
+            group,
+            "stragglers: computing on this GPU takes FACTOR times as long")
+            .Shows("GPU:FACTOR,...")
+            .Otherwise("none")
+            .Example("5:1.3"),
+        Opt("gpu-spread",
+            Kind::kReal,
+            json,
+            group,
+            "standard deviation of how long GPUs of this kind take to compute, relative to their "
+            "mean: normally distributed, drawn by --seed for each GPU, the same in all its steps")
+            .Range(0, 0.2)
+            .Example("0.02")
+            .Default("0"),
+        Opt("prefetch",
+            Kind::kBytes,
+            json,
+            group,
+            "stage 3: parameters gathered ahead of their layer")
+            .Otherwise("one layer; with deepspeed 5e7 elements")
+            .Range(0, 1e15)
+            .Example("100MB"),
+        Opt("overlap",
+            Kind::kFlag,
+            json,
+            group,
+            "reduce gradients and gather parameters while layers compute")
+            .Alias("overlap-comm")
+            .Otherwise("1; with deepspeed only at stage 3")
+            .Example("0"),
+        Opt("recompute",
+            Kind::kName,
+            json,
+            group,
+            "activation checkpointing: what backward computes again instead of keeping it")
+            .Alias("activation-checkpointing")
+            .Alias("checkpoint-activations")
+            .Alias("deepspeed-activation-checkpointing")
+            .Alias("gradient-checkpointing")
+            .Alias("recompute-granularity")
+            .Names("recomputation",
+                   {{"none", "nothing"},
+                    {"selective", "the core of attention: scores, softmax, dropout"},
+                    {"full", "every block, from its input"}})
+            .OnOff("full", "none")
+            .Default("none"),
+        Opt("fused-attention",
+            Kind::kFlag,
+            json,
+            group,
+            "attention matrices never reach the memory (FlashAttention)")
+            .Alias("use-flash-attn")
+            .Default("0"),
+        Opt("kernels",
+            Kind::kName,
+            json,
+            group,
+            "what a transformer's layers launch beside large products")
+            .Names("kernel set",
+                   {{"fused",
+                     "what Megatron-LM and NVIDIA's scripts do: biases' gradients in products, "
+                     "dropout with the sum, causal softmax with scale and mask"},
+                    {"eager", "PyTorch's, an operator a kernel, forward and backward"},
+                    {"megatron",
+                     "as fused, and what Megatron-LM's causal softmax reads and writes counted "
+                     "pass by pass"}})
+            .Default("fused"),
+        Opt("master-weights",
+            Kind::kFlag,
+            json,
+            group,
+            "with a 16-bit --dtype, a copy of the parameters and the optimizer's states in 32 "
+            "bits; 0: all of it in --dtype, as PyTorch's optimizers of a 16-bit model")
+            .Default("1"),
+        Opt("ignore-memory",
+            Kind::kFlag,
+            json,
+            group,
+            "run what does not fit the memory of a GPU by the estimate of --dry-run, which itself "
+            "only warns, unless the command line has 0 here")
+            .Default("0"),
+        Opt("profile",
+            Kind::kFile,
+            json,
+            group,
+            "measured times of layers, in JSON or CSV, instead of those of their kernels; without "
+            "--model, layers in their order are the model")
+            .Otherwise("none"),
+        Opt("profile-model",
+            Kind::kText,
+            json,
+            group,
+            "of a profile in CSV with several models, the one to take")
+            .Shows("NAME")
+            .Otherwise("the only one")
+            .Example("vgg16"),
+        Opt("profile-batch",
+            Kind::kInteger,
+            json,
+            group,
+            "samples that a pass of the profile was measured with; its times are scaled to "
+            "--micro-batch")
+            .Range(1, 1 << 24)
+            .Otherwise("as the profile says, or --micro-batch")
+            .Example("128"),
+        Opt("profile-floor",
+            Kind::kFlag,
+            json,
+            group,
+            "no pass of the profile takes less than its FLOPs at the peak of --gpu: of one that "
+            "was measured on a faster GPU")
+            .Default("0"),
+    });
+    t.Add(DataParallelOptionRows());
+    t.Add(ComputeOptionRows(json, group));
+    t.Add(ParallelOptionRows());
+    t.Add(StrategyOptionRows(json, group));
+    t.Add(TraceOptionRows(json, group));
+    t.Add(LaunchOptionRows());
+    t.Add(ClusterOptionRows(TrainingClusterDefaults()));
+    t.Add(CollectiveOptionRows());
+    t.Add(NcclOptionRows());
+    t.Add(NetworkOptionRows("fat-tree", ServerCount::kAlways));
+    t.Add(FabricOptionRows(Software::kNccl));
+    t.Add(BackgroundOptionRows());
+    t.Add(JobsOptionRows());
+    t.Add(RecoveryOptionRows(Checkpoints::kOfModel));
+    t.Add(RunOptionRows("dltrain"));
+    t.lists = {{"models", "Models (--model), or a JSON file", ModelItems},
+               {"gpus", "GPUs (--gpu), or a JSON file", GpuItems},
+               ServerList(),
+               {"workloads", "Workloads (--workload)", WorkloadItems}};
+    for (auto& list : FabricLists())
+    {
+        t.lists.push_back(std::move(list));
+    }
+    t.lists.push_back(AlgorithmList());
+    t.lists.push_back(NcclVariableList());
+    t.foreign = TrainingForeignNames();
+    t.Finish();
+    t.examples = {
+        "dltrain --model=bloom560m --zero=2",
+        "dltrain --model=llama-2-7b --zero=3 --gpu=H100 --nic=400GbE --servers=32 --recompute",
+        "dltrain --placement=random --seed=3",
+        "dltrain --oversubscription=4 --cc=none --out=results/oversubscribed",
+        "dltrain --scenario=scenarios/presets/bloom560m-3072.json --dry-run",
+    };
+    return t;
+}
+
+} // namespace
+
+const OptionTable&
+TrainingOptionTable()
+{
+    static const OptionTable table = MakeTrainingTable();
+    return table;
+}
+
+} // namespace scenario

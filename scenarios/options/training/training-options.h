@@ -1,0 +1,28 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What dltrain's options and its validation share.
+ */
+#ifndef SCENARIOS_OPTIONS_TRAINING_TRAINING_OPTIONS_H
+#define SCENARIOS_OPTIONS_TRAINING_TRAINING_OPTIONS_H
+
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/options.h"
+
+#include <vector>
+
+namespace scenario
+{
+
+/// GPUs by name, with what they can do.
+std::vector<NamedItem> GpuItems();
+
+/// --model: the layers of --profile.
+constexpr const char* kProfileModel = "profile";
+
+/// How many GPUs there are if nobody says so.
+ClusterDefaults TrainingClusterDefaults();
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_TRAINING_TRAINING_OPTIONS_H

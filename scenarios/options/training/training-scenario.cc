@@ -1,0 +1,579 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * dltrain: from values of its options to training steps of a neural network.
+ */
+#include "contrib/rdma/core/shown-text.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/cluster/common-options.h"
+#include "scenarios/options/cluster/compute-options.h"
+#include "scenarios/options/cluster/fault-options.h"
+#include "scenarios/options/cluster/parse-detail.h"
+#include "scenarios/options/cluster/recovery-options.h"
+#include "scenarios/options/cluster/validate.h"
+#include "scenarios/options/collective/collective-options.h"
+#include "scenarios/options/collective/measured-choices.h"
+#include "scenarios/options/collective/nccl-environment.h"
+#include "scenarios/options/parse-result.h"
+#include "scenarios/options/training/data-parallel-options.h"
+#include "scenarios/options/training/idle-options.h"
+#include "scenarios/options/training/jobs.h"
+#include "scenarios/options/training/launch-options.h"
+#include "scenarios/options/training/micro-batch.h"
+#include "scenarios/options/training/parallel-options.h"
+#include "scenarios/options/training/strategy-options.h"
+#include "scenarios/options/training/trace-options.h"
+#include "scenarios/options/training/training-inputs.h"
+#include "scenarios/options/training/training-options.h"
+#include "scenarios/training/checks/plan-check.h"
+#include "scenarios/training/plan/served-plan.h"
+#include "scenarios/training/plan/training-plan.h"
+#include "scenarios/training/profile-shape.h"
+#include "scenarios/training/stage-layers.h"
+#include "scenarios/workload/registry.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <tuple>
+
+namespace scenario
+{
+
+namespace
+{
+
+constexpr uint32_t kDefaultSequence = 2048;
+
+/// Problems of options.
+void
+TakeProblems(Validation* v, const std::vector<training::Problem>& problems)
+{
+    for (const auto& p : problems)
+    {
+        if (!p.error)
+        {
+            v->notes.push_back("warning: " +
+                               (p.path.empty() ? ""
+                                               : (p.path[0] == '/' ? "" : "--") +
+                                                     rdma::Shown(p.path, 300) + ": ") +
+                               p.text);
+        }
+        else if (p.path == "accumulation" && !v->values.Given(p.path) &&
+                 v->values.Given("global-batch"))
+        {
+            v->Fail("global-batch", "makes an accumulation that " + p.text);
+        }
+        else if (v->table.Find(p.path))
+        {
+            v->Fail(p.path, p.text);
+        }
+        else
+        {
+            v->errors.push_back({p.path, "", p.text, ""});
+        }
+    }
+}
+
+/// The different collectives of a plan, by the first and the last group of each kind, and the first
+/// that lies on several servers of `gpus`: others lie as one of these do. \param all groups, which
+/// do not do the same
+std::vector<UsedBy>
+CollectivesOf(const training::TrainingPlan& plan, uint32_t gpus, bool all = false)
+{
+    std::vector<UsedBy> used;
+    for (uint32_t kind = 0; kind < plan.groupKinds.size(); ++kind)
+    {
+        const auto& groups = plan.groupKinds[kind].groups;
+        std::set<std::size_t> looked;
+        if (!groups.empty())
+        {
+            looked = {0, groups.size() - 1};
+        }
+        const auto between = std::find_if(groups.begin(), groups.end(), [gpus](const auto& ranks) {
+            return std::any_of(ranks.begin(), ranks.end(), [&](coll::Rank rank) {
+                return rank / gpus != ranks.front() / gpus;
+            });
+        });
+        if (between != groups.end())
+        {
+            looked.insert(static_cast<std::size_t>(between - groups.begin()));
+        }
+        for (std::size_t g = 0; all && g < groups.size(); ++g)
+        {
+            looked.insert(g);
+        }
+        for (const std::size_t g : looked)
+        {
+            UsedBy user{groups[g], {}};
+            std::set<std::tuple<coll::Op, uint64_t>> seen; // of blocks the largest sum tells
+            for (const auto& task : plan.roles[plan.roleOf[groups[g].front()]].tasks)
+            {
+                if (task.kind == training::TaskKind::kCollective && task.group == kind &&
+                    seen.insert({task.op, task.bytes}).second)
+                {
+                    user.collectives.push_back({task.op,
+                                                task.bytes,
+                                                static_cast<coll::Rank>(groups[g].size()),
+                                                0,
+                                                task.blocks});
+                }
+            }
+            if (!user.collectives.empty())
+            {
+                used.push_back(std::move(user));
+            }
+        }
+    }
+    return used;
+}
+
+/// How GPUs differ: --gpu-spread, and the stragglers of --slow-gpu.
+void
+SlowDown(Validation* v, training::TrainingPlan* plan)
+{
+    if (const double spread = v->values.Real("gpu-spread"); spread > 0)
+    {
+        for (coll::Rank rank = 0; rank < plan->ranks; ++rank)
+        {
+            plan->slowness.push_back(training::SpreadOf(spread, v->DrawSeed(), rank));
+        }
+    }
+    std::set<uint32_t> named;
+    for (const auto& word : v->values.List("slow-gpu"))
+    {
+        const auto fail = [&](const std::string& problem) {
+            v->errors.push_back({v->values.Where("slow-gpu"), word, problem, ""});
+        };
+        const size_t colon = word.find(':');
+        uint32_t rank = 0;
+        double factor = 0;
+        const char* const end = word.data() + word.size();
+        const auto [afterRank, badRank] = std::from_chars(word.data(), end, rank);
+        const auto [afterFactor, badFactor] =
+            colon == std::string::npos
+                ? std::from_chars_result{nullptr, std::errc::invalid_argument}
+                : std::from_chars(word.data() + colon + 1, end, factor);
+        if (badRank != std::errc() || afterRank != word.data() + colon ||
+            badFactor != std::errc() || afterFactor != end || rank >= plan->ranks ||
+            !(factor >= 1 && factor <= 1000))
+        {
+            fail("allowed: GPU:FACTOR as 5:1.3, GPU 0 to " + std::to_string(plan->ranks - 1) +
+                 ", factor 1 to 1000");
+            return;
+        }
+        plan->slowness.resize(plan->ranks, 1);
+        if (!named.insert(rank).second)
+        {
+            fail("names GPU " + std::to_string(rank) + " a second time; allowed: once");
+            return;
+        }
+        plan->slowness[rank] *= factor;
+    }
+}
+
+/// Reads the options one after another: what each decides, those behind it may read.
+class TrainingReader
+{
+  public:
+    explicit TrainingReader(const ReadResult& read)
+        : m_read(read),
+          m_v{TrainingOptionTable(), read.values, {}, {}, read.seat}
+    {
+    }
+
+    ParseResult<TrainingScenario> Read();
+
+  private:
+    void CheckAlone();
+    void DecideZero();
+    void ChooseInputs();
+    void OpenTrace();
+    void MakeNetwork();
+    void TrainModel();
+    void SetSequence(training::TrainingOptions* o);
+    void SetModelOptions(training::TrainingOptions* o);
+    void SetBatch(uint32_t backupWorkers, training::TrainingOptions* o);
+    void CheckProfile(const training::TrainingOptions& o);
+    void NoteFewSteps(training::Strategy strategy);
+    void MakeModelPlan(const training::TrainingOptions& o, const training::ServedOptions& served);
+    void SetJitter(uint32_t period);
+    void PlayTrace();
+    void ChooseCollectives();
+
+    bool IsFine() const
+    {
+        return m_v.errors.empty();
+    }
+
+    const ReadResult& m_read;
+    Validation m_v;
+    TrainingScenario m_s;
+    bool m_traced = false;
+    training::ProfileShape m_shape;
+    std::optional<training::LayerProfile> m_profile;
+    std::optional<training::ModelSpec> m_model;
+    std::optional<topo::ServerSpec> m_server;
+    std::optional<training::GpuSpec> m_gpu;
+    std::optional<formats::Trace> m_trace;
+    NcclLimits m_nccl;
+    Cluster m_cluster;
+    std::vector<UsedBy> m_used; ///< the collectives
+};
+
+void
+TrainingReader::CheckAlone()
+{
+    // In a configuration as run it stands as it is without being given.
+    if (m_v.values.Given("alone") && m_v.values.Where("alone").rfind("--", 0) == 0)
+    {
+        m_v.Fail("alone", "has no meaning without --jobs");
+    }
+    else
+    {
+        m_v.MustNotBeSet({"alone"}, "has no meaning without --jobs");
+    }
+}
+
+void
+TrainingReader::DecideZero()
+{
+    if (m_traced)
+    {
+        return;
+    }
+    // DeepSpeed refuses stages 2 and 3 in a pipeline; Megatron-LM's distributed optimizer is 1.
+    const Values& values = m_v.values;
+    const bool whole =
+        training::NeedsWholeTensors(*training::ParseOptimizer(values.Text("optimizer")));
+    m_v.DecideUnlessGiven("zero", whole || !HasFlush(m_v) ? "0" : values.U32("pp") > 1 ? "1" : "2");
+    m_s.zero = values.U32("zero");
+}
+
+/// What is trained, or the trace that is played, and on what.
+void
+TrainingReader::ChooseInputs()
+{
+    m_profile = ChosenProfile(&m_v, &m_shape);
+    m_model = m_traced ? std::nullopt : ChosenModel(&m_v, &m_profile);
+    DecideGpus(&m_v);
+    ChooseServerAndGpu(&m_v, &m_server, &m_gpu);
+    if (m_gpu && !m_traced)
+    {
+        ChooseDtype(&m_v, *m_gpu);
+    }
+    m_s.dtype = m_v.values.Text("dtype");
+    ApplyServer(&m_v, m_server);
+    if (m_traced && m_server && m_gpu)
+    {
+        OpenTrace();
+    }
+}
+
+void
+TrainingReader::OpenTrace()
+{
+    if (IsToLaunch(m_v.values))
+    {
+        m_s.launch = MakeLaunch(&m_v, *m_gpu, *m_server);
+    }
+    else
+    {
+        m_trace = ReadTraceFiles(&m_v, *m_gpu, *m_server, &m_s.capture);
+    }
+}
+
+void
+TrainingReader::MakeNetwork()
+{
+    m_nccl = ApplyNcclVariables(&m_v);
+    m_s.fabric = MakeFabric(&m_v);
+    if (!m_s.launch || m_v.values.Given("gpus") || m_v.values.Given("servers"))
+    {
+        m_cluster = MakeCluster(&m_v, TrainingClusterDefaults(), m_server, &m_s.fabric);
+    }
+    if (m_s.launch && m_cluster.valid)
+    {
+        m_s.launch->servers = m_cluster.spec.servers;
+        m_s.launch->gpusPerServer = m_cluster.spec.server.gpus;
+    }
+}
+
+void
+TrainingReader::SetSequence(training::TrainingOptions* o)
+{
+    if (!m_model->hasSequence)
+    {
+        m_v.MustNotBeGiven({"seq"},
+                           "has no meaning for " + m_model->name +
+                               ", whose samples are no sequences");
+        o->sequence = 1;
+        return;
+    }
+    if (!m_v.values.Given("seq"))
+    {
+        m_v.Decide("seq", std::to_string(std::min(kDefaultSequence, m_model->sequence)));
+    }
+    o->sequence = m_v.values.U32("seq");
+}
+
+/// Options that are values, each by itself.
+void
+TrainingReader::SetModelOptions(training::TrainingOptions* o)
+{
+    const Values& values = m_v.values;
+    o->zero = m_s.zero;
+    o->zeroImpl = *training::ParseZeroImpl(values.Text("zero-impl"));
+    o->dtype = *training::ParseDtype(m_s.dtype);
+    o->recompute = *training::ParseRecompute(values.Text("recompute"));
+    o->fusedAttention = values.Flag("fused-attention");
+    o->masterWeights = values.Flag("master-weights");
+    o->kernels = *training::ParseKernelSet(values.Text("kernels"));
+    o->gpu.rates.launch += static_cast<double>(values.Duration("launch-gap").ps) * 1e-12;
+    o->collectiveSms = values.U32("collective-sms");
+    // A plan tells what it would need; asked expressly (a configuration as run says it always), it
+    // is refused as the run is.
+    const bool asked =
+        values.Given("ignore-memory") && values.Where("ignore-memory").rfind("--", 0) == 0;
+    o->ignoreMemory = values.Flag("ignore-memory") || (values.Flag("dry-run") && !asked);
+    SetSequence(o);
+    if (values.Given("buckets"))
+    {
+        o->bucketBytes = values.Integer("buckets");
+    }
+    if (values.Given("gather-bytes"))
+    {
+        o->gatherBytes = values.Integer("gather-bytes");
+    }
+    if (values.Given("prefetch"))
+    {
+        o->prefetchBytes = values.Integer("prefetch");
+        if (m_s.zero != 3)
+        {
+            m_v.MustNotBeGiven({"prefetch"},
+                               "has no meaning with --zero=" + std::to_string(m_s.zero) +
+                                   "; it belongs to --zero=3");
+        }
+    }
+    if (values.Given("overlap"))
+    {
+        o->overlap = values.Flag("overlap");
+    }
+    o->profile = std::move(m_profile);
+    o->profileFloor = values.Flag("profile-floor");
+}
+
+/// Of backup workers no sample counts.
+void
+TrainingReader::SetBatch(uint32_t backupWorkers, training::TrainingOptions* o)
+{
+    const uint32_t gpus = o->ranks;
+    if (IsFine())
+    {
+        o->ranks -= backupWorkers;
+        MakeBatch(&m_v, o);
+        *o = training::Partitioned(std::move(*o));
+    }
+    m_s.microBatch = o->microBatch;
+    m_s.accumulation = o->accumulation;
+    m_s.globalBatch = static_cast<uint32_t>(o->GlobalBatch());
+    o->ranks = gpus;
+}
+
+/// What a profile's own run was like has to be what is trained here.
+void
+TrainingReader::CheckProfile(const training::TrainingOptions& o)
+{
+    TakeFileErrors(&m_v, training::CheckProfileShape(m_shape, m_v.values.Text("profile"), o));
+    const std::string note = training::NoteOfProfileShape(m_shape, o);
+    if (!note.empty())
+    {
+        m_v.notes.push_back("--profile: " + note);
+    }
+}
+
+/// Where steps do not begin together a few of them tell little.
+void
+TrainingReader::NoteFewSteps(training::Strategy strategy)
+{
+    const uint32_t few = 20; // of a run that begins with all GPUs at once: assumed
+    const uint32_t steps = m_v.values.U32("steps");
+    const bool ownPace = strategy == training::Strategy::kDownpour;
+    if ((ownPace || !HasFlush(m_v)) && steps < few)
+    {
+        m_v.notes.push_back("--steps=" + std::to_string(steps) +
+                            (ownPace ? ": replicas go at their own pace, and a few steps from a "
+                                       "common start hardly show a slow one"
+                                     : ": steps of different stages overlap, so the time between "
+                                       "the ends of a few of them is rough") +
+                            "; --steps=" + std::to_string(few) + " or more tell better");
+    }
+}
+
+/// \param period steps after which chances are the same again
+void
+TrainingReader::SetJitter(uint32_t period)
+{
+    m_s.plan.jitter.sigma = m_v.values.Real("jitter");
+    m_s.plan.jitter.seed = m_v.DrawSeed();
+    m_s.plan.jitter.period = period;
+}
+
+void
+TrainingReader::MakeModelPlan(const training::TrainingOptions& o,
+                              const training::ServedOptions& served)
+{
+    const bool isServed = served.strategy != training::Strategy::kSync;
+    m_s.options = training::ResolvedOptions(o);
+    if (isServed)
+    {
+        const auto plan = std::make_shared<training::ServedPlan>(m_s.options, served);
+        m_s.plan = plan->TakePlan();
+        m_s.served = plan;
+    }
+    else
+    {
+        m_s.plan = training::MakePlan(o);
+    }
+    NoteIdleOptions(&m_v, m_s.options, m_s.plan, m_nccl, isServed);
+    m_used = CollectivesOf(m_s.plan, m_cluster.spec.server.gpus);
+    SlowDown(&m_v, &m_s.plan);
+    MakeGpuFaults(&m_v, m_cluster.spec, &m_s.plan);
+    // The same of each size, or their differences would be those of chance.
+    SetJitter(isServed ? UINT32_MAX : m_s.warmupSteps + m_s.steps);
+    if (m_s.options.bucketBytes && !isServed)
+    {
+        m_v.Decide("buckets", CanonicalBytes(*m_s.options.bucketBytes));
+        DecideDataParallel(&m_v, m_s.options);
+    }
+    if (m_s.options.overlap && (!isServed || served.strategy == training::Strategy::kDownpour))
+    {
+        m_v.Decide("overlap", *m_s.options.overlap ? "1" : "0");
+    }
+}
+
+void
+TrainingReader::TrainModel()
+{
+    training::TrainingOptions o;
+    o.model = *m_model;
+    o.gpu = *m_gpu;
+    o.ranks = m_cluster.spec.servers * m_cluster.spec.server.gpus;
+    const training::ServedOptions served = MakeStrategy(&m_v, o.ranks, m_cluster.spec.servers);
+    m_s.zero = m_v.values.U32("zero");
+    SetModelOptions(&o);
+    if (IsFine())
+    {
+        MakeParallel(&m_v, LinksOf(m_cluster.spec, m_s.fabric), &o);
+    }
+    if (IsFine())
+    {
+        MakeDataParallel(&m_v, &o, m_cluster.spec.server.gpus);
+        MakeCompute(&m_v, m_cluster.spec.server, &o);
+    }
+    SetBatch(served.backupWorkers, &o);
+    if (IsFine())
+    {
+        TakeProblems(&m_v, training::Check(o));
+    }
+    if (IsFine() && o.profile)
+    {
+        CheckProfile(o);
+    }
+    if (IsFine())
+    {
+        NoteFewSteps(served.strategy);
+        MakeModelPlan(o, served);
+    }
+    m_s.model = m_model->name;
+    m_s.parameters = m_model->parameters;
+    m_s.sequence = o.sequence;
+    m_s.gpu = m_gpu->name;
+}
+
+void
+TrainingReader::PlayTrace()
+{
+    if (m_trace && m_cluster.valid && IsFine())
+    {
+        MakeTraced(&m_v, *m_trace, *m_gpu, m_cluster.spec, &m_s);
+    }
+    if (m_s.trace)
+    {
+        m_used = CollectivesOf(m_s.plan, m_cluster.spec.server.gpus, true);
+        SlowDown(&m_v, &m_s.plan);
+        SetJitter(m_s.warmupSteps + m_s.steps);
+    }
+}
+
+void
+TrainingReader::ChooseCollectives()
+{
+    m_s.collectives =
+        MakeCollectives(&m_v,
+                        m_cluster.valid ? &m_cluster.spec : nullptr,
+                        m_s.fabric,
+                        m_nccl,
+                        {m_used,
+                         m_s.workload != workload::kDefaultWorkload,
+                         m_model && IsFine() ? training::DtypeBytes(m_s.options.dtype) : 1});
+    if (m_s.collectives.measured && m_cluster.valid && IsFine())
+    {
+        m_s.collectives.measured->Plan(m_s.collectives,
+                                       m_cluster.spec,
+                                       CollectivesOf(m_s.plan, m_cluster.spec.server.gpus, true));
+    }
+}
+
+ParseResult<TrainingScenario>
+TrainingReader::Read()
+{
+    const Values& values = m_v.values;
+    CheckAlone();
+    CheckLaunch(&m_v);
+    m_s.steps = values.U32("steps");
+    m_s.warmupSteps = values.U32("warmup");
+    m_s.workload = values.Given("workload") ? values.Text("workload") : workload::kDefaultWorkload;
+    m_traced = HasTrace(&m_v);
+    DecideStages(&m_v);
+    DecideZero();
+    ChooseInputs();
+    MakeNetwork();
+    if (m_model && m_gpu && m_cluster.valid && IsFine())
+    {
+        TrainModel();
+    }
+    PlayTrace();
+    ChooseCollectives();
+    if (m_s.HasSteps())
+    {
+        CheckExports(&m_v, &m_s, m_cluster.spec);
+    }
+    else
+    {
+        m_s.model = NameOfTrace(values);
+    }
+    const std::shared_ptr<const RecoverySpec> recovery =
+        m_cluster.valid && IsFine() ? MakeRecovery(&m_v, m_cluster.spec, m_s) : nullptr;
+    ParseResult<TrainingScenario> result =
+        FinishedOn(std::move(m_cluster), m_read, std::move(m_v), std::move(m_s));
+    if (result.scenario)
+    {
+        result.scenario->run.recovery = recovery;
+    }
+    return result;
+}
+
+} // namespace
+
+ParseResult<TrainingScenario>
+ValidateTraining(const ReadResult& read)
+{
+    if (!read.seat && read.values.Given("jobs"))
+    {
+        return ValidateJobs(read);
+    }
+    return TrainingReader(read).Read();
+}
+
+} // namespace scenario

@@ -1,0 +1,154 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * How much a run will simulate, before it is simulated: packets and frame-hops are counted over the
+ * messages themselves (the schedules' own, and the flows), with the routes' own hops; no
+ * congestion, no retransmission, no CNP. Schedules of more than some million steps are sampled
+ * evenly.
+ *
+ *   frame-hops = sum over messages of  hops x (packets + ACKs),   packets = ceil(bytes / mtu)
+ *
+ * where a message that is split over queue pairs counts as its parts, and a READ is answered by its
+ * bytes. The ACKs of the first message are ceil(packets / ackEvery), of those that follow on its
+ * queue pair 1 + (packets - gcd) / ackEvery with gcd of both numbers: Counter::AcksOfEach. TCP has
+ * an ACK a segment and a handshake of three, UDP none.
+ *
+ * The lower bound of the simulated time is what the busiest network interface needs for its wire
+ * bytes on all of its planes, or the GPUs for their computing and for waiting for each other's: no
+ * run can be shorter.
+ *
+ * The memory is what the simulator itself takes (the GPUs' is the plan's).
+ */
+#ifndef SCENARIOS_PLAN_ESTIMATE_H
+#define SCENARIOS_PLAN_ESTIMATE_H
+
+#include "scenarios/plan/assumed-speed.h"
+#include "scenarios/run/scenario.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+struct Job;
+
+/// What a run's memory grows with.
+struct MemoryNeeds
+{
+    double links = 0;              ///< of the network, both directions together
+    double usedLinks = 0;          ///< by some message, at most
+    double routes = 0;             ///< entries of forwarding tables: switches x network interfaces
+    double connections = 0;        ///< pairs of queue pairs
+    double messages = 0;           ///< between servers, whole run: flows.csv remembers them
+    double bytesPerConnection = 0; ///< see ConnectionBytes
+    double ranks = 0;
+    double lanes = 0;        ///< lanes of collectives under way, all ranks together
+    double posted = 0;       ///< messages that these post at once, between servers
+    double postedInside = 0; ///< and inside
+    double paths = 0;        ///< records of the critical path
+    bool infiniBand = false;
+};
+
+/// Bytes by what they are for. Total() is the peak of the resident set of a process.
+struct MemoryEstimate
+{
+    double program = 0;
+    double network = 0;
+    double connections = 0;
+    double messages = 0;
+    double ranks = 0;
+
+    double Total() const
+    {
+        return program + network + connections + messages + ranks;
+    }
+};
+
+/// A pure function, right within a factor of about 1.5 on the runs of
+/// tests/unit/scenarios/estimate-test.cc.
+MemoryEstimate EstimateMemory(const MemoryNeeds& needs);
+/// \return of what one process would take, what the first of several takes; of those that all have
+/// hosts, each
+MemoryEstimate EstimateProcess(const MemoryEstimate& alone, const Processes& processes);
+
+/// Of both ends of a connection, with the messages that wait in them.
+double ConnectionBytes(const FabricSpec& fabric, bool attribution);
+
+struct Estimate
+{
+    double messages = 0;       ///< between servers
+    double messagesInside = 0; ///< servers
+    double networkBytes = 0;   ///< payload that crosses the network between servers
+    double dataPackets = 0;
+    double ackPackets = 0;
+    double frameHops = 0;        ///< of data and ACK frames
+    double meanHops = 0;         ///< links a data packet crosses
+    double lastStartSeconds = 0; ///< when the last flow starts
+    double stopSeconds = 0;      ///< the run is stopped then, before all can have been done; else 0
+    double busiestPortSeconds =
+        0; ///< wire time of the network interface that carries most, in its busier direction
+    /// False: steps may be those of whoever sends least, as with parameter servers some replicas
+    /// may be nearer to the servers than others.
+    bool portsAwaited = true;
+    double computeSeconds = 0; ///< of the GPU that computes longest
+    /// With what it waits for others that compute, as for the bubble of a pipeline: of steps, if
+    /// communication takes no time (training::LeastStep). 0: it is not known.
+    double graphSeconds = 0;
+    double loadingSeconds = 0; ///< of the next batch, by the server that takes longest
+    /// Bytes that all ranks together send, inside servers too, as the algorithms have it: by
+    /// operation, and `send`, messages from one rank to another.
+    std::map<std::string, double> sent;
+    double connections = 0; ///< pairs of queue pairs, all collectives of the run or flows
+    MemoryNeeds memoryNeeds;
+    MemoryEstimate memory; ///< of the simulator, of the whole run, as one process
+    SpeedNeeds speedNeeds;
+    AssumedSpeed speed; ///< of its set-up and events
+    bool sampled = false;
+
+    double LowerBoundSeconds() const
+    {
+        return std::max({portsAwaited ? busiestPortSeconds : 0,
+                         computeSeconds,
+                         graphSeconds,
+                         loadingSeconds,
+                         lastStartSeconds});
+    }
+};
+
+/// What an estimate is for: who asks whether a run can start (its memory, its time) needs
+/// no bounds of the time that GPUs wait for each other, which take a second of large plans.
+enum class EstimateFor : uint8_t
+{
+    kPlan,
+    kStart, ///< graphSeconds is 0, and computeSeconds what a GPU computes without jitter
+};
+
+/// Of one step. \param size of those of the plan, the largest number of blocks first
+Estimate EstimateStep(const TrainingScenario& scenario,
+                      std::size_t size = 0,
+                      EstimateFor what = EstimateFor::kPlan);
+/// Of the whole run, all sizes and repetitions.
+Estimate EstimateRun(const CollperfScenario& scenario);
+Estimate EstimateRun(const TrafficScenario& scenario);
+/// Of the whole run: EstimateStep x (steps + warm-up steps), of all sizes together. Of --jobs: what
+/// all jobs come to, `lastStartSeconds` being when the last of them can have ended.
+Estimate EstimateRun(const TrainingScenario& scenario, EstimateFor what = EstimateFor::kPlan);
+/// Of one of --jobs, from its start on, on the network of `together`.
+Estimate EstimateJob(const Job& job,
+                     const TrainingScenario& together,
+                     EstimateFor what = EstimateFor::kPlan);
+/// EstimateRun of --jobs. \param ofJobs EstimateJob of each, in their order
+Estimate EstimateTogether(const TrainingScenario& scenario, const std::vector<Estimate>& ofJobs);
+
+/// Why a run takes more simulated time than can be counted, of its picoseconds in 64 bits with room
+/// to spare; empty if it does not.
+std::string WhyTooLong(const Estimate& e);
+
+} // namespace scenario
+
+#endif // SCENARIOS_PLAN_ESTIMATE_H

@@ -1,0 +1,437 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/program/parse.h"
+
+#include "contrib/rdma/core/set-up-phase.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "scenarios/launch/early-end.h"
+#include "scenarios/launch/launch-capture.h"
+#include "scenarios/launch/launcher.h"
+#include "scenarios/launch/mpirun.h"
+#include "scenarios/launch/part.h"
+#include "scenarios/options/cluster/network-check.h"
+#include "scenarios/options/cluster/processes.h"
+#include "scenarios/options/cluster/validate.h"
+#include "scenarios/options/training/launch-options.h"
+#include "scenarios/plan/host-memory.h"
+#include "scenarios/program/output-folder.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <set>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace scenario
+{
+
+namespace
+{
+
+/// What a program is, besides its name.
+template <class T>
+struct Program
+{
+    const OptionTable& (*table)();
+    ParseResult<T> (*validate)(const ReadResult&);
+};
+
+Program<TrainingScenario>
+ProgramOf(const TrainingScenario*)
+{
+    return {TrainingOptionTable, ValidateTraining};
+}
+
+Program<CollperfScenario>
+ProgramOf(const CollperfScenario*)
+{
+    return {CollperfOptionTable, ValidateCollperf};
+}
+
+Program<TrafficScenario>
+ProgramOf(const TrafficScenario*)
+{
+    return {TrafficOptionTable, ValidateTraffic};
+}
+
+/// Prints what there is to print; returns the exit status, or -1 if the program should run.
+int
+Report(const OptionTable& table,
+       const std::vector<Error>& errors,
+       const std::optional<std::string>& text,
+       const std::vector<std::string>& notes)
+{
+    if (text)
+    {
+        std::cout << *text << std::flush;
+        return 0;
+    }
+    // A list of a file may have the same mistake a thousand times.
+    constexpr std::size_t kMostErrors = 50; // assumed: what a person reads
+    std::set<std::string> told;
+    for (const auto& error : errors)
+    {
+        told.insert(error.Text());
+    }
+    const std::size_t all = told.size();
+    for (const auto& error : errors)
+    {
+        const std::string text = error.Text();
+        if (told.erase(text) == 0)
+        {
+            continue; // a second time
+        }
+        if (told.size() + kMostErrors < all && !told.empty())
+        {
+            std::cerr << table.program << ": error: " << told.size() + 1
+                      << " more errors, of which the next is: " << text << std::endl;
+            break;
+        }
+        std::cerr << table.program << ": error: " << text << std::endl;
+    }
+    if (!errors.empty())
+    {
+        return 2;
+    }
+    for (const auto& note : notes)
+    {
+        std::cerr << table.program << ": " << rdma::Printable(note) << std::endl;
+    }
+    return -1;
+}
+
+/// \return how many processes mpirun has to be started for; 1: it is not needed, or has been
+uint32_t
+RanksToStart(const ReadResult& read)
+{
+    if (read.text || !read.errors.empty() || read.values.Flag("dry-run") || FindLauncher().started)
+    {
+        return 1;
+    }
+    return static_cast<uint32_t>(read.values.Integer("mpi-ranks"));
+}
+
+template <class T>
+bool
+HasSteps(const T&)
+{
+    return true;
+}
+
+bool
+HasSteps(const TrainingScenario& scenario)
+{
+    return scenario.HasSteps();
+}
+
+/// The scenario of options that were read, as one machine or another can run it: no folder is made.
+template <class T>
+ParseResult<T>
+CheckRead(const ReadResult& read)
+{
+    const Program<T> program = ProgramOf(static_cast<const T*>(nullptr));
+    ParseResult<T> result;
+    if (read.text)
+    {
+        result.text = read.text;
+        return result;
+    }
+    if (!read.errors.empty())
+    {
+        // What depends on a value that could not be read would only repeat the complaint.
+        result.errors = read.errors;
+        return result;
+    }
+    rdma::SetUpPhase::Quiet() = !read.values.Flag("progress");
+    const rdma::SetUpPhase phase("checking the scenario");
+    result = program.validate(read);
+    if (result.scenario && HasSteps(*result.scenario))
+    {
+        CheckNetwork(read, *result.scenario, &result.errors, &result.notes);
+        if (result.errors.empty())
+        {
+            CheckProcesses(read, &*result.scenario, &result.errors);
+        }
+        if (!result.errors.empty())
+        {
+            result.scenario.reset();
+        }
+    }
+    return result;
+}
+
+template <class T>
+Estimate
+RoughEstimate(const T& scenario)
+{
+    return EstimateRun(scenario);
+}
+
+Estimate
+RoughEstimate(const TrainingScenario& scenario)
+{
+    return EstimateRun(scenario, EstimateFor::kStart);
+}
+
+/// The scenario of options that were read, with its output folder.
+template <class T>
+ParseResult<T>
+PrepareRead(const ReadResult& read)
+{
+    const OptionTable& table = ProgramOf(static_cast<const T*>(nullptr)).table();
+    ParseResult<T> result = CheckRead<T>(read);
+    if (result.scenario && HasSteps(*result.scenario) && FindLauncher().IsFirst())
+    {
+        const rdma::SetUpPhase counting("counting packets");
+        const Estimate estimate = RoughEstimate(*result.scenario);
+        std::string why = WhyTooLong(estimate);
+        // A dry run may plan what another machine will simulate: its plan says how much that takes.
+        if (why.empty() && !result.scenario->run.dryRun && !read.values.Flag("ignore-host-memory"))
+        {
+            why = WhyTooLarge(estimate.memory, AvailableHostMemory());
+        }
+        if (!why.empty())
+        {
+            result.scenario.reset();
+            result.errors.push_back({"", "", why, ""});
+        }
+    }
+    if (result.scenario)
+    {
+        Error error;
+        if (!PrepareOutput(table.program, read.values, &result.scenario->run, &error))
+        {
+            result.scenario.reset();
+            result.errors.push_back(std::move(error));
+        }
+        else
+        {
+            DropAtEarlyEnd(result.scenario->run.made);
+        }
+    }
+    return result;
+}
+
+/// A folder of this process alone, for what a dry run captures; "" and an error if there is none.
+std::string
+MakeTemporary(Error* error)
+{
+    const char* const base = std::getenv("TMPDIR");
+    std::string path = std::string(base && *base ? base : "/tmp") + "/dltrain-XXXXXX";
+    if (::mkdtemp(path.data()))
+    {
+        return path;
+    }
+    *error = {"", "", path + ": cannot be made: " + std::strerror(errno), ""};
+    return "";
+}
+
+/// What the script printed, beside the other results.
+void
+CopyPrinted(const std::string& capture, const std::string& out)
+{
+    std::error_code failed;
+    for (const char* name : {"/stdout.txt", "/stderr.txt"})
+    {
+        std::filesystem::copy_file(capture + name,
+                                   out + name,
+                                   std::filesystem::copy_options::overwrite_existing,
+                                   failed);
+    }
+}
+
+/// The script of --launch is captured first; then its capture is what runs.
+class Launched
+{
+  public:
+    ParseResult<TrainingScenario> Parse(const ReadResult& read)
+    {
+        ParseResult<TrainingScenario> result = CheckRead<TrainingScenario>(read);
+        Error error;
+        if (!result.scenario)
+        {
+            return result;
+        }
+        m_run = result.scenario->run;
+        const std::string program = TrainingOptionTable().program;
+        if (!PrepareOutput(program, read.values, &m_run, &error))
+        {
+            return Refused({error});
+        }
+        DropAtEarlyEnd(m_run.made);
+        m_folder = m_run.dryRun ? MakeTemporary(&error) : m_run.out + "/capture";
+        if (m_folder.empty())
+        {
+            return Refused({error});
+        }
+        const CaptureEnd end =
+            CaptureScript(program, *result.scenario->launch, m_folder, m_run.made);
+        if (end.signal != 0)
+        {
+            Refused({});
+            std::cerr << EarlyEndText(program) << std::endl;
+            std::exit(128 + end.signal);
+        }
+        if (!end.full.empty())
+        {
+            // No option is to blame: as with results that cannot be written.
+            Refused({});
+            std::cerr << program << ": error: " << end.full << std::endl;
+            std::exit(1);
+        }
+        if (!end.error.empty())
+        {
+            return Refused({{read.values.Where("launch"),
+                             rdma::Shown(read.values.Text("launch"), 100),
+                             end.error,
+                             ""}});
+        }
+        if (!end.failed.empty())
+        {
+            auto findings = formats::ReadFindings(m_folder);
+            result.scenario->launch.reset();
+            result.scenario->capture = CaptureOutcome{
+                findings ? std::move(*findings) : formats::Findings(),
+                // What failed beside it says so itself (capturing.py).
+                (end.failed.rfind("the command ended", 0) == 0 ? "" : "the script failed\n") +
+                    end.failed,
+                end.status};
+        }
+        else
+        {
+            result = ParseCaptured(read);
+            if (!result.scenario)
+            {
+                return Refused(result.errors);
+            }
+        }
+        result.scenario->run.made = m_run.made;
+        result.scenario->run.out = m_run.out;
+        if (m_run.dryRun)
+        {
+            Remove();
+        }
+        else
+        {
+            CopyPrinted(m_folder, m_run.out);
+        }
+        return result;
+    }
+
+  private:
+    ParseResult<TrainingScenario> ParseCaptured(const ReadResult& read)
+    {
+        if (!m_run.dryRun)
+        {
+            TellAtEarlyEnd("dltrain: interrupted before the simulation began; the capture is in " +
+                           m_folder);
+        }
+        ReadResult captured = read;
+        SetLaunched(&captured.values, m_folder);
+        if (!m_run.dryRun)
+        {
+            Value& out = captured.values.Slot("out");
+            out.given = out.present = true;
+            out.raw = out.text = m_run.out;
+        }
+        return PrepareRead<TrainingScenario>(captured);
+    }
+
+    void Remove() const
+    {
+        std::error_code failed;
+        std::filesystem::remove_all(m_folder, failed);
+    }
+
+    /// Of a run that does not begin nothing is left.
+    ParseResult<TrainingScenario> Refused(std::vector<Error> errors) const
+    {
+        if (!m_folder.empty())
+        {
+            Remove();
+        }
+        DropOutput(m_run);
+        ParseResult<TrainingScenario> result;
+        result.errors = std::move(errors);
+        return result;
+    }
+
+    RunOptions m_run;
+    std::string m_folder; ///< of the capture
+};
+
+template <class T>
+ParseResult<T>
+ParseRead(const ReadResult& read)
+{
+    if constexpr (std::is_same_v<T, TrainingScenario>)
+    {
+        if (!read.text && read.errors.empty() && IsToLaunch(read.values))
+        {
+            return Launched().Parse(read);
+        }
+    }
+    return PrepareRead<T>(read);
+}
+
+} // namespace
+
+template <class T>
+ParseResult<T>
+ParseAs(int argc, const char* const* argv)
+{
+    return ParseRead<T>(ReadOptions(ProgramOf(static_cast<const T*>(nullptr)).table(), argc, argv));
+}
+
+template <class T>
+T
+ParseOrExit(int argc, const char* const* argv)
+{
+    const OptionTable& table = ProgramOf(static_cast<const T*>(nullptr)).table();
+    CatchEarlyEnd(table.program);
+    const ReadResult read = ReadOptions(table, argc, argv);
+    if (const uint32_t ranks = RanksToStart(read); ranks > 1)
+    {
+        // What cannot be run is refused before so many processes are there.
+        const int refused = Report(table, CheckRead<T>(read).errors, std::nullopt, {});
+        if (refused >= 0)
+        {
+            std::exit(refused);
+        }
+        try
+        {
+            PartLibrary("mpi"); // once, before so many processes look for it
+        }
+        catch (const std::runtime_error& error)
+        {
+            std::cerr << table.program << ": error: " << error.what() << std::endl;
+            std::exit(2);
+        }
+        std::exit(RunUnderMpirun(table.program, ranks, argc, argv)); // parse anew
+    }
+    ParseResult<T> result = ParseRead<T>(read);
+    const int status = Report(table, result.errors, result.text, result.notes);
+    if (status >= 0)
+    {
+        if (status > 0)
+        {
+            LetTheFirstSpeak();
+        }
+        std::exit(status);
+    }
+    return std::move(*result.scenario);
+}
+
+template ParseResult<TrainingScenario> ParseAs(int, const char* const*);
+template ParseResult<CollperfScenario> ParseAs(int, const char* const*);
+template ParseResult<TrafficScenario> ParseAs(int, const char* const*);
+template TrainingScenario ParseOrExit(int, const char* const*);
+template CollperfScenario ParseOrExit(int, const char* const*);
+template TrafficScenario ParseOrExit(int, const char* const*);
+
+} // namespace scenario

@@ -1,0 +1,44 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Traffic beside a job.
+ */
+#ifndef SCENARIOS_RUN_BACKGROUND_H
+#define SCENARIOS_RUN_BACKGROUND_H
+
+#include "contrib/rdma/core/units.h"
+#include "scenarios/run/protocol.h"
+#include "scenarios/run/scenario.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// What runs beside a job.
+struct Background
+{
+    std::string pattern;
+    FlowOperation operation = FlowOperation::kWrite;
+    ProtocolSpec protocol;
+    bool repeats = false; ///< each flow begins again when it has ended; there is one epoch
+    QueuePairUse queuePairs = QueuePairUse::kReused;
+    rdma::Duration epoch;            ///< flows are made for so long at a time
+    OfferedLoad offered;             ///< of patterns with a load
+    uint64_t rateBps = 0;            ///< of all links of its hosts together, one direction
+    uint32_t hosts = 0;              ///< that take part
+    std::vector<uint8_t> priorities; ///< of its flows by RDMA: lossless ones
+    /// Flows of an epoch, by start, which counts from the beginning of that epoch.
+    std::function<std::vector<Flow>(uint32_t epoch)> flows;
+};
+
+/// How long flows of a load are made for at a time. Any length gives the same load; a longer one
+/// takes more memory.
+constexpr int64_t kBackgroundEpochPs = 10000000000;
+
+} // namespace scenario
+
+#endif // SCENARIOS_RUN_BACKGROUND_H

@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The jobs of --jobs, on one network.
+ */
+#ifndef SCENARIOS_RUN_JOBS_H
+#define SCENARIOS_RUN_JOBS_H
+
+#include "scenarios/run/protocol.h"
+#include "scenarios/run/scenario.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+enum class JobKind : uint8_t
+{
+    kTraining,
+    kCollective, ///< one collective of all its GPUs, repeated: a step each
+    kFlows,
+};
+
+struct Job
+{
+    std::string name;
+    JobKind kind = JobKind::kTraining;
+    rdma::Duration start;
+    /// Its servers, on the hosts they stand at, and unless it has flows what it does there.
+    std::shared_ptr<const TrainingScenario> scenario;
+    // kCollective
+    coll::Op op = coll::Op::kAllReduce;
+    uint64_t bytes = 0;
+    // kFlows
+    std::string pattern;
+    std::vector<Flow> flows; ///< by start, from the beginning of the run
+    FlowOperation operation = FlowOperation::kWrite;
+    std::vector<uint8_t> priorities;
+    ProtocolSpec protocol; ///< of at most one job TCP
+};
+
+/// All of a file. At least one job; no host has two.
+struct JobSet
+{
+    std::vector<Job> jobs;
+    bool alone = true; ///< each of them is simulated by itself as well
+};
+
+} // namespace scenario
+
+#endif // SCENARIOS_RUN_JOBS_H

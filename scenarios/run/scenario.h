@@ -1,0 +1,441 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What a run is, after validation: only these structures can be simulated. They are made by
+ * Validate() (validate.h) from a JSON document and the command line; every field is resolved (no "0
+ * means default" is left, except where it says so).
+ */
+#ifndef SCENARIOS_RUN_SCENARIO_H
+#define SCENARIOS_RUN_SCENARIO_H
+
+#include "collectives/block-weights.h"
+#include "collectives/schedule.h"
+#include "collectives/tuner.h"
+#include "contrib/rdma/core/frame-sizes.h"
+#include "contrib/rdma/core/ib-link.h"
+#include "contrib/rdma/core/units.h"
+#include "scenarios/formats/trace.h"
+#include "scenarios/run/connections.h"
+#include "scenarios/run/ets.h"
+#include "scenarios/run/fault-plan.h"
+#include "scenarios/run/launch-spec.h"
+#include "scenarios/run/load-balancing.h"
+#include "scenarios/run/protocol.h"
+#include "scenarios/run/reference.h"
+#include "scenarios/run/transport-spec.h"
+#include "scenarios/training/plan-options.h"
+#include "scenarios/training/step-graph.h"
+#include "topologies/server.h"
+#include "topologies/topology.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace training
+{
+class ServedPlan;
+}
+
+namespace scenario
+{
+
+/// How captures are written, and of which flows.
+struct CaptureOptions
+{
+    bool pcapng = false;
+    uint32_t snapLength = 0;        ///< bytes of a frame; 0: all
+    uint64_t fileBytes = 0;         ///< most of one file; 0: no limit
+    uint32_t files = 0;             ///< ring of files; 0: stop at fileBytes
+    std::vector<std::string> flows; ///< "server-1->server-0", "pfc", "credits"; empty: everything
+};
+
+/// That simulate one network together: processes.h.
+struct Processes
+{
+    uint32_t count = 1;
+    std::string by;             ///< "--mpi-ranks=2", "mpirun -np 2"; empty: there is one
+    bool hostsApart = false;    ///< each has hosts; else the first one has all
+    uint32_t busyHosts = 0;     ///< that simulate something
+    bool noAttribution = false; ///< it would be there in one process
+
+    bool Several() const
+    {
+        return count > 1;
+    }
+};
+
+struct Background;
+struct JobSet;
+struct RecoverySpec;
+
+/// Common to all programs.
+struct RunOptions
+{
+    std::string out; ///< output folder, already created and known to be writable (not with dryRun)
+    std::vector<std::string> made; ///< folders that were created for `out`, the outermost first
+    uint64_t seed = 1;
+    bool dryRun = false;
+    bool progress = true;
+    std::string engine = "windows"; ///< of the event loop: EngineItems
+    uint32_t threads = 0;           ///< of the event loop; 0: as many as there are idle cores
+    Processes processes;
+    bool attribution = true;       ///< of the time of messages
+    bool report = true;            ///< report.html at the end
+    bool timeline = true;          ///< timeline.json at the end
+    std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
+    CaptureOptions capture;        ///< of these
+    FaultPlan faults;
+    std::shared_ptr<const RecoverySpec> recovery; ///< null: of nothing, and no checkpoints
+    std::vector<std::pair<std::string, std::string>>
+        optionAttributes; ///< that options are (Option::Sets), and their values; what follows wins
+    std::vector<std::pair<std::string, std::string>>
+        environment;                          ///< as `attributes`, before them: ns3-environment.h
+    std::vector<std::string> traceQueuePairs; ///< patterns of --trace-qps
+    std::vector<std::string> tracePaths;      ///< patterns of --trace-paths
+    std::shared_ptr<const Background> background; ///< flows beside a job; null: there are none
+    ProtocolSpec protocol;                        ///< of traffic's flows, and of those beside a job
+    std::vector<std::string>
+        ns3Arguments;     ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
+    nlohmann::json asRun; ///< the whole configuration as run, for stats.json
+    std::vector<std::pair<std::string, std::string>>
+        attributes; ///< ("ns3::RdmaSwitch::PipelineLatency", "300ns") from the JSON's "ns3" object
+};
+
+/// What --fabric=ib adds.
+struct IbSpec
+{
+    std::string switchName; ///< of rdma::IbSwitches
+    std::string routing;    ///< engines of the subnet manager, with commas
+    std::string lfts;       ///< file of forwarding tables instead; empty: none
+    bool dump = false;      ///< write the tables as OpenSM does
+    uint8_t lmc = 0;
+    uint8_t lanes = 1;         ///< data VLs
+    rdma::Bytes laneBuffer;    ///< of each at a port
+    uint32_t creditBlock = 64; ///< unit of credits, bytes
+    rdma::IbLink link;         ///< of the NICs
+    std::string fec;           ///< of rdma::kIbFecNames; empty: what the links' rate and width have
+    std::string high;          ///< VL arbitration tables; both empty: all VLs alike
+    std::string low;
+    uint8_t highLimit = 255;
+    uint8_t fecnThreshold = 0; ///< 0: no marks
+    bool adaptiveRouting = false;
+    bool staticRate = false;
+};
+
+/// NICs, links, switches. Sizes per 100 Gb/s are scaled by each port's rate.
+struct FabricSpec
+{
+    std::string network = "packet"; ///< of Networks(): how it is simulated
+    bool infiniBand = false;        ///< or Ethernet
+    IbSpec ib;
+    std::string nic; ///< preset name: "100GbE"
+    rdma::BitRate nicRate;
+    std::string compat = "none"; ///< or "hpcc": what the defaults were
+    /// Payload bytes of a packet: 256, 512, 1024, 2048, 4096, or any without extension headers.
+    uint32_t mtu = 4096;
+    uint32_t ackEvery = 16; ///< packets per ACK; every message's last packet is acknowledged too
+    bool pfc = true;
+    bool ecn = true;
+    std::string cc = "dcqcn";     ///< congestion control by name
+    std::string ccPreset;         ///< of it; empty: it has none
+    rdma::Duration linkDelay;     ///< used while building the topology
+    rdma::Duration switchLatency; ///< pipeline
+    rdma::Bytes bufferPer100G;    ///< shared buffer per 100 Gb/s of port rate
+    rdma::Bytes ecnKmin;          ///< per 100 Gb/s
+    rdma::Bytes ecnKmax;          ///< per 100 Gb/s
+    double ecnPmax = 0.2;
+    uint64_t windowBytes =
+        0; ///< 0: unlimited; else largest number of unacknowledged payload bytes of a QP
+    uint32_t timeoutExponent =
+        14; ///< local ACK timeout 4.096 us * 2^x (InfiniBand Architecture 1, 9.7.6.1.3)
+    double bitErrorRate = 0; ///< put on every link while building the topology
+    rdma::FrameSizes frames;
+    rdma::Duration timeUnit; ///< serialization times are cut to multiples; 0: exact
+    uint8_t ackPriority = 8; ///< of ACKs and NAKs; 8: that of their queue pair
+    LoadBalancingSpec balancing;
+    EtsSpec ets;
+    bool variableWindow = false; ///< windowBytes is that at line rate
+    bool ecnBehind = false;      ///< marked by the queue without the frame itself
+    TransportSpec transport;
+};
+
+enum class PlacementPolicy : uint8_t
+{
+    kLinear,     ///< logical server i stands at host i
+    kPacked,     ///< edge switches are filled one after the other
+    kSpread,     ///< edge switches, and pods, in turn
+    kRandom,     ///< a seeded shuffle
+    kRail,       ///< the smallest group of hosts behind the same switches that has room
+    kFragmented, ///< packed into what a seeded occupation leaves
+};
+
+class Aggregators;
+
+/// Servers on a network. Logical server i (ranks i*gpus ..) stands at host hostOfServer[i] of the
+/// topology.
+struct ClusterSpec
+{
+    uint32_t servers = 0;
+    topo::ServerSpec server;
+    topo::Topology topology;
+    std::string topologyName; ///< "fat-tree k=4"
+    PlacementPolicy placement = PlacementPolicy::kLinear;
+    std::vector<uint32_t> hostOfServer;
+    /// Units of switches that add up, part of the topology; null: there are none.
+    std::shared_ptr<const Aggregators> aggregators = nullptr;
+    ConnectionSpec connections;
+    uint64_t aggregationBytes = 0;  ///< that a unit has room for, of one group
+    uint32_t aggregationGroups = 0; ///< that a unit serves at once
+};
+
+/// An explicit choice of an algorithm for sizes from `from` to below `below`.
+struct AlgorithmRule
+{
+    coll::Op op = coll::Op::kAllReduce;
+    std::string name;
+    uint64_t from = 0;
+    uint64_t below = UINT64_MAX;
+    bool ofAll = false; ///< it was chosen for all operations
+
+    bool Covers(const coll::Collective& what) const
+    {
+        return op == what.op && what.bytes >= from && what.bytes < below;
+    }
+};
+
+/// What a user's NCCL variables leave to choose (nccl-environment.h).
+struct NcclLimits
+{
+    /// Of an operation.
+    struct Selection
+    {
+        bool limited = false;                  ///< to `only`
+        std::vector<std::string> only;         ///< algorithms of this operation
+        std::vector<std::string> except;       ///< algorithms
+        std::vector<topo::Protocol> protocols; ///< empty: all
+    };
+
+    std::map<coll::Op, Selection> ofOp; ///< of those that there is something to say of
+    std::vector<std::string> except;    ///< algorithms, for all operations
+    uint32_t minChannels = 0;           ///< 0: no bound
+    uint32_t maxChannels = 0;           ///< 0: no bound
+    std::string text;                   ///< "NCCL_ALGO=Ring,NCCL_PROTO=LL"; empty: none are set
+    std::vector<std::string> notes;     ///< what has no effect, or is not obeyed
+};
+
+class MeasuredChoices;
+
+struct CollectiveOptions
+{
+    std::vector<AlgorithmRule> algorithms;  ///< later ones win; for the rest the tuner chooses
+    std::optional<topo::Protocol> protocol; ///< nothing: the tuner chooses
+    coll::AlgorithmOptions options;
+    coll::Machine machine; ///< without a library: nothing takes time but links
+    rdma::Duration
+        stepLatency; ///< software time added before every send of a schedule; 0 by default
+    NcclLimits nccl;
+    /// A collective among GPUs of one server takes the tuner's formula from the last entry on,
+    /// instead of its messages.
+    bool insideByFormula = false;
+    bool insideOneByOne = false; ///< --in-server=one-by-one
+    bool ownNics = false;        ///< --peer-nic=own (rail-options.h)
+    uint32_t rails = 0;          ///< topo::Description::rails
+    bool railsApart = false;     ///< topo::Description::railsApart
+
+    /// What schedules of an operation are made with: a library sends what one GPU has for one other
+    /// through the NIC beside it, unless channels are asked for.
+    coll::AlgorithmOptions OptionsFor(coll::Op op) const;
+    /// The same with what ChoiceOf has chosen of them.
+    coll::AlgorithmOptions OptionsFor(coll::Op op, const coll::Choice& choice) const;
+
+    /// --tuner=measured: what is measured, before anything runs; null: formulas choose. Copies
+    /// share it.
+    std::shared_ptr<MeasuredChoices> measured = nullptr;
+    std::string measuredFolder; ///< where measurements are kept
+};
+
+struct TrainingScenario
+{
+    RunOptions run;
+    FabricSpec fabric;
+    ClusterSpec cluster;
+    CollectiveOptions collectives;
+    training::TrainingPlan plan;
+    training::TrainingOptions
+        options; ///< what the plan was made from, every field resolved: for estimates and reports
+    std::string workload = "steps"; ///< of workload::Kinds
+    /// Of parameter servers, to whom the plan belongs, and no workload of those; null: there are
+    /// none (--strategy=sync).
+    std::shared_ptr<const training::ServedPlan> served;
+    /// Instead of a model, of which there is nothing then: options has the GPU and the datatype
+    /// only.
+    std::optional<formats::TraceName> trace = {};
+    /// A script that is to be captured first, in place of a plan (--launch).
+    std::optional<LaunchSpec> launch = {};
+    std::optional<CaptureOutcome> capture = {}; ///< where the recorded step is of a capture
+    std::vector<std::string> exports = {};      ///< formats the step is written in
+    std::string model;                          ///< "bloom-560m"
+    uint64_t parameters = 0;
+    std::string dtype;
+    std::string gpu;
+    uint32_t zero = 0;
+    uint32_t microBatch = 0;
+    uint32_t accumulation = 1;
+    uint32_t globalBatch = 0;
+    uint32_t sequence = 0;
+    uint32_t steps = 1;       ///< measured
+    uint32_t warmupSteps = 1; ///< before them, excluded from all statistics
+    /// Several jobs on this network, of which this scenario is the first one; null: it is alone.
+    std::shared_ptr<const JobSet> jobs;
+
+    /// Whether there are steps: of a script that is not captured yet, or that has mistakes, there
+    /// are none.
+    bool HasSteps() const
+    {
+        return !launch && (!capture || capture->why.empty());
+    }
+};
+
+/// Another choice that collperf runs at each size, beside the one of its table.
+struct Compared
+{
+    std::string name; ///< as it was asked for: "ring", "auto", a file
+    CollectiveOptions collectives;
+};
+
+struct Datatype
+{
+    std::string name; ///< "float"
+    uint32_t bytes = 4;
+};
+
+struct CollperfScenario
+{
+    RunOptions run;
+    FabricSpec fabric;
+    ClusterSpec cluster;
+    CollectiveOptions collectives;
+    coll::Op op = coll::Op::kAllReduce;
+    uint32_t root = 0;
+    coll::BlockWeights blockWeights; ///< alltoallv; empty: equal blocks
+    std::vector<uint64_t> sizes;     ///< bytes, as nccl-tests' -b -e -f/-i give them
+    uint64_t maxBytes = 0;           ///< its -e, which no size need be
+    uint32_t iterations = 1;
+    uint32_t warmupIterations = 0;
+    uint32_t ranks = 0;   ///< = servers x GPUs used
+    uint32_t threads = 1; ///< of a server, as nccl-tests has them: for its header
+    uint32_t gpusPerThread = 1;
+    bool checked = false;           ///< prove every size's schedule before it is simulated
+    uint32_t elementBytes = 4;      ///< of the largest datatype: sizes are multiples
+    std::string datatype = "float"; ///< or "all"
+    std::vector<Datatype> datatypes = {{"float", 4}}; ///< of the rows; time depends on none
+    std::vector<std::string> reductions = {"sum"};    ///< of the rows; time depends on none
+    /// Of the ranks' times: 0 rank 0's, 1 the mean, 2 the least, 3 the largest.
+    uint32_t average = 3;
+    std::vector<Compared> compare;
+    Reference reference; ///< measured times
+    /// The iterations as steps of a job that may fail; null: they are none.
+    std::shared_ptr<const TrainingScenario> job;
+
+    /// The table's own, then those compared.
+    std::vector<const CollectiveOptions*> Choices() const
+    {
+        std::vector<const CollectiveOptions*> choices = {&collectives};
+        for (const Compared& other : compare)
+        {
+            choices.push_back(&other.collectives);
+        }
+        return choices;
+    }
+
+    /// The collective of one of the sizes.
+    coll::Collective CollectiveOf(uint64_t bytes) const
+    {
+        return op == coll::Op::kAllToAllV
+                   ? coll::AllToAllV(ranks, bytes, blockWeights, elementBytes)
+                   : coll::Collective{op, bytes, ranks, root, nullptr};
+    }
+};
+
+/// One message of a traffic run.
+struct Flow
+{
+    uint32_t src = 0; ///< endpoint
+    uint32_t dst = 0; ///< endpoint
+    uint64_t bytes = 0;
+    rdma::TimePoint start;
+    uint8_t priority = 3;
+    uint16_t dport =
+        100;         ///< of a flow file, for fct.txt: 100 is what HPCC's traffic generator writes
+    std::string tag; ///< "permutation", "incast", ...: the tag column of flows.csv
+};
+
+/// The verb that moves the bytes of a flow.
+enum class FlowOperation : uint8_t
+{
+    kWrite,
+    kSend,
+    kRead, ///< posted by the flow's receiver
+};
+
+/// Which queue pair carries a flow.
+enum class QueuePairUse : uint8_t
+{
+    kPerFlow, ///< a new one, made as it begins
+    kReused,  ///< one whose flow was done a while ago, reset: like new. Made when none is there
+    /// the one of this source and destination: flows wait for each other, and inherit its rate
+    kPerPair,
+};
+
+/// What is measured, and how finely.
+struct Measuring
+{
+    rdma::Duration from;  ///< flows that start earlier are simulated and not measured
+    rdma::Duration until; ///< the same of those that start then or later; 0: all are measured
+    rdma::Duration queueInterval; ///< between looks at the switches' queues; 0: none
+    rdma::Duration rateInterval;  ///< over which a flow's throughput is measured; 0: it is not
+    uint32_t sizeGroups = 20;     ///< groups of flows of the same number, by size
+    std::vector<uint64_t>
+        sizeBins; ///< upper ends of classes of sizes, bytes, ascending; one more class is above
+
+    bool Covers(rdma::TimePoint start) const
+    {
+        return start.ps >= from.ps && (until.ps == 0 || start.ps < until.ps);
+    }
+};
+
+/// Load that was asked for; for the report.
+struct OfferedLoad
+{
+    double load = 0;   ///< 0: the traffic is not made from a load
+    bool wire = false; ///< of wire bytes, else payload
+    double incastLoad = 0;
+    double meanFlowBytes = 0; ///< of the distribution
+};
+
+struct TrafficScenario
+{
+    RunOptions run;
+    FabricSpec fabric;
+    topo::Topology topology;
+    std::string topologyName;
+    std::vector<Flow> flows; ///< ascending start
+    std::string pattern;
+    rdma::Duration stopAfter; ///< 0: until all flows are done
+    FlowOperation operation = FlowOperation::kWrite;
+    bool completionAtSender =
+        false; ///< a flow's completion time ends with its last ACK, not with its last byte
+    QueuePairUse queuePairs = QueuePairUse::kPerFlow;
+    Measuring measuring;
+    OfferedLoad offered;
+};
+
+} // namespace scenario
+
+#endif // SCENARIOS_RUN_SCENARIO_H

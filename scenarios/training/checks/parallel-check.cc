@@ -1,0 +1,362 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/checks/option-checks.h"
+#include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/paired-actions.h"
+#include "scenarios/training/rank-work.h"
+#include "scenarios/training/stage-layers.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace training
+{
+
+namespace
+{
+
+std::string
+Number(uint64_t n)
+{
+    return std::to_string(n);
+}
+
+/// "1, 2, 3, 4, 6, 12": the first of them.
+std::string
+DivisorsText(uint32_t number)
+{
+    constexpr uint32_t kShown = 12;
+    std::string text;
+    uint32_t shown = 0;
+    for (uint32_t d = 1; d <= number && shown < kShown; ++d)
+    {
+        if (number % d == 0)
+        {
+            text += (shown++ > 0 ? ", " : "") + Number(d);
+        }
+    }
+    return text.empty() ? "1" : text;
+}
+
+/// The multiple of a number that a sequence can be as long as: the largest that is no longer.
+uint32_t
+MultipleNear(uint32_t tokens, uint32_t of)
+{
+    return std::max(tokens / of, 1U) * of;
+}
+
+/// What cannot be where weights change with every micro-batch.
+void
+CheckUnflushed(const TrainingOptions& o, const Refuse& error)
+{
+    if (o.zero > 0)
+    {
+        error("zero",
+              "is " + Number(o.zero) + ", but --pipeline-schedule=" + o.schedule +
+                  " keeps several versions of a stage's weights on each GPU; allowed: 0");
+    }
+    if (o.layers > 0)
+    {
+        error("layers",
+              "is " + Number(o.layers) + ", which a pipeline that is never empty (" + o.schedule +
+                  ") cannot be extrapolated from; allowed: all");
+    }
+    if (o.loaderRate > 0)
+    {
+        error("loader",
+              "belongs to steps that begin together, which --pipeline-schedule=" + o.schedule +
+                  " has none of");
+    }
+    if (o.context > 1)
+    {
+        error("cp",
+              "is " + Number(o.context) + "; allowed with --pipeline-schedule=" + o.schedule +
+                  ": 1");
+    }
+    if (o.expert > 1)
+    {
+        error("ep",
+              "is " + Number(o.expert) + "; allowed with --pipeline-schedule=" + o.schedule +
+                  ": 1");
+    }
+    const auto stages = LayersByStage(o);
+    const auto stageOf = [&stages](uint32_t layer) {
+        return std::find_if(stages.begin(), stages.end(), [layer](const auto& chunks) {
+            const auto& own = chunks[0];
+            return std::find(own.begin(), own.end(), layer) != own.end();
+        });
+    };
+    for (uint32_t i = 0; i < o.model.layers.size(); ++i)
+    {
+        const LayerSpec& layer = o.model.layers[i];
+        if (layer.tiedTo != kNotTied && stageOf(i) != stageOf(layer.tiedTo))
+        {
+            error("pipeline-schedule",
+                  o.schedule + " updates each stage by itself, and \"" + layer.name + "\" of " +
+                      o.model.name + " shares a matrix with \"" +
+                      o.model.layers[layer.tiedTo].name + "\" of another stage");
+        }
+    }
+}
+
+/// What a tensor group divides.
+void
+CheckTensor(const TrainingOptions& o, const Refuse& error)
+{
+    if (o.tensor <= 1)
+    {
+        return;
+    }
+    const bool shared = std::any_of(o.model.layers.begin(),
+                                    o.model.layers.end(),
+                                    [](const LayerSpec& layer) { return layer.IsShared(); });
+    if (!shared)
+    {
+        error("tp",
+              "is " + Number(o.tensor) + ", but " + o.model.name +
+                  " does not say how its layers are shared out; allowed: 1, or a transformer");
+    }
+    else if (o.model.transformer)
+    {
+        const TransformerShape& t = *o.model.transformer;
+        const std::pair<const char*, uint32_t> divided[] = {{"heads", t.heads},
+                                                            {"key-value heads", t.kvHeads},
+                                                            {"MLP columns", t.ffn}};
+        for (const auto& [what, count] : divided)
+        {
+            if (count % o.tensor != 0)
+            {
+                error("tp",
+                      "is " + Number(o.tensor) + ", which does not divide the " + Number(count) +
+                          " " + what + " of " + o.model.name + "; allowed: " +
+                          DivisorsText(std::gcd(std::gcd(t.heads, t.kvHeads), t.ffn)));
+                break;
+            }
+        }
+    }
+    if (o.sequenceParallel && !o.model.hasSequence)
+    {
+        error("sequence-parallel",
+              "shares out the tokens of sequences, and the samples of " + o.model.name +
+                  " are none (what a sample becomes inside the model is not shared out here); "
+                  "allowed: 0");
+    }
+    else if (o.sequenceParallel && o.Sequence() / o.context % o.tensor != 0)
+    {
+        error("sequence-parallel",
+              "tp " + Number(o.tensor) + " does not divide the " +
+                  Number(o.Sequence() / o.context) +
+                  " tokens of a sequence; allowed: 0, or --seq=" +
+                  Number(MultipleNear(o.Sequence(), o.context * o.tensor)) + ", say");
+    }
+}
+
+/// What a context group divides.
+void
+CheckContext(const TrainingOptions& o, const Refuse& error)
+{
+    if (o.context > 1 &&
+        (!o.model.transformer || !o.model.hasSequence || o.Sequence() % (2 * o.context) != 0))
+    {
+        // Each rank has a piece of the front and its mirror image of the back, so that all have as
+        // much of the causal triangle.
+        error("cp",
+              "is " + Number(o.context) +
+                  (o.model.transformer && o.model.hasSequence
+                       ? ", and twice that does not divide the " + Number(o.Sequence()) +
+                             " tokens of a sequence; allowed: " + DivisorsText(o.Sequence() / 2) +
+                             ", or --seq=" + Number(MultipleNear(o.Sequence(), 2 * o.context)) +
+                             ", say"
+                       : ", but " + o.model.name + " has no sequences to share out; allowed: 1"));
+    }
+    if (o.context > 1 && o.contextExchange == ContextExchange::kUlysses && o.model.transformer &&
+        (o.model.transformer->heads / o.tensor % o.context != 0 ||
+         o.model.transformer->kvHeads / o.tensor % o.context != 0))
+    {
+        error("cp",
+              "is " + Number(o.context) + ", which does not divide the heads of a rank (" +
+                  Number(o.model.transformer->heads / o.tensor) + " of queries, " +
+                  Number(o.model.transformer->kvHeads / o.tensor) +
+                  " of keys), as --context-exchange=ulysses needs; allowed: " +
+                  DivisorsText(std::gcd(o.model.transformer->heads / o.tensor,
+                                        o.model.transformer->kvHeads / o.tensor)) +
+                  ", or another --context-exchange");
+    }
+}
+
+/// Names the option whose number it is.
+void
+RefuseSchedule(const TrainingOptions& o, const PipelineRefusal& refusal, const Refuse& error)
+{
+    switch (refusal.of)
+    {
+    case PipelineRefusal::Of::kMicroBatches:
+        error("accumulation", "is " + Number(o.accumulation) + ", " + refusal.why);
+        return;
+    case PipelineRefusal::Of::kVirtualStages:
+        error("virtual-stages", "is " + Number(o.virtualStages) + ", " + refusal.why);
+        return;
+    case PipelineRefusal::Of::kReplicas:
+        error("replicas", "is " + ReplicasText(o) + ", " + refusal.why);
+        return;
+    default:
+        error("pipeline-schedule", "is " + o.schedule + ": " + refusal.why);
+    }
+}
+
+/// What runs through a pipeline, and in which order.
+void
+CheckSchedule(const TrainingOptions& o, const Refuse& error)
+{
+    const PipelineSchedule* const schedule = FindPipelineSchedule(o.schedule);
+    if (!schedule->Flushes())
+    {
+        CheckUnflushed(o, error);
+    }
+    if (o.pipeline > 1 || !schedule->Flushes())
+    {
+        if (const auto why = schedule->WhyNot(PipelineOf(o)))
+        {
+            RefuseSchedule(o, *why, error);
+        }
+        if (o.deepSpeedSends && (o.schedule != "1f1b" || !o.replicas.empty()))
+        {
+            error("pipeline-sends",
+                  "is deepspeed, whose pipelines have " +
+                      std::string(o.replicas.empty()
+                                      ? "1f1b alone, but --pipeline-schedule=" + o.schedule
+                                      : "as many replicas of each stage") +
+                      "; allowed: awaited, background");
+        }
+        if (o.zero >= 2 && o.zeroImpl == ZeroImpl::kDeepSpeed)
+        {
+            error("zero",
+                  "is " + Number(o.zero) +
+                      ", but DeepSpeed has no stage 2 or 3 in a pipeline; allowed: 0, 1, or "
+                      "--zero-impl=paper");
+        }
+    }
+    else if (o.virtualStages > 1)
+    {
+        error("virtual-stages",
+              "is " + Number(o.virtualStages) + " without a pipeline; allowed: 1, or --pp");
+    }
+}
+
+} // namespace
+
+void
+CheckExpert(const TrainingOptions& o, const Refuse& error)
+{
+    if (o.expert <= 1)
+    {
+        return;
+    }
+    uint32_t experts = 0;
+    for (const LayerSpec& layer : o.model.layers)
+    {
+        for (const Part& part : layer.parts)
+        {
+            experts = part.routing ? part.routing->experts : experts;
+        }
+    }
+    if (experts == 0)
+    {
+        error("ep",
+              "is " + Number(o.expert) + ", but " + o.model.name + " has no experts; allowed: 1");
+        return;
+    }
+    const uint32_t shared = o.Data() * o.context;
+    if (experts % o.expert != 0 || shared % o.expert != 0)
+    {
+        const std::string what =
+            experts % o.expert != 0
+                ? "the " + Number(experts) + " experts of " + o.model.name
+                : "dp " + Number(o.Data()) + " x cp " + Number(o.context) + " = " + Number(shared);
+        error("ep",
+              "is " + Number(o.expert) + ", which does not divide " + what +
+                  "; allowed: " + DivisorsText(std::gcd(experts, shared)));
+    }
+}
+
+void
+CheckParallel(const TrainingOptions& o, const Refuse& error)
+{
+    CheckDataParallel(o, error);
+    CheckTensor(o, error);
+    CheckContext(o, error);
+    CheckExpert(o, error);
+    if (const auto why = o.expertOverlap ? WhyNotPaired(o) : std::nullopt)
+    {
+        error("moe-overlap", *why);
+    }
+    const uint32_t blocks = StageBlocksOf(o.model);
+    const bool hasBlocks = o.model.layers.size() > 1 && blocks > 1;
+    const bool uniform = o.partition == Partition::kUniform;
+    const uint64_t cuttable = hasBlocks && uniform ? blocks : o.model.layers.size();
+    if (o.Pieces() > cuttable)
+    {
+        error("pp",
+              "is " + Number(o.pipeline) +
+                  (o.virtualStages > 1 ? " x " + Number(o.virtualStages) + " virtual stages" : "") +
+                  ", but " + o.model.name + " has " + Number(cuttable) +
+                  (hasBlocks && uniform ? " blocks" : " layers") +
+                  "; allowed: --pp times --virtual-stages up to " + Number(cuttable));
+        return; // there are no stages to look at
+    }
+    if (const auto why = WhyNotPartitioned(o))
+    {
+        error("partition", PartitionText(o) + " " + *why);
+        return;
+    }
+    if (o.layers > 0 && !uniform)
+    {
+        error("layers",
+              "is " + Number(o.layers) +
+                  ", and fewer blocks are cut at other places by --partition=" + PartitionText(o) +
+                  "; allowed: all");
+    }
+    if (const auto why = WhyNotFewer(o))
+    {
+        error("layers", "is " + Number(o.layers) + "; " + *why);
+    }
+    CheckSchedule(o, error);
+}
+
+void
+CheckCopies(const TrainingOptions& o, const Refuse& error)
+{
+    const bool ties = std::any_of(o.model.layers.begin(),
+                                  o.model.layers.end(),
+                                  [](const LayerSpec& layer) { return layer.tiedTo != kNotTied; });
+    if (o.pipeline == 1 || !ties)
+    {
+        return;
+    }
+    const std::vector<RankLayer> all = LayersOfModel(o);
+    std::vector<uint64_t> copied;
+    for (uint32_t stage = 0; stage < o.pipeline; ++stage)
+    {
+        std::vector<uint32_t> chunkBegin;
+        uint64_t& elements = copied.emplace_back(0);
+        for (const RankLayer& layer : LayersOfStage(o, all, stage, chunkBegin))
+        {
+            elements += layer.copied;
+        }
+    }
+    const bool between = std::any_of(copied.begin() + 1, copied.end() - 1, [](uint64_t elements) {
+        return elements > 0;
+    });
+    if (between || copied.front() != copied.back())
+    {
+        error("pp",
+              "is " + Number(o.pipeline) + ", with which " + o.model.name +
+                  " has layers that share a matrix in other stages than the first and the last; "
+                  "allowed: cuts that leave them there (--pp, --virtual-stages, --partition)");
+    }
+}
+
+} // namespace training

@@ -1,0 +1,250 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/checks/plan-check.h"
+
+#include "scenarios/training/checks/memory-check.h"
+#include "scenarios/training/checks/option-checks.h"
+#include "scenarios/training/expert-load.h"
+#include "scenarios/training/stage-layers.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace training
+{
+
+void
+CheckCompute(const TrainingOptions& o, const Refuse& error)
+{
+    if (NeedsWholeTensors(o.optimizer) && o.zero > 0)
+    {
+        // DeepSpeed's ZERO_SUPPORTED_OPTIMIZERS has neither.
+        error("optimizer",
+              "is " + OptimizerName(o.optimizer) +
+                  ", which needs whole tensors, but --zero=" + std::to_string(o.zero) +
+                  " divides them; allowed: adam, momentum, sgd, or "
+                  "--zero=0");
+    }
+    if (!o.masterWeights && o.offload != Offload::kNone)
+    {
+        error("master-weights",
+              "is 0, but --offload=" + OffloadName(o.offload) +
+                  ": DeepSpeed's optimizer on the CPU works in 32 bits; allowed: without "
+                  "--offload");
+    }
+    if (o.kernels == KernelSet::kEager && o.dtype == Dtype::kFp8)
+    {
+        error("kernels",
+              "is eager, but --dtype=fp8: products in it are Transformer Engine's, which has "
+              "kernels of its own beside them; allowed: fused, or --dtype=bf16, fp16, tf32, fp32");
+    }
+    if (o.loaderRate > 0 && o.layers > 0)
+    {
+        error("loader",
+              "waiting for data is no straight line over the number of blocks; allowed: without "
+              "--layers");
+    }
+    if (AsksForExpertLoad(o) && !RoutingOf(o.model))
+    {
+        error(o.moeSkew > 0 ? "moe-skew" : "capacity-factor",
+              o.model.name + " has no experts; allowed with models that have");
+    }
+}
+
+void
+CheckOffload(const TrainingOptions& o, const Refuse& error)
+{
+    // DeepSpeed@00376da docs/_pages/config-json.md: offload_optimizer with stages 1, 2 and 3,
+    // offload_param with 3.
+    const uint32_t least = o.offload == Offload::kAll ? 3 : 1;
+    if (o.offload != Offload::kNone && o.zero < least)
+    {
+        error("offload",
+              "is " + OffloadName(o.offload) + " with --zero=" + std::to_string(o.zero) +
+                  "; allowed: " + (o.zero == 0 ? "" : "optimizer, or ") +
+                  (least == 1 ? "with --zero=1, 2 or 3" : "with --zero=3"));
+    }
+    if (o.offload != Offload::kNone && (o.shard > 0 || o.secondary != 1 || o.quantizedWeights ||
+                                        o.quantizedGradients > 0 || o.tensorLists))
+    {
+        error("offload",
+              "is " + OffloadName(o.offload) +
+                  "; allowed: with --sharding=full and without ZeRO++'s options and "
+                  "--zero-tensor-lists, or none");
+    }
+    if (o.offload != Offload::kNone && o.profile && o.profile->optimizerSeconds)
+    {
+        error("offload",
+              "is " + OffloadName(o.offload) +
+                  ", but the profile has the time of a GPU's optimizer "
+                  "(optimizer_us); allowed: a profile without it");
+    }
+}
+
+namespace
+{
+
+/// Every bucket is a task: a size given without its unit would make millions.
+void
+CheckTasks(const TrainingOptions& o, const TrainingOptions& resolved, const Refuse& error)
+{
+    constexpr double kMostTasks = 1e6;
+    const uint64_t copy = uint64_t(std::max(o.tensor, 1u)) * std::max(o.pipeline, 1u);
+    const uint64_t elements = o.model.parameters / copy; // of a rank
+    const auto pieces = [&](uint64_t bytes, uint64_t ofElement) {
+        const uint64_t piece = std::max<uint64_t>({bytes, o.ranks * ofElement, 1});
+        return static_cast<double>(elements * ofElement / piece);
+    };
+    const uint64_t element = DtypeBytes(o.dtype);
+    const uint64_t gradient = o.GradientBytes();
+    const double reductions = o.zero >= 2 ? o.accumulation : 1;
+    // Horovod cuts no tensor; what is too small to be a bucket is said elsewhere.
+    if (o.zeroImpl != ZeroImpl::kHorovod && *resolved.bucketBytes >= gradient &&
+        pieces(*resolved.bucketBytes, gradient) * reductions > kMostTasks)
+    {
+        error("buckets",
+              "is " + std::to_string(*resolved.bucketBytes) + " B, which cuts the " +
+                  std::to_string(elements * gradient) +
+                  " bytes of gradients into more than a million reductions");
+    }
+    if (pieces(*resolved.gatherBytes, element) > kMostTasks)
+    {
+        error("gather-bytes",
+              "is " + std::to_string(*resolved.gatherBytes) +
+                  " B, which makes more than a million all-gathers");
+    }
+    if (2.0 * o.accumulation * static_cast<double>(o.model.layers.size()) > kMostTasks)
+    {
+        error("accumulation",
+              "is " + std::to_string(o.accumulation) + ": more than a million computations a step");
+    }
+}
+
+/// What the GPU has.
+void
+CheckGpu(const TrainingOptions& o, const Refuse& error)
+{
+    // At least half of a GPU computes.
+    if (o.collectiveSms > 0 && 2 * o.collectiveSms > o.gpu.multiprocessors)
+    {
+        error("collective-sms",
+              "is " + std::to_string(o.collectiveSms) + ", and " + o.gpu.name +
+                  (o.gpu.multiprocessors > 0
+                       ? " has " + std::to_string(static_cast<uint32_t>(o.gpu.multiprocessors)) +
+                             " multiprocessors; allowed: at most half of them"
+                       : " does not say how many multiprocessors it has; allowed: 0"));
+    }
+    if (o.gpu.Peak(o.dtype) <= 0)
+    {
+        std::string have;
+        for (const auto& name : DtypeNames())
+        {
+            if (o.gpu.Peak(*ParseDtype(name)) > 0)
+            {
+                have += (have.empty() ? "" : ", ") + name;
+            }
+        }
+        error("dtype", o.gpu.name + " has no " + DtypeName(o.dtype) + "; it has " + have);
+    }
+}
+
+} // namespace
+
+std::vector<Problem>
+Check(const TrainingOptions& options)
+{
+    std::vector<Problem> problems;
+    const auto error = [&](const char* path, const std::string& text) {
+        problems.push_back({true, path, text});
+    };
+    const auto warning = [&](const char* path, const std::string& text) {
+        problems.push_back({false, path, text});
+    };
+    if (options.model.layers.empty() || options.model.parameters == 0)
+    {
+        error("model", "has no parameters");
+    }
+    if (options.ranks == 0)
+    {
+        error("gpus", "is 0; at least one GPU is needed");
+    }
+    if (options.zero > 3)
+    {
+        error("zero", "is " + std::to_string(options.zero) + "; the stages are 0, 1, 2 and 3");
+    }
+    const std::pair<const char*, uint32_t> positive[] = {{"micro-batch", options.microBatch},
+                                                         {"accumulation", options.accumulation},
+                                                         {"seq", options.sequence}};
+    for (const auto& [path, value] : positive)
+    {
+        if (value == 0)
+        {
+            error(path, "is 0; must be at least 1");
+        }
+    }
+    const uint64_t element = DtypeBytes(options.dtype);
+    const uint64_t gradient = options.GradientBytes();
+    const std::pair<const char*, std::optional<uint64_t>> buckets[] = {
+        {"buckets", options.bucketBytes},
+        {"first-bucket", options.firstBucketBytes}};
+    for (const auto& [path, bytes] : buckets)
+    {
+        if (bytes && *bytes == 0)
+        {
+            // HOROVOD_FUSION_THRESHOLD=0: docs/tensor-fusion.rst of horovod/horovod@31408cc.
+            if (options.zeroImpl != ZeroImpl::kHorovod)
+            {
+                error(
+                    path,
+                    "is 0, which goes with --zero=0 --zero-impl=horovod alone, where it lets each "
+                    "tensor be reduced by itself; allowed: " +
+                        std::to_string(gradient) + " bytes, a gradient, or more");
+            }
+        }
+        else if (bytes && *bytes < gradient)
+        {
+            error(path, "is smaller than one gradient (" + std::to_string(gradient) + " bytes)");
+        }
+    }
+    if (options.gatherBytes && *options.gatherBytes < element)
+    {
+        error("gather-bytes",
+              "is smaller than one parameter (" + std::to_string(element) + " bytes)");
+    }
+    const TrainingOptions resolved = ResolvedOptions(options);
+    CheckTasks(options, resolved, error);
+    CheckParallel(options, error);
+    CheckOffload(options, error);
+    CheckCompute(options, error);
+    CheckGpu(options, error);
+    if (problems.empty())
+    {
+        CheckCopies(resolved, error);
+    }
+    if (!problems.empty())
+    {
+        return problems;
+    }
+    if (options.model.hasSequence && options.sequence > options.model.sequence)
+    {
+        warning("seq",
+                std::to_string(options.sequence) + " is longer than the " +
+                    std::to_string(options.model.sequence) + " tokens " + options.model.name +
+                    " was made for");
+    }
+    if (options.zero > 0 && options.ranks == 1)
+    {
+        warning("zero", "stage " + std::to_string(options.zero) + " partitions nothing on one GPU");
+    }
+    CheckMemory(options, problems);
+    if (options.profile)
+    {
+        const auto more = CheckProfile(*options.profile, options.model);
+        problems.insert(problems.end(), more.begin(), more.end());
+    }
+    return problems;
+}
+
+} // namespace training

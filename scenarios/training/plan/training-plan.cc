@@ -1,0 +1,331 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/plan/training-plan.h"
+
+#include "collectives/block-sizes.h"
+#include "scenarios/training/bounded-time.h"
+#include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/plan/offload.h"
+#include "scenarios/training/plan/overlap.h"
+#include "scenarios/training/plan/tensor-sums.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace training
+{
+
+StepGraph
+ToStepGraph(std::vector<std::string> streams, const RankWork& work, std::vector<Transfer> transfers)
+{
+    const std::size_t count = work.order.size();
+    std::vector<std::vector<uint32_t>> ahead(count);  // transfers, by the computation behind them
+    std::vector<std::vector<uint32_t>> behind(count); // and by the one ahead of them
+    std::vector<std::vector<uint32_t>> awaited(count);
+    for (uint32_t i = 0; i < transfers.size(); ++i)
+    {
+        const Transfer& t = transfers[i];
+        (t.carried          ? ahead[0]
+         : t.made == kStart ? ahead[t.ahead == kStart ? t.users.front() : t.ahead]
+                            : behind[t.begin])
+            .push_back(i);
+        for (const Position user : t.users)
+        {
+            awaited[user].push_back(i);
+        }
+    }
+    StepGraph graph;
+    graph.streams = std::move(streams);
+    graph.tasks.reserve(count + transfers.size());
+    std::vector<TaskId> computed(count);
+    std::vector<TaskId> moved(transfers.size());
+    const auto add = [&](Task task) {
+        std::sort(task.after.begin(), task.after.end());
+        task.after.erase(std::unique(task.after.begin(), task.after.end()), task.after.end());
+        graph.tasks.push_back(std::move(task));
+        return static_cast<TaskId>(graph.tasks.size() - 1);
+    };
+    const auto move = [&](uint32_t i) {
+        Transfer& t = transfers[i];
+        if (t.begin != kStart)
+        {
+            t.task.after.push_back(computed[t.begin]);
+        }
+        for (const uint32_t other : t.behind)
+        {
+            t.task.after.push_back(moved[other]);
+        }
+        moved[i] = add(std::move(t.task));
+    };
+    for (Position p = 0; p < count; ++p)
+    {
+        std::for_each(ahead[p].begin(), ahead[p].end(), move);
+        const Computation& c = work.order[p];
+        Task task;
+        task.kind = c.onHost                       ? TaskKind::kHost
+                    : c.phase == Phase::kOptimizer ? TaskKind::kMemory
+                                                   : TaskKind::kCompute;
+        task.phase = c.phase;
+        task.stream = c.onHost ? kHostStream : kComputeStream;
+        task.duration = c.duration;
+        task.name = c.name;
+        for (const uint32_t i : awaited[p])
+        {
+            task.after.push_back(moved[i]);
+        }
+        computed[p] = add(std::move(task));
+        std::for_each(behind[p].begin(), behind[p].end(), move);
+    }
+    return graph;
+}
+
+namespace
+{
+
+/// Streams and groups that are used, numbered anew. Gradients have theirs in any case, as
+/// parameters from stage 1 on: what there is does not depend on how many GPUs there are.
+void
+LeaveOutUnused(const TrainingOptions& o, TrainingPlan& plan)
+{
+    std::vector<bool> streamUsed(kStreams, false);
+    std::vector<bool> groupUsed(kGroupKinds, false);
+    streamUsed[kComputeStream] = streamUsed[kGradientStream] = true;
+    streamUsed[kParameterStream] = o.zero >= 1;
+    groupUsed[kGradientGroup] = true;
+    groupUsed[kGatherGroup] = o.zero == 3;
+    for (const StepGraph& role : plan.roles)
+    {
+        for (const Task& task : role.tasks)
+        {
+            streamUsed[task.stream] = true;
+            if (Communicates(task))
+            {
+                groupUsed[task.group] = true;
+            }
+        }
+    }
+    std::vector<uint8_t> streamOf(kStreams, 0);
+    std::vector<std::string> streams;
+    for (uint8_t i = 0; i < kStreams; ++i)
+    {
+        streamOf[i] = static_cast<uint8_t>(streams.size());
+        if (streamUsed[i])
+        {
+            streams.push_back(StreamName(i));
+        }
+    }
+    std::vector<uint32_t> groupOf(kGroupKinds, 0);
+    for (uint32_t i = 0; i < kGroupKinds; ++i)
+    {
+        groupOf[i] = static_cast<uint32_t>(plan.groupKinds.size());
+        if (groupUsed[i])
+        {
+            const auto group = static_cast<GroupOf>(i);
+            plan.groupKinds.push_back({GroupName(group), GroupsOf(o.GetLayout(), group)});
+        }
+    }
+    for (StepGraph& role : plan.roles)
+    {
+        role.streams = streams;
+        for (Task& task : role.tasks)
+        {
+            task.stream = streamOf[task.stream];
+            task.group = Communicates(task) ? groupOf[task.group] : 0;
+        }
+    }
+}
+
+/// The ranks of an expert group compute different times if tokens like some experts better.
+uint32_t
+ExpertRoles(const TrainingOptions& o)
+{
+    return o.moeSkew > 0 ? o.expert : 1;
+}
+
+/// Of every rank its place in its expert group, of which there are roles.
+std::vector<uint32_t>
+ExpertRoleOf(const TrainingOptions& o)
+{
+    std::vector<uint32_t> of(o.ranks, 0);
+    if (ExpertRoles(o) > 1)
+    {
+        for (const auto& group : GroupsOf(o.GetLayout(), GroupOf::kExpert))
+        {
+            for (uint32_t i = 0; i < group.size(); ++i)
+            {
+                of[group[i]] = i;
+            }
+        }
+    }
+    return of;
+}
+
+/// Seconds for which a server's input pipeline works on a step: for the copies of the model whose
+/// first stage it has, of the server that has most of them.
+double
+LoadingSeconds(const TrainingOptions& o)
+{
+    std::map<uint32_t, std::set<uint32_t>> copies; // by server
+    const Layout layout = o.GetLayout();
+    for (coll::Rank rank = 0; rank < o.ranks; ++rank)
+    {
+        const Place place = PlaceOf(layout, rank);
+        if (place.pipeline == 0)
+        {
+            copies[rank / o.host.gpus].insert(place.data);
+        }
+    }
+    std::size_t most = 0;
+    for (const auto& [server, of] : copies)
+    {
+        most = std::max(most, of.size());
+    }
+    return static_cast<double>(most) * o.microBatch * o.accumulation / o.loaderRate;
+}
+
+/// What the next step trains on. A step ends when its tasks have ended, so the next one does not
+/// begin before its samples are there; what was loaded before the first step is not simulated.
+void
+AddLoading(const TrainingOptions& o, StepGraph& graph)
+{
+    Task task;
+    task.kind = TaskKind::kHost;
+    task.phase = Phase::kLoading;
+    task.stream = kLoadingStream;
+    task.duration = BoundedTime(LoadingSeconds(o));
+    task.name = "load the next batch";
+    graph.tasks.push_back(std::move(task));
+}
+
+void
+AddRole(const TrainingOptions& o, const RankWork& work, uint32_t stage, TrainingPlan& plan)
+{
+    std::vector<Transfer> transfers = ModelParallelTransfers(o, work, stage);
+    std::vector<Transfer> shared = DataParallelTransfers(o, work);
+    ApplyOverlap(o, work, shared);
+    shared = WithHost(o, work, std::move(shared));
+    AddTensorSums(o, work, shared);
+    const auto ahead = static_cast<uint32_t>(transfers.size());
+    for (Transfer& t : shared)
+    {
+        for (uint32_t& other : t.behind)
+        {
+            other += ahead;
+        }
+        transfers.push_back(std::move(t));
+    }
+    plan.roles.push_back(ToStepGraph({}, work, std::move(transfers)));
+    if (o.loaderRate > 0 && stage == 0)
+    {
+        AddLoading(o, plan.roles.back());
+    }
+}
+
+using BlockPool = std::vector<std::shared_ptr<const coll::BlockSizes>>;
+
+/// Exchanges of the same sizes share them: those of large groups are large.
+void
+ShareBlocks(std::vector<RankLayer>& layers, BlockPool& pool)
+{
+    for (RankLayer& layer : layers)
+    {
+        for (RankPart& part : layer.parts)
+        {
+            for (Exchanges* exchanges : {&part.beforeForward,
+                                         &part.afterForward,
+                                         &part.beforeBackward,
+                                         &part.afterBackward})
+            {
+                for (Exchange& exchange : *exchanges)
+                {
+                    if (!exchange.blocks)
+                    {
+                        continue;
+                    }
+                    const auto same =
+                        std::find_if(pool.begin(), pool.end(), [&exchange](const auto& blocks) {
+                            return coll::SameBlocks(blocks.get(), exchange.blocks.get());
+                        });
+                    if (same == pool.end())
+                    {
+                        pool.push_back(exchange.blocks);
+                    }
+                    else
+                    {
+                        exchange.blocks = *same;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One role a stage, or for each place in an expert group or, where micro-batches go round a
+/// stage's replicas, for each of them. \param fills of the first step of a pipeline that is never
+/// empty
+void
+AddRoles(const TrainingOptions& given, bool fills, TrainingPlan& plan)
+{
+    TrainingOptions o = given;
+    std::vector<std::vector<RankLayer>> all; // by place
+    BlockPool pool;
+    for (o.expertPosition = 0; o.expertPosition < ExpertRoles(o); ++o.expertPosition)
+    {
+        all.push_back(LayersOfModel(o));
+        ShareBlocks(all.back(), pool);
+    }
+    for (uint32_t stage = 0; stage < o.pipeline; ++stage)
+    {
+        const uint32_t replicas = o.replicas.empty() ? 1 : o.replicas[stage];
+        for (uint32_t replica = 0; replica < replicas; ++replica)
+        {
+            for (const std::vector<RankLayer>& layers : all)
+            {
+                AddRole(given, WorkOfStage(given, layers, stage, replica, fills), stage, plan);
+            }
+        }
+    }
+}
+
+} // namespace
+
+TrainingPlan
+MakePlan(const TrainingOptions& given)
+{
+    const TrainingOptions o = ResolvedOptions(given);
+    TrainingPlan plan;
+    plan.ranks = o.ranks;
+    plan.sizes.clear();
+    plan.blocks = BlocksOf(o.model);
+    for (const uint32_t blocks : SizesToSimulate(o))
+    {
+        plan.sizes.push_back({blocks, static_cast<uint32_t>(plan.roles.size())});
+        AddRoles(WithBlocks(o, blocks), false, plan);
+    }
+    if (!Flushes(o))
+    {
+        plan.fillRoles = static_cast<uint32_t>(plan.roles.size());
+        AddRoles(o, true, plan);
+    }
+    const Layout layout = o.GetLayout();
+    const std::vector<uint32_t> expertRole = ExpertRoleOf(o);
+    for (coll::Rank rank = 0; rank < o.ranks; ++rank)
+    {
+        const Place at = PlaceOf(layout, rank);
+        plan.roleOf.push_back(o.replicas.empty() ? at.pipeline * ExpertRoles(o) + expertRole[rank]
+                                                 : layout.RanksBefore(at.pipeline) + at.data);
+    }
+    LeaveOutUnused(o, plan);
+    plan.contention =
+        o.collectiveSms > 0 ? static_cast<double>(o.collectiveSms) / o.gpu.multiprocessors : 0;
+    plan.samplesPerStep = o.GlobalBatch();
+    plan.flopsPerGpuPerStep = StepFlops(o);
+    plan.gpuMemoryBytes = EstimateMemory(o).Total();
+    return plan;
+}
+
+} // namespace training
