@@ -5,11 +5,11 @@
  *
  *     ./ns3 run "collperf --op=all_reduce -b 1M -e 1G -f 2 --ranks=16 --algorithm=ring"
  */
-#include "contrib/dltrain/model/dry-run.h"
-#include "contrib/dltrain/model/early-environment.h"
-#include "contrib/dltrain/model/program.h"
-#include "contrib/dltrain/model/ranks.h"
-#include "contrib/dltrain/model/simulate.h"
+#include "contrib/dltrain/base/early-environment.h"
+#include "contrib/dltrain/programs/dry-run.h"
+#include "contrib/dltrain/programs/simulate.h"
+#include "contrib/dltrain/ranks/program.h"
+#include "contrib/dltrain/ranks/ranks.h"
 #include "scenarios/launch/launcher.h"
 #include "scenarios/program/parse.h"
 

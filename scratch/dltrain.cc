@@ -5,11 +5,11 @@
  *
  *     ./ns3 run "dltrain --model=bloom560m --zero=2"
  */
-#include "contrib/dltrain/model/dry-run.h"
-#include "contrib/dltrain/model/early-environment.h"
-#include "contrib/dltrain/model/program.h"
-#include "contrib/dltrain/model/ranks.h"
-#include "contrib/dltrain/model/simulate.h"
+#include "contrib/dltrain/base/early-environment.h"
+#include "contrib/dltrain/programs/dry-run.h"
+#include "contrib/dltrain/programs/simulate.h"
+#include "contrib/dltrain/ranks/program.h"
+#include "contrib/dltrain/ranks/ranks.h"
 #include "results/capture-results.h"
 #include "scenarios/launch/launcher.h"
 #include "scenarios/program/parse.h"

@@ -5,8 +5,8 @@
  *
  *     ./ns3 run "timeline results/dltrain-1 results/dltrain-1/timeline.json 1000000"
  */
-#include "contrib/dltrain/model/early-environment.h"
-#include "contrib/dltrain/model/program.h"
+#include "contrib/dltrain/base/early-environment.h"
+#include "contrib/dltrain/ranks/program.h"
 #include "results/timeline-writer.h"
 
 #include <charconv>

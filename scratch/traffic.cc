@@ -5,11 +5,11 @@
  *
  *     ./ns3 run "traffic --topology=fat-tree --k=8 --pattern=permutation --offset=16 --bytes=40MB"
  */
-#include "contrib/dltrain/model/dry-run.h"
-#include "contrib/dltrain/model/early-environment.h"
-#include "contrib/dltrain/model/program.h"
-#include "contrib/dltrain/model/ranks.h"
-#include "contrib/dltrain/model/simulate.h"
+#include "contrib/dltrain/base/early-environment.h"
+#include "contrib/dltrain/programs/dry-run.h"
+#include "contrib/dltrain/programs/simulate.h"
+#include "contrib/dltrain/ranks/program.h"
+#include "contrib/dltrain/ranks/ranks.h"
 #include "scenarios/launch/launcher.h"
 #include "scenarios/program/parse.h"
 

@@ -169,16 +169,16 @@ def circles(graph):
 def check_the_check():
     sound = {
         "contrib/rdma/core/units.h": "#include <cstdint>\n",
-        "contrib/rdma/model/rdma-port.h": '#include "ns3/object.h"\n',
-        "contrib/rdma/model/rdma-port.cc": (
+        "contrib/rdma/link/rdma-port.h": '#include "ns3/object.h"\n',
+        "contrib/rdma/link/rdma-port.cc": (
             '#include "rdma-port.h"\n#include "contrib/rdma/core/units.h"\n'
         ),
         "topologies/ring.h": "#include <nlohmann/json.hpp>\n#include <sys/stat.h>\n",
         "scenarios/options/a.h": '#include "topologies/ring.h"\n',
         "scenarios/traffic/b.h": '#include "scenarios/options/a.h"\n',
-        "contrib/dltrain/model/bridge.h": '#include "ns3/rdma-port.h"\n',
+        "contrib/dltrain/run/bridge.h": '#include "ns3/rdma-port.h"\n',
         "contrib/dltrain/parts/mpi/link.cc": (
-            '#include "contrib/dltrain/model/bridge.h"\n#include <mpi.h>\n'
+            '#include "contrib/dltrain/run/bridge.h"\n#include <mpi.h>\n'
         ),
     }
     core, ns3 = "contrib/rdma/core/units.h", '#include "ns3/object.h"\n'
@@ -198,14 +198,14 @@ def check_the_check():
         ),
         (
             {
-                "contrib/rdma/model/rdma-port.h": '#include "rdma-link.h"\n',
-                "contrib/rdma/model/rdma-link.h": '#include "rdma-frame.h"\n',
-                "contrib/rdma/model/rdma-frame.h": '#  include "ns3/rdma-port.h"\n',
+                "contrib/rdma/link/rdma-port.h": '#include "rdma-link.h"\n',
+                "contrib/rdma/link/rdma-link.h": '#include "rdma-frame.h"\n',
+                "contrib/rdma/link/rdma-frame.h": '#  include "ns3/rdma-port.h"\n',
             },
             [
-                "files in a circle: contrib/rdma/model/rdma-frame.h ->"
-                " contrib/rdma/model/rdma-port.h -> contrib/rdma/model/rdma-link.h ->"
-                " contrib/rdma/model/rdma-frame.h"
+                "files in a circle: contrib/rdma/link/rdma-frame.h ->"
+                " contrib/rdma/link/rdma-port.h -> contrib/rdma/link/rdma-link.h ->"
+                " contrib/rdma/link/rdma-frame.h"
             ],
         ),
         # Of folders, with no circle of files; a source file counts as well.
@@ -231,26 +231,26 @@ def check_the_check():
             {"topologies/ring.h": '#include "ns3/rdma-port.h"\n'},
             [
                 "topologies/ring.h: topologies/ must not include contrib/rdma/:"
-                " contrib/rdma/model/rdma-port.h"
+                " contrib/rdma/link/rdma-port.h"
             ],
         ),
         (
-            {"contrib/rdma/model/rdma-port.h": "#include <nlohmann/json.hpp>\n"},
-            ["contrib/rdma/model/rdma-port.h: contrib/rdma/ must not include nlohmann/json.hpp"],
+            {"contrib/rdma/link/rdma-port.h": "#include <nlohmann/json.hpp>\n"},
+            ["contrib/rdma/link/rdma-port.h: contrib/rdma/ must not include nlohmann/json.hpp"],
         ),
         (
             {
-                "contrib/rdma/model/rdma-port.h": '#include "ns3/dltrain-module.h"\n',
-                "contrib/dltrain/model/dltrain-module.h": "",
+                "contrib/rdma/link/rdma-port.h": '#include "ns3/dltrain-module.h"\n',
+                "contrib/dltrain/run/dltrain-module.h": "",
             },
             [
                 (
-                    "contrib/rdma/model/rdma-port.h: contrib/rdma/ must not include"
-                    " contrib/dltrain/: contrib/dltrain/model/dltrain-module.h"
+                    "contrib/rdma/link/rdma-port.h: contrib/rdma/ must not include"
+                    " contrib/dltrain/: contrib/dltrain/run/dltrain-module.h"
                 ),
                 (
-                    "folders in a circle: contrib/dltrain/model -> contrib/rdma/model ->"
-                    " contrib/dltrain/model"
+                    "folders in a circle: contrib/dltrain/run -> contrib/rdma/link ->"
+                    " contrib/dltrain/run"
                 ),
             ],
         ),
@@ -261,47 +261,47 @@ def check_the_check():
         # What is loaded when a run asks for it.
         (
             {
-                "contrib/dltrain/model/bridge.h": '#include "contrib/dltrain/parts/tcp/tcp.h"\n',
+                "contrib/dltrain/run/bridge.h": '#include "contrib/dltrain/parts/tcp/tcp.h"\n',
                 "contrib/dltrain/parts/tcp/tcp.h": "",
             },
             [
-                "contrib/dltrain/model/bridge.h: contrib/dltrain/ must not include"
+                "contrib/dltrain/run/bridge.h: contrib/dltrain/ must not include"
                 " contrib/dltrain/parts/: contrib/dltrain/parts/tcp/tcp.h"
             ],
         ),
         (
             {
-                "contrib/dltrain/model/bridge.cc": '#include "ns3/stack.h"\n#include <mpi.h>\n',
+                "contrib/dltrain/run/bridge.cc": '#include "ns3/stack.h"\n#include <mpi.h>\n',
                 "contrib/ordinary/helper/stack.h": '#include "ns3/tcp-header.h"\n',
             },
             [
-                "contrib/dltrain/model/bridge.cc: contrib/dltrain/ must not include"
+                "contrib/dltrain/run/bridge.cc: contrib/dltrain/ must not include"
                 " contrib/ordinary/: contrib/ordinary/helper/stack.h",
-                "contrib/dltrain/model/bridge.cc: contrib/dltrain/ must not include mpi.h",
+                "contrib/dltrain/run/bridge.cc: contrib/dltrain/ must not include mpi.h",
             ],
         ),
         (
             {
-                "contrib/dltrain/model/bridge.cc": (
+                "contrib/dltrain/run/bridge.cc": (
                     '#include "ns3/tcp-header.h"\n#include "ns3/ipv4-address.h"\n'
                 ),
-                "contrib/rdma/model/rdma-port.cc": '#include "ns3/mpi-interface.h"\n',
+                "contrib/rdma/link/rdma-port.cc": '#include "ns3/mpi-interface.h"\n',
                 "contrib/rdma/mpi/rdma-mpi.cc": '#include "ns3/mpi-interface.h"\n',
             },
             [
-                "contrib/dltrain/model/bridge.cc: contrib/dltrain/ must not include"
+                "contrib/dltrain/run/bridge.cc: contrib/dltrain/ must not include"
                 " ns3/tcp-header.h",
-                "contrib/rdma/model/rdma-port.cc: contrib/rdma/ must not include"
+                "contrib/rdma/link/rdma-port.cc: contrib/rdma/ must not include"
                 " ns3/mpi-interface.h",
             ],
         ),
         (
             {
-                "contrib/rdma/model/rdma-port.cc": '#include "../mpi/rdma-mpi.h"\n',
+                "contrib/rdma/link/rdma-port.cc": '#include "../mpi/rdma-mpi.h"\n',
                 "contrib/rdma/mpi/rdma-mpi.h": "",
             },
             [
-                "contrib/rdma/model/rdma-port.cc: contrib/rdma/ must not include"
+                "contrib/rdma/link/rdma-port.cc: contrib/rdma/ must not include"
                 " contrib/rdma/mpi/: contrib/rdma/mpi/rdma-mpi.h"
             ],
         ),
@@ -311,10 +311,10 @@ def check_the_check():
         ),
         ({core: "#pragma once\n"}, [f"{core}: include guards, not #pragma once"]),
         (
-            {"contrib/dltrain/model/rdma-port.h": ""},
+            {"contrib/dltrain/run/rdma-port.h": ""},
             [
-                "contrib/rdma/model/rdma-port.h: ns-3 puts it in one folder with"
-                " contrib/dltrain/model/rdma-port.h"
+                "contrib/rdma/link/rdma-port.h: ns-3 puts it in one folder with"
+                " contrib/dltrain/run/rdma-port.h"
             ],
         ),
     ]

@@ -84,10 +84,10 @@ expect_status 3
 says "real ns3: <show> <profile>"
 
 begin "a header that was moved leaves nothing behind in the tree"
-mkdir -p "$NS3_DIR/build/include/ns3" "$CLONE/contrib/rdma/model"
-touch "$CLONE/contrib/rdma/model/here.h"
+mkdir -p "$NS3_DIR/build/include/ns3" "$CLONE/contrib/rdma/link"
+touch "$CLONE/contrib/rdma/link/here.h"
 for name in here gone; do
-    echo "#include \"$NS3_DIR/contrib/rdma/model/$name.h\"" >"$NS3_DIR/build/include/ns3/$name.h"
+    echo "#include \"$NS3_DIR/contrib/rdma/link/$name.h\"" >"$NS3_DIR/build/include/ns3/$name.h"
 done
 try "$CLONE/ns3" configure
 [[ -f $NS3_DIR/build/include/ns3/here.h && ! -f $NS3_DIR/build/include/ns3/gone.h ]] ||

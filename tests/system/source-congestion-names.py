@@ -8,10 +8,10 @@ import sys
 
 from _system_test import ROOT
 
-model = os.path.join(ROOT, "contrib/rdma/model")
+MODULE = os.path.join(ROOT, "contrib/rdma")
 ALGORITHMS = [
     os.path.basename(f)[: -len("-congestion-ops.h")]
-    for f in glob.glob(model + "/*-congestion-ops.h")
+    for f in glob.glob(MODULE + "/congestion/*-congestion-ops.h")
 ]
 # none is what a NIC has if nobody says otherwise; "ib" is in "attribute"
 ALGORITHMS = [a for a in ALGORITHMS if a not in ("none", "rdma", "ib")]
@@ -19,7 +19,14 @@ if len(ALGORITHMS) < 4:
     sys.exit("FAILED: only %s found" % ALGORITHMS)
 CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"', re.DOTALL)
 found = []
-for path in sorted(glob.glob(model + "/rdma-*.h") + glob.glob(model + "/rdma-*.cc")):
+paths = [
+    path
+    for folder in ("link", "nic", "switch", "transport")
+    for path in glob.glob(f"{MODULE}/{folder}/rdma-*.*")
+]
+if len(paths) < 60:
+    sys.exit("FAILED: only %d files" % len(paths))
+for path in sorted(paths):
     with open(path) as file:
         text = CODE.sub(lambda m: "\n" * m.group().count("\n"), file.read())
     for number, line in enumerate(text.split("\n"), 1):

@@ -24,7 +24,7 @@ struct NetworkKindName
                      ///< queues, marks, pauses, losses, captures
 };
 
-/// The names; what each does is a transport of that name (contrib/dltrain/model/transport.h).
+/// The names; what each does is a transport of that name (contrib/dltrain/base/transport.h).
 const std::vector<NetworkKindName>& Networks();
 
 /// For --help and errors.

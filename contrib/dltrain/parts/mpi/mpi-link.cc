@@ -3,7 +3,7 @@
  *
  * The part "mpi".
  */
-#include "contrib/dltrain/model/rank-link.h"
+#include "contrib/dltrain/ranks/rank-link.h"
 #include "contrib/rdma/mpi/rdma-mpi.h"
 
 #include "ns3/abort.h"

@@ -4,8 +4,8 @@
 #ifndef DLTRAIN_ORDINARY_CHANNELS_H
 #define DLTRAIN_ORDINARY_CHANNELS_H
 
-#include "contrib/dltrain/model/slots.h"
-#include "contrib/dltrain/model/transport.h"
+#include "contrib/dltrain/base/slots.h"
+#include "contrib/dltrain/base/transport.h"
 #include "results/flow-table.h"
 
 #include "ns3/inet-socket-address.h"

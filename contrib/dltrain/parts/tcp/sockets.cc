@@ -3,7 +3,7 @@
  *
  * The part "tcp".
  */
-#include "contrib/dltrain/model/socket-part.h"
+#include "contrib/dltrain/ranks/socket-part.h"
 #include "tcp-transport.h"
 #include "udp-transport.h"
 

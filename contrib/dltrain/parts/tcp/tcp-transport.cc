@@ -3,8 +3,8 @@
  */
 #include "tcp-transport.h"
 
-#include "contrib/dltrain/model/link-sampler.h"
-#include "contrib/dltrain/model/trace-collector.h"
+#include "contrib/dltrain/observers/link-sampler.h"
+#include "contrib/dltrain/observers/trace-collector.h"
 #include "results/human-text.h"
 #include "topologies/names.h"
 

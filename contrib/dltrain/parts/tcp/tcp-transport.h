@@ -4,10 +4,10 @@
 #ifndef DLTRAIN_TCP_TRANSPORT_H
 #define DLTRAIN_TCP_TRANSPORT_H
 
-#include "contrib/dltrain/model/pending-messages.h"
-#include "contrib/dltrain/model/slots.h"
-#include "contrib/dltrain/model/socket-part.h"
-#include "contrib/dltrain/model/transport.h"
+#include "contrib/dltrain/base/slots.h"
+#include "contrib/dltrain/base/transport.h"
+#include "contrib/dltrain/observers/pending-messages.h"
+#include "contrib/dltrain/ranks/socket-part.h"
 #include "ordinary-channels.h"
 
 #include "ns3/address.h"

@@ -3,8 +3,8 @@
  */
 #include "udp-transport.h"
 
-#include "contrib/dltrain/model/link-sampler.h"
-#include "contrib/dltrain/model/trace-collector.h"
+#include "contrib/dltrain/observers/link-sampler.h"
+#include "contrib/dltrain/observers/trace-collector.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "results/human-text.h"

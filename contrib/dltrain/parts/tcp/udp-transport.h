@@ -4,9 +4,9 @@
 #ifndef DLTRAIN_UDP_TRANSPORT_H
 #define DLTRAIN_UDP_TRANSPORT_H
 
-#include "contrib/dltrain/model/slots.h"
-#include "contrib/dltrain/model/socket-part.h"
-#include "contrib/dltrain/model/transport.h"
+#include "contrib/dltrain/base/slots.h"
+#include "contrib/dltrain/base/transport.h"
+#include "contrib/dltrain/ranks/socket-part.h"
 #include "ordinary-channels.h"
 #include "results/quantile-sketch.h"
 

@@ -1,0 +1,276 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "fabric-statistics.h"
+
+#include "balance-statistics.h"
+#include "contrib/dltrain/ranks/ranks.h"
+#include "contrib/rdma/core/counters.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace dltrain
+{
+
+using results::LinkUse;
+
+namespace
+{
+
+/// Keeps the busiest ones, descending.
+void
+Busiest(std::vector<LinkUse>& links, std::size_t most)
+{
+    const std::size_t n = std::min(most, links.size());
+    std::partial_sort(links.begin(),
+                      links.begin() + static_cast<std::ptrdiff_t>(n),
+                      links.end(),
+                      [](const LinkUse& a, const LinkUse& b) {
+                          return a.utilization != b.utilization ? a.utilization > b.utilization
+                                                                : a.name < b.name;
+                      });
+    links.resize(n);
+}
+
+std::vector<LinkUse>
+BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
+{
+    const auto& ports = collector.GetFabric().GetPorts();
+    const FabricBaseline& base = collector.GetBaseline();
+    // Of no time nothing is used.
+    const int64_t passed = now - base.time;
+    const double elapsed =
+        passed > 0 ? static_cast<double>(passed) : std::numeric_limits<double>::infinity();
+    std::vector<LinkUse> links;
+    for (uint32_t i = 0; i < ports.size(); ++i)
+    {
+        const ns3::RdmaPort& port = *ports[i];
+        const double rate = port.GetMeanRate(base.time, now);
+        const double wire = static_cast<double>(port.GetTxWireBytes() - base.txWireBytes[i]);
+        const double paused = static_cast<double>(port.GetPausedPs(now) - base.pausedPs[i]);
+        links.push_back({collector.GetPortNames()[collector.GetFabric().GetEnd(i)],
+                         rate / 1e9,
+                         std::min(1.0, wire * 8e12 / rate / elapsed),
+                         paused / elapsed});
+    }
+    Busiest(links, most);
+    const Ranks& ranks = Ranks::Get();
+    if (!ranks.Several())
+    {
+        return links;
+    }
+    // The busiest of all are among the busiest of each.
+    std::string mine;
+    for (const LinkUse& link : links)
+    {
+        const double numbers[] = {link.rateGbps, link.utilization, link.pauseShare};
+        mine += link.name + '\0';
+        mine.append(reinterpret_cast<const char*>(numbers), sizeof(numbers));
+    }
+    links.clear();
+    for (const std::string& all : ranks.Gather(mine))
+    {
+        for (std::size_t at = 0; at < all.size();)
+        {
+            LinkUse link;
+            link.name = all.c_str() + at;
+            at += link.name.size() + 1;
+            double numbers[3];
+            std::memcpy(numbers, all.data() + at, sizeof(numbers));
+            at += sizeof(numbers);
+            link.rateGbps = numbers[0];
+            link.utilization = numbers[1];
+            link.pauseShare = numbers[2];
+            links.push_back(link);
+        }
+    }
+    Busiest(links, most);
+    return links;
+}
+
+template <class T>
+T
+SumOfRanks(const T& counters)
+{
+    auto numbers = rdma::NumbersOf(counters);
+    for (uint64_t& number : numbers)
+    {
+        number = Ranks::Get().Sum(number);
+    }
+    return rdma::CountersOf<T>(numbers);
+}
+
+/// The same of a network without packets; empty if it knows nothing of its links.
+std::vector<LinkUse>
+BusiestCarriers(TraceCollector& collector, int64_t now, std::size_t most)
+{
+    const std::vector<uint64_t>& carried = collector.GetCarried();
+    const FabricBaseline& base = collector.GetBaseline();
+    const ns3::RdmaFabric& fabric = collector.GetFabric();
+    std::vector<LinkUse> links;
+    for (uint32_t end = 0; end < carried.size() && now > base.time; ++end)
+    {
+        const uint64_t before = base.carried.empty() ? 0 : base.carried[end];
+        const auto rate = static_cast<double>(fabric.GetLink(end).rateBps);
+        const double busyPs = static_cast<double>(carried[end] - before) * 8e12 / rate;
+        links.push_back({fabric.GetLinkName(end),
+                         rate / 1e9,
+                         std::min(1.0, busyPs / static_cast<double>(now - base.time)),
+                         0});
+    }
+    Busiest(links, most);
+    return links;
+}
+
+} // namespace
+
+results::RunStats
+CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
+{
+    ns3::RdmaFabric& fabric = collector.GetFabric();
+    results::RunStats s;
+    s.packets = collector.HasPackets();
+    s.law = collector.GetLaw();
+    if (s.packets)
+    {
+        s.busiest = BusiestLinks(collector, nowPs, busiest);
+    }
+    else
+    {
+        s.busiest = BusiestCarriers(collector, nowPs, busiest);
+    }
+    collector.Finish(nowPs);
+    const results::FlowTable& flows = collector.GetFlows();
+    s.measured = collector.IsMeasuring();
+    s.measuredFromPs = collector.GetBaseline().time;
+    s.endPs = nowPs;
+    s.messages = flows.GetCount();
+    s.messageBytes = flows.GetBytes();
+    s.fctUs = results::QuantilesOf(flows.GetFct(), 1e6);
+    s.slowdown = results::QuantilesOf(flows.GetSlowdown());
+    s.exactQuantiles = flows.GetFct().IsExact();
+    s.flowRows = flows.GetRows();
+    s.flowsSampled = flows.IsSample();
+    if (!s.packets)
+    {
+        return s; // of links and devices nothing is known
+    }
+
+    // With several ranks all of this is collective, and the sums are those of all.
+    const Ranks& ranks = Ranks::Get();
+    const ns3::RdmaNicCounters ours = fabric.GetNicTotals();
+    ns3::RdmaNicCounters nics = SumOfRanks(ours);
+    const ns3::RdmaPortCounters mine = fabric.GetPortTotals();
+    ns3::RdmaPortCounters ports = SumOfRanks(mine);
+    const auto largest = [&ranks](uint64_t value) {
+        return static_cast<uint64_t>(ranks.Max(static_cast<int64_t>(value)));
+    };
+    ports.maxQueueBytes = largest(mine.maxQueueBytes);
+    nics.largestReorder = largest(ours.largestReorder);
+    nics.largestHeldBytes = largest(ours.largestHeldBytes);
+    FabricBaseline base = collector.GetBaseline();
+    base.nics = SumOfRanks(base.nics);
+    base.ports = SumOfRanks(base.ports);
+    for (uint64_t& drops : base.drops)
+    {
+        drops = ranks.Sum(drops);
+    }
+    base.rerouted = ranks.Sum(base.rerouted);
+    const results::LinkTable& links = collector.GetLinkSampler().GetTable();
+    for (uint8_t reason = 0; reason < ns3::RdmaSwitchBase::DROP_REASONS; ++reason)
+    {
+        const auto r = static_cast<ns3::RdmaSwitchBase::DropReason>(reason);
+        if (r == ns3::RdmaSwitchBase::DEAD_NEXT_HOP && !fabric.HasFaults())
+        {
+            continue;
+        }
+        s.drops.emplace_back(ns3::RdmaSwitchBase::GetDropReasonName(r),
+                             ranks.Sum(fabric.GetDrops(r)) - base.drops[reason]);
+    }
+    s.drops.emplace_back("corrupted", ports.corrupted - base.ports.corrupted);
+    if (fabric.HasFaults())
+    {
+        s.drops.emplace_back("lost_with_link",
+                             ports.linkDownLost + ports.linkDownSent + ports.linkDownQueued -
+                                 base.ports.linkDownLost - base.ports.linkDownSent -
+                                 base.ports.linkDownQueued);
+        s.drops.emplace_back("silent_drop", ports.silentDrops - base.ports.silentDrops);
+    }
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        s.nicLimits |= fabric.IsLocal(e) && fabric.GetNic(e)->GetLimits() != nullptr;
+    }
+    if (s.nicLimits)
+    {
+        s.drops.emplace_back("nic_receive_buffer",
+                             nics.receiveBufferDrops - base.nics.receiveBufferDrops);
+        s.qpCacheMisses = nics.qpCacheMisses - base.nics.qpCacheMisses;
+        s.nicPauses = nics.nicPauses - base.nics.nicPauses;
+    }
+    if (ranks.Max(static_cast<int64_t>(fabric.Trims())) > 0)
+    {
+        const ns3::RdmaTrimCounters trims = SumOfRanks(fabric.GetTrimTotals());
+        const ns3::RdmaTrimCounters before = SumOfRanks(base.trims);
+        s.trimming = results::TrimmingStats{trims.trimmed - before.trimmed,
+                                            trims.trimmedBytes - before.trimmedBytes,
+                                            trims.returned - before.returned,
+                                            nics.trimmedReceived - base.nics.trimmedReceived,
+                                            nics.returnedReceived - base.nics.returnedReceived,
+                                            nics.pullsSent - base.nics.pullsSent,
+                                            nics.requestsToSend - base.nics.requestsToSend};
+    }
+    if (const results::TailAttribution* attribution = collector.GetAttribution())
+    {
+        s.attribution = attribution->ToJson();
+        s.slowest = attribution->InWords(3);
+    }
+    s.ecnMarks = ports.ecnMarks - base.ports.ecnMarks;
+    s.cnps = nics.cnpsSent - base.nics.cnpsSent;
+    const uint64_t pauses = ranks.Sum(collector.GetEvents().GetPauses());
+    const double pausedUs = static_cast<double>(ports.pausedPs - base.ports.pausedPs) / 1e6;
+    s.link = &fabric.GetLinkLayer().GetWords();
+    if (fabric.GetLinkLayer().HasCredits())
+    {
+        s.credits = results::CreditStats{pauses,
+                                         pausedUs,
+                                         ports.creditUpdatesSent - base.ports.creditUpdatesSent,
+                                         ports.creditBlocksLost - base.ports.creditBlocksLost,
+                                         ranks.Sum(fabric.GetRerouted()) - base.rerouted};
+    }
+    else
+    {
+        s.pfcPauses = pauses;
+        s.pfcPauseTimeUs = pausedUs;
+    }
+    s.balance = CollectBalance(fabric, base, nowPs, nics, collector.GetFlowWays());
+    s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
+    s.timeouts = nics.timeouts - base.nics.timeouts;
+    s.naks = nics.naksSent - base.nics.naksSent;
+    s.failedQueuePairs = nics.failedQps;
+    s.failedRequests = ranks.Sum(collector.GetFailed());
+    s.readRequests = nics.readRequests - base.nics.readRequests;
+    s.dataPackets = nics.dataPackets - base.nics.dataPackets;
+    s.dataBytes = nics.dataBytes - base.nics.dataBytes;
+    s.frameHops = ports.rxFrames - ports.creditUpdatesReceived; // these stay on their link
+    for (const auto& device : fabric.GetSwitches())
+    {
+        s.bufferPeakBytes = std::max<uint64_t>(s.bufferPeakBytes, device->GetSharedBufferPeak());
+    }
+    s.bufferPeakBytes = largest(s.bufferPeakBytes);
+    s.queuePeakBytes = ports.maxQueueBytes;
+    s.linkRows = links.GetRows();
+    if (const QueuePairLog* log = collector.GetQueuePairLog())
+    {
+        s.queuePairLog = log->GetTable().ToJson();
+    }
+    if (const results::PathTable* paths = collector.GetPaths())
+    {
+        s.paths = paths->ToJson();
+    }
+    s.linkIntervalUs = static_cast<double>(links.GetInterval()) / 1e6;
+    return s;
+}
+
+} // namespace dltrain

@@ -1,0 +1,142 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_JOURNEY_COLLECTOR_H
+#define DLTRAIN_JOURNEY_COLLECTOR_H
+
+#include "contrib/dltrain/base/journey-parts.h"
+#include "fabric-baseline.h"
+#include "results/flow-table.h"
+#include "results/flow-ways.h"
+#include "results/interference.h"
+#include "results/link-notes.h"
+#include "results/path-table.h"
+#include "results/tail-attribution.h"
+
+#include "ns3/rdma-fabric-helper.h"
+#include "ns3/rdma-journey.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace dltrain
+{
+
+/**
+ * What is made of the journeys of messages: where their time went (attribution.csv, and by way),
+ * which paths they took (paths.csv), and whose messages were in the way of whose.
+ *
+ * It has all NICs note journeys; TraceCollector, which has it, tells of the messages.
+ */
+class JourneyCollector
+{
+  public:
+    /// What things are called; kept, and may grow.
+    struct Names
+    {
+        const std::vector<std::string>& endpoints;
+        const std::vector<std::string>& ports;
+        const std::vector<std::string>& tags;
+        const rdma::LinkWords& words;
+        const results::LinkNotes& notes;
+    };
+
+    /// \param paths patterns, for paths.csv; none: no file
+    JourneyCollector(ns3::RdmaFabric& fabric,
+                     const Names& names,
+                     const std::vector<std::string>& paths);
+
+    /// The time of a message that is complete, in parts.
+    void Divide(const ns3::RdmaJourney& journey, int64_t now, results::MessageParts& parts);
+
+    /// Before the first message: owners are numbered as results::FlowTable numbers them.
+    void AddOwner(const std::string& name);
+
+    /// Ordinary packets are this owner's.
+    void SetOwnerOfOrdinary(uint32_t owner)
+    {
+        m_ownerOfOrdinary = owner;
+    }
+
+    /// A message of ordinary packets: when there were some.
+    void AddOrdinary(int64_t beginPs, int64_t endPs, uint64_t bytes);
+
+    /// The run is over: what the ports carried of ordinary packets since `baseline`.
+    void NoteOrdinary(const FabricBaseline& baseline, int64_t nowPs);
+
+    /// A measured message is complete. \param queuePair its sender \param wayNoted of the queue
+    /// pair, kept by the caller, false since measuring began: what spares looking it up among all
+    /// that have sent
+    /// \param parts null: not noted
+    void Add(const results::FlowRecord& record,
+             uint64_t queuePair,
+             bool& wayNoted,
+             const results::MessageParts* parts,
+             const results::FlowTable& flows);
+
+    /// One of an owner's warm-up, beside the measured time of another.
+    void AddUnmeasured(const results::Interference::Passing& message,
+                       const results::MessageParts& parts,
+                       uint32_t owner);
+
+    /// What was added is forgotten.
+    void StartMeasuring(int64_t nowPs);
+
+    /// Complete the files. \param folder empty: there are none
+    void Finish(const std::string& folder);
+
+    /// What is sent from now on meets nothing of what was sent before.
+    void Next()
+    {
+        m_flowWays.Next();
+    }
+
+    const results::FlowWays& GetFlowWays() const
+    {
+        return m_flowWays;
+    }
+
+    const results::TailAttribution& GetAttribution() const
+    {
+        return m_attribution;
+    }
+
+    /// \return null if no paths are chosen
+    const results::PathTable* GetPaths() const
+    {
+        return m_paths.get();
+    }
+
+    /// \return null: there are no owners
+    const results::Interference* GetInterference() const
+    {
+        return m_interference.get();
+    }
+
+  private:
+    void ChoosePaths(const std::vector<std::string>& texts);
+    void OnWay(ns3::RdmaQueuePair* qp, const ns3::RdmaJourney& journey, int64_t now);
+
+    ns3::RdmaFabric& m_fabric;
+    const Names m_names;
+    JourneyParts m_parts;
+    results::TailAttribution m_attribution;
+    results::FlowWays m_flowWays;
+    std::unique_ptr<results::PathTable> m_paths; //!< null: nobody asked
+    ns3::RdmaJourney::Wanted m_wanted;           //!< by m_paths
+    /// By receiving endpoint, whose events alone touch it: packets by sending endpoint and way.
+    std::vector<std::map<std::pair<uint32_t, results::Way>, uint64_t>> m_packets;
+    int64_t m_packetsSince{0}; //!< ps: packets of messages posted before do not count
+    std::unique_ptr<results::Interference> m_interference;
+    std::optional<uint32_t> m_ownerOfOrdinary;
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_JOURNEY_COLLECTOR_H

@@ -1,0 +1,176 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "stuck-report.h"
+
+#include "contrib/dltrain/ranks/ranks.h"
+#include "results/human-text.h"
+
+#include "ns3/pfc-deadlock.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dltrain
+{
+
+namespace
+{
+
+void
+AddList(std::string& text,
+        const std::string& title,
+        const std::vector<std::string>& lines,
+        std::size_t most)
+{
+    if (lines.empty())
+    {
+        return;
+    }
+    text += std::to_string(lines.size()) + " " + title + "\n";
+    for (std::size_t i = 0; i < std::min(most, lines.size()); ++i)
+    {
+        text += "  " + lines[i] + "\n";
+    }
+    if (lines.size() > most)
+    {
+        text += "  ... and " + std::to_string(lines.size() - most) + " more\n";
+    }
+}
+
+/// The cycle of a deadlock, which may go through several ranks.
+std::string
+DescribeCycle(const ns3::RdmaFabric& fabric)
+{
+    std::vector<ns3::PfcWait> waits;
+    for (const auto& port : fabric.GetPorts())
+    {
+        ns3::AddPfcWaits(*port, port->GetPausedMask(), &waits);
+    }
+    waits = Ranks::Get().GatherAll(waits);
+    std::sort(waits.begin(), waits.end(), [](const ns3::PfcWait& a, const ns3::PfcWait& b) {
+        return std::pair(a.from, a.to) < std::pair(b.from, b.to);
+    });
+    std::string text;
+    for (const uint32_t id : ns3::FindPfcCycle(waits))
+    {
+        text += (text.empty() ? "" : " waits for ") + fabric.GetLinkName(ns3::PfcWait::PortOf(id));
+    }
+    return text;
+}
+
+/// What this rank has.
+std::string DescribePart(TraceCollector& collector, std::size_t most);
+
+} // namespace
+
+std::string
+DescribeStuck(TraceCollector& collector, std::size_t most)
+{
+    std::string text;
+    for (const std::string& part : Ranks::Get().Gather(DescribePart(collector, most)))
+    {
+        text += part;
+    }
+    const std::string cycle = DescribeCycle(collector.GetFabric());
+    if (!cycle.empty())
+    {
+        const ns3::RdmaLinkLayer& linkLayer = collector.GetFabric().GetLinkLayer();
+        text += std::string(linkLayer.GetWords().deadlock) +
+                " of these links waits for the next one, the last for the first:\n  " + cycle +
+                "\n";
+        if (linkLayer.HasCredits())
+        {
+            text += "  (a ring needs, in place of other engines and of --ib-lfts, "
+                    "--ib-routing=torus or dfsssp with --vls=2 or more, or --ib-routing=updn)\n";
+        }
+    }
+    if (!text.empty())
+    {
+        text.pop_back();
+    }
+    return text;
+}
+
+std::string
+DescribeRanks(const std::vector<std::string>& lines)
+{
+    const std::string here = results::InLines(lines);
+    const Ranks& ranks = Ranks::OfHosts();
+    if (!ranks.Several())
+    {
+        return here;
+    }
+    std::string text;
+    uint32_t rank = 0;
+    for (const std::string& one : ranks.Gather(here))
+    {
+        text += one.empty() ? "" : "process " + std::to_string(rank) + ":\n" + one;
+        ++rank;
+    }
+    return text;
+}
+
+namespace
+{
+
+std::string
+DescribePart(TraceCollector& collector, std::size_t most)
+{
+    const ns3::RdmaFabric& fabric = collector.GetFabric();
+    const auto& names = collector.GetEndpointNames();
+    std::vector<std::string> failed;
+    std::vector<std::string> waiting;
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        if (!fabric.IsLocal(e))
+        {
+            continue;
+        }
+        const ns3::RdmaNic& nic = *fabric.GetNic(e);
+        for (uint32_t i = 0; i < nic.GetNQueuePairs(); ++i)
+        {
+            const ns3::RdmaQueuePair& qp = *nic.GetQueuePair(i);
+            const uint64_t left = qp.GetBytesPosted() - qp.GetBytesAcknowledged();
+            const bool error = qp.GetState() == ns3::RdmaQueuePair::State::ERROR;
+            if (left == 0 && !error)
+            {
+                continue;
+            }
+            (error ? failed : waiting)
+                .push_back("queue pair " + std::to_string(qp.GetNumber()) + " of " + names[e] +
+                           " to " + names[qp.GetPeerEndpoint()] + ": " + std::to_string(left) +
+                           " of " + std::to_string(qp.GetBytesPosted()) +
+                           " posted bytes not acknowledged");
+        }
+    }
+    // The longest queues first; a NIC's data waits in no queue.
+    const auto& ports = fabric.GetPorts();
+    std::vector<uint32_t> paused;
+    for (uint32_t i = 0; i < ports.size(); ++i)
+    {
+        if (ports[i]->GetPausedMask())
+        {
+            paused.push_back(i);
+        }
+    }
+    std::stable_sort(paused.begin(), paused.end(), [&ports](uint32_t a, uint32_t b) {
+        return ports[a]->GetQueuedBytes() > ports[b]->GetQueuedBytes();
+    });
+    std::vector<std::string> held;
+    for (const uint32_t port : paused)
+    {
+        const uint64_t queued = ports[port]->GetQueuedBytes();
+        held.push_back(collector.GetPortNames()[fabric.GetEnd(port)] +
+                       (queued ? ", " + std::to_string(queued) + " B queued" : ""));
+    }
+    std::string text;
+    AddList(text, "failed queue pairs (retried in vain):", failed, most);
+    AddList(text, "queue pairs with outstanding bytes:", waiting, most);
+    AddList(text, std::string(fabric.GetLinkLayer().GetWords().heldLinks) + ":", held, most);
+    return text;
+}
+
+} // namespace
+
+} // namespace dltrain

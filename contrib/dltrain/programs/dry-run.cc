@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "dry-run.h"
+
+#include "contrib/dltrain/ranks/program.h"
+#include "contrib/dltrain/run/fabric-builder.h"
+#include "contrib/rdma/core/set-up-phase.h"
+#include "scenarios/plan/plan-text.h"
+#include "topologies/names.h"
+
+#include "ns3/config.h"
+#include "ns3/simulator.h"
+#include "ns3/uinteger.h"
+
+#include <iostream>
+
+namespace dltrain
+{
+
+namespace
+{
+
+template <class Scenario>
+int
+Check(const char* program, const Scenario& scenario, const topo::Topology& topology)
+{
+    std::string error;
+    if (topology.Links().size() > DRY_RUN_LINKS)
+    {
+        PrepareSimulator(scenario.fabric, scenario.run, error);
+        if (error.empty())
+        {
+            WarnOfSettings(scenario.fabric, scenario.run, topology);
+            SayNote("note: the plan of " + topo::Counted(topology.Links().size(), "link") +
+                    "; what their switches are configured with is checked when it runs");
+        }
+    }
+    else
+    {
+        BuildFabric(scenario.fabric, topology, scenario.run, error);
+        ns3::Simulator::Destroy();
+    }
+    if (!error.empty())
+    {
+        return SayError(program, error);
+    }
+    std::string plan;
+    {
+        const rdma::SetUpPhase phase("counting packets");
+        plan = scenario::PlanText(scenario);
+    }
+    std::cout << plan;
+    return 0;
+}
+
+} // namespace
+
+int
+DryRun(const scenario::TrainingScenario& scenario)
+{
+    return Check("dltrain", scenario, scenario.cluster.topology);
+}
+
+int
+DryRun(const scenario::CollperfScenario& scenario)
+{
+    return Check("collperf", scenario, scenario.cluster.topology);
+}
+
+int
+DryRun(const scenario::TrafficScenario& scenario)
+{
+    SetLosslessPriorities(scenario);
+    return Check("traffic", scenario, scenario.topology);
+}
+
+void
+SetLosslessPriorities(const scenario::TrafficScenario& scenario)
+{
+    uint32_t lossless = 1U << 3;
+    for (const scenario::Flow& flow : scenario.flows)
+    {
+        lossless |= scenario.run.protocol.IsOrdinary() ? 0 : 1U << flow.priority;
+    }
+    ns3::Config::SetDefault("ns3::RdmaSwitch::LosslessPriorities", ns3::UintegerValue(lossless));
+}
+
+} // namespace dltrain

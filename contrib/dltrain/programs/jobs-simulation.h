@@ -1,0 +1,81 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_JOBS_SIMULATION_H
+#define DLTRAIN_JOBS_SIMULATION_H
+
+#include "contrib/dltrain/run/fabric-run.h"
+#include "contrib/dltrain/run/flow-runner.h"
+#include "contrib/dltrain/run/training-job.h"
+#include "scenarios/options/training/jobs.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dltrain
+{
+
+/**
+ * Several jobs on one fabric (scenario::JobSet), each with the same code as if it were the only
+ * one: a TrainingJob, or a FlowRunner. The run ends when all of them have.
+ *
+ * Everything is measured from the beginning, but for the messages of steps that are a job's
+ * warm-up. One process.
+ */
+class JobsSimulation : public FabricSimulation
+{
+  public:
+    /// What a job is judged by: of training and collectives the mean time of a measured step; of
+    /// flows the time from the job's start to the arrival of the last one. us
+    using Times = std::vector<std::optional<double>>;
+
+    /// \param only index of the job to be simulated alone, without any file and quietly; nothing:
+    /// all of them \param alone their times alone; empty: they are not known
+    JobsSimulation(const scenario::TrainingScenario& scenario,
+                   std::optional<std::size_t> only,
+                   Times alone);
+    ~JobsSimulation() override;
+
+    /// Simulates and reports. \return exit status
+    int Run();
+
+    /// After Run, by job of those simulated.
+    Times GetTimes() const;
+
+  private:
+    class Member;
+
+    // FabricSimulation
+    std::string Populate() override;
+    void OnBegin() override;
+    double GetShareDone() const override;
+    bool IsDone() const override;
+    bool GoesOnByItself() const override;
+    std::string DescribeUnfinished() const override;
+    void OnEnd(results::RunOutcome& outcome) override;
+    nlohmann::ordered_json GetStatistics() const override;
+    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
+
+    /// Between the nodes' events.
+    void OnMemberEnds();
+
+    const scenario::TrainingScenario& m_scenario;
+    bool m_isAlone;
+    Times m_alone;
+    scenario::RunOptions m_options;
+    FabricRun m_run;
+    NetworkShare m_share; ///< of all members
+    std::vector<std::unique_ptr<Member>> m_members;
+    std::size_t m_ended = 0;
+    int64_t m_end = 0; ///< ps
+};
+
+/// Each job of the scenario alone, if it says so, then all together. \return exit status
+int RunJobs(const scenario::TrainingScenario& scenario);
+
+} // namespace dltrain
+
+#endif // DLTRAIN_JOBS_SIMULATION_H

@@ -1,0 +1,510 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "traffic-simulation.h"
+
+#include "contrib/dltrain/ranks/ranks.h"
+#include "contrib/dltrain/transports/flow-transport.h"
+#include "contrib/dltrain/transports/network-transport.h"
+#include "dry-run.h"
+#include "results/human-text.h"
+#include "results/run-summary.h"
+#include "scenarios/options/cluster/network-kinds.h"
+
+#include "ns3/node-windows.h"
+
+#include <algorithm>
+#include <iostream>
+#include <utility>
+
+namespace dltrain
+{
+
+using ns3::NodeWindows;
+
+namespace
+{
+
+/// "1 switch", "12,345 switches".
+std::string
+HumanCounted(uint64_t n, const std::string& what, const std::string& plural = "s")
+{
+    return results::HumanCount(n) + " " + what + (n == 1 ? "" : plural);
+}
+
+double
+LastArrivalUs(const FlowCounts& counts)
+{
+    return static_cast<double>(counts.lastArrival) / 1e6;
+}
+
+double
+GoodputGbps(const FlowCounts& counts)
+{
+    const double us = LastArrivalUs(counts);
+    return us > 0 ? static_cast<double>(counts.arrivedBytes) * 8e-3 / us : 0;
+}
+
+} // namespace
+
+TrafficSimulation::TrafficSimulation(const scenario::TrafficScenario& scenario)
+    : m_scenario(scenario),
+      m_run("traffic",
+            scenario.run,
+            scenario.fabric,
+            {scenario.topology, scenario.topologyName},
+            {scenario.measuring.from.ps > 0, scenario.completionAtSender}),
+      m_measuringTimer(this)
+{
+}
+
+TrafficSimulation::~TrafficSimulation() = default;
+
+// Set-up -----------------------------------------------------------------------------------------
+
+int
+TrafficSimulation::Run()
+{
+    SetLosslessPriorities(m_scenario);
+    return m_run.Run(*this);
+}
+
+bool
+TrafficSimulation::TellsByNotes() const
+{
+    return Ranks::Get().Several() && m_scenario.run.engine != "windows";
+}
+
+void
+TrafficSimulation::Listen()
+{
+    const scenario::Measuring& measuring = m_scenario.measuring;
+    if (measuring.from.ps > 0 && Ranks::HasHosts())
+    {
+        // The first event of its time: before a flow that starts then.
+        m_measuringTimer.ScheduleAt(measuring.from.ps, ns3::RdmaEventOrder::BEFORE);
+    }
+    m_statistics = std::make_unique<TrafficStatistics>(m_run.Fabric(),
+                                                       m_scenario.topology,
+                                                       measuring,
+                                                       m_scenario.flows,
+                                                       m_run.Collector().GetEndpointNames(),
+                                                       m_run.Collector().GetPortNames(),
+                                                       m_scenario.run.out);
+    m_run.Collector().ListenToArrivals(
+        [this] { m_statistics->OnFramesCome(ns3::RdmaClock::Now()); });
+}
+
+std::string
+TrafficSimulation::Populate()
+{
+    MakeFlows();
+    m_completions = std::make_unique<CompletionFile>(m_scenario, m_run.Fabric());
+    if (m_scenario.stopAfter.ps > 0)
+    {
+        m_run.Control().EndAt(m_scenario.stopAfter.ps);
+    }
+    return {};
+}
+
+void
+TrafficSimulation::MakeFlows()
+{
+    ns3::RdmaFabric& fabric = m_run.Fabric();
+    m_places = std::make_unique<Places>(fabric);
+    m_transport = MakeFlowTransport(m_scenario.fabric.network,
+                                    m_scenario.run.protocol,
+                                    m_run.Stack(),
+                                    {fabric, m_run.Collector(), *m_places});
+    m_packets = dynamic_cast<NetworkTransport*>(m_transport.get());
+    uint64_t toHere = 0;
+    for (const scenario::Flow& flow : m_scenario.flows)
+    {
+        if (m_scenario.measuring.Covers(flow.start))
+        {
+            ++m_measured;
+            m_measuredBytes += flow.bytes;
+        }
+        toHere += fabric.IsLocal(flow.dst) ? flow.bytes : 0;
+        m_totalBytes += flow.bytes;
+    }
+    m_run.Control().SetPortion(static_cast<double>(toHere) /
+                               static_cast<double>(std::max<uint64_t>(1, m_totalBytes)));
+    const FlowJob job{m_scenario.flows,
+                      m_scenario.measuring,
+                      m_scenario.operation,
+                      m_scenario.queuePairs};
+    m_runner = std::make_unique<FlowRunner>(
+        job,
+        *m_transport,
+        *m_places,
+        *this,
+        [this](const std::string& tag) { return m_run.Collector().Tag(tag); });
+    const bool byNotes = TellsByNotes();
+    m_runner->SetDecider([this, byNotes](auto what) {
+        if (byNotes)
+        {
+            what(); // of this rank's hosts; all ranks together decide the rest
+        }
+        else
+        {
+            m_run.Decide(std::move(what));
+        }
+    });
+    m_runner->Start();
+    if (Ranks::OfHosts().Several() && !m_runner->HasWork())
+    {
+        // None of the flows is this rank's.
+        if (byNotes)
+        {
+            ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT, ns3::Time(0), [this] {
+                OnFlowsDone();
+            });
+        }
+        else
+        {
+            OnFlowsDone();
+        }
+    }
+}
+
+void
+TrafficSimulation::OnMeasuringStarts()
+{
+    m_run.StartMeasuring(ns3::RdmaClock::Now());
+}
+
+// While it runs ----------------------------------------------------------------------------------
+
+double
+TrafficSimulation::GetShareDone() const
+{
+    // A channel that is closed counts nothing any more.
+    const uint64_t received = m_scenario.queuePairs == scenario::QueuePairUse::kReused
+                                  ? m_runner->GetCounts().arrivedBytes
+                                  : m_transport->GetBytesArrived();
+    return static_cast<double>(received) / static_cast<double>(std::max<uint64_t>(1, m_totalBytes));
+}
+
+void
+TrafficSimulation::OnFlowBegin(uint32_t flow, ChannelId channel, int64_t now)
+{
+    NodeWindows::NoteCall([this, flow, arrivals = ArrivalsOf(flow, channel), now]() mutable {
+        m_statistics->OnPosted(flow, std::move(arrivals), now);
+    });
+}
+
+std::function<uint64_t()>
+TrafficSimulation::ArrivalsOf(uint32_t flow, ChannelId channel) const
+{
+    if (!m_packets || m_scenario.measuring.rateInterval.ps == 0)
+    {
+        return {};
+    }
+    const uint64_t most = m_scenario.flows[flow].bytes;
+    if (m_scenario.operation == scenario::FlowOperation::kRead)
+    {
+        return [this, channel, most] {
+            return std::min(most, m_packets->GetSender(channel)->GetBytesRead());
+        };
+    }
+    // Those of the flows before it on this channel come first. Its other end is there when the
+    // first packet is, so it is asked for each time.
+    const uint64_t before = m_packets->GetSender(channel)->GetBytesPosted();
+    return [this, channel, most, before]() -> uint64_t {
+        const ns3::RdmaQueuePair* receiver = m_packets->GetReceiver(channel);
+        const uint64_t received = receiver ? receiver->GetBytesReceived() : 0;
+        return std::min(most, received > before ? received - before : 0);
+    };
+}
+
+uint16_t
+TrafficSimulation::SourcePortOf(ChannelId channel) const
+{
+    return m_packets && m_completions->IsWanted() ? m_packets->GetSourcePort(channel) : 0;
+}
+
+void
+TrafficSimulation::OnFlowArrived(uint32_t flow, ChannelId channel, int64_t now)
+{
+    NodeWindows::Note<&TrafficSimulation::Tell>(
+        this,
+        FlowNews{flow, SourcePortOf(channel), !m_scenario.completionAtSender, true, false, now});
+}
+
+void
+TrafficSimulation::OnFlowEnded(uint32_t flow, ChannelId channel, bool failed, int64_t now)
+{
+    const bool complete = !failed && m_scenario.completionAtSender;
+    if (failed || complete)
+    {
+        NodeWindows::Note<&TrafficSimulation::Tell>(
+            this,
+            FlowNews{flow, SourcePortOf(channel), complete, failed, failed, now});
+    }
+}
+
+void
+TrafficSimulation::Tell(const FlowNews& news)
+{
+    const scenario::Flow& of = m_scenario.flows[news.flow];
+    if (news.complete && m_scenario.measuring.Covers(of.start))
+    {
+        m_statistics->OnComplete(news.flow,
+                                 news.time - of.start.ps,
+                                 IdealCompletionPs(m_scenario, m_run.Fabric(), of));
+    }
+    if (news.complete && m_completions->IsWanted())
+    {
+        m_completions->Write(news.flow, news.sourcePort, news.time);
+    }
+    if (news.gone)
+    {
+        m_statistics->OnGone(news.flow, news.failed);
+    }
+}
+
+void
+TrafficSimulation::OnFlowsDone()
+{
+    if (TellsByNotes())
+    {
+        // As FabricRun::Decide has it.
+        m_run.Control().EndWithOthers(m_run.Fabric().GetDecisionDelay());
+        return;
+    }
+    m_run.End();
+}
+
+void
+TrafficSimulation::MergeRanks()
+{
+    const Ranks& ranks = Ranks::OfHosts();
+    FlowCounts counts = m_runner->GetCounts();
+    for (uint64_t* sum : {&counts.posted,
+                          &counts.postedBytes,
+                          &counts.arrived,
+                          &counts.arrivedBytes,
+                          &counts.ended,
+                          &counts.failed,
+                          &counts.measuredArrived,
+                          &counts.measuredEnded})
+    {
+        *sum = ranks.Sum(*sum);
+    }
+    counts.lastArrival = ranks.Max(counts.lastArrival);
+    counts.lastEnd = ranks.Max(counts.lastEnd);
+    m_merged = counts;
+    m_queuePairs = ranks.Sum(m_packets ? m_packets->GetQueuePairs() : 0);
+}
+
+FlowCounts
+TrafficSimulation::GetCounts() const
+{
+    return m_merged ? *m_merged : m_runner->GetCounts();
+}
+
+bool
+TrafficSimulation::IsDone() const
+{
+    const FlowCounts counts = GetCounts();
+    const int64_t stopAfter = m_scenario.stopAfter.ps;
+    const bool all = counts.measuredEnded == m_measured;
+    return counts.failed == 0 && (all || (stopAfter > 0 && ns3::RdmaClock::Now() >= stopAfter));
+}
+
+std::string
+TrafficSimulation::DescribeUnfinished() const
+{
+    const FlowCounts counts = GetCounts();
+    const uint64_t missing = m_scenario.flows.size() - counts.arrived;
+    if (missing == 0 && counts.failed > 0)
+    {
+        return "all flows arrived, but the senders of " + results::HumanCount(counts.failed) +
+               " of them had given up";
+    }
+    return results::HumanCount(missing) + " of " + HumanCounted(m_scenario.flows.size(), "flow") +
+           " did not arrive";
+}
+
+// Before and afterwards --------------------------------------------------------------------------
+
+void
+TrafficSimulation::OnBegin()
+{
+    if (!Ranks::Get().IsFirst())
+    {
+        return;
+    }
+    const topo::Topology& topology = m_scenario.topology;
+    const scenario::ProtocolSpec& protocol = m_scenario.run.protocol;
+    std::cout << "Network          " << m_scenario.topologyName << ": "
+              << HumanCounted(topology.Hosts().size(), "host") << ", "
+              << HumanCounted(topology.SwitchCount(), "switch", "es") << ", "
+              << HumanCounted(topology.Links().size(), "link") << "; "
+              << (protocol.IsTcp()   ? "congestion control " + protocol.control
+                  : protocol.IsUdp() ? "no congestion control"
+                                     : scenario::NetworkText(m_scenario.fabric))
+              << "; set up in " << results::HumanTime(m_run.GetSetUpS() * 1e6) << "\n"
+              << "Traffic          " << m_scenario.pattern
+              << (protocol.IsOrdinary() ? " by " + protocol.Text() : "") << ": "
+              << HumanCounted(m_scenario.flows.size(), "flow") << ", "
+              << results::HumanBytes(static_cast<double>(m_totalBytes));
+    if (Ranks::Get().Several())
+    {
+        std::cout << "; " << Ranks::Get().Size() << " processes";
+    }
+    std::cout << std::endl;
+}
+
+void
+TrafficSimulation::OnEnd(results::RunOutcome& outcome)
+{
+    const FlowCounts counts = Ranks::HasHosts() ? GetCounts() : FlowCounts();
+    if (TellsByNotes() && counts.ended == m_scenario.flows.size())
+    {
+        // Where one process stops.
+        const int64_t stopAfter = m_scenario.stopAfter.ps;
+        outcome.simulatedPs = counts.lastEnd + m_run.Fabric().GetDecisionDelay();
+        outcome.simulatedPs =
+            stopAfter > 0 ? std::min(stopAfter, outcome.simulatedPs) : outcome.simulatedPs;
+    }
+    if (m_completions)
+    {
+        m_completions->Close();
+    }
+    m_statistics->Finish(outcome.simulatedPs);
+}
+
+TrafficSimulation::OfferedLoad
+TrafficSimulation::GetOfferedLoad() const
+{
+    double capacity = 0; // bytes
+    for (const topo::Endpoint& endpoint : m_scenario.topology.Endpoints())
+    {
+        const topo::Node& host = m_scenario.topology.Nodes()[endpoint.host];
+        capacity +=
+            static_cast<double>(m_scenario.topology.Links()[host.ports[endpoint.port]].rate.bps) /
+            8;
+    }
+    const scenario::Measuring& measuring = m_scenario.measuring;
+    capacity *= static_cast<double>(measuring.until.ps - measuring.from.ps) / 1e12;
+    const rdma::FrameSizes& frames = m_scenario.fabric.frames;
+    const uint64_t mtu = m_scenario.fabric.mtu;
+    const uint64_t header =
+        frames.DataWire(rdma::RoceOpcode::kWriteMiddle, m_scenario.fabric.mtu) - mtu;
+    double wire = static_cast<double>(m_measuredBytes);
+    for (const scenario::Flow& flow : m_scenario.flows)
+    {
+        if (measuring.Covers(flow.start))
+        {
+            wire += static_cast<double>((flow.bytes + mtu - 1) / mtu * header + frames.rethBytes);
+        }
+    }
+    return {static_cast<double>(m_measuredBytes) / capacity, wire / capacity};
+}
+
+nlohmann::ordered_json
+TrafficSimulation::GetStatistics() const
+{
+    const FlowCounts counts = GetCounts();
+    nlohmann::ordered_json j;
+    j["topology"] = {{"name", m_scenario.topologyName},
+                     {"hosts", m_scenario.topology.Hosts().size()},
+                     {"switches", m_scenario.topology.SwitchCount()},
+                     {"links", m_scenario.topology.Links().size()}};
+    j["pattern"] = m_scenario.pattern;
+    j["flows"] = {{"all", m_scenario.flows.size()},
+                  {"posted", counts.posted},
+                  {"arrived", counts.arrived},
+                  {"failed", counts.failed},
+                  {"measured", m_measured},
+                  {"measured_arrived", counts.measuredArrived},
+                  {"last_arrival_us", LastArrivalUs(counts)},
+                  {"goodput_gbps", GoodputGbps(counts)}};
+    if (m_transport)
+    {
+        AddLosses(*m_transport, j["flows"]);
+    }
+    if (m_scenario.offered.load > 0)
+    {
+        const OfferedLoad offered = GetOfferedLoad();
+        j["offered_load"] = {{"asked", m_scenario.offered.load},
+                             {"incast_asked", m_scenario.offered.incastLoad},
+                             {"of", m_scenario.offered.wire ? "wire" : "payload"},
+                             {"payload", offered.payload},
+                             {"wire", offered.wire},
+                             {"mean_flow_bytes", m_scenario.offered.meanFlowBytes}};
+    }
+    if (m_packets)
+    {
+        j["queue_pairs"] = m_merged ? m_queuePairs : m_packets->GetQueuePairs();
+    }
+    return j;
+}
+
+nlohmann::ordered_json
+TrafficSimulation::GetMoreStatistics() const
+{
+    nlohmann::ordered_json j;
+    m_statistics->AddTo(j);
+    return j;
+}
+
+void
+TrafficSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
+{
+    const FlowCounts counts = GetCounts();
+    os << "Flows            " << results::HumanCount(counts.arrived) << " of "
+       << results::HumanCount(m_scenario.flows.size()) << " arrived";
+    if (counts.arrived)
+    {
+        os << ", the last after " << results::HumanTime(LastArrivalUs(counts)) << "; "
+           << results::HumanRate(GoodputGbps(counts)) << " together";
+    }
+    os << (m_transport ? LossesText(*m_transport) : "") << "\n";
+    if (m_scenario.offered.load > 0)
+    {
+        const OfferedLoad offered = GetOfferedLoad();
+        const auto percent = [](double share) { return results::Format("%.3g%%", 100 * share); };
+        const double incasts = m_scenario.offered.incastLoad;
+        os << "Load             " << percent(m_scenario.offered.load)
+           << (incasts > 0 ? " and incasts of " + percent(incasts) : "")
+           << " of the hosts' rates asked, "
+           << percent(m_scenario.offered.wire ? offered.wire : offered.payload)
+           << " in the flows that were drawn";
+        if (const auto sent = m_statistics->GetSentShare())
+        {
+            os << "\n                 " << percent(*sent)
+               << " sent while they start, headers and ACKs included";
+        }
+        os << "\n";
+    }
+    if (m_measured != m_scenario.flows.size())
+    {
+        const scenario::Measuring& measuring = m_scenario.measuring;
+        os << "Measured flows   " << results::HumanCount(counts.measuredArrived) << " of "
+           << results::HumanCount(m_measured) << " arrived, those that start from "
+           << results::HumanTime(static_cast<double>(measuring.from.ps) / 1e6) << " on";
+        if (measuring.until.ps > 0)
+        {
+            // The length, not the end: of a short time after a long one both ends look the same.
+            os << ", for "
+               << results::HumanTime(static_cast<double>(measuring.until.ps - measuring.from.ps) /
+                                     1e6);
+        }
+        os << "\n";
+    }
+    results::PrintRunStats(os, network);
+    m_statistics->Print(os);
+}
+
+std::string
+TrafficSimulation::GetFiles() const
+{
+    return std::string(m_completions->IsWanted() ? ", fct.txt" : "") + ", slowdown.csv" +
+           (m_scenario.measuring.queueInterval.ps > 0 ? ", queues.csv" : "") +
+           (m_scenario.measuring.rateInterval.ps > 0 ? ", fairness.csv" : "");
+}
+
+} // namespace dltrain

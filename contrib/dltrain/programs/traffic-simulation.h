@@ -1,0 +1,116 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TRAFFIC_SIMULATION_H
+#define TRAFFIC_SIMULATION_H
+
+#include "contrib/dltrain/base/transport.h"
+#include "contrib/dltrain/observers/traffic-statistics.h"
+#include "contrib/dltrain/run/completion-file.h"
+#include "contrib/dltrain/run/fabric-run.h"
+#include "contrib/dltrain/run/flow-runner.h"
+#include "scenarios/run/scenario.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace dltrain
+{
+
+class NetworkTransport;
+
+/**
+ * Flows over a fabric (FlowRunner), measured: their counts, slowdown, rates and fct.txt. The run
+ * ends when the last measured flow is acknowledged, which is a decision about all hosts
+ * (FabricRun::Decide), or after --stop-after.
+ *
+ * With several Ranks each simulates its part of the network, and the first one prints and writes
+ * what all did. Hosts are apart where nothing has to be known of them together, else all in the
+ * first rank. The end that is reported is that of one process, also where ns-3's engine has to
+ * simulate a little more than that.
+ */
+class TrafficSimulation : public FabricSimulation, public FlowListener
+{
+  public:
+    explicit TrafficSimulation(const scenario::TrafficScenario& scenario);
+    ~TrafficSimulation() override;
+
+    /// Simulate, write the files, print the summary. \return the exit status
+    int Run();
+
+    // FlowListener
+    void OnFlowBegin(uint32_t flow, ChannelId channel, int64_t now) override;
+    void OnFlowArrived(uint32_t flow, ChannelId channel, int64_t now) override;
+    void OnFlowEnded(uint32_t flow, ChannelId channel, bool failed, int64_t now) override;
+    void OnFlowsDone() override;
+
+  private:
+    // FabricSimulation
+    void Listen() override;
+    std::string Populate() override;
+    void OnBegin() override;
+    double GetShareDone() const override;
+    void MergeRanks() override;
+    bool IsDone() const override;
+    std::string DescribeUnfinished() const override;
+    void OnEnd(results::RunOutcome& outcome) override;
+    nlohmann::ordered_json GetStatistics() const override;
+    nlohmann::ordered_json GetMoreStatistics() const override;
+    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
+    std::string GetFiles() const override;
+
+    /// \return whether ranks tell each other by notes, with ns-3's engine, when they are done
+    bool TellsByNotes() const;
+    void MakeFlows();
+    FlowCounts GetCounts() const;
+    void OnMeasuringStarts();
+
+    /// Of a flow, as NodeWindows::Note tells.
+    struct FlowNews
+    {
+        uint32_t flow;
+        uint16_t sourcePort; //!< of its packets
+        bool complete;       //!< its bytes are where they are wanted, or acknowledged: as measured
+        bool gone;           //!< it is no longer under way
+        bool failed;
+        int64_t time; //!< ps
+    };
+
+    void Tell(const FlowNews& news);
+    uint16_t SourcePortOf(ChannelId channel) const;
+    /// \return of a flow that begins now, a function that says how many of its bytes have arrived
+    std::function<uint64_t()> ArrivalsOf(uint32_t flow, ChannelId channel) const;
+
+    /// What the measured flows are of the rates of all hosts over the time in which they start.
+    struct OfferedLoad
+    {
+        double payload;
+        double wire; ///< with headers
+    };
+
+    /// \pre a load was asked for
+    OfferedLoad GetOfferedLoad() const;
+
+    const scenario::TrafficScenario& m_scenario;
+    FabricRun m_run;
+
+    std::unique_ptr<Places> m_places;
+    std::unique_ptr<Transport> m_transport;
+    NetworkTransport* m_packets{nullptr}; //!< m_transport, if it moves packets
+    std::unique_ptr<FlowRunner> m_runner;
+    std::unique_ptr<CompletionFile> m_completions;
+    std::unique_ptr<TrafficStatistics> m_statistics;
+    ns3::RdmaTimer<TrafficSimulation, &TrafficSimulation::OnMeasuringStarts> m_measuringTimer;
+    uint64_t m_measured{0}; //!< flows of the list
+    uint64_t m_measuredBytes{0};
+    uint64_t m_totalBytes{0};
+    std::optional<FlowCounts> m_merged; //!< of several Ranks, when the events are over
+    uint64_t m_queuePairs{0};           //!< the same
+};
+
+} // namespace dltrain
+
+#endif /* TRAFFIC_SIMULATION_H */

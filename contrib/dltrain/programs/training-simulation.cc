@@ -1,0 +1,119 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "training-simulation.h"
+
+#include "contrib/dltrain/ranks/ranks.h"
+#include "results/run-summary.h"
+#include "results/tuner-record.h"
+#include "scenarios/options/training/trace-options.h"
+
+#include <utility>
+
+namespace dltrain
+{
+
+TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenario)
+    : m_scenario(scenario),
+      m_run(
+          "dltrain",
+          scenario.run,
+          scenario.fabric,
+          {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
+          {scenario.plan.StepsBeforeCounting(scenario.warmupSteps, scenario.steps) > 0,
+           false,
+           scenario.plan.ranks,
+           std::cout,
+           true}),
+      m_job(scenario, m_run)
+{
+}
+
+int
+TrainingSimulation::Run()
+{
+    return m_run.Run(*this);
+}
+
+std::string
+TrainingSimulation::Populate()
+{
+    if (Ranks::Get().IsFirst())
+    {
+        if (std::string why = scenario::WriteExports(m_scenario); !why.empty())
+        {
+            return why;
+        }
+    }
+    TrainingJob::Setting setting;
+    setting.calls = m_scenario.run.out + "/calls.log";
+    return m_job.Populate(std::move(setting));
+}
+
+double
+TrainingSimulation::GetShareDone() const
+{
+    return m_job.Get().GetShareDone();
+}
+
+void
+TrainingSimulation::MergeRanks()
+{
+    m_job.Get().MergeRanks();
+}
+
+bool
+TrainingSimulation::IsDone() const
+{
+    return m_job.Get().IsDone();
+}
+
+bool
+TrainingSimulation::GoesOnByItself() const
+{
+    return m_job.GoesOnByItself();
+}
+
+std::string
+TrainingSimulation::DescribeUnfinished() const
+{
+    return m_job.DescribeUnfinished();
+}
+
+void
+TrainingSimulation::OnEnd(results::RunOutcome& outcome)
+{
+    m_job.OnEnd(outcome.simulatedPs);
+}
+
+std::string
+TrainingSimulation::GetFiles() const
+{
+    return ", calls.log";
+}
+
+nlohmann::ordered_json
+TrainingSimulation::GetStatistics() const
+{
+    nlohmann::ordered_json stats = m_job.Get().GetStatistics();
+    if (m_scenario.collectives.measured)
+    {
+        stats["tuner"] = results::ToJson(*m_scenario.collectives.measured);
+    }
+    m_job.AddTo(&stats);
+    return stats;
+}
+
+void
+TrainingSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
+{
+    m_job.Get().Print(os);
+    if (m_scenario.collectives.measured)
+    {
+        results::PrintTuner(os, *m_scenario.collectives.measured);
+    }
+    m_job.PrintRecovery(os);
+    results::PrintRunStats(os, network);
+}
+
+} // namespace dltrain

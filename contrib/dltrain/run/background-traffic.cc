@@ -1,0 +1,259 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "background-traffic.h"
+
+#include "contrib/dltrain/transports/flow-transport.h"
+#include "results/human-text.h"
+#include "results/run-stats.h"
+
+#include "ns3/simulator.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace dltrain
+{
+
+namespace
+{
+
+/// In flows.csv, so that they are no flow's of the job, which count from 0.
+constexpr uint32_t FIRST_FLOW = 1000000000;
+/// The names of channels of an epoch differ from those of all jobs, and of the epochs before.
+constexpr uint32_t FIRST_JOB = 1U << 15; // those of jobs are below: ChannelName has 16 bits
+
+} // namespace
+
+BackgroundTraffic::BackgroundTraffic(const scenario::Background& spec,
+                                     const std::string& network,
+                                     SocketStack* stack,
+                                     ns3::RdmaFabric& fabric,
+                                     TraceCollector& collector,
+                                     bool warmup)
+    : m_spec(spec),
+      m_collector(collector),
+      m_places(fabric),
+      m_transport(MakeFlowTransport(network,
+                                    spec.protocol,
+                                    stack,
+                                    {fabric, collector, m_places},
+                                    spec.repeats)),
+      m_owner(collector.AddOwner("background", true)),
+      m_isWarmup(warmup),
+      m_nextFlow(FIRST_FLOW)
+{
+    if (spec.protocol.IsOrdinary())
+    {
+        collector.SetOwnerOfOrdinary(m_owner);
+    }
+}
+
+BackgroundTraffic::~BackgroundTraffic() = default;
+
+void
+BackgroundTraffic::Start(bool lasting)
+{
+    m_lasting = lasting;
+    BeginEpoch();
+}
+
+void
+BackgroundTraffic::BeginEpoch()
+{
+    const int64_t now = ns3::RdmaClock::Now();
+    while (!m_epochs.empty() && !m_spec.repeats &&
+           m_epochs.front().runner->GetCounts().ended == m_epochs.front().flows.size())
+    {
+        m_past += m_epochs.front().runner->GetCounts();
+        m_epochs.pop_front();
+    }
+    m_isOver = !m_lasting && m_collector.GetFailed() > GetCounts().failed;
+    if (m_isOver)
+    {
+        return;
+    }
+    ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT,
+                                        ns3::RdmaClock::At(m_spec.epoch.ps),
+                                        [this] { BeginEpoch(); });
+    if (m_spec.repeats && m_begun > 0)
+    {
+        return;
+    }
+    Epoch& epoch = m_epochs.emplace_back();
+    epoch.flows = m_spec.flows(m_begun);
+    for (scenario::Flow& flow : epoch.flows)
+    {
+        flow.start.ps += now;
+    }
+    FlowJob job{epoch.flows, m_all};
+    job.operation = m_spec.operation;
+    job.queuePairs = m_spec.queuePairs;
+    // An epoch's flows are done long before its number comes again.
+    job.number = FIRST_JOB + m_begun % FIRST_JOB;
+    job.firstFlow = m_nextFlow;
+    job.repeats = m_spec.repeats;
+    job.isWarmup = &m_isWarmup;
+    job.isOver = &m_isOver;
+    ++m_begun;
+    m_nextFlow += static_cast<uint32_t>(epoch.flows.size());
+    epoch.runner = std::make_unique<FlowRunner>(
+        job,
+        *m_transport,
+        m_places,
+        *this,
+        [this](const std::string& tag) { return m_collector.Tag("background " + tag, m_owner); });
+    epoch.runner->Start();
+}
+
+void
+BackgroundTraffic::StartMeasuring(int64_t now)
+{
+    m_isWarmup = false;
+    m_measuredFrom = now;
+    m_warmup = GetCounts();
+}
+
+RunControl::JobSight
+BackgroundTraffic::SeeOthers(const ns3::RdmaFabric& fabric) const
+{
+    const auto* mine = dynamic_cast<const ns3::RdmaNicUser*>(m_transport.get());
+    RunControl::JobSight sight;
+    std::set<std::pair<uint32_t, uint32_t>> others; // endpoint, number: who receives for others
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        const ns3::RdmaNic& nic = *fabric.GetNic(e); // there is one process
+        for (uint32_t i = 0; i < nic.GetNQueuePairs(); ++i)
+        {
+            const ns3::RdmaQueuePair& qp = *nic.GetQueuePair(i);
+            if (qp.GetUser() == mine)
+            {
+                continue;
+            }
+            if (qp.GetState() == ns3::RdmaQueuePair::State::ERROR)
+            {
+                sight.failed = true;
+                continue; // what it posted is never sent
+            }
+            others.insert({e, qp.GetNumber()});
+            // None of these ever gets less, but for what is sent by a queue pair that rests.
+            const uint64_t acknowledged = qp.GetBytesAcknowledged();
+            const uint64_t waits = qp.GetBytesPosted() - acknowledged;
+            sight.waits = sight.waits || waits > 0;
+            // Not what waits for a time-out beside a NIC that is paused now and then.
+            const bool unsent =
+                waits > 0 && qp.GetCongestionState().bytesSent < qp.GetBytesPosted();
+            const bool paused = nic.GetPort()->GetPausedMask() >> qp.GetPriority() & 1;
+            sight.held = sight.held || (unsent && paused);
+            sight.moved += qp.GetBytesPosted() + acknowledged + qp.GetBytesReceived() +
+                           (waits ? qp.GetCongestionState().bytesSent : 0);
+        }
+    }
+    for (const auto& port : fabric.GetPorts())
+    {
+        for (uint8_t priority = 0; priority < 8 && !sight.held; ++priority)
+        {
+            const ns3::RdmaFrame* frame = port->GetQueueFront(priority);
+            for (; frame && !sight.held; frame = frame->next)
+            {
+                sight.held =
+                    ns3::IsData(frame->opcode) && others.count({frame->dst, frame->destQp}) > 0;
+            }
+        }
+    }
+    return sight;
+}
+
+FlowCounts
+BackgroundTraffic::GetCounts() const
+{
+    FlowCounts counts = m_past;
+    for (const Epoch& epoch : m_epochs)
+    {
+        counts += epoch.runner->GetCounts();
+    }
+    return counts;
+}
+
+double
+BackgroundTraffic::GetLoad(int64_t end) const
+{
+    const auto bits = 8 * static_cast<double>(GetCounts().postedBytes - m_warmup.postedBytes);
+    const double seconds = static_cast<double>(end - m_measuredFrom) * 1e-12;
+    return seconds > 0 ? bits / seconds / static_cast<double>(m_spec.rateBps) : 0;
+}
+
+nlohmann::ordered_json
+BackgroundTraffic::ToJson(int64_t end) const
+{
+    const results::FlowTotals& totals = m_collector.GetFlows().GetTotals(m_owner);
+    const FlowCounts counts = GetCounts();
+    nlohmann::ordered_json json;
+    json["pattern"] = m_spec.pattern;
+    json["hosts"] = m_spec.hosts;
+    if (m_spec.protocol.IsOrdinary())
+    {
+        json["protocol"] = m_spec.protocol.Name();
+    }
+    if (m_spec.offered.load > 0)
+    {
+        json["load"] = m_spec.offered.load;
+        json["incast_load"] = m_spec.offered.incastLoad;
+    }
+    json["measured_load"] =
+        m_isWarmup ? nlohmann::ordered_json() : nlohmann::ordered_json(GetLoad(end));
+    json["flows_begun"] = counts.posted - m_warmup.posted;
+    json["bytes_begun"] = counts.postedBytes - m_warmup.postedBytes;
+    json["flows"] = totals.fct.Count();
+    json["bytes"] = totals.bytes;
+    json["failed"] = counts.failed;
+    AddLosses(*m_transport, json);
+    json["fct_us"] = results::ToJson(results::QuantilesOf(totals.fct, 1e6));
+    json["fct_slowdown"] = results::ToJson(results::QuantilesOf(totals.slowdown));
+    if (const results::Interference* interference = m_collector.GetInterference())
+    {
+        // What TCP's and UDP's packets waited, and for whom, is not known.
+        json["interference"] = {{"job", interference->ToJson(0, "job")},
+                                {"background",
+                                 m_spec.protocol.IsOrdinary()
+                                     ? nlohmann::ordered_json()
+                                     : interference->ToJson(m_owner, "job")}};
+    }
+    return json;
+}
+
+void
+BackgroundTraffic::Print(std::ostream& os, int64_t end) const
+{
+    const results::FlowTotals& totals = m_collector.GetFlows().GetTotals(m_owner);
+    const bool ordinary = m_spec.protocol.IsOrdinary();
+    os << "Background       " << m_spec.pattern << (ordinary ? " by " + m_spec.protocol.Text() : "")
+       << " among " << m_spec.hosts << " hosts: ";
+    if (m_isWarmup)
+    {
+        os << "nothing measured\n";
+        return;
+    }
+    const double asked = m_spec.offered.load + m_spec.offered.incastLoad;
+    if (asked > 0)
+    {
+        os << results::Format("asked for %.3g%%, ", 100 * asked);
+    }
+    os << results::Format("flows that began make %.3g", 100 * GetLoad(end))
+       << (ordinary ? "% of their links' rate, without headers" : "% of their links' rate");
+    if (totals.fct.Count() == 0)
+    {
+        os << ", no flow ended" << LossesText(*m_transport) << "\n";
+        return;
+    }
+    const results::Quantiles fct = results::QuantilesOf(totals.fct, 1e6);
+    const results::Quantiles slowdown = results::QuantilesOf(totals.slowdown);
+    os << "; " << results::HumanCount(totals.fct.Count()) << " flows, "
+       << results::HumanBytes(static_cast<double>(totals.bytes)) << LossesText(*m_transport) << "\n"
+       << "                 completion p50 " << results::HumanTime(fct.p50) << "   p99 "
+       << results::HumanTime(fct.p99) << "   slowdown p50 " << results::Format("%.3g", slowdown.p50)
+       << "   p99 " << results::Format("%.3g", slowdown.p99) << "\n";
+}
+
+} // namespace dltrain

@@ -1,0 +1,96 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_BACKGROUND_TRAFFIC_H
+#define DLTRAIN_BACKGROUND_TRAFFIC_H
+
+#include "contrib/dltrain/observers/trace-collector.h"
+#include "flow-runner.h"
+#include "run-control.h"
+#include "scenarios/options/cluster/background.h"
+
+#include "ns3/rdma-event.h"
+#include "ns3/rdma-fabric-helper.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace dltrain
+{
+
+class SocketStack;
+
+/**
+ * Flows beside a job, for as long as the simulation lasts (scenario::Background): a FlowRunner for
+ * each epoch, made by an event without context when the epoch begins, and kept until all its flows
+ * have ended, as a late one goes on into the next epoch.
+ *
+ * Its messages have tags and totals of their own (TraceCollector::AddOwner), beside those of the
+ * job. Flows under way when the job ends are cut off. When requests of the job have failed, no flow
+ * begins any more, so that a simulation whose job cannot go on runs out of events.
+ */
+class BackgroundTraffic : public FlowListener
+{
+  public:
+    /// \param spec and all others outlive this \param network kind of the transport \param stack
+    /// for flows by TCP; null: they are RDMA's
+    /// \param warmup measuring begins with StartMeasuring, else at once
+    BackgroundTraffic(const scenario::Background& spec,
+                      const std::string& network,
+                      SocketStack* stack,
+                      ns3::RdmaFabric& fabric,
+                      TraceCollector& collector,
+                      bool warmup);
+    ~BackgroundTraffic() override;
+
+    /// The first flows begin at the current time. \param lasting also behind a failure of others,
+    /// who recover from it or end the run; else that is the end of it
+    void Start(bool lasting);
+    /// Between the nodes' events.
+    void StartMeasuring(int64_t now);
+
+    /// \return what is not the background's: its queue pairs
+    RunControl::JobSight SeeOthers(const ns3::RdmaFabric& fabric) const;
+
+    /// \param end of the run, ps
+    nlohmann::ordered_json ToJson(int64_t end) const;
+    void Print(std::ostream& os, int64_t end) const;
+
+  private:
+    struct Epoch
+    {
+        std::vector<scenario::Flow> flows;
+        std::unique_ptr<FlowRunner> runner;
+    };
+
+    /// By an event without context.
+    void BeginEpoch();
+    FlowCounts GetCounts() const;
+    /// Of the links of its hosts, in the measured time: what flows that began then have.
+    double GetLoad(int64_t end) const;
+
+    const scenario::Background& m_spec;
+    TraceCollector& m_collector;
+    Places m_places;
+    std::unique_ptr<Transport> m_transport;
+    scenario::Measuring m_all; ///< of everything
+    uint32_t m_owner;
+    bool m_isWarmup;
+    bool m_lasting = false;
+    bool m_isOver = false;
+    int64_t m_measuredFrom = 0;
+    uint32_t m_begun = 0;       ///< epochs
+    uint32_t m_nextFlow;        ///< number
+    std::deque<Epoch> m_epochs; ///< of which flows may be under way
+    FlowCounts m_past;          ///< of those that are gone
+    FlowCounts m_warmup;        ///< when measuring started
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_BACKGROUND_TRAFFIC_H

@@ -1,0 +1,491 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_COLLECTIVE_RUNNER_H
+#define DLTRAIN_COLLECTIVE_RUNNER_H
+
+#include "collectives/exchange-rates.h"
+#include "collectives/schedule.h"
+#include "contrib/dltrain/base/event-pool.h"
+#include "contrib/dltrain/base/lane-arrivals.h"
+#include "contrib/dltrain/transports/interconnect.h"
+#include "library-times.h"
+#include "results/cut-off-record.h"
+#include "results/records.h"
+#include "scenarios/run/scenario.h"
+
+#include "ns3/prefetch-line.h"
+
+#include <boost/container/small_vector.hpp>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace results
+{
+class CollectivePaths;
+struct PathRecord;
+} // namespace results
+
+namespace dltrain
+{
+
+using coll::Rank;
+
+using results::CollectiveRecord;
+
+/// Hears of collectives.
+class CollectiveUser
+{
+  public:
+    virtual ~CollectiveUser() = default;
+    /// A rank has done its part; now is part.left. \param cookie what Start was given
+    virtual void OnRankDone(const results::CollectivePart& part, uint64_t cookie) = 0;
+};
+
+/**
+ * Runs schedules (collectives/schedule.h): what a rank sends goes over a channel of its own for
+ * each (sender, receiver, lane), of whichever transport serves the two.
+ *
+ * Ranks share nothing but schedules, which all read: each counts its collectives, keeps its own
+ * lanes and opens what it sends over. What a receiver knows comes out of the message alone: the
+ * channel's name and cookie tell communicator, sender and lane, the immediate tells which of the
+ * communicator's collectives it belongs to. Messages that arrive before the rank has entered its
+ * collective are counted and wait (NCCL's eager buffers, without a limit on their size: assumed).
+ * What a collective was as a whole, results::CollectiveJoin makes of what its ranks tell.
+ *
+ * Memory: one LaneState a rank and lane of each collective under way; steps are computed, never
+ * stored. A communicator keeps a schedule for each of its different collectives. Channels are kept,
+ * with the state of their congestion control, as NCCL keeps its connections: direct all-to-all
+ * makes n (n-1).
+ *
+ * Switches that take part (coll::NetworkNode) are members, too, behind the ranks. A server's begins
+ * when the first of its ranks does; one between servers with the first message, whose immediate
+ * tells what collective it is of: the number of the plan, and the lower bits of the sequence.
+ *
+ * Several runners, of several jobs, share a fabric: each job has an interconnect of its own.
+ */
+class CollectiveRunner : public TransportUser
+{
+  public:
+    /// \param cluster where ranks are: rank r is GPU r mod g of logical server r / g; outlives this
+    /// \param interconnect shared with other users \param job of what it opens
+    CollectiveRunner(const scenario::ClusterSpec& cluster,
+                     const scenario::CollectiveOptions& options,
+                     Interconnect& interconnect,
+                     CollectiveUser* user,
+                     uint32_t job = 0);
+    ~CollectiveRunner() override;
+
+    /// Note what ranks left their collectives after. \param paths must outlive this
+    void SetPaths(results::CollectivePaths* paths)
+    {
+        m_paths = paths;
+        m_interconnect.CarryCauses();
+    }
+
+    /// What a GPU that stands still was to send waits until it goes on. \param speeds by rank;
+    /// kept. Before the first event.
+    void SetSpeeds(const std::map<Rank, training::SpeedProfile>* speeds)
+    {
+        m_speeds = speeds->empty() ? nullptr : speeds;
+    }
+
+    /// Is told when messages of a rank begin to fail, in words, by an event of its server.
+    void SetFailureListener(std::function<void(const std::string& what)> listener)
+    {
+        m_onFailure = std::move(listener);
+    }
+
+    /// Between the nodes' events: nothing happens any more, and what comes is not heard. What ranks
+    /// enter all the same does not begin, and is kept for GetEntered.
+    void Abort()
+    {
+        EndRelays();
+        m_aborted = true;
+    }
+
+    /// A collective that a rank is in.
+    struct Entered
+    {
+        uint32_t sequence;
+        coll::Collective what;
+        uint32_t tag;
+        uint64_t cookie;
+    };
+
+    /// \return what a rank has entered and not left, in their order
+    std::vector<Entered> GetEntered(uint32_t communicator, Rank position) const;
+    /// \return how many collectives of the communicator a rank has entered
+    uint32_t CountEntered(uint32_t communicator, Rank position) const;
+
+    /// \param ranks in communicator order. \return the communicator's number
+    uint32_t AddCommunicator(std::vector<Rank> ranks);
+
+    /// \return why this collective cannot run as asked for, in a sentence; empty: it can
+    std::string WhyNot(uint32_t communicator, const coll::Collective& what) const;
+
+    /// Whether there is a schedule for it.
+    bool Knows(uint32_t communicator, const coll::Collective& what) const
+    {
+        return FindPlan(communicator, what) != nullptr;
+    }
+
+    /// Makes a collective's schedule, before the first event or in an event without context: what
+    /// ranks enter in events of their own has to be known.
+    void Prepare(uint32_t communicator, const coll::Collective& what);
+    /// Gives the schedules back. \pre no rank is in a collective of this communicator
+    void Forget(uint32_t communicator);
+
+    /**
+     * A rank enters the communicator's next collective (each rank counts its own). All ranks must
+     * ask for the same. \param what of as many ranks as the communicator has \param tag work
+     * requests carry it as their id
+     */
+    void Start(uint32_t communicator,
+               Rank position,
+               const coll::Collective& what,
+               uint32_t tag,
+               uint64_t cookie,
+               int64_t now);
+
+    uint32_t GetNRanks(uint32_t communicator) const;
+
+    /// \return whether this one of several Ranks (processes) simulates the rank's server
+    bool IsHere(Rank globalRank) const
+    {
+        return m_interconnect.GetPlaces().IsHere(globalRank);
+    }
+
+    /// \return ns-3 node id of the server a rank lives in
+    uint32_t ContextOf(Rank globalRank) const
+    {
+        return m_interconnect.GetPlaces().ContextOf(globalRank);
+    }
+
+    /// \return bytes sent so far by all ranks together
+    uint64_t GetBytes() const;
+
+    /// \return one line for each collective that has not ended: how many ranks are in it and what
+    /// some of them wait for; and one for messages that failed
+    std::vector<std::string> DescribeUnfinished() const;
+
+    /// \return of those with messages that failed, whom that cuts off from whom
+    std::vector<results::CutOffRecord> GetCutOff() const;
+
+    /// Collective among processes with hosts, when nothing happens any more: the first one knows
+    /// what stands of the others' ranks, for GetCutOff.
+    void MergeRanks();
+
+    // TransportUser
+    void OnDelivered(const Delivery& delivery, int64_t now) override;
+    void OnSent(ChannelId channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
+    void Prefetch(uint64_t cookie, const results::PathRecord* cause, uint32_t turn) const override;
+
+  private:
+    /// A lane of a rank in a collective under way.
+    struct LaneState
+    {
+        // Of the step at `index`, if not at the end: coll::Step. The two peers are apart, so that
+        // they are not read at once where they have just been written one by one: that keeps a
+        // processor waiting.
+        Rank recvPeer = coll::kNoRank;
+        coll::StepIndex index = 0;
+        uint64_t sendBytes = 0;
+        Rank sendPeer = coll::kNoRank;
+        coll::StepIndex steps = 0;
+        LaneArrivals arrivals;
+        bool started = false; ///< the collective's launch is over
+
+        void SetStep(const coll::Step& step)
+        {
+            recvPeer = step.recvPeer;
+            sendPeer = step.sendPeer;
+            sendBytes = step.sendBytes;
+        }
+    };
+
+    /// How a collective is done: read by all ranks, written by none.
+    struct Plan
+    {
+        const coll::Algorithm* algorithm;
+        std::unique_ptr<const coll::Schedule> schedule;
+        std::optional<topo::Protocol> protocol;
+        LibraryTimes times;
+        bool ownNic = false;  ///< messages to other servers begin with the NIC beside the GPU
+        bool ownNics = false; ///< and end at that beside the other (--peer-nic=own)
+        coll::ExchangeRates rates = {}; ///< most that a pair gets
+        bool limited = false; ///< messages between servers go over channels with that limit
+        std::vector<Rank> positions = {}; ///< of the schedule's network nodes
+        uint32_t number = 0;              ///< in Communicator::numbered
+        int64_t formula = -1; ///< ps from the last entry on, instead of messages; -1: messages
+        uint32_t id = 0;      ///< among all that there ever were, from 1 on
+        uint64_t parts = 1;   ///< Schedule::PartsOfMessage
+        bool relays = false;  ///< messages may pass servers by Relay
+        std::vector<uint64_t> bytesOf = {}; ///< that ranks send, with a formula
+    };
+
+    /// What a ring passes on inside a server (collective-runner-relay.h).
+    class Relay;
+
+    /// A rank's part of a collective, or a switch's.
+    struct Part
+    {
+        const Plan* plan = nullptr; ///< null: not entered, but something has come for it
+        boost::container::small_vector<LaneState, 1> lanes;
+        uint64_t bytesSent = 0;
+        uint32_t sequence = 0;
+        uint32_t tag = 0;
+        Rank as = 0; ///< in the schedule
+        uint16_t lanesLeft = 0;
+        bool used = false; ///< Member::part
+        // behind what a message needs
+        int64_t entered = 0; ///< ps
+        uint64_t cookie = 0;
+    };
+
+    /// Where a rank sends.
+    struct Connection
+    {
+        Rank peer = coll::kNoRank; ///< position
+        bool inside = false;       ///< a server
+        bool toUnit = false;       ///< a switch between servers
+        bool limited = false;      ///< Plan::limited
+        bool ownNics = false;      ///< Plan::ownNics
+        uint16_t rail = 0;
+        uint32_t plan = 0; ///< Plan::id, of the one that it was used for last
+        ChannelId channel = 0;
+        Transport* transport = nullptr;
+    };
+
+    /// Messages of a rank that failed.
+    struct Failure
+    {
+        uint64_t messages = 0;
+        std::set<Rank> to; ///< positions
+        int64_t since = 0; ///< ps
+        std::string first; ///< in words
+    };
+
+    /// What stands of a rank: a message to another one that has failed, or, without, the
+    /// collective that it is in. As bytes.
+    struct Standing
+    {
+        uint32_t communicator = 0;
+        Rank position = 0;
+        Rank failedTo = coll::kNoRank; ///< position
+        uint32_t plan = 0; ///< Plan::id: all processes make the same ones in the same order
+        uint64_t bytes = 0;
+    };
+
+    /// \return by communicator and position, of a rank's in that order
+    std::vector<Standing> FindStanding() const;
+
+    /// What takes part.
+    enum class Kind : uint8_t
+    {
+        RANK,
+        SERVER_SWITCH,
+        FABRIC_SWITCH,
+    };
+
+    /// A rank in a communicator, or a switch: touched in events of its own server only. With
+    /// thousands of ranks a message finds it in no cache, so what a message needs of it is
+    /// together, and first: LINES.
+    struct alignas(64) Member
+    {
+        uint32_t communicator = 0;
+        Rank position = 0;
+        Rank rank = 0;        ///< place, of a switch
+        uint32_t server = 0;  ///< of hosts of Places
+        uint32_t context = 0; ///< ns-3 node id of the server
+        Kind kind = Kind::RANK;
+        bool causeGiven = false;              ///< to a message: it is not the member's to drop
+        bool gotInside = false;               ///< what it does is because of a message inside
+        uint32_t entered = 0;                 ///< collectives so far
+        results::PathRecord* cause = nullptr; ///< of what is posted now: see CollectivePaths
+        Connection last;                      ///< of lane 0: the one used last
+        uint64_t bytesSent = 0;               ///< in all
+        Relay* relay = nullptr;               ///< of which it is the first or the last; else null
+        Part part;                            ///< of a collective it has not left, if used
+        // seldom needed
+        std::map<uint32_t, Part> others;     ///< by sequence: if it is in several
+        std::vector<Connection> lastOfLanes; ///< by lane, as `last`: of the first few
+        std::unordered_map<uint64_t, Connection> connections; ///< by ConnectionKey
+        std::unique_ptr<Failure> failure;                     ///< null: none
+
+        static constexpr std::size_t LINES = 3; ///< of 64 bytes, that a message needs
+
+        void PrefetchLines() const
+        {
+            const char* first = reinterpret_cast<const char*>(this);
+            ns3::PrefetchLines(first, first + 64 * LINES);
+        }
+    };
+
+    struct Communicator
+    {
+        std::vector<Rank> ranks;
+        coll::Placement placement;
+        std::vector<Member> members;              ///< by position: ranks, then switches
+        std::unordered_map<uint64_t, Rank> nodes; ///< positions of switches, by NodeKey
+        std::vector<const Plan*> numbered;        ///< of those with switches between servers
+        std::optional<bool> mayAggregate;         ///< the switches have room; unknown at first
+        /// By sequence: how many ranks have entered a collective with a formula, whose last ends
+        /// it for all. All are of one server.
+        std::map<uint32_t, uint32_t> meetings;
+        std::unordered_multimap<uint64_t, Plan> plans; ///< by the collective's bytes
+    };
+
+    static uint64_t ConnectionKey(Rank to, coll::Lane lane, uint16_t rail, const Plan& plan)
+    {
+        return static_cast<uint64_t>(to) << 32 | static_cast<uint64_t>(lane) << 16 |
+               static_cast<uint64_t>(plan.limited) << 15 |
+               static_cast<uint64_t>(plan.ownNics) << 14 | rail;
+    }
+
+    static uint64_t NodeKey(const coll::NetworkNode& node)
+    {
+        return static_cast<uint64_t>(node.kind) << 32 | node.where;
+    }
+
+    /// What a rank sends.
+    struct Message
+    {
+        const Plan* plan;
+        uint64_t bytes;
+        uint32_t sequence;
+        uint32_t tag;
+    };
+
+    enum class EventKind : uint8_t
+    {
+        LEAVE,    ///< a rank is done
+        LAUNCH,   ///< it begins
+        SEND,     ///< the software latency before a send is over
+        MEET,     ///< the time by formula is over
+        SEND_OUT, ///< Relay::SendOut
+    };
+
+    /// Of a rank.
+    struct EventPayload
+    {
+        EventKind kind;
+        coll::Lane lane;
+        Rank to; ///< position
+        Member* member;
+        uint32_t sequence;
+        uint32_t tag;
+        uint64_t bytes;
+        const Plan* plan;
+        results::PathRecord* path; ///< what caused it, held
+    };
+
+    /// What is together does fit: at compile time.
+    static void CheckLines();
+
+    using Events = EventPool<CollectiveRunner, EventPayload>;
+    friend Events;
+    void OnEvent(const EventPayload& payload, int64_t now);
+    void PrefetchEvent(const EventPayload& payload, uint32_t depth) const;
+
+    /// \return null: not prepared
+    const Plan* FindPlan(uint32_t communicator, const coll::Collective& what) const;
+    /// Whether ExchangeRates may slow messages between servers down.
+    bool CanBeLimited(const Plan& plan, const coll::Placement& placement) const;
+    /// What the library makes of a choice.
+    Plan MakePlan(const coll::Choice& choice,
+                  std::unique_ptr<const coll::Schedule> schedule,
+                  const Communicator& comm) const;
+    /// --in-server=formula, of ranks of one server.
+    void TakeFormula(Plan* plan, const coll::Placement& placement) const;
+    /// As asked for, else as the tuner chooses; where switches have no room, as it does without.
+    coll::Choice Choose(Communicator& comm, const coll::Collective& what);
+    /// Asks the switches between servers for room, once.
+    bool MayAggregate(Communicator& comm);
+    void AddMember(uint32_t communicator, Kind kind, Rank place);
+    /// Members of the switches that the communicator's collectives may use.
+    void AddNodes(uint32_t communicator);
+    /// Lanes before their first step. \return the part
+    Part& Enter(Member& member, uint32_t sequence, const Plan& plan, Rank as, int64_t now);
+    /// A switch takes part from now on.
+    void StartNode(Member& node, uint32_t sequence, const Plan& plan, int64_t now);
+    /// The switch of a rank's server does, if the collective has it.
+    void StartServerSwitch(const Member& member, uint32_t sequence, const Plan& plan, int64_t now);
+    static void SetStep(const Part& part, coll::Lane lane, LaneState& state);
+    /// Of a message to a switch between servers, and the other way round.
+    static uint32_t UnitImmediate(const Plan& plan, uint32_t sequence);
+    uint32_t StartUnit(Member& unit, uint32_t immediate, int64_t now);
+    void Schedule(const Member& member, int64_t at, const EventPayload& payload);
+    /// Its software is about to send a message to another server.
+    void ScheduleSend(const Member& member,
+                      int64_t at,
+                      bool gotInside,
+                      const EventPayload& payload);
+    /// A rank's lanes begin.
+    void Launch(Member& member, Part& part, int64_t now);
+    /// A rank has entered a collective with a formula.
+    void Meet(Member& member, const Part& part, int64_t now);
+    /// A rank's last lane has ended.
+    void EndRank(Member& member, const Part& part, int64_t now);
+    void Leave(Member& member, uint32_t sequence, results::PathRecord* path, int64_t now);
+    /// \return null: it has left it, or nothing is known of it so far
+    static const Part* FindPart(const Member& member, uint32_t sequence);
+    /// \return the same, a new one if need be
+    static Part& GetPart(Member& member, uint32_t sequence);
+    static void ErasePart(Member& member, uint32_t sequence);
+    /// \return the member's cause, held for a message or an event
+    results::PathRecord* HoldCause(Member& member);
+    void DropCause(Member& member);
+    /// A message from another server may be passed on inside this one by a Relay.
+    /// \return whether it is; then the member's cause is no longer its own
+    bool PassOn(Member& member, uint32_t sequence, coll::Lane lane, int64_t now);
+    /// What relays know is the ranks' again. Between the nodes' events.
+    void EndRelays() const;
+    /// \return bytes that ranks have sent, of which relays alone know
+    uint64_t CountRelayed() const;
+    /// The member's cause is the path of this message.
+    void Deliver(Member& member, uint32_t sequence, coll::Lane lane, Rank from, int64_t now);
+    void Advance(Member& member, Part& part, coll::Lane lane, int64_t now);
+    void Send(Member& member, Part& part, Rank to, coll::Lane lane, uint64_t bytes, int64_t now);
+    /// \return when the member's GPU can send, ps: now, later, or SpeedProfile::NEVER
+    int64_t CanSendAt(const Member& member, int64_t now) const;
+    void Transfer(Member& member, const Message& message, const Connection& connection);
+    const Connection& GetConnection(Member& member, const Plan& plan, Rank to, coll::Lane lane);
+    /// The one used last becomes that to this member.
+    void Change(Connection& last, Member& member, const Plan& plan, Rank to, coll::Lane lane);
+    /// Whatever was used last.
+    const Connection& FindConnection(Member& member,
+                                     const Plan& plan,
+                                     Rank to,
+                                     coll::Lane lane,
+                                     uint16_t rail);
+    uint16_t RailOf(const Member& member, const Plan& plan, coll::Lane lane) const;
+    /// \return nothing if all ranks have left it
+    std::string DescribeUnfinished(const Communicator& comm, uint32_t sequence) const;
+
+    scenario::CollectiveOptions m_options;
+    Interconnect& m_interconnect;
+    CollectiveUser* m_user;
+    uint32_t m_job;
+    const scenario::ClusterSpec& m_cluster;
+    std::deque<Communicator> m_communicators;
+    std::function<void(const std::string& what)> m_onFailure; ///< empty: nobody listens
+    bool m_aborted = false;
+    uint32_t m_plans = 0;                            ///< made so far
+    std::optional<std::vector<Standing>> m_standing; ///< of all processes, if MergeRanks was called
+    results::CollectivePaths* m_paths = nullptr;
+    const std::map<Rank, training::SpeedProfile>* m_speeds = nullptr; ///< null: all are as ever
+    std::deque<Events> m_events;                                      ///< by server
+    std::vector<std::unique_ptr<Relay>> m_relays; ///< by server; null: none so far
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_COLLECTIVE_RUNNER_H

@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * TCP or UDP beside RDMA, as a scenario asks for it.
+ */
+#ifndef DLTRAIN_ORDINARY_SETUP_H
+#define DLTRAIN_ORDINARY_SETUP_H
+
+#include "contrib/dltrain/ranks/socket-part.h"
+#include "scenarios/run/protocol.h"
+
+#include "ns3/rdma-fabric.h"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+
+namespace dltrain
+{
+
+/// As defaults of ns-3's attributes, before those that the user sets. \pre spec.IsOrdinary(), and
+/// LoadPartsOf(run)
+void SetOrdinaryDefaults(const scenario::ProtocolSpec& spec);
+
+/// \return bytes of the largest frame, header to FCS \pre spec.IsOrdinary()
+uint32_t LargestFrameOf(const scenario::ProtocolSpec& spec);
+
+/// On all hosts. \return null: `error` says why
+std::unique_ptr<SocketStack> InstallStack(ns3::RdmaFabric& fabric, std::string& error);
+
+/// For stats.json: what became of packets, in the whole run. \pre spec.IsOrdinary()
+nlohmann::ordered_json OrdinaryToJson(const scenario::ProtocolSpec& spec,
+                                      const ns3::RdmaFabric& fabric,
+                                      const SocketStack& stack);
+
+/// The same for the terminal.
+void PrintOrdinary(std::ostream& os,
+                   const scenario::ProtocolSpec& spec,
+                   const ns3::RdmaFabric& fabric,
+                   const SocketStack& stack);
+
+} // namespace dltrain
+
+#endif // DLTRAIN_ORDINARY_SETUP_H

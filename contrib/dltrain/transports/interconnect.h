@@ -1,0 +1,84 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_INTERCONNECT_H
+#define DLTRAIN_INTERCONNECT_H
+
+#include "contrib/dltrain/base/transport.h"
+#include "scale-up-transport.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dltrain
+{
+
+/// What carries the messages of a job on a cluster: inside its servers, and between them.
+class Interconnect
+{
+  public:
+    /// \param network a NetworkKind \param fabric must have been built from cluster.topology
+    /// \param nicsInUse of its servers \param share see NetworkParts
+    Interconnect(const scenario::ClusterSpec& cluster,
+                 const std::string& network,
+                 ns3::RdmaFabric& fabric,
+                 TraceCollector& collector,
+                 Places::NicsInUse nicsInUse = {},
+                 NetworkShare* share = nullptr);
+    ~Interconnect();
+
+    Transport& Serving(uint32_t from, uint32_t to) const
+    {
+        return m_places.ServerOf(from) == m_places.ServerOf(to) ? static_cast<Transport&>(*m_inside)
+                                                                : *m_between;
+    }
+
+    /// What serves those of one server.
+    ScaleUpTransport& Inside() const
+    {
+        return *m_inside;
+    }
+
+    /// Transport::AddUser
+    void AddUser(TransportUser& user)
+    {
+        m_between->AddUser(user);
+    }
+
+    /// Before the first channel: Transport::CarryCauses.
+    void CarryCauses()
+    {
+        m_between->CarryCauses();
+    }
+
+    /// Between the nodes' events: nothing is sent any more.
+    void Abort()
+    {
+        m_between->Abort();
+    }
+
+    const Places& GetPlaces() const
+    {
+        return m_places;
+    }
+
+    /// A group of ranks asks switches between servers to add up for it. \param units of
+    /// scenario::Aggregators \return whether all have room for one more; none serves it otherwise
+    bool TakeAggregation(const std::vector<uint32_t>& units);
+
+  private:
+    Places m_places;
+    std::unique_ptr<ScaleUpTransport> m_inside;
+    std::unique_ptr<Transport> m_between;
+    std::vector<uint32_t> m_groups; ///< by unit
+    uint32_t m_mostGroups;          ///< of a unit
+    uint32_t m_refused = 0;
+    const scenario::Aggregators* m_aggregators;
+    const topo::Topology& m_topology;
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_INTERCONNECT_H

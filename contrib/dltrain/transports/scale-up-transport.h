@@ -1,0 +1,216 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_SCALE_UP_TRANSPORT_H
+#define DLTRAIN_SCALE_UP_TRANSPORT_H
+
+#include "contrib/dltrain/base/slots.h"
+#include "contrib/dltrain/base/transport.h"
+#include "topologies/scale-up-model.h"
+
+#include "ns3/event-impl.h"
+#include "ns3/node-windows.h"
+#include "ns3/ptr.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dltrain
+{
+
+/// Has a server's messages and works out by itself what becomes of them: see topo::ScaleUpModel,
+/// "Lent".
+class ScaleUpBorrower
+{
+  public:
+    virtual ~ScaleUpBorrower() = default;
+    /// Somebody else is about to post: ScaleUpTransport::PutBack. In an event of the server.
+    virtual void GiveBack(int64_t now) = 0;
+    /// In each window in which the server has something to do: PrefetchLine what is needed of it,
+    /// in turns, each a while before the next, which looks at what the one before has fetched.
+    /// \param until when the window ends, ps \param depth from 0
+    virtual void Prefetch(int64_t until, uint32_t depth) const = 0;
+};
+
+/**
+ * Moves messages between the GPUs of one server: topo::ScaleUpModel's law, no packets. Servers
+ * share nothing.
+ */
+class ScaleUpTransport : public Transport
+{
+  public:
+    ScaleUpTransport(const Places& places, const topo::ServerSpec& server);
+
+    using Transport::Open;
+    ChannelId Open(const ChannelName& name,
+                   TransportUser& user,
+                   uint64_t cookie,
+                   uint64_t mostBps) override;
+    void Post(ChannelId channel, const TransportPost& post) override;
+    void PrefetchPost(ChannelId channel, uint32_t depth) const override;
+    void Close(ChannelId channel) override;
+    std::string Describe(ChannelId channel) const override;
+    uint64_t GetBytesArrived() const override;
+
+    /// A message that is lent.
+    struct Lent
+    {
+        ChannelId channel;
+        const TransportUser* user;
+        uint32_t lane;   ///< the channel's
+        uint64_t cookie; ///< the channel's
+        uint32_t immediate;
+        uint64_t bytes;
+        uint64_t id;    ///< TransportPost::id
+        int64_t posted; ///< ps
+        results::PathRecord* cause;
+        /// As topo::ScaleUpModel::Lent
+        int64_t finish;
+        int64_t arrival;
+    };
+
+    /// Calls what(Lent) for each message that is under way in a server, in no order, of which
+    /// finish and arrival are not known.
+    template <class F>
+    void ForEachUnderWay(uint32_t server, F what) const
+    {
+        const Server& s = *m_servers[server];
+        for (uint32_t i = 0; i < s.messages.All().size(); ++i)
+        {
+            if (s.messages[i].user)
+            {
+                what(LentOf(s, i));
+            }
+        }
+    }
+
+    /// Lends a server's messages and links, in an event of the server, until somebody else posts a
+    /// message there. \param lent of each channel in the order of the posts
+    /// \return false: some meet on a port; nothing is lent
+    bool Lend(uint32_t server, int64_t now, ScaleUpBorrower& borrower, std::vector<Lent>* lent);
+
+    /// What is under way comes back: of each channel in the order of the posts, and all in that of
+    /// their posts. The borrower has nothing any more.
+    /// \param like parts and how of all of them
+    /// \param posted bytes posted meanwhile \param arrived bytes
+    void PutBack(uint32_t server,
+                 int64_t now,
+                 const std::vector<Lent>& lent,
+                 const TransportPost& like,
+                 uint64_t posted,
+                 uint64_t arrived);
+
+    /// Nothing comes back; for when nothing runs any more.
+    void StopLending(uint32_t server)
+    {
+        m_servers[server]->borrower = nullptr;
+    }
+
+    /// \return false: the channel is over a bridge that others use, or a switch
+    bool IsPlain(ChannelId channel) const;
+    topo::ScaleUpModel::Timing TimingOf(ChannelId channel, const TransportPost& post) const;
+    int64_t LastArrival(ChannelId channel) const;
+
+  private:
+    struct alignas(64) Channel
+    {
+        TransportUser* user;
+        uint64_t cookie;
+        ChannelName name;
+        uint16_t fromGpu;
+        uint16_t toGpu;
+    };
+
+    /// A cache line, with what is looked at ahead of its arrival.
+    struct alignas(64) Message
+    {
+        uint32_t channel;
+        uint32_t immediate;
+        uint64_t bytes;
+        int64_t posted; ///< ps
+        results::PathRecord* cause;
+        const TransportUser* user; ///< null: it is free
+        uint64_t id;
+        uint64_t cookie; ///< the channel's
+    };
+
+    static_assert(sizeof(Message) == 64);
+
+    struct Server;
+
+    /// Of a server: pending several times at once, it may be, also when the server is gone.
+    class WakeEvent : public ns3::EventImpl
+    {
+      public:
+        explicit WakeEvent(Server* server)
+            : m_server(server)
+        {
+        }
+
+        void Disown()
+        {
+            m_server = nullptr;
+        }
+
+      protected:
+        void Notify() override;
+
+      private:
+        Server* m_server; ///< null: gone
+    };
+
+    /// Touched in events of its own only.
+    struct alignas(64) Server : public ns3::NodeWindowAhead
+    {
+        Server(const Places& places, uint32_t number, const topo::ServerSpec& server);
+        ~Server();
+
+        /// What has arrived now.
+        void OnWake();
+        /// Ask the model when it wants to be.
+        void ScheduleWake();
+        void Prefetch(int64_t ticks, uint32_t depth) const override;
+
+        const uint32_t number;
+        const uint32_t context;     ///< ns-3 node id
+        const uint32_t wakeContext; ///< Places::Turn::INSIDE
+        bool awake = false;         ///< its messages arrive now
+        ScaleUpBorrower* borrower = nullptr;
+        ns3::Ptr<WakeEvent> event;  ///< OnWake
+        std::vector<int64_t> wakes; ///< pending ones, the next last
+        Slots<Message> messages;    ///< the model's cookies are their numbers
+        Slots<Channel> channels;
+        uint64_t bytesArrived = 0;
+        topo::ScaleUpModel model;
+    };
+
+    static ChannelId MakeChannel(uint32_t server, uint32_t index)
+    {
+        return uint64_t{server} << 32 | index;
+    }
+
+    static uint32_t ServerOf(ChannelId channel)
+    {
+        return static_cast<uint32_t>(channel >> 32);
+    }
+
+    static uint32_t IndexOf(ChannelId channel)
+    {
+        return static_cast<uint32_t>(channel);
+    }
+
+    static Lent LentOf(const Server& server, uint32_t message);
+
+    /// Of the model.
+    uint16_t PortOf(uint32_t place, uint32_t lane) const;
+
+    const Places& m_places;
+    uint32_t m_gpus;
+    std::vector<std::unique_ptr<Server>> m_servers; ///< null: another rank's
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_SCALE_UP_TRANSPORT_H

@@ -1,0 +1,135 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "spray-load-balancer.h"
+
+#include "contrib/rdma/core/flow-hash.h"
+
+#include "ns3/enum.h"
+#include "ns3/ns3-compat.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(SprayLoadBalancer);
+
+TypeId
+SprayLoadBalancer::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::SprayLoadBalancer")
+            .SetParent<RdmaLoadBalancer>()
+            .SetGroupName("Rdma")
+            .AddConstructor<SprayLoadBalancer>()
+            .AddAttribute("Order",
+                          "Which port the next packet takes: random, round-robin over the "
+                          "ports that lead to where it goes, of these the one with the least "
+                          "queue, or permuted: each of a flow's packets in turn, as a sender that "
+                          "knows all ways would have it",
+                          EnumValue(RANDOM),
+                          MakeEnumMemberAccessor(&SprayLoadBalancer::m_order),
+                          MakeEnumChecker(RANDOM,
+                                          "random",
+                                          ROUND_ROBIN,
+                                          "round-robin",
+                                          LEAST_QUEUE,
+                                          "least-queue",
+                                          PERMUTED,
+                                          "permuted"));
+    return tid;
+}
+
+SprayLoadBalancer::SprayLoadBalancer()
+    : m_random(CreateObject<UniformRandomVariable>())
+{
+}
+
+bool
+SprayLoadBalancer::NeedsFrames() const
+{
+    return m_order == PERMUTED;
+}
+
+void
+SprayLoadBalancer::OnPlace(RdmaPlace place)
+{
+    m_edges = std::move(place.edges);
+    m_own = place.own;
+}
+
+uint16_t
+SprayLoadBalancer::InFlowsTurn(const Candidates& candidates, const RdmaFrame& frame) const
+{
+    const bool edge = m_own != RdmaEdges::NONE && m_edges->edgeOf[frame.src] == m_own;
+    const uint32_t turn = edge ? frame.psn : frame.psn / candidates.size;
+    const uint32_t round = turn / candidates.size;
+    const uint64_t chance = rdma::Mix64(uint64_t{frame.route.GetKey()} << 32 ^ round ^
+                                        uint64_t{GetSeed()} * 0x9e3779b97f4a7c15ULL);
+    return candidates.ports[(turn + static_cast<uint32_t>(chance >> 40)) % candidates.size];
+}
+
+uint16_t
+SprayLoadBalancer::Choose(const Candidates& candidates,
+                          const RdmaFrame& frame,
+                          const RdmaQueues& queues,
+                          int64_t)
+{
+    if (m_order == PERMUTED && IsRequest(frame.opcode) && m_edges &&
+        !(frame.flags & RdmaFrame::RETRANSMITTED))
+    {
+        return InFlowsTurn(candidates, frame);
+    }
+    if (m_order == LEAST_QUEUE)
+    {
+        return LeastQueue(candidates, queues);
+    }
+    if (m_order == RANDOM || m_order == PERMUTED)
+    {
+        return candidates.ports[m_random->GetInteger(0, candidates.size - 1)];
+    }
+    return candidates.ports[m_next[candidates.set]++ % candidates.size];
+}
+
+uint16_t
+SprayLoadBalancer::LeastQueue(const Candidates& candidates, const RdmaQueues& queues)
+{
+    uint64_t least = UINT64_MAX;
+    uint32_t equal = 0;
+    for (const uint16_t port : candidates)
+    {
+        const uint64_t bytes = queues.GetBytes(port);
+        equal = bytes < least ? 1 : equal + (bytes == least);
+        least = std::min(least, bytes);
+    }
+    uint32_t skip = equal > 1 ? m_random->GetInteger(0, equal - 1) : 0;
+    for (const uint16_t port : candidates)
+    {
+        if (queues.GetBytes(port) == least && skip-- == 0)
+        {
+            return port;
+        }
+    }
+    return candidates.ports[0]; // not reached
+}
+
+void
+SprayLoadBalancer::OnRoutes(uint32_t sets)
+{
+    // Not all switches begin with their first port, or all would meet at the next tier.
+    m_next.resize(sets);
+    for (uint32_t set = 0; set < sets; ++set)
+    {
+        m_next[set] = rdma::Mix32(GetSeed() + set) >> 1;
+    }
+}
+
+int64_t
+SprayLoadBalancer::AssignStreams(int64_t stream)
+{
+    m_random->SetStream(stream);
+    return 1;
+}
+
+} // namespace ns3

@@ -1,0 +1,108 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-load-balancer.h"
+
+#include "rdma-switch-base.h"
+
+#include "ns3/rdma-named-types.h"
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(RdmaLoadBalancer);
+
+TypeId
+RdmaLoadBalancer::GetTypeId()
+{
+    static TypeId tid = TypeId("ns3::RdmaLoadBalancer").SetParent<Object>().SetGroupName("Rdma");
+    return tid;
+}
+
+RdmaLoadBalancer::~RdmaLoadBalancer() = default;
+
+void
+RdmaLoadBalancer::OnRoutes(uint32_t)
+{
+}
+
+bool
+RdmaLoadBalancer::NeedsFeedback() const
+{
+    return false;
+}
+
+bool
+RdmaLoadBalancer::NeedsFrames() const
+{
+    return false;
+}
+
+bool
+RdmaLoadBalancer::MakesDetours() const
+{
+    return false;
+}
+
+uint32_t
+RdmaLoadBalancer::GetTarget(RdmaFrame& frame, const RdmaWays&, const RdmaQueues&, int64_t)
+{
+    return frame.dst;
+}
+
+void
+RdmaLoadBalancer::OnPlace(RdmaPlace)
+{
+}
+
+void
+RdmaLoadBalancer::OnArrival(RdmaFrame&, uint16_t, int64_t)
+{
+}
+
+void
+RdmaLoadBalancer::OnLeaving(RdmaFrame&, const RdmaPort&, int64_t)
+{
+}
+
+void
+RdmaLoadBalancer::OnFeedback(const RdmaFrame&, uint16_t, int64_t)
+{
+}
+
+int64_t
+RdmaLoadBalancer::AssignStreams(int64_t)
+{
+    return 0;
+}
+
+const std::vector<std::pair<std::string, std::string>>&
+RdmaLoadBalancer::GetNames()
+{
+    // Once: every switch asks.
+    static const auto names = RdmaNamedTypes<RdmaLoadBalancer>::Get();
+    return names;
+}
+
+Ptr<RdmaLoadBalancer>
+RdmaLoadBalancer::Make(const std::string& name)
+{
+    for (const auto& [known, type] : GetNames())
+    {
+        if (known == name || type == name)
+        {
+            ObjectFactory factory;
+            factory.SetTypeId(type);
+            return factory.Create<RdmaLoadBalancer>();
+        }
+    }
+    return nullptr;
+}
+
+RdmaLoadBalancer::Candidates
+RdmaWays::Find(uint32_t endpoint) const
+{
+    return m_device.FindCandidates(endpoint);
+}
+
+} // namespace ns3

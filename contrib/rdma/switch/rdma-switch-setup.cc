@@ -1,0 +1,425 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The part of an Ethernet switch that is done before the first frame: what its attributes are, and
+ * the sizes that follow from them.
+ */
+#include "contrib/rdma/core/flow-hash.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "contrib/rdma/core/switch-chips.h"
+#include "rdma-switch.h"
+
+#include "ns3/boolean.h"
+#include "ns3/double.h"
+#include "ns3/enum.h"
+#include "ns3/ns3-compat.h"
+#include "ns3/string.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(RdmaSwitch);
+
+namespace
+{
+
+/// Of a buffer or a threshold (bytes): such that sums over all ports and priorities fit 64 bits.
+constexpr uint64_t MOST_BUFFER = 1000000000000;
+
+} // namespace
+
+TypeId
+RdmaSwitch::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::RdmaSwitch")
+            .SetParent<RdmaSwitchBase>()
+            .SetGroupName("Rdma")
+            .AddConstructor<RdmaSwitch>()
+            .AddAttribute(
+                "LoadBalancer",
+                "By which of several shortest ways a frame goes: ecmp, adaptive, conga, drill, "
+                "flowlet, spray or another RdmaLoadBalancer",
+                StringValue("ecmp"),
+                MakeStringAccessor(&RdmaSwitch::SetLoadBalancer, &RdmaSwitch::GetLoadBalancerName),
+                MakeStringChecker())
+            .AddAttribute(
+                "PipelineLatency",
+                "From a frame's last bit in to its admission to the buffer (assumed 500 ns)",
+                TimeValue(NanoSeconds(500)),
+                MakeTimeAccessor(&RdmaSwitch::m_pipelineLatency),
+                MakeTimeChecker(Time(0), Seconds(1)))
+            .AddAttribute("BufferPer100G",
+                          "Shared buffer for each 100 Gb/s of port rate (bytes); HPCC artifact: 32 "
+                          "MB over 3.2 Tb/s",
+                          UintegerValue(1000000),
+                          MakeUintegerAccessor(&RdmaSwitch::m_bufferPer100G),
+                          MakeUintegerChecker<uint64_t>(1, MOST_BUFFER))
+            .AddAttribute("BufferBytes",
+                          "Shared buffer of the whole switch (bytes); 0: by Chip, or else by "
+                          "BufferPer100G",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaSwitch::m_bufferBytes),
+                          MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
+            .AddAttribute("Chip",
+                          "Shared buffer of a well-known chip: trident2, trident3, tomahawk, "
+                          "tomahawk2, tomahawk3, tomahawk4, spectrum, spectrum2 (their sources: "
+                          "core/switch-chips.h); empty: none",
+                          StringValue(""),
+                          MakeStringAccessor(&RdmaSwitch::m_chip),
+                          MakeStringChecker())
+            .AddAttribute("BufferPolicy",
+                          "Threshold of a queue: dynamic (alpha x what is free), static (alpha x "
+                          "the pool) or abm (alpha x what is free, by drain rate and congested "
+                          "queues); see core/buffer-policy.h",
+                          StringValue(rdma::BufferPolicies().front().name),
+                          MakeStringAccessor(&RdmaSwitch::m_policy),
+                          MakeStringChecker())
+            .AddAttribute(
+                "Pfc",
+                "Priority flow control on the lossless priorities; off: all priorities are lossy",
+                BooleanValue(true),
+                MakeBooleanAccessor(&RdmaSwitch::m_pfc),
+                MakeBooleanChecker())
+            .AddAttribute("LosslessPriorities",
+                          "Bit p set: priority p is lossless (mask)",
+                          UintegerValue(0x08),
+                          MakeUintegerAccessor(&RdmaSwitch::m_losslessMask),
+                          MakeUintegerChecker<uint8_t>())
+            .AddAttribute("Alpha",
+                          "Share of the free pool that a lossless (port, priority) may hold before "
+                          "XOFF; HPCC artifact",
+                          DoubleValue(1.0 / 8),
+                          MakeDoubleAccessor(&RdmaSwitch::m_alpha),
+                          MakeDoubleChecker<double>(0.0001, 64))
+            .AddAttribute(
+                "AlphaLossy",
+                "Share of the free pool up to which a lossy egress queue may grow (assumed)",
+                DoubleValue(1),
+                MakeDoubleAccessor(&RdmaSwitch::m_alphaLossy),
+                MakeDoubleChecker<double>(0.0001, 64))
+            .AddAttribute("AlphaOfPriority",
+                          "Alpha of some priorities instead of Alpha or AlphaLossy: 3:0.25,4:1",
+                          StringValue(""),
+                          MakeStringAccessor(&RdmaSwitch::m_alphaOfPriority),
+                          MakeStringChecker())
+            .AddAttribute(
+                "GuaranteedBytes",
+                "Guaranteed minimum of each lossless (port, priority) (bytes); HPCC artifact",
+                UintegerValue(4096),
+                MakeUintegerAccessor(&RdmaSwitch::m_guaranteedBytes),
+                MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
+            .AddAttribute("XonOffset",
+                          "XON this far below the XOFF threshold, but at least two of the largest "
+                          "frames (bytes); HPCC artifact",
+                          UintegerValue(3072),
+                          MakeUintegerAccessor(&RdmaSwitch::m_xonOffset),
+                          MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
+            .AddAttribute("PauseQuanta",
+                          "Length of a pause (512 bit times); refreshed after half of it while the "
+                          "cause lasts",
+                          UintegerValue(65535),
+                          MakeUintegerAccessor(&RdmaSwitch::m_pauseQuanta),
+                          MakeUintegerChecker<uint16_t>(64))
+            .AddAttribute(
+                "PfcWatchdogDetection",
+                "A queue whose frames a pause holds for this long has a pause storm; 0: no "
+                "watchdog. SONiC: 200 ms",
+                TimeValue(Time(0)),
+                MakeTimeAccessor(&RdmaSwitch::m_watchdogDetection),
+                MakeTimeChecker(Time(0), Seconds(1000)))
+            .AddAttribute("PfcWatchdogRestoration",
+                          "A storm is over this long after its last pause ended; 0: twice the "
+                          "detection time, as SONiC has it",
+                          TimeValue(Time(0)),
+                          MakeTimeAccessor(&RdmaSwitch::m_watchdogRestoration),
+                          MakeTimeChecker(Time(0), Seconds(1000)))
+            .AddAttribute(
+                "PfcWatchdogAction",
+                "What becomes of a stormy queue's frames: drop, or forward in spite of "
+                "the pause; SONiC: drop",
+                EnumValue(PfcWatchdog::DROP),
+                MakeEnumMemberAccessor(&RdmaSwitch::m_watchdogAction),
+                MakeEnumChecker(PfcWatchdog::DROP, "drop", PfcWatchdog::FORWARD, "forward"))
+            .AddAttribute("Ecn",
+                          "Mark ECN-capable frames by RED on the egress queue",
+                          BooleanValue(true),
+                          MakeBooleanAccessor(&RdmaSwitch::m_ecn),
+                          MakeBooleanChecker())
+            .AddAttribute("EcnMarkOnEnqueue",
+                          "Look at the queue when a frame joins it instead of when it leaves",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&RdmaSwitch::m_markOnEnqueue),
+                          MakeBooleanChecker())
+            .AddAttribute("EcnBehind",
+                          "At dequeue, look at the queue behind the frame: without its own bytes, "
+                          "as HPCC's ns-3 code does",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&RdmaSwitch::m_markBehind),
+                          MakeBooleanChecker())
+            .AddAttribute("EcnBySojourn",
+                          "Mark by how long a frame was queued instead of by the queue's bytes; "
+                          "EcnKmin and EcnKmax stand for the time they take at 100 Gb/s",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&RdmaSwitch::m_markBySojourn),
+                          MakeBooleanChecker())
+            .AddAttribute("EcnKmin",
+                          "Queue from which frames are marked, per 100 Gb/s (bytes); HPCC paper",
+                          UintegerValue(rdma::EcnParameters().kmin.value),
+                          MakeUintegerAccessor(&RdmaSwitch::m_ecnKmin),
+                          MakeUintegerChecker<uint64_t>(0, MAX_THRESHOLD))
+            .AddAttribute(
+                "EcnKmax",
+                "Queue from which all frames are marked, per 100 Gb/s (bytes); HPCC paper",
+                UintegerValue(rdma::EcnParameters().kmax.value),
+                MakeUintegerAccessor(&RdmaSwitch::m_ecnKmax),
+                MakeUintegerChecker<uint64_t>(0, MAX_THRESHOLD))
+            .AddAttribute("EcnPmax",
+                          "Probability of a mark just below EcnKmax; HPCC artifact",
+                          DoubleValue(rdma::EcnParameters().pmax),
+                          MakeDoubleAccessor(&RdmaSwitch::m_ecnPmax),
+                          MakeDoubleChecker<double>(0, 1))
+            .AddAttribute("TrimPackets",
+                          "Full packets in an egress queue from which on payload is cut off; 0: "
+                          "never. NDP: 8",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaSwitch::m_trimPackets),
+                          MakeUintegerChecker<uint32_t>(0, 1000000))
+            .AddAttribute("TrimRate",
+                          "Rate of a port that TrimPackets is for (bit/s, or with a unit); others' "
+                          "are in proportion, at least 1 packet; 0: all have as many",
+                          DataRateValue(DataRate(0)),
+                          MakeDataRateAccessor(&RdmaSwitch::m_trimRate),
+                          MakeDataRateChecker())
+            .AddAttribute("TrimHeaderBytes",
+                          "Queue of headers of a port (bytes); 0: twice TrimPackets' (NDP's "
+                          "simulator)",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaSwitch::m_trimHeaderBytes),
+                          MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
+            .AddAttribute("TrimPriority",
+                          "Priority of the queue of headers; answers have to have it too "
+                          "(RdmaNic::AckPriority)",
+                          UintegerValue(5),
+                          MakeUintegerAccessor(&RdmaSwitch::m_trimPriority),
+                          MakeUintegerChecker<uint8_t>(0, 7))
+            .AddAttribute("TrimDscp",
+                          "DSCP of what has been trimmed (0 to 63; 5, no class of its own: "
+                          "assumed)",
+                          UintegerValue(5),
+                          MakeUintegerAccessor(&RdmaSwitch::m_trimDscp),
+                          MakeUintegerChecker<uint8_t>(0, 63))
+            .AddAttribute("TrimReturn",
+                          "A header that the queue of headers has no room for goes back to its "
+                          "sender; off: it is dropped",
+                          BooleanValue(true),
+                          MakeBooleanAccessor(&RdmaSwitch::m_trimReturn),
+                          MakeBooleanChecker())
+            .AddTraceSource("Trim",
+                            "A packet has lost its payload",
+                            MakeTraceSourceAccessor(&RdmaSwitch::m_trimTrace),
+                            "ns3::RdmaSwitch::TrimTracedCallback")
+            .AddTraceSource("Pfc",
+                            "A pause or resume is sent upstream",
+                            MakeTraceSourceAccessor(&RdmaSwitch::m_pfcTrace),
+                            "ns3::RdmaSwitch::PfcTracedCallback")
+            .AddTraceSource("PfcStorm",
+                            "The PFC watchdog finds a pause storm, or its end",
+                            MakeTraceSourceAccessor(&RdmaSwitch::m_stormTrace),
+                            "ns3::RdmaSwitch::StormTracedCallback");
+    return tid;
+}
+
+std::string
+RdmaSwitch::ConfigureBuffer(rdma::SharedBufferConfig& config) const
+{
+    config.losslessMask = m_pfc ? m_losslessMask : 0;
+    config.guaranteedBytes = m_guaranteedBytes;
+    config.alpha = m_alpha;
+    config.alphaLossy = m_alphaLossy;
+    const auto& policies = rdma::BufferPolicies();
+    const auto policy =
+        std::find_if(policies.begin(), policies.end(), [this](const rdma::BufferPolicyName& p) {
+            return m_policy == p.name;
+        });
+    if (policy == policies.end())
+    {
+        std::string names;
+        for (const rdma::BufferPolicyName& known : policies)
+        {
+            names += std::string(names.empty() ? "" : ", ") + known.name;
+        }
+        return "ns3::RdmaSwitch::BufferPolicy: '" + rdma::Shown(m_policy, 60) +
+               "' is unknown; allowed: " + names;
+    }
+    config.policy = policy->policy;
+    config.totalBytes = m_bufferBytes;
+    if (m_bufferBytes == 0 && !m_chip.empty())
+    {
+        const rdma::SwitchChip* chip = rdma::FindSwitchChip(m_chip);
+        if (!chip)
+        {
+            std::string names;
+            for (const rdma::SwitchChip& known : rdma::SwitchChips())
+            {
+                names += std::string(names.empty() ? "" : ", ") + known.name;
+            }
+            return "ns3::RdmaSwitch::Chip: '" + rdma::Shown(m_chip, 60) +
+                   "' is unknown; allowed: " + names;
+        }
+        config.totalBytes = chip->bufferBytes;
+    }
+    const char* at = m_alphaOfPriority.c_str();
+    while (*at)
+    {
+        char* end;
+        const unsigned long priority = std::strtoul(at, &end, 10);
+        const bool colon = end == at + 1 && priority < RdmaPort::PRIORITIES && *end == ':';
+        at = end + 1;
+        const double alpha = colon ? std::strtod(at, &end) : 0;
+        if (!(alpha >= 0.0001 && alpha <= 64) || end == at || (*end && *end != ','))
+        {
+            return "ns3::RdmaSwitch::AlphaOfPriority: '" + rdma::Shown(m_alphaOfPriority, 60) +
+                   "'; allowed: a list of priority:alpha as 3:0.25,4:1, priorities 0 to 7, alphas "
+                   "0.0001 to 64";
+        }
+        config.alphaOf[priority] = alpha;
+        at = *end ? end + 1 : end;
+    }
+    return {};
+}
+
+std::string
+RdmaSwitch::CheckEcn() const
+{
+    if (m_ecn && m_ecnKmin > m_ecnKmax)
+    {
+        return "ns3::RdmaSwitch::EcnKmin: " + std::to_string(m_ecnKmin) + " is above EcnKmax, " +
+               std::to_string(m_ecnKmax);
+    }
+    if (m_ecn && m_markBySojourn && m_markOnEnqueue)
+    {
+        return "ns3::RdmaSwitch::EcnBySojourn: a frame's time in the queue is not known when it "
+               "joins it; allowed: only without EcnMarkOnEnqueue";
+    }
+    return {};
+}
+
+rdma::EcnLaw
+RdmaSwitch::MakeEcnLaw(rdma::BitRate rate) const
+{
+    if (!m_ecn)
+    {
+        return {};
+    }
+    // The attributes are for 100 Gb/s, where a byte takes 80 ps.
+    if (m_markBySojourn)
+    {
+        return {rdma::Duration(static_cast<int64_t>(80 * m_ecnKmin)),
+                rdma::Duration(static_cast<int64_t>(80 * m_ecnKmax)),
+                m_ecnPmax};
+    }
+    return rdma::EcnLaw({rdma::ScaleToRate(rdma::Bytes(m_ecnKmin), rdma::Gbps(100), rate),
+                         rdma::ScaleToRate(rdma::Bytes(m_ecnKmax), rdma::Gbps(100), rate),
+                         m_ecnPmax});
+}
+
+std::string
+RdmaSwitch::Start(uint32_t largestFrameBytes)
+{
+    const int64_t pipeline = m_pipelineLatency.GetPicoSeconds();
+    rdma::SharedBufferConfig config;
+    std::string error = ConfigureBuffer(config);
+    if (!error.empty())
+    {
+        return GetName() + ": " + error;
+    }
+    error = CheckEcn();
+    if (error.empty())
+    {
+        error = CheckLoadBalancer(true);
+    }
+    if (!error.empty())
+    {
+        return GetName() + ": " + error;
+    }
+    m_markWithout = m_markBehind ? UINT32_MAX : 0;
+    config.xonOffset = std::max<uint64_t>(m_xonOffset, 2 * largestFrameBytes);
+    double total = 0;
+    uint64_t ofUnits = 0;
+    m_lineOverhead = m_ports.front()->GetLineOverhead();
+    const uint64_t seed = uint64_t{m_random->GetInteger(0, UINT32_MAX)} << 32;
+    for (const auto& port : m_ports)
+    {
+        if (port->GetLineOverhead() != m_lineOverhead)
+        {
+            return GetName() + ": ns3::RdmaPort::LineOverhead is not the same at all ports";
+        }
+        port->SetReceiveLatency(pipeline);
+        const bool ofUnit = m_isOfUnit[config.headroomBytes.size()];
+        const double scale = static_cast<double>(port->GetRate()) / 100e9;
+        total += ofUnit ? 0 : scale * static_cast<double>(m_bufferPer100G);
+        config.headroomBytes.push_back(
+            m_pfc ? rdma::HeadroomBytes(rdma::BitRate(port->GetRate()),
+                                        rdma::Duration(port->GetDelayPs()),
+                                        rdma::Duration(pipeline),
+                                        rdma::Duration(port->GetPeer()->GetPauseResponsePs()),
+                                        rdma::Bytes(largestFrameBytes),
+                                        rdma::Duration(port->GetTransmitTimeUnitPs()))
+                            .value *
+                        static_cast<uint64_t>(__builtin_popcount(m_losslessMask))
+                  : 0);
+        if (ofUnit)
+        {
+            ofUnits += config.headroomBytes.back() +
+                       config.guaranteedBytes *
+                           static_cast<uint64_t>(__builtin_popcount(config.losslessMask));
+        }
+        config.portRates.push_back(port->GetRate());
+        m_draws.push_back(rdma::Mix64(seed | m_draws.size()));
+        m_ecnLaws.push_back(MakeEcnLaw(rdma::BitRate(port->GetRate())));
+        m_leastKmin = std::min(m_leastKmin, m_ecnLaws.back().Kmin());
+    }
+    if (config.totalBytes == 0)
+    {
+        config.totalBytes = static_cast<uint64_t>(total);
+    }
+    config.totalBytes += ofUnits;
+    error = rdma::SharedBuffer::WhyNot(config);
+    if (!error.empty())
+    {
+        return GetName() + ": " + error +
+               "; what decides: ns3::RdmaSwitch::BufferBytes, BufferPer100G, Chip, "
+               "GuaranteedBytes, PipelineLatency, ns3::RdmaPort::PauseResponse, InterfaceDelay "
+               "and the delays of its links";
+    }
+    m_buffer = rdma::SharedBuffer(config);
+    error = StartTrimming(largestFrameBytes);
+    if (!error.empty())
+    {
+        return error;
+    }
+    if (m_watchdogDetection.IsStrictlyPositive())
+    {
+        const int64_t detection = m_watchdogDetection.GetPicoSeconds();
+        const int64_t restoration = m_watchdogRestoration.GetPicoSeconds();
+        m_watchdog = std::make_unique<PfcWatchdog>(
+            m_ports,
+            PfcWatchdog::Config{detection,
+                                restoration ? restoration : 2 * detection,
+                                m_watchdogAction},
+            [this](RdmaPort* port, uint8_t priority, bool begins, int64_t now) {
+                m_stormTrace(port, priority, begins, now);
+            },
+            [this](RdmaPort* port, RdmaFrame* frame, int64_t now) {
+                DropQueued(port, frame, PFC_WATCHDOG, now);
+            });
+    }
+    return {};
+}
+
+} // namespace ns3

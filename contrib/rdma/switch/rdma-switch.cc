@@ -1,0 +1,255 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-switch.h"
+
+#include "ns3/node.h"
+#include "ns3/rdma-packet-addresses.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+RdmaSwitch::RdmaSwitch()
+    : m_refreshEvent(this)
+{
+}
+
+RdmaSwitch::~RdmaSwitch() = default;
+
+void
+RdmaSwitch::DoDispose()
+{
+    m_watchdog.reset();
+    RdmaSwitchBase::DoDispose();
+}
+
+[[gnu::always_inline]] inline void
+RdmaSwitch::ForwardBy(uint16_t index, RdmaPort* port, RdmaFrame* frame, int64_t now)
+{
+    RdmaPort* egress = PeekPointer(m_ports[index]);
+    if (m_watchdog && m_watchdog->IsDropping(index, frame->priority))
+    {
+        Drop(egress, frame, PFC_WATCHDOG, now);
+        return;
+    }
+    if (m_trimBytes)
+    {
+        frame = MakeRoom(port, egress, frame, now);
+        if (!frame)
+        {
+            return;
+        }
+    }
+    const uint64_t queueBytes = egress->GetQueueBytes(frame->priority);
+    const uint32_t bytes = FrameBytes(frame);
+    switch (m_buffer.Admit(port->GetPortIndex(), frame->priority, bytes, queueBytes, index, now))
+    {
+    case rdma::SharedBuffer::Verdict::kStored:
+        break;
+    case rdma::SharedBuffer::Verdict::kStoredSendXoff:
+        Pause(port, frame->priority, true, now);
+        break;
+    case rdma::SharedBuffer::Verdict::kDropPoolFull:
+        Drop(egress, frame, POOL_FULL, now);
+        return;
+    case rdma::SharedBuffer::Verdict::kDropThreshold:
+        Drop(egress, frame, THRESHOLD, now);
+        return;
+    case rdma::SharedBuffer::Verdict::kDropHeadroomFull:
+        Drop(egress, frame, HEADROOM_FULL, now);
+        return;
+    }
+    frame->inPort = port->GetPortIndex();
+    frame->time = now; // queued since
+    if (frame->extra && frame->extra->journey)
+    {
+        frame->extra->journey->Join(egress, *frame, now);
+    }
+    if (m_markOnEnqueue && (frame->flags & RdmaFrame::ECT) && Marks(index, queueBytes))
+    {
+        Mark(egress, frame, queueBytes, now);
+    }
+    if (!m_watchdog)
+    {
+        egress->Enqueue(frame, now);
+        return;
+    }
+    const uint8_t priority = frame->priority; // it may be gone at once
+    egress->Enqueue(frame, now);
+    m_watchdog->OnQueued(egress, priority, now);
+}
+
+void
+RdmaSwitch::Forward(RdmaPort* port, RdmaFrame* frame, int64_t now)
+{
+    const Candidates ways = FindCandidates(TargetOf(*frame, now));
+    if (ways.size == 0)
+    {
+        ForwardToAll(port, frame, ways.set, now);
+        return;
+    }
+    ForwardBy(ways.size == 1 ? ways.ports[0] : Choose(ways, *frame, now), port, frame, now);
+}
+
+void
+RdmaSwitch::ForwardToAll(RdmaPort* port, RdmaFrame* frame, uint16_t set, int64_t now)
+{
+    if (frame->opcode != RdmaOpcode::ETHERNET || frame->dst != RdmaPacketAddresses::EVERYBODY)
+    {
+        // A datagram may be for an endpoint that does not exist.
+        Drop(nullptr, frame, set == NO_SET ? NO_ROUTE : DEAD_NEXT_HOP, now);
+        return;
+    }
+    for (const auto& [index, copy] : Multiply(*port, frame, now))
+    {
+        ForwardBy(index, port, copy, now);
+    }
+}
+
+void
+RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
+{
+    CountReceived(*port, *frame, now);
+    Forward(port, frame, now);
+}
+
+void
+RdmaSwitch::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
+{
+    RdmaSwitchBase::Prefetch(arrivals, depth);
+    if (depth == 0)
+    {
+        PrefetchLines(&m_buffer, &m_buffer + 1);
+    }
+    else if (depth == 1 && !arrivals.IsEmpty())
+    {
+        m_buffer.Prefetch(arrivals.begin()->frame->priority, PrefetchLines);
+    }
+}
+
+void
+RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now)
+{
+    if (frame->inPort == UINT16_MAX) // ordinary traffic of this node itself
+    {
+        return;
+    }
+    ++m_forwarded;
+    const uint16_t index = port->GetPortIndex();
+    const uint32_t bytes = FrameBytes(frame);
+    uint64_t length = queueBytes - (bytes & m_markWithout);
+    if (m_markBySojourn)
+    {
+        // At a resolution coarser than ps a frame may be sent a moment "before" it came.
+        length = static_cast<uint64_t>(std::max<int64_t>(0, now - frame->time));
+    }
+    if (length >= m_leastKmin && length >= m_ecnLaws[index].Kmin() && !m_markOnEnqueue &&
+        (frame->flags & RdmaFrame::ECT) && Marks(index, length))
+    {
+        Mark(port, frame, queueBytes, now);
+    }
+    if (frame->extra)
+    {
+        NoteLeaving(*port, *frame, now);
+        TellLeaving(*port, *frame, now);
+    }
+    if (m_buffer.Release(frame->inPort, frame->priority, bytes, index, now))
+    {
+        Pause(PeekPointer(m_ports[frame->inPort]), frame->priority, false, now);
+    }
+}
+
+void
+RdmaSwitch::DropQueued(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_t now)
+{
+    if (frame->inPort == UINT16_MAX) // ordinary traffic of this node itself: not in the buffer
+    {
+        RdmaFramePool::Get().Free(frame);
+        return;
+    }
+    RdmaPort* ingress = PeekPointer(m_ports[frame->inPort]);
+    const uint8_t priority = frame->priority;
+    const bool resume =
+        m_buffer.Release(frame->inPort, priority, FrameBytes(frame), port->GetPortIndex(), now);
+    Drop(port, frame, reason, now);
+    if (resume)
+    {
+        Pause(ingress, priority, false, now);
+    }
+}
+
+void
+RdmaSwitch::OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now)
+{
+    while (!frames.IsEmpty())
+    {
+        DropQueued(port, frames.PopFront(), LINK_DOWN, now);
+    }
+}
+
+uint8_t
+RdmaSwitch::GetPausing(const RdmaPort* port) const
+{
+    uint8_t mask = 0;
+    for (uint8_t p = 0; p < RdmaPort::PRIORITIES; ++p)
+    {
+        mask |= m_buffer.IsPaused(port->GetPortIndex(), p) ? 1U << p : 0;
+    }
+    return mask;
+}
+
+void
+RdmaSwitch::Pause(RdmaPort* port, uint8_t priority, bool pause, int64_t now)
+{
+    m_pfcTrace(port, priority, pause, m_buffer.StoredOf(port->GetPortIndex(), priority), now);
+    port->SendPause(static_cast<uint8_t>(1U << priority), pause ? m_pauseQuanta : 0, now);
+    if (!pause)
+    {
+        --m_pausedUpstreams;
+        return;
+    }
+    ++m_pausedUpstreams;
+    if (!m_refreshPending)
+    {
+        ScheduleRefresh(now);
+    }
+}
+
+void
+RdmaSwitch::ScheduleRefresh(int64_t now)
+{
+    // Half of the shortest pause (the fastest port's), so that a refresh is there before any of
+    // them runs out.
+    uint64_t fastest = 1;
+    for (const auto& port : m_ports)
+    {
+        fastest = std::max(fastest, port->GetRate());
+    }
+    m_refreshPending = true;
+    m_refreshEvent.ScheduleAt(
+        now + static_cast<int64_t>(256e12 * m_pauseQuanta / static_cast<double>(fastest)),
+        m_ports.front()->GetNode()->GetId());
+}
+
+void
+RdmaSwitch::OnRefresh()
+{
+    m_refreshPending = false;
+    if (m_pausedUpstreams == 0)
+    {
+        return; // sleeps until the next pause
+    }
+    const int64_t now = RdmaClock::Now();
+    for (const auto& port : m_ports)
+    {
+        if (const uint8_t mask = GetPausing(PeekPointer(port)))
+        {
+            port->SendPause(mask, m_pauseQuanta, now);
+        }
+    }
+    ScheduleRefresh(now);
+}
+
+} // namespace ns3

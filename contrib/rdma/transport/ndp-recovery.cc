@@ -1,0 +1,199 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "ndp-recovery.h"
+
+#include "ns3/rdma-frame.h"
+#include "ns3/rdma-recovery-schemes.h"
+#include "ns3/rdma-requester.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+namespace
+{
+
+const RdmaRecoverySchemes::Registered g_ndp{
+    {"ndp",
+     [](const RdmaRecoveryScheme::Setting& setting) -> Ptr<RdmaLossRecovery> {
+         return Create<NdpRecovery>(setting);
+     },
+     NdpRecovery::ROUND_TRIPS,
+     true,
+     true,
+     true,
+     0,
+     nullptr,
+     [](const Object*) { return "waiting for the receiver's pulls"; }}};
+
+} // namespace
+
+NdpRecovery::NdpRecovery(const RdmaRecoveryScheme::Setting& setting)
+    : TrimmingRecovery(setting),
+      m_window(FirstWindow(setting)),
+      m_pullPatience(setting.pullTimeout),
+      m_credit(m_window)
+{
+}
+
+std::string
+NdpRecovery::GetName() const
+{
+    return "ndp";
+}
+
+// Requester --------------------------------------------------------------------------------------
+
+bool
+NdpRecovery::MaySend(const RdmaRequester&) const
+{
+    return m_credit > 0;
+}
+
+void
+NdpRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t)
+{
+    NoteSent(requester, psn, frame);
+    m_credit -= m_credit > 0;
+    ++m_expected;
+    ChooseNext(requester);
+}
+
+void
+NdpRecovery::ExpectLess(uint64_t pulls)
+{
+    m_expected -= std::min(m_expected, pulls);
+}
+
+void
+NdpRecovery::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now)
+{
+    const auto fresh = static_cast<int32_t>(frame.dmaLength - m_pullsHeard);
+    if (fresh > 0)
+    {
+        m_pullsHeard = frame.dmaLength;
+        ExpectLess(static_cast<uint32_t>(fresh));
+        m_credit = std::min(m_window, m_credit + static_cast<uint32_t>(fresh));
+    }
+    NoteAnswer(requester, frame, now);
+}
+
+void
+NdpRecovery::OnAcknowledged(RdmaRequester& requester, int64_t now)
+{
+    NoteAcknowledged(requester, now);
+    if (requester.GetAckedPsn() == requester.GetEndPsn())
+    {
+        m_credit = m_window;
+        m_expected = 0;
+    }
+    ChooseNext(requester);
+}
+
+void
+NdpRecovery::OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now)
+{
+    m_heard = now;
+    if (m_acked.Covers(psn) && psn < requester.GetHighestPsn() && !m_acked.Test(psn))
+    {
+        m_again.Set(psn);
+    }
+    ExpectLess(1);
+    if (m_expected == 0)
+    {
+        m_credit = std::max<uint64_t>(m_credit, 1);
+    }
+    ChooseNext(requester);
+}
+
+void
+NdpRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
+{
+    const uint64_t lost = LoseUnheard(requester);
+    ExpectLess(lost);
+    m_credit = std::min(m_window, m_credit + lost);
+    if (m_credit == 0) // pulls have been lost
+    {
+        m_credit = 1;
+        ExpectLess(1);
+    }
+    if (lost)
+    {
+        requester.RepeatFrom(m_again.FirstSet(), now);
+    }
+    ChooseNext(requester);
+    requester.ArmTimer(now);
+}
+
+void
+NdpRecovery::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now)
+{
+    LoseFrom(requester, psn, until); // and owes nothing for it
+    m_expected = 0;
+    m_credit = m_window;
+    requester.RepeatFrom(psn, now);
+    ChooseNext(requester);
+}
+
+int64_t
+NdpRecovery::GetTimeout(const RdmaRequester& requester) const
+{
+    if (GetUnheard(requester))
+    {
+        return m_patience;
+    }
+    // While each packet has been heard of, pulls may take their time.
+    const int64_t quiet = std::max<int64_t>(0, m_heard - requester.GetTimerStart());
+    return std::max(m_patience, m_pullPatience) + quiet;
+}
+
+// Responder --------------------------------------------------------------------------------------
+
+void
+NdpRecovery::AnswerArrival(RdmaResponder& responder,
+                           bool whole,
+                           uint32_t psn,
+                           RdmaFrame* data,
+                           int64_t now)
+{
+    ++m_owed;
+    if (IsAllHere(responder))
+    {
+        m_pulls += static_cast<uint32_t>(m_owed);
+        m_owed = 0;
+    }
+    else if (!m_queued && responder.TakePull(now))
+    {
+        ++m_pulls;
+        --m_owed;
+    }
+    responder.SendAnswer(whole ? RdmaOpcode::NDP_ACK : RdmaOpcode::NDP_NACK,
+                         psn,
+                         m_pulls,
+                         data,
+                         now);
+    if (m_owed && !m_queued)
+    {
+        m_queued = true;
+        responder.QueuePull(false, now);
+    }
+}
+
+RdmaLossRecovery::Pull
+NdpRecovery::GivePull(RdmaResponder& responder, bool, int64_t now)
+{
+    if (m_owed == 0)
+    {
+        m_queued = false;
+        return {0, false};
+    }
+    --m_owed;
+    ++m_pulls;
+    m_queued = m_owed > 0;
+    responder.SendAnswer(RdmaOpcode::NDP_PULL, 0, m_pulls, nullptr, now);
+    return {1, m_queued};
+}
+
+} // namespace ns3

@@ -1,0 +1,334 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "uet-recovery.h"
+
+#include "contrib/rdma/core/psn.h"
+
+#include "ns3/boolean.h"
+#include "ns3/double.h"
+#include "ns3/rdma-congestion-ops.h"
+#include "ns3/rdma-frame.h"
+#include "ns3/rdma-recovery-schemes.h"
+#include "ns3/rdma-requester.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(UetParameters);
+
+namespace
+{
+
+const RdmaRecoverySchemes::Registered g_uet{
+    {"uet",
+     [](const RdmaRecoveryScheme::Setting& setting) -> Ptr<RdmaLossRecovery> {
+         return Create<UetRecovery>(setting);
+     },
+     UetRecovery::ROUND_TRIPS,
+     true,
+     false,
+     true,
+     RdmaCongestionOps::ECN_ECHO | RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::BASE_RTT,
+     []() -> Ptr<Object> { return CreateObject<UetParameters>(); },
+     [](const Object* of) -> const char* {
+         const auto* parameters = static_cast<const UetParameters*>(of);
+         return !parameters->HasReceiverCredits() ? nullptr
+                : parameters->HasSenderWindow()
+                    ? "waiting for the receiver's credits, or for acknowledgements"
+                    : "waiting for the receiver's credits";
+     },
+     [](const Object* of) -> std::string {
+         const auto* parameters = static_cast<const UetParameters*>(of);
+         return parameters->HasSenderWindow() || parameters->HasReceiverCredits()
+                    ? ""
+                    : "ns3::UetParameters::SenderWindow: 0 without ReceiverCredits leaves nothing "
+                      "that slows a sender down; allowed: 1, or "
+                      "ns3::UetParameters::ReceiverCredits=1";
+     }}};
+
+} // namespace
+
+TypeId
+UetParameters::GetTypeId()
+{
+    // Numbers without another source are those of initNsccParams in uec.cpp.
+    static TypeId tid =
+        TypeId("ns3::UetParameters")
+            .SetParent<Object>()
+            .SetGroupName("Rdma")
+            .AddConstructor<UetParameters>()
+            .AddAttribute("SenderWindow",
+                          "The sender has a window (NSCC)",
+                          BooleanValue(true),
+                          MakeBooleanAccessor(&UetParameters::m_senderWindow),
+                          MakeBooleanChecker())
+            .AddAttribute("ReceiverCredits",
+                          "The receiver gives credits (RCCC)",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&UetParameters::m_receiverCredits),
+                          MakeBooleanChecker())
+            .AddAttribute("CreditsPerPull",
+                          "RCCC: packets of a pull (uec.cpp: 4, as the specification's default)",
+                          UintegerValue(4),
+                          MakeUintegerAccessor(&UetParameters::m_creditsPerPull),
+                          MakeUintegerChecker<uint32_t>(1, 1000000))
+            .AddAttribute("TargetDelay",
+                          "NSCC: time in queues that it aims at (uec.cpp: with trimming 0.75 of "
+                          "the network's round trip, of 12 us in its README)",
+                          TimeValue(MicroSeconds(9)),
+                          MakeTimeAccessor(&UetParameters::m_targetDelay),
+                          MakeTimeChecker(NanoSeconds(1), Seconds(1000)))
+            .AddAttribute("QuickAdaptGate",
+                          "NSCC: quick adapt if less than the largest window / 2^gate has arrived",
+                          UintegerValue(3),
+                          MakeUintegerAccessor(&UetParameters::m_gate),
+                          MakeUintegerChecker<uint32_t>(0, 62))
+            .AddAttribute("Gamma",
+                          "NSCC: of the multiplicative decrease",
+                          DoubleValue(0.8),
+                          MakeDoubleAccessor(&UetParameters::m_gamma),
+                          MakeDoubleChecker<double>(0, 1))
+            .AddAttribute("Alpha",
+                          "NSCC: proportional increase (packets in the reference network, 100 Gb/s "
+                          "and 12 us)",
+                          DoubleValue(4),
+                          MakeDoubleAccessor(&UetParameters::m_alpha),
+                          MakeDoubleChecker<double>(0, RdmaCongestionOps::MAX_PACKETS))
+            .AddAttribute("FairIncrease",
+                          "NSCC: fair increase (packets, the same)",
+                          DoubleValue(5),
+                          MakeDoubleAccessor(&UetParameters::m_fairIncrease),
+                          MakeDoubleChecker<double>(0, RdmaCongestionOps::MAX_PACKETS))
+            .AddAttribute("Eta",
+                          "NSCC: increase of each round trip (packets, the same)",
+                          DoubleValue(0.15),
+                          MakeDoubleAccessor(&UetParameters::m_eta),
+                          MakeDoubleChecker<double>(0, RdmaCongestionOps::MAX_PACKETS))
+            .AddAttribute("FastIncrease",
+                          "NSCC: part of what is acknowledged that the window grows by while "
+                          "nothing waits in queues (the same)",
+                          DoubleValue(0.25),
+                          MakeDoubleAccessor(&UetParameters::m_fastIncrease),
+                          MakeDoubleChecker<double>(0, 1000))
+            .AddAttribute("DelayWeight",
+                          "NSCC: weight of a packet in the mean of delays (0 to 1)",
+                          DoubleValue(0.0125),
+                          MakeDoubleAccessor(&UetParameters::m_delayWeight),
+                          MakeDoubleChecker<double>(0, 1))
+            .AddAttribute("InitialWindow",
+                          "NSCC: window of a new connection (bytes); 0: the largest",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&UetParameters::m_initialWindow),
+                          MakeUintegerChecker<uint64_t>(0, RdmaCongestionOps::MAX_BYTES))
+            .AddAttribute("LargestWindow",
+                          "NSCC: largest window (bandwidth-delay products)",
+                          DoubleValue(1.5),
+                          MakeDoubleAccessor(&UetParameters::m_largestWindow),
+                          MakeDoubleChecker<double>(0.01, 16));
+    return tid;
+}
+
+rdma::NsccParameters
+UetParameters::GetNscc(const RdmaRecoveryScheme::Setting& setting) const
+{
+    rdma::NsccParameters p;
+    p.packet = setting.packetBytes;
+    p.networkRtt = setting.baseRtt;
+    p.lineBps = setting.lineBps;
+    p.targetDelay = m_targetDelay.GetPicoSeconds();
+    p.gate = m_gate;
+    p.gamma = m_gamma;
+    p.alpha = m_alpha;
+    p.fairIncrease = m_fairIncrease;
+    p.eta = m_eta;
+    p.fastIncrease = m_fastIncrease;
+    p.delayWeight = m_delayWeight;
+    p.initialWindow = static_cast<double>(m_initialWindow);
+    p.windowOfProducts = m_largestWindow;
+    return p;
+}
+
+UetRecovery::UetRecovery(const RdmaRecoveryScheme::Setting& setting)
+    : EqdsRecovery(setting,
+                   static_cast<const UetParameters*>(setting.parameters)->GetCreditsPerPull(),
+                   false),
+      m_packet(setting.packetBytes)
+{
+    const auto* parameters = static_cast<const UetParameters*>(setting.parameters);
+    m_credits = parameters->HasReceiverCredits();
+    if (parameters->HasSenderWindow())
+    {
+        m_window.emplace(parameters->GetNscc(setting));
+    }
+}
+
+std::string
+UetRecovery::GetName() const
+{
+    return "uet";
+}
+
+// Requester --------------------------------------------------------------------------------------
+
+double
+UetRecovery::GetInFlight(const RdmaRequester& requester) const
+{
+    return m_packet * static_cast<double>(GetUnheard(requester));
+}
+
+bool
+UetRecovery::MaySend(const RdmaRequester& requester) const
+{
+    return (!m_window || GetInFlight(requester) + m_packet <= m_window->Window()) &&
+           (!m_credits || EqdsRecovery::MaySend(requester));
+}
+
+uint64_t
+UetRecovery::GetDemand(const RdmaRequester& requester) const
+{
+    const uint64_t backlog = GetBacklog(requester);
+    return m_window ? std::min(backlog, static_cast<uint64_t>(m_window->Window() / m_packet) + 1)
+                    : backlog;
+}
+
+void
+UetRecovery::ChooseNext(RdmaRequester& requester)
+{
+    m_credits ? EqdsRecovery::ChooseNext(requester) : TrimmingRecovery::ChooseNext(requester);
+}
+
+void
+UetRecovery::OnPosted(RdmaRequester& requester, int64_t)
+{
+    ChooseNext(requester);
+}
+
+void
+UetRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now)
+{
+    if (m_credits)
+    {
+        EqdsRecovery::OnSent(requester, psn, frame, now);
+        return;
+    }
+    NoteSent(requester, psn, frame);
+    TrimmingRecovery::ChooseNext(requester);
+}
+
+void
+UetRecovery::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now)
+{
+    const uint64_t again = m_again.Count();
+    const uint64_t arrived = m_acked.Count();
+    if (m_credits)
+    {
+        EqdsRecovery::OnAnswer(requester, frame, now);
+    }
+    else
+    {
+        NoteAnswer(requester, frame, now);
+    }
+    const uint64_t expected =
+        std::max(requester.GetAckedPsn(), rdma::ExtendPsn(frame.psn, requester.GetAckedPsn()));
+    NoteArrivedBefore(requester, expected);
+    if (!m_window || frame.opcode == RdmaOpcode::NDP_PULL)
+    {
+        return;
+    }
+    const double inFlight = GetInFlight(requester);
+    if (frame.opcode == RdmaOpcode::NDP_ACK)
+    {
+        const RdmaFrameExtra* extra = frame.extra;
+        m_window->OnAck(m_packet * static_cast<double>(m_acked.Count() - arrived),
+                        frame.flags & RdmaFrame::ECN_ECHO,
+                        extra && extra->hasTelemetry ? now - extra->telemetry.sent : -1,
+                        inFlight,
+                        now);
+    }
+    else if (m_again.Count() > again)
+    {
+        m_window->OnTrimmed(m_packet, inFlight + m_packet, now);
+    }
+}
+
+void
+UetRecovery::OnAcknowledged(RdmaRequester& requester, int64_t now)
+{
+    if (m_credits)
+    {
+        EqdsRecovery::OnAcknowledged(requester, now);
+        return;
+    }
+    NoteAcknowledged(requester, now);
+    ChooseNext(requester);
+}
+
+void
+UetRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
+{
+    const uint64_t lost = LoseUnheard(requester);
+    if (lost)
+    {
+        requester.RepeatFrom(m_again.FirstSet(), now);
+        if (m_window)
+        {
+            m_window->OnLost(m_packet * static_cast<double>(lost));
+        }
+    }
+    if (m_credits)
+    {
+        EqdsRecovery::OnTimeout(requester, now);
+        return;
+    }
+    ChooseNext(requester);
+    requester.ArmTimer(now);
+}
+
+void
+UetRecovery::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now)
+{
+    if (m_credits)
+    {
+        EqdsRecovery::OnRefused(requester, psn, until, now);
+        return;
+    }
+    LoseFrom(requester, psn, until);
+    requester.RepeatFrom(psn, now);
+    ChooseNext(requester);
+}
+
+int64_t
+UetRecovery::GetTimeout(const RdmaRequester& requester) const
+{
+    return m_credits ? EqdsRecovery::GetTimeout(requester) : m_patience;
+}
+
+// Responder --------------------------------------------------------------------------------------
+
+bool
+UetRecovery::OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now)
+{
+    return m_credits ? EqdsRecovery::OnArrival(responder, psn, frame, now)
+                     : TrimmingRecovery::OnArrival(responder, psn, frame, now);
+}
+
+void
+UetRecovery::AnswerArrival(RdmaResponder& responder,
+                           bool whole,
+                           uint32_t psn,
+                           RdmaFrame* data,
+                           int64_t now)
+{
+    if (m_credits)
+    {
+        EqdsRecovery::AnswerArrival(responder, whole, psn, data, now);
+        return;
+    }
+    responder.SendAnswer(whole ? RdmaOpcode::NDP_ACK : RdmaOpcode::NDP_NACK, psn, 0, data, now);
+}
+
+} // namespace ns3
