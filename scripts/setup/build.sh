@@ -83,8 +83,8 @@ stop_interrupted() {
     exit 130
 }
 
-# what_failed <log>: 40 lines of what the first failed commands said, without the long commands. Only
-# Ninja marks them; otherwise the end of the log has to do.
+# what_failed <log>: 40 lines of what the first failed commands said, without the commands.
+# Only Ninja marks them; otherwise the end of the log has to do.
 what_failed() {
     if grep -q '^FAILED: ' "$1"; then
         awk '/^FAILED: / { show = 1; print; getline; next }

@@ -21,8 +21,9 @@ say() { printf '%s\n' "$*" >&2; }
 fail() { say "error: $*" && exit 1; }
 usage_error() { say "error: $*" && exit 2; }
 
-# check_path <folder> [ns-3]: can a clone, or ns-3's source, be built there? To CMake, to the shells that
-# it starts, or to PYTHONPATH other characters mean something. ns-3's own build splits at a space.
+# check_path <folder> [ns-3]: can a clone, or ns-3's source, be built there? To CMake, to the shells
+# that it starts, or to PYTHONPATH other characters mean something. ns-3's own build splits at a
+# space.
 check_path() {
     local folder=$1 others='[][:cntrl:]\\"'\''`$;:&|<>(){}[*?!#%^=]' spaces=', spaces'
     [[ -z ${2-} ]] || others=${others/\[:/ [:} spaces=''
@@ -119,12 +120,13 @@ has_files() (
     done <.dltrain-files
 )
 
-# save_configured <folder> <folder in it>...: the files that CMake wrote, which no build makes again.
+# save_configured <folder> <folder in it>...: files that CMake wrote, which no build makes again.
 save_configured() {
     local files
-    mapfile -t files < <(cd -- "$1" && find "${@:2}" \( -name CMakeTmp -o -name Testing \) -prune -o \
-        -type f -regextype egrep -regex '.*(\.(h|hxx|c|cc|cxx|cmake|ninja)|/Makefile[0-9]*)' \
-        ! -name '*_tests.cmake' -print 2>/dev/null)
+    mapfile -t files < <(cd -- "$1" &&
+        find "${@:2}" \( -name CMakeTmp -o -name Testing \) -prune -o -type f \
+            -regextype egrep -regex '.*(\.(h|hxx|c|cc|cxx|cmake|ninja)|/Makefile[0-9]*)' \
+            ! -name '*_tests.cmake' -print 2>/dev/null)
     save_files "$1" "${files[@]}"
 }
 

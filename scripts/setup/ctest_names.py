@@ -17,8 +17,8 @@ class BadExpression(Exception):
 
 
 class Expression:
-    """An automaton: `edges[state]` has (what, next), where what is None (nothing is read), "^", "$",
-    or a function of the character that is read."""
+    """An automaton: `edges[state]` has (what, next), where what is None (nothing is read), "^",
+    "$", or a function of the character that is read."""
 
     def __init__(self, text):
         self.text, self.at, self.edges, self.known = text, 0, [], {}

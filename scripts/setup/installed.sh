@@ -4,7 +4,8 @@
 installed_set_up() {
     need_packages "${RUN_PACKAGES[@]}" "$NS3_PACKAGE"
     local with_mpi='' source
-    if grep -qsxF mpi "$WORK/parts" || grep -qs '^DLTRAIN_NS3_MPI_SOURCE:PATH=.' "$BUILD/CMakeCache.txt"; then
+    if grep -qsxF mpi "$WORK/parts" ||
+        grep -qs '^DLTRAIN_NS3_MPI_SOURCE:PATH=.' "$BUILD/CMakeCache.txt"; then
         with_mpi=yes
         need_mpi_source
     fi

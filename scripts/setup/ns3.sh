@@ -141,7 +141,8 @@ is_fresh() {
     local stamp=$WORK/fresh/$1 files newer=-cnewer
     [[ -f $stamp ]] || return 1
     find_ns3
-    [[ $(<"$stamp") == "$(fresh_text)" && -x $(binary_of "$1") && -e $WORK/programs/$1 ]] || return 1
+    [[ $(<"$stamp") == "$(fresh_text)" && -x $(binary_of "$1") && -e $WORK/programs/$1 ]] ||
+        return 1
     [[ -w $WORK ]] || newer=-newer
     mapfile -t files < <(sources)
     [[ -z $(find "${files[@]}" "$newer" "$stamp" -print -quit 2>&1) ]]

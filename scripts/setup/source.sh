@@ -88,13 +88,13 @@ check_place() {
 
 # ---- configure
 
-# check_configure <option>...: those of ns-3's configure, as 3.37 has them. It stops with a traceback of
-# Python.
+# check_configure <option>...: those of ns-3's configure, as 3.37 has them. It stops with a
+# traceback of Python.
 check_configure() {
     local option name value
     local -a switches=(asserts des-metrics build-version clang-tidy dpdk examples gcov gsl gtk logs
-        monolib mpi precompiled-headers python-bindings tests sanitizers static sudo verbose warnings
-        werror)
+        monolib mpi precompiled-headers python-bindings tests sanitizers static sudo verbose
+        warnings werror)
     local -a alone=("${switches[@]/#/--enable-}" "${switches[@]/#/--disable-}" --lcov-report
         --lcov-zerocounters --force-refresh --trace-performance --dry-run --quiet -v --verbose)
     local -a valued=(-d --build-profile -G --cxx-standard --enable-modules --disable-modules
@@ -201,8 +201,8 @@ knows_program() { grep -q "/ns[0-9.a-z]*-${1##*/}$(profile_suffix)'" "$(tree_loc
 # source_targets: names of modules, programs and ns-3's documentation.
 source_targets() {
     printf '%s\n' assemble-introspected-command-line check-version cmake-format coverage_gcc docs \
-        doxygen doxygen-no-build sphinx manual models timeTraceReport tutorial contributing install \
-        uninstall
+        doxygen doxygen-no-build sphinx manual models timeTraceReport tutorial contributing \
+        install uninstall
     grep -o "'[^']*'" "$(tree_lock)" |
         sed -n "s/^'ns3-\([a-z0-9-]*\)'/\1/p; s/.*\/ns[0-9.]*-\(.*\)$(profile_suffix)'/\1/p"
 }

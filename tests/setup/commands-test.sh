@@ -16,7 +16,9 @@ END
 export PATH=$TMP/stubs:$PATH
 
 # (Not what each command that builds writes: the lock, logs, and the clone's own path.)
-state() { find "$CLONE" -type f ! -path '*/.ns3/l*' ! -path '*/.ns3/root' -printf '%p %s\n' | sort; }
+state() {
+    find "$CLONE" -type f ! -path '*/.ns3/l*' ! -path '*/.ns3/root' -printf '%p %s\n' | sort
+}
 # refused <error> <word>...
 refused() {
     local before
@@ -115,7 +117,8 @@ for name in "it's" 'a"b' 'a$b' 'a\b' 'a:b' 'a;b' 'a=b' 'a#b' 'a(1)' $'a\nb'; do
 done
 new_clone "a b" source
 may="letters, digits and / . _ - + @ ~ ,"
-refused "cannot build ns-3's source in $CLONE/.ns3/ns-3.37: its path may have $may; move or rename the folder" \
+refused "cannot build ns-3's source in $CLONE/.ns3/ns-3.37: its path may have $may; move or rename \
+the folder" \
     configure --source
 
 finish

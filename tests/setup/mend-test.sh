@@ -78,7 +78,9 @@ runs "after build"
 [[ $(builds) == "$before" ]] || problem "built twice"
 
 begin "a long error keeps its last line"
-{ echo "FAILED: x.o" && echo g++ && seq -f 'x.cc:%g: error: no such thing, at some length' 5000; } >"$SAYS"
+{
+    echo "FAILED: x.o" && echo g++ && seq -f 'x.cc:%g: error: no such thing, at some length' 5000
+} >"$SAYS"
 touch "$CLONE/scratch/dltrain.cc"
 try "$CLONE/ns3" run dltrain
 expect_status 1
@@ -117,7 +119,8 @@ done
 chmod u+w "$CLONE/.ns3/fresh" && rm -f "$CLONE/.ns3/fresh/dltrain"
 try as_nobody "$CLONE/ns3" run dltrain
 expect_status 1
-[[ $out == "error: cannot write to $CLONE/.ns3/lock: the clone must be writable to build in it" ]] ||
+[[ $out == "error: cannot write to $CLONE/.ns3/lock: the clone must be writable to build in \
+it" ]] ||
     problem "not one line"
 chmod -R u+w "$CLONE"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Captures for dltrain --launch, which starts this as a process (scenarios/launch/launch-capture.cc).
+"""Captures for dltrain --launch, which starts it (scenarios/launch/launch-capture.cc).
 
 The one argument is a JSON object: "command" as one types it, "made": folders that were made for
 this capture, and that go where it is ended, and what capture() takes by name.
