@@ -12,7 +12,7 @@
 #include "collectives/schedule.h"
 #include "collectives/tuner.h"
 #include "contrib/rdma/core/frame-sizes.h"
-#include "contrib/rdma/core/ib-link.h"
+#include "contrib/rdma/core/ib/ib-link.h"
 #include "contrib/rdma/core/units.h"
 #include "scenarios/formats/trace.h"
 #include "scenarios/run/connections.h"

@@ -12,6 +12,7 @@ import os
 import re
 import sys
 
+UNIT = os.path.dirname(os.path.abspath(__file__))
 MOST = 160_000  # bytes of sources in a group; four groups or more keep all cores busy
 
 # What stands at the start of a line: a type, an alias, a macro; a function or a variable.
@@ -24,7 +25,7 @@ VALUE = re.compile(
 OPENED = re.compile(r"^using namespace ([\w:]+)", re.M)
 # Not what belongs to an object or a scope.
 WORD = re.compile(r"(?<![.\w:>])\w+")
-HEADER = re.compile(r'^#include "([\w-]+\.h)"', re.M)  # of the tests' own
+HEADER = re.compile(r'^#include "(tests/unit/)?([^"]+\.h)"', re.M)  # of the tests' own
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"', re.S)
 
 
@@ -43,7 +44,10 @@ class Source:
     def __init__(self, path):
         self.path = path
         text = read(path)
-        headers = [os.path.join(os.path.dirname(path), name) for name in HEADER.findall(text)]
+        headers = [
+            os.path.join(UNIT if from_top else os.path.dirname(path), name)
+            for from_top, name in HEADER.findall(text)
+        ]
         text = COMMENT_OR_STRING.sub('""', text)
         self.size = len(text)
         self.made = made_by(text)

@@ -4,7 +4,7 @@
 #ifndef IB_CONGESTION_OPS_H
 #define IB_CONGESTION_OPS_H
 
-#include "contrib/rdma/core/ib-congestion.h"
+#include "contrib/rdma/core/ib/ib-congestion.h"
 #include "rdma-congestion-ops.h"
 
 #include <memory>

@@ -3,8 +3,8 @@
  */
 #include "ib-capture-encoder.h"
 
-#include "contrib/rdma/core/ib-sizes.h"
-#include "contrib/rdma/core/ib-wire.h"
+#include "contrib/rdma/core/ib/ib-sizes.h"
+#include "contrib/rdma/core/ib/ib-wire.h"
 #include "rdma-capture-file.h"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
  */
 #include "ib-link-layer.h"
 
-#include "contrib/rdma/core/ib-congestion.h"
-#include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/ib/ib-congestion.h"
+#include "contrib/rdma/core/ib/ib-sizes.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "ib-capture-encoder.h"
 #include "rdma-fabric.h"

@@ -3,10 +3,10 @@
  */
 #include "ib-subnet-helper.h"
 
-#include "contrib/rdma/core/ib-congestion.h"
-#include "contrib/rdma/core/ib-sizes.h"
-#include "contrib/rdma/core/ib-tables-reading.h"
-#include "contrib/rdma/core/ib-tables.h"
+#include "contrib/rdma/core/ib/ib-congestion.h"
+#include "contrib/rdma/core/ib/ib-sizes.h"
+#include "contrib/rdma/core/ib/ib-tables-reading.h"
+#include "contrib/rdma/core/ib/ib-tables.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
 

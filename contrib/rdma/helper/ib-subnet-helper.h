@@ -4,9 +4,9 @@
 #ifndef IB_SUBNET_HELPER_H
 #define IB_SUBNET_HELPER_H
 
-#include "contrib/rdma/core/ib-credit-reach.h"
-#include "contrib/rdma/core/ib-discovery.h"
-#include "contrib/rdma/core/ib-routing.h"
+#include "contrib/rdma/core/ib/ib-credit-reach.h"
+#include "contrib/rdma/core/ib/ib-discovery.h"
+#include "contrib/rdma/core/ib/ib-routing.h"
 
 #include "ns3/ib-link-credits.h"
 #include "ns3/ib-switch.h"

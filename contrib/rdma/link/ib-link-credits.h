@@ -4,8 +4,8 @@
 #ifndef IB_LINK_CREDITS_H
 #define IB_LINK_CREDITS_H
 
-#include "contrib/rdma/core/ib-credits.h"
-#include "contrib/rdma/core/ib-vl-arbiter.h"
+#include "contrib/rdma/core/ib/ib-credits.h"
+#include "contrib/rdma/core/ib/ib-vl-arbiter.h"
 
 #include <array>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #ifndef RDMA_PORT_H
 #define RDMA_PORT_H
 
-#include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/ib/ib-sizes.h"
 #include "contrib/rdma/core/pint.h"
 #include "prefetch-line.h"
 #include "rdma-event-order.h"

@@ -4,7 +4,7 @@
 #ifndef IB_SWITCH_H
 #define IB_SWITCH_H
 
-#include "contrib/rdma/core/ib-congestion.h"
+#include "contrib/rdma/core/ib/ib-congestion.h"
 #include "rdma-switch-base.h"
 
 #include <cstdint>

@@ -4,8 +4,8 @@
  * How far credits reach: a lane runs at full rate if and only if its credits cover the round trip
  * (core/ib-credit-reach.h), over rates, lanes, buffers, credit blocks and lengths.
  */
-#include "contrib/rdma/core/ib-credit-reach.h"
-#include "contrib/rdma/core/ib-link.h"
+#include "contrib/rdma/core/ib/ib-credit-reach.h"
+#include "contrib/rdma/core/ib/ib-link.h"
 #include "rdma-ib-times.h"
 
 #include "ns3/ib-link-credits.h"

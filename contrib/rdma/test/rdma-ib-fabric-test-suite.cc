@@ -5,8 +5,8 @@
  * costs, arbitration of virtual lanes, ways around a failed cable, conservation over millions of
  * packets, all kinds of messages.
  */
-#include "contrib/rdma/core/ib-link.h"
-#include "contrib/rdma/core/ib-tables.h"
+#include "contrib/rdma/core/ib/ib-link.h"
+#include "contrib/rdma/core/ib/ib-tables.h"
 #include "rdma-ib-times.h"
 
 #include "ns3/ib-congestion-ops.h"

@@ -4,8 +4,8 @@
  * InfiniBand's link layer in a running simulator: latency and bandwidth against closed forms,
  * credits under random traffic and corruption, too small a buffer for a cable.
  */
-#include "contrib/rdma/core/ib-link.h"
-#include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/ib/ib-link.h"
+#include "contrib/rdma/core/ib/ib-sizes.h"
 #include "rdma-ib-times.h"
 
 #include "ns3/ib-link-credits.h"

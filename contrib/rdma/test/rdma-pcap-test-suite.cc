@@ -4,7 +4,7 @@
  * Captures: read back byte by byte, and by tshark where it is installed.
  */
 #include "contrib/rdma/core/flow-hash.h"
-#include "contrib/rdma/core/ib-wire.h"
+#include "contrib/rdma/core/ib/ib-wire.h"
 #include "rdma-test-fabric.h"
 
 #include "ns3/ib-congestion-ops.h"

@@ -3,7 +3,7 @@
  */
 #include "scenarios/options/cluster/capture-options.h"
 
-#include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/ib/ib-sizes.h"
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/port-selector.h"
 #include "contrib/rdma/core/roce-sizes.h"

@@ -7,7 +7,7 @@
 #include "scenarios/options/cluster/cluster-options.h"
 
 #include "collectives/placement.h"
-#include "contrib/rdma/core/ib-link.h"
+#include "contrib/rdma/core/ib/ib-link.h"
 #include "contrib/rdma/core/nearest-name.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/options/cluster/aggregators.h"

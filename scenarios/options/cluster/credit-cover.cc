@@ -3,8 +3,8 @@
  *
  * Do the credits of a lane cover the round trip of the links?
  */
-#include "contrib/rdma/core/ib-credit-reach.h"
-#include "contrib/rdma/core/ib-devices.h"
+#include "contrib/rdma/core/ib/ib-credit-reach.h"
+#include "contrib/rdma/core/ib/ib-devices.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/options/cluster/infiniband.h"
 #include "scenarios/options/format.h"

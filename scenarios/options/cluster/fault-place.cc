@@ -3,7 +3,7 @@
  */
 #include "scenarios/options/cluster/fault-place.h"
 
-#include "contrib/rdma/core/ib-link.h"
+#include "contrib/rdma/core/ib/ib-link.h"
 #include "contrib/rdma/core/port-selector.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/options/cluster/capture-options.h"

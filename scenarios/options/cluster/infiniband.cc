@@ -3,12 +3,12 @@
  */
 #include "scenarios/options/cluster/infiniband.h"
 
-#include "contrib/rdma/core/ib-credit-reach.h"
-#include "contrib/rdma/core/ib-devices.h"
-#include "contrib/rdma/core/ib-link.h"
-#include "contrib/rdma/core/ib-routing.h"
-#include "contrib/rdma/core/ib-sizes.h"
-#include "contrib/rdma/core/ib-vl-arbiter.h"
+#include "contrib/rdma/core/ib/ib-credit-reach.h"
+#include "contrib/rdma/core/ib/ib-devices.h"
+#include "contrib/rdma/core/ib/ib-link.h"
+#include "contrib/rdma/core/ib/ib-routing.h"
+#include "contrib/rdma/core/ib/ib-sizes.h"
+#include "contrib/rdma/core/ib/ib-vl-arbiter.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"

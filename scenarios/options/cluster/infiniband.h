@@ -38,7 +38,7 @@ void MakeInfiniBand(Validation* v, FabricSpec* fabric);
 rdma::Duration FecDelay(const FabricSpec& fabric, rdma::BitRate rate);
 
 /// Whether the credits of a lane cover the round trip of the network's links: see
-/// contrib/rdma/core/ib-credit-reach.h.
+/// contrib/rdma/core/ib/ib-credit-reach.h.
 struct CreditCover
 {
     uint64_t links = 0;   ///< directed

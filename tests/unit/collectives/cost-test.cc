@@ -5,7 +5,7 @@
  * algorithms-test.cc.
  */
 #include "collectives/cost.h"
-#include "collectives/hierarchical-cost.h"
+#include "collectives/schedules/hierarchical-cost.h"
 #include "prove.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
  * What a collective loses with a link: a tree its leaves, a ring nobody.
  */
 #include "collectives/cut-off.h"
-#include "collectives/server-trees.h"
+#include "collectives/schedules/server-trees.h"
 #include "prove.h"
 
 namespace coll

@@ -6,9 +6,9 @@
  */
 #include "collectives/checker.h"
 #include "collectives/cost.h"
-#include "collectives/folding.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
+#include "collectives/schedules/folding.h"
 
 #include <gtest/gtest.h>
 

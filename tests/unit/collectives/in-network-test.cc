@@ -8,7 +8,7 @@
 #include "collectives/aggregation.h"
 #include "collectives/checker.h"
 #include "collectives/cost.h"
-#include "collectives/server-trees.h"
+#include "collectives/schedules/server-trees.h"
 #include "prove.h"
 
 #include <array>

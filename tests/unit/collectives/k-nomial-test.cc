@@ -6,9 +6,9 @@
  */
 #include "collectives/checker.h"
 #include "collectives/cost.h"
-#include "collectives/k-nomial-tree.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
+#include "collectives/schedules/k-nomial-tree.h"
 
 #include <gtest/gtest.h>
 

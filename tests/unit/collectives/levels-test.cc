@@ -6,9 +6,9 @@
  */
 #include "collectives/checker.h"
 #include "collectives/cost.h"
-#include "collectives/levels.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
+#include "collectives/schedules/levels.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

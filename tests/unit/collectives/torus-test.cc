@@ -4,7 +4,7 @@
  * Torus collectives on tori of given dimensions: proved, held to their formulas, and to what they
  * are for: every link carries as much as every other.
  */
-#include "collectives/torus.h"
+#include "collectives/schedules/torus.h"
 #include "prove.h"
 
 #include <map>

@@ -7,7 +7,7 @@
 #include "collectives/cost.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
-#include "collectives/server-trees.h"
+#include "collectives/schedules/server-trees.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -6,10 +6,10 @@
  * packets. Phases must overlap as cost.h says.
  */
 #include "collectives/cost.h"
-#include "collectives/hierarchical-cost.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
-#include "collectives/server-groups.h"
+#include "collectives/schedules/hierarchical-cost.h"
+#include "collectives/schedules/server-groups.h"
 #include "topologies/scale-up-model.h"
 
 #include <algorithm>

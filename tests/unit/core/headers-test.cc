@@ -28,7 +28,8 @@ std::set<std::filesystem::path>
 Headers()
 {
     std::set<std::filesystem::path> headers;
-    for (const auto& entry : std::filesystem::directory_iterator(Top() / "contrib/rdma/core"))
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(Top() / "contrib/rdma/core"))
     {
         if (entry.path().extension() == ".h")
         {

@@ -3,7 +3,7 @@
  *
  * InfiniBand's congestion control: values by hand.
  */
-#include "contrib/rdma/core/ib-congestion.h"
+#include "contrib/rdma/core/ib/ib-congestion.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

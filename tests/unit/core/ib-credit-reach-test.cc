@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "contrib/rdma/core/ib-credit-reach.h"
-#include "contrib/rdma/core/ib-devices.h"
-#include "contrib/rdma/core/ib-link.h"
+#include "contrib/rdma/core/ib/ib-credit-reach.h"
+#include "contrib/rdma/core/ib/ib-devices.h"
+#include "contrib/rdma/core/ib/ib-link.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
  *
  * Credits by hand, and over random runs with losses.
  */
-#include "contrib/rdma/core/ib-credits.h"
+#include "contrib/rdma/core/ib/ib-credits.h"
 #include "tests/unit/full.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "contrib/rdma/core/ib-routing.h"
+#include "contrib/rdma/core/ib/ib-routing.h"
 #include "ib-fabrics.h"
 
 #include <gtest/gtest.h>

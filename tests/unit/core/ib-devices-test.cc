@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "contrib/rdma/core/ib-devices.h"
+#include "contrib/rdma/core/ib/ib-devices.h"
 
 #include <gtest/gtest.h>
 #include <set>

@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_CORE_IB_FABRICS_H
 #define TESTS_UNIT_CORE_IB_FABRICS_H
 
-#include "contrib/rdma/core/ib-discovery.h"
+#include "contrib/rdma/core/ib/ib-discovery.h"
 
 #include <algorithm>
 #include <random>

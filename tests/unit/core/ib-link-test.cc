@@ -3,7 +3,7 @@
  *
  * Rates and times by hand from signalling rate and coding.
  */
-#include "contrib/rdma/core/ib-link.h"
+#include "contrib/rdma/core/ib/ib-link.h"
 
 #include <gtest/gtest.h>
 #include <set>

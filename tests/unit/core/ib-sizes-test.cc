@@ -3,7 +3,7 @@
  *
  * Sizes of InfiniBand packets, added up by hand.
  */
-#include "contrib/rdma/core/ib-sizes.h"
+#include "contrib/rdma/core/ib/ib-sizes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "contrib/rdma/core/ib-routing.h"
-#include "contrib/rdma/core/ib-tables-reading.h"
-#include "contrib/rdma/core/ib-tables.h"
+#include "contrib/rdma/core/ib/ib-routing.h"
+#include "contrib/rdma/core/ib/ib-tables-reading.h"
+#include "contrib/rdma/core/ib/ib-tables.h"
 #include "ib-fabrics.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
  *
  * Turns by hand, shares in the long run.
  */
-#include "contrib/rdma/core/ib-vl-arbiter.h"
+#include "contrib/rdma/core/ib/ib-vl-arbiter.h"
 
 #include <array>
 #include <gtest/gtest.h>

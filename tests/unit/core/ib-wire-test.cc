@@ -4,7 +4,7 @@
  * InfiniBand packets as bytes: against the specification's example, against CRCs computed bit by
  * bit, there and back, and read by tshark.
  */
-#include "contrib/rdma/core/ib-wire.h"
+#include "contrib/rdma/core/ib/ib-wire.h"
 #include "wire-tools.h"
 
 #include <algorithm>

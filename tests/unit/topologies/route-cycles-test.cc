@@ -4,9 +4,9 @@
  * Circles of links that shortest paths make: which networks have them, and that a circle that is
  * told is one. Damaged trees too.
  */
-#include "contrib/rdma/core/ib-deadlock.h"
-#include "contrib/rdma/core/ib-discovery.h"
-#include "contrib/rdma/core/ib-routing.h"
+#include "contrib/rdma/core/ib/ib-deadlock.h"
+#include "contrib/rdma/core/ib/ib-discovery.h"
+#include "contrib/rdma/core/ib/ib-routing.h"
 #include "measures.h"
 #include "results-of.h"
 #include "topologies/family.h"

@@ -3,8 +3,8 @@
  *
  * Tori, meshes and rings: counts, names and distances against their formulas.
  */
-#include "contrib/rdma/core/ib-discovery.h"
-#include "contrib/rdma/core/ib-routing.h"
+#include "contrib/rdma/core/ib/ib-discovery.h"
+#include "contrib/rdma/core/ib/ib-routing.h"
 #include "results-of.h"
 #include "topologies/family.h"
 #include "topologies/routes.h"

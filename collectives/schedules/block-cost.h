@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What all-to-alls have in common that send each block once, straight to its receiver: how large
+ * blocks are, and what they cost in bytes and messages, whatever their order.
+ */
+#ifndef COLLECTIVES_SCHEDULES_BLOCK_COST_H
+#define COLLECTIVES_SCHEDULES_BLOCK_COST_H
+
+#include "collectives/cost.h"
+#include "collectives/looped-schedule.h"
+
+#include <string>
+
+namespace coll
+{
+
+/// The largest block that leaves a rank.
+uint64_t LargestBlock(const Collective& what);
+
+/// Channels and loops such that a block's part of a loop is a message of at most
+/// AlgorithmOptions::pipelineBytes.
+Shape BlockShape(const Collective& what,
+                 const Placement& placement,
+                 const AlgorithmOptions& options);
+
+/// Why so many messages are too many for a lane; empty: they are not.
+std::string TooManyBlockSteps(const Collective& what,
+                              const Placement& placement,
+                              const AlgorithmOptions& options);
+
+/// All of it but the chain: messages and bytes. `parts`: messages of a block.
+Cost BlockCost(const Collective& what, const Placement& placement, uint64_t parts);
+
+} // namespace coll
+
+#endif // COLLECTIVES_SCHEDULES_BLOCK_COST_H
