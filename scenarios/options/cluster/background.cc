@@ -200,9 +200,8 @@ BackgroundOptionRows()
             Kind::kText,
             "/run",
             "Run",
-            "flows beside the job, until it ends: KEY=VALUE,..., keys are options of traffic "
-            "(pattern, load, sizes, bytes, ...) and hosts=0-7,9; those of a load come as they do "
-            "there, the others begin again when they have ended")
+            "flows beside the job until it ends: options of traffic (pattern, load, sizes, bytes, "
+            "...) and hosts=0-7,9; flows without a load repeat")
             .Shows("KEY=VALUE,...")
             .Otherwise("none")
             .Example("pattern=random,load=0.3"),

@@ -195,9 +195,8 @@ CaptureOptionRows(const std::string& group, const std::string& json)
             Kind::kList,
             json,
             group,
-            "capture these only: data from host (or host:port) SRC to DST, their ACKs, NAKs and "
-            "CNPs; with the word pfc PFC frames too, with credits InfiniBand's flow-control "
-            "packets")
+            "capture only data from SRC to DST (host or host:port) with its ACKs, NAKs and CNPs; "
+            "the words pfc and credits add those frames")
             .Shows("SRC->DST,...")
             .Distinct()
             .Otherwise("everything")

@@ -73,9 +73,8 @@ ClusterOptionRows(const ClusterDefaults& d)
             Kind::kNameOrFile,
             json,
             group,
-            "what a server is made of, a preset or a JSON file; if named, it brings its GPUs, its "
-            "NICs and their rate, unless these "
-            "are given")
+            "what a server is made of: a preset or a JSON file; a preset sets GPUs, NICs and their "
+            "rate, unless these are given")
             .Names("server", ServerItems)
             .Default("dgx-a100")
             .Example("dgx-h100"),

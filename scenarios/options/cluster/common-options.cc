@@ -431,8 +431,8 @@ FabricOptionRows(Software software)
             Kind::kDuration,
             json,
             group,
-            "a queue that a pause holds up for this long has a pause storm, which the switch ends; "
-            "0: no watchdog, else at least 100ns")
+            "time after which a paused queue counts as a pause storm, which the switch then ends; "
+            "0: never, else at least 100ns")
             .Default("0ns")
             .Range(0, 1e13)
             .Example("200ms")
@@ -498,9 +498,8 @@ FabricOptionRows(Software software)
             Kind::kBytes,
             json,
             group,
-            "unacknowledged bytes of a queue pair at which no further packet starts (with fewer "
-            "one does, whatever its length); 0: unlimited; by default of --compat=hpcc the largest "
-            "bandwidth-delay product")
+            "unacknowledged bytes at which a queue pair starts no further packet; 0: unlimited; "
+            "with --compat=hpcc the largest bandwidth-delay product")
             .Default("0")
             .Range(0, 9e15)
             .Example("1MB")

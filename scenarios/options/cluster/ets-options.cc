@@ -45,8 +45,8 @@ EtsOptionRows()
             Kind::kList,
             "/fabric",
             "Fabric",
-            "shares of priorities at every port, for RDMA and TCP (PRIORITY:WEIGHT, 1 to 100, or "
-            "PRIORITY:strict); a priority without one weighs as the least that is given")
+            "shares of priorities at every port, for RDMA and TCP: a weight from 1 to 100, or "
+            "strict; without one, the least weight given")
             .Shows("P:WEIGHT,...")
             .Otherwise("6 and 7 strict, all others alike")
             .Example("0:30,3:70"),

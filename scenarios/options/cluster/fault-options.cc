@@ -100,8 +100,8 @@ FaultOptionRows()
             Kind::kDuration,
             "/network",
             group,
-            "until a switch knows that the link at its port is dead, and takes other ways if it "
-            "has some; what is sent to it until then is lost")
+            "time until a switch knows that a link is dead and takes other ways; what is sent to "
+            "it before is lost")
             .Otherwise("10us with a fault that cuts links; assumed")
             .Range(0, 1e15)
             .Example("1ms"),

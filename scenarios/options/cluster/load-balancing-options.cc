@@ -149,8 +149,7 @@ LoadBalancingOptionRows()
             Kind::kName,
             json,
             group,
-            "by which of several shortest ways a packet goes, or by which others; what it needs "
-            "of NICs follows (--loss-recovery)")
+            "how a packet chooses among its paths; --loss-recovery follows from it")
             .Names("load balancer", LoadBalancerItems)
             .Otherwise("ecmp; with --fabric=ib tables")
             .Example("spray"),

@@ -293,9 +293,8 @@ RecoveryOptionRows(Checkpoints checkpoints)
             Kind::kInteger,
             json,
             group,
-            "servers of the network that do nothing until they replace one that failed "
-            "(--recovery=restart, and rebuild where it has to restart); they come on top of "
-            "--servers, unless --gpus (of collperf --ranks) says how many of these work")
+            "idle servers that replace failed ones (--recovery=restart or rebuild); they come on "
+            "top of --servers, unless --gpus (collperf: --ranks) says how many work")
             .Otherwise("0")
             .Range(0, 100000)
             .Example("1"),
@@ -309,8 +308,8 @@ RecoveryOptionRows(Checkpoints checkpoints)
             Kind::kInteger,
             json,
             group,
-            "after so many steps, those of the warm-up included, all GPUs wait until weights and "
-            "states of the optimizer are written, also without --recovery")
+            "steps between checkpoints, warm-up included, for which all GPUs wait; also without "
+            "--recovery")
             .Otherwise("no checkpoints: a restart begins at the first step")
             .Range(1, 1e9)
             .Example("10"),
@@ -327,9 +326,8 @@ RecoveryOptionRows(Checkpoints checkpoints)
             Kind::kInteger,
             json,
             group,
-            "servers of the network that keep checkpoints, instead of a rate: what is written and "
-            "read are RDMA messages; they come on top of --servers, unless --gpus says how many of "
-            "these work")
+            "servers that keep checkpoints, which are RDMA messages then; they come on top of "
+            "--servers, unless --gpus says how many train")
             .Otherwise("none")
             .Range(1, 100000)
             .Example("2"),
@@ -337,8 +335,8 @@ RecoveryOptionRows(Checkpoints checkpoints)
             Kind::kFlag,
             json,
             group,
-            "GPUs wait only until their states are copied to their servers' memory; they are "
-            "written from there behind the next steps, and the next checkpoint waits for that")
+            "GPUs wait only for the copy to host memory; writing overlaps the next steps, and the "
+            "next checkpoint waits for it")
             .Default("0"),
         Opt("checkpoint-copy-rate",
             Kind::kRate,

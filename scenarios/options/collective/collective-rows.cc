@@ -63,10 +63,8 @@ CollectiveOptionRows()
             Kind::kName,
             json,
             group,
-            "how auto chooses; model: as NCCL, by formula; network: by what each algorithm takes "
-            "on "
-            "these servers and links; measured: the best few by formula are simulated on this "
-            "network first, alone, and the fastest is taken")
+            "how auto chooses: model (NCCL's formula), network (times on these links), measured "
+            "(the best few are simulated first, and the fastest is taken)")
             .Names("tuner", TunerItems)
             .Default(kModelTuner)
             .Example(kMeasuredTuner),
@@ -113,11 +111,9 @@ CollectiveOptionRows()
             Kind::kList,
             json,
             group,
-            "what hierarchical all_reduce does on each level, one after the other: an algorithm "
-            "for "
-            "reduce_scatter and all_gather in servers, more of them for racks and pods if wanted "
-            "(of fewer names than levels the smallest groups are left out), one for all_reduce "
-            "between what is left")
+            "hierarchical all_reduce: an algorithm for each level, the smallest groups first; the "
+            "last is the all_reduce between groups. With fewer names the smallest groups are left "
+            "out")
             .Shows("NAME,NAME")
             .Otherwise("rings on both, which overlap")
             .Example("ring,halving-doubling"),
@@ -142,8 +138,8 @@ CollectiveOptionRows()
             Kind::kDuration,
             json,
             group,
-            "of switches that add up (sharp, collnet-*, nvls between servers): what a message "
-            "takes to get to the unit that does, and from it again")
+            "time from a switch to its reduction unit, and again back (sharp, collnet-*, nvls "
+            "between servers)")
             .Default("100ns")
             .Range(1, 1e9)
             .Example("250ns"),

@@ -197,9 +197,8 @@ MakeCollperfTable()
             Kind::kInteger,
             json,
             group,
-            "prove each size's schedule for these ranks first: every byte arrives and is added "
-            "once; 0: leave it to the tests, which prove "
-            "up to 33 ranks")
+            "prove each size's schedule for these ranks first; 0: leave it to the tests, which "
+            "prove up to 33 ranks")
             .Default("0")
             .Letter('c')
             .Range(0, 1e6)
@@ -223,7 +222,7 @@ MakeCollperfTable()
             Kind::kName,
             json,
             group,
-            "of the elements: sizes are whole ones, else time does not depend on it")
+            "type of the elements: sizes are whole elements; time does not depend on it otherwise")
             .Names("datatype", DatatypeItems)
             .Default("float")
             .Letter('d'),
@@ -231,8 +230,8 @@ MakeCollperfTable()
             Kind::kInteger,
             json,
             group,
-            "whose time is told, from the start to a rank's leaving: 0: rank 0's, 1: the mean, 2: "
-            "the least, 3: the largest")
+            "whose time is reported, from the start to a rank's leaving; 0: rank 0's, 1: mean, 2: "
+            "least, 3: largest")
             .Default("3")
             .Letter('a')
             .Range(0, 3)

@@ -112,9 +112,8 @@ NcclOptionRows()
                 Kind::kText,
                 "/collectives",
                 "Collectives",
-                "NCCL's variables as presets of these options: NCCL_A=x,NCCL_B=y; or a file with a "
-                "line NAME=VALUE each, as nccl.conf; or environment: those that are set. What each "
-                "does is in --help=nccl-env; options that are given win")
+                "NCCL's variables as presets of these options: NAME=VALUE,..., a file like "
+                "nccl.conf, or environment; options that are given win (--help=nccl-env)")
                 .Shows("NAME=VALUE,...|FILE|environment")
                 .Otherwise("none")
                 .Example("NCCL_ALGO=ring,NCCL_PROTO=LL,Simple")};

@@ -20,8 +20,8 @@ ReferenceOptionRow(const std::string& json, const std::string& group)
                Kind::kFile,
                json,
                group,
-               "what nccl-tests (or collperf) printed of the same collective on as many GPUs: its "
-               "time and busbw beside the run's own, and how many times as long the run takes")
+               "output of nccl-tests or collperf for the same collective and GPUs: its time and "
+               "busbw beside this run's, and their ratio")
         .Shows("FILE.txt")
         .Otherwise("none");
 }

@@ -195,9 +195,8 @@ MakeTrafficTable()
             Kind::kDuration,
             json,
             group,
-            "poisson, on-off: flows are made for this much longer, in no statistics, so that the "
-            "last measured ones meet the same load; the "
-            "run ends with the last measured flow")
+            "poisson, on-off: unmeasured flows go on for this long, so that the last measured ones "
+            "meet the same load")
             .Otherwise("0")
             .Range(0, 1e15)
             .Example("1ms"),
@@ -224,9 +223,8 @@ MakeTrafficTable()
             Kind::kReal,
             json,
             group,
-            "poisson, on-off: mixed in, now and then --incast-fan-in random hosts send to a random "
-            "one at once; their share of the rate of all "
-            "hosts, beside --load")
+            "poisson, on-off: extra incasts of --incast-fan-in random hosts to a random one, as a "
+            "share of the rate of all hosts")
             .Otherwise("0, none")
             .Range(0, 10)
             .Example("0.02"),
@@ -252,9 +250,8 @@ MakeTrafficTable()
             Kind::kFile,
             json,
             group,
-            "instead of a pattern: a flow file of HPCC's ns-3 code (count; then src dst pg dport "
-            "bytes start_s), a connection matrix of htsim, or CSV with the columns "
-            "start_ns (or start_us, start_s), src, dst, bytes, such as flows.csv of a run"),
+            "flows from a file instead of a pattern: HPCC's flow format, an htsim connection "
+            "matrix, or CSV (start_ns, start_us or start_s; src, dst, bytes)"),
         Opt("operation", Kind::kName, json, group, "the verb that moves a flow's bytes")
             .Names("operation",
                    {{"write", "RDMA WRITE"},
@@ -287,8 +284,8 @@ MakeTrafficTable()
             Kind::kInteger,
             json,
             group,
-            "slowdown.csv: flows by size in so many groups of about equal number, as HPCC's "
-            "figures have them; flows of one size are in one group")
+            "slowdown.csv: groups of flows by size with about equally many flows each, as in "
+            "HPCC's figures")
             .Default("20")
             .Range(1, 1000)
             .Example("10"),

@@ -122,8 +122,8 @@ DataParallelOptionRows()
             Kind::kInteger,
             json,
             group,
-            "stage 3: so many ranks share out a second copy of the parameters, from which backward "
-            "gathers them; with deepspeed all gathers of a step but the first (ZeRO++)")
+            "stage 3: ranks that share a second copy of the parameters, from which backward "
+            "gathers; with deepspeed all gathers but a step's first (ZeRO++)")
             .Otherwise("1: there is none")
             .Range(1, 1e6)
             .Example("8"),

@@ -67,11 +67,8 @@ LaunchOptionRows()
             Kind::kText,
             json,
             group,
-            "capture a training script, unmodified, on simulated GPUs, and run a step of it "
-            "instead of a model: a script of bash or Python, a launcher's words (torchrun, srun, "
-            "mpirun, python), or a line for a shell; the capture is in the folder \"capture\" of "
-            "the results "
-            "(docs/capture.md)")
+            "capture an unmodified training script on simulated GPUs and run one of its steps: a "
+            "Python or bash script, a launcher's command line, or a shell line (docs/capture.md)")
             .At("/launch/command")
             .Shows("COMMAND")
             .Otherwise("none")
@@ -90,9 +87,8 @@ LaunchOptionRows()
             Kind::kInteger,
             json,
             group,
-            "end it after so many training steps, of which the last one is simulated; 0: where it "
-            "ends itself; without it after 3, or 4 or 5 where the last one is not like the one "
-            "before")
+            "training steps to capture, of which the last is simulated; 0: until the script ends; "
+            "without it 3, or up to 5 until two are alike")
             .At("/launch/steps")
             .Shows("N")
             .Range(0, 1e6)
@@ -102,9 +98,8 @@ LaunchOptionRows()
             Kind::kText,
             json,
             group,
-            "what ends a training step: optimizer (an optimizer's step), a line of the script that "
-            "is reached (train.py:87), a function of it that returns (train_one_step), or one of a "
-            "library (call:torch.cuda.synchronize)")
+            "what ends a training step: optimizer, a line (train.py:87), a function "
+            "(train_one_step) or a library call (call:torch.cuda.synchronize)")
             .At("/launch/step")
             .Shows("MARK")
             .Otherwise("it is found")

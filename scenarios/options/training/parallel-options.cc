@@ -113,9 +113,8 @@ ParallelOptionRows()
             Kind::kFlag,
             json,
             group,
-            "with --ep: a backward and a forward pass of two micro-batches in turns, layer by "
-            "layer; the all-to-alls of one run beside the computing of the other, as in DualPipe "
-            "and Megatron-LM")
+            "with --ep: overlap the all-to-alls of one micro-batch with the computing of another, "
+            "layer by layer, as DualPipe and Megatron-LM do")
             .Alias("overlap-moe-expert-parallel-comm")
             .Default("0"),
         Opt("rank-order",
@@ -149,8 +148,8 @@ ParallelOptionRows()
             Kind::kFlag,
             json,
             group,
-            "the product that makes a weight's gradient adds it to those of earlier micro-batches, "
-            "as in Megatron-LM since 2022, instead of a kernel of its own")
+            "add a weight's gradient to those of earlier micro-batches within its matrix product, "
+            "without another kernel (Megatron-LM since 2022)")
             .Otherwise("1 with --tp or --pp, else 0")
             .Example("0"),
         Opt("context-exchange",
@@ -175,11 +174,9 @@ ParallelOptionRows()
             Kind::kText,
             json,
             group,
-            "which layers each stage of a pipeline has: uniform: blocks in equal numbers, without "
-            "blocks layers; balanced: the stage that computes longest, as short as it can be; "
-            "pipedream: PipeDream's, the same with messages and synchronization, which without "
-            "--pp finds stages and --replicas; parameters: as many parameters each, and "
-            "type:REGEX: as many layers of these types each, as in DeepSpeed")
+            "how layers become pipeline stages: uniform (equal numbers of blocks), balanced "
+            "(shortest longest stage), pipedream (with messages; finds stages and --replicas), "
+            "parameters (equal numbers), type:REGEX (equal numbers of such layers)")
             .Shows("uniform|balanced|pipedream|parameters|type:REGEX")
             .Alias("pp-partition-method")
             .Alias("partition-method")

@@ -163,7 +163,7 @@ TraceOptionRows(const std::string& json, const std::string& group)
             Kind::kFile,
             json,
             group,
-            "run a step that another tool recorded instead of a model: " + formats::TraceFormats())
+            "run a recorded step instead of a model: " + formats::TraceFormats())
             .Shows("PATH")
             .Otherwise("none"),
         Opt("export",

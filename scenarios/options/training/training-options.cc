@@ -162,9 +162,8 @@ MakeTrainingTable()
             Kind::kInteger,
             json,
             group,
-            "samples a GPU takes at a time; auto: the most that fit its memory by the estimate of "
-            "--dry-run, and go into the global "
-            "batch if that is given")
+            "samples a GPU computes at a time; auto: the most that fit its memory and divide the "
+            "global batch")
             .Alias("micro-batch-size")
             .Alias("train-micro-batch-size-per-gpu")
             .Alias("per-device-train-batch-size")
@@ -197,9 +196,8 @@ MakeTrainingTable()
             Kind::kName,
             json,
             group,
-            "of parameters, gradients, activations and what is sent, and of matrix products; fp8: "
-            "of the inputs of matrix products alone, all else as with bf16; GPUs without bf16 take "
-            "fp16 or fp32")
+            "format of parameters, gradients and activations; fp8: of the inputs of matrix "
+            "products only, the rest is bf16; GPUs without bf16 take fp16 or fp32")
             .Names("datatype", DtypeItems)
             .Aliases(DtypeAlias)
             .Default("bf16"),
@@ -262,8 +260,8 @@ MakeTrainingTable()
             Kind::kReal,
             json,
             group,
-            "standard deviation of how long GPUs of this kind take to compute, relative to their "
-            "mean: normally distributed, drawn by --seed for each GPU, the same in all its steps")
+            "standard deviation of the GPUs' compute times, relative to their mean; drawn once for "
+            "each GPU by --seed")
             .Range(0, 0.2)
             .Example("0.02")
             .Default("0"),
@@ -324,15 +322,15 @@ MakeTrainingTable()
             Kind::kFlag,
             json,
             group,
-            "with a 16-bit --dtype, a copy of the parameters and the optimizer's states in 32 "
-            "bits; 0: all of it in --dtype, as PyTorch's optimizers of a 16-bit model")
+            "keep a 32-bit copy of parameters and optimizer states beside a 16-bit --dtype; 0: "
+            "--dtype alone, as PyTorch's own optimizers")
             .Default("1"),
         Opt("ignore-memory",
             Kind::kFlag,
             json,
             group,
-            "run what does not fit the memory of a GPU by the estimate of --dry-run, which itself "
-            "only warns, unless the command line has 0 here")
+            "run a step that does not fit a GPU's memory; a dry run only warns of it, unless this "
+            "is 0")
             .Default("0"),
         Opt("profile",
             Kind::kFile,
