@@ -36,9 +36,9 @@ DctcpCongestionOps::GetTypeId()
                           MakeDoubleAccessor(&DctcpCongestionOps::m_g),
                           MakeDoubleChecker<double>(1e-6, 1))
             .AddAttribute("InitialWindow",
-                          "And the largest (bytes); 0: line rate times base round-trip time and "
-                          "what K lets stand in a queue: of the switches, from where they mark "
-                          "all, or the preset's if they do not mark",
+                          "Initial and largest window (bytes); 0: line rate x base round-trip "
+                          "time, plus the queue that switches allow before they mark every packet "
+                          "(the preset's, if they mark none)",
                           UintegerValue(0),
                           MakeUintegerAccessor(&DctcpCongestionOps::m_initialWindow),
                           MakeUintegerChecker<uint64_t>(0, MAX_BYTES))

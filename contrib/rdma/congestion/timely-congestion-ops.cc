@@ -31,10 +31,8 @@ TimelyCongestionOps::GetTypeId()
                 MakeEnumMemberAccessor(&TimelyCongestionOps::m_preset),
                 MakePresetChecker<rdma::TimelyPreset>(rdma::kTimely))
             .AddAttribute("Additions",
-                          "timely15: what the authors' code has beyond algorithm 1 of the paper "
-                          "(increases, and cuts above THigh, in proportion to the time since the "
-                          "last sample up to MinRtt; cuts of half the rate at most; hyper increase "
-                          "by differences and not by their average); false: algorithm 1",
+                          "timely15: what the authors' code adds to algorithm 1 of the paper (see "
+                          "core/timely-rate.h); false: algorithm 1 alone",
                           BooleanValue(true),
                           MakeBooleanAccessor(&TimelyCongestionOps::m_additions),
                           MakeBooleanChecker())
@@ -58,9 +56,8 @@ TimelyCongestionOps::GetTypeId()
                 MakeUintegerAccessor(&TimelyCongestionOps::m_delta),
                 MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("TLow",
-                          "Below this round-trip time the rate always grows; the authors' code "
-                          "recommends 50 us for messages of 64 KB, 0 if packets are paced one by "
-                          "one",
+                          "Below this round-trip time the rate always grows; the authors recommend "
+                          "50 us for messages of 64 KB, 0 with packet pacing",
                           TimeValue(MicroSeconds(50)),
                           MakeTimeAccessor(&TimelyCongestionOps::m_tLow),
                           MakeTimeChecker(Time(0), MaxTime()))

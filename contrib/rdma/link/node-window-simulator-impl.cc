@@ -38,27 +38,26 @@ NodeWindowSimulatorImpl::GetTypeId()
             .SetParent<SimulatorImpl>()
             .SetGroupName("Rdma")
             .AddConstructor<NodeWindowSimulatorImpl>()
-            .AddAttribute("Threads",
-                          "Threads that run nodes at once, 1 to 64, where that is faster. "
-                          "What events of several nodes touch in common must be safe for "
-                          "that, ns-3's objects included",
-                          UintegerValue(1),
-                          MakeUintegerAccessor(&NodeWindowSimulatorImpl::m_threads),
-                          MakeUintegerChecker<uint32_t>(1, NodeWindows::MAX_THREADS))
+            .AddAttribute(
+                "Threads",
+                "Threads that run nodes at once where that is faster, 1 to 64. Objects that events "
+                "of several nodes share, ns-3's included, must be thread-safe",
+                UintegerValue(1),
+                MakeUintegerAccessor(&NodeWindowSimulatorImpl::m_threads),
+                MakeUintegerChecker<uint32_t>(1, NodeWindows::MAX_THREADS))
             .AddAttribute("ThreadsAlways",
                           "Whether all threads are used also where that is slower, and nodes "
                           "change threads now and then: for tests",
                           BooleanValue(false),
                           MakeBooleanAccessor(&NodeWindowSimulatorImpl::m_threadsAlways),
                           MakeBooleanChecker())
-            .AddAttribute("Turns",
-                          "Whether nodes of a network of two sides, each link of which joins one "
-                          "to the other, run in turns, which is faster. Events of nodes then "
-                          "schedule others for other nodes and without a node at least two "
-                          "look-aheads from now",
-                          BooleanValue(false),
-                          MakeBooleanAccessor(&NodeWindowSimulatorImpl::m_turns),
-                          MakeBooleanChecker());
+            .AddAttribute(
+                "Turns",
+                "Run the two sides of a two-sided network in turns, which is faster. Events "
+                "between nodes, or without a node, must then lie two look-aheads ahead",
+                BooleanValue(false),
+                MakeBooleanAccessor(&NodeWindowSimulatorImpl::m_turns),
+                MakeBooleanChecker());
     return tid;
 }
 

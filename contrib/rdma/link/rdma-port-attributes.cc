@@ -36,21 +36,17 @@ RdmaPort::GetTypeId()
                           UintegerValue(RdmaFrame::WIRE_ONLY_BYTES),
                           MakeUintegerAccessor(&RdmaPort::m_lineOverhead),
                           MakeUintegerChecker<uint8_t>(0, 63))
-            .AddAttribute(
-                "PauseResponse",
-                "From the arrival of a pause or resume until it holds, in units of 512 bit times "
-                "of the port; headroom at the other end allows for it. IEEE 802.3 annex 31B.3.7 "
-                "allows 67 at 10 Gb/s, 80 at 25, 118 at 40, 147 at 50, 394 (2.0 us) at 100, 453 at "
-                "200, 905 at 400 Gb/s: core/pfc-delays.h",
-                UintegerValue(0),
-                MakeUintegerAccessor(&RdmaPort::m_pauseResponse),
-                MakeUintegerChecker<uint32_t>(0, 65535))
+            .AddAttribute("PauseResponse",
+                          "Time until an arriving pause or resume holds, in units of 512 bit times "
+                          "of the port; the peer's headroom allows for it (IEEE 802.3 annex "
+                          "31B.3.7: core/pfc-delays.h)",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaPort::m_pauseResponse),
+                          MakeUintegerChecker<uint32_t>(0, 65535))
             .AddAttribute(
                 "InterfaceDelay",
-                "What MAC and PHY at both ends add to the delay of a link, one way, in bit times "
-                "of "
-                "the port; headroom at the other end allows for it. IEEE 802.3 allows an interface "
-                "8,192 at 10 Gb/s, 24,576 at 40, 122,880 (15 kB) at 100 Gb/s: core/pfc-delays.h",
+                "One-way delay that MAC and PHY at both ends add to a link, in bit times of the "
+                "port; the peer's headroom allows for it (IEEE 802.3's limits: core/pfc-delays.h)",
                 UintegerValue(0),
                 MakeUintegerAccessor(&RdmaPort::m_interfaceDelay),
                 MakeUintegerChecker<uint32_t>(0, 100000000))

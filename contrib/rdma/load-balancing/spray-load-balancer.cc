@@ -24,10 +24,8 @@ SprayLoadBalancer::GetTypeId()
             .SetGroupName("Rdma")
             .AddConstructor<SprayLoadBalancer>()
             .AddAttribute("Order",
-                          "Which port the next packet takes: random, round-robin over the "
-                          "ports that lead to where it goes, of these the one with the least "
-                          "queue, or permuted: each of a flow's packets in turn, as a sender that "
-                          "knows all ways would have it",
+                          "Port of the next packet: random, round-robin, least-queue (the shortest "
+                          "of those in turn) or permuted (each flow over all paths in turn)",
                           EnumValue(RANDOM),
                           MakeEnumMemberAccessor(&SprayLoadBalancer::m_order),
                           MakeEnumChecker(RANDOM,

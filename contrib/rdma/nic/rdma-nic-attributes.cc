@@ -91,8 +91,8 @@ RdmaNic::GetTypeId()
                           MakeUintegerAccessor(&RdmaNic::m_mtu),
                           MakeUintegerChecker<uint32_t>(16, 9000))
             .AddAttribute("HeaderBytes",
-                          "Of a data frame besides payload and extension headers: Ethernet 14, "
-                          "IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4; HPCC's ns-3 code: 48 (bytes)",
+                          "Bytes of a data frame besides payload and extensions: Ethernet 14, IPv4 "
+                          "20, UDP 8, BTH 12, ICRC 4, FCS 4; HPCC's ns-3 code: 48",
                           UintegerValue(HEADER_BYTES),
                           MakeUintegerAccessor(&RdmaNic::m_headerBytes),
                           MakeUintegerChecker<uint32_t>(0, 1024))
@@ -103,8 +103,8 @@ RdmaNic::GetTypeId()
                           MakeUintegerAccessor(&RdmaNic::m_leastFrameBytes),
                           MakeUintegerChecker<uint32_t>(0, 256))
             .AddAttribute("ExtensionHeaders",
-                          "RETH 16 B in the first packet of a request of at most 2^31 B, immediate "
-                          "data 4 B, payloads padded to 4 B; off: none of it",
+                          "RETH of 16 B in a request's first packet, immediate data of 4 B, "
+                          "payloads padded to 4 B; off: none of these",
                           BooleanValue(true),
                           MakeBooleanAccessor(&RdmaNic::m_extensionHeaders),
                           MakeBooleanChecker())
@@ -143,9 +143,8 @@ RdmaNic::GetTypeId()
                           MakeUintegerAccessor(&RdmaNic::m_timeoutExponent),
                           MakeUintegerChecker<uint32_t>(0, 31))
             .AddAttribute("NakInterval",
-                          "Go-back-N: a packet out of order is answered by another NAK this long "
-                          "after the last one for the same gap (HPCC's ns-3 code: 500 us); 0: by "
-                          "one NAK a gap (InfiniBand Architecture 1, 9.7)",
+                          "Go-back-N: time until another NAK for the same gap (HPCC's ns-3 code: "
+                          "500 us); 0: one NAK a gap (InfiniBand Architecture 1, 9.7)",
                           TimeValue(Time(0)),
                           MakeTimeAccessor(&RdmaNic::m_nakInterval),
                           MakeTimeChecker(Time(0), Seconds(1000)))
@@ -172,8 +171,8 @@ RdmaNic::GetTypeId()
                           MakeUintegerAccessor(&RdmaNic::m_maxRate),
                           MakeUintegerChecker<uint64_t>(0, MOST_RATE))
             .AddAttribute("BaseRtt",
-                          "Round-trip time that congestion controls take for that of an idle "
-                          "network; 0: of a full packet and its ACK to the farthest host and back",
+                          "Idle round-trip time that congestion controls assume; 0: that of a full "
+                          "packet and its ACK to the farthest host",
                           TimeValue(Time(0)),
                           MakeTimeAccessor(&RdmaNic::m_baseRtt),
                           MakeTimeChecker(Time(0), Seconds(1000)))
@@ -207,23 +206,22 @@ RdmaNic::GetTypeId()
                           MakeStringAccessor(&RdmaNic::m_serviceLevels),
                           MakeStringChecker())
             .AddAttribute("Dscps",
-                          "DSCP of priorities, as a list of priority:dscp (0 to 7 : 0 to 63); of "
-                          "those not named 8 x priority (class selectors, RFC 2474)",
+                          "DSCP of priorities: a list of priority:dscp (0 to 7 : 0 to 63); others "
+                          "have 8 x priority (class selectors, RFC 2474)",
                           StringValue(""),
                           MakeStringAccessor(&RdmaNic::m_dscps),
                           MakeStringChecker())
             .AddAttribute(
                 "LossRecovery",
-                "How queue pairs recover from loss; selective repeat as IRN (Mittal et "
-                "al., SIGCOMM 2018), or packets in any order, as adaptive routing brings them, and "
-                "a time-out for what is lost; of connections whose both ends have it",
+                "How queue pairs recover from loss, if both ends have it: selective repeat as IRN "
+                "(SIGCOMM 2018), or any order, as adaptive routing brings packets, with a time-out",
                 EnumValue(0), // go-back-n
                 MakeEnumMemberAccessor(&RdmaNic::m_lossRecovery),
                 RdmaRecoverySchemes::GetChecker())
             .AddAttribute(
                 "PathSelector",
-                "How queue pairs choose ways by bits of the UDP source port: reps, plb or another "
-                "RdmaPathSelector; empty: they keep theirs; of both ends, Ethernet only",
+                "How queue pairs choose paths by the UDP source port, at both ends: reps, plb or "
+                "another RdmaPathSelector; empty: one path. Ethernet only",
                 StringValue(""),
                 MakeStringAccessor(&RdmaNic::SetPathSelector, &RdmaNic::GetPathSelectorName),
                 MakeStringChecker())
@@ -236,8 +234,7 @@ RdmaNic::GetTypeId()
                 MakeEnumChecker(ROUND_ROBIN, "round-robin", SCAN, "scan"))
             .AddAttribute("BdpCap",
                           "Selective repeat: most packets in flight of a queue pair (IRN's "
-                          "BDP-FC); 0: line rate times the base round-trip time to the farthest "
-                          "host, over a full packet",
+                          "BDP-FC); 0: line rate x base round-trip time, in full packets",
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaNic::m_bdpCap),
                           MakeUintegerChecker<uint64_t>(0, RdmaQueuePair::MAX_OUTSTANDING))
@@ -258,27 +255,22 @@ RdmaNic::GetTypeId()
                           UintegerValue(3),
                           MakeUintegerAccessor(&RdmaNic::m_rtoLowPackets),
                           MakeUintegerChecker<uint32_t>())
-            .AddAttribute(
-                "FirstWindow",
-                "NDP, EQDS: packets that may be sent without having been asked for; 0: those "
-                "of a round trip at line rate and 16 more, two queues of eight (assumed; "
-                "the authors' example of a permutation has 23)",
-                UintegerValue(0),
-                MakeUintegerAccessor(&RdmaNic::m_firstWindow),
-                MakeUintegerChecker<uint64_t>(0, RdmaQueuePair::MAX_OUTSTANDING))
+            .AddAttribute("FirstWindow",
+                          "NDP, EQDS: packets sent before any pull; 0: a round trip at line rate "
+                          "and 16 more (assumed; the authors' permutation example has 23)",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&RdmaNic::m_firstWindow),
+                          MakeUintegerChecker<uint64_t>(0, RdmaQueuePair::MAX_OUTSTANDING))
             .AddAttribute("CreditTimeout",
-                          "With trimming: packets of which nothing has been heard for so long are "
-                          "sent again "
-                          "(assumed 1 ms, which some programs of the authors' simulator have; "
-                          "others 50 ms)",
+                          "With trimming: a packet of which nothing is heard for this long is sent "
+                          "again (assumed 1 ms; the authors' programs have 1 or 50 ms)",
                           TimeValue(MilliSeconds(1)),
                           MakeTimeAccessor(&RdmaNic::m_creditTimeout),
                           MakeTimeChecker(NanoSeconds(1), Seconds(1000)))
             .AddAttribute(
                 "PullTimeout",
-                "NDP: while all packets have been heard of, pulls may be away for so long "
-                "before one is taken for lost (50 ms, the longer time-out of programs of "
-                "the authors' simulator; assumed that it is for this)",
+                "NDP: time until a missing pull counts as lost, while no packet is missing (50 ms, "
+                "the longer one of the authors' programs; its use is assumed)",
                 TimeValue(MilliSeconds(50)),
                 MakeTimeAccessor(&RdmaNic::m_pullTimeout),
                 MakeTimeChecker(NanoSeconds(1), Seconds(1000)))
@@ -295,9 +287,8 @@ RdmaNic::GetTypeId()
                           MakeUintegerAccessor(&RdmaNic::m_qpCacheEntries),
                           MakeUintegerChecker<uint32_t>())
             .AddAttribute("QpCacheMissLatency",
-                          "What it takes to get a queue pair's context from host memory (assumed "
-                          "500 ns: a PCIe read, of the order that Neugebauer et al., SIGCOMM 2018, "
-                          "measure)",
+                          "Time to get a queue pair's context from host memory (assumed 500 ns: a "
+                          "PCIe read; order of magnitude of Neugebauer et al., SIGCOMM 2018)",
                           TimeValue(NanoSeconds(500)),
                           MakeTimeAccessor(&RdmaNic::m_qpCacheMissLatency),
                           MakeTimeChecker(Time(0), Seconds(1)))
@@ -308,9 +299,8 @@ RdmaNic::GetTypeId()
                           MakeDataRateAccessor(&RdmaNic::m_pcieBandwidth),
                           MakeDataRateChecker())
             .AddAttribute("PcieReceiveBuffer",
-                          "What the NIC holds while the bus is slower than the line (bytes of "
-                          "frames); it pauses its peer before it is full, or drops without PFC; 0: "
-                          "no limit",
+                          "Bytes of frames that the NIC holds while the bus is slower than the "
+                          "line; before it is full, it sends PFC, or drops without; 0: no limit",
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaNic::m_pcieReceiveBuffer),
                           MakeUintegerChecker<uint64_t>(0, 1000000000000))

@@ -36,8 +36,8 @@ IbSwitch::GetTypeId()
             .SetGroupName("Rdma")
             .AddConstructor<IbSwitch>()
             .AddAttribute("Latency",
-                          "From the first bit of a packet that comes in to the first that goes "
-                          "out; of a packet that is not passed on at once, from its last bit",
+                          "Time from a packet's first bit in to its first bit out; of a stored "
+                          "packet, from its last bit in",
                           TimeValue(NanoSeconds(90)),
                           MakeTimeAccessor(&IbSwitch::m_latency),
                           MakeTimeChecker(Time(0), Seconds(1)))
@@ -46,13 +46,13 @@ IbSwitch::GetTypeId()
                           BooleanValue(true),
                           MakeBooleanAccessor(&IbSwitch::m_cutThrough),
                           MakeBooleanChecker())
-            .AddAttribute("CongestionThreshold",
-                          "Queue of an output and VL above which packets are marked with FECN: 15 "
-                          "is the shortest, 1 the longest, 0 none (InfiniBand Architecture 1, "
-                          "A10); (16 - it) / 16 of a VL's buffer",
-                          UintegerValue(0),
-                          MakeUintegerAccessor(&IbSwitch::m_threshold),
-                          MakeUintegerChecker<uint8_t>(0, 15))
+            .AddAttribute(
+                "CongestionThreshold",
+                "Queue of an output and VL above which packets get FECN: (16 - this) / 16 of a "
+                "VL's buffer; 15 is the shortest, 0 never (InfiniBand Architecture 1, A10)",
+                UintegerValue(0),
+                MakeUintegerAccessor(&IbSwitch::m_threshold),
+                MakeUintegerChecker<uint8_t>(0, 15))
             .AddAttribute("MarkingRate",
                           "Packets that could be marked and are not between two that are; 10: "
                           "Mellanox OFED 2.2 manual",

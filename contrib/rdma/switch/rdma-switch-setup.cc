@@ -72,13 +72,13 @@ RdmaSwitch::GetTypeId()
                           StringValue(""),
                           MakeStringAccessor(&RdmaSwitch::m_chip),
                           MakeStringChecker())
-            .AddAttribute("BufferPolicy",
-                          "Threshold of a queue: dynamic (alpha x what is free), static (alpha x "
-                          "the pool) or abm (alpha x what is free, by drain rate and congested "
-                          "queues); see core/buffer-policy.h",
-                          StringValue(rdma::BufferPolicies().front().name),
-                          MakeStringAccessor(&RdmaSwitch::m_policy),
-                          MakeStringChecker())
+            .AddAttribute(
+                "BufferPolicy",
+                "Threshold of a queue: dynamic (alpha x free), static (alpha x pool) or abm (alpha "
+                "x free, by drain rate and congested queues): core/buffer-policy.h",
+                StringValue(rdma::BufferPolicies().front().name),
+                MakeStringAccessor(&RdmaSwitch::m_policy),
+                MakeStringChecker())
             .AddAttribute(
                 "Pfc",
                 "Priority flow control on the lossless priorities; off: all priorities are lossy",
@@ -162,8 +162,8 @@ RdmaSwitch::GetTypeId()
                           MakeBooleanAccessor(&RdmaSwitch::m_markBehind),
                           MakeBooleanChecker())
             .AddAttribute("EcnBySojourn",
-                          "Mark by how long a frame was queued instead of by the queue's bytes; "
-                          "EcnKmin and EcnKmax stand for the time they take at 100 Gb/s",
+                          "Mark by a frame's time in the queue instead of the queue's bytes; "
+                          "EcnKmin and EcnKmax are their times at 100 Gb/s",
                           BooleanValue(false),
                           MakeBooleanAccessor(&RdmaSwitch::m_markBySojourn),
                           MakeBooleanChecker())
@@ -190,8 +190,8 @@ RdmaSwitch::GetTypeId()
                           MakeUintegerAccessor(&RdmaSwitch::m_trimPackets),
                           MakeUintegerChecker<uint32_t>(0, 1000000))
             .AddAttribute("TrimRate",
-                          "Rate of a port that TrimPackets is for (bit/s, or with a unit); others' "
-                          "are in proportion, at least 1 packet; 0: all have as many",
+                          "Port rate that TrimPackets is meant for (bit/s, or with a unit); other "
+                          "ports in proportion, at least 1 packet; 0: the same for all",
                           DataRateValue(DataRate(0)),
                           MakeDataRateAccessor(&RdmaSwitch::m_trimRate),
                           MakeDataRateChecker())
