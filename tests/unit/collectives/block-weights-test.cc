@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace scenario
+namespace coll
 {
 namespace
 {
@@ -63,4 +63,4 @@ TEST(BlockWeights, InWholeElements)
 }
 
 } // namespace
-} // namespace scenario
+} // namespace coll
