@@ -17,9 +17,13 @@ using namespace rdma;
 TEST(CongestionControl, EveryLawThatSaysItsNameIsKnown)
 {
     size_t said = 0;
-    for (const auto& header :
-         std::filesystem::directory_iterator(std::string(DLTRAIN_ROOT) + "/contrib/rdma/core"))
+    for (const auto& header : std::filesystem::recursive_directory_iterator(
+             std::string(DLTRAIN_ROOT) + "/contrib/rdma/core"))
     {
+        if (!header.is_regular_file())
+        {
+            continue;
+        }
         std::ifstream in(header.path());
         const std::string text{std::istreambuf_iterator<char>(in), {}};
         for (size_t at = 0; (at = text.find("\ninline const RegisteredCongestionControl ", at)) !=
