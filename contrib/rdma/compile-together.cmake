@@ -2,7 +2,8 @@
 #
 # Most of the time that a source takes to compile goes into its headers: ns-3's, nlohmann's, those of its own folder.
 # Sources of a group read them once, which makes the first build about three times as fast. A group has sources of one
-# folder with the same COMPILE_OPTIONS, which are to be set before. Compiled alone are a source with COMPILE_DEFINITIONS and
+# folder (the first below CMakeLists.txt; those of the list `compile_rooms` are as one) with the same COMPILE_OPTIONS, which
+# are to be set before. Compiled alone are a source with COMPILE_DEFINITIONS and
 # one that git does not have yet: who writes a new law waits for that law.
 #
 # Groups with COMPILE_OPTIONS come last: of a function that several objects have, the linker takes the first, which is the
@@ -44,12 +45,19 @@ function(compile_together variable)
       continue()
     endif()
     get_source_file_property(options ${source} COMPILE_OPTIONS)
-    get_filename_component(folder ${source} DIRECTORY)
     get_filename_component(name ${source} NAME_WE)
-    string(MD5 kind "${folder} ${options}")
+    file(RELATIVE_PATH path ${CMAKE_CURRENT_SOURCE_DIR} ${source})
+    string(REGEX REPLACE "/?[^/]*$" "" path "${path}")
+    string(REGEX REPLACE "/.*" "" room "${path}")
+    if(NOT room)
+      set(room top)
+    endif()
+    if(room IN_LIST compile_rooms)
+      set(room rooms)
+    endif()
+    string(MD5 kind "${room} ${options}")
     if(NOT group_${kind})
-      file(RELATIVE_PATH path ${CMAKE_CURRENT_SOURCE_DIR} ${folder})
-      set(group_${kind} together/${path}/from-${name}.cc)
+      set(group_${kind} together/${room}/from-${name}.cc)
       list(APPEND groups ${group_${kind}})
       set(options_${group_${kind}} ${options})
       set(size_${kind} 0)
