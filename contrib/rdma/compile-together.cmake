@@ -2,9 +2,9 @@
 #
 # Most of the time that a source takes to compile goes into its headers: ns-3's, nlohmann's, those of its own folder.
 # Sources of a group read them once, which makes the first build about three times as fast. A group has sources of one
-# folder (the first below CMakeLists.txt; those of the list `compile_rooms` are as one) with the same COMPILE_OPTIONS, which
-# are to be set before. Compiled alone are a source with COMPILE_DEFINITIONS and
-# one that git does not have yet: who writes a new law waits for that law.
+# folder with the same COMPILE_OPTIONS, which are to be set before; folders in the list `compile_rooms`, with those below
+# them, are as one. Compiled alone are a source with COMPILE_DEFINITIONS and one that git does not have yet: who writes a
+# new law waits for that law.
 #
 # Groups with COMPILE_OPTIONS come last: of a function that several objects have, the linker takes the first, which is the
 # one with the target's own options.
@@ -46,13 +46,14 @@ function(compile_together variable)
     endif()
     get_source_file_property(options ${source} COMPILE_OPTIONS)
     get_filename_component(name ${source} NAME_WE)
-    file(RELATIVE_PATH path ${CMAKE_CURRENT_SOURCE_DIR} ${source})
-    string(REGEX REPLACE "/?[^/]*$" "" path "${path}")
-    string(REGEX REPLACE "/.*" "" room "${path}")
+    get_filename_component(folder ${source} DIRECTORY)
+    file(RELATIVE_PATH room ${CMAKE_CURRENT_SOURCE_DIR} ${folder})
+    string(REGEX REPLACE "/.*" "" first "${room}")
     if(NOT room)
       set(room top)
+      set(first top)
     endif()
-    if(room IN_LIST compile_rooms)
+    if(first IN_LIST compile_rooms)
       set(room rooms)
     endif()
     string(MD5 kind "${room} ${options}")
