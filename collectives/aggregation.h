@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Trees of switches that add up (AggregationTree, schedule.h), cut down to what a group of servers
- * needs of them.
+ * Trees of switches that add up (AggregationTree, schedule.h), cut down to the part that a group of
+ * servers needs.
  *
  *     the machine's                the group a, b, d            one server alone
  *
@@ -14,9 +14,9 @@
  *    /  \    |     /  \
  *   a    b   c    d    e
  *
- * Switches without a server of the group below them have nothing to do (S1). Those with one child
- * have nothing to add up: what they would get goes on to the next that has (S2, S3 and S5). A root
- * with one child hands over to it.
+ * Switches without a server of the group below them have nothing to do (S1). Switches with one
+ * child have nothing to add up: their data go to the next switch that adds up (S2, S3 and S5). A
+ * root with one child hands over to it.
  */
 #ifndef COLLECTIVES_AGGREGATION_H
 #define COLLECTIVES_AGGREGATION_H
@@ -26,16 +26,16 @@
 namespace coll
 {
 
-/// A tree over servers 0..servers-1 in order: each station, the last of its level perhaps excepted,
-/// has `radix` >= 2 children, and there are as few levels as that takes. Its switches are numbered
-/// from `firstNode` on. Throws std::invalid_argument for a smaller radix or no server.
+/// Makes a tree over servers 0..servers-1 in order. Each station has `radix` >= 2 children, except
+/// perhaps the last one of its level. The tree has as few levels as that allows. Its switches are
+/// numbered from `firstNode` on. Throws std::invalid_argument for a smaller radix or no server.
 AggregationTree MakeAggregationTree(uint32_t servers, uint32_t radix, uint32_t firstNode = 0);
 
 /// Why a tree does not join these servers (numbers as in Placement::serverOf), in a sentence
-/// without a subject's name; empty: it does. Throws std::invalid_argument if the tree is none.
+/// without a subject's name; empty: it does. Throws std::invalid_argument if `tree` is no tree.
 std::string WhyNotJoined(const AggregationTree& tree, const std::vector<uint32_t>& servers);
 
-/// What is left for these servers, see above. Stations stand behind their parents, and `stationOf`
+/// The part of a tree for these servers, see above. Stations stand after their parents. `stationOf`
 /// is by index into `servers`. Precondition: WhyNotJoined() is empty.
 AggregationTree Pruned(const AggregationTree& tree, const std::vector<uint32_t>& servers);
 

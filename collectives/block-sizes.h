@@ -1,17 +1,17 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The blocks of an all-to-all: how many bytes each rank has for each other, and where they stand in
- * its input and in the other's output.
+ * The blocks of an all-to-all: the bytes that each rank has for each other one, and their places in
+ * the sender's input and the receiver's output.
  *
  *     input of rank i     [ for 0 | for 1 |  for 2  |for 3]     InputRange(i, j)
  *                              |
  *                              v
  *     output of rank 1    [from 0| from 1 |from 2|  from 3 ]    OutputRange(1, i)
  *
- * All-to-all has equal blocks: piece j of a rank's input goes to j (schedule.h). All-to-all-v has
- * sizes of its own for each pair, as the send counts of MPI_Alltoallv or ncclAllToAllv of all ranks
- * together; blocks stand one after the other.
+ * All-to-all has equal blocks: piece j of a rank's input goes to j (schedule.h). All-to-all-v has a
+ * size for each pair: the send counts of MPI_Alltoallv or ncclAllToAllv of all ranks together.
+ * Blocks stand one after the other.
  */
 #ifndef COLLECTIVES_BLOCK_SIZES_H
 #define COLLECTIVES_BLOCK_SIZES_H
@@ -26,12 +26,14 @@
 namespace coll
 {
 
-/// What each rank has for each other. Immutable: ranks, schedules and tasks share one.
+/// The bytes that each rank has for each other one. Immutable: ranks, schedules and tasks share
+/// one.
 class BlockSizes
 {
   public:
-    /// \param bytes ranks x ranks: what i has for j at i * ranks + j. Throws std::invalid_argument
-    /// if there are not as many, or a rank's input or output is beyond 2^62 bytes
+    /// \param bytes ranks x ranks entries: the bytes of rank i for rank j at i * ranks + j. Throws
+    /// std::invalid_argument if the number of entries differs, or a rank's input or output is
+    /// beyond 2^62 bytes
     BlockSizes(Rank ranks, const std::vector<uint64_t>& bytes);
 
     Rank Ranks() const
@@ -66,9 +68,9 @@ class BlockSizes
         return m_outputs[Index(rank, m_ranks)];
     }
 
-    /// Of all ranks: Collective::bytes.
+    /// The largest input of all ranks: Collective::bytes.
     uint64_t LargestInput() const;
-    /// What a rank sends to others, on average.
+    /// The bytes that a rank sends to others, on average.
     double MeanSent() const;
 
     bool operator==(const BlockSizes& other) const
@@ -101,7 +103,7 @@ bool SameBlocks(const BlockSizes* a, const BlockSizes* b);
 class Blocks
 {
   public:
-    /// `what` may be of any operation: of others than the two nothing is asked.
+    /// `what` may have any operation. Only all-to-all and all-to-all-v have blocks.
     explicit Blocks(const Collective& what)
         : m_sizes(what.blocks),
           m_ranks(what.ranks),
@@ -142,8 +144,9 @@ class Blocks
     Partition m_pieces;
 };
 
-/// Every pair's share of `bytes`, which is the input of the rank that has most: each weight in that
-/// rank's sum of them, rounded down. Not all zero; as many as BlockSizes has.
+/// The shares of all pairs. `bytes` is the input of the rank with most. A share is the weight's
+/// part of that rank's sum of weights, rounded down. Not all weights are zero; there are as many as
+/// BlockSizes has.
 std::vector<uint64_t> BlocksByWeight(Rank ranks,
                                      const std::vector<double>& weights,
                                      uint64_t bytes,

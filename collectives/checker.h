@@ -4,9 +4,10 @@
  * Proves a schedule by running it on symbols instead of numbers.
  *
  * Every byte of every rank's buffer holds, instead of a value, the set of contributions that were
- * added up in it: which ranks', and which byte of theirs. Bytes with the same content are kept as
- * intervals. Lanes run as processes that send without blocking and block in receives; a message
- * carries what the buffer held when it was posted, first in first out per (sender, lane, receiver).
+ * added up in it: their ranks, and the byte in each rank's buffer. Bytes with the same content are
+ * kept as intervals. Lanes run as processes that send without blocking and block in receives; a
+ * message carries what the buffer held when it was posted, first in first out per (sender, lane,
+ * receiver).
  *
  * One run is enough. A lane never chooses: it receives from the peer its next step names (a Kahn
  * process network), so messages, results and deadlocks do not depend on timing as long as lanes of
@@ -15,9 +16,9 @@
  * another is a race, and is reported.
  *
  * Scratch (schedule.h) is part of what a rank receives into and holds nothing at first; a local
- * step is a read and a write of its lane. Network nodes run as ranks do, with a buffer that holds
- * nothing at first and of which nothing is asked in the end; how much of it a node has in use is
- * counted (state-bytes.h).
+ * step is a read and a write of its lane. Network nodes run as ranks do. Their buffer holds nothing
+ * at first, and its final content is not checked. The bytes that a node has in use are counted
+ * (state-bytes.h).
  *
  * Reported as problems: peers or bytes out of range, a rank that sends to itself, lengths that
  * differ between sender and receiver, a contribution added twice, bytes added that belong to
@@ -60,13 +61,13 @@ struct CheckReport
 {
     /// Empty: proved. At most a few dozen; the run stops at the first wrong step.
     std::vector<std::string> problems;
-    /// Of the first of them, for whoever wrote the schedule: the step that is wrong, that waits for
-    /// ever, whose message nobody receives, that races, or that was the last to write bytes which
-    /// are not those that were promised.
+    /// The place of the first problem, for the author of the schedule. It is the step that is
+    /// wrong, that waits for ever, whose message is never received, that races, or that was the
+    /// last to write bytes other than the promised ones.
     StepPlace place;
 
-    uint64_t messages = 0;       ///< of ranks and of network nodes
-    uint64_t totalBytes = 0;     ///< the same
+    uint64_t messages = 0;       ///< messages of ranks and of network nodes
+    uint64_t totalBytes = 0;     ///< bytes of ranks and of network nodes
     uint64_t longestChain = 0;   ///< messages that wait for one another, as Cost::chain
     uint64_t largestMessage = 0; ///< bytes
     /// By member: ranks first, then network nodes; so are the next four.
@@ -75,19 +76,19 @@ struct CheckReport
     std::vector<uint64_t> messagesReceived;
     std::vector<uint64_t> bytesReduced;
     std::vector<uint64_t> bytesCopied; ///< by local steps that do not add
-    /// By server, in order of first appearance; empty without a placement. A server's switch is in
-    /// it; one between servers is in none: what a server sends to it leaves the server, and what it
-    /// sends itself counts for none.
+    /// By server, in order of first appearance; empty without a placement. The switch of a server
+    /// is part of it. A switch between servers is part of none: data to it leave the server, and
+    /// the data it sends count for no server.
     std::vector<uint64_t> bytesOutOfServer;
-    std::vector<uint64_t> bytesIntoServer; ///< the same of what it gets
+    std::vector<uint64_t> bytesIntoServer; ///< bytes that come into a server, counted likewise
     /// By network node, from 0 on: most bytes in use at once (MostBytesInUse, state-bytes.h), for
     /// Schedule::StateBytes.
     std::vector<uint64_t> stateBytes;
 
     /**
-     * No lane overwrites bytes of a send, with others than they are, before it can know that the
-     * message has arrived, so a NIC may read them late (RDMA without staging). Not demanded by the
-     * contract; a schedule for which it does not hold says so: Schedule::CopiesOut.
+     * No lane changes bytes of a send before it can know that the message has arrived. So a NIC may
+     * read them late (RDMA without staging). The contract does not demand this; a schedule that
+     * breaks it says so: Schedule::CopiesOut.
      */
     bool zeroCopySafe = true;
 

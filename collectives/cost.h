@@ -37,7 +37,8 @@ struct Extent
     uint64_t bytes = 0; ///< S as in Collective
     uint32_t ranks = 1; ///< n
     uint32_t servers = 1;
-    uint32_t gpusPerServer = 1; ///< of the server that sends most; n / servers when all are equal
+    /// GPUs of the server that sends most; n / servers when all are equal.
+    uint32_t gpusPerServer = 1;
     uint32_t channels = 1;
     uint32_t loops = 1;
 };
@@ -88,8 +89,8 @@ double LeastSeconds(Op op, uint64_t bytes, uint32_t ranks, const AlphaBeta& para
 
 uint32_t CeilLog2(uint32_t x);
 
-/// Why a lane of what the algorithm makes cannot count its steps in 32 bits; empty: it can. By the
-/// formula, so for what the algorithm can do otherwise.
+/// Why a lane of this algorithm's schedule cannot count its steps in 32 bits; empty: it can. Taken
+/// from the formula, so only for collectives that the algorithm can do otherwise.
 std::string TooManySteps(const Algorithm& algorithm,
                          const Collective& what,
                          const Placement& placement,

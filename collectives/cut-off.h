@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Whom a lost link cuts off from whom in a collective.
+ * The ranks that lost links cut off from each other in a collective.
  *
  *        0                     the tree loses 1 - 3: its leaves (3, 4, 5) hear nothing of 0, 1, 2
  *      1   2                   and the other way round: parts {0, 1, 2} and {3, 4, 5}
@@ -23,10 +23,10 @@
 namespace coll
 {
 
-/// From whom, to whom: members of a schedule (ranks, network nodes).
+/// Sender and receiver: members of a schedule (ranks, network nodes).
 using Edge = std::pair<Rank, Rank>;
 
-/// Lanes that are split alike.
+/// Lanes with the same split.
 struct SplitLanes
 {
     std::vector<Lane> lanes;
@@ -35,8 +35,8 @@ struct SplitLanes
     std::vector<std::vector<Rank>> parts;
 };
 
-/// \param lost messages along these edges do not arrive \return the lanes that have messages along
-/// some of them
+/// \param lost messages along these edges do not arrive
+/// \return the lanes that have messages along some of these edges
 std::vector<SplitLanes> SplitWithout(const Schedule& schedule, const std::set<Edge>& lost);
 
 } // namespace coll

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * How fast one pair of ranks gets messages of grouped sends and receives (alltoall, sendrecv, ...),
- * where that is less than its links give: a library splits a message over a few of its channels,
- * each of which has a rate of its own (topo::ExchangeChannels).
+ * The rate of one pair of ranks in grouped sends and receives (alltoall, sendrecv, ...), where that
+ * is below the rate of its links: a library splits a message over a few of its channels, each with
+ * a rate of its own (topo::ExchangeChannels).
  *
  * **The law** is that of NVIDIA/nccl@04cdb80, src/graph/paths.cc (ncclTopoComputeP2pChannels) and
  * src/enqueue.cc (scheduleP2pTasksToPlan, addP2pToPlan); tables of NCCL 2.29.2 agree with it. With
@@ -41,14 +41,15 @@ class ExchangeRates
     /// As fast as links are.
     ExchangeRates() = default;
 
-    /// Of the ranks of a placement. Without channels in the machine's library: as fast as links.
+    /// The rates for the ranks of a placement. Without channels in the machine's library: the rates
+    /// of links.
     ExchangeRates(const Placement& placement, const Machine& machine);
 
-    /// Most that a pair in a server gets for a message. \return 0: what there is
+    /// The most that a pair in a server gets for a message. \return 0: the rate of the links
     rdma::BitRate Inside(uint64_t bytes) const;
 
-    /// Most that a pair in different servers gets, on the wire, where that is less than a NIC's
-    /// rate. \return 0: what there is
+    /// The most that a pair in different servers gets, on the wire, where that is less than a NIC's
+    /// rate. \return 0: the rate of the links
     rdma::BitRate Outside() const
     {
         return m_outside;
@@ -60,8 +61,8 @@ class ExchangeRates
   private:
     uint32_t m_least = 0;
     uint32_t m_most = 0;
-    uint64_t m_part = 0;    ///< most bytes of a channel before there are more of them
-    rdma::BitRate m_inside; ///< of a channel
+    uint64_t m_part = 0;    ///< most bytes per channel before more channels are used
+    rdma::BitRate m_inside; ///< rate of a channel
     rdma::BitRate m_outside;
 };
 

@@ -23,21 +23,22 @@ namespace coll
 
 struct IdleLink
 {
-    double latency = 0;    ///< s, of cables and switches
-    double perByte = 0;    ///< s a byte on the wire
+    double latency = 0;    ///< latency of cables and switches, s
+    double perByte = 0;    ///< time of a byte on the wire, s
     uint32_t switches = 0; ///< each stores a packet
-    uint64_t packet = 0;   ///< most bytes of data in one
+    uint64_t packet = 0;   ///< most bytes of data in a packet
     // Bytes on the wire besides data.
-    uint32_t header = 0; ///< of each packet
-    uint32_t first = 0;  ///< more in a message's first
-    uint32_t last = 0;   ///< more in its last
+    uint32_t header = 0; ///< of every packet
+    uint32_t first = 0;  ///< additional, in a message's first packet
+    uint32_t last = 0;   ///< additional, in a message's last packet
     uint32_t answer = 0; ///< of an ACK
     uint32_t packetsAnAnswer = 1;
 
-    uint64_t Packets(uint64_t bytes) const; ///< of a message; at least one
-    uint64_t Packets(const Schedule& schedule, Rank rank, Lane lane) const; ///< of all it sends
+    uint64_t Packets(uint64_t bytes) const; ///< packets of a message; at least one
+    /// Packets of all messages of the lane.
+    uint64_t Packets(const Schedule& schedule, Rank rank, Lane lane) const;
 
-    /// What the first packets of a message take on one link.
+    /// The time of the first packets of a message on one link.
     double Wire(uint64_t bytes, uint64_t packets) const;
 
     double Wire(uint64_t bytes) const
@@ -45,11 +46,12 @@ struct IdleLink
         return Wire(bytes, Packets(bytes));
     }
 
-    /// What a message alone takes besides Wire.
+    /// The time of a message alone, besides Wire.
     double Latency(uint64_t bytes) const;
 
-    /// When message `which` of those that a rank posts together, in this order, has come. The port
-    /// takes the first one's first packet before it knows of the others; then they go in turns.
+    /// The arrival of message `which`, of those that a rank posts together in this order. The port
+    /// sends the first packet of the first message before it knows of the others; then messages
+    /// take turns.
     double Arrival(const std::vector<uint64_t>& posted, std::size_t which) const;
 };
 
@@ -63,10 +65,11 @@ struct Incoming
 
 double AllTaken(std::vector<Incoming> messages);
 
-/// What SecondsOf has to know besides the cost.
+/// The inputs of SecondsOf besides the cost.
 struct InSeries
 {
-    uint64_t messages = 0; ///< that serialBytes are; at least as many as chain, posts and receives
+    /// Messages that serialBytes consist of; at least as many as chain, posts and receives.
+    uint64_t messages = 0;
     /// All ranks post all they have at once, so answers to what comes in share their ports.
     bool answered = false;
 };
@@ -87,8 +90,8 @@ class TimedAlgorithm
                                              const IdleLink& link) const = 0;
 };
 
-/// What a collective takes by the algorithm's own formula; nothing if it has none, or adds up in
-/// switches, half of the way. Precondition: as Algorithm::CostOf.
+/// The time of a collective by the algorithm's own formula. Nothing if it has none, or adds up in
+/// switches half of the way. Precondition: as Algorithm::CostOf.
 std::optional<double> IdleSeconds(const Algorithm& algorithm,
                                   const Collective& what,
                                   const Placement& placement,

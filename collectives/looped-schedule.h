@@ -51,7 +51,7 @@ PassOn(Rank from, Rank to, const Range& range)
     return step;
 }
 
-/// A step that adds what it receives, if it receives.
+/// A step that adds the data it receives, if it receives.
 inline Step
 Reducing(Step step)
 {
@@ -95,7 +95,8 @@ class LoopedSchedule : public Schedule
     /// Whether all ranks post all they have at once (InSeries).
     static constexpr bool kAnswered = false;
 
-    /// Of an algorithm that cuts a channel's data into n parts; others have their own.
+    /// The shape for an algorithm that cuts a channel's data into n parts. Others have a ShapeOf of
+    /// their own.
     static Shape ShapeOf(const Collective& what,
                          const Placement& placement,
                          const AlgorithmOptions& options)

@@ -76,8 +76,8 @@ struct MscclProgram
 {
     Op op = Op::kAllReduce;
     Rank root = 0;
-    uint64_t chunks = 0; ///< of S
-    uint32_t line = 0;   ///< of <algo>
+    uint64_t chunks = 0; ///< number of chunks that S is cut into
+    uint32_t line = 0;   ///< line of the <algo> tag
     std::vector<MscclGpu> gpus;
 };
 
@@ -92,7 +92,7 @@ struct ChunkStep
     uint64_t recvChunk = 0;
     uint64_t sendChunk = 0;
     uint64_t count = 0;
-    uint32_t line = 0; ///< of the file
+    uint32_t line = 0; ///< line in the file
 };
 
 struct MscclLanes

@@ -16,17 +16,17 @@
  * nop; depid and deps: it waits for that step of that thread block of the same GPU. Buffers are
  * i(nput), o(utput), s(cratch); input and output are one here, as in place, but in alltoall.
  *
- * What becomes of it. Thread blocks at both ends of a connection, and those that wait for each
- * other by depid, are one lane (schedule.h); one GPU's of a lane do their steps in one order, that
- * of a run in which what can be sent is sent first. So less happens at once than where thread
- * blocks are threads: files without depid lose nothing. The whole is proved by the checker before
+ * Translation. Thread blocks at both ends of a connection, and those that wait for each other by
+ * depid, become one lane (schedule.h). The thread blocks of one GPU in a lane do their steps in one
+ * order: that of a run in which sends go first where they can. So less happens at once than with
+ * thread blocks as threads; files without depid lose nothing. The checker proves the whole before
  * it can run.
  *
- * What MSCCL does not use the file for, this refuses: sizes that nchunksperloop does not divide, or
- * another number of ranks. minBytes, maxBytes, proto are read and say nothing here: who names a
- * file wants it. redop, inplace, outofplace and nchannels change nothing. i_chunks and o_chunks,
- * where they stand, are the chunks of input and output that a GPU's steps use at most: a step
- * beyond them is refused.
+ * Limits. As in MSCCL, the file is refused for sizes that nchunksperloop does not divide, and for
+ * another number of ranks. minBytes, maxBytes and proto are read and have no effect: a user who
+ * names a file wants it. redop, inplace, outofplace and nchannels change nothing. i_chunks and
+ * o_chunks, if given, bound the chunks of input and output that a GPU's steps use: a step beyond
+ * them is refused.
  */
 #ifndef COLLECTIVES_MSCCL_XML_H
 #define COLLECTIVES_MSCCL_XML_H
@@ -52,8 +52,9 @@ std::unique_ptr<Algorithm> ReadMscclXml(const std::string& text,
 /// as above. The same file twice is read again only if it changed.
 std::string RegisterMscclFile(const std::string& path);
 
-/// Of an algorithm of a file: that its chunks of so many bytes are no whole elements, with the line
-/// that says how many chunks there are. Empty: they are, or the algorithm is of no file.
+/// Why an algorithm of a file has chunks that are not whole elements, for so many bytes, with the
+/// line that gives the number of chunks. Empty: its chunks are whole elements, or the algorithm is
+/// not from a file.
 std::string WhyNoElements(const Algorithm& algorithm, uint64_t bytes, uint32_t elementBytes);
 
 } // namespace coll

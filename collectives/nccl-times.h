@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * As how long NCCL reckons a collective when it chooses, which may be far from how long it takes:
- * its constants are those of no machine, and a network may be taken for slower than it is. For
- * groups on several servers whose library says what it expects of them (topo::LibraryExpectations).
+ * The time that NCCL expects of a collective when it chooses. It may be far from the real time: its
+ * constants are those of no machine, and it may take a network for slower than it is. For groups on
+ * several servers whose library has such expectations (topo::LibraryExpectations).
  *
  * **The law** is that of NVIDIA/nccl@b647562 (2.20.3), src/graph/tuning.cc (ncclTopoTuneModel,
- * ncclTopoGetAlgoTime). With n ranks on k servers, each with g = n / k, NICs of rate r that are
- * used, B = r x NICs, L the latency that the network's plug-in tells and o what a post takes:
+ * ncclTopoGetAlgoTime). With n ranks on k servers, each with g = n / k, NICs in use with rate r, B
+ * = r x NICs, L the latency that the network's plug-in reports, and o the time of a post:
  *
  *   - time: latency + S / (B share ratio), S the bytes as nccl-tests has them;
  *   - ring: latency = base + (s - x) max(inside, o) + x (outside + L), with s = 2 (n - 1), x = 2 k
@@ -20,10 +20,10 @@
  *     a channel and rank on 1.4 times that latency ("plateau effect");
  *   - LL: no more than B share = 22.5 GB/s on two servers, 19 on more (those with AMD's CPUs).
  *
- * base, inside, outside are in nccl-times.cc: a tree's for Simple are those of NVIDIA/nccl@5067397,
- * 8.4, 4 and 14 us (2.20.3: 0, 28 and 28), as with those the choices are what the table of Polaris
- * looks like. A channel a NIC is assumed, and its own bounds of channels are left out: they are
- * above what a NIC of 200 Gb/s carries.
+ * base, inside and outside are in nccl-times.cc. A tree's values for Simple are those of
+ * NVIDIA/nccl@5067397: 8.4, 4 and 14 us (2.20.3: 0, 28 and 28). With them the choices look like the
+ * table of Polaris. One channel per NIC is assumed. NCCL's own bounds on channels are left out:
+ * they are above the rate of a 200 Gb/s NIC.
  */
 #ifndef COLLECTIVES_NCCL_TIMES_H
 #define COLLECTIVES_NCCL_TIMES_H
@@ -42,7 +42,7 @@ struct NcclGroup
 {
     uint32_t ranks = 0;
     uint32_t servers = 0; ///< at least two
-    uint32_t nics = 1;    ///< of a server, that are used
+    uint32_t nics = 1;    ///< NICs of a server that are in use
 };
 
 /// Algorithms that the formula is for.

@@ -13,17 +13,17 @@
 namespace coll
 {
 
-/// What an operation's ranks hold when it begins, and what it promises that they hold in the end
-/// (checker.h has the table).
+/// The content of ranks' buffers when an operation begins, and the content that it promises at the
+/// end (checker.h has the table).
 class OperationContents
 {
   public:
     /// Both must outlive it.
     OperationContents(const Collective& what, const RankSets& sets);
 
-    /// What a rank's receives write, and its sends read unless there is a second buffer.
+    /// The buffer that a rank's receives write. Its sends read it unless there is a second buffer.
     SymbolicBytes Buffer(Rank rank) const;
-    /// HasSecondBuffer(): what its sends read.
+    /// The buffer that its sends read, if HasSecondBuffer().
     SymbolicBytes Input(Rank rank) const;
 
     struct Expected
@@ -33,7 +33,7 @@ class OperationContents
         Content content;
     };
 
-    /// What a rank must hold in the end, where that is promised.
+    /// The content that a rank must have at the end, where something is promised.
     std::vector<Expected> Promise(Rank rank) const;
 
   private:

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What algorithms share that send pieces of S which lie apart in one message (Bruck, PAT, PXN): how
- * many bytes some of the pieces have together, and how a message that is packed in scratch
- * (schedule.h) is cut.
+ * Code shared by algorithms that send separate pieces of S in one message (Bruck, PAT, PXN): the
+ * bytes of some of the pieces together, and the cuts of a message that is packed in scratch
+ * (schedule.h).
  *
  * Channels cut every piece; a lane does all of it with its part of each. A message that is longer
  * than AlgorithmOptions::pipelineBytes goes in as many as needed, on all ranks the same, since the
@@ -33,7 +33,7 @@ FloorSum(uint64_t n, uint64_t m, uint64_t a, uint64_t b)
         sum += n * (n - 1) / 2 * (a / m) + n * (b / m);
         a %= m;
         b %= m;
-        const uint64_t last = a * n + b; // of the line: how many whole m it reaches
+        const uint64_t last = a * n + b; // last value of the line: how many whole m it reaches
         n = last / m;
         b = last % m;
         std::swap(m, a);
@@ -83,7 +83,7 @@ class LaneOfPieces
         return count * m_short.bytes + longer * (m_long.bytes - m_short.bytes);
     }
 
-    /// Of the longest piece.
+    /// The bytes of the longest piece.
     uint64_t Longest() const
     {
         return m_rest != 0 ? std::max(m_short.bytes, m_long.bytes) : m_short.bytes;
@@ -113,8 +113,8 @@ struct Round
 /// Where a step stands.
 struct RoundPlace
 {
-    uint32_t round = 0; ///< the number of rounds: behind the last
-    StepIndex step = 0; ///< of the round
+    uint32_t round = 0; ///< the number of rounds: past the last round
+    StepIndex step = 0; ///< step within the round
 };
 
 inline RoundPlace

@@ -91,7 +91,7 @@ class Partition
     Divider m_divide;
 };
 
-/// S bytes in outer parts, each of them in inner parts.
+/// S bytes in outer parts, each cut into inner parts.
 class Grid
 {
   public:

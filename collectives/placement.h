@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What algorithms ask about a Placement: which servers there are, which NICs a group of ranks uses,
- * how many channels that makes, and whether the whole thing makes sense.
+ * Functions of a Placement for algorithms: its servers, the NICs that a group of ranks uses, the
+ * number of channels that follows, and checks.
  */
 #ifndef COLLECTIVES_PLACEMENT_H
 #define COLLECTIVES_PLACEMENT_H

@@ -21,17 +21,17 @@ std::optional<double> PlainSeconds(const Algorithm& algorithm,
                                    const AlgorithmOptions& options,
                                    const Machine& machine);
 
-/// All that can do it, each with every protocol that it may have, and PlainSeconds; in the order of
-/// the registry. Of algorithms with switches between servers none: they are for those who ask for
-/// them. May be empty.
+/// All choices that can do the collective: each algorithm with every protocol that it may have, and
+/// PlainSeconds. In the order of the registry. Without algorithms that need switches between
+/// servers: those have to be asked for. May be empty.
 std::vector<Choice> AllPossible(const Collective& what,
                                 const Placement& placement,
                                 const AlgorithmOptions& options,
                                 const Machine& machine,
                                 const Fixed& fixed = {});
 
-/// Whether a pair's share of channels may slow messages between servers down: who sends all others
-/// something at once fills its NIC all the same.
+/// Whether a pair's share of channels may slow messages between servers down. A rank that sends to
+/// all others at once fills its NIC all the same.
 bool MaySlowDown(const ExchangeRates& rates,
                  const Algorithm& algorithm,
                  Op op,

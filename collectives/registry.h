@@ -46,13 +46,14 @@ std::string KnobName(Knob knob);
 /// The names of all that read a knob, sorted and each once.
 std::vector<std::string> AlgorithmsReading(Knob knob);
 
-/// What runs when none is named. It can do every well-formed placement.
+/// The algorithm that runs when none is named. It can do every well-formed placement.
 const Algorithm& DefaultAlgorithm(Op op, const Placement& placement);
 
 /// Throws std::logic_error when one of these names is taken for one of these operations.
 void Register(std::unique_ptr<Algorithm> algorithm);
 
-/// Found by its name, and in no list: of a user's file (msccl-xml.h). Throws as Register.
+/// Registers an algorithm of a user's file (msccl-xml.h): found by its name, and in no list. Throws
+/// as Register.
 void RegisterUnlisted(std::unique_ptr<Algorithm> algorithm);
 
 template <class A>
@@ -65,8 +66,8 @@ struct Registered
     }
 };
 
-/// What all algorithms of one operation share: a name, a line of help, and the refusal of what
-/// nobody could do.
+/// The common part of all algorithms of one operation: a name, a line of help, and the refusal of
+/// requests that no algorithm could do.
 class OneOpAlgorithm : public Algorithm
 {
   public:

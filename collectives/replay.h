@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * How long a schedule takes on a network that does nothing else, message by message and without
- * packets: the recurrence of steps, ports and links, as all-ports.h has it for ranks with a port
- * each, for servers with GPUs and NICs on any network.
+ * The time of a schedule on a network that is idle otherwise, message by message and without
+ * packets. It is the recurrence of steps, ports and links for servers with GPUs and NICs on any
+ * network; all-ports.h has it for ranks with a port each.
  *
  *     a step is done          when what it receives has come; then its message sets out
  *     inside a server         as ports share themselves out: topo::ScaleUpModel
@@ -13,9 +13,9 @@
  *     it has come             when the last bundle has, and cables, switches and the packet that
  *                             each switch stores have had their time
  *
- * It knows nothing of queues, marks, pauses and of which of several equal links a flow is hashed
- * to. One event or two a message, so it is for tens of thousands of messages: of larger schedules
- * BusiestLinkSeconds adds up what each link carries.
+ * It knows nothing of queues, marks, pauses, or the hashing of flows to equal links. It has one or
+ * two events per message, so it is for tens of thousands of messages. For larger schedules
+ * BusiestLinkSeconds adds up the bytes on each link.
  */
 #ifndef COLLECTIVES_REPLAY_H
 #define COLLECTIVES_REPLAY_H
@@ -32,21 +32,21 @@
 namespace coll
 {
 
-/// Servers and what is between them.
+/// Servers and the network between them.
 struct ReplayNetwork
 {
     const topo::ServerSpec* server = nullptr;
     const topo::Topology* topology = nullptr;
     topo::SharedLinks* links = nullptr;
     const std::vector<uint32_t>* hostOfServer = nullptr; ///< by Placement::serverOf
-    double cable = 0;                                    ///< s, of a link
-    double pipeline = 0;                                 ///< s, of a switch
+    double cable = 0;                                    ///< delay of a link, s
+    double pipeline = 0;                                 ///< delay of a switch, s
     bool stores = true;  ///< a switch takes in a packet before it sends it on
     uint32_t mtu = 4096; ///< most bytes of data in a packet
-    uint32_t header = 0; ///< of each packet, on the wire
+    uint32_t header = 0; ///< header of each packet, bytes on the wire
 };
 
-/// What a library makes of the messages of a collective (topologies/library-model.h).
+/// The library's effect on the messages of a collective (topologies/library-model.h).
 struct ReplayTimes
 {
     double launch = 0;  ///< s, from entry to the first message
@@ -54,9 +54,9 @@ struct ReplayTimes
     double outside = 0; ///< s, before a message to another server
     topo::ProtocolTimes wire = {}; ///< OnWire, between servers
     uint8_t how = 0;               ///< ScaleUpModel::Post
-    uint32_t nics = 0;             ///< that messages to other servers use; 0: all
-    bool ownNic = false;           ///< they begin at the NIC beside the GPU
-    bool ownNics = false;          ///< and end at that beside the other
+    uint32_t nics = 0;             ///< NICs that messages to other servers use; 0: all
+    bool ownNic = false;           ///< messages begin at the NIC beside the sending GPU
+    bool ownNics = false;          ///< messages also end at the NIC beside the receiving GPU
     ExchangeRates rates = {};
     bool limited = false; ///< rates, between servers
 };
@@ -64,24 +64,26 @@ struct ReplayTimes
 /// How far to go.
 struct ReplayLimits
 {
-    uint64_t messages = 100000; ///< with more it is not worth it
+    uint64_t messages = 100000; ///< times above this need not be exact
     double seconds = 1e30;      ///< later than this it does not matter when
 };
 
-/// Messages of a schedule that several ranks send, the same for all protocols; sampled where there
-/// are many.
+/// Messages of a schedule: those that several ranks send. The number is the same for all protocols;
+/// sampled in large schedules.
 uint64_t CountMessages(const Schedule& schedule);
 
-/// Nothing: more messages than the limit, a way that is not there, or switches between servers that
-/// add up. Above ReplayLimits::seconds: some time above it.
+/// The time of the replay. Nothing if there are more messages than the limit, if two servers are
+/// not connected, or if switches between servers add up. Above ReplayLimits::seconds the result is
+/// some time above it.
 std::optional<double> ReplaySeconds(const Schedule& schedule,
                                     const Placement& placement,
                                     const ReplayTimes& times,
                                     const ReplayNetwork& network,
                                     const ReplayLimits& limits);
 
-/// What the busiest bundle of links between servers needs for all that a schedule sends over it;
-/// of lanes with many steps by a sample. 0: nothing goes between servers. Nothing: as above.
+/// The time that the busiest bundle of links between servers needs for all bytes that a schedule
+/// sends over it. Lanes with many steps are sampled. 0: nothing goes between servers. Nothing: as
+/// above.
 std::optional<double> BusiestLinkSeconds(const Schedule& schedule,
                                          const Placement& placement,
                                          const ReplayTimes& times,

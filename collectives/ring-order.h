@@ -36,8 +36,8 @@ class RingOrder
         Rank next = kNoRank;
     };
 
-    /// `channels` rings; see ChannelCount() for how many. Throws std::logic_error if a ring it
-    /// built is none.
+    /// Makes `channels` rings; ChannelCount() gives the number. Throws std::logic_error if a result
+    /// is no ring.
     RingOrder(const Placement& placement, uint32_t channels);
 
     uint32_t Channels() const

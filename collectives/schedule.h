@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * A collective's schedule as data: what each rank sends, receives, reduces and copies, in which
+ * A collective's schedule as data: the sends, receives, reductions and copies of each rank, in
  * order.
  *
  * Shape. A schedule has, for every rank, a number of *lanes*. A lane is what NCCL runs in one
@@ -18,21 +18,21 @@
  * below). Steps are computed, not stored: At(rank, lane, k) is pure arithmetic, O(1) time and
  * memory, or O(log n).
  *
- * Scratch. Some algorithms pack blocks that lie apart into one message, or keep what they pass on
- * (Bruck, PXN). For them a rank's buffer has ScratchBytes(rank) more octets behind it, which hold
- * nothing at first and of which nothing is promised in the end; and a step may be *local*: it moves
- * or adds up bytes within the rank and is no message. Local steps take no time in the simulation
- * (Cost::copiedPerRank and CheckReport::bytesCopied count their bytes).
+ * Scratch. Some algorithms pack separate blocks into one message, or keep data that they pass on
+ * (Bruck, PXN). For them a rank's buffer is followed by ScratchBytes(rank) more octets. These hold
+ * nothing at first, and nothing is promised of their final content. A step may also be *local*: it
+ * moves or adds up bytes within the rank and is no message. Local steps take no time in the
+ * simulation (Cost::copiedPerRank and CheckReport::bytesCopied count their bytes).
  *
  *     all-reduce ...   buffer  [ bytes ......... | scratch ]   received into, sent from
  *     all-to-all       input   [ bytes ......... ]             sent from, unless Step::fromResult
  *                      result  [ n blocks ...... | scratch ]   received into
  *
- * In the network. Switches may add up what ranks send, and copy what they send to many (NVSwitch,
- * SHARP). Such a *network node* takes part as a rank does, numbered from `Collective::ranks` on: it
- * has lanes and steps, and a buffer of `Collective::bytes` octets that holds nothing at first and
- * of which nothing is promised; the first contribution is received plainly, others are added. How
- * much of that is in use at once is what a switch has to have room for: StateBytes.
+ * In the network. Switches may add up the data of ranks, and copy data to many ranks (NVSwitch,
+ * SHARP). Such a *network node* takes part as a rank does, numbered from `Collective::ranks` on. It
+ * has lanes, steps, and a buffer of `Collective::bytes` octets that holds nothing at first and
+ * promises nothing. The first contribution is received plainly, others are added. A switch must
+ * have room for the bytes in use at once: StateBytes.
  */
 #ifndef COLLECTIVES_SCHEDULE_H
 #define COLLECTIVES_SCHEDULE_H
@@ -68,15 +68,15 @@ enum class Op : uint8_t
     kBarrier,
 };
 
-/// Of equal blocks or not.
+/// All-to-all, with equal blocks or not.
 inline bool
 IsAllToAll(Op op)
 {
     return op == Op::kAllToAll || op == Op::kAllToAllV;
 }
 
-/// Ranks receive into a buffer of its own, and send what they began with. In all others there is
-/// one buffer, which is received into and sent of.
+/// Whether ranks receive into a buffer of its own, and send the data they began with. All other
+/// operations have one buffer for both.
 inline bool
 HasSecondBuffer(Op op)
 {
@@ -120,8 +120,8 @@ class BlockSizes;
  * each pair of ranks; S is the largest input of a rank. Sendrecv receives into a second buffer of S
  * bytes; a single rank copies to itself.
  *
- * In reduce, gather and scatter every rank has a buffer of S bytes, and what it does not need in
- * the end is room to work in: only what the operation promises (checker.h) is meant.
+ * In reduce, gather and scatter every rank has a buffer of S bytes. Only the part that the
+ * operation promises (checker.h) has a defined final content; the rest is room to work in.
  */
 struct Collective
 {
@@ -148,8 +148,7 @@ struct Step
     /// No message, both peers kNoRank: the sent range goes into the received range, which is as
     /// long, of the same rank.
     bool local = false;
-    /// HasSecondBuffer: what is sent is read from the result (or the scratch behind it), not the
-    /// input.
+    /// HasSecondBuffer: the send reads the result (or the scratch after it), not the input.
     bool fromResult = false;
 };
 
@@ -168,8 +167,8 @@ struct NetworkNode
 };
 
 /**
- * A tree of switches between servers that add up (SHARP), for one NIC of every server. A station
- * is one of its switches. Stations with a single child are left out by those who use it.
+ * A tree of switches between servers that add up (SHARP), for one NIC of every server. A station is
+ * one of its switches. Users of the tree leave out stations with a single child.
  */
 struct AggregationTree
 {
@@ -190,8 +189,9 @@ struct Placement
     std::vector<uint32_t> serverOf;
     std::vector<uint32_t> gpuOf;
     uint32_t nicsPerServer = 1;
-    uint32_t gpusPerServer =
-        0; ///< of the machine, also when the group has only some; 0: the largest gpuOf plus one
+    /// GPUs of a server of the machine, even when the group has only some of them. 0: the largest
+    /// gpuOf plus one.
+    uint32_t gpusPerServer = 0;
     /// Groups of servers, nested, the innermost level first: groupOf[l][r] is the group (rack, pod,
     /// ...) of rank r. Empty: servers are all there is.
     std::vector<std::vector<uint32_t>> groupOf = {};
@@ -209,7 +209,7 @@ struct AlgorithmOptions
     uint32_t channels = 0; ///< 0: the algorithm's own choice (one per NIC for rings)
     uint64_t pipelineBytes =
         0;              ///< largest message of a pipelined algorithm; 0: the algorithm's own choice
-    uint32_t radix = 0; ///< of k-nomial trees; 0: the algorithm's own choice
+    uint32_t radix = 0; ///< radix of k-nomial trees; 0: the algorithm's own choice
     /// Hierarchical: each level's algorithm, the innermost first; empty: its own choice, rings.
     std::vector<std::string> levels = {};
     /// Torus: ranks along each dimension, the first the closest ("4x4x8"); empty: its own choice.
@@ -257,9 +257,9 @@ class Schedule
         return 0;
     }
 
-    /// Some step receives into bytes of which an earlier send may still be under way, so what is
-    /// sent has to be copied out before the lane goes on, as NCCL does through its buffers. False:
-    /// NICs may read late (CheckReport::zeroCopySafe).
+    /// Some step receives into bytes whose earlier send may still be in flight. So the send's data
+    /// must be copied out before the lane goes on, as NCCL does through its buffers. False: NICs
+    /// may read late (CheckReport::zeroCopySafe).
     virtual bool CopiesOut() const
     {
         return false;
@@ -277,15 +277,15 @@ class Schedule
         return m_what.ranks + static_cast<Rank>(m_networkNodes.size());
     }
 
-    /// Of a network node, numbered as a rank: most bytes it holds at once, of all its lanes.
+    /// The most bytes that a network node holds at once, in all its lanes. Numbered as a rank.
     virtual uint64_t StateBytes(Rank /* node */) const
     {
         return 0;
     }
 
-    /// Every lane passes on: all its steps but the first, which only sends, and the last, which
-    /// only receives, get a message from one peer and send the same bytes to another one, always
-    /// the same two; and step k sends what the other one gets in its step k + 1.
+    /// Every lane only passes data on. All its steps but the first and the last get a message from
+    /// one peer and send the same bytes to another, always the same two. The first step only sends,
+    /// the last only receives. The data sent in step k are received in the next peer's step k + 1.
     virtual bool PassesOn() const
     {
         return false;
@@ -316,7 +316,8 @@ struct Cost
 {
     uint64_t chain =
         0; ///< longest chain of messages that wait for one another: latencies in series
-    /// Of those, messages between servers, where there are several; all, if nobody says less.
+    /// Messages of that chain that go between servers, where there are several; the default stands
+    /// for all.
     uint64_t chainOutside = UINT64_MAX;
     uint64_t posts = 0;        ///< messages the busiest rank sends
     uint64_t receives = 0;     ///< messages the busiest rank gets, where that is more than `posts`
@@ -329,7 +330,7 @@ struct Cost
     double copiedPerRank = 0; ///< bytes the busiest rank moves within itself, by local steps
 };
 
-/// What an algorithm does in switches.
+/// The work that an algorithm does in switches.
 struct InNetwork
 {
     bool serverSwitch = false;   ///< NVSwitch: Placement::serverSwitchAdds
@@ -347,15 +348,15 @@ enum class Knob : uint8_t
     kParameterServers,
 };
 
-/// What help and documentation say of an algorithm of an operation, besides its description.
+/// Facts for help and documentation about an algorithm of an operation, besides its description.
 struct AlgorithmFacts
 {
     /// By the formula of cost.h, for people: "(n-1) alpha + (n-1)/n S beta" with n ranks on k
     /// servers of g GPUs.
     std::string time;
     std::string source; ///< "Patarasuk & Yuan, JPDC 2009"
-    /// What its schedules depend on. Of other members of AlgorithmOptions it knows nothing, and who
-    /// sets them for it expects what does not happen.
+    /// The options that its schedules depend on. It ignores the other members of AlgorithmOptions;
+    /// setting them has no effect.
     std::vector<Knob> reads = {};
 };
 
@@ -400,7 +401,8 @@ class Algorithm
     }
 
     /// Precondition: Supports(what.op), placement has what.ranks entries and WhyNot(...) is empty;
-    /// else throws std::invalid_argument. The placement must outlive nothing: copy what is needed.
+    /// else throws std::invalid_argument. The schedule must not refer to the placement later: it
+    /// copies what it needs.
     virtual std::unique_ptr<Schedule> Make(const Collective& what,
                                            const Placement& placement,
                                            const AlgorithmOptions& options) const = 0;

@@ -13,8 +13,8 @@
 namespace coll
 {
 
-/// Adds up a formula's messages by rank and server, where what leaves a server depends on who
-/// stands where.
+/// Adds up a formula's messages by rank and server. The bytes that leave a server depend on the
+/// placement.
 class SendTally
 {
   public:

@@ -106,8 +106,8 @@ class RankSets
     std::unordered_map<uint64_t, std::pair<SetId, bool>> m_unions;
 };
 
-/// What a byte holds: contributions of some ranks, all of the byte of theirs that lies `shift`
-/// further up.
+/// The content of a byte: contributions of some ranks, each from the byte `shift` further up in the
+/// rank's buffer.
 struct Content
 {
     SetId ranks = RankSets::kEmpty;

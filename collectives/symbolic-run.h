@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * Runs a schedule on symbols (checker.h says how and why): lanes as processes, messages between
- * them, and what every buffer holds in the end. What is wrong with a step is found on the way; what
- * can be said of all of them only (races, the operation's promise) is for who ran it.
+ * them, and the final content of every buffer. The run finds problems of single steps. Problems of
+ * the whole (races, the operation's promise) are left to the caller.
  */
 #ifndef COLLECTIVES_SYMBOLIC_RUN_H
 #define COLLECTIVES_SYMBOLIC_RUN_H
@@ -71,7 +71,7 @@ class SymbolicRun
         return m_firstOf[member];
     }
 
-    /// What a member's receives have written, with scratch.
+    /// The buffer that a member's receives have written, with scratch.
     const SymbolicBytes& Buffer(Rank member) const
     {
         return m_buffers[member];
@@ -123,14 +123,14 @@ class SymbolicRun
         }
     };
 
-    /// Whether it sends of what receives do not write.
+    /// Whether the step sends from the buffer that receives do not write.
     bool ReadsInput(Rank rank, const Step& step) const;
-    /// What a step sends of.
+    /// The buffer that a step sends from.
     const SymbolicBytes& Source(Rank rank, const Step& step) const;
-    /// One step; false: it has to wait.
+    /// Does one step. \return false if it has to wait
     bool Advance(Process& process);
     void Receive(Process& process, const Step& step, const Message& message);
-    /// What comes into the received range, from another rank or from this one.
+    /// Stores data into the received range, from another rank or from this one.
     void Store(Process& process, const Step& step, const SymbolicBytes& data);
     void Move(Process& process, const Step& step);
     SymbolicBytes Sum(const Process& process,
@@ -154,7 +154,7 @@ class SymbolicRun
                     const std::string& does);
     std::string Where(const Process& process) const;
     static StepPlace PlaceOf(const Process& process);
-    /// Of the step that is being done.
+    /// Reports a problem of the current step.
     void Problem(const std::string& text);
 
     const Schedule& m_schedule;
@@ -165,8 +165,8 @@ class SymbolicRun
     RankSets m_sets;
     OperationContents m_contents;
     std::vector<uint32_t> m_serverOf; ///< by member; empty without a placement
-    std::vector<SymbolicBytes>
-        m_buffers; ///< what receives write, with scratch; sends read it if there is no second one
+    /// Buffers that receives write, with scratch. Sends read them if there is no second buffer.
+    std::vector<SymbolicBytes> m_buffers;
     std::vector<SymbolicBytes> m_inputs; ///< HasSecondBuffer: what sends read
     std::vector<Process> m_processes;
     std::vector<size_t> m_firstOf; ///< a member's first process

@@ -1,26 +1,26 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Hierarchical all-reduce, reduce-scatter and all-gather over servers that have not all as many
- * ranks (hierarchical-*.cc has those that have): the same phases, in each server a ring of as many
- * places as it has. What differs is who meets whom between servers.
+ * Hierarchical all-reduce, reduce-scatter and all-gather over servers with different numbers of
+ * ranks (hierarchical-*.cc has equal ones). The phases are the same: in each server a ring over its
+ * places. The partners between servers differ.
  *
- * **All-reduce.** A server of m ranks cuts a part into m chunks, so borders differ, and between
- * servers each *segment* between two borders of any server has a ring of its own, of those who hold
+ * **All-reduce.** A server of m ranks cuts a part into m chunks, so borders differ. Between servers
+ * each *segment* between two borders of any server has a ring of its own, with the ranks that hold
  * it. Servers of 4 and 3 ranks, 6 segments:
  *
- *     server 0    |   0   |    1   |   2    |   3   |    chunks, and whose they are
+ *     server 0    |   0   |    1   |   2    |   3   |    chunks, and their ranks
  *     server 1    |    4     |     5     |    6     |
  *     segments    |   0   | 1|  2  | 3   |4 |   5   |    rings 0-4, 1-4, 1-5, 2-5, 2-6, 3-6
  *
  * A rank of a server of m sends 2 S (1 - 1 / (k m)), and 2 (k-1) / k S leave each server. Steps of
- * its segments are done hop by hop, so that nobody waits for a segment that comes later.
+ * its segments are done hop by hop, so that no rank waits for a later segment.
  *
  * **Reduce-scatter, all-gather.** Pieces belong to ranks and are not cut: in a server of m ranks
  * the piece of the q-th of m' ranks of another one is at place floor(q m / m').
  *
- * Loops (AlgorithmOptions::pipelineBytes) follow one another: phases do not overlap as they do in
- * servers that are alike.
+ * Loops (AlgorithmOptions::pipelineBytes) follow one another: phases do not overlap as they do with
+ * equal servers.
  */
 #ifndef COLLECTIVES_UNEVEN_SERVERS_H
 #define COLLECTIVES_UNEVEN_SERVERS_H
@@ -36,9 +36,9 @@ namespace coll
 bool AreEvenServers(const Placement& placement);
 
 /**
- * Does `loop` so many times with how many messages stand before each rank's, or server's, next one.
- * Of these only maxima and sums are taken, so once all are as much further as in an earlier loop,
- * they go on alike, and no loop more has to be played.
+ * Runs `loop` so many times on the number of messages before the next one of each rank or server.
+ * Only maxima and sums of these numbers are taken. So once all have advanced by the same amount as
+ * in an earlier loop, the rest is alike and is not played.
  */
 template <class Loop>
 void
@@ -74,7 +74,8 @@ PlayLoops(std::vector<uint64_t>& depth, uint32_t loops, Loop loop)
     }
 }
 
-/// What the three have in common: rings over the places of each server, in order of a channel.
+/// The common part of the three operations: rings over the places of each server, in order of a
+/// channel.
 class UnevenSchedule : public Schedule
 {
   public:
@@ -89,7 +90,7 @@ class UnevenSchedule : public Schedule
     {
         uint32_t server;
         uint32_t place;
-        uint32_t size; ///< of the server
+        uint32_t size; ///< size of the server
     };
 
     UnevenSchedule(const Collective& what, const Placement& placement, const Shape& shape);
@@ -148,7 +149,7 @@ class UnevenAllReduce final : public UnevenSchedule
                        const AlgorithmOptions& options);
 
   private:
-    /// Of a part: a fraction of its bytes.
+    /// A border within a part: a fraction of its bytes.
     struct Border
     {
         uint64_t numerator;
@@ -167,7 +168,7 @@ class UnevenAllReduce final : public UnevenSchedule
     Range Cut(const Range& part, const Border& from, const Border& to) const;
 
     Partition m_parts;
-    std::vector<Border> m_borders;              ///< of segments: one more than those
+    std::vector<Border> m_borders;              ///< borders of segments: one more than segments
     std::vector<std::vector<uint32_t>> m_first; ///< by server's size, by place: FirstSegment
 };
 
@@ -216,7 +217,7 @@ class UnevenPieces final : public UnevenSchedule
 
     struct Piece
     {
-        uint32_t server; ///< of its owner
+        uint32_t server; ///< server of the piece's owner
         uint32_t place;
     };
 

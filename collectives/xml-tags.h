@@ -25,7 +25,7 @@ struct XmlTag
         kOpen,
         kEmpty, ///< opened and closed: <a/>
         kClose,
-        kEnd, ///< of the file
+        kEnd, ///< end of the file
     };
 
     Kind kind = Kind::kEnd;
@@ -37,10 +37,10 @@ struct XmlTag
 class XmlTags
 {
   public:
-    /// \param text must outlive this, and what it tells of
+    /// \param text must outlive this object and its results
     explicit XmlTags(std::string_view text);
 
-    /// The next tag; false: an error, told in *error, which is in line Line().
+    /// The next tag. \return false after an error; its text is in *error, its line is Line()
     bool Next(XmlTag* tag, std::string* error);
 
     uint32_t Line() const
@@ -50,7 +50,7 @@ class XmlTags
 
   private:
     void SkipSpace();
-    /// Goes behind `end`; false: there is none.
+    /// Goes past `end`; false: there is none.
     bool SkipBehind(std::string_view end);
     bool StartsWith(std::string_view begin) const;
     std::string_view Name();

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The time of schedules for which no sum says it: where ranks run ahead of others, messages of
- * several rounds meet at one port and share it, and who is late by that is ahead of nobody in the
- * next round. What is left is the recurrence itself, over steps, messages and turns of ports:
+ * The time of schedules that have no closed formula. Where ranks run ahead of others, messages of
+ * several rounds meet at one port and share it. A rank that is late by that is not ahead in the
+ * next round. So the time needs the recurrence itself, over steps, messages and turns of ports:
  *
  *     a step is done       when what it receives has come; then its message is posted
  *     a port               sends packets of the messages posted to it in turns

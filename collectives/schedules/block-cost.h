@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What all-to-alls have in common that send each block once, straight to its receiver: how large
- * blocks are, and what they cost in bytes and messages, whatever their order.
+ * The common part of all-to-alls that send each block once, straight to its receiver: the sizes of
+ * blocks, and their cost in bytes and messages, whatever their order.
  */
 #ifndef COLLECTIVES_SCHEDULES_BLOCK_COST_H
 #define COLLECTIVES_SCHEDULES_BLOCK_COST_H
@@ -29,7 +29,7 @@ std::string TooManyBlockSteps(const Collective& what,
                               const Placement& placement,
                               const AlgorithmOptions& options);
 
-/// All of it but the chain: messages and bytes. `parts`: messages of a block.
+/// The cost except for the chain: messages and bytes. `parts`: messages per block.
 Cost BlockCost(const Collective& what, const Placement& placement, uint64_t parts);
 
 } // namespace coll

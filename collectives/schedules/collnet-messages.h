@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * How NCCL cuts what goes through switches between servers (src/enqueue.cc, calcCollChunking,
+ * How NCCL cuts data that go through switches between servers (src/enqueue.cc, calcCollChunking,
  * NCCL_ALGO_COLLNET_DIRECT and _CHAIN): chunks are halved while there are few of them for the depth
- * of the algorithm inside a server. A channel a NIC (assumed: NCCL has more channels, whose chunks
- * are under way side by side).
+ * of the algorithm inside a server. One channel per NIC is assumed: NCCL has more channels, whose
+ * chunks are in flight side by side.
  */
 #ifndef COLLECTIVES_SCHEDULES_COLLNET_MESSAGES_H
 #define COLLECTIVES_SCHEDULES_COLLNET_MESSAGES_H
@@ -14,7 +14,7 @@
 namespace coll
 {
 
-/// As long as there are fewer than `chunks` of them, halved down to `bytes`.
+/// Chunks are halved, down to `bytes`, as long as there are fewer than `chunks` of them.
 struct CollnetCut
 {
     uint64_t chunks;

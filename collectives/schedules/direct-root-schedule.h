@@ -130,7 +130,8 @@ class DirectRootSchedule final : public Schedule
     {
     }
 
-    /// Of the server that has most ranks, and not the root; of all without the root.
+    /// Pieces of the server with most ranks, except the root's server; and of all servers except
+    /// the root's.
     static std::pair<double, double> PiecesElsewhere(const Collective& what,
                                                      const Placement& placement)
     {
@@ -151,7 +152,7 @@ class DirectRootSchedule final : public Schedule
     uint32_t m_loops;
     uint32_t m_others;
     Divider m_byOthers;
-    Grid m_parts; ///< of every piece
+    Grid m_parts; ///< parts of every piece
 };
 
 } // namespace coll

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Every rank sends to all others at once, and then waits for what they send to it.
+ * Every rank sends to all others at once, and then waits for their messages.
  *
  *     k            0        1        2        3        4        5   (n = 4)
  *     rank 0     to 1     to 2     to 3    from 3   from 2   from 1
@@ -73,7 +73,7 @@ class DirectSchedule : public LoopedSchedule
         return Wrap(rank + 2 * m_n - 2 - j, m_n);
     }
 
-    Grid m_parts; ///< of every piece
+    Grid m_parts; ///< parts of every piece
 };
 
 } // namespace coll

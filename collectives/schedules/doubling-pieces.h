@@ -11,11 +11,11 @@
  *     round 1, bit 1     [. . . . 4 5 6 7]    4 5            7: 6 7
  *     round 2, bit 2     [0 1 2 3 4 5 6 7]    4 5 6 7        1: 0 1 2 3
  *
- * Reduce-scatter is that backwards: last messages first, sent by who received, and added up; so its
+ * Reduce-scatter is the reverse: last messages first, receivers send, and data are added up. So its
  * first message, to the farthest partner, is half of S.
  *
- * n = p + f ranks (folding.h): a rank that steps back hands its piece over first, and gets all
- * others in the end, in what is before and what is behind its own.
+ * n = p + f ranks (folding.h): a rank that steps back hands its piece over first. At the end it
+ * gets all others in two messages: the pieces before its own, and those after it.
  *
  * log2 p messages in series (folding.h has how many more with f > 0); every rank is sent all pieces
  * but its own once, so (n-1) S together. All-gather's busiest sender is the one for ranks 0 and 1,
@@ -102,7 +102,7 @@ class DoublingPieces final : public Schedule
         const Folding folding(what.ranks);
         const Shape shape = ShapeOf(what, placement, options);
         const uint64_t others = what.ranks - 1;
-        // Of the rank that stands for 0 and 1: what it sends in all-gather, and receives in
+        // The rank that stands for 0 and 1: the pieces that it sends in all-gather, and receives in
         // reduce-scatter.
         uint64_t busiest = folding.Folded() > 0 ? others : 0;
         for (uint32_t i = 0; i < folding.Rounds(); i++)
@@ -130,7 +130,7 @@ class DoublingPieces final : public Schedule
             cost.posts = (REDUCES ? others : busiest) * shape.Parts();
             cost.receives = (REDUCES ? busiest : others) * shape.Parts();
         }
-        // What one of the two operations sends the other one receives.
+        // The messages that one of the two operations sends are received in the other one.
         const auto mostOfServer = [&](bool sent) {
             return MostOutOfServer(placement, [&](Rank r, const auto& visit) {
                 ForEachBlock(folding, r, [&](const Block& block) {
@@ -217,7 +217,7 @@ class DoublingPieces final : public Schedule
         return steps;
     }
 
-    /// Of all-gather, in their order, until `visit` says no.
+    /// The blocks of all-gather, in order, until `visit` returns false.
     template <class Visit>
     static void ForEachBlock(const Folding& folding, Rank rank, Visit visit)
     {
@@ -260,8 +260,8 @@ class DoublingPieces final : public Schedule
     RingOrder m_ring; ///< for its channels
     uint32_t m_loops;
     bool m_whole;                   ///< one part: pieces side by side are one message
-    Grid m_parts;                   ///< of every piece
-    std::vector<StepIndex> m_steps; ///< of a loop, by rank
+    Grid m_parts;                   ///< parts of every piece
+    std::vector<StepIndex> m_steps; ///< steps of a loop, by rank
 };
 
 } // namespace coll

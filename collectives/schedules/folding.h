@@ -5,15 +5,15 @@
  * f ranks, p the largest power of two, the first 2 f ranks make f pairs, and of each pair one steps
  * back:
  *
- *     n = 6:   0 -> 1   2 -> 3   4   5      before: 0 and 2 hand over what they have
+ *     n = 6:   0 -> 1   2 -> 3   4   5      before: 0 and 2 hand over their data
  *              .    0   .    1   2   3      then p = 4 places
  *              0 <- 1   2 <- 3   4   5      after: 0 and 2 are given the result
  *
  * (Thakur, Rabenseifner & Gropp, IJHPCA 19(1), 2005; MPICH's all-reduce.)
  *
- * Ranks 4 and 5 of the drawing begin before 1 and 3 have got what 0 and 2 hand over. What they send
- * shares the ports of those, in every round: 3 ranks take 4 S beta for an all-reduce by doubling,
- * not the 3 of messages in series. How long that is, is the recurrence of rounds and ports
+ * Ranks 4 and 5 of the drawing begin before 1 and 3 have got the data of 0 and 2. Their messages
+ * share the ports of 1 and 3, in every round. So 3 ranks take 4 S beta for an all-reduce by
+ * doubling, not the 3 of messages in series. The recurrence of rounds and ports gives the time
  * (all-ports.h).
  */
 #ifndef COLLECTIVES_SCHEDULES_FOLDING_H
@@ -64,9 +64,9 @@ class Folding
     }
 
     /**
-     * Messages in series before and after log2 p rounds of exchange. The one before delays nobody
+     * Messages in series before and after log2 p rounds of exchange. The one before delays no rank
      * where a place's partners stand for themselves alone: their messages set out at once. So it
-     * counts only if the pairs reach into the upper half, with which the lower exchanges last.
+     * counts only if the pairs reach into the upper half, with which the lower half exchanges last.
      */
     uint32_t ExtraChain() const
     {
@@ -130,8 +130,8 @@ RoundsOutside(const Folding& folding, const Placement& placement)
 /// Less in a message is one packet (of an MTU of 4096) in any case.
 constexpr uint64_t kLeastMessage = 4096;
 
-/// Of an algorithm with few, whole messages of bytes / `share`: as Shape, but by itself with one
-/// channel where several would cut them below kLeastMessage.
+/// The shape for an algorithm with few, whole messages of bytes / `share`. It is as Shape, except
+/// that the default is one channel where several would cut messages below kLeastMessage.
 inline Shape
 FewMessagesShape(const Collective& what,
                  const Placement& placement,
@@ -167,9 +167,10 @@ MostOutOfServer(const Placement& placement, Sent sent)
     return most;
 }
 
-/// What a schedule over pairs takes by itself: ranks that stand for themselves alone are ahead of
-/// those that wait for a partner. Nothing: there are no pairs, so that sums say it.
-/// \tparam S is made of (Collective, Placement, AlgorithmOptions)
+/// The time of a schedule over pairs, alone on the network: ranks that stand for themselves alone
+/// are ahead of those that wait for a partner. Nothing: there are no pairs, and formulas give the
+/// time.
+/// \tparam S is made from (Collective, Placement, AlgorithmOptions)
 template <class S>
 std::optional<double>
 SecondsWithPairs(const Collective& what,

@@ -15,12 +15,12 @@ namespace coll
 /// Messages in series of a hierarchical all-reduce, reduce-scatter or all-gather, over all loops.
 uint64_t PipelinedChain(Op op, const Extent& e);
 
-/// Both levels move each of k chunks of S / n; the inner level g-1 of g of them k times over. Bytes
-/// and Seconds() are as if both levels were one link, see HierarchicalSeconds().
+/// The cost of k chunks of S / n on both levels; the inner level moves g-1 of g of them k times.
+/// Bytes and Seconds() are as if both levels were one link, see HierarchicalSeconds().
 Cost HierarchicalScatterOrGatherCost(Op op, const Extent& e);
 
-/// Links of two levels. `beta` of `inner` is of a GPU's port inside a server, of `outer` of all
-/// network interfaces of a server together.
+/// The links of two levels. The `beta` of `inner` is for a GPU's port inside a server, that of
+/// `outer` for all network interfaces of a server together.
 struct TwoLevels
 {
     AlphaBeta inner;

@@ -71,7 +71,7 @@ class HierarchicalPieces final : public TwoLevelSchedule
         return Outer(lane, me, j > 0, j + 1 < m_servers, m_pieces.Part(owner, part));
     }
 
-    /// 0: there is no such level.
+    /// Steps of the phases. 0: there is no such level.
     static std::vector<uint32_t> StepsOfPhases(const Placement& placement)
     {
         const uint32_t servers = RanksByServer(placement).size();

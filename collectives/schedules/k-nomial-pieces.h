@@ -1,25 +1,26 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Pieces up a k-nomial tree (k-nomial-tree.h) to the root, or down from it: what gather and scatter
- * share. A rank gathers what is below it, which stands side by side, and passes it on as one.
+ * Pieces up a k-nomial tree (k-nomial-tree.h) to the root, or down from it: the common part of
+ * gather and scatter. A rank gathers the pieces below it, which stand side by side, and passes them
+ * on as one message.
  *
  *     gather, k = 2, n = 8, root 0      time 0   1 -> 0   3 -> 2   5 -> 4   7 -> 6     a piece each
  *                                            1   2 3 -> 0          6 7 -> 4
  *                                            2   4 5 6 7 -> 0
  *
- * Scatter is that backwards. The depth of the tree in messages in series, and all pieces but one
- * through the root's port: gather takes depth alpha + (n-1) / n S beta (for n a power of k), where
- * direct has 1 alpha and n - 1 messages at the root. In scatter a rank posts the messages to all
- * its children at once, and its NIC serves them in turns: that with b pieces has arrived when each
- * child has got b or all of its own, sum of min(b, b_i) pieces. These sums on the way to a rank add
- * up, so the children with most below them are late, and scatter takes longer than its root's port.
- * KNomialTree::SecondsDown adds them in packets, with latencies. A piece travels as often as its
- * rank is deep, so together that is the sum of depth times piece. What goes round the end of the
- * ranks is two messages; with several channels or loops every piece is cut, and each is a message
- * of its own.
+ * Scatter is the reverse. The depth of the tree is the number of messages in series, and all pieces
+ * but one go through the root's port. Gather takes depth alpha + (n-1) / n S beta (for n a power of
+ * k), where direct has 1 alpha and n - 1 messages at the root. In scatter a rank posts the messages
+ * to all its children at once, and its NIC serves them in turns. The message with b pieces has
+ * arrived when each child has got b pieces or all of its own: sum of min(b, b_i) pieces. These sums
+ * add up on the path to a rank. So children with large subtrees are late, and scatter takes longer
+ * than its root's port. KNomialTree::SecondsDown adds them in packets, with latencies. A piece
+ * travels as often as its rank is deep, so all traffic is the sum of depth times piece. Pieces that
+ * wrap around the end of the ranks make two messages. With several channels or loops every piece is
+ * cut, and each part is a message of its own.
  *
- * Gather uses the places of other pieces in a rank's buffer as room, scatter too.
+ * Gather and scatter use the places of other pieces in a rank's buffer as room.
  */
 #ifndef COLLECTIVES_SCHEDULES_K_NOMIAL_PIECES_H
 #define COLLECTIVES_SCHEDULES_K_NOMIAL_PIECES_H
@@ -144,7 +145,8 @@ class KNomialPieces final : public Schedule
                                             const AlgorithmOptions& options,
                                             const IdleLink& link)
     {
-        // What goes round the end of the ranks is two messages, which this does not know.
+        // Pieces that wrap around the end of the ranks are two messages, which this formula does
+        // not have.
         if (ShapeOf(what, placement, options).Parts() != 1 || what.root != 0)
         {
             return std::nullopt;
@@ -216,14 +218,14 @@ class KNomialPieces final : public Schedule
         return shape;
     }
 
-    /// In which what is at and below a number is passed on.
+    /// The number of messages that pass on the pieces at and below a number.
     uint32_t Messages(uint32_t v) const
     {
         const uint32_t below = m_tree.Below(v);
         return m_whole ? (m_tree.RankOf(v) + uint64_t{below} > m_what.ranks ? 2 : 1) : below;
     }
 
-    /// Message i of what is at and below v.
+    /// Message i of the pieces at and below v.
     Step Exchange(Rank peer, uint32_t v, uint32_t i, uint64_t part, bool sends) const
     {
         const Rank first = m_tree.RankOf(v);
@@ -249,9 +251,9 @@ class KNomialPieces final : public Schedule
     RingOrder m_ring; ///< for its channels
     uint32_t m_loops;
     bool m_whole; ///< one part: pieces side by side are one message
-    Grid m_parts; ///< of every piece
-    // By number, of a loop in scatter's order: its steps, and of its children in a row who they are
-    // and with which step each begins. What is before the first child is from the parent.
+    Grid m_parts; ///< parts of every piece
+    // By number, for a loop in scatter's order: its steps; its children in a row; and the step with
+    // which each child begins. Steps before the first child come from the parent.
     std::vector<StepIndex> m_steps;
     std::vector<uint32_t> m_first;
     std::vector<uint32_t> m_child;

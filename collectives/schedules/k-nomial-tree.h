@@ -27,8 +27,8 @@
 namespace coll
 {
 
-/// What is taken if nobody says; assumed: half the latencies of a binomial tree, at 3/2 of its
-/// bytes for broadcast and reduce.
+/// The default radix. Assumed: half the latencies of a binomial tree, at 3/2 of its bytes for
+/// broadcast and reduce.
 constexpr uint32_t kRadix = 4;
 
 class KNomialTree
@@ -57,7 +57,8 @@ class KNomialTree
         return Wrap(number + m_root, m_ranks);
     }
 
-    /// k^i of a number: what is at and below it, if all those are ranks. The root's is at least n.
+    /// k^i of a number: the ranks at and below it, if all those numbers are ranks. The root's is at
+    /// least n.
     uint64_t Span(uint32_t v) const
     {
         uint64_t span = 1;
@@ -122,7 +123,7 @@ class KNomialTree
         return m_ranks - 1 >= ones ? digits : digits - 1;
     }
 
-    /// Of the messages from the root to any rank, most that are between servers.
+    /// The most messages between servers on a path from the root to a rank.
     uint32_t DepthOutside(const Placement& placement) const
     {
         std::vector<uint32_t> outside(m_ranks, 0);
@@ -136,8 +137,8 @@ class KNomialTree
         return *std::max_element(outside.begin(), outside.end());
     }
 
-    /// When what goes down the tree has come everywhere, with a message of Bytes(v) to v: who has
-    /// got its own posts those to all its children at once.
+    /// The time until all data have gone down the tree, with a message of Bytes(v) to v. A rank
+    /// that has its message posts those to all its children at once.
     template <class Bytes>
     double SecondsDown(const IdleLink& link, Bytes bytes) const
     {
@@ -159,8 +160,8 @@ class KNomialTree
         return *std::max_element(has.begin(), has.end());
     }
 
-    /// When what goes up has come to the root: who has got all from below sends its own, and a port
-    /// takes what several children send one after the other.
+    /// The time until all data have come up to the root. A rank that has all data from below sends
+    /// its own message. A port takes the messages of several children one after the other.
     template <class Bytes>
     double SecondsUp(const IdleLink& link, Bytes bytes) const
     {

@@ -1,21 +1,21 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The whole vector down a k-nomial tree (k-nomial-tree.h), or up: what broadcast and reduce share.
- * A rank sends to the child with most below it first; reduce is that backwards.
+ * The whole vector down a k-nomial tree (k-nomial-tree.h), or up: the common part of broadcast and
+ * reduce. A rank sends to the child with the largest subtree first; reduce is the reverse.
  *
  *     broadcast, k = 2, n = 8        time 0   0 -> 4
  *                                         1   0 -> 2   4 -> 6
  *                                         2   0 -> 1   2 -> 3   4 -> 5   6 -> 7
  *
- * The depth of the tree in messages in series; (n-1) S bytes together; and the root sends, or
- * receives and adds up, S for each of its children c. Reduce takes depth alpha + c S beta, since
- * what a child gets from below takes no longer than the root's earlier children. In broadcast a
- * rank posts the messages to all its children at once, and its NIC serves them in turns: they all
- * arrive c S beta later, so the children on the way to a rank add up: depth alpha + (most of these
- * sums) S beta, for n = k^d (k-1) d (d+1) / 2 S beta. That is so of large S; of a few packets the
- * child that is served first has all as many packets earlier, and the longest way is another one:
- * KNomialTree::SecondsDown counts turns.
+ * The cost: the depth of the tree in messages in series; (n-1) S bytes together; and the root
+ * sends, or receives and adds up, S for each of its children c. Reduce takes depth alpha + c S
+ * beta, since a child's data from below take no longer than the root's earlier children. In
+ * broadcast a rank posts the messages to all its children at once, and its NIC serves them in
+ * turns. They all arrive c S beta later, so the children on the path to a rank add up: depth alpha
+ * + (largest of these sums) S beta, for n = k^d (k-1) d (d+1) / 2 S beta. That holds for large S.
+ * With a few packets the child that is served first has its data some packets earlier, and another
+ * path is the longest: KNomialTree::SecondsDown counts turns.
  */
 #ifndef COLLECTIVES_SCHEDULES_K_NOMIAL_WHOLE_H
 #define COLLECTIVES_SCHEDULES_K_NOMIAL_WHOLE_H
@@ -155,7 +155,7 @@ class KNomialWhole final : public Schedule
 
     static StepIndex StepsOfLoop(uint32_t children)
     {
-        return std::max(children, 1U); // what is exchanged with the parent goes with a child's
+        return std::max(children, 1U); // the exchange with the parent goes with a child's
     }
 
     KNomialTree m_tree;

@@ -7,11 +7,10 @@
  *     level 1   the same place of servers         reduce-scatter ->        -> all-gather
  *     level 2   the same place of pods                      all-reduce
  *
- * On the way out a rank is left with its piece of what it had, on the way back it gets the others.
- * What a level does is any registered algorithm of the operation on as many ranks as the level has:
- * its schedule is asked for the step, and ranks and bytes are put in their places. So what is
- * proven of it holds here, and phases follow one another (hierarchical with rings overlaps its
- * two).
+ * On the way out a rank keeps its piece of its data, on the way back it gets the others. A level
+ * runs any registered algorithm of the operation on as many ranks as the level has. Its schedule
+ * gives the steps; ranks and bytes are translated. So proofs of that algorithm hold here. Phases
+ * follow one another (hierarchical with rings overlaps its two).
  *
  * Cost: the sum of the levels'; a level's bytes are S over the sizes of the levels inside it.
  */
@@ -26,9 +25,9 @@
 namespace coll
 {
 
-/// Ranks in levels of equal groups: servers, groups of servers as Placement::groupOf has them, and
-/// all. With fewer levels than there are, the smallest groups of servers are left out: of racks and
-/// pods three levels are servers, pods and all.
+/// Ranks in levels of equal groups: servers, groups of servers as in Placement::groupOf, and all.
+/// With fewer levels than that, the smallest groups of servers are left out: with racks and pods,
+/// three levels are servers, pods and all.
 class Levels
 {
   public:
@@ -72,10 +71,10 @@ class Levels
     std::vector<uint32_t> m_positions; ///< by rank
 };
 
-/// Levels that there are: servers, groups of servers, and all.
+/// The number of levels: servers, groups of servers, and all.
 size_t MostLevels(const Placement& placement);
 
-/// Why `AlgorithmOptions::levels` are no algorithms of these levels; empty: they are.
+/// Why `AlgorithmOptions::levels` do not name algorithms for these levels; empty: they do.
 std::string WhyNoLevels(const Collective& what,
                         const Placement& placement,
                         const AlgorithmOptions& options);
@@ -101,8 +100,8 @@ class LevelsAllReduce final : public Schedule
                        const AlgorithmOptions& options);
 
   private:
-    /// What a level does, out and back; the outermost: all-reduce, out. By length: the shorter of
-    /// the two that there are, and that plus one.
+    /// The schedules of a level, out and back; the outermost level has all-reduce, in `out`. By
+    /// length: the shorter of the two lengths, and that plus one.
     struct Level
     {
         uint64_t shorter = 0;

@@ -26,7 +26,7 @@
 namespace coll
 {
 
-/// `S` is the schedule; `Base` what is refused. S may have a ShapeOf of its own.
+/// `S` is the schedule; `Base` refuses unsupported requests. S may have a ShapeOf of its own.
 template <class S, class Base = OneOpAlgorithm>
 class LoopedAlgorithm final : public Base, public TimedAlgorithm
 {

@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * How much of a head's piece NCCL has in one turn of all its channels, which is one message here:
- * NVLS takes NCCL_NVLS_NCHANNELS = 16 channels (src/transport/nvls.cc) with chunks of
- * NCCL_NVLS_CHUNKSIZE = 128 KiB, and smaller ones where there would be few of them
- * (src/enqueue.cc, calcCollChunking). AlgorithmOptions::channels is the number of channels,
- * where it is said; its bounds count, too.
+ * The part of a head's piece in one turn of all of NCCL's channels, which is one message here: NVLS
+ * takes NCCL_NVLS_NCHANNELS = 16 channels (src/transport/nvls.cc) with chunks of
+ * NCCL_NVLS_CHUNKSIZE = 128 KiB, and smaller ones where there would be few of them (src/enqueue.cc,
+ * calcCollChunking). AlgorithmOptions::channels is the number of channels, where given; its bounds
+ * count, too.
  */
 #ifndef COLLECTIVES_SCHEDULES_NVLS_MESSAGES_H
 #define COLLECTIVES_SCHEDULES_NVLS_MESSAGES_H
@@ -52,8 +52,8 @@ NvlsChunk(uint64_t bytes,
     return chunk;
 }
 
-/// The largest message: what the channels' chunks make, or what the user says. With both the user's
-/// is an upper bound, as it is of all messages.
+/// The largest message: by the channels' chunks, or by the user. If both are given, the user's is
+/// an upper bound, as for all messages.
 inline uint64_t
 NvlsMessage(uint64_t ofChannels, const AlgorithmOptions& options)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Algorithms whose cost depends on who is where, or who is the root. As with LoopedAlgorithm the
- * schedule's class says everything:
+ * Algorithms whose cost depends on the placement of ranks, or on the root. As with LoopedAlgorithm
+ * the schedule's class says everything:
  *
  *     class DirectGather final : public Schedule
  *     {
@@ -43,7 +43,8 @@ struct HasOwnSeconds<S, std::void_t<decltype(&S::OwnSeconds)>> : std::true_type
 
 } // namespace detail
 
-/// `S` is the schedule; `Base` what is refused. S may have an OwnSeconds as TimedAlgorithm's.
+/// `S` is the schedule; `Base` refuses unsupported requests. S may have an OwnSeconds as in
+/// TimedAlgorithm.
 template <class S, class Base = OneOpAlgorithm>
 class PlacedAlgorithm final : public Base, public TimedAlgorithm
 {

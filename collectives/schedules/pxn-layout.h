@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Who forwards what for whom in a rail-aligned all-to-all (pxn-all-to-all.cc): servers, rails and
- * the GPUs at them.
+ * Which rank forwards which blocks in a rail-aligned all-to-all (pxn-all-to-all.cc): servers, rails
+ * and the GPUs at them.
  */
 #ifndef COLLECTIVES_SCHEDULES_PXN_LAYOUT_H
 #define COLLECTIVES_SCHEDULES_PXN_LAYOUT_H
@@ -75,13 +75,13 @@ class PxnLayout
         return m_ranksAt[gpu];
     }
 
-    /// Of them, those of other servers.
+    /// The number of those ranks in other servers.
     uint32_t RemoteRanksAt(uint32_t gpu, uint32_t server) const
     {
         return static_cast<uint32_t>(m_ranksAt[gpu].size()) - (Has(gpu, server) ? 1 : 0);
     }
 
-    /// The x-th of them, counted from the server behind this one on; its own is the last.
+    /// The x-th of those ranks, counted from the next server on; the server's own rank is the last.
     Rank RankAt(uint32_t gpu, uint32_t server, uint32_t x) const
     {
         const auto& ranks = m_ranksAt[gpu];
@@ -94,7 +94,7 @@ class PxnLayout
         return m_has[Index(gpu, server)];
     }
 
-    /// Who sends out of this server to ranks that are this GPU of theirs.
+    /// The rank that sends out of this server to ranks with this GPU number.
     Rank Forwarder(uint32_t gpu, uint32_t server) const
     {
         return m_forwarder[Index(gpu, server)];

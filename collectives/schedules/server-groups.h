@@ -38,8 +38,8 @@
 namespace coll
 {
 
-/// What links inside a server carry in about the latency of a message (3 us at 350 GB/s): with less
-/// in a loop its latencies would take longer than its bytes.
+/// The bytes that links inside a server carry in about the latency of a message (3 us at 350 GB/s).
+/// With less in a loop, its latencies would take longer than its bytes.
 constexpr uint64_t kLoopBytes = 1 << 20;
 /// With 16 loops the first and the last, in which one level waits, are an eighth of the faster
 /// level's time; more loops are more messages for less and less.
@@ -67,13 +67,13 @@ class PhaseOrder
     {
         uint32_t loop;
         uint32_t phase;
-        StepIndex step; ///< of the phase
+        StepIndex step; ///< step within the phase
     };
 
-    /// \param steps of each phase; 0: there is no such phase
+    /// \param steps by phase; 0: there is no such phase
     PhaseOrder(const std::vector<uint32_t>& steps, uint32_t loops);
 
-    /// Of step k, which is less than the steps of all phases times loops.
+    /// The place of step k. It is less than the steps of all phases times loops.
     Place At(StepIndex k) const
     {
         uint32_t period = 0;
@@ -91,7 +91,7 @@ class PhaseOrder
   private:
     struct Entry
     {
-        uint32_t stage; ///< of the phases that there are
+        uint32_t stage; ///< index among the phases that exist
         StepIndex step;
     };
 
@@ -138,9 +138,9 @@ class TwoLevelSchedule : public LoopedSchedule
 
     struct PhasePlace
     {
-        uint64_t part; ///< of channels * loops
+        uint64_t part; ///< index among channels * loops
         uint32_t phase;
-        StepIndex step; ///< of the phase
+        StepIndex step; ///< step within the phase
     };
 
     PhasePlace LocatePhase(Lane lane, StepIndex k) const

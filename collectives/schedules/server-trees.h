@@ -20,10 +20,10 @@
  *
  * The chain stands in the channel's ring order, so `a` is the GPU next to the NIC. Server i > 0
  * hangs below the server whose number has the next higher bit set instead of i's lowest, or, if
- * there is none, has just i's lowest bit cleared: leaves are the odd numbers, all others are
- * inner ones. (With odd k server 0, at the end of the second tree, may have a child in both.)
- * Sanders, Speck & Traeff (Parallel Computing 35(12), 2009) have such pairs of trees, of which each
- * carries half the data.
+ * there is none, has just i's lowest bit cleared: leaves are the odd numbers, all others are inner
+ * ones. (With odd k server 0, at the end of the second tree, may have a child in both.) Sanders,
+ * Speck & Traeff (Parallel Computing 35(12), 2009) have such pairs of trees; each carries half the
+ * data.
  */
 #ifndef COLLECTIVES_SCHEDULES_SERVER_TREES_H
 #define COLLECTIVES_SCHEDULES_SERVER_TREES_H
@@ -88,7 +88,7 @@ class ServerTrees
         return m_depth[lane];
     }
 
-    /// Of those, between servers.
+    /// Those of them that go between servers.
     uint32_t DepthOutside(uint32_t lane) const
     {
         return m_outside[lane];

@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Trees of stations: who adds up what of whom, and passes the sum on to whom. A station belongs to
- * a member, a rank or a network node (schedule.h), and a rank may have two in a tree: with NVLS the
- * owner of a piece is a leaf below its server's switch, as all others, and the one above it.
+ * Trees of stations: which member adds up the data of which others, and where the sum goes. A
+ * station belongs to a member: a rank or a network node (schedule.h). A rank may have two in a
+ * tree. With NVLS the owner of a piece is a leaf below its server's switch, as all others, and also
+ * the station above the switch.
  *
  *     a tree of `nvls`, 4 ranks, the piece of rank 1       of `sharp`, 4 servers, radix 2
  *
@@ -31,11 +32,11 @@ struct Station
     static constexpr uint32_t kNone = UINT32_MAX;
 
     Rank member = kNoRank;
-    Rank copier = kNoRank;    ///< who does the way down in its place; kNoRank: itself
+    Rank copier = kNoRank;    ///< member that does the way down in its place; kNoRank: itself
     uint32_t parent = kNone;  ///< a station of the tree that stands before it; kNone: the root
     bool contributes = false; ///< its member's bytes count here: sums are added to them
 
-    /// Who does the way down.
+    /// The member that does the way down.
     Rank Down() const
     {
         return copier == kNoRank ? member : copier;
@@ -45,7 +46,7 @@ struct Station
 struct StationTree
 {
     uint32_t channel = 0; ///< Schedule::Channel
-    uint32_t piece = 0;   ///< of StationPlan::pieces
+    uint32_t piece = 0;   ///< index of the piece, below StationPlan::pieces
     std::vector<Station> stations;
 
     /// The number of the new station.
@@ -65,11 +66,11 @@ struct StationPlan
     }
 
     Collective what;
-    std::string problem; ///< why there is none, in a sentence; empty: there is
+    std::string problem; ///< why there is no plan, in a sentence; empty: there is one
     std::vector<NetworkNode> nodes;
     std::vector<StationTree> trees;
-    uint32_t pieces = 1; ///< that the data is cut into, as partition.h does
-    uint32_t chunks = 1; ///< of a piece
+    uint32_t pieces = 1; ///< number of pieces that the data are cut into, as in partition.h
+    uint32_t chunks = 1; ///< number of chunks of a piece
 
     /// The member that a switch is; a new one when it is asked for first.
     Rank Member(const NetworkNode& node);
@@ -80,7 +81,7 @@ struct StationPlan
     }
 
     uint64_t BytesOf(const StationTree& tree) const;
-    /// Of a tree's chunks, in bytes.
+    /// The largest chunk of a tree, in bytes.
     uint64_t LargestChunk(const StationTree& tree) const;
 
     /// Cuts into chunks of at most `largest` bytes each, with `trees` as they are then; says so in
@@ -123,7 +124,7 @@ class Aggregation
   public:
     Aggregation(const Placement& placement, const std::vector<Rail>& rails);
 
-    /// Why there is none, in a sentence; empty: there is.
+    /// Why there is no plan, in a sentence; empty: there is one.
     const std::string& Problem() const
     {
         return m_problem;
@@ -133,10 +134,10 @@ class Aggregation
     std::vector<uint32_t> AddTo(StationPlan& plan, StationTree& tree, const Rail& rail) const;
 
     /**
-     * Cuts a plan whose lane i uses rail i into chunks of at most `largest` bytes, of fewer where
-     * switches have not the room for that (Placement::aggregationBytes): lanes that share a tree
-     * share its room. `asked`: the size is the user's, and if there is no room for it the plan has
-     * a problem.
+     * Cuts a plan whose lane i uses rail i into chunks of at most `largest` bytes. Chunks are
+     * smaller where switches lack the room (Placement::aggregationBytes). Lanes that share a tree
+     * share its room. `asked`: the size is the user's, and the plan has a problem if there is no
+     * room for it.
      */
     void Cut(StationPlan& plan, uint64_t largest, bool asked) const;
 
@@ -153,9 +154,9 @@ using AddServer = void (*)(StationTree& tree,
                            uint32_t place,
                            uint32_t above);
 
-/// What algorithms share that add up in servers by themselves, and between them in switches: a tree
-/// a channel, with a head for its NIC in each server. Messages are `largest` bytes, or what the
-/// user says, and fit into the switches' room (Aggregation::Cut).
+/// The plan of algorithms that add up inside servers by themselves, and between servers in
+/// switches: one tree per channel, with a head for its NIC in each server. Messages are `largest`
+/// bytes, or the user's size, and fit into the switches' room (Aggregation::Cut).
 StationPlan AggregatedPlan(const Collective& what,
                            const Placement& placement,
                            const AlgorithmOptions& options,

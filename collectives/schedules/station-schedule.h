@@ -85,7 +85,7 @@ class StationSchedule final : public Schedule
         bool contributes;
     };
 
-    /// What a member does of each chunk: up or down of a station.
+    /// An action of a member for each chunk: up or down of a station.
     struct Action
     {
         uint32_t node;
@@ -96,7 +96,7 @@ class StationSchedule final : public Schedule
     struct Timing
     {
         uint32_t offset; ///< slot of chunk 0
-        uint32_t steps;  ///< of a chunk
+        uint32_t steps;  ///< number of steps for a chunk
 
         bool operator<(const Timing& other) const
         {
@@ -154,7 +154,7 @@ class StationSchedule final : public Schedule
 class StationAlgorithm final : public OneOpAlgorithm
 {
   public:
-    /// Of a collective that is well-formed (Problem(), placement.h).
+    /// Makes the plan of a well-formed collective (Problem(), placement.h).
     using Plan = StationPlan (*)(const Collective& what,
                                  const Placement& placement,
                                  const AlgorithmOptions& options);

@@ -79,7 +79,7 @@ class TorusSchedule : public Schedule
                   const Shape& shape,
                   const std::vector<uint32_t>& stepsPerLoop);
 
-    /// Of S, one lane and loop each.
+    /// Parts of S: one for each lane and loop.
     uint32_t Parts() const
     {
         return m_channels.Channels() * m_shares * m_loops;
@@ -134,7 +134,8 @@ class TorusSchedule : public Schedule
         return {uint64_t{lane} * m_loops + loop, k - loop * steps};
     }
 
-    /// What all of them cost; `rounds`: reduce-scatter and all-gather, or one of them.
+    /// The common cost of the operations. `rounds`: 2 for reduce-scatter and all-gather, 1 for one
+    /// of them.
     static Cost CostOfRounds(const Collective& what,
                              const Placement& placement,
                              const std::vector<uint32_t>& dimensions,

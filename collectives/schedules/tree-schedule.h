@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Chunks going up a tree and down again: what all-reduce, reduce (up) and broadcast (down) along
- * trees share. Trees are those of server-trees.h.
+ * Chunks going up a tree and down again: the common part of all-reduce, reduce (up) and broadcast
+ * (down) along trees. Trees are those of server-trees.h.
  *
  *     up      a rank adds what its children send, one after the other, and sends the sum to its
  *             parent
@@ -71,7 +71,8 @@ class TreeSchedule : public Schedule
                        const AlgorithmOptions& options,
                        uint32_t trees);
 
-    /// Of broadcast and reduce along one tree: the first chunk's way, and then the busiest port.
+    /// The time of broadcast and reduce along one tree: the first chunk's way, and then the busiest
+    /// port.
     static std::optional<double> OwnSeconds(const Collective& what,
                                             const Placement& placement,
                                             const AlgorithmOptions& options,
@@ -89,8 +90,8 @@ class TreeSchedule : public Schedule
     Partition m_slices; ///< chunks of all lanes
 };
 
-/// Chunks of a lane. As NCCL cuts them for trees (src/enqueue.cc): 512 KiB, or as little as 32 KiB
-/// when there are few for the depth.
+/// Chunks of a lane, cut as NCCL does for trees (src/enqueue.cc): 512 KiB, or as little as 32 KiB
+/// when there are few chunks for the depth.
 uint32_t TreeChunks(const Collective& what,
                     const Placement& placement,
                     const AlgorithmOptions& options,

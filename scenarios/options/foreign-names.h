@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Options that people bring from training software and from nccl-tests: what they mean here, or
- * what there is instead. Where a name means exactly an option of ours, it is that option's alias
- * instead (Option::aliases).
+ * Option names from training software and from nccl-tests: their meaning here, or their
+ * replacement. A name that means exactly an option of ours is that option's alias instead
+ * (Option::aliases).
  */
 #ifndef SCENARIOS_OPTIONS_FOREIGN_NAMES_H
 #define SCENARIOS_OPTIONS_FOREIGN_NAMES_H
@@ -24,11 +24,11 @@ namespace scenario
  */
 std::vector<ForeignName> TrainingForeignNames();
 
-/// Of collperf: the options of NVIDIA/nccl-tests, src/common.cu and README.md, that have nothing to
-/// do here.
+/// For collperf: the options of NVIDIA/nccl-tests, src/common.cu and README.md, that have no effect
+/// here.
 std::vector<ForeignName> NcclTestsNames();
 
-/// Of traffic: what dltrain and collperf call the ends of its flows.
+/// For traffic: the names that dltrain and collperf have for the ends of flows.
 std::vector<ForeignName> ServerNames();
 
 } // namespace scenario

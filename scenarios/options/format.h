@@ -25,7 +25,7 @@ Format(const char* format, ...)
     return text;
 }
 
-/// Of memory: "12.3 GiB", below that "103 MiB", "21.1 MiB".
+/// An amount of memory: "12.3 GiB", below that "103 MiB", "21.1 MiB".
 inline std::string
 BinarySize(double bytes)
 {

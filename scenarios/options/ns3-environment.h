@@ -26,8 +26,8 @@ struct RunOptions;
 /// The names of the two variables, in the order of their use.
 extern const char* const kNs3Variables[2];
 
-/// The entries of one of them: name and value. An empty entry, one without a value, and a name that
-/// stands there twice are errors, of which the first is reported.
+/// The entries of one variable: name and value. An empty entry, an entry without a value and a
+/// repeated name are errors; the first one is reported.
 std::vector<std::pair<std::string, std::string>> ParseNs3Variable(const std::string& variable,
                                                                   const std::string& text,
                                                                   std::vector<Error>* errors);
@@ -41,9 +41,9 @@ std::vector<std::pair<std::string, std::string>> ReadNs3Environment(std::vector<
 std::map<std::string, std::string> Ns3SettingsOf(const RunOptions& run);
 
 /**
- * NS_LOG, of which ns-3 would print all it knows and abort if it cannot be understood:
- * "RdmaNic=level_info|prefix_time:RdmaPort". \param components of ns-3 that log \return what is
- * wrong, as an error message, or nothing
+ * Checks NS_LOG. ns-3 itself would abort on a mistake in it, and print all it knows:
+ * "RdmaNic=level_info|prefix_time:RdmaPort". \param components components of ns-3 that log \return
+ * the problem as an error message, or nothing
  */
 std::string CheckNs3Log(const std::string& text, const std::vector<std::string>& components);
 

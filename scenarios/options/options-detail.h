@@ -21,8 +21,9 @@ std::string RealText(double v);           ///< a number to as many digits as it 
 std::string RangeText(const Option& o);   ///< "1 to 64"; "" if anything goes
 std::string OneOfText(const Option& o);   ///< "256, 512"
 std::string AllowedText(const Option& o); ///< all that a person needs to know to give a valid value
-/// One entry of a kEntries: its keys are such, none is there twice, the first one is. \return what
-/// is wrong, or nothing. \param [out] nearest a key that may have been meant
+/// Checks one entry of a kEntries: its keys are known, none is repeated, the first one is there.
+/// \return the problem, or nothing
+/// \param [out] nearest a key that may have been meant
 std::string CheckEntry(const Option& o,
                        const std::vector<std::pair<std::string, std::string>>& entry,
                        std::string* nearest);
@@ -34,8 +35,8 @@ std::string FolderOf(const std::string& file); ///< with the '/', or ""
 
 /// Every option at its default.
 void SetDefaults(const OptionTable& table, ReadResult* result);
-/// Values and errors of a JSON text, laid over what is in *result. \param at the path of that text
-/// in the file, "/jobs/0"; empty: it is the file
+/// Lays the values and errors of a JSON text over *result. \param at the path of that text in the
+/// file, "/jobs/0"; empty: the text is the file
 void ReadJson(const OptionTable& table,
               const std::string& text,
               const std::string& origin,

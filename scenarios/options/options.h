@@ -68,7 +68,7 @@ struct Option
     std::string path; ///< JSON path; empty: command line only
     std::string group;
     std::string help;
-    std::string defaultText; ///< as one would type it; empty: no value
+    std::string defaultText; ///< default in the command line's syntax; empty: no value
     std::string defaultNote; ///< shown when there is no defaultText: "the smallest that fits"
     std::string placeholder; ///< "N", "SIZE"
     std::vector<std::string> aliases;
@@ -77,24 +77,24 @@ struct Option
     double max = 18446744073709551615.;
     std::vector<uint64_t> oneOf; ///< the only values of a kInteger or kBytes, if any
     std::function<std::vector<NamedItem>()> names;
-    std::string nameOf; ///< what names() are, for errors: "model"
-    /// What is allowed, where names() alone do not tell which of them goes with what.
+    std::string nameOf; ///< the noun for names() in errors: "model"
+    /// The allowed names, where names() alone do not tell which of them go together.
     std::function<std::string()> allowed;
-    /// The name of names() that another spelling stands for ("A100-80GB" is "A100"); "" if none.
+    /// The entry of names() that another spelling means ("A100-80GB" is "A100"); "" if none.
     std::function<std::string(const std::string&)> alias;
-    /// Why a text that is no name of names() cannot be had, if it is a case worth its own words;
-    /// else "".
+    /// The reason why a text that is not in names() cannot be had, if the case deserves its own
+    /// words; else "".
     std::function<std::string(const std::string&)> refusal;
-    std::string
-        word; ///< a kInteger may be this as well, "auto": Value::text is it then, and the number 0
-    /// A kName that is a switch too: what it is without a value, with "1", or true in JSON
-    /// ("full"); and with "0", --no-NAME, or false. Empty: it is none.
+    /// Another word that a kInteger may be, "auto": Value::text is the word then, and the number 0.
+    std::string word;
+    /// A kName that is also a switch: its value if given without one, with "1", or true in JSON
+    /// ("full"); and its value with "0", --no-NAME, or false. Empty: it is no switch.
     std::pair<std::string, std::string> onOff;
-    bool distinct = false;         ///< of a kList: no entry may stand there twice
-    std::vector<std::string> keys; ///< of a kEntries: that there are; the first one needs no name
+    bool distinct = false;         ///< a kList: no entry may be repeated
+    std::vector<std::string> keys; ///< a kEntries: its keys; the first one needs no name
     std::string example; ///< a valid value other than the default, for tests and documentation
     std::string fabric;  ///< "roce" or "ib": has a meaning with this --fabric only; else with both
-    /// The ns-3 attributes that take its value, if nothing else has to be known for that.
+    /// The ns-3 attributes that get its value, if nothing else is needed for that.
     std::vector<std::string> attributes;
 
     Option& Default(std::string text)
@@ -235,15 +235,15 @@ Option Opt(std::string name,
            std::string group,
            std::string help);
 
-/// An option of other software that is none here, but is worth its own words.
+/// An option of other software that does not exist here, but deserves its own words.
 struct ForeignName
 {
     std::string name; ///< "tensor-model-parallel-size"
-    char letter = 0;  ///< of a short option without which there is the name only
-    /// Values, and the argument of this program that says the same; "" if that is so anyway. Of a
-    /// flag, the value is "".
+    char letter = 0;  ///< short option; without it only the name exists
+    /// Values, and the argument of this program with the same effect; "" if that is the behaviour
+    /// anyway. The value of a flag is "".
     std::vector<std::pair<std::string, std::string>> means;
-    std::string otherwise; ///< what there is instead: for all other values
+    std::string otherwise; ///< the replacement, for all other values
     bool flag = false;     ///< takes no value
 };
 
@@ -253,7 +253,8 @@ struct NameList
     std::string name;  ///< "models"
     std::string title; ///< "Models (--model)"
     std::function<std::vector<NamedItem>()> items;
-    std::function<std::string()> help = {}; ///< what --help=NAME prints instead, if there is more
+    /// The text of --help=NAME, if it is more than the items.
+    std::function<std::string()> help = {};
 };
 
 struct OptionTable
@@ -269,7 +270,7 @@ struct OptionTable
 
     const Option* Find(const std::string& name) const; ///< by name
     const ForeignName* FindForeign(
-        const std::string& name) const; ///< by name; null if there is none
+        const std::string& name) const; ///< \return the foreign name; null if there is none
     void Add(std::vector<Option> more);
     /// Gives --list and --help the names of the lists. Call it when the lists are there.
     void Finish();
@@ -357,7 +358,7 @@ class Values
     /// How to point at an option in an error: where it was given, else "--name".
     std::string Where(const std::string& name) const;
 
-    /// What was given, or the default.
+    /// The text that was given, or the default.
     const std::string& Raw(const std::string& name) const
     {
         return (*this)[name].raw;
@@ -370,7 +371,7 @@ class Values
 
 struct JobSeat;
 
-/// What came of a command line.
+/// The result of reading a command line.
 struct ReadResult
 {
     Values values;
@@ -378,8 +379,8 @@ struct ReadResult
     std::optional<std::string> text; ///< --help, --list, --version: print it and stop with status 0
     std::vector<std::string> ns3Arguments;
     std::vector<std::pair<std::string, std::string>>
-        attributes;                      ///< of the JSON's "ns3" object, in its order
-    std::shared_ptr<const JobSeat> seat; ///< of one of several jobs; null: the run has one
+        attributes;                      ///< attributes in the JSON's "ns3" object, in its order
+    std::shared_ptr<const JobSeat> seat; ///< seat of a job among several; null: the run has one job
 };
 
 /// Reads argv[1..] and the --scenario file it names.
@@ -425,7 +426,7 @@ std::string ListText(const NameList& list);
 /// Words of `text` in lines of at most 100 columns, the first after `used` columns, the others
 /// indented by `indent`.
 void WrapText(std::string* out, const std::string& text, size_t used, size_t indent);
-/// What an option is, with its range: "micro-batches a step; 1 to 1000000". In --help,
+/// The meaning of an option, with its range: "micro-batches a step; 1 to 1000000". For --help,
 /// documentation and report.html.
 std::string Description(const Option& option);
 /// --list=options: the table as JSON, for programs that read it: tests, documentation, the report's
@@ -436,11 +437,11 @@ std::string OptionsJson(const OptionTable& table);
 /// mean several.
 std::string NameMeant(const Option& option, const std::string& text);
 
-/// The names in `items` that `text` may mean: the one that is exactly it, else all that are it when
-/// folded (topo::FoldedName). No two names of a registry fold alike, so there is at most one; a
-/// test sees to it.
+/// The names in `items` that `text` may mean: the exact one, else all that match it when folded
+/// (topo::FoldedName). No two names of a registry fold alike, so there is at most one; a test
+/// checks that.
 std::vector<std::string> MatchNames(const std::string& text, const std::vector<NamedItem>& items);
-/// The only one of them. Empty if there is none, or several.
+/// The only match. Empty if there is none, or several.
 std::string MatchName(const std::string& text, const std::vector<NamedItem>& items);
 /// "a, b, c".
 std::string JoinNames(const std::vector<NamedItem>& items);

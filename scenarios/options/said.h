@@ -13,7 +13,8 @@
 namespace scenario
 {
 
-/// "4096" of --mtu=4096; "" of --no-pfc and of what has no value.
+/// The value as it was given: "4096" for --mtu=4096; "" for --no-pfc and for an option without a
+/// value.
 std::string SaidValue(const OptionTable& table, const Values& values, const std::string& option);
 
 /// "--mtu=4096", "--no-pfc", "job.json: /fabric/pfc=false".

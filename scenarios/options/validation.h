@@ -15,7 +15,7 @@
 namespace scenario
 {
 
-/// Of one scenario.
+/// The validation of one scenario.
 struct Validation
 {
     const OptionTable& table;
@@ -24,8 +24,8 @@ struct Validation
     std::vector<std::string> notes;
     std::shared_ptr<const JobSeat> seat = nullptr; ///< ReadResult::seat
 
-    /// Of what the scenario draws, but where it stands: --seed, and of a job beside others one of
-    /// its own.
+    /// The seed of everything the scenario draws except its placement: --seed, or a seed of its own
+    /// for a job beside others.
     uint64_t DrawSeed() const;
 
     /// An error about an option as it was given, unless there is one about it.

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * How long a run is said to take before it runs. All of it is assumed: that this machine is as fast
- * as the one that docs/speed.md was measured on, with a core for each process.
+ * An estimate of a run's time before it runs. It assumes that this machine is as fast as the one of
+ * docs/speed.md, with a core for each process.
  */
 #ifndef SCENARIOS_PLAN_ASSUMED_SPEED_H
 #define SCENARIOS_PLAN_ASSUMED_SPEED_H
@@ -14,11 +14,11 @@
 namespace scenario
 {
 
-/// What the speed depends on.
+/// The quantities that the speed depends on.
 struct SpeedNeeds
 {
     double hosts = 0; ///< network interfaces that send or receive
-    double links = 0; ///< of the network
+    double links = 0; ///< links of the network
     bool infiniBand = false;
     bool windows = true; ///< the engine; else ns-3's
     Processes processes;
@@ -27,8 +27,8 @@ struct SpeedNeeds
 struct AssumedSpeed
 {
     double setUpSeconds = 0;
-    double frameHopsPerSecond = 0; ///< of one core
-    double gain = 1;               ///< of several processes
+    double frameHopsPerSecond = 0; ///< frame-hops per second of one core
+    double gain = 1;               ///< speed-up by several processes
 
     /// \param inside messages inside servers
     double Seconds(double frameHops, double inside) const
@@ -36,9 +36,10 @@ struct AssumedSpeed
         return setUpSeconds + (frameHops + kInside * inside) / (frameHopsPerSecond * gain);
     }
 
-    /// Frame-hops that a message inside a server takes as long as: of 25,400 samples of a step of
-    /// 3,072 GPUs without attribution, 37% were in what moves its 91 million of these, and the rest
-    /// in 176 million frame-hops (November 2026, the machine of docs/speed.md).
+    /// Frame-hops that take as long as one message inside a server. Measured with 25,400 samples of
+    /// a step of 3,072 GPUs without attribution: 37% were in the code that moves its 91 million
+    /// such messages, the rest in 176 million frame-hops (November 2026, the machine of
+    /// docs/speed.md).
     static constexpr double kInside = 1.1;
 };
 

@@ -1,23 +1,22 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * How much a run will simulate, before it is simulated: packets and frame-hops are counted over the
- * messages themselves (the schedules' own, and the flows), with the routes' own hops; no
- * congestion, no retransmission, no CNP. Schedules of more than some million steps are sampled
- * evenly.
+ * The amount of work in a run, before it is simulated. Packets and frame-hops are counted over the
+ * messages of schedules and flows, with the hops of their routes. Congestion, retransmission and
+ * CNPs are left out. Schedules of more than some million steps are sampled evenly.
  *
  *   frame-hops = sum over messages of  hops x (packets + ACKs),   packets = ceil(bytes / mtu)
  *
- * where a message that is split over queue pairs counts as its parts, and a READ is answered by its
- * bytes. The ACKs of the first message are ceil(packets / ackEvery), of those that follow on its
- * queue pair 1 + (packets - gcd) / ackEvery with gcd of both numbers: Counter::AcksOfEach. TCP has
- * an ACK a segment and a handshake of three, UDP none.
+ * A message that is split over queue pairs counts as its parts. The answer to a READ is its bytes.
+ * The first message has ceil(packets / ackEvery) ACKs. Later messages on its queue pair have 1 +
+ * (packets - gcd) / ackEvery, with the gcd of both numbers: Counter::AcksOfEach. TCP has an ACK per
+ * segment and a handshake of three packets. UDP has neither.
  *
- * The lower bound of the simulated time is what the busiest network interface needs for its wire
- * bytes on all of its planes, or the GPUs for their computing and for waiting for each other's: no
- * run can be shorter.
+ * The lower bound of the simulated time is the larger of two times, and no run can be shorter. One
+ * is the busiest network interface's time for its wire bytes on all of its planes. The other is the
+ * GPUs' time for computing and for waiting for each other's computing.
  *
- * The memory is what the simulator itself takes (the GPUs' is the plan's).
+ * The memory is that of the simulator itself; the memory of GPUs is in the plan.
  */
 #ifndef SCENARIOS_PLAN_ESTIMATE_H
 #define SCENARIOS_PLAN_ESTIMATE_H
@@ -37,10 +36,10 @@ namespace scenario
 
 struct Job;
 
-/// What a run's memory grows with.
+/// The quantities that a run's memory grows with.
 struct MemoryNeeds
 {
-    double links = 0;              ///< of the network, both directions together
+    double links = 0;              ///< links of the network, both directions together
     double usedLinks = 0;          ///< by some message, at most
     double routes = 0;             ///< entries of forwarding tables: switches x network interfaces
     double connections = 0;        ///< pairs of queue pairs
@@ -54,7 +53,7 @@ struct MemoryNeeds
     bool infiniBand = false;
 };
 
-/// Bytes by what they are for. Total() is the peak of the resident set of a process.
+/// Bytes by use. Total() is the peak of the resident set of a process.
 struct MemoryEstimate
 {
     double program = 0;
@@ -72,11 +71,11 @@ struct MemoryEstimate
 /// A pure function, right within a factor of about 1.5 on the runs of
 /// tests/unit/scenarios/estimate-test.cc.
 MemoryEstimate EstimateMemory(const MemoryNeeds& needs);
-/// \return of what one process would take, what the first of several takes; of those that all have
-/// hosts, each
+/// \return the memory of one process, from that of a single-process run. If only the first process
+/// has hosts, the result is for the first one; if all have hosts, for each.
 MemoryEstimate EstimateProcess(const MemoryEstimate& alone, const Processes& processes);
 
-/// Of both ends of a connection, with the messages that wait in them.
+/// The bytes of both ends of a connection, with the messages that wait in them.
 double ConnectionBytes(const FabricSpec& fabric, bool attribution);
 
 struct Estimate
@@ -86,7 +85,7 @@ struct Estimate
     double networkBytes = 0;   ///< payload that crosses the network between servers
     double dataPackets = 0;
     double ackPackets = 0;
-    double frameHops = 0;        ///< of data and ACK frames
+    double frameHops = 0;        ///< frame-hops of data and ACKs
     double meanHops = 0;         ///< links a data packet crosses
     double lastStartSeconds = 0; ///< when the last flow starts
     double stopSeconds = 0;      ///< the run is stopped then, before all can have been done; else 0
@@ -95,19 +94,19 @@ struct Estimate
     /// False: steps may be those of whoever sends least, as with parameter servers some replicas
     /// may be nearer to the servers than others.
     bool portsAwaited = true;
-    double computeSeconds = 0; ///< of the GPU that computes longest
-    /// With what it waits for others that compute, as for the bubble of a pipeline: of steps, if
-    /// communication takes no time (training::LeastStep). 0: it is not known.
+    double computeSeconds = 0; ///< computation of the GPU that computes longest
+    /// The same with waiting for other GPUs' computation, as in the bubble of a pipeline: for
+    /// steps, if communication takes no time (training::LeastStep). 0: not known.
     double graphSeconds = 0;
-    double loadingSeconds = 0; ///< of the next batch, by the server that takes longest
+    double loadingSeconds = 0; ///< loading of the next batch, by the slowest server
     /// Bytes that all ranks together send, inside servers too, as the algorithms have it: by
     /// operation, and `send`, messages from one rank to another.
     std::map<std::string, double> sent;
     double connections = 0; ///< pairs of queue pairs, all collectives of the run or flows
     MemoryNeeds memoryNeeds;
-    MemoryEstimate memory; ///< of the simulator, of the whole run, as one process
+    MemoryEstimate memory; ///< memory of the simulator for the whole run, as one process
     SpeedNeeds speedNeeds;
-    AssumedSpeed speed; ///< of its set-up and events
+    AssumedSpeed speed; ///< speed of set-up and events
     bool sampled = false;
 
     double LowerBoundSeconds() const
@@ -120,25 +119,26 @@ struct Estimate
     }
 };
 
-/// What an estimate is for: who asks whether a run can start (its memory, its time) needs
-/// no bounds of the time that GPUs wait for each other, which take a second of large plans.
+/// The purpose of an estimate. A check whether a run can start (memory, time) needs no bounds of
+/// the time that GPUs wait for each other. Those bounds take a second for large plans.
 enum class EstimateFor : uint8_t
 {
     kPlan,
     kStart, ///< graphSeconds is 0, and computeSeconds what a GPU computes without jitter
 };
 
-/// Of one step. \param size of those of the plan, the largest number of blocks first
+/// The estimate for one step.
+/// \param size index into the plan's sizes, the largest number of blocks first
 Estimate EstimateStep(const TrainingScenario& scenario,
                       std::size_t size = 0,
                       EstimateFor what = EstimateFor::kPlan);
-/// Of the whole run, all sizes and repetitions.
+/// The estimate for the whole run, all sizes and repetitions.
 Estimate EstimateRun(const CollperfScenario& scenario);
 Estimate EstimateRun(const TrafficScenario& scenario);
-/// Of the whole run: EstimateStep x (steps + warm-up steps), of all sizes together. Of --jobs: what
-/// all jobs come to, `lastStartSeconds` being when the last of them can have ended.
+/// The estimate for the whole run: EstimateStep x (steps + warm-up steps), of all sizes together.
+/// With --jobs: the sum of all jobs; `lastStartSeconds` is the earliest end of the last job.
 Estimate EstimateRun(const TrainingScenario& scenario, EstimateFor what = EstimateFor::kPlan);
-/// Of one of --jobs, from its start on, on the network of `together`.
+/// The estimate for one job of --jobs, from its start on, on the network of `together`.
 Estimate EstimateJob(const Job& job,
                      const TrainingScenario& together,
                      EstimateFor what = EstimateFor::kPlan);

@@ -18,8 +18,8 @@ namespace scenario
 /// software, all servers as far as the first from the last. Nothing: it is another one.
 std::optional<coll::IdleLink> IdleLinkOf(const CollperfScenario& s);
 
-/// What the algorithms' own formulas (coll::Cost, coll::IdleSeconds) say of each size, in columns
-/// for people and for tests. An algorithm without one is named and has dashes.
+/// The results of the algorithms' own formulas (coll::Cost, coll::IdleSeconds) for each size, in
+/// columns for people and for tests. An algorithm without a formula has its name and dashes.
 std::string FormulaText(const CollperfScenario& s, const std::vector<coll::Collective>& whats);
 
 } // namespace scenario

@@ -15,22 +15,23 @@ namespace scenario
 
 struct HostMemory
 {
-    double bytes = 1e18; ///< as much as there may ever be, if nothing tells
-    std::string by;      ///< who says so: "ulimit -v"
+    double bytes = 1e18; ///< as much as there may ever be, if no limit is known
+    std::string by;      ///< the limit that applies: "ulimit -v"
 };
 
 /**
- * The least of: what the kernel takes for available without swapping (MemAvailable of
- * /proc/meminfo), what the process's control groups have left (memory.max, or version 1's
- * memory.limit_in_bytes, of it and of all groups above, less what is used and cannot be dropped),
- * RLIMIT_AS and RLIMIT_DATA less what the process has.
- * \param root for tests: where "/proc" and "/sys" are found
+ * The least of three amounts. First: the memory that the kernel has available without swapping
+ * (MemAvailable of /proc/meminfo). Second: the rest in the process's control group and all groups
+ * above (memory.max, or version 1's memory.limit_in_bytes, less the use that cannot be dropped).
+ * Third: RLIMIT_AS and RLIMIT_DATA less the process's own use. \param root for tests: the folder
+ * with "/proc" and "/sys"
  */
 HostMemory AvailableHostMemory(const std::string& root = "");
 
-/// "about 12.3 GiB: network 8.1 GiB, queue pairs 4.0 GiB", of several processes of which of them;
-/// and, only if it does not fit, what this machine has: a plan is the same on all that can simulate
-/// it. \param needed as one process
+/// "about 12.3 GiB: network 8.1 GiB, queue pairs 4.0 GiB". With several processes it says which of
+/// them needs that. This machine's memory is added only if the run does not fit, so that a plan is
+/// the same on all machines that can simulate it.
+/// \param needed by one process
 std::string HostMemoryText(const MemoryEstimate& needed,
                            const Processes& processes,
                            const HostMemory& available);

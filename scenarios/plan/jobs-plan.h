@@ -11,7 +11,8 @@
 namespace scenario
 {
 
-/// What --dry-run prints of --jobs: who is where, what each job comes to, and the whole run.
+/// The output of --dry-run with --jobs: the hosts of each job, the estimate for each, and the whole
+/// run.
 /// \pre scenario.jobs
 std::string JobsPlanText(const TrainingScenario& scenario);
 

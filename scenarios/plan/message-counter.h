@@ -18,15 +18,15 @@
 namespace scenario
 {
 
-/// What a communicator keeps: the most that any of its collectives needs.
+/// The most that any collective of a communicator needs.
 struct CommunicatorNeeds
 {
     double connections = 0;
     double lanes = 0;
-    /// Messages between servers that wait for nothing that arrives, of lanes that have many: all of
-    /// them are posted at once. (Those of a few are with the lane.)
+    /// Messages between servers that do not wait for an arrival, in lanes with many of them. All of
+    /// them are posted at once. (Lanes with a few count them with the lane.)
     double posted = 0;
-    double postedInside = 0; ///< of a server
+    double postedInside = 0; ///< messages inside a server, likewise
 
     void Cover(const CommunicatorNeeds& other)
     {
@@ -53,13 +53,13 @@ class MessageCounter
                                     const ClusterSpec& cluster,
                                     const CollectiveOptions& options,
                                     double times);
-    /// Flows, and the queue pairs that they need. \return when the last of them starts
+    /// Adds flows, and the queue pairs that they need. \return the start of the last flow
     rdma::TimePoint AddFlows(const std::vector<Flow>& flows,
                              FlowOperation operation,
                              const ProtocolSpec& protocol,
                              QueuePairUse queuePairs);
 
-    /// What a rank sends of a collective or of messages of its own.
+    /// Counts bytes that a rank sends in a collective or in messages of its own.
     void Send(const std::string& what, double bytes)
     {
         m_sum.sent[what] += bytes;
@@ -92,8 +92,10 @@ class MessageCounter
         m_postedInside += kept.postedInside;
     }
 
-    /// What was added, with the memory that it takes. \param ranks, paths see MemoryNeeds; \param
-    /// times of all messages
+    /// The sum, with the memory that it takes.
+    /// \param ranks see MemoryNeeds
+    /// \param paths see MemoryNeeds
+    /// \param times factor for all messages
     Estimate Result(const RunOptions& run, double ranks, double paths, double times) const;
 
     double CountMessages() const
@@ -136,7 +138,7 @@ class MessageCounter
     double m_postedInside = 0;
 };
 
-/// Of a NIC, the port in the first plane: all planes are alike.
+/// The port of a NIC in the first plane: all planes are alike.
 inline topo::PortId
 PortOf(const topo::Topology& topology, uint32_t nic)
 {

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What a plan says of all that happens beside a job: faults, what is done about them, checkpoints,
- * other traffic.
+ * The text of a plan about events beside a job: faults, recovery, checkpoints, other traffic.
  */
 #ifndef SCENARIOS_PLAN_PLAN_EVENTS_H
 #define SCENARIOS_PLAN_PLAN_EVENTS_H
@@ -15,14 +14,14 @@
 namespace scenario
 {
 
-/// Each is empty if there is nothing to say.
+/// Each text is empty if it has no subject.
 
 std::string FaultsText(const FaultPlan& faults);
 /// \param topology names its hosts
 std::string RecoveryText(const RecoverySpec& recovery, const topo::Topology& topology);
 std::string EtsText(const EtsSpec& ets);
 
-/// What the estimate of a run leaves out: ", background and faults left out".
+/// The parts of a run that its estimate leaves out: ", background and faults left out".
 std::string LeftOutText(const RunOptions& run);
 
 } // namespace scenario

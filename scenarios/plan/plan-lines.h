@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Lines of what --dry-run prints (plan-text.h) that the plans of all programs have.
+ * Lines of the output of --dry-run (plan-text.h) that the plans of all programs have.
  */
 #ifndef SCENARIOS_PLAN_PLAN_LINES_H
 #define SCENARIOS_PLAN_PLAN_LINES_H
@@ -24,7 +24,7 @@ namespace scenario
 /// A line of the plan: what, in a column of its own, and how.
 std::string PlanLine(const std::string& left, const std::string& right);
 
-/// Nothing where there is nothing to say.
+/// The line; nothing if the text is empty.
 std::string PlanLineIf(const std::string& name, const std::string& text);
 
 /// "64.5 million": three digits; a billion is 10^9.
@@ -46,19 +46,20 @@ std::string NetworkText(const topo::Topology& t, const std::string& name, std::s
 /// \param rdma false: its flows are ordinary packets, of which a plan has another line
 std::string FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma = true);
 
-/// Lines of what happens beside a job.
+/// The lines about events beside a job.
 std::string EventLines(const RunOptions& run, const topo::Topology& topology);
 
-/// Lines of servers, the network between them and where on it they stand.
+/// The lines about servers, the network between them and their hosts.
 std::string ClusterText(const ClusterSpec& c, const FabricSpec& f, const RunOptions& run);
 
-/// Of a run in several processes.
+/// The line about the processes of a run with several; nothing with one.
 std::string ProcessesLine(const RunOptions& run);
 
-/// Lines of what the run will take.
+/// The lines about the resources that the run will take.
 std::string EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run);
 
-/// Which algorithms are taken. \param whats by operation, in ascending sizes
+/// The algorithms of the collectives.
+/// \param whats by operation, in ascending sizes
 std::string AlgorithmText(const CollectiveOptions& options,
                           const coll::Placement& placement,
                           const std::map<coll::Op, std::vector<coll::Collective>>& whats);

@@ -16,12 +16,12 @@
 namespace scenario
 {
 
-/// What a step of the whole model comes to: with --layers extended as its results are.
+/// A step of the whole model: with --layers extended as the results of the run are.
 struct WholeStep
 {
     double computeSeconds = 0; ///< of the GPU that computes longest
     double graphSeconds = 0;   ///< see Estimate
-    double loadingSeconds = 0; ///< of the next batch: never with --layers
+    double loadingSeconds = 0; ///< loading of the next batch: never with --layers
     double busiestPortSeconds = 0;
     std::map<std::string, double> moved; ///< bytes a GPU, by operation
 };

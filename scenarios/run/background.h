@@ -18,7 +18,7 @@
 namespace scenario
 {
 
-/// What runs beside a job.
+/// The traffic that runs beside a job.
 struct Background
 {
     std::string pattern;
@@ -26,12 +26,12 @@ struct Background
     ProtocolSpec protocol;
     bool repeats = false; ///< each flow begins again when it has ended; there is one epoch
     QueuePairUse queuePairs = QueuePairUse::kReused;
-    rdma::Duration epoch;            ///< flows are made for so long at a time
-    OfferedLoad offered;             ///< of patterns with a load
-    uint64_t rateBps = 0;            ///< of all links of its hosts together, one direction
-    uint32_t hosts = 0;              ///< that take part
-    std::vector<uint8_t> priorities; ///< of its flows by RDMA: lossless ones
-    /// Flows of an epoch, by start, which counts from the beginning of that epoch.
+    rdma::Duration epoch;            ///< time span of the flows that are made in one go
+    OfferedLoad offered;             ///< load, for patterns with a load
+    uint64_t rateBps = 0;            ///< rate of all links of its hosts together, one direction
+    uint32_t hosts = 0;              ///< number of hosts that take part
+    std::vector<uint8_t> priorities; ///< priorities of the flows over RDMA: lossless ones
+    /// Flows of an epoch, ascending by start. Starts count from the beginning of that epoch.
     std::function<std::vector<Flow>(uint32_t epoch)> flows;
 };
 

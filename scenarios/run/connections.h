@@ -12,8 +12,8 @@ namespace scenario
 {
 
 /// NCCL's rule (NVIDIA/nccl, src/transport/net_ib/p2p.cc, ncclIbMultiSend): messages take the queue
-/// pairs in turns, or each is split over all of them, into parts of the same size, rounded up to
-/// 128 B; those behind the end of the data are empty, and sent all the same.
+/// pairs in turns, or each message is split over all of them. The parts have the same size, rounded
+/// up to 128 B. Parts past the end of the data are empty and sent all the same.
 struct ConnectionSpec
 {
     static constexpr uint32_t kMostQueuePairs = 128; ///< as NCCL: NCCL_IB_MAX_QPS

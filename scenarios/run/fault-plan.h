@@ -41,16 +41,17 @@ struct Fault
     /// rate, lane-down: share of the rate that is left, unless `rate` says it; ber: probability of
     /// a bit; drop: of a frame; gpu-slow: factor
     double value = 0;
-    rdma::BitRate rate;    ///< of `rate`
-    rdma::Duration period; ///< of flap
-    double duty = 0;       ///< of flap: share of the period in which the link is down
-    /// Ends of links of the topology, ascending: 2 * link, + 1 on the side of Link::b. Of cables
-    /// both; of bit errors and drops those that receive; of a pause storm those that pause.
+    rdma::BitRate rate;    ///< rate that is left, for kRate; then `value` is not used
+    rdma::Duration period; ///< period of a flapping link, for kFlap
+    double duty = 0;       ///< share of the period in which the link is down, for kFlap
+    /// Ends of links of the topology, ascending: 2 * link, + 1 on the side of Link::b. A cable
+    /// fault has both ends, bit errors and drops the receiving ends, a pause storm the pausing
+    /// ends.
     std::vector<uint32_t> ends;
-    std::vector<uint32_t> dead; ///< those of them that are down themselves, not just their cable
-    uint32_t cables = 0;        ///< of `where`, if that names a link between two nodes
+    std::vector<uint32_t> dead; ///< ends in `ends` that are down themselves, not just their cable
+    uint32_t cables = 0; ///< cables between the two nodes that `where` names, if it names a link
 
-    /// Of a network, not of a GPU.
+    /// Whether the fault hits the network, not a GPU.
     bool IsOfNetwork() const
     {
         return kind != FaultKind::kGpuSlow && kind != FaultKind::kGpuStop;

@@ -17,7 +17,7 @@ struct JobSeat
     uint32_t together = 0;       ///< hosts that all jobs need at least
     std::vector<uint32_t> hosts; ///< by server, as the user says; empty: the policy chooses
     std::vector<bool> taken;     ///< PlacementRequest::taken
-    uint64_t seed = 1;           ///< of what the job draws, but where it stands
+    uint64_t seed = 1;           ///< seed of everything the job draws, except its placement
 };
 
 } // namespace scenario

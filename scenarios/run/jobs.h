@@ -29,7 +29,7 @@ struct Job
     std::string name;
     JobKind kind = JobKind::kTraining;
     rdma::Duration start;
-    /// Its servers, on the hosts they stand at, and unless it has flows what it does there.
+    /// Its servers with their hosts, and the work they do there unless the job has flows.
     std::shared_ptr<const TrainingScenario> scenario;
     // kCollective
     coll::Op op = coll::Op::kAllReduce;
@@ -39,14 +39,14 @@ struct Job
     std::vector<Flow> flows; ///< by start, from the beginning of the run
     FlowOperation operation = FlowOperation::kWrite;
     std::vector<uint8_t> priorities;
-    ProtocolSpec protocol; ///< of at most one job TCP
+    ProtocolSpec protocol; ///< protocol of the flows; at most one job has TCP
 };
 
 /// All of a file. At least one job; no host has two.
 struct JobSet
 {
     std::vector<Job> jobs;
-    bool alone = true; ///< each of them is simulated by itself as well
+    bool alone = true; ///< simulate each job by itself as well
 };
 
 } // namespace scenario

@@ -11,17 +11,17 @@
 namespace scenario
 {
 
-/// A scheme of --load-balancer and what it takes.
+/// A scheme of --load-balancer: its name and properties.
 struct LoadBalancer
 {
-    /// Who chooses.
+    /// The device that chooses the path.
     enum class Where : unsigned char
     {
         kSwitches,
         kSenders, ///< by the UDP source port; switches hash it
     };
 
-    /// What becomes of the order of a queue pair's packets.
+    /// Whether the packets of a queue pair stay in order.
     enum class Order : unsigned char
     {
         kKept,
@@ -39,14 +39,14 @@ struct LoadBalancer
     const char* notEthernet;
 };
 
-/// \return the scheme of that name; null: there is none
+/// \return the scheme of that name; null if there is none
 const LoadBalancer* FindLoadBalancer(const std::string& name);
 
 /// The options of a FabricSpec.
 struct LoadBalancingSpec
 {
-    std::string name = "ecmp"; ///< of the schemes
-    std::string variant;       ///< of spray: "random"; else empty
+    std::string name = "ecmp"; ///< name of a scheme: FindLoadBalancer
+    std::string variant;       ///< variant of spray: "random"; else empty
 
     /// \return "spray (random)"
     std::string Text() const

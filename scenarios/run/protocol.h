@@ -25,11 +25,10 @@ enum class Carrier : uint8_t
 struct ProtocolSpec
 {
     Carrier carrier = Carrier::kRdma;
-    /// Of TCP: of the names of --tcp-control. Of UDP: --rate as given; empty: what a NIC's port
-    /// carries.
+    /// TCP: a name of --tcp-control. UDP: --rate as given; empty: the rate of a NIC's port.
     std::string control;
-    std::string controlType;   ///< of TCP: its TypeId in ns-3
-    uint32_t packetMtu = 1500; ///< of both: bytes of an IP packet, its headers included
+    std::string controlType;   ///< TCP: TypeId of the control in ns-3
+    uint32_t packetMtu = 1500; ///< bytes of an IP packet, headers included (TCP and UDP)
 
     bool IsTcp() const
     {
@@ -47,8 +46,8 @@ struct ProtocolSpec
         return carrier != Carrier::kRdma;
     }
 
-    /// Of a packet's `packetMtu`, what is no payload: IPv4, and UDP or TCP with its option of time
-    /// stamps and padding (RFC 7323, appendix A).
+    /// Header bytes within `packetMtu`: IPv4, and UDP or TCP. TCP has its time stamp option with
+    /// padding (RFC 7323, appendix A).
     uint32_t HeaderBytes() const
     {
         return rdma::kIpv4HeaderBytes + (IsTcp() ? 20 + 12 : rdma::kUdpHeaderBytes);

@@ -15,7 +15,7 @@ namespace scenario
 
 struct Reference
 {
-    std::string file;                ///< as given; empty: there is none
+    std::string file;                ///< path as given; empty: no reference
     std::map<uint64_t, double> time; ///< us, by bytes: of sizes of the run, at least one
 };
 

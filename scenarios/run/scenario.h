@@ -55,14 +55,15 @@ struct CaptureOptions
     std::vector<std::string> flows; ///< "server-1->server-0", "pfc", "credits"; empty: everything
 };
 
-/// That simulate one network together: processes.h.
+/// The processes that simulate one network together: processes.h.
 struct Processes
 {
     uint32_t count = 1;
-    std::string by;             ///< "--mpi-ranks=2", "mpirun -np 2"; empty: there is one
-    bool hostsApart = false;    ///< each has hosts; else the first one has all
-    uint32_t busyHosts = 0;     ///< that simulate something
-    bool noAttribution = false; ///< it would be there in one process
+    std::string by;          ///< "--mpi-ranks=2", "mpirun -np 2"; empty: a single process
+    bool hostsApart = false; ///< each has hosts; else the first one has all
+    uint32_t busyHosts = 0;  ///< number of hosts that simulate something
+    /// Attribution is off because of the processes; a single process would have it.
+    bool noAttribution = false;
 
     bool Several() const
     {
@@ -82,24 +83,24 @@ struct RunOptions
     uint64_t seed = 1;
     bool dryRun = false;
     bool progress = true;
-    std::string engine = "windows"; ///< of the event loop: EngineItems
-    uint32_t threads = 0;           ///< of the event loop; 0: as many as there are idle cores
+    std::string engine = "windows"; ///< name of the event loop: EngineItems
+    uint32_t threads = 0; ///< threads of the event loop; 0: as many as there are idle cores
     Processes processes;
-    bool attribution = true;       ///< of the time of messages
+    bool attribution = true;       ///< attribute the time of messages to causes
     bool report = true;            ///< report.html at the end
     bool timeline = true;          ///< timeline.json at the end
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
-    CaptureOptions capture;        ///< of these
+    CaptureOptions capture;        ///< options of the captures in `pcap`
     FaultPlan faults;
-    std::shared_ptr<const RecoverySpec> recovery; ///< null: of nothing, and no checkpoints
-    std::vector<std::pair<std::string, std::string>>
-        optionAttributes; ///< that options are (Option::Sets), and their values; what follows wins
+    std::shared_ptr<const RecoverySpec> recovery; ///< null: no recovery and no checkpoints
+    /// Attributes that options set (Option::Sets), and their values. Later entries win.
+    std::vector<std::pair<std::string, std::string>> optionAttributes;
     std::vector<std::pair<std::string, std::string>>
         environment;                          ///< as `attributes`, before them: ns3-environment.h
     std::vector<std::string> traceQueuePairs; ///< patterns of --trace-qps
     std::vector<std::string> tracePaths;      ///< patterns of --trace-paths
-    std::shared_ptr<const Background> background; ///< flows beside a job; null: there are none
-    ProtocolSpec protocol;                        ///< of traffic's flows, and of those beside a job
+    std::shared_ptr<const Background> background; ///< flows beside a job; null: none
+    ProtocolSpec protocol; ///< protocol of traffic's flows, and of the flows beside a job
     std::vector<std::string>
         ns3Arguments;     ///< "--ns3::RdmaNic::..=..", "--PrintAttributes=..": handed to ns-3
     nlohmann::json asRun; ///< the whole configuration as run, for stats.json
@@ -107,20 +108,21 @@ struct RunOptions
         attributes; ///< ("ns3::RdmaSwitch::PipelineLatency", "300ns") from the JSON's "ns3" object
 };
 
-/// What --fabric=ib adds.
+/// The settings of an InfiniBand fabric (--fabric=ib).
 struct IbSpec
 {
-    std::string switchName; ///< of rdma::IbSwitches
+    std::string switchName; ///< a name of rdma::IbSwitches
     std::string routing;    ///< engines of the subnet manager, with commas
     std::string lfts;       ///< file of forwarding tables instead; empty: none
     bool dump = false;      ///< write the tables as OpenSM does
     uint8_t lmc = 0;
     uint8_t lanes = 1;         ///< data VLs
-    rdma::Bytes laneBuffer;    ///< of each at a port
+    rdma::Bytes laneBuffer;    ///< buffer of each lane at a port
     uint32_t creditBlock = 64; ///< unit of credits, bytes
-    rdma::IbLink link;         ///< of the NICs
-    std::string fec;           ///< of rdma::kIbFecNames; empty: what the links' rate and width have
-    std::string high;          ///< VL arbitration tables; both empty: all VLs alike
+    rdma::IbLink link;         ///< links of the NICs
+    /// A name of rdma::kIbFecNames; empty: the default for the links' rate and width.
+    std::string fec;
+    std::string high; ///< VL arbitration tables; both empty: all VLs alike
     std::string low;
     uint8_t highLimit = 255;
     uint8_t fecnThreshold = 0; ///< 0: no marks
@@ -131,7 +133,7 @@ struct IbSpec
 /// NICs, links, switches. Sizes per 100 Gb/s are scaled by each port's rate.
 struct FabricSpec
 {
-    std::string network = "packet"; ///< of Networks(): how it is simulated
+    std::string network = "packet"; ///< a name of Networks(): how the network is simulated
     bool infiniBand = false;        ///< or Ethernet
     IbSpec ib;
     std::string nic; ///< preset name: "100GbE"
@@ -143,7 +145,7 @@ struct FabricSpec
     bool pfc = true;
     bool ecn = true;
     std::string cc = "dcqcn";     ///< congestion control by name
-    std::string ccPreset;         ///< of it; empty: it has none
+    std::string ccPreset;         ///< preset of `cc`; empty: it has none
     rdma::Duration linkDelay;     ///< used while building the topology
     rdma::Duration switchLatency; ///< pipeline
     rdma::Bytes bufferPer100G;    ///< shared buffer per 100 Gb/s of port rate
@@ -157,7 +159,7 @@ struct FabricSpec
     double bitErrorRate = 0; ///< put on every link while building the topology
     rdma::FrameSizes frames;
     rdma::Duration timeUnit; ///< serialization times are cut to multiples; 0: exact
-    uint8_t ackPriority = 8; ///< of ACKs and NAKs; 8: that of their queue pair
+    uint8_t ackPriority = 8; ///< priority of ACKs and NAKs; 8: that of their queue pair
     LoadBalancingSpec balancing;
     EtsSpec ets;
     bool variableWindow = false; ///< windowBytes is that at line rate
@@ -187,11 +189,11 @@ struct ClusterSpec
     std::string topologyName; ///< "fat-tree k=4"
     PlacementPolicy placement = PlacementPolicy::kLinear;
     std::vector<uint32_t> hostOfServer;
-    /// Units of switches that add up, part of the topology; null: there are none.
+    /// Aggregation units of switches, part of the topology; null: none.
     std::shared_ptr<const Aggregators> aggregators = nullptr;
     ConnectionSpec connections;
-    uint64_t aggregationBytes = 0;  ///< that a unit has room for, of one group
-    uint32_t aggregationGroups = 0; ///< that a unit serves at once
+    uint64_t aggregationBytes = 0;  ///< bytes of one group that a unit has room for
+    uint32_t aggregationGroups = 0; ///< groups that a unit serves at once
 };
 
 /// An explicit choice of an algorithm for sizes from `from` to below `below`.
@@ -209,10 +211,10 @@ struct AlgorithmRule
     }
 };
 
-/// What a user's NCCL variables leave to choose (nccl-environment.h).
+/// The choices that a user's NCCL variables leave (nccl-environment.h).
 struct NcclLimits
 {
-    /// Of an operation.
+    /// The limits on an operation's algorithms and protocols.
     struct Selection
     {
         bool limited = false;                  ///< to `only`
@@ -221,12 +223,12 @@ struct NcclLimits
         std::vector<topo::Protocol> protocols; ///< empty: all
     };
 
-    std::map<coll::Op, Selection> ofOp; ///< of those that there is something to say of
+    std::map<coll::Op, Selection> ofOp; ///< operations with limits of their own
     std::vector<std::string> except;    ///< algorithms, for all operations
     uint32_t minChannels = 0;           ///< 0: no bound
     uint32_t maxChannels = 0;           ///< 0: no bound
-    std::string text;                   ///< "NCCL_ALGO=Ring,NCCL_PROTO=LL"; empty: none are set
-    std::vector<std::string> notes;     ///< what has no effect, or is not obeyed
+    std::string text;               ///< "NCCL_ALGO=Ring,NCCL_PROTO=LL"; empty: no variable is set
+    std::vector<std::string> notes; ///< one for each variable that has no effect, or is not obeyed
 };
 
 class MeasuredChoices;
@@ -236,7 +238,7 @@ struct CollectiveOptions
     std::vector<AlgorithmRule> algorithms;  ///< later ones win; for the rest the tuner chooses
     std::optional<topo::Protocol> protocol; ///< nothing: the tuner chooses
     coll::AlgorithmOptions options;
-    coll::Machine machine; ///< without a library: nothing takes time but links
+    coll::Machine machine; ///< later rules win; the tuner chooses for the rest
     rdma::Duration
         stepLatency; ///< software time added before every send of a schedule; 0 by default
     NcclLimits nccl;
@@ -248,14 +250,14 @@ struct CollectiveOptions
     uint32_t rails = 0;          ///< topo::Description::rails
     bool railsApart = false;     ///< topo::Description::railsApart
 
-    /// What schedules of an operation are made with: a library sends what one GPU has for one other
-    /// through the NIC beside it, unless channels are asked for.
+    /// Options for making schedules of an operation. A library sends the data of one GPU for one
+    /// other through the NIC beside it, unless channels are asked for.
     coll::AlgorithmOptions OptionsFor(coll::Op op) const;
-    /// The same with what ChoiceOf has chosen of them.
+    /// The same options with the values that ChoiceOf has chosen.
     coll::AlgorithmOptions OptionsFor(coll::Op op, const coll::Choice& choice) const;
 
-    /// --tuner=measured: what is measured, before anything runs; null: formulas choose. Copies
-    /// share it.
+    /// --tuner=measured: choices measured before anything runs; null: formulas choose. Copies share
+    /// it.
     std::shared_ptr<MeasuredChoices> measured = nullptr;
     std::string measuredFolder; ///< where measurements are kept
 };
@@ -268,19 +270,19 @@ struct TrainingScenario
     CollectiveOptions collectives;
     training::TrainingPlan plan;
     training::TrainingOptions
-        options; ///< what the plan was made from, every field resolved: for estimates and reports
-    std::string workload = "steps"; ///< of workload::Kinds
-    /// Of parameter servers, to whom the plan belongs, and no workload of those; null: there are
-    /// none (--strategy=sync).
+        options; ///< What the plan was made from, every field resolved. For estimates and reports.
+    std::string workload = "steps"; ///< a name of workload::Kinds
+    /// Parameter servers, to which the plan belongs; `workload` is unused then. Null: no parameter
+    /// servers (--strategy=sync).
     std::shared_ptr<const training::ServedPlan> served;
-    /// Instead of a model, of which there is nothing then: options has the GPU and the datatype
-    /// only.
+    /// Trace in place of a model. `options` has only the GPU and the datatype then.
     std::optional<formats::TraceName> trace = {};
     /// A script that is to be captured first, in place of a plan (--launch).
     std::optional<LaunchSpec> launch = {};
-    std::optional<CaptureOutcome> capture = {}; ///< where the recorded step is of a capture
-    std::vector<std::string> exports = {};      ///< formats the step is written in
-    std::string model;                          ///< "bloom-560m"
+    /// Result of the capture whose recorded step this is.
+    std::optional<CaptureOutcome> capture = {};
+    std::vector<std::string> exports = {}; ///< formats the step is written in
+    std::string model;                     ///< "bloom-560m"
     uint64_t parameters = 0;
     std::string dtype;
     std::string gpu;
@@ -294,8 +296,8 @@ struct TrainingScenario
     /// Several jobs on this network, of which this scenario is the first one; null: it is alone.
     std::shared_ptr<const JobSet> jobs;
 
-    /// Whether there are steps: of a script that is not captured yet, or that has mistakes, there
-    /// are none.
+    /// Whether the scenario has steps. A script that is not captured yet, or that has mistakes, has
+    /// none.
     bool HasSteps() const
     {
         return !launch && (!capture || capture->why.empty());
@@ -329,18 +331,19 @@ struct CollperfScenario
     uint32_t iterations = 1;
     uint32_t warmupIterations = 0;
     uint32_t ranks = 0;   ///< = servers x GPUs used
-    uint32_t threads = 1; ///< of a server, as nccl-tests has them: for its header
+    uint32_t threads = 1; ///< threads of a server, as nccl-tests counts them; for its header
     uint32_t gpusPerThread = 1;
-    bool checked = false;           ///< prove every size's schedule before it is simulated
-    uint32_t elementBytes = 4;      ///< of the largest datatype: sizes are multiples
+    bool checked = false;      ///< prove every size's schedule before it is simulated
+    uint32_t elementBytes = 4; ///< bytes of the largest datatype's element: sizes are multiples
     std::string datatype = "float"; ///< or "all"
-    std::vector<Datatype> datatypes = {{"float", 4}}; ///< of the rows; time depends on none
-    std::vector<std::string> reductions = {"sum"};    ///< of the rows; time depends on none
-    /// Of the ranks' times: 0 rank 0's, 1 the mean, 2 the least, 3 the largest.
+    /// Datatypes of the rows; time depends on none.
+    std::vector<Datatype> datatypes = {{"float", 4}};
+    std::vector<std::string> reductions = {"sum"}; ///< reductions of the rows; time depends on none
+    /// How the ranks' times make one: 0 rank 0's, 1 the mean, 2 the least, 3 the largest.
     uint32_t average = 3;
     std::vector<Compared> compare;
     Reference reference; ///< measured times
-    /// The iterations as steps of a job that may fail; null: they are none.
+    /// The iterations as steps of a job that may fail; null: they are not.
     std::shared_ptr<const TrainingScenario> job;
 
     /// The table's own, then those compared.
@@ -372,7 +375,7 @@ struct Flow
     rdma::TimePoint start;
     uint8_t priority = 3;
     uint16_t dport =
-        100;         ///< of a flow file, for fct.txt: 100 is what HPCC's traffic generator writes
+        100; ///< Destination port in a flow file, for fct.txt. HPCC's traffic generator writes 100.
     std::string tag; ///< "permutation", "incast", ...: the tag column of flows.csv
 };
 
@@ -388,16 +391,19 @@ enum class FlowOperation : uint8_t
 enum class QueuePairUse : uint8_t
 {
     kPerFlow, ///< a new one, made as it begins
-    kReused,  ///< one whose flow was done a while ago, reset: like new. Made when none is there
-    /// the one of this source and destination: flows wait for each other, and inherit its rate
+    /// One whose flow ended a while ago, reset to the state of a new one. A new one if none is
+    /// free.
+    kReused,
+    /// the pair of this source and destination: flows wait for each other, and inherit its rate
     kPerPair,
 };
 
 /// What is measured, and how finely.
 struct Measuring
 {
-    rdma::Duration from;  ///< flows that start earlier are simulated and not measured
-    rdma::Duration until; ///< the same of those that start then or later; 0: all are measured
+    rdma::Duration from; ///< flows that start earlier are simulated and not measured
+    /// Flows that start then or later are simulated and not measured; 0: all are measured.
+    rdma::Duration until;
     rdma::Duration queueInterval; ///< between looks at the switches' queues; 0: none
     rdma::Duration rateInterval;  ///< over which a flow's throughput is measured; 0: it is not
     uint32_t sizeGroups = 20;     ///< groups of flows of the same number, by size
@@ -414,9 +420,9 @@ struct Measuring
 struct OfferedLoad
 {
     double load = 0;   ///< 0: the traffic is not made from a load
-    bool wire = false; ///< of wire bytes, else payload
+    bool wire = false; ///< the load counts wire bytes, else payload bytes
     double incastLoad = 0;
-    double meanFlowBytes = 0; ///< of the distribution
+    double meanFlowBytes = 0; ///< mean of the flow size distribution
 };
 
 struct TrafficScenario

@@ -15,9 +15,9 @@
  * After the SHARP paper (Graham et al., "Scalable Hierarchical Aggregation Protocol (SHArP): A
  * Hardware Architecture for Efficient Data Reduction", COM-HPC 2016): aggregation nodes are
  * endpoints at a switch, the edges of their tree reliable connections, which may span several
- * switches. Each NIC of a server has a tree of its own. Roots are switches with the fewest hops to
- * the farthest server, then to all; of those the one whose tree shares links with the fewest trees
- * of other NICs.
+ * switches. Each NIC of a server has a tree of its own. The root is the switch with the fewest hops
+ * to the farthest server, then to all servers. Among equal ones it is the switch whose tree shares
+ * links with the fewest trees of other NICs.
  */
 #ifndef SCENARIOS_OPTIONS_CLUSTER_AGGREGATORS_H
 #define SCENARIOS_OPTIONS_CLUSTER_AGGREGATORS_H
@@ -42,10 +42,10 @@ class Aggregators
 {
   public:
     /**
-     * Adds to a topology what servers can make use of.
-     * \param hostOfServer of Topology::Hosts(), by server \param nics of each server
-     * \param delay of the links to the units, so what a message takes in one is twice that, and
-     * its ports
+     * Adds the units and links to a topology that these servers can use. \param hostOfServer index
+     * into Topology::Hosts(), by server \param nics number of NICs of each server \param delay
+     * delay of the links to the units. A message takes twice that in a unit, plus the time at its
+     * ports
      */
     Aggregators(topo::Topology* topology,
                 const std::vector<uint32_t>& hostOfServer,
@@ -58,7 +58,7 @@ class Aggregators
         return m_units;
     }
 
-    /// By NIC; empty: there is no switch where two of them meet.
+    /// The trees, by NIC. Empty: no switch where two servers meet.
     const std::vector<coll::AggregationTree>& Trees() const
     {
         return m_trees;
@@ -83,7 +83,8 @@ class Aggregators
     };
 
     uint32_t StationOf(uint32_t tree, uint32_t unit) const;
-    /// The port of a station that leads to one that may be below it, or to what is there.
+    /// The port of a station that leads to another station, if that is below it, else to its
+    /// parent.
     uint32_t PortTowards(uint32_t tree, uint32_t station, uint32_t other) const;
 
     std::vector<Aggregator> m_units;

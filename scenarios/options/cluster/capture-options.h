@@ -22,15 +22,15 @@ std::vector<Option> CaptureOptionRows(const std::string& group, const std::strin
 /// Reads and checks them. `topology`: null if it is not valid; flows are then not checked.
 CaptureOptions MakeCapture(Validation* v, const topo::Topology* topology);
 
-/// --pcap-flow: empty if `flow` is "pfc", on InfiniBand "credits", or "a->b" of this topology's
-/// hosts or their ports, else what is wrong.
+/// Checks an entry of --pcap-flow. \return empty if `flow` is "pfc", "credits" (InfiniBand only),
+/// or "a->b" of this topology's hosts or their ports; else the problem.
 std::string CheckFlowName(const topo::Topology& topology,
                           bool infiniBand,
                           const std::string& flow,
                           std::string* nearest);
 
-/// --pcap: empty if `name` is "all", a node, a port or a link of this network and nothing else, by
-/// the rule of rdma::SelectsPort, which those who capture ask too; else what is wrong.
+/// Checks an entry of --pcap by the rule of rdma::SelectsPort, which the captures use too. \return
+/// empty if `name` is "all", or one of a node, a port and a link of this network; else the problem.
 std::string CheckCaptureName(const topo::Topology& topology,
                              const std::string& name,
                              std::string* nearest);

@@ -27,7 +27,8 @@ struct ClusterDefaults
     std::string serversNote;      ///< default of --servers, for --help
     uint32_t defaultServers = 16; ///< if neither is given
     uint32_t defaultTotal = 0;    ///< used instead of defaultServers if not 0
-    uint32_t gpusPerServer = 0;   ///< of the default cluster; 0: as the server preset has
+    /// GPUs per server of the default cluster; 0: as in the server preset.
+    uint32_t gpusPerServer = 0;
 };
 
 std::vector<Option> ClusterOptionRows(const ClusterDefaults& defaults);
@@ -42,10 +43,9 @@ struct Cluster
     bool valid = false;
 };
 
-/// What a server brings that was named by the user, on the command line or in a scenario: decides
-/// --gpus-per-server,
-/// --nics-per-server and --nic, each unless it is given itself. The NIC is Ethernet's of that rate,
-/// or with --fabric=ib InfiniBand's. Before MakeFabric.
+/// Decides --gpus-per-server, --nics-per-server and --nic by a server that the user named, on the
+/// command line or in a scenario. Options that are given themselves stay. The NIC is Ethernet's of
+/// that rate, or InfiniBand's with --fabric=ib. Before MakeFabric.
 void ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server);
 
 /// "8 x 400GbE", "100GbE": the NICs of a server.

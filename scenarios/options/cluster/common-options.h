@@ -15,7 +15,7 @@
 namespace scenario
 {
 
-/// What --version prints and stats.json's configuration carries.
+/// The version in --version and in stats.json's configuration.
 constexpr const char* kVersion = "0.1.0";
 
 std::vector<Option> RunOptionRows(
@@ -31,7 +31,7 @@ enum class ServerCount : uint8_t
 /// Topology and links, with the parameters of all families.
 std::vector<Option> NetworkOptionRows(const std::string& defaultTopology, ServerCount servers);
 
-/// Whose settings of a queue pair are the defaults.
+/// The software whose queue pair settings are the defaults.
 enum class Software : uint8_t
 {
     /// Common to drivers: local ACK time-out 14.

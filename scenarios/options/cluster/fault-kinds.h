@@ -15,7 +15,7 @@
 namespace scenario
 {
 
-/// What a place may be named by.
+/// The kinds of names of a fault's place.
 enum FaultPlace : uint8_t
 {
     kCables = 1, ///< a link a-b, the cable at a port, all
@@ -26,7 +26,7 @@ enum FaultPlace : uint8_t
     kGpus = 32,
 };
 
-/// One thing that can go wrong: all that is known of it.
+/// A kind of fault, with everything that is known about it.
 struct KnownFault
 {
     const char* name;
@@ -44,7 +44,7 @@ struct KnownFault
 /// In the order in which they are listed.
 const std::vector<KnownFault>& KnownFaults();
 
-/// \return null: it is none
+/// \return the fault of that name; null if there is none
 const KnownFault* FindFault(const std::string& name);
 
 std::vector<std::string> FaultNames();

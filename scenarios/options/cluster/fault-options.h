@@ -29,10 +29,11 @@ struct ClusterSpec;
 
 std::vector<Option> FaultOptionRows();
 
-std::vector<NamedItem> FaultItems(); ///< what can go wrong
+std::vector<NamedItem> FaultItems(); ///< the kinds of faults
 
-/// --fault, --fault-detection and --convergence. Errors are added. \param topology null: it is not
-/// known, as something else is wrong \param several of processes; empty: there is one
+/// Reads --fault, --fault-detection and --convergence. Adds errors.
+/// \param topology null if it is not known, because of another error
+/// \param several the words that asked for several processes; empty: a single process
 FaultPlan MakeFaults(Validation* v, const topo::Topology* topology, const std::string& several);
 
 /// Those of GPUs: what they do to the plan's speeds.

@@ -11,8 +11,8 @@
 namespace scenario
 {
 
-/// Finds the place of a fault of the network: its ends. \param reader of its entry, who is told
-/// what is wrong
+/// Finds the ends of a network fault by its place.
+/// \param reader reads the fault's entry, and gets the errors
 void PlaceFault(const topo::Topology& topology,
                 FaultReader* reader,
                 const KnownFault& known,

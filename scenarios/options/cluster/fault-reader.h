@@ -27,10 +27,10 @@ class FaultReader
 
     /// One entry without its place. \return nothing after an error
     std::optional<Fault> Read(std::size_t index, const KnownFault** known);
-    /// \param key of the entry; empty: of all of it
+    /// \param key key of the entry; empty: the error is about the whole entry
     void Fail(const std::string& key, std::string problem, std::string nearest = "");
 
-    /// Of the whole run.
+    /// The options of the whole run.
     const Values& Options() const
     {
         return m_v->values;

@@ -19,8 +19,8 @@ struct ClusterSpec;
 /// A GPU as a thing, whoever computes on it.
 struct GpuPlace
 {
-    uint32_t host = 0; ///< of the topology
-    uint32_t gpu = 0;  ///< of its server
+    uint32_t host = 0; ///< host in the topology
+    uint32_t gpu = 0;  ///< GPU in its server
 
     bool operator<(const GpuPlace& other) const
     {
@@ -28,8 +28,9 @@ struct GpuPlace
     }
 };
 
-/// Of "gpu-5", or of "server-0:gpu-5", whose host stands in the topology. \param spares hosts whose
-/// servers may be named, too \return why not, or nothing
+/// Finds the GPU named "gpu-5" (rank) or "server-0:gpu-5" (host in the topology).
+/// \param spares hosts whose servers may be named, too
+/// \return the problem, or nothing
 std::string FindGpu(const ClusterSpec& cluster,
                     const std::vector<uint32_t>& spares,
                     const std::string& name,

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * --fabric=ib: the options of an InfiniBand fabric, and what they mean for the others.
+ * --fabric=ib: the options of an InfiniBand fabric, and their effect on other options.
  */
 #ifndef SCENARIOS_OPTIONS_CLUSTER_INFINIBAND_H
 #define SCENARIOS_OPTIONS_CLUSTER_INFINIBAND_H
@@ -27,14 +27,14 @@ std::vector<NamedItem> IbRoutingItems();
 
 std::vector<Option> InfiniBandOptionRows();
 
-/// What the fabric is follows from --fabric and --nic; decides all options whose defaults depend on
-/// it. Before any option of the fabric is read.
+/// Reads --fabric and --nic, which say whether the fabric is InfiniBand. Decides all options whose
+/// defaults depend on that. Before any option of the fabric is read.
 void ApplyInfiniBand(Validation* v);
 
 /// The options of FabricSpec::ib. Nothing for Ethernet.
 void MakeInfiniBand(Validation* v, FabricSpec* fabric);
 
-/// What error correction adds to the delay of a link of this rate, one way. 0 for Ethernet.
+/// The delay that error correction adds to a link of this rate, one way. 0 for Ethernet.
 rdma::Duration FecDelay(const FabricSpec& fabric, rdma::BitRate rate);
 
 /// Whether the credits of a lane cover the round trip of the network's links: see
@@ -42,9 +42,9 @@ rdma::Duration FecDelay(const FabricSpec& fabric, rdma::BitRate rate);
 struct CreditCover
 {
     uint64_t links = 0;   ///< directed
-    uint64_t starved = 0; ///< of them: a lane that is alone does not fill them
+    uint64_t starved = 0; ///< links that a single lane cannot fill
     std::string plan;     ///< a line about the link with the least to spare; empty for Ethernet
-    std::string note;     ///< what to do about it; empty if none is starved
+    std::string note;     ///< advice; empty if none is starved
 };
 
 CreditCover CoverOfCredits(const FabricSpec& fabric, const topo::Topology& topology);

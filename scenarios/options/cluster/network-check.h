@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What can only be judged once the network and who talks to whom are known:
+ * Checks that need the network and the pairs of hosts that communicate:
  *
  *   error  two ends that must talk and that no route connects (as rdma::EcmpRoutes routes: hosts do
  *          not forward)

@@ -20,11 +20,13 @@ struct NetworkKindName
 {
     const char* name;
     const char* description;
-    const char* law; ///< by which messages move, in words; null: by packets, so that there are
-                     ///< queues, marks, pauses, losses, captures
+    /// The law by which messages move, in words. Null: packets, with queues, marks, pauses, losses
+    /// and captures.
+    const char* law;
 };
 
-/// The names; what each does is a transport of that name (contrib/dltrain/base/transport.h).
+/// The names of the networks. Each is simulated by the transport of that name
+/// (contrib/dltrain/base/transport.h).
 const std::vector<NetworkKindName>& Networks();
 
 /// For --help and errors.
@@ -32,8 +34,8 @@ std::vector<NamedItem> NetworkItems();
 
 bool HasPackets(const FabricSpec& fabric);
 
-/// Whether it is noted who waits for whom: of packets by the attribution of time; without packets
-/// always.
+/// Whether the run records which messages wait for which. With packets that needs the attribution
+/// of time; without packets it is always on.
 bool NotesWaiting(const RunOptions& run, const FabricSpec& fabric);
 
 /// "congestion control dcqcn", or which network it is if nothing controls congestion there.
@@ -42,8 +44,8 @@ std::string NetworkText(const FabricSpec& fabric);
 /// "analytic: NICs are shared, ..."; empty: it has packets.
 std::string NetworkLaw(const FabricSpec& fabric);
 
-/// Options of what only packets have, of all programs. Without packets they are in no configuration
-/// as run.
+/// Options that only packets have, of all programs. Without packets, the configuration as run
+/// leaves them out.
 const std::vector<std::string>& OptionsOfPackets();
 
 /// FabricSpec::network. Without packets, such an option is an error if given.

@@ -31,7 +31,7 @@ Finished(Validation&& v, T&& scenario)
     return result;
 }
 
-/// Of a scenario on a cluster: what all of them end with.
+/// Finishes a scenario on a cluster, as all programs with one do.
 template <class T>
 ParseResult<T>
 FinishedOn(Cluster&& cluster, const ReadResult& read, Validation&& v, T&& scenario)

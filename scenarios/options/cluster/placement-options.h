@@ -14,8 +14,8 @@
 namespace scenario
 {
 
-/// \param total the option that counts ranks, blamed where there are too few hosts \param installed
-/// servers of the network, at least the cluster's; 0: all its hosts
+/// \param total the option that counts ranks; errors about too few hosts name it
+/// \param installed servers of the network, at least as many as the cluster has; 0: all its hosts
 void MakePlacement(Validation* v,
                    const std::string& total,
                    uint32_t installed,

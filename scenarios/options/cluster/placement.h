@@ -11,15 +11,16 @@
  *     rail      the smallest group of switches that has room: see below
  *     fragmented packed into what others have left: a seeded share of the hosts is taken
  *
- * What a host hangs on is read off the graph: its edge is the switch behind its first NIC, its pod
- * what topo::Description::part names, its rails the set of all switches behind its NICs. A host
- * without a switch is an edge of its own.
+ * A host's place is read off the graph. Its edge is the switch of its first NIC. Its pod is the
+ * part that topo::Description::part names. Its rails are the set of all switches of its NICs. A
+ * host without a switch is an edge of its own.
  *
- * `rail` looks for the smallest set of hosts with room for all servers: hosts with the same rails
- * first (where each NIC has a switch of its own, the servers that reach each other over their
- * rails' switches alone; of one-NIC servers the hosts of one edge), then a pod, then the network;
- * of those of one kind that have room the one with the fewest free hosts. In it, groups with most
- * free hosts are filled first, so that few are crossed.
+ * `rail` looks for the smallest set of hosts with room for all servers. It tries hosts with the
+ * same rails first, then a pod, then the network. Where each NIC has a switch of its own, hosts
+ * with the same rails reach each other over their rails' switches alone; with one NIC per server
+ * they are the hosts of one edge. Among sets of one kind with room, it takes the one with the
+ * fewest free hosts. In it, groups with most free hosts are filled first, so that few groups are
+ * crossed.
  */
 #ifndef SCENARIOS_OPTIONS_CLUSTER_PLACEMENT_H
 #define SCENARIOS_OPTIONS_CLUSTER_PLACEMENT_H
@@ -34,13 +35,13 @@
 namespace scenario
 {
 
-/// What a policy has to choose from.
+/// The hosts a policy can choose from, and how many it needs.
 struct PlacementRequest
 {
     PlacementPolicy policy = PlacementPolicy::kLinear;
     uint32_t servers = 0;
     uint32_t hosts = 0;      ///< the first so many of topo::Topology::Hosts()
-    double occupied = 0;     ///< kFragmented: the share of these that others have, 0 to 1
+    double occupied = 0;     ///< kFragmented: share of the hosts that others occupy, 0 to 1
     std::vector<bool> taken; ///< by host: other jobs stand there; those behind its end are free
     uint64_t seed = 1;
 };
@@ -55,7 +56,7 @@ bool ChoosesAmongAll(PlacementPolicy policy);
 /// How many hosts it can choose from.
 uint32_t FreeHosts(const PlacementRequest& request);
 
-/// \return for each server its host, no two the same; of too few hosts as many as there are.
+/// \return the host of each server, no two the same; with too few hosts, one entry for each host.
 /// The same request gives the same hosts on every machine.
 std::vector<uint32_t> PlaceServers(const PlacementRequest& request, const topo::Topology& topology);
 

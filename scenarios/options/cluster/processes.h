@@ -16,7 +16,8 @@
 namespace scenario
 {
 
-/// How many there are or, of a dry run, would be; and whose words asked for them.
+/// The number of processes (in a dry run: the number the run would have), and the words that asked
+/// for it.
 Processes ProcessesOf(const Values& values);
 
 /// Fills in what each one has. At most one error is added: what that many cannot simulate.
@@ -24,10 +25,11 @@ void CheckProcesses(const ReadResult& read, TrainingScenario* s, std::vector<Err
 void CheckProcesses(const ReadResult& read, CollperfScenario* s, std::vector<Error>* errors);
 void CheckProcesses(const ReadResult& read, TrafficScenario* s, std::vector<Error>* errors);
 
-/// \return whether so many of them are as fast as fewer would be, by what was measured
+/// \return whether this number of processes is at least as fast as fewer would be, by measurements
 bool DoProcessesPay(const Processes& processes);
 
-/// "2: each has hosts and switches", with what is lost by them; empty: there is one.
+/// "2: each has hosts and switches", with the features that several processes lack; empty: a single
+/// process.
 std::string ProcessesText(const Processes& processes);
 
 } // namespace scenario

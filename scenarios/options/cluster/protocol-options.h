@@ -21,10 +21,11 @@ struct RunOptions;
 /// \param group, json of traffic's options
 std::vector<Option> ProtocolOptionRows(const std::string& group, const std::string& json);
 
-/// Of a table with these options. Before flows are made: it decides --priority.
+/// Reads the protocol from a table with these options. Before flows are made: it decides
+/// --priority.
 ProtocolSpec ApplyProtocol(Validation* v, const FabricSpec& fabric);
 
-/// What carries a run's flows, those beside it too, decides --threads. After MakeRun.
+/// Decides --threads by the protocol of the run's flows and of the flows beside it. After MakeRun.
 void SettleThreads(Validation* v, const ProtocolSpec& protocol, RunOptions* run);
 
 } // namespace scenario

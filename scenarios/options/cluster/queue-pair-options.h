@@ -15,7 +15,7 @@
 namespace scenario
 {
 
-/// Of programs whose messages go between GPUs.
+/// The queue pair options of programs whose messages go between GPUs.
 std::vector<Option> QueuePairOptionRows();
 
 ConnectionSpec MakeConnections(Validation* v);

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Queue pairs by the names of their ends, for --trace-qps and --trace-paths: "SRC->DST", each a
- * host (server-3), a port of it (server-3:1) or a pattern in which * stands for any text
- * (server-*); "SRC" is SRC->*; "all" is *->*.
+ * Queue pairs by the names of their ends, for --trace-qps and --trace-paths: "SRC->DST". Each end
+ * is a host (server-3), a port of it (server-3:1) or a pattern, in which * stands for any text
+ * (server-*). "SRC" is SRC->*; "all" is *->*.
  */
 #ifndef SCENARIOS_OPTIONS_CLUSTER_QUEUE_PAIR_PATTERN_H
 #define SCENARIOS_OPTIONS_CLUSTER_QUEUE_PAIR_PATTERN_H
@@ -32,8 +32,8 @@ struct QueuePairPattern
     static bool Means(const std::string& pattern, const std::string& endpoint);
 };
 
-/// Empty if both sides mean a host or port of this network, of two hosts, else what is wrong, with
-/// *nearest a name close to it.
+/// Checks a pattern. \return empty if its sides mean hosts or ports of this network, on two
+/// different hosts; else the problem, with *nearest a similar name.
 std::string CheckQueuePairPattern(const topo::Topology& topology,
                                   const std::string& text,
                                   std::string* nearest);

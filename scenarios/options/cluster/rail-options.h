@@ -38,8 +38,7 @@ void ApplyRails(Validation* v,
 /// exchange that does not see to that itself.
 bool OwnNics(const CollectiveOptions& options, const coll::Algorithm& algorithm, coll::Op op);
 
-/// Whether alltoall goes by pxn where nobody has chosen: the ranks have several rails, and each GPU
-/// its own NIC.
+/// Whether alltoall uses pxn by default: the ranks have several rails, and each GPU its own NIC.
 bool TakesPxn(const CollectiveOptions& options, coll::Op op, const coll::Placement& placement);
 
 /// Why an algorithm would have to cross rails that are not joined; "" if it has not.

@@ -40,25 +40,26 @@ std::string RecoveryPolicyName(RecoveryPolicy policy);
 struct RecoverySpec
 {
     RecoveryPolicy policy = RecoveryPolicy::kNone;
-    rdma::Duration watchdog;        ///< of a collective or message that does not end
+    rdma::Duration watchdog;        ///< time after which a collective or message is taken for hung
     rdma::Duration monitorInterval; ///< until the launcher knows that a process is gone
     rdma::Duration abort;           ///< until all ranks have given up
     rdma::Duration restart;         ///< until they can communicate again, without reading
     rdma::Duration restartInstead;  ///< the same, where kRebuild has to restart
     uint32_t mostRestarts = 0;
-    uint32_t checkpointEvery = 0; ///< steps; 0: there are no checkpoints
-    rdma::BitRate checkpointRate; ///< of a server to and from where checkpoints are
-    /// Ranks wait only until each has copied what it writes to its server's memory.
+    uint32_t checkpointEvery = 0; ///< steps between checkpoints; 0: no checkpoints
+    rdma::BitRate checkpointRate; ///< rate of a server to and from the checkpoint storage
+    /// Ranks wait only until their data are copied to their server's memory.
     bool writesBehind = false;
-    rdma::BitRate copyRate; ///< of each of them
+    rdma::BitRate copyRate; ///< rate of each rank's copy
     training::CheckpointParts checkpoint;
-    uint32_t gpus = 0; ///< of a server; with checkpoints
-    /// Hosts that keep checkpoints: what is written goes there as packets; empty: at
+    uint32_t gpus = 0; ///< GPUs of a server; set with checkpoints
+    /// Hosts that keep checkpoints and receive them as packets. Empty: checkpoints take the time of
     /// checkpointRate.
     std::vector<uint32_t> checkpointHosts;
     std::vector<uint32_t> spares; ///< hosts of the topology, in the order in which they are taken
     std::map<std::size_t, GpuPlace> faultyGpus; ///< by the fault's place in FaultPlan::faults
-    std::map<GpuPlace, training::SpeedProfile> spareSpeeds; ///< of spares' GPUs that have faults
+    /// Speeds of the spares' GPUs that have faults.
+    std::map<GpuPlace, training::SpeedProfile> spareSpeeds;
 
     /// Whether steps that have ended may have to be done again.
     bool MayRestart() const
@@ -84,16 +85,16 @@ enum class Checkpoints : uint8_t
     kOfModel
 };
 
-/// Of dltrain and, without checkpoints, collperf.
+/// The rows for dltrain and, without checkpoints, for collperf.
 std::vector<Option> RecoveryOptionRows(Checkpoints checkpoints);
 
 /// Hosts that the network is to have beside the job's: --spares and --checkpoint-servers.
 uint32_t ReservedOf(const Validation& v);
 
-/// The servers of these, as far as there are any.
+/// The hosts of the spare servers, as far as the network has them.
 std::vector<uint32_t> SpareHosts(const Validation& v, const ClusterSpec& cluster);
 
-/// \return of the GPU where a rank is, if its server is at this host; null: as fast as ever
+/// \return the speed of the GPU that a rank has, if its server is at this host; null: never slower
 const training::SpeedProfile* SpeedAt(const TrainingScenario& scenario,
                                       uint32_t host,
                                       coll::Rank rank);

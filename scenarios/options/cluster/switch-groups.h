@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Which servers are near each other: groups of them by the switches that they hang on, for
- * collectives with several levels.
+ * Which servers are near each other: groups by their switches, for collectives with several levels.
  *
  *     core          o   o   o   o
  *     aggregation   o o     o o         pod   switches of one part of the network
@@ -26,7 +25,8 @@ struct ServerPlace
     static constexpr uint32_t NONE = UINT32_MAX; ///< it is in none
 
     uint32_t rack = NONE; ///< node of the switch behind its first NIC
-    uint32_t part = NONE; ///< first coordinate of that, where topo::Description::part has a name
+    /// First coordinate of that switch, if topo::Description::part has a name.
+    uint32_t part = NONE;
 };
 
 /// \param host index into Hosts()
@@ -34,11 +34,11 @@ ServerPlace PlaceOfHost(const topo::Topology& topology, uint32_t host);
 
 /**
  * Groups of ranks' servers as coll::Placement::groupOf has them, the innermost first: racks, then
- * what topo::Description::part names (pods). A level that says nothing about these ranks is left
- * out: one group with all of them, or a group for each that there is inside it. Groups may be
- * uneven; whoever needs even ones says so.
+ * what topo::Description::part names (pods). A level that tells nothing about these ranks is left
+ * out: one group with all of them, or exactly one group for each group inside it. Groups may be
+ * uneven; an algorithm that needs even ones checks that itself.
  *
- * \param ranks rank r is in server r / GPUs of a server
+ * \param ranks ranks; rank r is in server r / GPUs of a server
  */
 std::vector<std::vector<uint32_t>> SwitchGroups(const ClusterSpec& cluster,
                                                 const std::vector<coll::Rank>& ranks);

@@ -35,14 +35,14 @@ inline const std::vector<std::string> kOnOffOptions{"on-time", "off-time", "on-o
 bool HasLoad(const std::string& pattern);
 
 /**
- * Which ports flows take, of hosts with several (NICs, planes).
+ * Chooses the ports of flows on hosts with several (NICs, planes).
  *
- * A flow leaves by the port that it comes in by at the other side (NIC i talks to NIC i, as rails
- * and planes want it): the one that least flows have yet, of those that the one host sends and the
- * other receives; of equal ones the next in turn. So a host sends, and is sent to, by all its ports
- * alike, in whichever order the flows are listed: turns by their numbers alone would give all flows
- * of a host one port where its number of peers and of ports have a divisor in common. Which port a
- * driver or library takes is its own affair: assumed.
+ * A flow has the same port number at both ends (NIC i talks to NIC i, as rails and planes need it).
+ * It takes the port with the fewest flows so far, among those that the source sends and the
+ * destination receives; equal ports take turns. So a host sends and receives over all its ports
+ * alike, in whichever order the flows are listed. Turns by flow number alone would give all flows
+ * of a host one port where its number of peers and of ports have a common divisor. The rule is
+ * assumed: drivers and libraries have their own.
  */
 class PortTurns
 {

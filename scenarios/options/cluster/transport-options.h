@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * --transport: a name for how messages get through, and what of NICs and switches belongs to it.
+ * --transport: a name for a transport, with the settings of NICs and switches that belong to it.
  *
  *   rc    RoCEv2's reliable connection as its drivers set it up: every option has its own default.
  *         Nothing is set.
@@ -15,8 +15,8 @@
  *   uet   Ultra Ethernet's transport in outline: a sender's window by delay and marks (NSCC),
  *         entropy by REPS, trimming, and credits if wanted. uet-recovery.h there.
  *
- * What a transport sets is the default of other options: who gives one of them beside it means that
- * one, and where the transport cannot work with it, it is an error.
+ * A transport sets the defaults of other options. An option that is given beside it wins; it is an
+ * error where the transport cannot work with it.
  */
 #ifndef SCENARIOS_OPTIONS_CLUSTER_TRANSPORT_OPTIONS_H
 #define SCENARIOS_OPTIONS_CLUSTER_TRANSPORT_OPTIONS_H

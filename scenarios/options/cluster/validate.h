@@ -22,7 +22,7 @@ namespace scenario
 /// MakeNetwork).
 FabricSpec MakeFabric(Validation* v);
 
-/// How the network of a run is called and what it is.
+/// The network of a run, and its name.
 struct Network
 {
     topo::Topology topology;

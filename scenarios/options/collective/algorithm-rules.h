@@ -18,7 +18,8 @@
 namespace scenario
 {
 
-/// The rules of the words of an option. One for all of its words: what is said twice is refused.
+/// Reads the rules in the words of an option. One object reads all words of the option, so that it
+/// can refuse rules that are given twice.
 class AlgorithmRules
 {
   public:
@@ -27,7 +28,7 @@ class AlgorithmRules
                    const std::vector<coll::Collective>& used,
                    std::string option = "algorithm");
 
-    /// \return the word as it is to be written; empty: there are errors
+    /// \return the word in its normal spelling; empty after an error
     std::string Read(const std::string& word, std::vector<AlgorithmRule>* rules);
 
   private:
@@ -40,7 +41,7 @@ class AlgorithmRules
                          const std::vector<coll::Op>& ops,
                          bool named,
                          std::vector<AlgorithmRule>* rules);
-    /// FROM-TO or FROM-. \return as it is to be written; empty: it is none
+    /// FROM-TO or FROM-. \return its normal spelling; empty: it is no range
     static std::string ReadRange(const std::string& range, AlgorithmRule* rule);
 
     Validation* m_v;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Whether what is chosen for collectives can be done.
+ * Checks that the choices for collectives can be done.
  */
 #ifndef SCENARIOS_OPTIONS_COLLECTIVE_COLLECTIVE_CHECKS_H
 #define SCENARIOS_OPTIONS_COLLECTIVE_COLLECTIVE_CHECKS_H
@@ -35,16 +35,17 @@ bool AnySwitches(const std::vector<CollectiveOptions*>& choices,
                  const std::vector<UsedBy>& groups,
                  const std::vector<coll::Placement>& placements);
 
-/// What is named for groups of several servers: a note where others do without it, an error where
-/// there are only others. \param option which has chosen it
+/// Checks algorithms that are for groups of several servers. Adds a note where other groups do
+/// without the algorithm, and an error where only such other groups exist.
+/// \param option the option that has chosen the algorithm
 void CheckForOthers(Validation* v,
                     const CollectiveOptions& c,
                     const std::vector<UsedBy>& groups,
                     const std::vector<coll::Placement>& placements,
                     const std::string& option);
 
-/// What an algorithm itself cannot do with these ranks and options: said once an operation.
-/// \param option which has chosen it
+/// Adds the reasons why an algorithm cannot run with these ranks and options, once per operation.
+/// \param option the option that has chosen the algorithm
 void CheckChoices(Validation* v,
                   const CollectiveOptions& c,
                   const std::vector<coll::Collective>& used,
@@ -53,7 +54,7 @@ void CheckChoices(Validation* v,
                   const std::string& option,
                   uint32_t elementBytes);
 
-/// --in-server=formula: that there is one.
+/// --in-server=formula: checks that a formula exists.
 void CheckFormulas(Validation* v,
                    const CollectiveOptions& c,
                    const std::vector<coll::Collective>& used,

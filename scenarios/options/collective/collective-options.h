@@ -17,15 +17,15 @@
 namespace scenario
 {
 
-/// What --algorithm says where it does not choose.
+/// The name in --algorithm that leaves the choice to the tuner.
 constexpr const char* kAutoAlgorithm = "auto";
 
-/// What --tuner says.
+/// The names in --tuner.
 constexpr const char* kModelTuner = "model";
 constexpr const char* kMeasuredTuner = "measured";
 
-/// How a collective is done: as the user has said, else as the tuner chooses, by measurement where
-/// there is one. It may be that it cannot: Algorithm::WhyNot. Schedules are made with
+/// The choice for a collective: the user's, else a measured one if there is one, else the tuner's
+/// by formula. It may be impossible: Algorithm::WhyNot. Schedules are made with
 /// CollectiveOptions::OptionsFor of this choice.
 coll::Choice ChoiceOf(const CollectiveOptions& options,
                       const coll::Collective& what,
@@ -36,7 +36,8 @@ bool IsLeftToTuner(const CollectiveOptions& options,
                    const coll::Collective& what,
                    const coll::Placement& placement);
 
-/// Of what is left to the tuner: what is worth a measurement, the choice by formula first.
+/// The choices worth measuring where the choice is left to the tuner. The choice by formula is the
+/// first.
 std::vector<coll::Choice> CandidatesOf(const CollectiveOptions& options,
                                        const coll::Collective& what,
                                        const coll::Placement& placement);
@@ -44,16 +45,17 @@ std::vector<coll::Choice> CandidatesOf(const CollectiveOptions& options,
 /// The same in words: "ring", "ring, LL128".
 std::string ChoiceText(const coll::Choice& choice);
 
-/// Of several sizes in ascending order: "ring, LL up to 65536 B; ring, simple". The part after the
-/// last size of a choice is left out where there is only one.
+/// The choices for several sizes in ascending order: "ring, LL up to 65536 B; ring, simple". The
+/// part after the last size of a choice is left out where there is only one choice.
 std::string ChoicesText(const CollectiveOptions& options,
                         const std::vector<coll::Collective>& whats,
                         const coll::Placement& placement);
 
-/// `run`: the collectives that it will do, asked of their algorithms whether they can.
-/// Without a cluster (it was not valid) only names are checked; if there is one, it gets the units
-/// of switches that they use. `nccl`: of ApplyNcclVariables. `compared`: their names are those of
-/// --compare, which do what the run does, too; their options are set.
+/// Reads the options of collectives. `run`: the collectives of the run; their algorithms are asked
+/// whether they can do them. `cluster` null (it was not valid): only names are checked; else it
+/// gets the aggregation units that the collectives use. `nccl`: the result of ApplyNcclVariables.
+/// `compared`: choices whose names are those of --compare, for the same collectives; their options
+/// are set.
 CollectiveOptions MakeCollectives(Validation* v,
                                   ClusterSpec* cluster,
                                   const FabricSpec& fabric,

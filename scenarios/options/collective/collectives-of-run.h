@@ -16,15 +16,16 @@ namespace scenario
 /// The collectives that a group of ranks does.
 struct UsedBy
 {
-    std::vector<coll::Rank> ranks; ///< of the run; empty: all
+    std::vector<coll::Rank> ranks; ///< ranks of the run; empty: all
     std::vector<coll::Collective> collectives;
 };
 
 struct CollectivesOfRun
 {
     std::vector<UsedBy> groups;
-    bool andOthers = false;    ///< of a workload of the user's own, which only it knows
-    uint32_t elementBytes = 1; ///< of what is sent: chunks of files are whole elements
+    bool andOthers = false; ///< a user's own workload adds collectives that only it knows
+    /// Size of an element that is sent: chunks of files are whole elements.
+    uint32_t elementBytes = 1;
 };
 
 } // namespace scenario

@@ -14,9 +14,10 @@
 namespace scenario
 {
 
-/// A step of it is an iteration: one collective of all ranks, on one stream, and no computing. Its
-/// cluster, fabric and collectives are left to the caller; run has the RecoverySpec alone. Errors
-/// are added. \return null: nobody asked for a recovery, and no GPU fails
+/// Makes the job whose steps are iterations: one collective of all ranks, on one stream, without
+/// computation. The caller fills in cluster, fabric and collectives; run has the RecoverySpec
+/// alone. Adds errors.
+/// \return null if no recovery was asked for, and no GPU fails
 std::shared_ptr<TrainingScenario> MakeCollperfJob(Validation* v,
                                                   const ClusterSpec& cluster,
                                                   const CollperfScenario& s);

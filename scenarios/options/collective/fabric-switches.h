@@ -20,8 +20,8 @@ namespace scenario
 /// `gpus`.
 bool AsksForSwitches(const CollectiveOptions& choice, const CollectivesOfRun& run, uint32_t gpus);
 
-/// What asks for such switches takes what --algorithm=auto would instead. \return whether something
-/// did
+/// Replaces choices that need aggregating switches by those of --algorithm=auto.
+/// \return whether a choice has changed
 bool LeaveSwitchesOut(CollectiveOptions* choice);
 
 /// Gives the cluster the units that its choices ask for. With --aggregation-groups=0 there are

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What --algorithm says of an operation or of sizes, and no collective of the run takes: it is not
- * there, or later parts win. A note for each, so that nobody believes them to be at work.
+ * Notes about rules of --algorithm that no collective of the run uses: the run has no such
+ * operation or size, or later rules win. Without the notes a user would believe them to be in
+ * effect.
  */
 #ifndef SCENARIOS_OPTIONS_COLLECTIVE_IDLE_RULES_H
 #define SCENARIOS_OPTIONS_COLLECTIVE_IDLE_RULES_H

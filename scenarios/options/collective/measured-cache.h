@@ -13,16 +13,17 @@
  *                               "formula_us": 93.1, "time_ps": 120000000}, ...],
  *                    "digest": "..."}, ...]}
  *
- * `network` is all that a measurement depends on: a network of other rates, another congestion
- * control, placement, seed, other constants of a server or a later version of this program has a
- * file of its own, as its name is a digest of it. The options that stand in it are those of
- * the configuration as run, without what says only what runs (algorithms, sizes). `groups_digest`
- * is of the ranks of all groups. `digest` is of the whole measurement, so that a time that nobody
- * has measured, of a file that was edited or damaged, is refused. What is `tried` has to be what
- * the run would try, else it is measured anew.
+ * `network` is everything that a measurement depends on. The file's name is a digest of it. So
+ * there is another file for other rates, another congestion control, placement or seed, other
+ * constants of a server, or a later version of this program. Its options are those of the
+ * configuration as run, except those that only choose the work (algorithms, sizes). `groups_digest`
+ * covers the ranks of all groups. `digest` covers the whole measurement, so that times of an edited
+ * or damaged file are refused. `tried` must list the choices that the run would try, else they are
+ * measured anew.
  *
- * A file is written beside its name and then renamed, so that a process that is killed leaves the
- * old one or the new one. Of two that measure at once the later one wins; times are the same.
+ * A file is written under another name and then renamed, so that a process that is killed leaves
+ * the old file or the new one. If two processes measure at once, the later one wins; times are the
+ * same.
  */
 #ifndef SCENARIOS_OPTIONS_COLLECTIVE_MEASURED_CACHE_H
 #define SCENARIOS_OPTIONS_COLLECTIVE_MEASURED_CACHE_H
@@ -36,7 +37,8 @@
 namespace scenario
 {
 
-/// Of the measurements themselves: to be raised when what is measured becomes another time.
+/// The version of the measurements: to be raised when a change to the simulation changes their
+/// times.
 constexpr uint32_t kMeasurementVersion = 2; // 2: with a digest
 
 /// All that a measurement depends on.
@@ -54,15 +56,15 @@ class MeasuredCache
         return m_file;
     }
 
-    /// Sets times of what was measured before. \return what is wrong with the file, or nothing; no
-    /// file is not wrong
+    /// Sets times of earlier measurements. \return the problem with the file, or nothing. A missing
+    /// file is no problem.
     std::string Read(MeasuredChoices* choices);
 
     /// Makes the folder. \return why it cannot be written, or nothing
     std::string Prepare() const;
 
-    /// Keeps what is known now, beside what stands there already. \return why it could not be
-    /// written, or nothing
+    /// Keeps the known measurements, beside those that are in the file already. \return why it
+    /// could not be written, or nothing
     std::string Write(const MeasuredChoices& choices);
 
   private:

@@ -1,24 +1,24 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What measurements say of how collectives are best done (--tuner=measured).
+ * The choice of algorithms by measurement (--tuner=measured).
  *
- * A formula knows latencies, bytes and rates, not that uplinks are narrow, that flows meet on them,
- * or what congestion control makes of it. So the few ways that are best by formula
- * (coll::Candidates) are simulated, each alone on the run's network, and the fastest is taken. What
- * is measured once for all: an operation of one range of sizes by groups of one shape, all of which
- * enter it at once, as the groups of a step do.
+ * A formula knows latencies, bytes and rates. It does not know narrow uplinks, flows that meet on
+ * them, or congestion control. So the few choices that are best by formula (coll::Candidates) are
+ * simulated, each alone on the run's network, and the fastest is taken. One measurement covers an
+ * operation with one range of sizes by groups of one shape. All groups enter it at once, as the
+ * groups of a step do.
  *
  *     sizes                        measured at    shape: 2 servers of 4 GPUs, ranks in this order
  *     0                            0                servers 0 0 0 0 1 1 1 1, GPUs 0 1 2 3 0 1 2 3
  *     2^k / sqrt 2 .. 2^k sqrt 2   2^k
  *     from 256 MiB / sqrt 2 on     256 MiB: nothing but bytes counts there
  *
- * So a size is no more than 1.41 times what was measured for it, or 1.41 times less: just below a
- * power of two what was measured at half of that may take a third longer.
+ * So a size differs from the measured one by a factor of 1.41 at most. Just below a power of two, a
+ * choice measured at half of that power may take a third longer.
  *
- * Which sizes a run has besides does not matter, so a choice is the same whatever was measured
- * before, and may be kept (measured-cache.h).
+ * The other sizes of a run do not matter. So a choice does not depend on earlier measurements, and
+ * may be kept (measured-cache.h).
  */
 #ifndef SCENARIOS_OPTIONS_COLLECTIVE_MEASURED_CHOICES_H
 #define SCENARIOS_OPTIONS_COLLECTIVE_MEASURED_CHOICES_H
@@ -50,7 +50,7 @@ struct SizeRange
 
 SizeRange RangeOf(uint64_t bytes);
 
-/// A way to do it, and what it took.
+/// A choice that was tried, with its times.
 struct TriedChoice
 {
     coll::Choice choice; ///< with the time by formula
@@ -58,12 +58,12 @@ struct TriedChoice
     int64_t ps = -1;
 };
 
-/// What is measured, or to be.
+/// A collective that is measured, or will be.
 struct MeasuredCollective
 {
-    coll::Collective what; ///< of SizeRange::at
+    coll::Collective what; ///< its bytes are SizeRange::at
     SizeRange range;
-    std::vector<std::vector<coll::Rank>> groups; ///< that do it at once; of no rank two
+    std::vector<std::vector<coll::Rank>> groups; ///< groups that do it at once; no rank is in two
     std::vector<TriedChoice> tried;              ///< the formula's choice first
 
     bool IsKnown() const;
@@ -77,7 +77,7 @@ struct MeasuredCollective
     }
 };
 
-/// What --tuner=network has taken, and what the imitation of NCCL's tuner would have.
+/// The choice of --tuner=network, beside the one of the imitation of NCCL's tuner.
 struct NetworkChoice
 {
     coll::Collective what;
@@ -86,14 +86,13 @@ struct NetworkChoice
     double modelSeconds = 0; ///< on this network, as best.seconds; 0: not known
 };
 
-/// Of a run.
+/// The measured choices of a run.
 class MeasuredChoices
 {
   public:
     MeasuredChoices() = default;
 
-    /// --tuner=network: what formulas say of the network stands for measurements, of which there
-    /// are none.
+    /// --tuner=network: formulas on the network stand in for measurements, which do not take place.
     explicit MeasuredChoices(std::shared_ptr<const NetworkChoices> network)
         : m_network(std::move(network))
     {
@@ -105,9 +104,10 @@ class MeasuredChoices
         return m_network.get();
     }
 
-    /// What the groups of a run leave to the tuner is to be measured; by network: is looked up, of
-    /// groups of as many ranks in one server or several that of the first.
-    /// \param groups all of the run's; those without ranks are of all
+    /// Finds the collectives of the run's groups that are left to the tuner, for measurement. By
+    /// network: looks the choices up; the first group stands for all groups with as many ranks, in
+    /// one server or in several.
+    /// \param groups all groups of the run; a group without ranks has all ranks
     void Plan(const CollectiveOptions& options,
               const ClusterSpec& cluster,
               const std::vector<UsedBy>& groups);

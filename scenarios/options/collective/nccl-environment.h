@@ -8,9 +8,9 @@
  *     --nccl-env=nccl.conf                                a file with a line NAME=VALUE each
  *     --nccl-env=environment                              those that are set
  *
- * What each does here is a row of one table (--help=nccl-env). Those that concern nothing that is
- * simulated are told in a note; those whose effect is not simulated, though it would change times,
- * are refused; unknown ones are an error. An option of ours that is given wins, which is told.
+ * Each variable has a row in one table (--help=nccl-env). A variable without a simulated effect
+ * gets a note. A variable that would change times in a way that is not simulated is refused. An
+ * unknown one is an error. An option of ours that is given wins, with a note.
  *
  * Names, values and their meaning: NCCL user guide, "Environment Variables", NCCL 2.30
  * (docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html), names also from its index of 2.32;
@@ -35,21 +35,22 @@ using NcclVariables = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::size_t kLargestNcclFile = 1u << 20;
 
-/// Of a list "NCCL_A=x,NCCL_B=y". \param problem set if it is none
+/// Splits a list "NCCL_A=x,NCCL_B=y". \param problem set if the text is no such list
 NcclVariables SplitNcclVariables(const std::string& text, std::string* problem);
 
-/// Of a file's text, as nccl.conf: NAME=VALUE lines, empty ones and "# ...". \param problem set if
-/// it is none, with the line's number, or larger than kLargestNcclFile
+/// Reads a file's text, as nccl.conf: NAME=VALUE lines, empty lines and "# ...".
+/// \param problem set, with the line's number, if the text has another form; or if it is larger
+/// than kLargestNcclFile
 NcclVariables ParseNcclFile(const std::string& text, std::string* problem);
 
 /// The rows of --nccl-env in a table of options.
 std::vector<Option> NcclOptionRows();
 
-/// What each variable does here.
+/// The effect of each variable here.
 NameList NcclVariableList();
 
-/// Reads --nccl-env and sets what it means: options that were not given are decided, what has no
-/// option of its own is in the limits. Before options are used; errors and notes are added.
+/// Reads --nccl-env. Decides options that were not given; variables without an option of their own
+/// set the limits. Before options are used; adds errors and notes.
 NcclLimits ApplyNcclVariables(Validation* v);
 
 /// Whether NCCL_ALGO asks for switches between servers that add up, for an operation: its list has
@@ -62,8 +63,8 @@ const coll::Algorithm* NamedFor(const CollectiveOptions& options, const coll::Co
 /// A variable as it was set, "NCCL_ALGO=Ring"; empty: it was not.
 std::string NcclVariableAsSet(const NcclLimits& limits, const std::string& name);
 
-/// What is left of the limits beside the options that were given, for these collectives: an error
-/// where nothing is left to choose.
+/// Checks what the limits leave for these collectives beside the options that were given. Adds an
+/// error where nothing is left to choose.
 void CheckNcclLimits(Validation* v,
                      const CollectiveOptions& options,
                      const std::vector<coll::Collective>& used,

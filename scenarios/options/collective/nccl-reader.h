@@ -11,10 +11,10 @@
 namespace scenario
 {
 
-/// What --nccl-env says where it takes those of the shell.
+/// The value of --nccl-env for the variables of the shell.
 constexpr const char* kNcclEnvironment = "environment";
 
-/// What all names begin with.
+/// The prefix of all names.
 constexpr const char* kNcclPrefix = "NCCL_";
 
 /// Sets what the variables of a run mean: values of options that were not given, and limits; errors

@@ -34,7 +34,7 @@ struct NcclVariable
 {
     std::string name;
     NcclUse use = NcclUse::kNothing;
-    std::string help; ///< what it does here, or what there is instead; of kNothing: empty
+    std::string help; ///< its effect here, or its replacement; empty for kNothing
     std::vector<std::string> allowed = {};
     std::vector<const char*> algorithms = {};
     std::vector<const char*> behind = {}; ///< names that win over this older one
@@ -42,7 +42,7 @@ struct NcclVariable
 
 const std::vector<NcclVariable>& AllNcclVariables();
 
-/// Null: there is none of that name.
+/// \return null if there is no variable of that name
 const NcclVariable* FindNcclVariable(const std::string& name);
 
 /// In a sentence, for help.

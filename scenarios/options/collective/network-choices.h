@@ -1,20 +1,20 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What formulas say of how collectives are best done on the network that there is
- * (--tuner=network).
+ * The choice of algorithms by a replay on the run's network (--tuner=network).
  *
- * Of each algorithm that an operation and a group can run, with each of its protocols, the time is
+ * Each algorithm that an operation and a group can run, with each of its protocols, has a time:
  * that of its schedule on the run's servers, NICs and links (collectives/replay.h), without
- * packets: it knows how many servers there are, uplinks that are narrower than what hangs on them,
- * and which algorithm sends its large messages to near servers. Nothing of NCCL's tuner is in it.
+ * packets. So the time depends on the number of servers, on uplinks narrower than the links below
+ * them, and on whether an algorithm sends its large messages to near servers. It has nothing of
+ * NCCL's tuner.
  *
  *     messages of the schedule     time
  *     up to kMostMessagesReplayed          the replay
  *     more, of many chunks         the replay of fewer bytes, and what the last of these took each
  *     more, of many ranks          tuner.h's formula, but at least what the busiest links need
  *
- * The same question has the same answer; it is asked once for all groups that lie alike.
+ * The same question has the same answer. It is asked once for all groups with the same shape.
  */
 #ifndef SCENARIOS_OPTIONS_COLLECTIVE_NETWORK_CHOICES_H
 #define SCENARIOS_OPTIONS_COLLECTIVE_NETWORK_CHOICES_H
@@ -32,13 +32,14 @@
 namespace scenario
 {
 
-/// What --tuner says.
+/// The name in --tuner.
 constexpr const char* kNetworkTuner = "network";
 
-/// What runs are looked at for advice: of larger ones that would take a second or more.
+/// The largest run, in ranks, that is looked at for advice: larger ones would take a second or
+/// more.
 constexpr uint32_t kMostAdvised = 256;
 
-/// Of a run. For use from several threads.
+/// The choices of a run. For use from several threads.
 class NetworkChoices
 {
   public:
@@ -50,7 +51,7 @@ class NetworkChoices
                       const coll::Placement& placement,
                       const coll::Fixed& fixed) const;
 
-    /// What one way takes. \return nothing: it has no time
+    /// The time of one choice. \return nothing if it has no time
     std::optional<double> SecondsOf(const CollectiveOptions& options,
                                     const coll::Collective& what,
                                     const coll::Placement& placement,
@@ -77,39 +78,39 @@ class NetworkChoices
     topo::ServerSpec m_server;
     std::vector<uint32_t> m_hostOfServer;
     coll::ReplayNetwork m_network;
-    mutable std::mutex m_mutex; ///< of what follows
+    mutable std::mutex m_mutex; ///< guards the members below
     mutable topo::SharedLinks m_links;
     mutable std::map<std::string, coll::Choice> m_best;
 };
 
-/// Whether an algorithm that is named is for groups of several servers, and this one is in one: it
-/// takes what auto does, as NCCL gives a communicator another algorithm where CollNet cannot be.
-/// (All of these: collective-choice.cc.)
+/// Whether a named algorithm is for groups of several servers, while this group is in one server.
+/// Such a group takes the choice of auto, as NCCL gives a communicator another algorithm where
+/// CollNet cannot be. (All such algorithms: collective-choice.cc.)
 bool IsForOthers(const coll::Algorithm& algorithm,
                  const coll::Collective& what,
                  const coll::Placement& placement);
 
-/// What a user has fixed of a collective.
+/// The parts of a choice that the user has fixed for a collective.
 coll::Fixed FixedFor(const CollectiveOptions& options,
                      const coll::Collective& what,
                      const coll::Placement& placement);
 
-/// What --tuner=model takes.
+/// The choice of --tuner=model.
 coll::Choice ModelChoiceOf(const CollectiveOptions& options,
                            const coll::Collective& what,
                            const coll::Placement& placement);
 
-/// What it takes of what the groups of a run leave to a tuner: of groups of as many ranks, in one
-/// server or in several, that of the first.
+/// The choices of --tuner=network where the groups of a run leave them to a tuner. The first group
+/// stands for all groups with as many ranks, in one server or in several.
 std::vector<NetworkChoice> ChoicesByNetwork(const NetworkChoices& network,
                                             const CollectiveOptions& options,
                                             const ClusterSpec& cluster,
                                             const std::vector<UsedBy>& groups);
 
-/// Where auto takes what is much slower here than the fastest that there is: which, how much, and
-/// the option that takes it, in a line; empty: nowhere. Looks at no more than a few sizes, those
-/// with most bytes, and at runs of at most kMostAdvised ranks. With --tuner=network what that
-/// gains.
+/// A line about collectives for which auto takes a choice much slower here than the fastest one:
+/// which, by how much, and the option for the fastest one. Empty: none. Looks at only a few sizes,
+/// those with most bytes, and at runs of at most kMostAdvised ranks. With --tuner=network, the line
+/// says what that gains.
 std::string NetworkAdvice(const CollectiveOptions& options,
                           const ClusterSpec& cluster,
                           const FabricSpec& fabric,

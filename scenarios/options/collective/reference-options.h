@@ -18,8 +18,9 @@ namespace scenario
 
 Option ReferenceOptionRow(const std::string& json, const std::string& group);
 
-/// Into the scenario, whose operation, sizes and ranks are known. Errors for another operation or
-/// number of GPUs, and if no size is one of the run's; notes for other hosts and what is not said.
+/// Reads the reference into the scenario, whose operation, sizes and ranks are known. Adds errors
+/// for another operation or number of GPUs, and if no size is one of the run's; notes for other
+/// hosts and for missing statements.
 void TakeReference(Validation* v, uint32_t servers, CollperfScenario* s);
 
 } // namespace scenario

@@ -21,11 +21,13 @@ std::vector<Option> DataParallelOptionRows();
 /// Their names: of no use to servers of parameters.
 const std::vector<std::string>& DataParallelOptionNames();
 
-/// Who shares out what, in which datatype it is sent. \param options with all degrees of
-/// parallelism and the ZeRO stage \param gpus of a server
+/// Reads how data-parallel ranks share gradients and parameters, and the datatype in which they are
+/// sent.
+/// \param options with all degrees of parallelism and the ZeRO stage
+/// \param gpus GPUs of a server
 void MakeDataParallel(Validation* v, training::TrainingOptions* options, uint32_t gpus);
 
-/// What came of it, as values. \param options resolved
+/// Writes the result into the values. \param options resolved
 void DecideDataParallel(Validation* v, const training::TrainingOptions& options);
 
 /// For people: ", gradients in fp32, hybrid sharding (8 ranks a copy)"; nothing unless asked for.

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Options of a training job that have nothing to do in this job, though they would in another: a
- * note for each, so that nobody believes them to be at work. What is a mistake in any job is an
+ * Notes about options of a training job that have no effect in this job, though they would in
+ * another. Without the notes a user would believe them to be in effect. A mistake in any job is an
  * error where the option is read.
  */
 #ifndef SCENARIOS_OPTIONS_TRAINING_IDLE_OPTIONS_H
@@ -16,10 +16,11 @@
 namespace scenario
 {
 
-/// Adds the notes. Only of what was given, and differs from what would hold without it: a
-/// configuration as run has every option, and says nothing anew.
-/// \param o resolved, what the plan was made from \param nccl what variables
-/// limit \param served by parameter servers
+/// Adds the notes. Only for options that were given and that differ from the value without them: a
+/// configuration as run has every option, and must not cause new notes.
+/// \param o resolved options that the plan was made from
+/// \param nccl limits by NCCL variables
+/// \param served the job has parameter servers
 void NoteIdleOptions(Validation* v,
                      const training::TrainingOptions& o,
                      const training::TrainingPlan& plan,

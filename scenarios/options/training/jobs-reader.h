@@ -19,7 +19,7 @@
 namespace scenario
 {
 
-/// What a job's text gave, before the network is known.
+/// The values in a job's text, before the network is known.
 struct JobText
 {
     Job job;

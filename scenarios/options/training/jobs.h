@@ -11,11 +11,10 @@
  *       {"name": "copy", "servers": 3, "placement": "spread",
  *        "flows": {"pattern": "incast", "fan_in": 2, "bytes": "100MB"}}]}
  *
- * A job trains a model, unless it says "collective" or "flows". It takes `training` and
- * `collectives` as a scenario has them; what it leaves out is what the command line and the
- * scenario say. The network, its devices and the servers are the same for all. Jobs are placed in
- * their order, each by its policy on the hosts that those before it, and those with a list, have
- * left.
+ * A job trains a model, unless it says "collective" or "flows". Its `training` and `collectives`
+ * are like a scenario's; the command line and the scenario give the rest. The network, its devices
+ * and the servers are the same for all. Jobs are placed in their order, each by its policy. The
+ * hosts of earlier jobs, and of jobs with a list, are taken.
  */
 #ifndef SCENARIOS_OPTIONS_TRAINING_JOBS_H
 #define SCENARIOS_OPTIONS_TRAINING_JOBS_H
@@ -35,14 +34,14 @@ namespace scenario
 
 std::vector<Option> JobsOptionRows();
 
-/// Of the jobs of --jobs: their network and all their servers, and TrainingScenario::jobs.
+/// Validates the jobs of --jobs: their network with all their servers, and TrainingScenario::jobs.
 /// \pre read has --jobs
 ParseResult<TrainingScenario> ValidateJobs(const ReadResult& read);
 
 /// "training", "collective", "flows".
 std::string JobKindName(JobKind kind);
 
-/// A table of the jobs for people: name, what it does, servers, where they stand, start.
+/// A table of the jobs for people: name, work, servers, hosts, start.
 std::string JobsText(const JobSet& jobs);
 
 } // namespace scenario

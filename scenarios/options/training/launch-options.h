@@ -23,11 +23,11 @@ namespace scenario
 
 std::vector<Option> LaunchOptionRows();
 
-/// Whether a script is to be captured before there is anything to run: --launch is there, and its
-/// capture is not.
+/// Whether a script must be captured before a run can start: --launch is given, and its capture
+/// does not exist yet.
 bool IsToLaunch(const Values& values);
 
-/// Says of values that its capture is in `folder`.
+/// Notes in the values that the capture is in `folder`.
 void SetLaunched(Values* values, const std::string& folder);
 
 /// Errors for options that have no meaning with or without --launch. First of all.

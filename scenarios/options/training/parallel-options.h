@@ -18,21 +18,21 @@ namespace scenario
 
 std::vector<Option> ParallelOptionRows();
 
-/// What --replicas and --partition say of --pp and --pipeline-schedule. First of all.
+/// Decides --pp and --pipeline-schedule by --replicas and --partition. Before all others.
 void DecideStages(Validation* v);
 
 /// Whether the pipeline's schedule, as far as it is known, has a flush. After DecideStages.
 bool HasFlush(const Validation& v);
 
-/// The number of GPUs that --replicas or --dp asks for where nothing else says how many there are.
-/// Before the cluster is made.
+/// Decides the number of GPUs by --replicas or --dp, where no other option gives it. Before the
+/// cluster is made.
 void DecideGpus(Validation* v);
 
 /// GPUs of a server and servers, as PipeDream's partitioner counts machines and links.
 std::vector<training::PartitionLevel> LinksOf(const ClusterSpec& cluster, const FabricSpec& fabric);
 
-/// Degrees, their order, the pipeline's schedule, its stages and their replicas. \param options
-/// with all but what is of batches
+/// Reads degrees, their order, the pipeline's schedule, its stages and their replicas.
+/// \param options complete except for the batch
 void MakeParallel(Validation* v,
                   const std::vector<training::PartitionLevel>& links,
                   training::TrainingOptions* options);

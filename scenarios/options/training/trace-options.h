@@ -22,33 +22,36 @@ namespace scenario
 
 std::vector<Option> TraceOptionRows(const std::string& json, const std::string& group);
 
-/// What a recorded step goes by where a model has its name: its file, or the script's command.
+/// The name of a recorded step, in place of a model's name: its file, or the script's command.
 std::string NameOfTrace(const Values& values);
 
 /// Whether there is a trace, or will be one (--launch). Then adds errors for options that say what
 /// a model does, and takes them out of the configuration as run. First of all.
 bool HasTrace(Validation* v);
 
-/// Times of its kernels on this GPU; nothing after an error, or of a capture whose script has
-/// mistakes that keep it from running. Decides --gpus or --servers, unless one is given.
-/// \param server the preset \param [out] capture what is found in one
+/// Reads the trace, with times of its kernels on this GPU. \return nothing after an error, or if
+/// mistakes of a captured script keep it from running. Decides --gpus or --servers, unless one is
+/// given.
+/// \param server the preset
+/// \param [out] capture findings of a capture
 std::optional<formats::Trace> ReadTraceFiles(Validation* v,
                                              const training::GpuSpec& gpu,
                                              const topo::ServerSpec& server,
                                              std::optional<CaptureOutcome>* capture);
 
-/// Its plan on a cluster, and what of the scenario there is with it.
+/// Makes the trace's plan on a cluster, and the parts of the scenario that go with it.
 void MakeTraced(Validation* v,
                 const formats::Trace& trace,
                 const training::GpuSpec& gpu,
                 const ClusterSpec& cluster,
                 TrainingScenario* s);
 
-/// What --export asks for; errors for what cannot be written. After the scenario's cluster and
+/// Reads --export. Adds errors for formats that cannot be written. After the scenario's cluster and
 /// collectives are made.
 void CheckExports(Validation* v, TrainingScenario* s, const ClusterSpec& cluster);
 
-/// Writes what --export asks for into the output folder. \return why not, in a sentence; or nothing
+/// Writes the formats of --export into the output folder. \return why not, in a sentence; or
+/// nothing
 std::string WriteExports(const TrainingScenario& s);
 
 } // namespace scenario

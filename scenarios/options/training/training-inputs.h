@@ -24,7 +24,8 @@ namespace scenario
 /// Mistakes in a file, with its name and the place in it.
 void TakeFileErrors(Validation* v, const std::vector<topo::Error>& errors);
 
-/// Measured layers; nothing if there are none, or after an error. \param shape of a profile in JSON
+/// Measured layers; nothing if there are none, or after an error. \param shape shape of a profile
+/// in JSON
 std::optional<training::LayerProfile> ChosenProfile(Validation* v, training::ProfileShape* shape);
 
 /// Nothing after an error. \param profile gets the names of its layers, if it is the model
@@ -37,7 +38,8 @@ void ChooseServerAndGpu(Validation* v,
                         std::optional<topo::ServerSpec>* server,
                         std::optional<training::GpuSpec>* gpu);
 
-/// Older GPUs have no bf16: what they have of 16 bits, or fp32, unless it is said.
+/// Chooses the datatype for older GPUs, which have no bf16: their 16-bit type, or fp32, unless one
+/// is given.
 void ChooseDtype(Validation* v, const training::GpuSpec& gpu);
 
 } // namespace scenario

@@ -14,13 +14,13 @@
 namespace scenario
 {
 
-/// GPUs by name, with what they can do.
+/// The GPUs by name, with their properties.
 std::vector<NamedItem> GpuItems();
 
 /// --model: the layers of --profile.
 constexpr const char* kProfileModel = "profile";
 
-/// How many GPUs there are if nobody says so.
+/// The number of GPUs by default.
 ClusterDefaults TrainingClusterDefaults();
 
 } // namespace scenario
