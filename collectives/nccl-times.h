@@ -13,9 +13,9 @@
  *   - ring: latency = base + (s - x) max(inside, o) + x (outside + L), with s = 2 (n - 1), x = 2 k
  *     for all_reduce; n - 1, k - 1 for all_gather and reduce_scatter. ratio: n / s. share: LL 1/4,
  *     LL128 0.92 (0.7 if g < 2), Simple 1;
- *   - tree: latency = base + 2 ((g - 1) inside + floor(log2 k) (outside + L)). ratio: 1/2. share:
- * LL 0.92 / 3.8, LL128 0.92 x 120/128, Simple 0.92; times a factor of the size, 0.4 to 0.5 at some
- *     256 KiB;
+ *   - tree: latency = base + 2 ((g - 1) inside + floor(log2 k) (outside + L)). ratio: 1/2.
+ *     share: LL 0.92 / 3.8, LL128 0.92 x 120/128, Simple 0.92; times a factor of the size, 0.4 to
+ *     0.5 at some 256 KiB;
  *   - Simple: 2 L instead of L, a flush; of a ring 3 o instead of o, and of an all_reduce from 64 B
  *     a channel and rank on 1.4 times that latency ("plateau effect");
  *   - LL: no more than B share = 22.5 GB/s on two servers, 19 on more (those with AMD's CPUs).

@@ -5,8 +5,8 @@
  *
  *      server 0                server 1                server 2
  *   NIC -> 0 7 6 5 4 3 2 1 -> NIC -> 8 15 14 .. 9 -> NIC -> 16 23 .. 17 -> back to 0   (channel 0)
- *   NIC -> 2 1 0 7 6 5 4 3 -> NIC -> 10 9 8 15 .. -> NIC -> 18 17 .. 19 -> back to 2   (1 of 4
- * NICs)
+ *   NIC -> 2 1 0 7 6 5 4 3 -> NIC -> 10 9 8 15 .. -> NIC -> 18 17 .. 19 -> back to 2
+ *                                                                       (channel 1 of 4 NICs)
  *
  * Each server is entered and left exactly once, so a channel crosses each NIC once in each
  * direction. A channel enters a server at the GPU next to its NIC and goes round downwards, so that

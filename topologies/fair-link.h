@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * One direction of a link as a fluid sees it: messages that share its rate, none of which comes in
- * faster than the links before it let it.
+ * One direction of a link in a fluid model: messages that share its rate. No message comes in
+ * faster than earlier links allow.
  *
- * **The law.** Of the highest priority there each message gets the same share of the rate, or its
- * own speed where that is less; what such a one leaves is shared by the others (max-min fairness on
- * one link). What is left of the rate then goes to the next priority, and so on. So
+ * **The law.** Each message of the highest priority present gets the same share of the rate, or its
+ * own speed where that is less. The others share the rest (max-min fairness on one link). The rate
+ * that remains goes to the next priority, and so on. So
  *
  *   - a message alone is done after its own duration, exactly;
  *   - messages whose speeds together fit the link do not feel one another;
@@ -15,13 +15,13 @@
  *
  *     400 Gb/s     6 x 100 G and 1 x 25 G: 25, and (400 - 25) / 6 = 62.5 for each of the others
  *
- * Messages of one priority and speed are a class with a clock V of what each of them has been given
- * (bit/s times ps, an exact integer); one that comes at V with work w is done at V + w. O(classes +
- * log n) a message. Whoever gives every message a speed of its own makes as many classes as there
- * are messages at once.
+ * Messages of one priority and speed are a class. Its clock V is the amount that each of its
+ * messages has been given (bit/s times ps, an exact integer). A message that comes at V with work w
+ * is done at V + w. O(classes + log n) per message. If every message has a speed of its own, there
+ * are as many classes as messages at once.
  *
- * **Use.** As NicServer: Add(), then Ended() at NextEnd(), as often as it says that something has
- * ended; times never decrease, and nobody passes a NextEnd() without calling.
+ * **Use.** As NicServer: Add(), then Ended() at NextEnd(), as often as it returns true. Times never
+ * decrease, and no call may skip a NextEnd().
  */
 #ifndef TOPOLOGIES_FAIR_LINK_H
 #define TOPOLOGIES_FAIR_LINK_H
@@ -43,9 +43,10 @@ class FairLink
 
     explicit FairLink(rdma::BitRate rate = {});
 
-    /// \param alone what it takes by itself, at its speed \param speed at most the link's rate, at
-    /// least 1 bit/s (not checked) \param priority the highest goes first \param cookie what
-    /// Ended() will say
+    /// \param alone its duration if it is alone, at its speed
+    /// \param speed at most the link's rate, at least 1 bit/s (not checked)
+    /// \param priority the highest goes first
+    /// \param cookie returned by Ended()
     void Add(rdma::Duration alone,
              rdma::BitRate speed,
              uint8_t priority,
@@ -58,9 +59,9 @@ class FairLink
         return m_next;
     }
 
-    /// The next message that is done by now: of those that end together the highest priority and
-    /// lowest speed first, of a class in the order of their ends, then of their coming. \return
-    /// whether there was one; call until there is none
+    /// The next message that is done by now. If several end together: the highest priority and
+    /// lowest speed first; within a class by end, then by arrival.
+    /// \return whether there was one; call until there is none
     bool Ended(rdma::TimePoint now, uint64_t& cookie);
 
     /// Messages that are not done.
@@ -72,7 +73,7 @@ class FairLink
   private:
     using Work = __int128; ///< bit/s times ps
 
-    static constexpr std::size_t kMostIdle = 16; ///< classes that are kept though nothing is there
+    static constexpr std::size_t kMostIdle = 16; ///< empty classes that are kept
 
     struct Entry
     {
@@ -80,7 +81,7 @@ class FairLink
         uint64_t order;
         uint64_t cookie;
 
-        bool operator<(const Entry& other) const // of a heap with the earliest first
+        bool operator<(const Entry& other) const // for a heap with the earliest first
         {
             return end != other.end ? end > other.end : order > other.order;
         }
@@ -92,13 +93,13 @@ class FairLink
         uint64_t speed = 0; ///< bit/s
         uint64_t given = 0; ///< to each of its messages now, bit/s
         Work v = 0;
-        std::vector<Entry> heap; ///< empty: nothing of the kind is there
+        std::vector<Entry> heap; ///< empty: the class has no messages
     };
 
     Class& ClassOf(uint8_t priority, uint64_t speed);
     /// All clocks go on to now.
     void Advance(int64_t now);
-    /// Who gets how much from now on, and who is done next.
+    /// Sets the shares from now on, and the next message that is done.
     void Share();
 
     uint64_t m_rate;              ///< bit/s

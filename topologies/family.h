@@ -26,9 +26,9 @@
 namespace topo
 {
 
-/// What a user asks for. A field left at its default is chosen by the family; a field set although
-/// the family has no use for it is an error (nothing is ignored), except linkRate and linkDelay,
-/// which always have a value and which files override.
+/// A user's request for a network. The family chooses fields left at their default. A field that
+/// the family has no use for is an error (nothing is ignored), except linkRate and linkDelay, which
+/// always have a value and which files override.
 struct TopologyRequest
 {
     std::string family;
@@ -37,9 +37,9 @@ struct TopologyRequest
     rdma::BitRate linkRate = rdma::Gbps(100);         ///< server to switch
     rdma::BitRate fabricRate;                         ///< switch to switch; 0: as linkRate
     rdma::Duration linkDelay = rdma::Microseconds(1); ///< propagation of every link, one way
-    double bitErrorRate = 0;                          ///< of every link
-    std::string file;                                 ///< of families that read one: its path
-    Parameters parameters; ///< of the family's table; what is not there it chooses
+    double bitErrorRate = 0;                          ///< error rate of every link
+    std::string file;      ///< path of the file, for families that read one
+    Parameters parameters; ///< parameters of the family's table; it chooses those that are missing
 };
 
 /// Either a topology and no errors, or errors and no topology.
@@ -47,12 +47,12 @@ struct TopologyResult
 {
     std::optional<Topology> topology;
     std::vector<Error> errors;
-    /// What was decided or converted and is worth a line to the user, such as the k that was
-    /// chosen. May be there in both cases.
+    /// Decisions and conversions that deserve a line to the user, such as the k that was chosen.
+    /// They may also come with errors.
     std::vector<std::string> notes;
 };
 
-/// Family::routing of what has tiers, or may have.
+/// Family::routing of networks that have tiers, or may have.
 constexpr const char* kUsualRouting = "ftree,updn";
 
 struct Family
@@ -67,28 +67,29 @@ struct Family
     std::string description; ///< one line, for --help
     /// In the order of --help. Several families may have the same parameter, by the same line.
     std::vector<Parameter> parameters;
-    /// Parameters that say together how many servers there are; empty: nothing but their number
-    /// does.
+    /// Parameters that give the number of servers together. Empty: only the number of servers
+    /// itself does.
     std::vector<std::string> sizedBy;
     bool fabricLinks = true; ///< there are links between switches, which have a rate of their own
     std::string part;        ///< Description::part of its networks
-    std::vector<std::string> tiers; ///< Description::tiers of them
+    std::vector<std::string> tiers; ///< Description::tiers of its networks
     /// Engines of an InfiniBand subnet manager to try in turn (rdma::IbRoutingEngines).
     std::string routing = kUsualRouting;
-    uint8_t lanes = 1; ///< data VLs that the first of them needs to be free of deadlock
+    uint8_t lanes = 1; ///< data VLs that the first routing engine needs to be free of deadlock
     /// Shortest paths of whole networks of this family never wait in a circle (route-cycles.h).
     bool noCycles = false;
-    /// Planes of its networks where nobody says how many: Planes(), which it has to have in its
-    /// table, and MakeTopology does the rest.
+    /// The default number of planes. The family must have Planes() in its table; MakeTopology does
+    /// the rest.
     uint32_t planes = 1;
-    /// Of a family that reads its networks from files, and so has no parameters: what is in them,
+    /// For a family that reads its networks from files, and so has no parameters: the kind of file,
     /// "a graph in JSON".
     std::string file;
-    /// Whether a file is of this kind; if not said, what no other family reads is.
+    /// Whether a file is of this kind. A family without this function takes the files that no other
+    /// family reads.
     std::function<bool(const std::string& path)> reads;
-    /// May rely on what MakeTopology has checked, and that all parameters with a standard value are
-    /// there. Describes what it makes (Topology::Describe), with the parameters that it chose; the
-    /// rest of the Description follows.
+    /// Makes the network. It may rely on the checks of MakeTopology, and on all parameters with a
+    /// standard value being present. It describes the network (Topology::Describe), with the
+    /// parameters that it chose; the rest of the Description follows.
     std::function<TopologyResult(const TopologyRequest& r)> make;
 };
 
@@ -109,9 +110,9 @@ class RegisteredFamily
 /// By name; those that read files come last.
 const std::list<Family>& Families();
 std::vector<std::string> FamilyNames();
-/// Null if there is none of this name.
+/// \return null if there is no family of this name
 const Family* FindFamily(const std::string& name);
-/// The same of those that make networks from parameters, and read no file.
+/// The same among families that make networks from parameters, and read no file.
 const Family* FamilyOfParameters(const std::string& name);
 /// The family that reads this file, whether or not it is there.
 const Family& FamilyOfFile(const std::string& path);
@@ -153,8 +154,8 @@ CeilDiv(uint64_t a, uint64_t b)
 /// "oversubscription", which fat-tree and leaf-spine share: it divides the capacity of the uplinks
 /// of an edge switch.
 Parameter Oversubscription();
-/// "planes": the network that the family makes is there so many times, each with a port of every
-/// NIC and its share of the rates (planes.h).
+/// "planes": the number of copies of the family's network. Each has a port of every NIC and its
+/// share of the rates (planes.h).
 Parameter Planes();
 /// ", oversubscription 4", behind a network's name; "" if it is 1.
 std::string OversubscriptionText(double oversubscription);
@@ -188,12 +189,12 @@ ConnectServers(Topology* topology, const TopologyRequest& request, const F& swit
     }
 }
 
-/// A network that has become what it is described as. \param result with notes
+/// Completes a network and its description. \param result with notes
 TopologyResult Made(TopologyResult result, Topology topology, Description about);
 
 /// A topology from request.file, read by `read` (its text, its name). Checked: every host has a
-/// link, there are enough hosts and they have enough ports. Who must reach whom is for those to
-/// check who know who talks to whom (topologies/routes.h).
+/// link, there are enough hosts, and they have enough ports. Reachability is left to callers that
+/// know which hosts communicate (topologies/routes.h).
 TopologyResult MakeFromFile(const TopologyRequest& request,
                             TopologyResult (*read)(const std::string&, const std::string&));
 } // namespace detail

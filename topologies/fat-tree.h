@@ -25,9 +25,10 @@
  * **Oversubscription f** > 1 is the ratio of server to uplink capacity of every edge switch, "4:1
  * at the ToR"; servers stay. As an engineer would, we first take uplinks away: of k/2, u = ceil(k/2
  * linkRate / (f fabricRate)) remain, so a pod has u aggregation switches and the core u k/2
- * switches. What a whole number of uplinks cannot give is taken from their rate: each has linkRate
- * x (k/2) / (f u), never more than fabricRate; so have the links to the core, which add no further
- * bottleneck. Less than all k/2 uplinks of fabricRate make is an error. Examples, 100 Gb/s:
+ * switches. A whole number of uplinks may not give the exact ratio; then their rate is lowered.
+ * Each has linkRate x (k/2) / (f u), never more than fabricRate. The links to the core have the
+ * same rate, and add no further bottleneck. A ratio below that of all k/2 uplinks at fabricRate is
+ * an error. Examples, 100 Gb/s:
  *
  *     k = 4, f = 2: 1 uplink of 100 Gb/s an edge switch      k = 8,  f = 4: 1 of 100 Gb/s
  *     k = 4, f = 4: 1 uplink of  50 Gb/s                     k = 16, f = 4: 2 of 100 Gb/s
@@ -50,9 +51,9 @@ namespace topo
 struct FatTreeShape
 {
     uint32_t k = 0;
-    uint32_t uplinks = 0;     ///< of an edge switch, and so aggregation switches of a pod
+    uint32_t uplinks = 0;     ///< uplinks of an edge switch = aggregation switches of a pod
     rdma::BitRate fabricRate; ///< edge to aggregation
-    uint32_t coreUplinks = 0; ///< of an aggregation switch
+    uint32_t coreUplinks = 0; ///< uplinks of an aggregation switch
     rdma::BitRate coreRate;   ///< aggregation to core
 
     uint32_t Half() const

@@ -37,8 +37,8 @@
 namespace topo
 {
 
-/// What the family "graph" reads before it checks it against what is needed: `name` is the file's
-/// name for messages. The graph alone: not whether hosts reach each other.
+/// Reads a file of the family "graph", before checks against the request. `name` is the file's name
+/// for messages. It checks the graph alone, not whether hosts reach each other.
 TopologyResult ReadGraph(const std::string& text, const std::string& name);
 
 } // namespace topo

@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Groups of switches, every two of which are joined by as many links: what dragonfly and
- * dragonfly-plus share.
+ * Groups of switches with the same number of links between any two groups: the common part of
+ * dragonfly and dragonfly-plus.
  *
- * A group has `ports` global ports, those of its first switch with them first. Of g groups each
+ * A group has `ports` global ports, those of its first switch with them first. With g groups each
  * pair gets m = floor(ports / (g - 1)) links. Port j (g - 1) + d - 1 of group i, d = 1 .. g - 1 and
- * j < m, leads to group (i + d) mod g, to its port j (g - 1) + (g - d) - 1: "relative"
- * arrangement, all groups alike (Kim et al. leave it open, and g need not be the largest). Ports
- * that are left over, ports mod (g - 1), have no cable.
+ * j < m, leads to group (i + d) mod g, to its port j (g - 1) + (g - d) - 1: "relative" arrangement,
+ * all groups alike (Kim et al. leave it open, and g need not be the largest). Ports that are left
+ * over, ports mod (g - 1), have no cable.
  */
 #ifndef TOPOLOGIES_GROUPS_H
 #define TOPOLOGIES_GROUPS_H
@@ -25,7 +25,7 @@ namespace topo
 namespace detail
 {
 
-/// Of the table: "groups", "global-links".
+/// Rows of the table: "groups", "global-links".
 Parameter Groups();
 Parameter GlobalLinks();
 

@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * How many links a shortest path has, where routes themselves are not needed:
- * rdma::EcmpRoutes::Hops without the tables, which of a fat-tree of 524,288 hosts would be 21 GB.
+ * The number of links on a shortest path, where routes themselves are not needed:
+ * rdma::EcmpRoutes::Hops without the tables. Those of a fat-tree with 524,288 hosts would be 21 GB.
  *
- *   memory   nodes, and 2 B x switches with hosts for each of these that was asked for
+ *   memory   nodes, and 2 B x switches with hosts for each such switch that was asked for
  *   time     one breadth-first search over the switches (its ports are counted as work) for each
- * switch with hosts that paths of pairs lead to; none after `budget` ports
+ *            switch with hosts that paths of pairs lead to; none after `budget` ports
  */
 #ifndef TOPOLOGIES_HOP_COUNTER_H
 #define TOPOLOGIES_HOP_COUNTER_H
@@ -26,8 +26,8 @@ class HopCounter
     /// `topology` must live as long. 6 x 10^7 ports are half a second: all of a fat-tree of k = 40.
     explicit HopCounter(const Topology& topology, uint64_t budget = 60000000);
 
-    /// Links crossed on a shortest path; 0 if they are the same endpoint or there is no path.
-    /// Nothing, if the budget is spent and no search that was made tells.
+    /// Links on a shortest path; 0 if both are the same endpoint or there is no path. Nothing if
+    /// the budget is spent and no earlier search has the answer.
     std::optional<uint32_t> Hops(EndpointId from, EndpointId to);
 
   private:
@@ -43,9 +43,8 @@ class HopCounter
     std::vector<uint32_t> m_direct; ///< by endpoint: the endpoint it is wired to, or kNone
     std::vector<NodeId> m_attachments;
     std::vector<uint32_t> m_index;                  ///< by node: of m_attachments, or kNone
-    std::vector<std::vector<uint16_t>> m_distances; ///< by attachment: to each other, in links
-                                                    ///< between switches; empty: not asked for
-    std::vector<uint32_t> m_distance;               ///< of a search, by node
+    std::vector<std::vector<uint16_t>> m_distances; ///< index into m_attachments by node, or kNone
+    std::vector<uint32_t> m_distance;               ///< distance of each node in the current search
     std::vector<NodeId> m_queue;
 };
 

@@ -30,8 +30,8 @@
 namespace topo
 {
 
-/// What the family "hpcc" reads before it checks it against what is needed: `name` is the file's
-/// name for messages. The graph alone: not whether hosts reach each other.
+/// Reads a file of the family "hpcc", before checks against the request. `name` is the file's name
+/// for messages. It checks the graph alone, not whether hosts reach each other.
 TopologyResult ReadHpccTopology(const std::string& text, const std::string& name);
 
 } // namespace topo

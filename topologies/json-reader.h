@@ -40,8 +40,8 @@ enum class Need
  * One JSON object, and where it stands. Its readers leave `value` as it is, and return false, if
  * the member is wrong or missing.
  *
- * What the object may hold is said beforehand, by Only, or follows from what was asked for, at the
- * end, by Finish. Of a value that is no object all members are missing, and one of the two says so.
+ * The allowed keys are given beforehand, to Only, or are the ones asked for by the time of Finish.
+ * If the value is no object, all members are missing, and one of these two reports it.
  */
 class JsonObject
 {
@@ -52,7 +52,7 @@ class JsonObject
                std::string file,
                std::vector<Error>& errors);
 
-    /// A member or what it holds. \param below "defaults", "layers/3"
+    /// A member, or an element in it. \param below "defaults", "layers/3"
     JsonObject Inner(const nlohmann::json& json, const std::string& below) const;
 
     /// \return whether it is an object with no keys but these; else there are errors
@@ -74,10 +74,10 @@ class JsonObject
     const nlohmann::json* List(const char* key, Need need = Need::kOptional);
 
     bool Text(const char* key, std::string& value, Need need = Need::kOptional);
-    /// A text that has to be there, and not empty.
+    /// A text that must be present and not empty.
     bool Name(const char* key, std::string& value);
     bool Flag(const char* key, bool& value);
-    /// A time not above `longest`. \param longestText it, as one types it
+    /// A time not above `longest`. \param longestText the limit in the user's syntax
     bool Time(const char* key,
               rdma::Duration& value,
               rdma::Duration longest,
@@ -121,7 +121,7 @@ class JsonObject
     /// An error: a member that had to be there. \param hint behind "is missing"
     void Missing(const char* key, const std::string& hint = "");
 
-    /// So many errors there are, of this object and others.
+    /// The number of errors, of this object and others.
     size_t Errors() const;
     /// Enough errors for one sitting: stop looking for more.
     bool TooMany() const;
@@ -129,7 +129,7 @@ class JsonObject
     std::string Path(const std::string& below) const;
 
   private:
-    /// \param parse (member, what is allowed, to be set) -> std::optional<T>, nothing if it is
+    /// \param parse (member, allowed values, result) -> std::optional<T>, nothing if the member is
     /// wrong
     template <class T, class Parser>
     bool Parsed(const char* key, Need need, T& value, Parser parse);

@@ -25,8 +25,8 @@ struct JsonText
 /// "syntax error while parsing object key - ..."
 std::string JsonReason(const std::string& what);
 
-/// The byte, counted from 0, at which nlohmann found what it threw: malformed text, or a number
-/// without end, which it names without its place (the first of that number).
+/// The byte, counted from 0, of an error that nlohmann has thrown: malformed text, or an infinite
+/// number. For the latter nlohmann gives no place; the result is the first such number.
 std::size_t JsonByte(const nlohmann::json::exception& error, const std::string& text);
 
 /// Brackets outside of strings, from a byte on. \param hear where one is, and how deep the text is

@@ -23,17 +23,17 @@ constexpr rdma::BitRate kFastestLink{1000000000000000};
 constexpr rdma::Duration kLongestDelay = rdma::Milliseconds(10000);
 /// No frame of 1,000 B comes through.
 constexpr double kMostBitErrors = 0.001;
-/// Of a server.
+/// The limits of a server.
 constexpr uint32_t kMostGpus = 1024;
 constexpr uint32_t kMostNics = 128;
-/// Of a library: NCCL's MAXCHANNELS (src/include/device.h).
+/// The limit of a library: NCCL's MAXCHANNELS (src/include/device.h).
 constexpr uint32_t kMostChannels = 64;
 
-/// Of GPUs' ports and host bridges. Below this a byte takes more picoseconds than the scale-up
+/// The slowest GPU port and host bridge. Below this a byte takes more picoseconds than the scale-up
 /// law's fixed-point number holds.
 constexpr rdma::BitRate kSlowestScaleUp = rdma::Mbps(1);
 
-/// The limits as one types them.
+/// The limits in the user's syntax.
 inline std::string
 RateLimitsText(rdma::BitRate slowest = kSlowestLink)
 {

@@ -18,9 +18,9 @@
 namespace topo
 {
 
-/// What is left of a name when spelling does not count: lower case, without '-', '_' and blanks. A
-/// dot is part of a name: gpt3-1.3b is not gpt3-13b. By it every list of names is looked up, and no
-/// list holds two names that fold alike.
+/// A name without its spelling: lower case, without '-', '_' and blanks. A dot is part of a name:
+/// gpt3-1.3b is not gpt3-13b. Every list of names is looked up by it, and no list holds two names
+/// that fold alike.
 inline std::string
 FoldedName(const std::string& name)
 {
@@ -74,7 +74,7 @@ DidYouMean(const std::string& name, const std::vector<std::string>& names)
     return nearest.empty() ? std::string() : " (did you mean " + nearest + "?)";
 }
 
-/// "ring, tree or direct": a list for people; "" if there are none.
+/// "ring, tree or direct": a list for people; "" for an empty list.
 inline std::string
 JoinNames(const std::vector<std::string>& names)
 {

@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * One direction of a network interface as a server of its queue: what waits there is a fluid, and
- * nothing is a packet.
+ * One direction of a network interface as a server of its queue. Waiting data are a fluid, not
+ * packets.
  *
- * **The law.** Of the messages there, those of the highest priority share the server alike
- * (processor sharing): while n of them are there, each gets on at 1/n of the rate. So do round
- * robin among a NIC's queue pairs, and the frames of many senders on one last link, when packets
- * are small against messages. Lower priorities wait. Work is picoseconds at the full rate, so
+ * **The law.** The messages of the highest priority present share the server alike (processor
+ * sharing): with n of them, each advances at 1/n of the rate. Round robin among a NIC's queue pairs
+ * does the same, and so do the frames of many senders on one last link, when packets are small
+ * against messages. Lower priorities wait. Work is picoseconds at the full rate, so
  *
  *   - one message alone is done after its work, exactly;
  *   - whatever the mix, all is done when the sum of the work is (the server never idles with work);
@@ -16,9 +16,9 @@
  * Each priority has a clock V that runs at 1/n of time while n of it are served, and a message that
  * comes at V with work w is done at V + w: an arrival changes nobody's entry. O(log n) a message.
  *
- * **Use.** Add(), then Ended() at NextEnd(), as often as it says that something has ended; times
- * never decrease from call to call, and nobody passes a NextEnd() without calling. Times are whole
- * picoseconds from integer arithmetic: the same on every machine.
+ * **Use.** Add(), then Ended() at NextEnd(), as often as it returns true. Times never decrease from
+ * call to call, and no call may skip a NextEnd(). Times are whole picoseconds from integer
+ * arithmetic: the same on every machine.
  */
 #ifndef TOPOLOGIES_NIC_SERVER_H
 #define TOPOLOGIES_NIC_SERVER_H
@@ -33,7 +33,7 @@
 namespace topo
 {
 
-/// What comes in turns at one end of a link.
+/// One end of a link, which serves messages in turns.
 class NicServer
 {
   public:
@@ -43,11 +43,11 @@ class NicServer
     /// \param priority 0 to 7, the highest first (not checked) \param cookie what Ended() will say
     void Add(rdma::Duration work, uint8_t priority, uint64_t cookie, rdma::TimePoint now);
 
-    /// When to call Ended() next, unless Add() is called before; kNever: nothing is there.
+    /// When to call Ended() next, unless Add() is called before; kNever: no message is there.
     rdma::TimePoint NextEnd() const;
 
-    /// The next message that is done by now, in the order of their ends, then of their coming.
-    /// \return whether there was one; call until there is none
+    /// The next message that is done by now, in the order of ends, then of arrival. \return whether
+    /// there was one; call until there is none
     bool Ended(rdma::TimePoint now, uint64_t& cookie);
 
     /// Messages that are not done.
@@ -69,7 +69,7 @@ class NicServer
         uint64_t order;
         uint64_t cookie;
 
-        bool operator<(const Entry& other) const // of a heap with the earliest first
+        bool operator<(const Entry& other) const // for a heap with the earliest first
         {
             return end != other.end ? end > other.end : order > other.order;
         }
@@ -81,7 +81,7 @@ class NicServer
         std::vector<Entry> heap;
     };
 
-    /// Of those that are served; null: nobody is there.
+    /// The class that is served; null: no message is there.
     Class* Served();
     const Class* Served() const;
     void Advance(int64_t now);

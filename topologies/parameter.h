@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * The parameters of a family of networks, declared in a table, and values for them. Options, JSON
- * keys, checks, messages and help come from the table; nobody but the family knows a parameter by
- * name.
+ * keys, checks, messages and help come from the table; only the family knows a parameter by name.
  */
 #ifndef TOPOLOGIES_PARAMETER_H
 #define TOPOLOGIES_PARAMETER_H
@@ -37,19 +36,19 @@ struct Parameter
     std::string name; ///< the option --hosts-per-leaf, and the JSON key hosts_per_leaf
     ParameterKind kind = ParameterKind::kCount;
     std::string help;
-    double min = 0; ///< of kCount and kFactor; of kSizes, of each: 1 or 2
+    double min = 0; ///< least value of kCount and kFactor; of each entry of kSizes: 1 or 2
     double max = 0;
-    /// The value that it has when nobody gives one, as one types it; empty: the family chooses.
+    /// The default value in the user's syntax; empty: the family chooses.
     std::string standard;
-    /// How the family chooses: "what the servers need". "{servers}" stands for what says their
+    /// How the family chooses: "what the servers need". "{servers}" stands for the source of their
     /// number, "the servers" or an option.
     std::string chosen;
     /// The value that it is given where not even a number of servers is known; empty: none.
     std::string usual;
     std::string example; ///< a valid value other than the standard one
-    /// What the network was made with is written into its configuration as run.
+    /// The configuration as run records the value that the network was made with.
     bool recorded = false;
-    /// Every configuration as run has it, also that of a family to which it says nothing.
+    /// Every configuration as run has it, even if the family has no use for it.
     bool always = false;
 
     Parameter& Range(double low, double high);
@@ -66,10 +65,10 @@ Parameter FactorParameter(std::string name, std::string help);
 Parameter FlagParameter(std::string name, std::string help);
 Parameter SizesParameter(std::string name, std::string help);
 
-/// More dimensions make names and pictures that nobody can read.
+/// Names and pictures are not readable with more dimensions.
 constexpr uint32_t kMostDimensions = 6;
 
-/// What ParseSizes takes, for people: from 2 on, and from 1.
+/// The form that ParseSizes takes, for people: from 2 on, and from 1.
 extern const char* const kSizesHelp;
 extern const char* const kSizesFromOneHelp;
 
@@ -82,16 +81,16 @@ std::string SizesText(const std::vector<uint32_t>& sizes);
 /// A value as one types it: "8", "1.5", "1", "4x4x2".
 std::string ValueText(const ParameterValue& value);
 
-/// A text as a value of this parameter; nothing, with what is allowed in *allowed, if it is none.
-/// The range is not looked at.
+/// Reads a text as a value of this parameter. Nothing if it is none, with the allowed values in
+/// *allowed. The range is not checked.
 std::optional<ParameterValue> ParseParameter(const Parameter& parameter,
                                              const std::string& text,
                                              std::string* allowed);
 
-/// Why a value is none of this parameter's; "" if it is one: "is not a number from 1 to 1000".
+/// Why a value is not valid for this parameter: "is not a number from 1 to 1000"; "" if it is.
 std::string WhyNotValue(const Parameter& parameter, const ParameterValue& value);
 
-/// Values by the parameters' names. Asking for one as what it is not is a mistake of the program
+/// Values by the parameters' names. Asking for one with the wrong kind is a mistake of the program
 /// and throws std::invalid_argument.
 class Parameters
 {

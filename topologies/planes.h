@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Several planes: each NIC has a port in each of some networks that are alike and not joined.
+ * Several planes: each NIC has a port in each of several equal networks, which are not joined.
  *
  *       plane 0: leaf-spine          plane 1: the same again
  *        |     |        |             |     |        |
@@ -12,12 +12,12 @@
  *                       '--- server-2 ----'
  *
  * As in Alibaba's HPN (SIGCOMM 2024: NICs of 2 x 200 Gb/s, each port in a plane of its own). All
- * rates of a plane are 1 / planes of what was asked for, so that N planes carry what one network of
- * the full rate would, over N times as many switches and cables of 1 / N of the rate.
+ * rates of a plane are 1 / planes of the requested ones. So N planes carry as much as one network
+ * of the full rate, over N times as many switches and cables of 1 / N of the rate.
  *
  * Ports: NIC n of a server has its ports n x planes + p, p the plane. Switches are called as in one
- * plane, with "p0-" and on before it. A message stays in the plane in which it begins; which one a
- * connection takes is for those to say who open it.
+ * plane, with "p0-" and on before it. A message stays in the plane in which it begins. The code
+ * that opens a connection chooses its plane.
  */
 #ifndef TOPOLOGIES_PLANES_H
 #define TOPOLOGIES_PLANES_H
@@ -31,7 +31,7 @@ namespace detail
 
 constexpr uint32_t kMostPlanes = 8;
 
-/// What the family makes of the request, as many times as it has planes.
+/// The family's network for the request, once for each plane.
 TopologyResult MakePlanes(const TopologyRequest& request, const Family& family);
 
 } // namespace detail

@@ -5,12 +5,12 @@
  * is a deadlock that can happen: the channel dependency graph of all shortest paths has a cycle
  * (Dally & Seitz, IEEE ToC C-36(5), 1987; as rdma::IbCheckTables has it for InfiniBand's tables).
  *
- *     a->b is followed by b->c     some pair of hosts on different switches has a shortest path
- * with both, and any such path may be taken (ECMP)
+ *     a->b is followed by b->c     if some pair of hosts on different switches has a shortest
+ *                                  path with both links; ECMP may take any such path
  *
- * Links of hosts are left out: a host takes packets whatever it waits for itself. Trees have no
- * such circle while they are whole; rings of five or more, grids, dragonflies and trees with failed
- * links may have.
+ * Links of hosts are left out: a host takes packets whatever it waits for itself. Whole trees have
+ * no such circle. Rings of five or more, grids, dragonflies and trees with failed links may have
+ * one.
  */
 #ifndef TOPOLOGIES_ROUTE_CYCLES_H
 #define TOPOLOGIES_ROUTE_CYCLES_H
@@ -24,8 +24,8 @@
 namespace topo
 {
 
-/// Links of a circle, each of which is waited for by what holds the one before it, and the first by
-/// what holds the last; empty: there is none. Nothing, if it would take more than `budget` steps:
+/// The links of a circle. Packets on each link wait for the next link, and packets on the last for
+/// the first. Empty: there is no circle. Nothing if the search would take more than `budget` steps:
 /// switches with hosts x pairs of links in a row.
 std::optional<std::vector<DirectedLink>> FindRouteCycle(const Topology& topology,
                                                         uint64_t budget = 100000000);

@@ -11,14 +11,14 @@
  *        "source": "where the numbers come from"}
  *     ]}
  *
- * `nic_rate` is the rate of each NIC, on Ethernet as on InfiniBand; without it a server says
- * nothing about it. `per_gpu` is one direction of one GPU's port (2400Gbps = 300 GB/s, which data
- * sheets call 600 GB/s), `efficiency` the share of it that messages get (left out: all).
- * `bulk_latency` (left out: as `latency`) is that of large messages, NCCL's protocol Simple,
- * `latency` then that of LL, which small ones take. `kind` is nvswitch, nvlink-mesh, pcie or
- * nvlink-islands; `host_bridge` (pcie only, required there) is the rate all transfers between GPUs
- * of a server share. Islands are GPUs with NVLink among each other, `island` at a time from the
- * first on, as pairs with an NVLink bridge; between islands go the links of `between`:
+ * `nic_rate` is the rate of each NIC, on Ethernet as on InfiniBand; without it the server gives no
+ * rate. `per_gpu` is one direction of one GPU's port (2400Gbps = 300 GB/s, which data sheets call
+ * 600 GB/s), `efficiency` the share of it that messages get (left out: all). `bulk_latency` (left
+ * out: as `latency`) is that of large messages, NCCL's protocol Simple, `latency` then that of LL,
+ * which small ones take. `kind` is nvswitch, nvlink-mesh, pcie or nvlink-islands; `host_bridge`
+ * (pcie only, required there) is the rate all transfers between GPUs of a server share. Islands are
+ * GPUs with NVLink among each other, `island` at a time from the first on, as pairs with an NVLink
+ * bridge; between islands go the links of `between`:
  *
  *     {"kind": "nvlink-islands", "per_gpu": "2400Gbps", "latency": "600ns", "island": 2,
  *      "between": {"kind": "pcie", "per_gpu": "252Gbps", "host_bridge": "504Gbps",
@@ -26,8 +26,8 @@
  *
  * `adds` (nvswitch only; left out: false) says that the switch adds up and copies (NVLink SHARP:
  * collectives' algorithm nvls). How these numbers become times: scale-up-model.h. `library` (left
- * out: NCCL's own expectations, ExpectedLibrary) is what the communication library takes beyond the
- * links: library-model.h.
+ * out: NCCL's own expectations, ExpectedLibrary) is the cost of the communication library beyond
+ * the links: library-model.h.
  */
 #ifndef TOPOLOGIES_SERVER_H
 #define TOPOLOGIES_SERVER_H
@@ -59,7 +59,7 @@ struct ScaleUp
     Kind kind = kNvSwitch;
     rdma::BitRate perGpu;     ///< one direction of one GPU's port
     rdma::BitRate hostBridge; ///< kPcie: shared by all transfers of the server; 0 otherwise
-    rdma::Duration latency;   ///< of a transfer beyond its serialization
+    rdma::Duration latency;   ///< latency of a transfer, beyond its serialization
     /// If not 0, NCCL's protocols: messages go as LL (`latency`, twice the bytes) or as Simple
     /// (this latency, the bytes), whichever is faster.
     rdma::Duration bulkLatency;
@@ -76,7 +76,7 @@ struct ServerSpec
     std::string gpu; ///< "A100": a name of the GPU presets
     ScaleUp scaleUp;
     uint32_t nics = 0;     ///< to the network between servers
-    rdma::BitRate nicRate; ///< of each; 0: not said
+    rdma::BitRate nicRate; ///< rate of each NIC; 0: not given
     LibraryModel library;
     std::string source; ///< document of every constant, or "assumed"
 };
@@ -84,7 +84,8 @@ struct ServerSpec
 /// "nvswitch", "nvlink-mesh", "pcie", "nvlink-islands".
 const char* ToString(ScaleUp::Kind kind);
 
-/// What NCCL expects of such links, where nothing was measured (server-presets.cc has the sources).
+/// NCCL's expectations for such links, where nothing was measured (server-presets.cc has the
+/// sources).
 LibraryModel ExpectedLibrary(const ScaleUp& scaleUp);
 
 /// Servers of a JSON text in the format above, in its order; nothing, and errors with JSON paths,
@@ -99,9 +100,9 @@ const std::vector<ServerSpec>& ServerPresets();
 const char* ServerPresetsJson();
 
 std::vector<std::string> ServerNames(const std::vector<ServerSpec>& servers);
-/// By name, as FoldedName (names.h) compares; null if there is none.
+/// By name, as FoldedName (names.h) compares. \return null if there is none
 const ServerSpec* FindServer(const std::vector<ServerSpec>& servers, const std::string& name);
-/// The first server with this GPU ("A100"), compared in the same way; null if there is none.
+/// The first server with this GPU ("A100"), compared in the same way. \return null if there is none
 const ServerSpec* FindServerForGpu(const std::vector<ServerSpec>& servers, const std::string& gpu);
 
 } // namespace topo

@@ -1,15 +1,17 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What messages between servers share: for two endpoints the links of all shortest paths between
- * them, those of a hop together, as messages that go equally over equal paths fill them.
+ * The links that messages between servers share. For two endpoints they are the links of all
+ * shortest paths. The links of one hop form a bundle, as if messages spread evenly over equal
+ * paths.
  *
  *     server - leaf = spines = leaf - server      4 of them: the server's link, the leaf's links to
  *                                                 the spines, those down to the other leaf, and the
  *                                                 other server's link
  *
- * Two pairs share what is the same set of links. Where hashes send flows to one of several equal
- * links they may meet although others are free: that is luck, which nothing here knows.
+ * Two pairs share a bundle if it is the same set of links. Where hashes send flows to one of
+ * several equal links, flows may collide although others are free. Such collisions are not modelled
+ * here.
  *
  *     time    a breadth-first search for each switch with hosts that a path leads to, and the links
  *             of the shortest paths for each pair of such switches; both when first asked for
@@ -39,8 +41,9 @@ class SharedLinks
 
     struct Path
     {
-        std::vector<uint32_t> bundles; ///< in order, of Bundles(); empty: there is no way
-        uint32_t links = 0;            ///< crossed
+        /// Indices into Bundles(), in order; empty: there is no path.
+        std::vector<uint32_t> bundles;
+        uint32_t links = 0; ///< crossed
     };
 
     explicit SharedLinks(const Topology& topology);
@@ -69,7 +72,7 @@ class SharedLinks
     uint32_t BundleOf(std::vector<uint32_t> directed);
     /// Distances of all switches to one.
     const std::vector<uint16_t>& DistancesTo(NodeId attachment);
-    /// Of the switches between two attachments: their bundles.
+    /// The bundles between the switches of two attachments.
     const std::vector<uint32_t>& Middle(NodeId from, NodeId to);
 
     Topology m_topology;

@@ -3,9 +3,9 @@
  *
  * All servers on one switch: a star, and the fixture of most closed forms.
  *
- *     server-0  server-1  server-2       port s x nicsPerServer + n of switch-0 leads to NIC n of
- * server s \        |        /
- *          `--- switch-0 --'
+ *     server-0  server-1  server-2       port s x nicsPerServer + n of switch-0
+ *            \        |        /         leads to NIC n of server s
+ *             `--- switch-0 --'
  */
 #include "topologies/family.h"
 

@@ -71,18 +71,18 @@ struct DirectedLink
     bool fromA = true;
 };
 
-/// What the family that made a network says of it: data, so that nobody reads it out of names. Of a
-/// network that no family made, as there are in tests, all of it is empty.
+/// The family's description of its network: data, so that no reader takes it from names. It is
+/// empty for a network that no family made, as in tests.
 struct Description
 {
     std::string family;
     std::string name;      ///< for people: "fat-tree k=4"; empty: as the family, or the file
     Parameters parameters; ///< with all that the family chose
-    /// What those switches are together of whose several coordinates the first is the same: "pod";
-    /// empty: nothing.
+    /// The name of a set of switches whose first coordinate, of several, is the same: "pod". Empty:
+    /// no such sets.
     std::string part;
-    std::vector<std::string> tiers; ///< what switches of tier 1, 2 and on are called: "edge"
-    uint64_t partPorts = 0;         ///< server ports of one part; 0: there are none
+    std::vector<std::string> tiers; ///< names of switches of tier 1, 2 and on: "edge"
+    uint64_t partPorts = 0;         ///< server ports of one part; 0: no parts
     bool grid = false;              ///< coordinates are places on a grid of cables
     bool numberedNodes = false;     ///< NodeIds are the numbers that the user's file gives to nodes
     /// Separate networks, each with a port of every NIC: NIC n of a server has its ports n x planes
@@ -93,12 +93,13 @@ struct Description
     bool railsApart = false; ///< no switch joins two rails
 };
 
-/// Built node by node and link by link; a value, whose copies cost nothing until they are built
-/// further: each of a thousand jobs has the network. Building it wrongly is a mistake of the
+/// Built node by node and link by link. It is a value whose copies share one graph until they are
+/// built further: each of a thousand jobs has the network. Building it wrongly is a mistake of the
 /// program, not of the user (readers of user files check first), and throws std::invalid_argument:
 /// a name taken twice, a node that does not exist, a link from a node to itself, a rate of zero, a
-/// negative delay, a bit error rate outside [0, 1), more than 65,535 ports at a node. Not for use
-/// from several threads while it is built; Endpoints() once called, reading is.
+/// negative delay, a bit error rate outside [0, 1), more than 65,535 ports at a node. It must not
+/// be used from several threads while it is built. After the first call of Endpoints(), reading is
+/// safe.
 class Topology
 {
   public:
@@ -126,11 +127,11 @@ class Topology
     const std::vector<Endpoint>& Endpoints() const;
     /// Hosts in the order they were added.
     const std::vector<NodeId>& Hosts() const;
-    /// The endpoint of port `port` of the `host`-th host (not node) of Hosts().
-    /// Throws std::out_of_range if there is none.
+    /// The endpoint of port `port` of the `host`-th host (not node) of Hosts(). Throws
+    /// std::out_of_range if there is none.
     EndpointId EndpointOf(uint32_t host, PortId port) const;
-    /// Name of a directed link for people and files: "edge-0-1->agg-0-0". Of several links between
-    /// the same two nodes, the second is "edge-0-1->agg-0-0#1", and so on: names are unique.
+    /// Name of a directed link for people and files: "edge-0-1->agg-0-0". The second of several
+    /// links between the same two nodes is "edge-0-1->agg-0-0#1", and so on: names are unique.
     std::string LinkName(LinkId link, bool fromA) const;
 
     /// The node of this name.
@@ -140,14 +141,14 @@ class Topology
     /// The node on the other side of a port.
     NodeId Peer(NodeId node, PortId port) const;
     uint32_t SwitchCount() const;
-    /// Of a switch, as they were given; empty for a host.
+    /// The coordinates of a switch, as they were given; empty for a host.
     std::vector<uint32_t> Coordinates(NodeId node) const;
 
     void Describe(Description about);
     const Description& About() const;
 
   private:
-    /// What copies share until one of them is built further.
+    /// The part that copies share until one of them is built further.
     struct Graph
     {
         std::vector<Node> nodes;
@@ -156,7 +157,8 @@ class Topology
         std::vector<uint16_t> ordinal;
         std::vector<NodeId> hosts;
         std::unordered_map<std::string, NodeId> byName;
-        /// Of all nodes, one after the other; where those of node i begin, for each and the end.
+        /// The coordinates of all nodes, one after the other. firstCoordinate has the begin of each
+        /// node's, and the end.
         std::vector<uint32_t> coordinates;
         std::vector<uint32_t> firstCoordinate{0};
         Description about;

@@ -4,8 +4,8 @@
  * Recursive halving reduce-scatter: what a rank adds up halves from round to round, down to its own
  * piece (doubling-pieces.h has the drawing, which this goes through backwards).
  *
- *     [0 .. 7]  ->  [4 5 6 7]  ->  [4 5]  ->  [5]        rank 5 of 8; gives 0-3 to 1, 6-7 to 7, 4
- * to 4
+ *     [0 .. 7]  ->  [4 5 6 7]  ->  [4 5]  ->  [5]        rank 5 of 8;
+ *                                                        gives 0-3 to 1, 6-7 to 7, 4 to 4
  *
  * log2 n alpha + (n-1) / n S (beta + gamma) for powers of two: the lower bound in bytes with few
  * latencies. As piece r belongs to rank r, the first and largest half goes to the farthest rank,

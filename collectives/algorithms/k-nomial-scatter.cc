@@ -4,8 +4,8 @@
  * Scatter down a k-nomial tree (k-nomial-pieces.h has the drawing, which this goes through
  * backwards, and the cost).
  *
- *     0 -> 4 5 6 7,  then 0 -> 2 3, 4 -> 6 7,  then 0 -> 1, 2 -> 3, 4 -> 5, 6 -> 7       k = 2, n =
- * 8
+ *     0 -> 4 5 6 7,  then 0 -> 2 3, 4 -> 6 7,  then 0 -> 1, 2 -> 3, 4 -> 5, 6 -> 7
+ *     (k = 2, n = 8)
  *
  * log_k n alpha + (n-1) / n S beta for n a power of k: as many bytes from the root as direct, in a
  * few messages instead of n - 1. Binomial trees are in Thakur, Rabenseifner & Gropp, IJHPCA 19(1),

@@ -31,8 +31,8 @@ struct TwoLevels
  * Time of a hierarchical all-reduce, reduce-scatter or all-gather whose loops are pipelined
  * (server-groups.h). With S in N loops, in a period every phase under way does one loop,
  *
- *     inside   (g-1) a_in  + (g-1) / g S / N b_in  for each phase inside (the same ports carry
- * them) between  c a_out     + out of a server / N b_out,    c = 2 (k-1) for all-reduce, else k-1
+ *     inside   (g-1) a_in  + (g-1) / g S / N b_in    for each phase inside (on the same ports)
+ *     between  c a_out     + out of a server / N b_out,    c = 2 (k-1) for all-reduce, else k-1
  *
  * and the period lasts as long as the slower level: one after the other with one loop, tending to
  * the slower level with many. Throws std::invalid_argument for other operations.

@@ -12,8 +12,8 @@
  *         // Where a sum of latencies and bytes is not all there is to time (idle-link.h):
  *         static std::optional<double> OwnSeconds(..., const IdleLink&);
  *     };
- *     const Registered<PlacedAlgorithm<DirectGather>> g_direct{"direct", Op::kGather, "help",
- * facts};
+ *     const Registered<PlacedAlgorithm<DirectGather>> g_direct{"direct", Op::kGather,
+ *                                                            "help", facts};
  */
 #ifndef COLLECTIVES_SCHEDULES_PLACED_ALGORITHM_H
 #define COLLECTIVES_SCHEDULES_PLACED_ALGORITHM_H

@@ -16,9 +16,11 @@
  * so the order has to say it: in period t all phases p are done, phase p of loop t - p, their steps
  * merged so that each phase is spread evenly over the period (PhaseOrder):
  *
- *     period     0     1     2     3     4          N = 3 loops, phases A (inside), B (between), C
- * (inside) loop 0     A     B     C loop 1           A     B     C loop 2                 A     B
- * C          time: A + max(A, B) + max(A + C, B) + max(B, C) + C
+ *     period     0     1     2     3     4          N = 3 loops,
+ *     loop 0     A     B     C                      phases A (inside), B (between), C (inside)
+ *     loop 1           A     B     C
+ *     loop 2                 A     B     C          time: A + max(A, B) + max(A + C, B)
+ *                                                         + max(B, C) + C
  *
  * So with many loops a collective takes what the slower level takes; with one, the sum of its
  * phases. A loop costs latency, though: a period lasts at least as long as the chain of messages of

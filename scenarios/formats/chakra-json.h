@@ -11,8 +11,8 @@
  * or one object, whose nodes are flat:
  *
  *     {"workload_graph": [{"Id": 3, "Name": "ar", "NodeType": 7, "ctrlDeps": [], "data_deps": [2],
- *                          "runtime": 0, "is_cpu_op": false, "comm_type": 0, "comm_size":
- * 1048576}]}
+ *                          "runtime": 0, "is_cpu_op": false, "comm_type": 0,
+ *                          "comm_size": 1048576}]}
  *
  * In both, keys may be spelled with '_' or capital letters, numbers may be texts, types names.
  */

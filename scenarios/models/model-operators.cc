@@ -11,8 +11,10 @@
  *   ["conv+bias", ...]
  *   ["linear", out]                                of all channels and points; with a bias
  *   ["linear", out, "columns"], ["linear", out, "rows"]   a pair that tensor parallelism shares
- * out: each rank some of the first one's outputs, which are the second one's inputs, whose sums are
- * then added up; between them relu and dropout only
+ *                                                  out. Each rank has some outputs of the first,
+ *                                                  which are its inputs of the second; the sums
+ *                                                  of the second are added up. Between the two
+ *                                                  relu and dropout only
  *   ["bn"] ["relu"] ["dropout"]
  *   ["maxpool", kernel, stride, padding]
  *   ["avgpool", kernel, stride, padding], ["avgpool"]   the second of the whole picture

@@ -23,14 +23,16 @@
  *   tied_embeddings, lm_head        true, true
  *   pooler, masked_lm_head          false; BERT's heads
  *   causal             true, without BERT's heads: tokens see only those before them
- *   experts            {"count": 8, "top_k": 2, "ffn": 14336}, and if there are some that see every
- *                      token "shared_ffn" (their width together), "dense_first" (0; blocks that
- * have an MLP instead), "router_bias" (false) latent_attention   {"kv_rank": 512, "query_rank":
- * 1536, "plain": 128, "rotary": 64, "value": 128}; without query_rank queries are projected at once
+ *   experts            {"count": 8, "top_k": 2, "ffn": 14336}, and if some see every token
+ *                      "shared_ffn" (their width together), "dense_first" (0; blocks that have an
+ *                      MLP instead), "router_bias" (false)
+ *   latent_attention   {"kv_rank": 512, "query_rank": 1536, "plain": 128, "rotary": 64,
+ *                      "value": 128}; without query_rank queries are projected at once
  *   encoder_layers     0; blocks of an encoder, whose output those of "layers" attend to
  *   target_sequence    sequence; the decoder's tokens where the encoder has "sequence" (with
- * another sequence in proportion) image, patch       pictures cut into patches (ViT), with
- * "channels" (3) and "classes" (1000) instead of vocab and sequence
+ *                      another sequence in proportion)
+ *   image, patch       pictures cut into patches (ViT), with "channels" (3) and "classes" (1000)
+ *                      instead of vocab and sequence
  */
 #include "scenarios/models/model-forms.h"
 #include "scenarios/models/transformer-shape.h"

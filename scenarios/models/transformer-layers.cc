@@ -4,8 +4,8 @@
  * From what a transformer is made of to its layers.
  *
  *   decoder, encoder   embedding | block 0 .. l-1 | head
- *   encoder-decoder    embedding | encoder block 0 .. | target embedding | decoder block 0 .. |
- * head
+ *   encoder-decoder    embedding | encoder block 0 .. | target embedding |
+ *                      decoder block 0 .. | head
  */
 #include "scenarios/models/model-forms.h"
 #include "scenarios/models/transformer-parts.h"

@@ -15,11 +15,15 @@
  *   heads             copies of Q, K, V: 2 each          copies of the gradients of Q and V: 2 each
  *                     (a product of batches wants        (that of K comes out as the next one wants
  *                     heads outside of tokens)           it), and one puts three into one: 2
- * (Q+K+V) scores            product: Q, K, S                   two products: S, Q, K each scale 2 S
- * 2 S mask, causal      copy 2 S; filled in place 2 S      the same, of the gradient and a byte for
- * queries x keys mask, both ways   2 S, one for each key              none: what is added has no
- * gradient softmax           2 S; in fp32 S + f S               3 S; in fp32 (f + f + 1) S dropout
- * 2 S + b S; in fp32 (f + f + b) S   the same back to 16 bits   (f + 1) S, after fp32 only the same
+ *                                                        (Q+K+V)
+ *   scores            product: Q, K, S                   two products: S, Q, K each
+ *   scale             2 S                                2 S
+ *   mask, causal      copy 2 S; filled in place 2 S      the same, of the gradient
+ *                     and a byte for queries x keys
+ *   mask, both ways   2 S, one for each key              none: the added term has no gradient
+ *   softmax           2 S; in fp32 S + f S               3 S; in fp32 (f + f + 1) S
+ *   dropout           2 S + b S; in fp32 (f + f + b) S   the same
+ *   back to 16 bits   (f + 1) S, after fp32 only         the same
  *   context           product: S, V, O                   two products: S, V, O each
  *   heads             copy of O: 2                       copy of its gradient: 2
  *
@@ -33,9 +37,13 @@
  *   norm              2                                  two kernels, both read gradient and input:
  *                                                        one for the gradient of the input, one for
  *                                                        those of the parameters
- * (layer_norm_kernel.cu, LayerNormBackwardKernelImplInternal): 5 activation        2 3: gradient
- * and input, gradient gate              2 and 3                            3 kernels of 3: of both
- * inputs of the product, of the activation; one of 3 more adds what two products of one input give
+ *                                                        (layer_norm_kernel.cu,
+ *                                                        LayerNormBackwardKernelImplInternal): 5
+ *   activation        2                                  3: gradient and input, gradient
+ *   gate              2 and 3                            3 kernels of 3: of both inputs of the
+ *                                                        product, of the activation; one of 3 more
+ *                                                        adds the two products' gradients of one
+ *                                                        input
  *   residual          dropout 2 + b, sum 3               dropout 2 + b, sum of both gradients 3
  *   embedding         a look-up of 2 for each table, a   dropout; a gradient for each table, whose
  *                     sum of 3 for each but the first;   rows all are written; if the head has the

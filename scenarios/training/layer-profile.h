@@ -24,8 +24,8 @@
  * is known otherwise:
  *
  *     {"optimizer_us": 900,
- *      "layers": {"embedding": {"forward_us": 12, "backward_us": 20}, "block *": {...}, "*":
- * {...}}}
+ *      "layers": {"embedding": {"forward_us": 12, "backward_us": 20}, "block *": {...},
+ *                 "*": {...}}}
  *
  * A name that ends in '*' stands for all layers whose names start so; an exact name goes before
  * that, and the longest match wins. Layers nobody names keep the time of their kernels.

@@ -111,8 +111,8 @@ class MessageRunner : public TransportUser
      * By an event without context: what another one that was aborted had not brought to an end.
      *
      *     sends of an order    1  2  3 | 4  5 | 6  7      | 6 and 7 begin anew; 4 and 5 end now;
-     *                          acknow- | arri- | under    | receives that waited for them, and
-     * those ledged  | ved   | way      | that have arrived unasked, are kept
+     *                          acknow- | arri- | in       | receives that waited for them,
+     *                          ledged  | ved   | flight   | and early arrivals, are kept
      *
      * \return how many messages begin anew
      */

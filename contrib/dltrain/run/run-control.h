@@ -25,8 +25,9 @@ class TraceCollector;
 /**
  * Runs the event loop such that it is never silent: a progress line, Ctrl-C, a watchdog.
  *
- *     RunControl control(scenario.run);            // before set-up, so that wall time and Ctrl-C
- * include it control.Watch(collector); control.SetProgress([&] { return bytesDone / bytesTotal; });
+ *     RunControl control(scenario.run);  // before set-up, so that wall time and Ctrl-C include it
+ *     control.Watch(collector);
+ *     control.SetProgress([&] { return bytesDone / bytesTotal; });
  *     RunOutcome outcome = control.Run([&] { return everythingDone; });
  *
  * Ctrl-C (or SIGTERM, or SIGHUP unless it was ignored, as nohup does) stops the simulator between

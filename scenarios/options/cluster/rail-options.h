@@ -8,8 +8,9 @@
  *            beside takes nothing.
  *     own    from the NIC beside the one GPU to the NIC beside the other, as NCCL without PXN: on
  *            rails that crosses to another one, unless the GPUs have the same place in their
- * servers. Of messages of one GPU for one other: alltoall and the other exchanges (IsExchange), and
- *            those of pipelines. One channel, so a pair's bytes are not spread over the NICs.
+ *            servers. For messages of one GPU to one other: alltoall and the other exchanges
+ *            (IsExchange), and pipelines. One channel, so a pair's bytes are not spread over the
+ *            NICs.
  *
  * Rings, trees and their like keep the NIC of their channel at both ends. `pxn` is rail-aligned by
  * itself.
