@@ -15,10 +15,10 @@ namespace results
 {
 
 /**
- * calls.log: a line for each call of the measured steps, in the order they end. Of more than
- * `most` calls only every n-th rank's are there, and if even those of one rank are more, of the
- * first steps only; the head says so. A warm-up that is done again, when what is measured has
- * begun, is there as step 0, and so are calls that an abort ended.
+ * calls.log: a line for each call of the measured steps, in the order they end. With more than
+ * `most` calls it keeps those of every n-th rank. If one rank alone has more, it keeps those of the
+ * first steps. The head says so. A warm-up that is repeated after measuring has begun counts as
+ * step 0, and so do calls that an abort ended.
  */
 class CallLog
 {
@@ -33,11 +33,11 @@ class CallLog
 
     /// \return whether that worked
     bool Open(const std::string& path);
-    /// What is told of a call beside the call.
+    /// The kind of a call.
     enum class How : uint8_t
     {
         kPlain,
-        kAgain,  ///< of a job that began again
+        kAgain,  ///< the job began again
         kAborted ///< it did not end: its ranks did
     };
 

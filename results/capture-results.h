@@ -21,8 +21,8 @@ void PrintCapture(std::ostream& os, const formats::Findings& findings);
 
 /**
  * Ends a run whose script has failed, or has mistakes that keep it from running
- * (CaptureOutcome::why): says so, and writes stats.json and the report. Of a dry run nothing is
- * written. \return the exit status
+ * (CaptureOutcome::why): says so, and writes stats.json and the report. A dry run writes nothing.
+ * \return the exit status
  */
 int EndWithoutSteps(const scenario::TrainingScenario& scenario, std::ostream& os);
 

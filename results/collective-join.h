@@ -16,14 +16,14 @@ namespace results
 {
 
 /**
- * Makes records of collectives of what their ranks tell.
+ * Makes records of collectives from the parts of their ranks.
  *
  *     rank 0   enters ....... leaves --part--.
  *     rank 1       enters ........... leaves -+-part--> record, with the last of them
  *     rank 2   enters .... leaves --part------'
  *
- * A record is the same in whichever order the parts come: its sums are of integers. Memory: a
- * record, and 8 B a rank, for each collective that some ranks have left and others have not.
+ * The order of parts does not change a record: it sums integers. Memory: a record, and 8 B per
+ * rank, for each collective that some ranks have left and others have not.
  */
 class CollectiveJoin
 {
@@ -42,7 +42,7 @@ class CollectiveJoin
     struct Open
     {
         CollectiveRecord record;
-        const coll::BlockSizes* blocks = nullptr; ///< of the first part
+        const coll::BlockSizes* blocks = nullptr; ///< blocks of the first part
         std::vector<int64_t> left;                ///< ps, each rank that has
         unsigned __int128 entered = 0; ///< ps, the ranks' sum: of 100 days and a million ranks no
                                        ///< 64 bits

@@ -39,10 +39,10 @@ const char* GetPathShareWords(std::size_t share, const rdma::LinkWords& link);
 /// A message of a path at a port.
 struct PathHop
 {
-    uint32_t port{UINT32_MAX};   //!< end of the fabric; UINT32_MAX: none
-    uint32_t behind{UINT32_MAX}; //!< tag of those it was queued behind; UINT32_MAX: nobody
+    uint32_t port{UINT32_MAX};   //!< end of a link in the fabric; UINT32_MAX: none
+    uint32_t behind{UINT32_MAX}; //!< tag of the packets queued in front; UINT32_MAX: none
     int64_t time{0};             //!< ps
-    int64_t waited{0};           //!< of it not serialization, cable and pipeline
+    int64_t waited{0};           //!< part of it that is not serialization, cable or pipeline
 };
 
 /**
@@ -57,23 +57,25 @@ struct alignas(64) PathRecord
     std::array<PathHop, HOPS> hops; //!< with most time, of different ports
     int64_t start{0};               //!< ps: rank `first` entered
     coll::Rank first{0};            //!< ranks here are those of the cluster
-    coll::Rank from{0};          //!< of the last message, or of the first of a run inside a server
+    //! Sender of the last message, or of the first message of a run inside a server
+    coll::Rank from{0};
     uint32_t port{UINT32_MAX};   //!< where the last message spent most time; UINT32_MAX: inside
     uint32_t behind{UINT32_MAX}; //!< as PathHop
     PathRecord* before{nullptr}; //!< CollectivePaths::GetChain
-    PathRecord* tail{nullptr};   //!< keeps what is before a boundary
+    PathRecord* tail{nullptr};   //!< keeps the records before a boundary
     std::array<int64_t, PATH_SHARES> shares{}; //!< ps since `start`; together at - start
     int64_t at{0};                             //!< ps: arrival, or `start`
-    uint32_t messages{0};                      //!< on the path
-    coll::Rank to{0};                          //!< who is moved
-    std::atomic<uint32_t> heads{0};            //!< of those who hold the path that ends here
-    std::atomic<uint32_t> links{0};    //!< of records that go on from here; one more if heads
+    uint32_t messages{0};                      //!< messages on the path
+    coll::Rank to{0};                          //!< the rank that the path has reached
+    std::atomic<uint32_t> heads{0};            //!< number of holders of the path that ends here
+    //! Number of records that go on from here; plus one if there are heads
+    std::atomic<uint32_t> links{0};
     uint16_t depth{0};                 //!< messages linked
-    std::array<TimeShare, HOPS> why{}; //!< at each of hops, most of what it waited
+    std::array<TimeShare, HOPS> why{}; //!< at each of `hops`: the cause of most of the wait
     bool inside{false};                //!< the last message was inside a server
 
     PathRecord() = default;
-    /// All but who holds it.
+    /// Copies everything except the holders.
     PathRecord(const PathRecord& other);
     PathRecord& operator=(const PathRecord& other);
 };
@@ -85,35 +87,35 @@ static_assert(sizeof(PathRecord) == 256);
  *
  *     rank 3 enters --post--> message --arrives at--> rank 0 --post--> message --arrives at--> ...
  *
- * A lane of a schedule (collectives/schedule.h) moves when what it waits for happens: its rank
- * enters, or a message arrives. All it posts then, it posts because of that; so the path of a
- * message is that of the cause of its post, plus its own journey. What arrived before it was waited
- * for is no cause of anything. The path on which a rank leaves is the one of the last event that
- * moved any of its lanes. Paths therefore begin where some rank enters, have no gaps, and their
- * shares add up to their length, exactly.
+ * A lane of a schedule (collectives/schedule.h) moves on an event: its rank enters, or an awaited
+ * message arrives. That event is the cause of all posts that follow. So the path of a message is
+ * that of the cause of its post, plus its own journey. A message that arrived before it was waited
+ * for causes nothing. A rank leaves on the path of the last event that moved any of its lanes.
+ * Paths therefore begin where some rank enters, have no gaps, and their shares add up to their
+ * length, exactly.
  *
- * A path is a record with the sums of all before it, linked to the record before. Records are
- * counted references and recycled (messages inside a server that follow one another share one):
- * what no message under way, no rank in a collective and no listener holds is free. At most `depth`
- * messages of a path stay linked, the last ones; those before live on in the sums only. So memory
- * is a record (256 B) for each message under way, and at most depth + 1 for each path held. With a
- * depth of 0 a path that nobody else holds takes its record along: nothing is copied or recycled.
+ * A path is a record with the sums of all earlier ones, linked to the record before. Records are
+ * reference-counted and recycled (messages in a row inside a server share one). A record is free
+ * when no message in flight, no rank in a collective and no listener holds it. The last `depth`
+ * messages of a path stay linked; earlier ones live on in the sums only. So memory is a record (256
+ * B) for each message in flight, and at most depth + 1 for each path held. With a depth of 0, a
+ * path with a single holder takes its record along: nothing is copied or recycled.
  *
- * Paths meet in the records they have in common, so how many messages stay linked cannot be seen to
- * by whoever comes first to `depth`. Every record counts the messages linked to it, which follows
- * from its path alone; some records are boundaries, and the link across a boundary is kept by the
- * end of each path that still reaches back so far, and not by the boundary:
+ * Paths share records, so a path that reaches `depth` cannot cut a link that others need. Every
+ * record counts the messages linked to it, which follows from its path alone. Some records are
+ * boundaries. The boundary itself does not hold the link across it; the end of each path that still
+ * reaches back so far does:
  *
  *     a <- b <- c <- D <- e <- f        D is a boundary: it does not hold c, but f does, as its
  *               ^--------------'        `tail`, and D's link is good as long. What goes on from f
  *                                       and reaches back to D no more has no tail.
  *
- * An end gives its tail back when nobody holds the path there, whatever goes on from it.
+ * An end gives its tail back when it has no holder left, whatever goes on from it.
  *
- * Records are those of all threads: any may hold, drop and go on from any path. What one thread has
- * done with a record another sees at the next window of the engine, and not before.
+ * All threads share the records: any may hold, drop and go on from any path. A thread's changes to
+ * a record become visible to others at the next window of the engine, not earlier.
  *
- * Nothing is noted of what carries MessageId::WARMUP in its tag.
+ * Messages with MessageId::WARMUP in their tag are not noted.
  */
 class CollectivePaths
 {
@@ -125,17 +127,18 @@ class CollectivePaths
     static constexpr Path NONE = nullptr;
     static constexpr std::size_t HOPS = Record::HOPS;
 
-    /// \param partsOf where the time of the message went that Arrive is told of, of this thread;
-    /// null: not known
-    /// \param depth messages to keep linked at most; 0: of a path there are the sums alone
+    /// \param partsOf this thread's time parts of the message that Arrive is called for; null: not
+    /// known
+    /// \param depth messages to keep linked at most; 0: a path has its sums alone
     CollectivePaths(std::function<const MessageParts*()> partsOf, uint16_t depth);
 
     /// All calls below take and return NONE where nothing is noted.
 
     /// A rank enters. \return a path, held
     Path Enter(coll::Rank rank, uint32_t tag, int64_t now);
-    /// A message between servers arrives: to be called while the network tells of it. \param cause
-    /// of its post, held, which ends here. \return a path, held
+    /// A message between servers arrives: to be called while the network reports it.
+    /// \param cause cause of its post, held, which ends here
+    /// \return a path, held
     Path Arrive(Path cause, coll::Rank from, coll::Rank to, int64_t now);
 
     /// A message inside a server arrives. \param cause held, which ends here. \return a path, held
@@ -144,10 +147,14 @@ class CollectivePaths
         return ArriveAlong(cause, from, to, posted, now, 1);
     }
 
-    /// Messages inside a server of which each caused the next, posted at once by who got it.
-    /// \param cause of the first, held, which ends here \param from whom the first was
-    /// \param to whom the last was \param posted when the first was, ps \param now when the last
-    /// arrived \param messages at least 1 \return a path, held
+    /// Messages in a row inside a server: each caused the next, posted at once by the receiver.
+    /// \param cause cause of the first, held, which ends here
+    /// \param from sender of the first
+    /// \param to receiver of the last
+    /// \param posted post of the first, ps
+    /// \param now arrival of the last, ps
+    /// \param messages at least 1
+    /// \return a path, held
     Path ArriveAlong(Path cause,
                      coll::Rank from,
                      coll::Rank to,
@@ -158,14 +165,15 @@ class CollectivePaths
     static void Hold(Path path);
     void Drop(Path path);
 
-    /// For when its sender hears that it is there, in the order of arrival. \param path is held
+    /// Keeps a path until the message's sender hears of the arrival, in the order of arrival.
+    /// \param path is held
     void Keep(uint64_t channel, Path path);
-    /// It hears. \return what was kept, held
+    /// The sender hears of it. \return the path that was kept, held
     Path TakeKept(uint64_t channel);
-    /// No sender will hear of what was kept so far. Between the nodes' events.
+    /// No sender will hear of the kept paths. Call it between the nodes' events.
     void ForgetKept();
 
-    /// The path of the rank that leaves now, for whoever hears of it in this thread.
+    /// The path of the rank that leaves now, for listeners in this thread.
     static void SetLeaving(Path path);
     static Path GetLeaving();
 
@@ -186,8 +194,8 @@ class CollectivePaths
     }
 
   private:
-    /// \param cause held, which ends here \return a path that goes on with a message, held: the
-    /// same record where nobody else needs it as it is
+    /// \param cause held, which ends here
+    /// \return a path that goes on with a message, held: the same record if it has no other holder
     Path GoOn(Path cause, coll::Rank from, coll::Rank to, bool inside, int64_t now);
     /// \return a copy of a path that goes on with a message, held
     Path Continue(Path cause, coll::Rank from, coll::Rank to, bool inside, int64_t now);

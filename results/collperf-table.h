@@ -31,7 +31,7 @@ struct CollperfRow
     std::optional<std::array<int64_t, PATH_SHARES>> path = {};
 };
 
-/// What a path is made of, in few words: the columns of collectives.csv.
+/// The parts of a path, in few words: the columns of collectives.csv.
 struct PathSummary
 {
     int64_t software = 0;      ///< ps: launch, and what the library takes for each message
@@ -78,18 +78,18 @@ class CollperfTable
                const scenario::Datatype& datatype,
                const std::string& reduction) const;
     void PrintCompared(std::ostream& os) const;
-    /// What was measured (--reference) beside the table's own rows.
+    /// Prints the measured times (--reference) beside the table's own rows.
     void PrintReference(std::ostream& os) const;
-    /// A row's measured time, us; nothing: its size was not measured, or took no time here.
+    /// A row's measured time, us. Nothing: its size was not measured, or took no time here.
     std::optional<double> Measured(const CollperfRow& row) const;
     /// The table's own rows with measured times: how many times as long they take, geometric mean.
     double ReferenceFactor() const;
     nlohmann::ordered_json ReferenceToJson() const;
     void Write(const CollperfRow& row);
-    /// "ring"; of those compared what was asked for.
+    /// "ring"; for compared choices, the name on the command line.
     std::string NameOf(std::size_t choice) const;
-    /// Of the bound's time; nothing: there is no bound, or the time is not the last rank's
-    /// (--average).
+    /// The bound's time over the row's. Nothing: there is no bound, or the time is not the last
+    /// rank's (--average).
     std::optional<double> Efficiency(const CollperfRow& row) const;
 
     const scenario::CollperfScenario& m_scenario;

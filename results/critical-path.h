@@ -25,38 +25,38 @@ namespace results
 {
 
 /**
- * What made a step as long as it was: walked back from its last call.
+ * The critical path of a step: walked back from its last call.
  *
  *     rank 7   forward .. backward ......| reduce-scatter .. (moved last by a message of rank 2)
  *     rank 2   forward .. backward ..........| reduce-scatter (enters last) ...
  *
- * A call starts when the last of those it waits for has ended: the call before it on its stream,
- * or one that its step graph names. A collective's part goes back from rank to rank, message by
+ * A call starts when the last of those it waits for has ended: the call before it on its stream, or
+ * one that its step graph names. A collective's part goes back from rank to rank, message by
  * message (CollectivePaths), to where a rank entered it, and on with what that rank did before. So
  * the parts of the path follow one another without a gap, from the step's beginning on the rank
- * where the path ends up to the end of the step, and where their time went adds up to its length,
- * to the picosecond.
+ * where the walk ends to the end of the step. Their shares of time add up to its length, to the
+ * picosecond.
  *
- * A receive may be posted long before: its rank waits for the sender from when all else has ended
- * that its next call waits for, until the send begins.
+ * A receive may be posted early. Its rank waits for the sender only from the moment when everything
+ * else that its next call needs has ended, until the send begins.
  *
  *     rank 0   forward A | send A, forward B ......... | send B
  *     rank 1             |------| forward A |          |-------| forward B
  *                                           | waited   |
  *
- * Straggling is what a computation on the path takes longer than half of the GPUs take that compute
- * the same.
+ * Straggling is the excess of a computation's time on the path over the time of half of the GPUs
+ * that compute the same.
  *
- * Memory: 24 B a call and rank of the steps under way, and what CollectivePaths holds of each
- * rank's collectives in them: at most some RECORDS records, but at least one for each.
+ * Memory: 24 B per call and rank of the steps in progress, and the records of CollectivePaths for
+ * each rank's collectives in them. These are about RECORDS at most, but at least one for each.
  */
 class CriticalPath
 {
   public:
-    static constexpr std::size_t RECORDS = 1U << 16; //!< of CollectivePaths, for all ranks
+    static constexpr std::size_t RECORDS = 1U << 16; //!< records of CollectivePaths, for all ranks
     static constexpr std::size_t MOST_DEPTH = 128;   //!< messages of a path kept
-    /// Where there is room for one only none is kept: the last of a ring of thousands says nothing,
-    /// and paths that keep none are quicker to note (CollectivePaths).
+    /// Where there is room for one message only, none is kept. The last message of a ring of
+    /// thousands tells nothing, and paths without messages are faster to note (CollectivePaths).
     static constexpr std::size_t LEAST_DEPTH = 2;
     static constexpr std::size_t MOST_PARTS = 1000;   //!< calls in stats.json
     static constexpr std::size_t MOST_MESSAGES = 500; //!< in stats.json: the longest
@@ -76,19 +76,20 @@ class CriticalPath
         return m_paths;
     }
 
-    /// What else there is to say of links, when it is told. \param notes kept; null: nothing
+    /// Sets additional notes on links. \param notes kept; null: none
     void SetNotes(const LinkNotes* notes)
     {
         m_notes = notes;
     }
 
-    /// A call of any rank has ended; of a collective, while the runner tells of it. By any thread.
+    /// A call of any rank has ended. For a collective: call it while the runner reports it. By any
+    /// thread.
     void OnCall(const CallRecord& call);
     /// All ranks have ended this step: walk back. \param begin end of the step before, ps
     void OnStep(uint32_t step, int64_t begin);
 
-    /// Between the nodes' events: what is under way is interrupted, and no step before this one is
-    /// a whole one.
+    /// Interrupts the steps in progress; no step before this one is a whole one. Call it between
+    /// the nodes' events.
     void Forget(uint32_t first);
 
     /// \return parts of stats.json; null if no step has ended
@@ -106,14 +107,14 @@ class CriticalPath
     std::vector<Line> InLines() const;
 
   private:
-    /// \return who straggles, in words. \pre somebody does
+    /// \return the stragglers, in words. \pre there is one
     std::string Stragglers() const;
 
     struct Times
     {
         int64_t start{-1};
         int64_t end{-1};
-        CollectivePaths::Path path{CollectivePaths::NONE}; //!< of a collective, held
+        CollectivePaths::Path path{CollectivePaths::NONE}; //!< path of a collective, held
     };
 
     using Shares = std::array<int64_t, PATH_SHARES>; //!< ps
@@ -122,15 +123,15 @@ class CriticalPath
     struct Part
     {
         const training::Task* task;
-        coll::Rank rank; //!< of a collective: by whose entering the path comes into it
-        int64_t start;   //!< of a collective: when that rank entered
+        coll::Rank rank; //!< collective: the rank whose entry brings the path into it
+        int64_t start;   //!< collective: when that rank entered
         int64_t end;     //!< when the path leaves it
-        /// Of a collective: how long its first rank had waited for this one. Of a receive: how long
-        /// the rank that took the message had nothing else to wait for before it was sent.
+        /// Collective: how long its first rank had waited for this one. Receive: how long its rank
+        /// had nothing else to wait for before the message was sent.
         int64_t waited;
         int64_t straggling; //!< of a computation
-        uint32_t messages;  //!< of a collective: on the path
-        Shares shares;      //!< of a collective: of its time
+        uint32_t messages;  //!< collective: number of messages on the path
+        Shares shares;      //!< collective: shares of its time
     };
 
     /// A message on the path, or a run of messages inside a server.
@@ -139,8 +140,8 @@ class CriticalPath
         uint32_t call; //!< in m_path
         coll::Rank from;
         coll::Rank to;
-        uint32_t messages; //!< 1, or of a run inside a server
-        int64_t start;     //!< what it was posted after had happened
+        uint32_t messages; //!< 1, or the length of a run inside a server
+        int64_t start;     //!< when the cause of the post had happened
         int64_t end;       //!< arrival
         uint32_t port;     //!< CollectivePaths::Record
         uint32_t behind;   //!< the same
@@ -157,8 +158,8 @@ class CriticalPath
     /// A port on the path.
     struct Hop
     {
-        PathHop hop;   //!< the longest there
-        TimeShare why; //!< most of what it waited
+        PathHop hop;   //!< the longest at this port
+        TimeShare why; //!< cause of most of its wait
         uint32_t call; //!< in m_path
     };
 
@@ -166,11 +167,12 @@ class CriticalPath
     /// a group is one collective to all, whichever role they play
     training::TaskId SameCollective(coll::Rank rank, training::TaskId task, coll::Rank other) const;
 
-    /// \return what is known of a step, of which nothing may be known so far. By any thread
+    /// \return the record of a step, which may be empty so far. By any thread
     Step& Open(uint32_t number);
     static uint16_t DepthFor(const training::TrainingPlan& plan);
-    /// \return when all else had ended that the call behind a receive waited for: before that
-    /// nobody waited for the message. \param waiting NO_TASK: the end of the step, for all calls
+    /// \return the time when everything else had ended that the call after a receive waits for.
+    /// Before that time the message was not waited for.
+    /// \param waiting NO_TASK: the end of the step, for all calls
     int64_t EndOfOthers(const Step& step,
                         coll::Rank rank,
                         training::TaskId receive,
@@ -195,17 +197,17 @@ class CriticalPath
     std::vector<std::vector<const std::vector<coll::Rank>*>> m_groupOf; //!< by group kind and rank
     std::map<uint32_t, Step> m_steps;
     uint32_t m_firstWhole{0}; //!< steps before it were interrupted
-    std::mutex m_opening;     //!< of steps: hosts of several threads end calls
-    // Of the step kept last:
+    std::mutex m_opening;     //!< guards opening steps: hosts of several threads end calls
+    // The step that was kept last:
     uint32_t m_kept{0};
     int64_t m_begin{0};              //!< end of the step before
     std::vector<Part> m_path;        //!< in the order of time
     std::vector<Message> m_messages; //!< the longest, in the order of time
     std::vector<Hop> m_hops;         //!< those with most time first
-    Shares m_shares{};               //!< of all collectives on the path
+    Shares m_shares{};               //!< shares of all collectives on the path
     int64_t m_computing{0};          //!< straggling included
-    int64_t m_straggling{0};         //!< of computing
-    int64_t m_onHost{0};             //!< copies from and to the host, what its CPU does, loading
+    int64_t m_straggling{0};         //!< part of m_computing
+    int64_t m_onHost{0};             //!< copies from and to the host, work of its CPU, loading
     uint64_t m_nMessages{0};
 };
 

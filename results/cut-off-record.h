@@ -14,8 +14,8 @@
 namespace results
 {
 
-/// A collective that cannot end as messages in it have failed, and whom that cuts off from whom.
-/// Ranks are those of the job.
+/// A collective that cannot end because messages in it have failed, and the ranks that are cut off
+/// from each other. Ranks are those of the job.
 struct CutOffRecord
 {
     coll::Op op{};

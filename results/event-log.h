@@ -48,14 +48,14 @@ class EventLog
     /// Count an event. \return whether its line is wanted too
     bool Count(Kind kind, uint64_t events = 1);
     void Write(int64_t now, Kind kind, std::string_view where, std::string_view details);
-    /// The warm-up ends: what is counted from here on is measured.
+    /// The warm-up ends: counts from here on are measured.
     void StartMeasuring(int64_t now);
-    /// The same without a line about it.
+    /// The same without a line in the log.
     void StartCounting();
     /// The totals, of all events and of the measured ones, and the file complete.
     void Finish(int64_t now);
 
-    /// Where a line stands among those of all ranks. Equal ones are of one rank, in their order.
+    /// The place of a line among those of all ranks. Equal places are of one rank, in its order.
     struct Order
     {
         int64_t time; //!< when it is written, ps
@@ -68,12 +68,12 @@ class EventLog
         }
     };
 
-    /// Of several ranks each keeps its lines, and MergeRanks, which is collective and comes before
-    /// Finish, writes them all to the first one's file, in this order. \param order of a line that
-    /// is written now
+    /// With several ranks, each keeps its lines. MergeRanks, which is collective and comes before
+    /// Finish, writes all lines to the first rank's file, in this order.
+    /// \param order gives the place of a line that is written now
     void KeepLines(std::function<Order()> order);
-    /// \param sum of a number over all ranks \param gather at the first rank the texts of all, by
-    /// rank; elsewhere nothing
+    /// \param sum sum of a number over all ranks
+    /// \param gather texts of all ranks, by rank, at the first rank; elsewhere nothing
     void MergeRanks(const std::function<uint64_t(uint64_t)>& sum,
                     const std::function<std::vector<std::string>(const std::string&)>& gather);
 
@@ -92,7 +92,7 @@ class EventLog
     uint64_t m_limit;
     bool m_measuring;
     std::array<uint64_t, KINDS> m_counts{};
-    std::array<uint64_t, KINDS> m_warmup{}; //!< of them before measuring
+    std::array<uint64_t, KINDS> m_warmup{}; //!< counts before measuring
     std::array<uint64_t, KINDS> m_lines{};
     std::string m_line;
     std::function<Order()> m_order; //!< null: lines are not kept

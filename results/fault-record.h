@@ -16,12 +16,12 @@
 namespace results
 {
 
-/// What came of something that went wrong on purpose (--fault). Times are ps of the run; -1: never.
+/// The effect of an injected fault (--fault). Times are ps of the run; -1: never.
 struct FaultRecord
 {
     std::string what;   //!< "link-down"
     std::string where;  //!< as given
-    uint32_t cables{0}; //!< of `where`, if that names a link between two nodes
+    uint32_t cables{0}; //!< cables between the two nodes that `where` names, if it names a link
     std::string extent; //!< how far it goes, in words; empty: all the way
     /// The same as numbers: key of stats.json with its unit, value.
     std::vector<std::pair<std::string, double>> extents;
@@ -33,14 +33,14 @@ struct FaultRecord
     int64_t ended{-1};            //!< the last time
     int64_t detected{-1};         //!< the first switch knew
     int64_t rerouted{-1};         //!< all switches had new tables
-    uint64_t times{0};            //!< that it began
-    std::string missed;           //!< why it hit nobody when it began; empty: it did
+    uint64_t times{0};            //!< number of times that it began
+    std::string missed;           //!< why it had no target when it began; empty: it had one
     uint64_t framesLost{0};       //!< on the wire, sent in vain, dropped from queues
-    uint64_t framesWithoutWay{0}; //!< dropped by switches that had no way for them
-    uint64_t pairsHit{0};         //!< of a sender and a receiver, by direction, that lost data
+    uint64_t framesWithoutWay{0}; //!< dropped by switches without a route for them
+    uint64_t pairsHit{0}; //!< pairs of a sender and a receiver, by direction, that lost data
 };
 
-/// \return one with what the plan says of it; nothing has come of it yet
+/// \return a record with the plan's data, without effects yet
 FaultRecord RecordOf(const scenario::Fault& fault);
 
 nlohmann::ordered_json ToJson(const FaultRecord& record);

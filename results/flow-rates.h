@@ -19,9 +19,9 @@ namespace results
 
 /**
  * fairness.csv: an interval a row. Jain's index (Jain, Chiu, Hawe, DEC-TR-301, 1984) (sum x)^2 / (n
- * sum x^2) of the throughputs x of the n flows that were under way in all of it (1 if n is 0 or
- * all x are 0); gbps is that of all flows. rates.csv: these throughputs, flow by flow; of more than
- * a thousand flows there is none.
+ * sum x^2) of the throughputs x of the n flows that were under way in all of it (1 if n is 0 or all
+ * x are 0); gbps is the sum over all flows. rates.csv: these throughputs, flow by flow; with more
+ * than a thousand flows there is no such file.
  */
 class FlowRates
 {
@@ -35,13 +35,13 @@ class FlowRates
     /// A flow begins. \param received asked for how many of its bytes have arrived, its size at
     /// most, until it is gone
     void Begin(uint32_t flow, std::function<uint64_t()> received, int64_t now);
-    /// All its bytes are there, or it failed: it is no longer under way. May be told twice. Of one
-    /// that failed, what arrives until the interval's end still counts: its sender gave up, and at
-    /// which of the receiver's packets it is told depends on the engine.
+    /// A flow has all its bytes, or has failed: it is no longer in flight. May be called twice.
+    /// Bytes of a failed flow count until the interval's end. Its sender gave up, and the number of
+    /// packets that the receiver has by then depends on the engine.
     void End(uint32_t flow, bool failed);
 
-    /// Intervals begin: flows are under way again. \param begin of the interval that this time is
-    /// in
+    /// Intervals begin: flows are in flight again. \param begin begin of the interval with this
+    /// time
     void Start(int64_t begin)
     {
         m_begin = begin;
@@ -82,14 +82,14 @@ class FlowRates
     const std::vector<scenario::Flow>& m_flows;
     const std::vector<std::string>& m_endpoints;
     std::vector<Active> m_active;
-    std::vector<uint32_t> m_place; //!< of a flow in m_active
-    int64_t m_begin{0};            //!< of the interval
+    std::vector<uint32_t> m_place; //!< by flow: its place in m_active
+    int64_t m_begin{0};            //!< begin of the interval
     uint64_t m_goneBytes{0};       //!< in this interval, of flows that ended in it
     uint64_t m_intervals{0};
     uint64_t m_rows{0};
     bool m_leftOut{false};
-    uint64_t m_count{0}; //!< of measured intervals with an index
-    double m_sum{0};     //!< of their indices
+    uint64_t m_count{0}; //!< number of measured intervals with an index
+    double m_sum{0};     //!< sum of their indices
     double m_least{1};
     LineLog m_fairness;
     LineLog m_rates;

@@ -52,14 +52,14 @@ struct FlowTotals
 /**
  * Completion times: quantiles over all messages, and flows.csv.
  *
- * Tags may have owners (jobs that share the network, background traffic), whose messages are summed
- * up apart as well. Those of an owner that stands aside are in flows.csv and in its own totals
+ * Tags may have owners (jobs that share the network, background traffic), whose messages are also
+ * summed up separately. Messages of an owner that is "aside" are in flows.csv and in its own totals
  * only.
  *
- * flows.csv holds every message, in the order of arrival, while there are at most `rowLimit`. When
- * there are more, Finish replaces it by a seeded uniform sample plus the slowest ones (by
- * slowdown), `rowLimit` rows together, by flow number. from_gpu and to_gpu are empty where messages
- * are between hosts (traffic).
+ * flows.csv holds every message, in the order of arrival, while there are at most `rowLimit`. With
+ * more messages, Finish replaces it by a seeded uniform sample plus the slowest ones (by slowdown),
+ * `rowLimit` rows together, by flow number. from_gpu and to_gpu are empty where messages are
+ * between hosts (traffic).
  */
 class FlowTable
 {
@@ -137,9 +137,9 @@ class FlowTable
 
   private:
     void Sample(const FlowRecord& record);
-    /// From here on there are more records than rows.
+    /// Starts the sample: from here on there are more records than rows.
     void BeginSample();
-    /// Only the records of the least draws stay. \param size fewer than there are
+    /// Keeps only the records with the least draws. \param size fewer than there are
     void KeepLeast(std::size_t size);
     void Write(const FlowRecord& record);
 
@@ -153,14 +153,14 @@ class FlowTable
     LineLog m_file;
     std::string m_line;
 
-    /// Of messages that are told apart.
+    /// Totals of messages with an owner.
     struct Owner
     {
         bool aside = false;
         FlowTotals totals;
     };
 
-    FlowTotals m_all; //!< of all but those aside
+    FlowTotals m_all; //!< totals of all messages except those aside
     std::vector<Owner> m_owners;
     std::vector<uint32_t> m_ownerOf; //!< by tag
     uint64_t m_added{0};             //!< those aside too
@@ -168,7 +168,7 @@ class FlowTable
     /// All records; then those of the least draws, and some that came since they were last chosen.
     std::deque<FlowRecord> m_sample;
     std::vector<uint32_t> m_draws;     //!< by place in m_sample, once it is a sample
-    uint32_t m_mostDraw{0};            //!< a record with a larger one is not of the sample
+    uint32_t m_mostDraw{0};            //!< a record with a larger draw is not in the sample
     std::vector<FlowRecord> m_slowest; //!< min-heap by slowdown, once there are more than rowLimit
 };
 

@@ -15,10 +15,10 @@ namespace results
 {
 
 /**
- * How many flows pass each port, where flows keep their ways: of each the way of its first message
- * counts. Of what that says of hashes, the collisions.
+ * The number of flows at each port, where flows keep their paths: the path of a flow's first
+ * message counts. It yields the hash collisions.
  *
- * Its memory is bounded: of more flows than it keeps it says nothing.
+ * Its memory is bounded: with more flows than it keeps, it has no result.
  */
 class FlowWays
 {
@@ -41,12 +41,13 @@ class FlowWays
 
     void Clear();
 
-    /// Flows that come from now on meet none of those before.
+    /// Flows that come from now on do not meet earlier ones.
     void Next();
 
-    /// \param sets of links that one choice is between: ends of the fabric, two or more; an end may
-    /// be in several \return pairs of flows that share a link of a set of which another link has no
-    /// flow; a link counts once. Of flows that do not meet each other the most that do. nullopt:
+    /// \param sets sets of links, each for one choice: ends of the fabric, two or more; an end may
+    /// be in several sets
+    /// \return pairs of flows that share a link of a set while another link of it has no flow; a
+    /// link counts once. Among flows that are in flight at different times, the maximum. nullopt:
     /// too many flows
     std::optional<uint64_t> CountCollisions(const std::vector<std::vector<uint32_t>>& sets) const;
 

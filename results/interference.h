@@ -18,25 +18,26 @@ namespace results
 {
 
 /**
- * Who waited for whom, and at which link, among jobs that share a network.
+ * Which job waited for which other, and at which link, among jobs that share a network.
  *
- * Of every measured message its last packet tells, port by port, how long it waited in a switch
- * (queued, or at a port that was paused), and when. The measured time is in SLOTS slots or fewer,
- * of a power of two of ps:
+ * The last packet of every measured message records, port by port, how long it waited in a switch
+ * (queued, or at a paused port), and when. The measured time is cut into SLOTS slots or fewer,
+ * whose length is a power of two of ps:
  *
  *     waited[a][port][t] = sum over a's messages of that time, in slot t
  *     bytes[a][port][t]  = sum over a's messages of their bytes in slot t, where the last packet
  *                          passed: as if they went evenly, from when the messages before it on its
  *                          queue pair were sent to when its last byte left the port
  *
- * What a waited for b there is taken to be b's share of the bytes of that time, as a queue serves
- * whoever is in it: waited[a][port][t] x bytes[b][port][t] / sum over all c of bytes[c][port][t].
- * These add up to what a waited, its own part included. Jobs that use a port one after the other,
- * further apart than a slot (1/SLOTS to 2/SLOTS of the measured time), do not wait for each other.
+ * The time that a waited for b there is taken as b's share of the bytes of that time, since a queue
+ * serves all of its packets: waited[a][port][t] x bytes[b][port][t] / sum over all c of
+ * bytes[c][port][t]. These add up to the time that a waited, its own part included. Jobs that use a
+ * port one after the other, further apart than a slot (1/SLOTS to 2/SLOTS of the measured time), do
+ * not wait for each other.
  *
- * Beside that stands what the packet saw: of which message the one in front of it in the queue was
- * (MessageParts::Hop::behind). It is a sample of one packet a message, and where pauses make
- * packets come in bursts mostly one of the same message.
+ * The results also have what the packet saw: the message of the packet in front of it in the queue
+ * (MessageParts::Hop::behind). That is a sample of one packet per message. Where pauses cause
+ * bursts, the packet in front is mostly of the same message.
  */
 class Interference
 {
@@ -69,19 +70,19 @@ class Interference
 
     /// It takes its part of the ports that it passes, and nothing is said of itself.
     void AddUnmeasured(const Passing& message, const MessageParts& parts, uint32_t owner);
-    /// What was added is forgotten. \param now ps: the measured time begins
+    /// Forgets everything added so far. \param now ps: the measured time begins
     void Clear(int64_t now);
-    /// A message of ordinary packets, ps and bytes: when there were some.
+    /// Adds a message of ordinary packets, ps and bytes: when there were some.
     void AddOrdinary(int64_t begin, int64_t end, uint64_t bytes);
-    /// Ordinary packets (TCP, UDP) are an owner's. They have no messages that tell where they
-    /// passed: of them is known what they carried over each port, and who waited behind them. At
-    /// each port they are taken to have come when their messages did (AddOrdinary), evenly without
-    /// any. \param bytes by port, IP headers included, in the measured time \param now ps:
-    /// its end
+    /// Sets an owner of ordinary packets (TCP, UDP). They have no messages that record their ports.
+    /// Known are the bytes on each port, and the packets that waited behind them. At each port they
+    /// are assumed to have come when their messages did (AddOrdinary), or evenly if there are none.
+    /// \param bytes by port, IP headers included, in the measured time
+    /// \param now ps: its end
     void SetOrdinary(uint32_t owner, const std::vector<uint64_t>& bytes, int64_t now);
 
-    /// Share of the time of an owner's messages that it has to have waited for others, for one of
-    /// them to be named in words for people (assumed). Who prints reads it from ToJson.
+    /// An owner is named in words for people if other jobs waited at least this share of their
+    /// messages' time for it (assumed). Printing code reads it from ToJson.
     static constexpr double NAMED_FROM_SHARE = 0.01;
 
     /// Of an owner:
@@ -105,22 +106,22 @@ class Interference
                                   std::size_t mostLinks = 5) const;
 
   private:
-    /// Of the measured time, at most; what it takes: 32 B for each port, owner and slot in which
-    /// something passed (assumed to be fine enough).
+    /// Number of slots in the measured time, at most. Memory: 32 B for each port, owner and slot
+    /// with traffic (assumed to be fine enough).
     static constexpr int64_t SLOTS = 128;
     static constexpr uint32_t LEAST_SHIFT = 20; //!< slots are at least 2^20 ps, a microsecond
 
     struct Slot
     {
         int64_t number;
-        uint64_t bytes;    //!< that passed
-        uint64_t measured; //!< of them those of measured messages
+        uint64_t bytes;    //!< bytes that passed
+        uint64_t measured; //!< part of them in measured messages
         int64_t waited;    //!< ps
     };
 
     struct Port
     {
-        bool isNic{false};           //!< of the sender
+        bool isNic{false};           //!< port of the sender's NIC
         int64_t waited{0};           //!< ps
         std::vector<int64_t> behind; //!< ps, by owner of the packet in front
         std::vector<Slot> slots;     //!< in order
@@ -138,9 +139,9 @@ class Interference
     struct Shares
     {
         std::vector<double> waitedFor; //!< by owner
-        double passed{0};              //!< bytes of all, in slots in which the owner has some
-        double others{0};              //!< of them others'
-        uint32_t most{0};              //!< who has most of these; the owner itself: there are none
+        double passed{0}; //!< bytes of all owners, in slots in which this owner has some
+        double others{0}; //!< part of them of other owners
+        uint32_t most{0}; //!< owner with most of these; this owner itself: there are none
     };
 
     /// A message takes its part of the ports that it passes.
@@ -163,13 +164,14 @@ class Interference
     std::vector<Owner> m_owners;
     Port m_ordinary;               //!< slots of all messages of ordinary packets
     int64_t m_begin{0};            //!< ps
-    uint32_t m_shift{LEAST_SHIFT}; //!< of a slot's length
+    uint32_t m_shift{LEAST_SHIFT}; //!< slots have 2^m_shift ps
 };
 
-/// \param interference of Interference::ToJson; null: it is not known \param hasBuffer whether all
-/// ports of a switch have one together \return what a job's messages waited for longest, and whom
-/// they meet, in words: "71% throttled by congestion control; meets b at leaf-0->spine-0 (50% of
-/// the bytes there are others')", where the first percentage is of their time
+/// \param interference result of Interference::ToJson; null: not known
+/// \param hasBuffer whether all ports of a switch share one buffer
+/// \return the main reason why a job's messages waited, and the jobs that they met, in words: "71%
+/// throttled by congestion control; meets b at leaf-0->spine-0 (50% of the bytes there are
+/// others')". The first percentage is of the messages' time
 std::string WaitedLongest(const nlohmann::ordered_json& interference,
                           const rdma::LinkWords& link,
                           bool hasBuffer);

@@ -54,7 +54,7 @@ class LineLog
     /// Flush all open logs that were not for a second: whoever is called now and then while a run
     /// goes calls this, so that lines do not wait for the next one.
     static void FlushStale();
-    /// Close all open logs: the process ends, and nobody's destructor will be called.
+    /// Closes all open logs: the process ends, and no destructor will be called.
     static void CloseAll();
 
     bool Failed() const

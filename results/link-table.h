@@ -18,21 +18,21 @@ namespace results
 {
 
 /**
- * links.csv: what every directed link carried, interval by interval.
+ * links.csv: the load of every directed link, interval by interval.
  *
  * When there are `rowLimit` rows, pairs of intervals are merged (shares averaged), the interval
  * doubles and the file is written anew: one interval for the whole run, and a bounded file.
  *
  * time_us is the end of the interval. rate_gbps is the transmitter's mean rate in it, which differs
- * from the cable's while a fault slows the link, and utilization what was sent of what that allows:
- * as long as the rate is one, the share of the time in which the transmitter was busy. (A cut cable
+ * from the cable's while a fault slows the link. utilization is the sent bytes over what that rate
+ * allows: with a constant rate, the share of time in which the transmitter was busy. (A cut cable
  * and a pause change no rate.) A link whose rate changes has a row in the first interval, in that
- * of each change and in the one after, whatever it did: between rows its rate is that of the row
- * before. pause_share is that in which PFC held at least one priority; the first and the last
- * interval may be shorter, then it is their share. queue_bytes is the egress queue at the end of
- * the interval, all priorities; what happens at the very end of an interval belongs to it.
+ * of each change and in the one after, even if idle. Between rows its rate is that of the row
+ * before. pause_share is the share of time in which PFC held at least one priority; the first and
+ * the last interval may be shorter, then it is their share. queue_bytes is the egress queue at the
+ * end of the interval, all priorities; events at the very end of an interval belong to it.
  * ecn_marks: frames that were marked at this egress in the interval. queue_peak_bytes: the longest
- * that the queue was since the link's row before, behind the frame that was being sent.
+ * queue since the link's previous row, behind the frame that was being sent.
  */
 class LinkTable
 {
@@ -46,7 +46,7 @@ class LinkTable
         double rateGbps;
     };
 
-    /// What a link did in an interval.
+    /// The activity of a link in an interval.
     struct Row
     {
         int64_t time;   //!< end of the interval

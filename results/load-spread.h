@@ -13,7 +13,8 @@
 namespace results
 {
 
-/// How evenly links that packets could choose from were used. Of n links with the loads x_i:
+/// How evenly a set of links was used that packets could choose from. For n links with the loads
+/// x_i:
 struct LoadSpread
 {
     double maxOverMean{1}; //!< 1 (even) to n (one has all)
@@ -22,50 +23,52 @@ struct LoadSpread
                     //!< 1 / (1 + cov^2)
 };
 
-/// \param loads bytes over rate, or any unit. Of no load at all: even
+/// \param loads bytes over rate, or any unit. Without any load: even
 LoadSpread SpreadOf(const std::vector<double>& loads);
 
 /// A set of links of one switch, each on a shortest way to the same places.
 struct LinkSetLoad
 {
-    uint32_t tier{0}; //!< of the switch: links to the nearest host, so 1 at the edge; 0: none there
+    //! Tier of the switch: links to the nearest host, so 1 at the edge; 0: there is none
+    uint32_t tier{0};
     uint32_t node{0};
     uint32_t links{0};
     double bytes{0}; //!< on the wire, of all links
     LoadSpread spread;
 };
 
-/// Those of a tier, each weighted by its bytes.
+/// The sets of a tier, each weighted by its bytes.
 struct TierLoad
 {
     uint32_t tier{0};
-    uint32_t sets{0}; //!< that carried anything
+    uint32_t sets{0}; //!< sets that carried anything
     uint32_t links{0};
     LoadSpread mean;
-    double worst{1}; //!< largest max over mean of those that carried half of what most do, or more
-    std::string where; //!< the switch of that one
+    //! Largest max over mean, among sets that carried at least half as much as the busiest set
+    double worst{1};
+    std::string where; //!< the switch of the worst set
 };
 
 /// \param sets any order \param names by node
 std::vector<TierLoad> TiersOf(std::vector<LinkSetLoad> sets, const std::vector<std::string>& names);
 
-/// What load balancing did.
+/// The effect of load balancing.
 struct BalanceStats
 {
     /// `balancer` of switches whose forwarding tables have one port for each LID.
     static constexpr const char* TABLES = "tables";
 
-    std::string balancer;         //!< by name; of senders, if they choose
-    bool usual{true};             //!< hashed, or as tables say: every flow keeps its way
-    uint64_t outOfOrder{0};       //!< data packets that came behind one that was missing
-    uint64_t notKept{0};          //!< of these: dropped
-    uint64_t largestReorder{0};   //!< packets that one of them was ahead
-    uint64_t largestHeldBytes{0}; //!< that one receiver kept of a queue pair
+    std::string balancer;       //!< name; the senders' scheme, if they choose
+    bool usual{true};           //!< hashed, or as tables say: every flow keeps its way
+    uint64_t outOfOrder{0};     //!< data packets that came behind a missing one
+    uint64_t notKept{0};        //!< out-of-order packets that were dropped
+    uint64_t largestReorder{0}; //!< largest number of packets that an out-of-order packet was ahead
+    uint64_t largestHeldBytes{0}; //!< most bytes of a queue pair that a receiver kept
     uint64_t pathChanges{0};      //!< by senders
     /// Pairs of flows that shared one of several links while another of these had none (FlowWays).
-    /// nullopt: not known, or flows have no ways of their own
+    /// nullopt: not known, or flows have no fixed paths
     std::optional<uint64_t> hashCollisions;
-    std::vector<TierLoad> tiers; //!< empty: there are no links to choose from
+    std::vector<TierLoad> tiers; //!< empty: no links to choose from
 
     bool ByTables() const
     {

@@ -53,28 +53,30 @@ const char* GetTimeShareWords(TimeShare share, const rdma::LinkWords& link);
 /// Where the time of one message went.
 struct MessageParts
 {
-    /// Those it was queued behind in a switch.
+    /// The packets that it was queued behind in a switch.
     struct Others
     {
         uint32_t src{0}; //!< endpoints
         uint32_t dst{0};
-        uint32_t tag{UINT32_MAX}; //!< of their message; UINT32_MAX: none is under way
+        uint32_t tag{UINT32_MAX}; //!< tag of their message; UINT32_MAX: none is in flight
         bool known{false};        //!< false: the queue was empty, or `ordinary`
-        bool ordinary{false};     //!< ordinary packets (TCP, UDP), of whichever flow; not `known`
+        bool ordinary{false};     //!< ordinary packets (TCP, UDP), of any flow; then not `known`
     };
 
     /// A port that its last packet left: the sender's NIC first, then one for each switch.
     struct Hop
     {
-        int64_t time{0};   //!< ps from its coming there, at the NIC from the post, to the next one
-        int64_t waited{0}; //!< of it not serialization, nor cable and pipeline
-        int64_t paused{0}; //!< of it while PFC had stopped the port
-        Others behind;     //!< of switches
-        uint32_t port{0};  //!< end of the fabric
-        TimeShare why{TimeShare::SERIALIZATION}; //!< most of what it waited
+        //! Ps from its arrival there (at the NIC: from the post) to its arrival at the next port
+        int64_t time{0};
+        int64_t waited{0}; //!< part of it that is not serialization, cable or pipeline
+        int64_t paused{0}; //!< part of it while PFC had stopped the port
+        Others behind;     //!< switches only
+        uint32_t port{0};  //!< end of a link in the fabric
+        TimeShare why{TimeShare::SERIALIZATION}; //!< cause of most of the wait
     };
 
-    /// Ports between two hosts of a fat-tree of three tiers: of so many none asks for memory.
+    /// Ports between two hosts of a fat-tree of three tiers: up to this number, no memory is
+    /// allocated.
     static constexpr std::size_t COMMON_HOPS = 6;
 
     TimeParts parts{};

@@ -10,7 +10,7 @@
 namespace results
 {
 
-/// What an exception says to a user: "out of memory", or its own words.
+/// The text of an exception for a user: "out of memory", or its own words.
 std::string ReasonOf(const std::exception& error);
 
 /**
@@ -39,8 +39,8 @@ class OutputErrors
 
     /// \return "path: cannot be written: No space left on device"; empty if all was written
     static const std::string& First();
-    /// \param status of a run \return it, but not 0 if an output failed, which is said then: one
-    /// error for all
+    /// \param status status of a run
+    /// \return it, or not 0 if an output failed. Then it prints one error for all outputs.
     static int Status(const std::string& program, int status);
 };
 

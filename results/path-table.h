@@ -31,19 +31,20 @@ Way WayOf(const MessageParts& parts);
 std::string WayText(const Way& way, const std::vector<std::string>& ports);
 
 /**
- * Of pairs of endpoints, every way that a packet between them came by, with how many did; and of
- * the messages whose last packet was among them how many they were, their bytes and their
- * completion times. Of a flow that keeps its way (ECMP) there is one, with all of its messages.
+ * The paths of packets between pairs of endpoints, with the number of packets on each. For messages
+ * whose last packet took the path: their number, bytes and completion times. A flow that keeps its
+ * path (ECMP) has one, with all of its messages.
  *
- * Its memory is bounded: ways beyond a number of rows are counted and left out.
+ * Its memory is bounded: paths beyond a number of rows are counted and left out.
  */
 class PathTable
 {
   public:
     static constexpr std::size_t MOST_ROWS = 200000;
 
-    /// \param endpoints, ports names, kept by reference. \param wanted whether a pair of endpoints
-    /// (from, to) is of interest; asked once of each
+    /// \param endpoints names, kept by reference
+    /// \param ports names, kept by reference
+    /// \param wanted whether a pair of endpoints (from, to) is of interest; called once for each
     PathTable(const std::vector<std::string>& endpoints,
               const std::vector<std::string>& ports,
               std::function<bool(uint32_t from, uint32_t to)> wanted,
@@ -72,7 +73,8 @@ class PathTable
         int64_t longest = 0;        //!< ps
     };
 
-    /// \return of a way, which is new perhaps; null: nobody asked, or there is no room
+    /// \return the use of a path, which may be new; null: the pair is not wanted, or there is no
+    /// room
     Use* Find(const Pair& pair, const Way& way, uint64_t& leftOut);
 
     const std::vector<std::string>& m_endpoints;

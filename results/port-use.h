@@ -21,14 +21,14 @@ namespace results
 {
 
 /**
- * Queues, utilization and pauses by kind of port, from looks at fixed intervals.
+ * Queues, utilization and pauses by kind of port, from samples ("looks") at fixed intervals.
  *
- * In stats.json they are of the measured time: from the end of warm-up to the end of --duration, or
+ * In stats.json they cover the measured time: from the end of warm-up to the end of --duration, or
  * of the run.
  *
- * queues.csv: of the switch ports with the longest mean queue, over the whole run. A row is an
- * interval: mean and largest of the looks in it; of a row of empty ones only the first and the last
- * are there. Intervals double when there are too many.
+ * queues.csv has the switch ports with the longest mean queue, over the whole run. A row is an
+ * interval: mean and largest of the looks in it. A sequence of empty intervals has only its first
+ * and last row. Intervals double when there are too many.
  */
 class PortUse
 {
@@ -49,7 +49,7 @@ class PortUse
         Kind kind;
     };
 
-    /// What ports have done until some time, by port.
+    /// Counters of all ports up to some time, by port.
     struct Counters
     {
         int64_t time{0};
@@ -57,7 +57,8 @@ class PortUse
         std::vector<uint64_t> pausedPs{};
     };
 
-    /// \param measuring kept by reference \param begin what they had done when the run began
+    /// \param measuring kept by reference
+    /// \param begin counters when the run began
     PortUse(const scenario::Measuring& measuring, std::vector<Port> ports, Counters begin);
 
     /// \return ports to look at, whose queues are a switch's
@@ -66,7 +67,7 @@ class PortUse
         return m_switchPorts;
     }
 
-    /// A look at all of them begins. While no flow is under way nobody need look: the queues are
+    /// A look at all of them begins. It may be skipped while no flow is in flight: the queues are
     /// empty. \param now a multiple of the interval
     void BeginLook(int64_t now);
 
@@ -94,10 +95,11 @@ class PortUse
     /// may have changed; else it is the port's
     void Finish(Counters end, const MeanRate& rate = {});
 
-    /// Of several ranks each looks at some of the ports, and what it knows of the others is
-    /// nothing. Before Finish, collective: the first one gets all. \param end as for Finish, and
-    /// of all ports then \param max of a number over all ranks \param gather at the first rank
-    /// the texts of all, by rank; elsewhere nothing
+    /// With several ranks, each looks at some of the ports, and knows nothing of the others. Before
+    /// Finish, collective: the first rank gets all.
+    /// \param end as for Finish; then counters of all ports
+    /// \param max maximum of a number over all ranks
+    /// \param gather texts of all ranks, by rank, at the first rank; elsewhere nothing
     void MergeRanks(Counters& end,
                     const std::function<int64_t(int64_t)>& max,
                     const std::function<std::vector<std::string>(const std::string&)>& gather);
@@ -119,7 +121,7 @@ class PortUse
     static constexpr std::size_t MOST_BINS = 4096;
     static constexpr std::size_t PORTS_SHOWN = 4;
 
-    /// Of the ports of one kind.
+    /// Statistics of the ports of one kind.
     struct PortClass
     {
         uint32_t ports{0};
@@ -136,10 +138,10 @@ class PortUse
         float mean{0};
     };
 
-    /// Of a switch port.
+    /// The queue of a switch port.
     struct Queue
     {
-        uint64_t sum{0}; //!< of this bin's looks
+        uint64_t sum{0}; //!< sum of this bin's looks
         uint64_t largest{0};
         uint64_t total{0};
         QueueLengths measured{};
@@ -154,9 +156,10 @@ class PortUse
     }
 
     void CloseBin();
-    /// What lies between the last look and this one: looks at empty queues, which nobody took.
+    /// Adds the looks between the last look and this one, which were skipped: the queues were
+    /// empty.
     void Miss(int64_t looks);
-    /// \return what this rank knows
+    /// \return the knowledge of this rank, as text
     std::string Pack(const Counters& end) const;
     /// Adds what another one knows.
     void Unpack(const std::string& packed, Counters& end);
@@ -165,14 +168,15 @@ class PortUse
     std::vector<Port> m_ports;
     std::vector<uint32_t> m_switchPorts;
     std::array<PortClass, KINDS> m_classes{};
-    std::vector<Queue> m_queues; //!< of m_switchPorts
+    std::vector<Queue> m_queues; //!< queues of m_switchPorts
     std::size_t m_mostBins;
     bool m_measured{false}; //!< this look
     int64_t m_lastLook{0};
     uint64_t m_looksPerBin{1};
     uint64_t m_looksInBin{0};
-    uint64_t m_measuredLooks{0};     //!< at each port
-    std::vector<uint32_t> m_longest; //!< of m_queues, PORTS_SHOWN at most, the longest first
+    uint64_t m_measuredLooks{0}; //!< at each port
+    //! Indices into m_queues, PORTS_SHOWN at most, the longest first
+    std::vector<uint32_t> m_longest;
     uint64_t m_rows{0};
     Counters m_from;
     Counters m_until;

@@ -11,7 +11,7 @@
 namespace results
 {
 
-/// "ll", ...; null where there is no library.
+/// "ll", ...; null without a library.
 inline nlohmann::ordered_json
 ProtocolOf(const CollectiveName& collective)
 {

@@ -28,7 +28,7 @@ class QueueLengths
     }
 
     void Merge(const QueueLengths& other);
-    /// \param looks all of them, at empty queues too
+    /// \param looks number of all looks, those at empty queues too
     double Quantile(double p, uint64_t looks) const;
     nlohmann::ordered_json ToJson(uint64_t looks) const;
 
@@ -38,7 +38,7 @@ class QueueLengths
     }
 
   private:
-    static constexpr int SUB = 6;      //!< of an octave: 2^6 buckets
+    static constexpr int SUB = 6;      //!< 2^6 buckets per octave
     static constexpr int OCTAVES = 34; //!< from 64 B, below which each byte is a bucket
 
     static uint32_t BucketOf(uint64_t bytes);

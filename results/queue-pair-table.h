@@ -16,13 +16,13 @@ namespace results
 
 /**
  * queue_pairs.csv: rate and window of chosen queue pairs over time, as their congestion control
- * sets them. A row is a change, and holds until the next of the same queue pair; the first is of
- * its first message.
+ * sets them. A row is a change, and holds until the next row of the same queue pair. The first row
+ * comes with its first message.
  *
- * Bounded: of at most `MOST_QUEUE_PAIRS` queue pairs, those that were used first. When there are
- * `rowLimit` rows, a queue pair keeps the last of each interval only, 1 us at first, then twice as
- * long each time; what stands there for the end of an interval is exact, what was between is left
- * out. Rows are kept in memory and written at the end, which comes after Ctrl-C too.
+ * Bounded: it has at most `MOST_QUEUE_PAIRS` queue pairs, those that were used first. At `rowLimit`
+ * rows, a queue pair keeps only the last row of each interval: 1 us at first, then twice as long
+ * each time. The value at the end of an interval is exact; changes in between are left out. Rows
+ * are kept in memory and written at the end, which comes after Ctrl-C too.
  */
 class QueuePairTable
 {
@@ -36,7 +36,7 @@ class QueuePairTable
     struct Row
     {
         int64_t time;
-        uint64_t flow; //!< that it sends; or NO_FLOW
+        uint64_t flow; //!< flow that it sends; or NO_FLOW
         uint64_t rateBps;
         uint64_t windowBytes; //!< or NO_WINDOW
         uint32_t queuePair;   //!< as AddQueuePair numbers them
@@ -54,10 +54,10 @@ class QueuePairTable
 
     /// A chosen one. \return its number in rows, or LEFT_OUT
     uint32_t AddQueuePair(uint32_t src, uint32_t dst, uint32_t number);
-    /// What it is from this row on. Times ascend
+    /// Adds the state from this row on. Times ascend
     void Add(const Row& row);
     void Write(const std::string& path) const;
-    /// What became of them: rows, changes, interval_us, queue_pairs, queue_pairs_left_out.
+    /// Counts for stats.json: rows, changes, interval_us, queue_pairs, queue_pairs_left_out.
     nlohmann::ordered_json ToJson() const;
 
     std::size_t GetRows() const
@@ -87,7 +87,7 @@ class QueuePairTable
         uint32_t number;
     };
 
-    /// Whether rows of these times are of one interval.
+    /// Whether rows of these times are in one interval.
     bool IsSame(int64_t a, int64_t b) const;
     void Thin();
 
@@ -95,7 +95,7 @@ class QueuePairTable
     std::vector<std::pair<std::vector<bool>, std::vector<bool>>> m_chosen; //!< ends, by pattern
     std::size_t m_rowLimit;
     std::vector<Ends> m_ends;
-    std::vector<uint32_t> m_last; //!< of each, its last row
+    std::vector<uint32_t> m_last; //!< last row of each queue pair
     std::vector<Row> m_rows;
     int64_t m_interval{0};
     uint64_t m_changes{0};

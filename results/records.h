@@ -31,14 +31,15 @@ struct CollectiveName
     uint32_t tag = 0; ///< as MessageId has it
 };
 
-/// What one rank did of a collective, as it tells it when it leaves. The round is its own.
+/// A rank's part of a collective, recorded when it leaves. The round is its own.
 struct CollectivePart : CollectiveName
 {
-    coll::Rank position = 0;                  ///< in the communicator
-    const coll::BlockSizes* blocks = nullptr; ///< of the schedule, which the ranks are still in
-    uint64_t bytesSent = 0;                   ///< by this rank
-    int64_t entered = 0;                      ///< ps
-    int64_t left = 0;                         ///< ps
+    coll::Rank position = 0; ///< position in the communicator
+    /// Blocks of the schedule, which the ranks are still in.
+    const coll::BlockSizes* blocks = nullptr;
+    uint64_t bytesSent = 0; ///< by this rank
+    int64_t entered = 0;    ///< ps
+    int64_t left = 0;       ///< ps
 };
 
 /// One collective as it ran: CollectiveJoin makes it of its ranks' parts.
@@ -50,8 +51,8 @@ struct CollectiveRecord : CollectiveName
     int64_t end = -1;        ///< ps, of the last rank that left
     double meanPs =
         0; ///< time a rank spends in it, from its entry to its leaving; mean over the ranks
-    /// Of this until the last rank had entered, before which none can have all that it waits for
-    /// (of a rank that could leave before, as the root of a broadcast, all its time); mean.
+    /// Part of meanPs until the last rank had entered; no rank can have all its data before. (For a
+    /// rank that could leave earlier, as the root of a broadcast, all its time.) Mean.
     double waitPs = 0;
 };
 
@@ -70,7 +71,7 @@ struct CallRecord
 struct StepRecord
 {
     int64_t end = 0;            ///< ps: the last rank's
-    double share = 1;           ///< of the plan's ranks that did it: others have left
+    double share = 1;           ///< share of the plan's ranks that did it: others have left
     double computePs = 0;       ///< mean over the ranks: compute stream busy
     double communicationPs = 0; ///< mean over the ranks: a collective or a send is under way
     /// Mean over the ranks: computing stood still for a message of another stage. What a rank waits
@@ -80,7 +81,7 @@ struct StepRecord
     /// does; and nothing but loading data.
     double hostPs = 0;
     double loadingPs = 0;
-    uint64_t messageBytes = 0; ///< of sends, by all ranks and actors together
+    uint64_t messageBytes = 0; ///< bytes of sends, by all ranks and actors together
     std::vector<CollectiveRecord> collectives;
 };
 

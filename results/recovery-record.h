@@ -15,27 +15,28 @@
 namespace results
 {
 
-/// A failure that a job heard of, and what it did. Times are ps of the run; -1: never.
+/// A failure that a job has noticed, and its reaction. Times are ps of the run; -1: never.
 struct RecoveryRecord
 {
-    int64_t failed = -1; ///< the earliest fault that was there and new; -1: none was
+    int64_t failed = -1; ///< the earliest new fault at that time; -1: none
     int64_t known = -1;
-    std::string by;         ///< "queue pair", "watchdog", "launcher"
-    std::string what;       ///< in words
-    std::string action;     ///< "restart", "shrink", "rebuild"; empty: it gave up
-    std::string notRebuilt; ///< why not, where the policy is to rebuild; empty: it is, or is not
-    std::vector<std::string> servers; ///< hosts that failed, or of which a GPU did
-    std::vector<std::string> gpus;    ///< "server-1:gpu-0": that stand still, of hosts that work
-    std::vector<std::string> nics; ///< ports that are left out, of servers that go on without them
-    std::vector<std::string> spares;  ///< those in their place, in this order
+    std::string by;     ///< "queue pair", "watchdog", "launcher"
+    std::string what;   ///< in words
+    std::string action; ///< "restart", "shrink", "rebuild"; empty: it gave up
+    /// Why the job was not rebuilt, where the policy is to rebuild; else empty.
+    std::string notRebuilt;
+    std::vector<std::string> servers; ///< hosts that failed, or a GPU of which failed
+    std::vector<std::string> gpus; ///< "server-1:gpu-0": GPUs that stand still, on hosts that work
+    std::vector<std::string> nics; ///< ports that are left out, on servers that go on without them
+    std::vector<std::string> spares;  ///< spares in their place, in this order
     std::vector<uint32_t> left;       ///< ranks that left, with their replicas
-    std::vector<CutOffRecord> cutOff; ///< of collectives that lost messages
-    uint32_t fromStep = 0;            ///< where it goes on, counted from 0, the warm-up included
-    std::string nameOfStep;           ///< "step 3", "warm-up step 1": as people count
-    uint32_t lostSteps = 0;           ///< that had ended and are done again
-    uint64_t repeated = 0;            ///< collectives that began anew
-    uint64_t repeatedMessages = 0;    ///< between stages, the same
-    int64_t lostPs = 0;               ///< of work that is thrown away
+    std::vector<CutOffRecord> cutOff; ///< collectives that lost messages
+    uint32_t fromStep = 0;         ///< where the job goes on, counted from 0, the warm-up included
+    std::string nameOfStep;        ///< "step 3", "warm-up step 1": as people count
+    uint32_t lostSteps = 0;        ///< steps that had ended and are done again
+    uint64_t repeated = 0;         ///< collectives that began anew
+    uint64_t repeatedMessages = 0; ///< messages between stages that began anew
+    int64_t lostPs = 0;            ///< work that is thrown away
     int64_t abortPs = 0;
     int64_t restartPs = 0;
     int64_t readPs = 0;
@@ -48,29 +49,29 @@ struct RecoveryRecord
 struct RecoveryResults
 {
     std::string policy;
-    std::string step = "step"; ///< what people call what is done again and again
-    int64_t watchdogPs = 0;    ///< 0: there is none
+    std::string step = "step"; ///< people's word for what the job repeats
+    int64_t watchdogPs = 0;    ///< 0: no watchdog
     int64_t queuePairPs = 0;   ///< until a queue pair that hears nothing gives up
     uint32_t checkpointEvery = 0;
     uint64_t checkpointBytes = 0; ///< in all
-    // Of the server that has most, of a job that nobody has left; times are 0 where the network
+    // Values of the server with most, of a job without lost ranks. Times are 0 where the network
     // decides.
     uint64_t writtenBytes = 0;
     uint64_t readBytes = 0;
     int64_t writePs = 0;
     int64_t readPs = 0;
-    bool writesBehind = false; ///< the steps that follow, from a copy
-    int64_t copyPs = 0;        ///< until there is one, with writesBehind
-    uint32_t storage = 0;      ///< servers that keep checkpoints; 0: there is a rate
+    bool writesBehind = false; ///< the following steps go on while a copy is written
+    int64_t copyPs = 0;        ///< time until the copy exists, with writesBehind
+    uint32_t storage = 0;      ///< servers that keep checkpoints; 0: checkpoints have a rate
     uint64_t checkpointsBegun = 0;
     uint64_t checkpoints = 0;     ///< written
     std::vector<int64_t> written; ///< when, of the first 1,000
     std::vector<int64_t> took;    ///< to write the same
-    // While all ranks waited for a checkpoint, of the first 1,000:
+    // When all ranks waited for a checkpoint, of the first 1,000:
     std::vector<int64_t> heldFrom;
     std::vector<int64_t> heldUntil;
-    uint32_t ranks = 0;   ///< of the job at its end
-    int64_t usefulPs = 0; ///< of steps that did not have to be done again, the warm-up's too
+    uint32_t ranks = 0;   ///< ranks of the job at its end
+    int64_t usefulPs = 0; ///< steps that did not have to be repeated, those of the warm-up too
     int64_t writingPs = 0;
     int64_t lostPs = 0;
     int64_t recoveringPs = 0; ///< from when a failure is known until the ranks begin again

@@ -12,12 +12,12 @@ namespace results
 {
 
 /**
- * Writes report.html of a run whose files are complete: runs scripts/report and waits for it. Once,
- * last. Says on `os` where the page is. The page is a convenience: where it cannot be made, one
- * line on standard error says why, and the run's exit status stays what it is. Not where an output
- * has failed: of half a result there is no page, and the error is the run's to say.
+ * Writes report.html of a run whose files are complete: runs scripts/report and waits for it. It is
+ * called once, last. Prints on `os` where the page is. The page is a convenience: if it cannot be
+ * made, one line on standard error says why, and the run's exit status does not change. If an
+ * output has failed there is no page, and the run reports the error.
  *
- * The script is that of $DLTRAIN_ROOT (which ./ns3 sets), or of the clone that this was built in.
+ * The script is in $DLTRAIN_ROOT (which ./ns3 sets), or in the clone that this was built in.
  */
 void WriteReport(const scenario::RunOptions& run, std::ostream& os);
 

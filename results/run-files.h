@@ -71,7 +71,7 @@ class FileTable
               const std::vector<std::string>& columns,
               std::size_t optional = 0);
 
-    /// Go to the next row. \return whether there is one
+    /// Goes to the next row. \return whether there is one
     bool Next();
 
     /// \return a field of the row, by the place of its column among the wanted ones; valid until

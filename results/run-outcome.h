@@ -23,8 +23,8 @@ struct RunOutcome
     uint64_t events{0};
     double eventLoopS{0};       //!< wall time of the event loops so far
     double wallS{0};            //!< wall time since the RunControl was made
-    uint32_t threads{1};        //!< that were at work at once
-    double parallelShare{0};    //!< of the events, those that several threads ran: 0 to 1
+    uint32_t threads{1};        //!< threads that worked at the same time
+    double parallelShare{0};    //!< share of the events that several threads ran: 0 to 1
     bool moreThreads{false};    //!< there were more, wherever that would have been faster
     bool threadsRefused{false}; //!< by the system
     bool oneUnit{false};        //!< links without delay: all nodes take turns

@@ -29,7 +29,7 @@ struct Quantiles
     double p999{0};
     double max{0};
     double mean{0};
-    uint64_t values{0}; //!< of how many
+    uint64_t values{0}; //!< number of values
 };
 
 /// \param unit every value is divided by it
@@ -43,10 +43,10 @@ struct LinkUse
     std::string name; //!< "from->to"
     double rateGbps{0};
     double utilization{0}; //!< wire bytes sent over what the rate allows
-    double pauseShare{0};  //!< of the time in which PFC stopped at least one priority
+    double pauseShare{0};  //!< share of time in which PFC stopped at least one priority
 };
 
-/// What flow control by credits did.
+/// The effect of credit-based flow control.
 struct CreditStats
 {
     uint64_t stalls{0};    //!< times a VL with a packet found too few credits
@@ -56,25 +56,25 @@ struct CreditStats
     uint64_t rerouted{0}; //!< packets that adaptive routing sent another way
 };
 
-/// What became of packets that switches had no room for, where they cut payload off.
+/// Packets that switches had no room for, where switches trim.
 struct TrimmingStats
 {
     uint64_t trimmed{0};
     uint64_t trimmedBytes{0};
-    uint64_t returned{0};         //!< of them, those that went back to their sender
-    uint64_t trimmedReceived{0};  //!< that came to their receiver
-    uint64_t returnedReceived{0}; //!< that came back
+    uint64_t returned{0};         //!< trimmed packets that went back to their sender
+    uint64_t trimmedReceived{0};  //!< trimmed packets that came to their receiver
+    uint64_t returnedReceived{0}; //!< returned packets that came back to their sender
     uint64_t pulls{0};
     uint64_t requestsToSend{0};
 };
 
-/// What a fabric did, as numbers. Made at the end of a run, before the fabric goes.
+/// The results of a fabric, as numbers. Made at the end of a run, before the fabric goes.
 struct RunStats
 {
     bool packets{
-        true};       //!< false: the network moved messages; of links and devices nothing is known
-    std::string law; //!< by which it moved them, in words; empty: packets
-    bool measured{true}; //!< false: it ended in its warm-up; what is of the whole run holds
+        true}; //!< False: the network moved messages. Then nothing is known of links and devices.
+    std::string law;     //!< law by which the network moved messages, in words; empty: packets
+    bool measured{true}; //!< false: the run ended in its warm-up; values of the whole run hold
     int64_t measuredFromPs{0};
     int64_t endPs{0};
     uint64_t messages{0};
@@ -87,8 +87,8 @@ struct RunStats
     uint64_t cnps{0};
     uint64_t pfcPauses{0};
     double pfcPauseTimeUs{0};
-    std::optional<CreditStats> credits;    //!< where there is no PFC
-    std::optional<TrimmingStats> trimming; //!< where switches trim
+    std::optional<CreditStats> credits;    //!< without PFC only
+    std::optional<TrimmingStats> trimming; //!< where switches trim only
     const rdma::LinkWords* link{&rdma::kEthernetWords};
     BalanceStats balance;
     uint64_t retransmittedPackets{0};
@@ -96,11 +96,12 @@ struct RunStats
     uint64_t naks{0};
     uint64_t failedQueuePairs{0};
     uint64_t failedRequests{0};
-    bool recovers{false};               //!< the job does something about what fails
-    std::vector<FaultRecord> faults;    //!< of the whole run
-    nlohmann::ordered_json attribution; //!< of the time of messages; null: not noted
-    std::vector<std::string> slowest;   //!< the same in words
-    bool nicLimits{false}; //!< some NIC has limits (RdmaNicLimits); what follows is theirs
+    bool recovers{false};               //!< the job reacts to failures
+    std::vector<FaultRecord> faults;    //!< faults of the whole run
+    nlohmann::ordered_json attribution; //!< attribution of the time of messages; null: not noted
+    std::vector<std::string> slowest;   //!< the slowest messages, in words
+    //! Some NIC has limits (RdmaNicLimits); the next two members are about them
+    bool nicLimits{false};
     uint64_t qpCacheMisses{0};
     uint64_t nicPauses{0};
     uint64_t dataPackets{0};
@@ -111,10 +112,10 @@ struct RunStats
     uint64_t queuePeakBytes{0};
     std::vector<LinkUse> busiest; //!< descending, switch and host links together
     uint64_t flowRows{0};
-    bool flowsSampled{false}; //!< flows.csv has not all of them
+    bool flowsSampled{false}; //!< flows.csv is a sample
     uint64_t linkRows{0};
-    nlohmann::ordered_json queuePairLog; //!< of queue_pairs.csv; null: there is none
-    nlohmann::ordered_json paths;        //!< of paths.csv; null: there is none
+    nlohmann::ordered_json queuePairLog; //!< summary of queue_pairs.csv; null: no such file
+    nlohmann::ordered_json paths;        //!< summary of paths.csv; null: no such file
     double linkIntervalUs{0};
 
     uint64_t TotalDrops() const;

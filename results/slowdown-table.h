@@ -19,14 +19,15 @@ namespace results
 
 /**
  * slowdown.csv: slowdown of flows by size. Slowdown of a flow = its completion time over that on an
- * idle network, headers included. That is on one way, so that one on several ways can be below 1.
+ * idle network, headers included. The idle time is for a single path, so a flow on several paths
+ * can be below 1.
  *
  * "group" rows are the measured flows by size, cut into --size-groups of about the same number,
  * each made of whole sizes (scenarios/traffic/size-groups.h), from_bytes and to_bytes its smallest
  * and its largest; "class" rows are --size-bins, above from_bytes up to and with to_bytes. So flows
- * of one size are in one group and in one class, few sizes make few of them, and what comes first
- * among equal ones matters nowhere. Of all flows, tag "all", and of each of the first 16 tags by
- * name. Quantiles are by nearest rank.
+ * of one size are in one group and in one class, few sizes make few of them, and the order among
+ * equal flows does not matter. There are rows for all flows, tag "all", and for each of the first
+ * 16 tags by name. Quantiles are by nearest rank.
  */
 class SlowdownTable
 {
@@ -60,7 +61,7 @@ class SlowdownTable
         std::string tag;
         bool isClass{false};
         uint64_t fromBytes{0};
-        uint64_t toBytes{0}; //!< of a class without an upper end: its largest flow
+        uint64_t toBytes{0}; //!< upper end; for the class without one, its largest flow
         uint64_t flows{0};
         double mean{0};
         double p50{0};

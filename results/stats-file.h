@@ -54,7 +54,7 @@ namespace results
 /// Keys of stats.json that differ from run to run.
 extern const std::vector<std::string> NONDETERMINISTIC_KEYS;
 
-/// Of stats.json: goes up when a reader of older files would misread a newer one.
+/// Version of stats.json: goes up when a reader of older files would misread a newer one.
 constexpr int SCHEMA_VERSION = 1;
 
 /// schema_version, program, configuration, how it ended: the head of stats.json.
@@ -73,7 +73,7 @@ bool WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std
 /// that runs on GPUs.
 nlohmann::ordered_json ToJson(const scenario::ClusterSpec& cluster, uint32_t gpus);
 
-/// Of this process, so far.
+/// The peak of this process so far.
 uint64_t PeakRssBytes();
 
 } // namespace results

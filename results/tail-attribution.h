@@ -38,7 +38,7 @@ class TailAttribution
                     const std::vector<std::string>& tags,
                     const rdma::LinkWords& link);
 
-    /// What else there is to say of links, when it is told. \param notes kept; null: nothing
+    /// Sets additional notes on links. \param notes kept; null: none
     void SetNotes(const LinkNotes* notes)
     {
         m_notes = notes;
@@ -70,7 +70,7 @@ class TailAttribution
 
     /// \return ps that a message took longer than alone
     static int64_t LostOn(const FlowRecord& record);
-    /// \return whether; of those that lost as much, who was posted first
+    /// \return whether a lost more time than b; of equal ones, whether a was posted first
     static bool LostMore(const FlowRecord& a, const FlowRecord& b);
     static Late LateOf(const FlowRecord& record, const MessageParts& divided);
     static bool Slower(const Late& a, const Late& b);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Which of what a run's folder holds its timeline shows, if it may have so many events and no more.
+ * The choice of a run's records that its timeline shows, within a maximum number of events.
  */
 #ifndef RESULTS_TIMELINE_CHOICE_H
 #define RESULTS_TIMELINE_CHOICE_H
@@ -31,7 +31,7 @@ class NothingToShow : public std::runtime_error
 namespace results::timeline
 {
 
-/// What the choice of messages needs of each.
+/// The data of each message that the choice needs.
 struct Brief
 {
     double slowdown;
@@ -39,7 +39,7 @@ struct Brief
     uint32_t toGpu;
 };
 
-/// What there is to show.
+/// The kinds of records that can be shown.
 enum Kind : uint8_t
 {
     kGpus,
@@ -53,10 +53,10 @@ enum Kind : uint8_t
 constexpr std::array<const char*, 6> kKindNames =
     {"gpus", "calls", "messages", "links", "losses", "collectives"};
 
-/// By Kind: how many there are, or are shown.
+/// By Kind: the number that exists, or is shown.
 using Counts = std::array<uint64_t, kKindNames.size()>;
 
-/// Reads what is left to be read, and takes of the records what does not fit.
+/// Reads the remaining files, and removes the records that do not fit.
 class Choice
 {
   public:
@@ -88,7 +88,7 @@ class Choice
 
     Records& m_records;
     std::map<uint32_t, uint64_t> m_callsOfRank;
-    std::vector<Brief> m_briefs; ///< of all messages
+    std::vector<Brief> m_briefs; ///< briefs of all messages
 };
 
 } // namespace results::timeline

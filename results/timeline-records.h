@@ -26,7 +26,7 @@ using nlohmann::ordered_json;
 
 constexpr uint32_t NONE = UINT32_MAX;
 
-/// A member of stats.json, or null: the file may be of an older version, or somebody's own.
+/// A member of stats.json, or null: the file may be of an older version, or made by a user.
 const ordered_json& Member(const ordered_json& object, const char* key);
 double NumberOf(const ordered_json& value, double otherwise = 0);
 
@@ -55,7 +55,7 @@ class Names
   private:
     std::deque<std::string> m_names;
     std::deque<std::string> m_quoted;
-    std::unordered_map<std::string_view, uint32_t> m_index; ///< of m_names
+    std::unordered_map<std::string_view, uint32_t> m_index; ///< index into m_names
 };
 
 struct Call
@@ -149,7 +149,7 @@ class Records
     std::string problem; ///< why the run is not complete
     int64_t measuredFrom{0};
     std::vector<Bar> steps;
-    std::vector<Bar> recovery; ///< what was lost, and what recovering and checkpoints took
+    std::vector<Bar> recovery; ///< lost work, and time of recovering and checkpoints
     std::vector<Bar> collectives;
     std::vector<Loss> losses;
     std::unordered_map<uint32_t, Link> links; ///< by name; after ReadLinks

@@ -21,8 +21,8 @@ constexpr uint64_t TIMELINE_EVENTS = 100000;
  * Writes the timeline of a run: a trace in the trace-event format (JSON object form; "Trace Event
  * Format", Google, 2016), which the Perfetto viewer and chrome://tracing open.
  *
- * It is made of the files in the run's folder, and needs none of them: of a run that was killed, a
- * last line that was cut off and rows that are damaged are left out.
+ * It is made from the files in the run's folder, and needs none of them. If a run was killed, a cut
+ * last line and damaged rows are left out.
  *
  * Tracks, all times in us since the simulation began, exact to the picosecond:
  * - run: threads "steps", "collectives" (from the first GPU's entry to the last one's leaving) and
@@ -39,19 +39,20 @@ constexpr uint64_t TIMELINE_EVENTS = 100000;
  *
  * An arrow for every message: from the sender's call, when the message was posted, to the
  * receiver's, when its last byte arrived; earlier, if the call has ended already, or later, if it
- * has not begun yet. Where the call of one of the two GPUs is not in the file or there are no
- * calls at all (traffic, collperf), from the message's slice at one NIC to that at the other.
+ * has not begun yet. If the call of one of the two GPUs is not in the file, or there are no calls
+ * at all (traffic, collperf), the arrow goes from the message's slice at one NIC to that at the
+ * other.
  *
- * The file has at most `maxEvents` events besides the names of tracks, some 150 bytes each. What
- * does not fit is left out whole and said in "otherData": of GPUs those of the slowest messages and
- * every n-th of the others are kept, of links the busiest, of messages the slowest and an even
- * choice of the others. Memory: 20 bytes a row of flows.csv and 100 or so an event; links.csv is
- * held whole.
+ * The file has at most `maxEvents` events besides the names of tracks, some 150 bytes each. Records
+ * that do not fit are left out whole, and "otherData" says so. It keeps the GPUs of the slowest
+ * messages and every n-th other GPU, the busiest links, the slowest messages and an even choice of
+ * the others. Memory: 20 bytes per row of flows.csv and about 100 per event; links.csv is held
+ * whole.
  *
- * \param folder of the run \param path of the new file, replaced when it is complete
- * \return what stands in "otherData": keys "events", "shown" and "left_out" (counts by what)
- * Throws NothingToShow (timeline-choice.h), or another std::runtime_error, which names the path: a
- * file is not one of a run, or `path` cannot be written (nothing is left of it then).
+ * \param folder folder of the run \param path of the new file, replaced when it is complete \return
+ * the content of "otherData": keys "events", "shown" and "left_out" (counts by what) Throws
+ * NothingToShow (timeline-choice.h), or another std::runtime_error, which names the path: a file is
+ * not one of a run, or `path` cannot be written (nothing is left of it then).
  * std::invalid_argument: the results are of another schema_version.
  */
 nlohmann::ordered_json WriteTimeline(const std::string& folder,
@@ -60,9 +61,9 @@ nlohmann::ordered_json WriteTimeline(const std::string& folder,
 
 /**
  * Writes timeline.json of a run whose files are complete, once, with at most TIMELINE_EVENTS, and
- * says on `os` where it is. Like the report it is a convenience: where it cannot be written one
- * line on standard error says why, and the run's exit status stays what it is. A run with nothing
- * to show has none, nor one of which an output has failed.
+ * says on `os` where it is. Like the report it is a convenience: if it cannot be written, one line
+ * on standard error says why, and the run's exit status does not change. There is no timeline for a
+ * run with nothing to show, or with a failed output.
  */
 void WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os);
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * topology.json: the network of a run, for those who draw it. links.csv names only links that
- * carried something, and does not say what is a switch.
+ * topology.json: the network of a run, for drawing. links.csv names only links that carried
+ * something, and does not tell hosts from switches.
  *
  *     {"schema_version": 1, "name": "fat-tree k=4", "family": "fat-tree",
  *      "parameters": {"k": 4, "oversubscription": 1.0}, "part": "pod",
@@ -14,11 +14,11 @@
  *
  * `a` and `b` index `nodes`; `link` is the name of the direction from a to b in links.csv. `tier`:
  * 0 hosts, 1 edge or leaf, 2 aggregation or spine, 3 core; 0 for a switch whose tier is not known.
- * What a family says of its networks (topo::Description) is there where it says it: parameters with
- * what it chose; what switches of a tier, and switches with the same first of several coordinates,
- * are called; "grid": true where coordinates are places on a grid.
- * hosts_of_servers (where there are ranks): the node at which server i stands, whose ranks are
- * i x gpus_per_server and on.
+ * The family's description of its network (topo::Description) is included where it exists:
+ * parameters with the family's choices; the names of tiers, and of the sets of switches whose first
+ * coordinate, of several, is the same; "grid": true where coordinates are places on a grid.
+ * hosts_of_servers (where there are ranks): the node at which server i stands, whose ranks are i x
+ * gpus_per_server and on.
  */
 #ifndef TOPOLOGY_FILE_H
 #define TOPOLOGY_FILE_H
@@ -32,7 +32,7 @@
 namespace results
 {
 
-/// Into the folder `out`; nothing if that is empty. What cannot be written, the OutputErrors know.
+/// Writes it into the folder `out`; nothing if that is empty. OutputErrors reports failures.
 /// \param hostOfServer indices into Hosts(), empty if there are no ranks
 void WriteTopology(const std::string& out,
                    const std::string& name,

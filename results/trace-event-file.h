@@ -17,7 +17,7 @@
 namespace results
 {
 
-/// \return the text as JSON; what is no UTF-8 is replaced
+/// \return the text as JSON; invalid UTF-8 is replaced
 std::string QuotedJson(std::string_view text);
 
 /**
@@ -69,7 +69,7 @@ class TraceEventFile
     /// here on
     void Finish(const nlohmann::ordered_json& about, const std::string& path);
 
-    /// \return how many there are, names of tracks not counted
+    /// \return the number of events, names of tracks not counted
     uint64_t GetEvents() const
     {
         return m_events;

@@ -42,17 +42,19 @@ class TrainingResults
     /// A measured step has ended. \param begin end of the step before, ps
     void Add(const StepRecord& record, int64_t begin);
 
-    /// \param critical null: not noted \param tags names of collectives, by tag
+    /// \param critical null: not noted
+    /// \param tags names of collectives, by tag
     /// \param served null: there are no parameter servers
     nlohmann::ordered_json ToJson(const CriticalPath* critical,
                                   const std::vector<std::string>& tags,
                                   const workload::ServedStatistics* served = nullptr) const;
-    /// Of ToJson what a job among others is told by: steps, their times, throughput where there is
-    /// a model, bytes sent, what parameter servers did, and the collectives summed up by operation
-    /// and algorithm. \param served null: there are no parameter servers
+    /// The part of ToJson for a job among others: steps, their times, throughput where there is a
+    /// model, bytes sent, the parameter servers' work, and the collectives summed up by operation
+    /// and algorithm.
+    /// \param served null: there are no parameter servers
     nlohmann::ordered_json StepsToJson(const workload::ServedStatistics* served) const;
 
-    /// Mean of the measured steps; 0: there is none.
+    /// Mean of the measured steps; 0 if there are none.
     double GetStepUs() const
     {
         return Mean(&Size::stepUs);
@@ -70,9 +72,10 @@ class TrainingResults
     {
         uint64_t count = 0;
         double bytes = 0;
-        double us = 0;     ///< first entry to last leaving: what busbw is from
-        double rankUs = 0; ///< that a rank spends in them, mean of all ranks; these do not overlap
-        double waitUs = 0; ///< of this until the last rank has entered
+        double us = 0; ///< first entry to last leaving: the time for busbw
+        /// Time that a rank spends in them, mean of all ranks; they do not overlap.
+        double rankUs = 0;
+        double waitUs = 0; ///< part of rankUs until the last rank has entered
         double busBytes = 0;
         uint64_t sent = 0; ///< bytes, by all ranks together
     };
@@ -88,7 +91,7 @@ class TrainingResults
         double bubbleUs = 0;
         double hostUs = 0;
         double loadingUs = 0;
-        double messageBytes = 0;                                 ///< of sends
+        double messageBytes = 0;                                 ///< bytes of sends
         std::map<std::pair<std::string, std::string>, Sum> sums; ///< by operation and algorithm
     };
 
@@ -103,11 +106,11 @@ class TrainingResults
     void BeginSize(uint32_t blocks);
     /// From the first rank's entry to the last one's leaving.
     static double SpanUs(const CollectiveRecord& record);
-    /// Of the GPUs those that do anything: of a recording some may not.
+    /// Share of the GPUs that do anything: in a recording some may not.
     double WorkingShare() const;
-    /// How many they are: what means of a GPU are of, of times as of bytes.
+    /// Number of those GPUs. It is the divisor of means per GPU, for times and bytes.
     double WorkingGpus() const;
-    /// On average, of the ranks that did a step.
+    /// Average over the ranks that did a step.
     double SamplesPerStep() const;
     /// FLOP/s of a GPU with this datatype.
     double Peak() const;
@@ -118,7 +121,7 @@ class TrainingResults
      */
     double Utilization(double stepUs) const;
 
-    /// \return whether it is known what is computed: layers of a user's profile need not say it
+    /// \return whether the computation is known: layers of a user's profile need not give it
     bool HasFlops() const
     {
         return m_scenario.plan.flopsPerGpuPerStep > 0;
@@ -130,7 +133,7 @@ class TrainingResults
     /// Mean over the measured steps, us: of the whole model, extrapolated where the plan's sizes
     /// have fewer blocks. 0: no step was measured.
     double Mean(double Size::*sum) const;
-    /// Of the whole model. \param exposedUs of the whole model
+    /// The bubble of the whole model. \param exposedUs exposed time of the whole model
     double BubbleUs(double exposedUs) const;
 
     /// \param times steps of an extrapolated run, the largest number of blocks first; one, if it
@@ -140,10 +143,12 @@ class TrainingResults
         return times.size() > 1 && times[0] < times[1];
     }
 
-    /// Of one size, of its exposed time; and of all of them, as words of an extrapolated run.
+    /// The bubble of one size as a share of its exposed time; and all sizes' shares, as words of an
+    /// extrapolated run.
     static double BubbleShare(const Size& size);
     std::string BubbleShares() const;
-    /// Where messages meet, communication is no straight line: what each size had, in words.
+    /// Words for each size's communication, where messages collide and it is not linear in the
+    /// size.
     std::string CommunicationOfSizes() const;
     /// By operation: bytes a GPU sends in a step, extrapolated as Mean.
     std::map<std::string, double> BytesSent() const;
@@ -175,12 +180,12 @@ class TrainingResults
 
     const scenario::TrainingScenario& m_scenario;
 
-    // Of the size that was begun last, which is the largest in the end:
+    // Values of the size that was begun last, which is the largest in the end:
     uint32_t m_measured = 0;
     double m_shares = 0;       ///< StepRecord::share, summed up
-    std::vector<Size> m_sizes; ///< of the plan's sizes, those that were begun: the last one first
+    std::vector<Size> m_sizes; ///< sizes of the plan that were begun: the last one first
     uint64_t m_collectives = 0;
-    std::vector<double> m_stepUs;     ///< of the first
+    std::vector<double> m_stepUs;     ///< step times of the first size
     std::vector<double> m_stepBegins; ///< us; of the same, where something is between them
     std::vector<ListedStep> m_listed; ///< the first
     uint64_t m_collectivesListed = 0;

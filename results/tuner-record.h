@@ -22,7 +22,7 @@ nlohmann::ordered_json ToJson(const scenario::MeasuredChoices& choices);
 /// A line for each choice.
 void PrintTuner(std::ostream& os, const scenario::MeasuredChoices& choices);
 
-/// Where --tuner=model takes what is much slower than what --tuner=network would: a line.
+/// Prints a line where the choice of --tuner=model is much slower than that of --tuner=network.
 void PrintAdvice(std::ostream& os, const scenario::CollperfScenario& scenario);
 
 } // namespace results

@@ -15,11 +15,12 @@
  * Sizes, of switches with `radix` ports:
  *
  *     hostsPerRail   server ports of a rail switch: given, or radix / 2, but at most as many as
- * exist uplinks u      ceil(hostsPerRail x linkRate / (f x fabricRate)), f the oversubscription;
- * with f > 1 the rate of the links is lowered to meet the ratio exactly rail switches  L = groups x
- * rails if joined, else groups for each rail spines         given, or the fewest that divide u (so
- * every rail switch has the same number of cables to each) and have ports for all L x u cables.
- * None if L = 1.
+ *                    there are
+ *     uplinks u      ceil(hostsPerRail x linkRate / (f x fabricRate)), f the oversubscription;
+ *                    with f > 1 the rate of the links is lowered to meet the ratio exactly
+ *     rail switches  L = groups x rails if joined, else groups for each rail
+ *     spines         given, or the fewest that divide u (so every rail switch has the same number
+ *                    of cables to each) and have ports for all L x u cables. None if L = 1.
  *
  * With the usual radix of 64 and no oversubscription, groups of 32 servers of 8 NICs: 2, 4 and 8
  * groups have 16 + 8, 32 + 16 and 64 + 32 switches, as NVIDIA's table of DGX SuperPOD says

@@ -200,7 +200,7 @@ class ScaleUpModel
     struct Lent
     {
         uint64_t cookie = 0;
-        int64_t finish = kNeverPs;  ///< ps; kNeverPs: it waits behind others of its pair
+        int64_t finish = kNeverPs;  ///< ps; kNeverPs: it waits behind other messages of its pair
         int64_t arrival = kNeverPs; ///< ps; the same
     };
 

@@ -4,17 +4,17 @@
  * A captured step with fewer of the model's repeated blocks (--layers).
  *
  * Blocks are the numbered children of one module ("blocks.0", "blocks.1", ...). In the order of
- * issue a rank goes through them up (forward) and down (backward), for each micro-batch. Where what
- * it does repeats itself exactly, operators, collectives and waits, with a period of one block or
- * of a few (buckets of gradients that end within blocks),
+ * issue a rank goes through them up (forward) and down (backward), for each micro-batch. Where
+ * operators, collectives and waits repeat exactly, with a period of one block or of a few (buckets
+ * of gradients that end within blocks),
  *
  *   embed | b0 b1 b2 b3 b4 b5 | head | b5' b4' b3' b2' b1' b0' | optimizer
  *                ^^^^^ cut                    ^^^^^^^ cut
  *
- * some periods are cut out, of the same blocks everywhere. What waited for a task that was cut
- * waits for the same one of the block before. All else stays as it was, also what depends on the
- * number of blocks without being repeated (an optimizer's one kernel for all parameters): it is the
- * same in all sizes, and so it is in what is extrapolated from them.
+ * some periods are cut out, for the same blocks everywhere. A task that waited for a cut task waits
+ * for its counterpart in the block before. All else stays as it was. That includes work that
+ * depends on the number of blocks without being repeated (an optimizer's one kernel for all
+ * parameters). It is the same in all sizes, and so also in the extrapolated step.
  */
 #ifndef SCENARIOS_FORMATS_CAPTURE_BLOCKS_H
 #define SCENARIOS_FORMATS_CAPTURE_BLOCKS_H
@@ -37,15 +37,15 @@ struct ModulesOfTasks
     std::vector<std::vector<uint32_t>> ofTask; ///< by role and task: index into paths
 };
 
-/// Of a capture's folder that ReadCapture has taken; nothing, if it is none.
-/// It is read again: nothing but --layers needs modules.
+/// Reads the modules of a capture's folder that ReadCapture has taken; nothing if it has none. The
+/// folder is read again: only --layers needs modules.
 std::optional<ModulesOfTasks> ReadModules(const std::string& folder, const CaptureMachine& machine);
 
-/// What became of --layers.
+/// The result of --layers.
 struct FewerBlocks
 {
     std::string whyNot;  ///< empty: it was done, or all blocks are asked for
-    std::string module;  ///< whose children the blocks are
+    std::string module;  ///< the module whose children the blocks are
     uint32_t period = 0; ///< blocks after which a step repeats itself; 0: none is left out
 };
 

@@ -15,7 +15,7 @@
 namespace formats
 {
 
-/// What is wrong with a script.
+/// A mistake in a script.
 struct Mistake
 {
     std::string kind; ///< "mismatch", "missing", ...
@@ -28,24 +28,24 @@ struct Findings
 {
     std::string folder;
     uint64_t world = 0;     ///< ranks
-    uint64_t captured = 0;  ///< of them
-    uint64_t steps = 0;     ///< that were captured whole
-    std::string endedBy;    ///< what ends a step
-    int64_t exitStatus = 0; ///< of the script; below 0: of a signal
-    /// Of the captured ranks the one whose allocator had most, and how much: PyTorch's
-    /// max_memory_allocated and max_memory_reserved.
+    uint64_t captured = 0;  ///< ranks that were captured
+    uint64_t steps = 0;     ///< steps that were captured whole
+    std::string endedBy;    ///< the mark that ends a step
+    int64_t exitStatus = 0; ///< exit status of the script; below 0: killed by a signal
+    /// The captured rank whose allocator had most, and the amounts: PyTorch's max_memory_allocated
+    /// and max_memory_reserved.
     uint64_t memoryRank = 0;
     uint64_t allocatedBytes = 0;
-    uint64_t reservedBytes = 0; ///< 0: it is not known
+    uint64_t reservedBytes = 0; ///< 0: not known
     std::vector<Mistake> mistakes;
 };
 
-/// Of the capture in a folder; nothing if there is none. What is not as it should be is left out:
-/// who reads the capture itself tells of it.
+/// Reads the findings of the capture in a folder; nothing if there is no capture. Damaged parts are
+/// left out: the reader of the capture itself reports them.
 std::optional<Findings> ReadFindings(const std::string& folder);
 
-/// Why no step of it can be simulated, in a sentence: the script failed, or its ranks do not fit
-/// together and wait for each other for ever. Else nothing.
+/// Why no step of the capture can be simulated, in a sentence: the script failed, or its ranks do
+/// not fit together and wait for each other for ever. Nothing if a step can be simulated.
 std::string WhyNotSimulated(const Findings& findings);
 
 } // namespace formats

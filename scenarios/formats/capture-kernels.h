@@ -22,7 +22,7 @@ class CaptureKernels
   public:
     explicit CaptureKernels(const training::GpuSpec& gpu);
 
-    /// What the key "kind" of a kernel's line may be.
+    /// The allowed values of the key "kind" in a kernel's line.
     static const std::vector<std::string>& Names();
 
     /// Sets the kind and the duration of a task. False, and an error of the line, if its sizes are

@@ -21,16 +21,17 @@ namespace formats
 struct CaptureMeta
 {
     uint32_t ranks = 0;
-    uint32_t gpusPerServer = 0; ///< that the script was told of; 0: it is not known
+    uint32_t gpusPerServer = 0; ///< as the script was told; 0: not known
     std::vector<training::GroupKind> groupKinds;
     std::vector<coll::Rank> captured; ///< ranks that have a file, ascending
-    std::vector<coll::Rank> roleOf;   ///< by rank: the captured one whose role it plays
-    uint64_t step = 0;                ///< that is taken
-    std::string gpu;                  ///< that it was captured for; may be empty
-    std::vector<std::string> notes;   ///< what the capture found and could not know
+    std::vector<coll::Rank> roleOf;   ///< by rank: the captured rank whose role it plays
+    uint64_t step = 0;                ///< step that is taken
+    std::string gpu;                  ///< GPU that it was captured for; may be empty
+    std::vector<std::string> notes;   ///< findings of the capture, and facts that it could not know
 };
 
-/// Of the capture in a folder. Nothing, and an error with its JSON path, if it is not in order.
+/// Reads the head of the capture in a folder. Nothing, and an error with its JSON path, if it is
+/// not in order.
 std::optional<CaptureMeta> ReadCaptureMeta(const std::string& folder,
                                            std::vector<topo::Error>& errors);
 

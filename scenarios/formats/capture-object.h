@@ -17,8 +17,8 @@
 namespace formats
 {
 
-/// The first mistake counts: it becomes an error, and those behind it are not told. What is asked
-/// for and is not as it should be is given as what is not there.
+/// Reads one object. The first mistake becomes an error; later ones are not reported. A member that
+/// is not as it should be reads as a missing one.
 class CaptureObject
 {
   public:
@@ -46,7 +46,7 @@ class CaptureObject
         return m_object.at(key);
     }
 
-    /// Fails if one of these is not there.
+    /// Fails if one of these keys is missing.
     bool Needs(std::initializer_list<const char*> keys);
 
     /// A text that is one of these, or is not there.
@@ -60,7 +60,7 @@ class CaptureObject
     std::string Text(const char* key);
     bool Flag(const char* key);
 
-    /// A list of whole numbers; empty if there is none.
+    /// A list of whole numbers; empty if the key is missing.
     std::vector<uint64_t> Wholes(const char* key, uint64_t most);
 
   private:

@@ -27,12 +27,12 @@ namespace formats
 struct CapturedRole
 {
     training::StepGraph graph;
-    /// All-to-all-v: task, and what it has for each position.
+    /// All-to-all-v: the task, and its bytes for each position.
     std::vector<std::pair<training::TaskId, std::vector<uint64_t>>> sends;
     std::vector<uint32_t> modules; ///< by task: ModulesOfTasks::ofTask
 };
 
-/// What the files of all ranks have in common, and add to.
+/// The state that the files of all ranks share and add to.
 class CaptureShared
 {
   public:
@@ -45,7 +45,7 @@ class CaptureShared
     uint32_t ModuleOf(const std::string& path);
 
     const CaptureMachine& machine;
-    const uint64_t step; ///< that is taken
+    const uint64_t step; ///< step that is taken
     std::vector<training::GroupKind> groupKinds;
     std::vector<std::string> modules; ///< ModulesOfTasks::paths
     CaptureKernels kernels;
@@ -56,7 +56,8 @@ class CaptureShared
     std::unordered_map<std::string, uint32_t> m_moduleOf;
 };
 
-/// Of the capture in a folder. Nothing, and an error with its file and line, if it is not in order.
+/// Reads one rank of the capture in a folder. Nothing, and an error with its file and line, if it
+/// is not in order.
 std::optional<CapturedRole> ReadCaptureRank(const std::string& folder,
                                             coll::Rank rank,
                                             CaptureShared* shared,

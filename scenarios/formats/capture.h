@@ -38,7 +38,7 @@ struct CaptureMachine
 struct Captured
 {
     training::TrainingPlan plan;
-    uint32_t gpusPerServer = 0; ///< that the script was told of; 0: it is not known
+    uint32_t gpusPerServer = 0; ///< as the script was told; 0: not known
     std::vector<std::string> notes;
 };
 

@@ -35,7 +35,7 @@ bool ReadChakraJson(const std::string& text,
                     std::vector<ChakraNode>* nodes,
                     std::vector<topo::Error>& errors);
 
-/// Of the first kind.
+/// Writes the first kind of JSON.
 void WriteChakraJson(const std::vector<ChakraNode>& nodes, std::ostream& os);
 
 } // namespace formats

@@ -35,7 +35,7 @@ enum class ChakraType : uint8_t
 constexpr uint64_t kMostChakraType = static_cast<uint64_t>(ChakraType::kCheckpoint);
 constexpr uint64_t kMostChakraCollective = 9; ///< CollectiveCommType: barrier
 
-/// Of an attribute; whichever member of its oneof it stood in.
+/// The value of an attribute, whichever member of its oneof it was in.
 struct ChakraValue
 {
     enum class Kind : uint8_t
@@ -43,11 +43,11 @@ struct ChakraValue
         kWhole,
         kReal,
         kText,
-        kList, ///< of whole numbers and booleans; others are passed over
+        kList, ///< list of whole numbers and booleans; others are skipped
     };
 
     Kind kind = Kind::kWhole;
-    int64_t whole = 0; ///< of uint64 above 2^63 - 1: -1, and `huge`
+    int64_t whole = 0; ///< for a uint64 above 2^63 - 1: -1, and `huge`
     bool huge = false;
     double real = 0;
     std::string text;
@@ -65,7 +65,7 @@ struct ChakraNode
     std::map<std::string, ChakraValue> attributes;
     std::string place; ///< for errors: "byte 120", "/workload_graph/3"
 
-    /// Null: there is none.
+    /// \return null if there is no such attribute
     const ChakraValue* Find(const std::string& attribute) const
     {
         const auto found = attributes.find(attribute);

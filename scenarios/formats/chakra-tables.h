@@ -35,7 +35,7 @@ constexpr std::pair<training::Phase, const char*> kChakraPhases[] = {
     {training::Phase::kOptimizer, "optimizer"},
     {training::Phase::kLoading, "loading"}};
 
-/// Whether comm_size is the n-th part of what a Collective counts.
+/// Whether comm_size is the n-th part of Collective::bytes.
 constexpr bool
 IsChakraPart(coll::Op op)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Chakra execution traces (MLCommons): what each rank computes and communicates, as nodes with
- * what they wait for. Sources: mlcommons/chakra schema/protobuf/et_def.proto (6dc63e14), and how
+ * Chakra execution traces (MLCommons): the computation and communication of each rank, as nodes
+ * with dependencies. Sources: mlcommons/chakra schema/protobuf/et_def.proto (6dc63e14), and how
  * ASTRA-sim runs nodes, astra-sim/astra-sim astra-sim/workload/Workload.cc (0383c203).
  *
  * Reading.
@@ -16,12 +16,12 @@
  *                      not used, as that of collectives is not
  *   metadata, invalid  nothing; lists of process groups in `inputs` are read
  *
- * comm_size is what a rank has at the beginning, as in ASTRA-sim, whose rings make n times as much
- * of an all-gather and n-th of a reduce-scatter. Integers may stand in any member of the
- * attribute's oneof. involved_dim and comm_priority say nothing here.
+ * comm_size is the data of a rank at the beginning, as in ASTRA-sim: an all-gather ends with n
+ * times as much, a reduce-scatter with the n-th part. Integers may be in any member of the
+ * attribute's oneof. involved_dim and comm_priority have no effect here.
  *
- * Writing. What a stream does comes one after another: each node waits for the one before on its
- * stream. What Chakra has no room for stands in attributes of our own, which others pass over:
+ * Writing. The work of a stream is sequential: each node waits for the one before on its stream.
+ * Data that Chakra has no field for are in attributes of our own, which other readers skip:
  * dltrain_ps (the exact time), dltrain_phase, dltrain_kind, dltrain_thread, dltrain_bytes (of a
  * collective, whole vector), dltrain_sends (all-to-all-v).
  */
@@ -50,12 +50,12 @@ struct ChakraFiles
 };
 
 /// The files that belong to a path: a folder with PREFIX.RANK.et or .json, each also with .gz, or
-/// one of those files. Nothing, and no error, if there are no such files there; nothing, and an
-/// error, if ranks are missing.
+/// one of those files. Nothing, and no error, if there are no such files. Nothing, and an error, if
+/// ranks are missing.
 std::optional<ChakraFiles> FindChakraFiles(const std::string& path,
                                            std::vector<topo::Error>& errors);
 
-/// Nothing, and an error, if a file is not what it should be.
+/// Reads a trace. Nothing, and an error, if a file is damaged.
 std::optional<Recording> ReadChakra(const ChakraFiles& files,
                                     const KernelTime& time,
                                     std::vector<topo::Error>& errors);
@@ -68,8 +68,8 @@ std::optional<Recording> RecordingOfNodes(const std::vector<std::vector<ChakraNo
                                           const KernelTime& time,
                                           std::vector<topo::Error>& errors);
 
-/// Nodes of a rank in one step of a plan without actors. Group g of kind k is called by its number
-/// among all of them, as GroupsText has it.
+/// The nodes of a rank in one step of a plan without actors. Group g of kind k is named by its
+/// number among all groups, as in GroupsText.
 std::vector<ChakraNode> ChakraNodes(const training::TrainingPlan& plan, coll::Rank rank);
 
 /// The groups of a plan: {"0": [0, 1], ...}.

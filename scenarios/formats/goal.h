@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * GOAL, the group operation assembly language of LogGOPSim and ATLAHS: what each rank computes,
- * sends and receives, and what waits for what.
+ * GOAL, the group operation assembly language of LogGOPSim and ATLAHS: the computation, sends and
+ * receives of each rank, and their dependencies.
  *
  *     num_ranks 2
  *     rank 0 {
@@ -18,10 +18,10 @@
  * nic in this order, each may be left out; remarks behind // and between slashes with stars; labels
  * are letters, digits and '_'; the "}" of a rank may stand on a line with others.
  *
- * Reading. calc on cpu 0 computes, on others it is a thread of the host beside that; calc 0 takes
- * no time and no cpu. nic says nothing here: a GPU's messages leave by its own. A send has ended
- * when its message is there. irequires waits for what the other waits for. A receive from anybody,
- * or of any tag (-1), is refused.
+ * Reading. calc on cpu 0 is computation of the GPU; on other cpus it is a thread of the host beside
+ * that. calc 0 takes no time and no cpu. nic has no effect here: a GPU's messages leave by its own
+ * NIC. A send has ended when its message has arrived. irequires waits for the dependencies of the
+ * other statement. A receive from any rank, or of any tag (-1), is refused.
  */
 #ifndef SCENARIOS_FORMATS_GOAL_H
 #define SCENARIOS_FORMATS_GOAL_H

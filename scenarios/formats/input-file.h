@@ -13,7 +13,7 @@
 namespace formats
 {
 
-/// Of one file, unpacked: more is an error (assumed).
+/// The largest size of one file, unpacked: more is an error (assumed).
 constexpr std::size_t kLargestFile = 1024u << 20;
 
 /// How many bytes one of a packed file may become, above kSurelyUnpacked: more is an error, before
@@ -30,12 +30,12 @@ void AddError(std::vector<topo::Error>& errors,
 /// Whether there is a regular file, or a link to one.
 bool IsFile(const std::string& path);
 
-/// What is in a file; of one packed by gzip what was packed. Nothing, and an error, if it cannot be
-/// read, is too large, or its packing is damaged. Gzip needs Boost.Iostreams, an optional part of
-/// the build.
+/// The content of a file, unpacked if gzip packed it. Nothing, and an error, if it cannot be read,
+/// is too large, or its packing is damaged. Gzip needs Boost.Iostreams, an optional part of the
+/// build.
 std::optional<std::string> ReadInput(const std::string& path, std::vector<topo::Error>& errors);
 
-/// The same of bytes that are there. \param file for errors
+/// The same for bytes in memory. \param file for errors
 std::optional<std::string> Unpacked(std::string bytes,
                                     const std::string& file,
                                     std::vector<topo::Error>& errors);

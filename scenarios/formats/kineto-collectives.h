@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Which collective or message a kernel of NCCL is, by the arguments that PyTorch's profiler gives
- * it, and among whom.
+ * Which collective or message a kernel of NCCL is, and its ranks, by the arguments that PyTorch's
+ * profiler gives it.
  */
 #ifndef SCENARIOS_FORMATS_KINETO_COLLECTIVES_H
 #define SCENARIOS_FORMATS_KINETO_COLLECTIVES_H
@@ -36,7 +36,7 @@ class KinetoCollectives
         return m_problem;
     }
 
-    /// Whether one of them has a root, which traces do not tell.
+    /// Whether one of them has a root, which traces do not record.
     bool AnyRoot() const
     {
         return m_anyRoot;
@@ -60,8 +60,9 @@ class KinetoCollectives
     const KinetoRun& m_run;
     std::string m_problem;
     std::vector<Communicator> m_list;
-    std::map<std::pair<std::string, std::vector<coll::Rank>>, uint32_t> m_communicators; ///< of it
-    std::map<std::string, uint64_t> m_tags; ///< of messages, by group
+    /// Index into m_list.
+    std::map<std::pair<std::string, std::vector<coll::Rank>>, uint32_t> m_communicators;
+    std::map<std::string, uint64_t> m_tags; ///< tags of messages, by group
     bool m_anyRoot = false;
 };
 

@@ -26,7 +26,7 @@ struct KinetoEntry
     enum class What : uint8_t
     {
         kKernel, ///< or a copy
-        kCall,   ///< of the runtime
+        kCall,   ///< a call of the runtime
         kSync,   ///< cuda_sync
     };
 
@@ -38,7 +38,7 @@ struct KinetoEntry
     int64_t correlation = -1;
     int64_t waitStream = -1; ///< kSync
     int64_t recorded = -1;   ///< kSync: correlation of the event's record
-    nlohmann::json args;     ///< of NCCL's kernels
+    nlohmann::json args;     ///< arguments of NCCL's kernels
 };
 
 /// One step: of its launches.
@@ -68,14 +68,14 @@ struct KinetoRun
 
 /// A whole number, or the text of one.
 std::optional<int64_t> WholeIn(const nlohmann::json& object, const char* key);
-/// A list of whole numbers, or the text of one. Nothing: it is none, or was cut short ("...").
+/// A list of whole numbers, or the text of one. Nothing if it is no list, or was cut short ("...").
 std::optional<std::vector<uint64_t>> ListIn(const nlohmann::json& object, const char* key);
-/// Of a number too; empty: there is none.
+/// A text, or a number as text; empty if there is none.
 std::string TextIn(const nlohmann::json& object, const char* key);
 /// Has the text such a part?
 bool Contains(const std::string& text, const char* part);
 
-/// Of an event, for errors: "ts 17.250".
+/// The place of an event, for errors: "ts 17.250".
 std::string KinetoPlace(double us);
 
 /// Adds a trace, or the groups of an execution trace. False, and an error, if it is neither, or not

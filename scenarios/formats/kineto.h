@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Traces of PyTorch's profiler (Kineto), one file a rank, and beside them its execution traces, of
- * which process groups are taken. What a rank did on its GPU, in the order of its launches:
+ * Traces of PyTorch's profiler (Kineto), one file a rank, and beside them its execution traces,
+ * which give the process groups. The work of a rank on its GPU, in the order of its launches:
  *
  *   kernels, copies    as long as they took; those of the stream with most of them compute, other
  *                      streams run beside it, each by itself
@@ -13,13 +13,14 @@
  *   the program        one thread of the host: from launch to launch it takes what it took, without
  *                      what it waited in cuda...Synchronize, which waits for the same here
  *
- * A kernel waits for the one before on its stream and for its launch. Of waits between streams:
- * those of `cuda_sync` events, if there are any (enable_cuda_sync_events); else one of NCCL's waits
- * for what has been launched on the computing stream (as ProcessGroupNCCL makes it), and a kernel
- * behind a cudaStreamWaitEvent for the last collective of each stream that was over as it began
- * (assumed).
+ * A kernel waits for the one before on its stream and for its launch. Waits between streams are
+ * those of `cuda_sync` events, if there are any (enable_cuda_sync_events). Otherwise a kernel of
+ * NCCL waits for everything launched so far on the computing stream (as ProcessGroupNCCL makes it).
+ * A kernel after a cudaStreamWaitEvent waits for the last collective of each stream that had ended
+ * when the kernel began (assumed).
  *
- * The step is the last ProfilerStep#N that all ranks have, by launches; without one all there is.
+ * The step is the last ProfilerStep#N that all ranks have, by launches; without one, the whole
+ * trace.
  *
  * Names are those of pytorch/kineto, libkineto/src/output_json.cpp, and of PyTorch's
  * torch/csrc/profiler/util.cpp and execution_trace_observer.cpp.
@@ -40,11 +41,12 @@ namespace formats
 bool IsKineto(const std::string& text);
 bool IsExecutionTrace(const std::string& text);
 
-/// Files of one run, .json or .json.gz: a folder's, or the one that is named. Empty: the first of
-/// them is no trace of Kineto.
+/// The files of one run, .json or .json.gz: those of a folder, or the one that is named. Empty: the
+/// first of them is no trace of Kineto.
 std::vector<std::string> FindKinetoFiles(const std::string& path);
 
-/// Nothing, and an error, if a file is damaged, a rank is missing, or does not say what is needed.
+/// Reads the traces. Nothing, and an error, if a file is damaged, a rank is missing, or needed data
+/// are missing.
 std::optional<Recording> ReadKineto(const std::vector<std::string>& files,
                                     std::vector<topo::Error>& errors);
 

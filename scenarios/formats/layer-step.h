@@ -57,7 +57,7 @@ enum Pass : uint8_t
 
 constexpr const char* kPassNames[] = {"forward", "input gradient", "weight gradient"};
 
-/// What a layer does in a pass.
+/// The work of a layer in a pass.
 struct Work
 {
     rdma::Duration time;
@@ -82,7 +82,7 @@ struct List
     uint32_t ranks = 0;
     uint32_t gpusPerServer = 1;
     uint64_t tensor = 1;    ///< ranks of a tensor group
-    uint64_t stages = 1;    ///< of the pipeline
+    uint64_t stages = 1;    ///< stages of the pipeline
     uint64_t experts = 1;   ///< ranks that share experts
     std::size_t bottom = 0; ///< DLRM: the last layer of the bottom
 

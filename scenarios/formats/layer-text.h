@@ -10,7 +10,7 @@
  *     mlp0 -1   32291 ALLGATHER 37632  32291 ALLREDUCE 37632  32291 NONE 0  3229
  *     ...         forward              input gradient         weight gradient
  *
- * Times are ns. `dep` says nothing, as in both simulators. As ASTRA-sim's own converter has it
+ * Times are ns. `dep` has no effect, as in both simulators. As ASTRA-sim's own converter has it
  * (mlcommons/chakra, src/converter/text_converter.py, 34f95f96), and for transformers and
  * DISTRIBUTED_INFERENCE SimAI's Workload.cc (aliyun/SimAI, 02532997) and MockNcclGroup.cc:
  *
@@ -28,9 +28,9 @@
  *                       type, as SimAI has them. checkpoints: and checkpoint_initiates: compute the
  *                       forward again. Gradients of inputs are awaited before those of weights.
  *
- * What runs beside is awaited at the end of the step. `update` is a delay behind a collective of
- * weights. Sizes of an all-gather are a rank's part, as in ASTRA-sim; of transformers the whole, as
- * AICB writes them.
+ * The end of the step waits for collectives that run beside computation. `update` is a delay after
+ * a collective of weights. Sizes of an all-gather are a rank's part, as in ASTRA-sim; for
+ * transformers they are the whole, as AICB writes them.
  */
 #ifndef SCENARIOS_FORMATS_LAYER_TEXT_H
 #define SCENARIOS_FORMATS_LAYER_TEXT_H
@@ -46,11 +46,11 @@
 namespace formats
 {
 
-/// What a text does not say of the machine it is for.
+/// The properties of the machine that a text does not give.
 struct TraceCluster
 {
-    uint32_t gpus = 0;          ///< 0: it is not known
-    uint32_t gpusPerServer = 1; ///< of them
+    uint32_t gpus = 0;          ///< 0: not known
+    uint32_t gpusPerServer = 1; ///< GPUs per server
 };
 
 struct LayerText
@@ -60,12 +60,12 @@ struct LayerText
     std::vector<std::string> notes;
 };
 
-/// Whether a text begins with the name of one of the policies above, or has behind another word the
-/// number of layers and a layer: then what is wrong is the word.
+/// Whether a text begins with the name of one of the policies above, or with another word followed
+/// by the number of layers and a layer. In the second case the word is the mistake.
 bool IsLayerText(const std::string& text);
 
-/// Nothing, and an error with its line, if the text is not in order, or does not fit the cluster.
-/// \param file for errors
+/// Reads a text. Nothing, and an error with its line, if it is not in order, or does not fit the
+/// cluster.
 std::optional<LayerText> ReadLayerText(const std::string& text,
                                        const std::string& file,
                                        const TraceCluster& cluster,

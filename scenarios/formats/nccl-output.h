@@ -36,8 +36,8 @@ struct NcclOutput
     std::map<uint64_t, double> time; ///< us, above 0, by bytes of the whole vector, above 0
 };
 
-/// Nothing, and an error with its line, if there is no table, or it is damaged, or there are two
-/// tests, or a rank twice. \param file for errors
+/// Reads the output. Nothing, and an error with its line, if there is no table, if it is damaged,
+/// or if it has two tests, or a rank twice. \param file for errors
 std::optional<NcclOutput> ReadNcclOutput(const std::string& text,
                                          const std::string& file,
                                          std::vector<topo::Error>& errors);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Over which queue pair each message of a recording goes. A lane of two ranks is one: its messages
+ * The queue pair of each message of a recording. A lane of two ranks is a queue pair: its messages
  * arrive in the order in which they are sent.
  *
  *     tag 7    s0 s1 s2 s3 ...     each begins when the one before has begun, or later: one lane,
@@ -9,8 +9,8 @@
  *     tag 8    t0 t1               neither waits for what the other waits for: two lanes, and up
  *                                  to 16 of a pair; then in turns, each waiting for one more
  *
- * Of a lane up to 32 messages are under way, each on a stream of its own, which is its slot; the
- * next one waits for them.
+ * A lane has up to 32 messages in flight, each on a stream of its own, which is its slot. The next
+ * message waits for them.
  */
 #ifndef SCENARIOS_FORMATS_RECORDED_LANES_H
 #define SCENARIOS_FORMATS_RECORDED_LANES_H
@@ -41,13 +41,13 @@ struct Message
 
 struct Lane
 {
-    uint32_t number = 0; ///< of those from one rank to another
+    uint32_t number = 0; ///< number among the lanes from one rank to another
     uint32_t slot = 0;   ///< below kMostUnderWay; of receives 0: they wait in the order of sends
 };
 
 /// Messages of a lane that are posted at the same time: assumed.
 constexpr uint32_t kMostUnderWay = 32;
-/// What an event may wait for, as GraphTables counts it.
+/// The most dependencies of an event, as GraphTables counts them.
 constexpr uint32_t kMostAfter = UINT16_MAX;
 
 /// [rank][event]
@@ -58,11 +58,10 @@ using OfEvents = std::vector<std::vector<T>>;
 using Messages = std::map<std::pair<coll::Rank, coll::Rank>, std::vector<Message>>;
 
 /**
- * \param place of events in one order in which all can run
- * \param messages are sorted by the place of their sends
- * \param after what events wait for, sorted; sends get more of it, so that those of a lane begin in
- * its order: MessageMatch sees that they do
- * \return why not, or nothing
+ * \param place places of events in an order in which all can run \param messages sorted on return
+ * by the place of their sends \param after dependencies of events, sorted. Sends get additional
+ * ones, so that those of a lane begin in its order, which MessageMatch checks \return why not, or
+ * nothing
  */
 std::string AssignLanes(const Recording& recording,
                         const OfEvents<std::size_t>& place,

@@ -27,11 +27,12 @@ struct Matches
     OfEvents<std::vector<uint32_t>> after; ///< sorted; no nothings
     /// [communicator][k]: its members' events, in communicator order.
     std::vector<std::vector<std::vector<At>>> calls;
-    std::vector<std::vector<uint32_t>> callOf;                   ///< [rank][event]: k of `calls`
-    std::vector<std::shared_ptr<const coll::BlockSizes>> blocks; ///< of all-to-all-v, by number
+    std::vector<std::vector<uint32_t>> callOf; ///< [rank][event]: k of `calls`
+    /// Blocks of all-to-all-v, by number.
+    std::vector<std::shared_ptr<const coll::BlockSizes>> blocks;
     Messages messages;
 
-    /// Of all ranks' events.
+    /// The number of an event among those of all ranks.
     std::size_t Number(const At& at) const
     {
         return first[at.rank] + at.event;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * One order of all events of all ranks in which everything stands behind what it waits for: streams
+ * One order of all events of all ranks in which every event comes after its dependencies. Streams
  * that follow it do not wait for each other for ever. The second step of MakePlan
  * (recorded-plan.h).
  */
@@ -16,10 +16,9 @@ namespace formats
 {
 
 /**
- * \param keeps the order of the lists on each resource (recording.h), too; collectives keep it
- * always
- * \param [out] placeOf events in the order; of nothings SIZE_MAX
- * \param [out] left if there is no order: of each rank the first event that is left over
+ * \param keeps whether to keep the order of the lists on each resource (recording.h), too;
+ * collectives always keep it \param [out] placeOf places of events in the order; SIZE_MAX for empty
+ * events \param [out] left if there is no order: the first event of each rank that is left over
  * \return whether there is one
  */
 bool OrderEvents(const Recording& recording,

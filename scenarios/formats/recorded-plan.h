@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * From a recording to a plan: streams, groups, tags, and who plays the same role.
+ * From a recording to a plan: streams, groups, tags, and the ranks with the same role.
  *
  *   computing          stream 0, in the order of the recording
  *   host, a thread     a stream each, beside computing
@@ -9,8 +9,8 @@
  *   messages           to and from each other rank a stream, and more of them (up to 16, then as
  *                      needed) where messages may be under way at the same time
  *
- * That no two ranks wait for each other for ever is known beforehand: all streams follow one order
- * of all events of all ranks in which everything stands behind what it waits for.
+ * Ranks cannot wait for each other for ever: all streams follow one order of all events of all
+ * ranks, in which every event comes after its dependencies.
  */
 #ifndef SCENARIOS_FORMATS_RECORDED_PLAN_H
 #define SCENARIOS_FORMATS_RECORDED_PLAN_H
@@ -29,9 +29,9 @@ namespace formats
  * without receives, sizes that differ at the two ends, ranks of a communicator that do not call the
  * same collectives.
  *
- * \param file for errors
- * \param ranks of the plan: at least as many as the recording has; the others do nothing
- * \return roles are of one step; samplesPerStep, flopsPerGpuPerStep, gpuMemoryBytes are 0
+ * \param file for errors \param ranks number of ranks of the plan: at least as many as the
+ * recording has; the others do nothing \return a plan whose roles are for one step; samplesPerStep,
+ * flopsPerGpuPerStep, gpuMemoryBytes are 0
  */
 std::optional<training::TrainingPlan> MakePlan(const Recording& recording,
                                                const std::string& file,

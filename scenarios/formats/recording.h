@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What a file of another tool says that ranks do in one step: the same for all formats. Readers
- * make it, MakePlan (recorded-plan.h) makes of it a plan that runs as any other.
+ * The work of ranks in one step, from a file of another tool: one structure for all formats.
+ * Readers make it. MakePlan (recorded-plan.h) turns it into a plan that runs as any other.
  *
- * An event begins when those in `after` have ended and, of what takes a resource, when that is
- * free: a GPU computes one thing at a time, each thread of the host does one thing at a time,
- * collectives of one communicator come one after another. Of these the order of the list counts,
- * unless ranks would wait for each other for ever: then any order that `after` allows.
+ * An event begins when those in `after` have ended and its resource, if it takes one, is free. A
+ * GPU computes one thing at a time, each thread of the host does one thing at a time, and
+ * collectives of one communicator come one after another. On a resource the order of the list
+ * counts, unless ranks would wait for each other for ever: then any order that `after` allows.
  */
 #ifndef SCENARIOS_FORMATS_RECORDING_H
 #define SCENARIOS_FORMATS_RECORDING_H
@@ -55,10 +55,10 @@ struct Recording
     std::string format; ///< "Chakra execution trace"
     std::vector<std::vector<Event>> ranks;
     std::vector<Communicator> communicators;
-    std::vector<std::string> notes; ///< what was not taken as it stands there, in sentences
+    std::vector<std::string> notes; ///< parts that were changed or left out, in sentences
 };
 
-/// Limits of what is read: more is an error, not a machine without memory (assumed).
+/// Limits for input: more is an error, rather than a machine without memory (assumed).
 constexpr uint32_t kMostRanks = 1u << 17;
 constexpr uint64_t kMostBytes = 1ULL << 50;
 constexpr int64_t kLongestPs = 1000LL * 1000 * 1000 * 1000 * 1000; ///< 1000 s

@@ -17,12 +17,12 @@
 namespace formats
 {
 
-constexpr uint32_t kNoBlock = UINT32_MAX; ///< of a task that is in none
+constexpr uint32_t kNoBlock = UINT32_MAX; ///< block of a task that is in none
 
-/// Equal numbers for tasks that are alike, but for what they wait for.
+/// Equal numbers for tasks that are alike except for their dependencies.
 std::vector<uint32_t> KindsOfTasks(const training::StepGraph& graph);
 
-/// What one role does with the blocks of a module.
+/// The work of one role in the blocks of a module.
 class RoleBlocks
 {
   public:
@@ -64,7 +64,8 @@ class RoleBlocks
         }
     };
 
-    /// Where a pass repeats itself: what is true of `period` tasks holds all through [begin, end).
+    /// The range in which a pass repeats: the pattern of `period` tasks holds all through [begin,
+    /// end).
     struct Repeats
     {
         std::size_t begin = 0;
@@ -72,7 +73,7 @@ class RoleBlocks
         std::size_t period = 0; ///< 0: it does not
     };
 
-    /// What is taken out of a graph.
+    /// A range that is taken out of a graph.
     struct Cut
     {
         std::size_t begin = 0;

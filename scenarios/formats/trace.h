@@ -18,13 +18,13 @@
 namespace formats
 {
 
-/// What runs instead of a model.
+/// The trace that runs instead of a model.
 struct TraceName
 {
     std::string format; ///< Recording::format
     std::string path;
-    uint32_t ranks = 0;             ///< of the recording
-    std::vector<std::string> notes; ///< what was not taken as it stands there
+    uint32_t ranks = 0;             ///< ranks of the recording
+    std::vector<std::string> notes; ///< parts that were changed or left out
 };
 
 /// "a file of GOAL, or a folder of ...": what ReadTrace takes, for help and errors.
@@ -41,9 +41,10 @@ struct Trace
     std::optional<training::TrainingPlan> plan;
 };
 
-/// The format is found out by what is there. Nothing, and an error, if it is none of them, or not
-/// in order. \param time of kernels on the GPU of `machine` \param cluster what lists of layers do
-/// not say
+/// Reads a trace, whose format follows from its files. Nothing, and an error, if it has none of the
+/// formats, or is not in order.
+/// \param time times of kernels on the GPU of `machine`
+/// \param cluster data that lists of layers do not have
 std::optional<Trace> ReadTrace(const std::string& path,
                                const KernelTime& time,
                                const CaptureMachine& machine,
@@ -54,8 +55,8 @@ std::optional<Trace> ReadTrace(const std::string& path,
 struct Places
 {
     uint32_t ranks = 0; ///< at least those of the trace
-    /// GPUs of a server, where a server has more of them than ranks of the trace: those begin at
-    /// its first one. 0: ranks are the plan's first ones.
+    /// GPUs of a server, where a server has more of them than ranks of the trace: the trace's ranks
+    /// begin at each server's first GPU. 0: ranks are the plan's first ones.
     uint32_t ofServer = 0;
 };
 

@@ -21,11 +21,11 @@ std::string EarlyEndText(const std::string& program);
 /// first says it.
 void CatchEarlyEnd(const std::string& program);
 
-/// What is said then instead: something was written already.
+/// Sets a text that such an end prints instead: something was written already.
 void TellAtEarlyEnd(const std::string& text);
 
-/// These folders, the outermost first, were made for the results: such an end removes them, if
-/// there is nothing in them.
+/// Names folders that were made for the results, the outermost first. Such an end removes them if
+/// they are empty.
 void DropAtEarlyEnd(const std::vector<std::string>& made);
 
 } // namespace scenario

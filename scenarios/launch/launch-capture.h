@@ -16,17 +16,18 @@
 namespace scenario
 {
 
-/// LaunchSpec::steps where nobody says how many: the capture goes on until two are alike.
+/// The default of LaunchSpec::steps: the capture goes on until two steps are alike.
 constexpr uint32_t kUntilAlike = std::numeric_limits<uint32_t>::max();
 
-/// How it ended; all empty: the capture is there.
+/// The end of a capture; all members empty: the capture exists.
 struct CaptureEnd
 {
-    std::string error;  ///< nothing was captured: why
-    std::string full;   ///< the same, as a disk is full or the like: its folder and why
-    std::string failed; ///< the script failed: its traceback; what there is until then is there
-    int status = 0;     ///< of the script that failed
-    int signal = 0;     ///< that came to this process, and ended the capture
+    std::string error; ///< why nothing was captured
+    /// Why nothing was captured because a disk is full or the like: its folder and the reason.
+    std::string full;
+    std::string failed; ///< the script failed: its traceback; the capture up to then exists
+    int status = 0;     ///< exit status of the script that failed
+    int signal = 0;     ///< signal that came to this process, and ended the capture
 };
 
 /**

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Was this program started by mpirun, and as which of its processes? Asked of the environment, so
- * that a plain run never initializes MPI, and before MPI could be: options are read first.
+ * Was this program started by mpirun, and as which of its processes? The environment tells, so that
+ * a plain run never initializes MPI. Options are read before MPI could be initialized.
  */
 #ifndef SCENARIOS_LAUNCH_LAUNCHER_H
 #define SCENARIOS_LAUNCH_LAUNCHER_H
@@ -31,12 +31,13 @@ struct Launcher
     }
 };
 
-/// What the launcher of Open MPI, MPICH and its relatives (Hydra, Slurm's PMI-2) or MVAPICH2 left
-/// in the environment; one process if nobody did.
+/// The process's place by the variables of Open MPI, MPICH and its relatives (Hydra, Slurm's PMI-2)
+/// or MVAPICH2 in the environment; one process if there are none.
 Launcher FindLauncher();
 
-/// Of several processes only the first one speaks. Silence: standard output for ever, standard
-/// error until EndSilence (a process that aborts later should be heard). Does nothing in the first.
+/// With several processes only the first one prints. The others silence standard output for ever,
+/// and standard error until EndSilence (a process that aborts later should be heard). Does nothing
+/// in the first.
 void SilenceOtherRanks();
 void EndSilence();
 

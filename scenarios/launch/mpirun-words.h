@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What mpirun is told by its environment, and what it says when a process has ended badly. Open MPI
- * 4.1, that of Debian 12; nothing of another one's words is dropped.
+ * The environment of mpirun, and its notices about a process that has ended badly. For Open MPI 4.1
+ * of Debian 12; notices of other versions are not dropped.
  */
 #ifndef SCENARIOS_LAUNCH_MPIRUN_WORDS_H
 #define SCENARIOS_LAUNCH_MPIRUN_WORDS_H
@@ -20,8 +20,8 @@ namespace scenario
  * Settings with which mpirun works on one machine, in containers too: as root, over loopback only,
  * with more ranks than cores and beside other work.
  *
- * \param isSet whether a variable is in the environment: what a user has set stays
- * \return NAME=VALUE, of those that are missing
+ * \param isSet whether a variable is in the environment: a user's own values stay \return
+ * NAME=VALUE for the settings that are missing
  */
 std::vector<std::string> MissingMpiSettings(uint32_t ranks,
                                             const std::function<bool(const char*)>& isSet);
@@ -34,8 +34,8 @@ std::string WhyFilesAreTooShort(uint64_t limit);
 struct RankEnd
 {
     uint32_t rank = 0;
-    int signal = 0; ///< that killed it; 0 if it ended by itself
-    int status = 0; ///< with which it did
+    int signal = 0; ///< signal that killed it; 0 if it ended by itself
+    int status = 0; ///< its exit status
 };
 
 /**
@@ -52,10 +52,11 @@ struct RankEnd
 class MpirunErrors
 {
   public:
-    /// \return what of the text so far is none of mpirun's notices, without what was returned
+    /// \return the new part of the text that is not a notice of mpirun
     std::string Take(const std::string& text);
 
-    /// No more has come for a while: mpirun writes a notice at once, so what waits is none.
+    /// Ends a wait without more text. mpirun writes a notice at once, so the held text is no
+    /// notice.
     /// \return all of it
     std::string Flush();
 
@@ -81,8 +82,8 @@ class MpirunErrors
 /// "9 (SIGKILL)", of a signal without a name "77".
 std::string SignalText(int number);
 
-/// What there is to say of a process that did not end by a word of its own, which have the statuses
-/// 1 to 3 and those above 128; "" of others.
+/// A sentence about a process that ended without a message of its own. Statuses 1 to 3 and those
+/// above 128 have such a message: "" for them.
 std::string DescribeEnd(const RankEnd& end, uint32_t ranks);
 
 } // namespace scenario

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Parts: shared libraries that a program loads when a run first asks for them, so that nobody
- * compiles or links what no run needs. "tcp": ns-3's TCP and UDP; "mpi": several processes.
+ * Parts: shared libraries that a program loads when a run first asks for them, so that code that no
+ * run needs is neither compiled nor linked. "tcp": ns-3's TCP and UDP; "mpi": several processes.
  */
 #ifndef SCENARIOS_LAUNCH_PART_H
 #define SCENARIOS_LAUNCH_PART_H

@@ -39,9 +39,9 @@ std::optional<Dtype> ParseDtype(std::string_view text);
 /// The names ParseDtype lists in help texts.
 std::vector<std::string> DtypeNames();
 
-/// What kernels reach of a GPU's peaks, by their class (kernel-time.h). One set a GPU, for all
-/// models and shapes; fitted by scripts/fit-compute, which also says by how much they miss what was
-/// measured. The initial values are A100's.
+/// The share of a GPU's peaks that kernels reach, by their class (kernel-time.h). One set per GPU,
+/// for all models and shapes; fitted by scripts/fit-compute, which also prints their errors against
+/// the measurements. The initial values are A100's.
 struct KernelRates
 {
     /// Large matrix products, as a share of the peak of the datatype: on tensor cores, in plain
@@ -76,8 +76,8 @@ struct GpuSpec
     uint64_t memoryBytes = 0;
     double hostLink = 0; ///< bytes/s to its server's CPU, each way; 0: not known
     KernelRates rates;
-    std::string source;           ///< of the peaks
-    std::string efficiencySource; ///< of the rates
+    std::string source;           ///< source of the peaks
+    std::string efficiencySource; ///< source of the rates
 
     double Peak(Dtype dtype) const; ///< FLOP/s; 0: not supported
 };

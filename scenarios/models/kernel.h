@@ -13,7 +13,7 @@
 namespace training
 {
 
-/// What bounds a kernel, and so whose constants it takes.
+/// The resource that bounds a kernel, and so its constants.
 enum class KernelClass : uint8_t
 {
     kMatrix,      ///< dense products
@@ -25,7 +25,7 @@ enum class KernelClass : uint8_t
 enum class Pass : uint8_t
 {
     kForward,
-    kBackwardInput,   ///< gradients of what came in: what the layer below waits for
+    kBackwardInput,   ///< gradients of the inputs, which the layer below waits for
     kBackwardWeights, ///< gradients of the parameters, which may come later (zero bubble)
 };
 
@@ -51,7 +51,7 @@ struct Kernel
     bool causal = false; ///< a query sees the keys up to its own place only
     bool fused = false;  ///< FlashAttention: the matrix of scores never reaches the memory
 
-    /// Of all launches together; a multiply-add counts 2. Attention's are those of the whole
+    /// FLOPs of all launches together; a multiply-add counts 2. Attention's are those of the whole
     /// matrix, causal or not, as model FLOPs are counted.
     double flops = 0;
     double elements = 0; ///< read and written, weights included; of the datatype in use

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * The forms of a model's JSON (model-json.cc tells them apart): each appends its layers, and
- * says what is wrong through the reader.
+ * reports mistakes through the reader.
  */
 #ifndef SCENARIOS_MODELS_MODEL_FORMS_H
 #define SCENARIOS_MODELS_MODEL_FORMS_H

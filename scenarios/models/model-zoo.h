@@ -77,19 +77,18 @@ struct Work
 /// The share of something that a rank of a tensor-parallel group has.
 enum class Split : uint8_t
 {
-    kWhole,    ///< all of it
+    kWhole,    ///< not split
     kTensor,   ///< one of tp equal shares
-    kSequence, ///< all of it; with sequence parallelism that of one of tp equal shares of the
-               ///< tokens
+    kSequence, ///< not split; with sequence parallelism one of tp equal shares of the tokens
 };
 
 /// A parameter tensor.
 struct Tensor
 {
-    uint64_t elements = 0; ///< of one expert, if it is an expert's
+    uint64_t elements = 0; ///< of one expert, if it belongs to experts
     Split split = Split::kWhole;
-    /// So many of them, one an expert, shared out among the ranks of an expert-parallel group. 0:
-    /// it is no expert's.
+    /// Number of experts that have such parameters each, divided among the ranks of an
+    /// expert-parallel group. 0: not of experts.
     uint32_t experts = 0;
 
     uint64_t All() const ///< elements in the model
@@ -103,32 +102,32 @@ struct Kept
 {
     Work bytes; ///< with a 16-bit datatype, everything stored
     Split split = Split::kWhole;
-    bool core = false;   ///< of the core of attention: selective recomputation drops it
-    bool expert = false; ///< of the tokens that were sent to the rank's experts: of even shares
+    bool core = false;   ///< in the core of attention: selective recomputation drops it
+    bool expert = false; ///< for tokens sent to the rank's experts, with even shares
 };
 
-/// What a kPointwise of a transformer does, for those who launch it otherwise (eager-kernels.h).
+/// The role of a kPointwise of a transformer, for other launch patterns (eager-kernels.h).
 enum class Role : uint8_t
 {
     kOther,
     kNorm,       ///< elements: input and output
     kActivation, ///< the same
-    kGate,       ///< of two inputs, one through an activation, the product
+    kGate,       ///< two inputs, one through an activation, and their product
     kResidual,   ///< dropout, and the sum with what goes around
     kJoin,       ///< in backward the sum of two gradients, where products have the same input
     kEmbedding,  ///< look-ups in tables and their sum
 };
 
-/// Of a kEmbedding.
+/// The tables of a kEmbedding.
 struct Tables
 {
     uint32_t count = 0;
-    double shared = 0; ///< elements of the one that tensor parallelism divides
-    double whole = 0;  ///< of the others
+    double shared = 0; ///< elements of the table that tensor parallelism divides
+    double whole = 0;  ///< elements of the other tables
     bool tied = false; ///< the first one is the matrix of the head, too
 };
 
-/// What a layer computes, whatever the batch is.
+/// The computation of a layer, independent of the batch.
 struct Operator
 {
     KernelClass kind = KernelClass::kPointwise;
@@ -155,13 +154,14 @@ struct Operator
     double valueSize = 0; ///< 0: headSize
     bool causal = false;
     bool joined = false;  ///< queries, keys and values are what one product makes
-    bool dropout = false; ///< of kResidual and kEmbedding as well
-    Tables tables;        ///< of kEmbedding
+    bool dropout = false; ///< has dropout; also for kResidual and kEmbedding
+    Tables tables;        ///< of a kEmbedding
 
-    /// kPointwise: read and written, forward. Of products without a shape (columns 0) too.
+    /// Elements that a kPointwise reads and writes, forward. Also for products without a shape
+    /// (columns 0).
     Work elements;
-    Work bytes;          ///< kPointwise: the same, of elements in fp32 whatever the datatype is
-    Work flops;          ///< of products without a shape
+    Work bytes;          ///< kPointwise: bytes of elements that are fp32 whatever the datatype is
+    Work flops;          ///< for products without a shape
     double backward = 2; ///< kPointwise: elements of backward for one of forward
     /// Backward of the layer needs nothing that it or a later one makes: recomputation that stops
     /// early stops before it.
@@ -175,7 +175,7 @@ struct Routing
 {
     uint32_t experts = 0; ///< among which tokens are routed
     uint32_t topK = 0;    ///< experts a token is sent to
-    double elements = 0;  ///< of a token that travel
+    double elements = 0;  ///< elements of a token that travel
 };
 
 /// A piece of a layer between two places where the ranks of a parallel group exchange activations.
@@ -189,8 +189,8 @@ struct Part
     /// exit in forward (g). 0: nothing is exchanged there.
     Work entry;
     Work exit;
-    /// Of a loss over a vocabulary that is shared out: positions, whose largest logit, sum and
-    /// target's logit are found in three all-reduces.
+    /// Positions of a loss over a vocabulary that ranks divide. Their largest logit, sum and
+    /// target's logit take three all-reduces.
     Work losses;
     std::optional<Routing> routing;
 };
@@ -217,7 +217,7 @@ struct LayerSpec
     uint64_t Parameters() const; ///< elements this layer owns
     bool IsShared() const;       ///< it says how a tensor-parallel group divides it
     Work Flops() const;          ///< forward
-    Work ExpertFlops() const;    ///< of these those of experts, for all tokens
+    Work ExpertFlops() const;    ///< part of it in experts, for all tokens
     Work ActivationBytes() const;
 };
 
@@ -259,8 +259,7 @@ std::vector<std::pair<std::string, std::string>> ModelSpellings();
 /// By canonical name or alias; case, '-', '_' and spaces do not matter ("bloom560m", "BLOOM_560M").
 std::optional<ModelSpec> FindModel(std::string_view name);
 
-/// A model from a user's JSON. Problems are appended; nothing is returned if any of them is an
-/// error.
+/// A model from a user's JSON. Appends problems; returns nothing if one of them is an error.
 std::optional<ModelSpec> ParseModelJson(const nlohmann::json& json,
                                         const std::string& file,
                                         std::vector<topo::Error>& errors);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What a transformer is made of, whoever said so: a user's JSON (model-transformer.cc), a Hugging
- * Face config (hugging-face.cc) or the zoo. transformer-layers.cc makes layers of it.
+ * The shape of a transformer, from any source: a user's JSON (model-transformer.cc), a Hugging Face
+ * config (hugging-face.cc) or the zoo. transformer-layers.cc makes layers of it.
  *
  *   decoder           embedding, blocks of attention and MLP, head: GPT, Llama
  *   encoder           the same, whose tokens see all others: BERT; with patches of a picture
@@ -23,7 +23,7 @@ struct ExpertsShape
     uint32_t count = 0; ///< 0: none, every block has an MLP
     uint32_t topK = 0;
     uint32_t ffn = 0;        ///< width of one
-    uint32_t sharedFfn = 0;  ///< width of those together that see every token; 0: there are none
+    uint32_t sharedFfn = 0;  ///< width together of the experts that see every token; 0: none
     uint32_t denseFirst = 0; ///< blocks, from the first on, that have an MLP instead
     bool routerBias = false; ///< a bias an expert, with which the router balances them
 };
@@ -34,7 +34,7 @@ struct LatentShape
 {
     uint32_t kvRank = 0;    ///< 0: attention is a usual one
     uint32_t queryRank = 0; ///< 0: queries are projected at once
-    uint32_t plain = 0;     ///< of a head's query and key, without positions
+    uint32_t plain = 0;     ///< dimensions of a head's query and key without positions
     uint32_t rotary = 0;    ///< and with; the key's is one for all heads
     uint32_t value = 0;     ///< size of a head's value
 };
@@ -67,7 +67,7 @@ struct Transformer : TransformerShape
     bool qkvBias = false;           ///< the projections of attention have one, whatever `bias` says
     bool outputBias = false;        ///< and so has that of its output
     uint32_t relativePositions = 0; ///< T5's buckets, each with a number a head; 0: none
-    uint32_t encoderLayers = 0;     ///< 0: there is no encoder beside the decoder
+    uint32_t encoderLayers = 0;     ///< 0: no encoder beside the decoder
     double targetShare = 1;         ///< encoder-decoder: tokens of the target for one of the source
     ExpertsShape experts;
     LatentShape latent;

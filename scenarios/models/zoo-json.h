@@ -57,9 +57,9 @@ NamesIn(const nlohmann::json& list)
     return names;
 }
 
-/// The entry of a list of objects whose "name", or one of whose "aliases", is what `name`
-/// means (topo::SameName); nullptr: none. No two entries have spellings that fold alike (a test
-/// sees to it).
+/// The entry of a list of objects whose "name", or one of whose "aliases", means the same as `name`
+/// (topo::SameName); nullptr: none. No two entries have spellings that fold alike (a test checks
+/// that).
 inline const nlohmann::json*
 FindByName(const nlohmann::json& list, std::string_view name)
 {
@@ -76,8 +76,9 @@ FindByName(const nlohmann::json& list, std::string_view name)
     return nullptr;
 }
 
-/// What `parse` makes of the entry that `name` means; nothing: there is none. Entries are right (a
-/// test reads them all), so an error is a std::logic_error. \param what "GPU zoo"
+/// Parses the entry that `name` means; nothing if there is none. Entries are right (a test reads
+/// them all), so an error is a std::logic_error.
+/// \param what "GPU zoo"
 /// \param parse (entry, file, errors) -> std::optional, as for a user's file
 template <class T>
 std::optional<T>

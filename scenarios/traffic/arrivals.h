@@ -45,17 +45,18 @@ struct ArrivalOptions
     uint64_t seed = 1;
     rdma::Duration until; ///< flows begin before
     const FlowSizes* sizes = nullptr;
-    uint64_t load = 0;             ///< of 10^9
+    uint64_t load = 0;             ///< load in units of 10^-9
     uint64_t bytesPerFlow1024 = 0; ///< mean bytes of a flow that make up the load, times 1024
 
     rdma::Duration meanOn; ///< 0: always on
     rdma::Duration meanOff;
     PeriodKind periods = PeriodKind::kExponential;
 
-    uint64_t incastLoad = 0;             ///< of 10^9, of the rates of all hosts together; 0: none
+    /// Incast load in units of 10^-9, of the rates of all hosts together; 0: none.
+    uint64_t incastLoad = 0;
     uint32_t incastFanIn = 0;            ///< less than hosts
-    uint64_t incastBytes = 0;            ///< each sends
-    uint64_t incastBytesPerFlow1024 = 0; ///< of it that make up the load
+    uint64_t incastBytes = 0;            ///< bytes that each host sends
+    uint64_t incastBytesPerFlow1024 = 0; ///< part of incastBytes that counts as load
     bool incastPeriodic = true;          ///< else Poisson
 };
 

@@ -44,8 +44,8 @@ struct CsvFlows
 /// Whether a text is such a table, and not a flow file of HPCC's.
 bool IsFlowCsv(const std::string& text);
 
-/// \param find the number of who a name means; false, with what is allowed in the second place, if
-/// nobody
+/// \param find finds the number of a named host; false, with the allowed names in the second place,
+/// if there is none
 CsvFlows ReadFlowCsv(
     const std::string& text,
     const std::string& origin,

@@ -13,7 +13,7 @@
 namespace scenario
 {
 
-/// What makes flows a pair's.
+/// The values that make flows belong to one pair.
 struct FlowEnds
 {
     uint32_t src = 0;

@@ -44,10 +44,10 @@ class FlowSizes
     struct Point
     {
         uint64_t bytes = 0;
-        uint64_t share = 0; ///< of flows of at most so many bytes, of kAll
+        uint64_t share = 0; ///< share of flows with at most `bytes`, out of kAll
     };
 
-    /// Reads a distribution. False: *error says what is wrong, with origin and line.
+    /// Reads a distribution. \return false: *error has the problem, with origin and line
     static bool Parse(const std::string& text,
                       const std::string& origin,
                       FlowSizes* sizes,

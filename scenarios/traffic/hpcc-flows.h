@@ -45,7 +45,7 @@ struct HpccFlows
     std::string error; ///< "flow.txt:7: ..."; empty if the text is fine
 };
 
-/// `notAHost` says what is wrong with a node number ("is a switch", "the topology has nodes 0 to
+/// `notAHost` returns the problem with a node number ("is a switch", "the topology has nodes 0 to
 /// 15"), or "".
 HpccFlows ReadHpccFlows(const std::string& text,
                         const std::string& origin,

@@ -24,8 +24,8 @@
 namespace scenario
 {
 
-/// Window of every queue pair, bytes. Of paths with equally many links the one found first counts,
-/// as there. Costs O(hosts x links).
+/// The window of every queue pair, bytes. Among paths with the same number of links the first one
+/// found counts, as in HPCC's code. Costs O(hosts x links).
 uint64_t HpccWindow(const topo::Topology& topology, uint32_t payload);
 
 /// Completion time of a flow alone as its fct file has it, ns. It is somewhat more than the flow

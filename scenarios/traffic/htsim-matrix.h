@@ -15,8 +15,8 @@
  * blanks between them; `id`, `start` or `trigger`, `size`, `prio`, `send_done_trigger`,
  * `recv_done_trigger` in any order; lines that begin with '#' are remarks. A trigger is oneshot
  * (all its flows begin with its one call), multishot (a flow for each call) or a barrier with a
- * `count` of calls. What that reader ends with is an error here, with its line; so are link
- * failures, flows without a size, which never end there, and `addon`.
+ * `count` of calls. Mistakes that end that reader are errors here, with their line. So are link
+ * failures, `addon`, and flows without a size, which never end there.
  */
 #ifndef SCENARIOS_TRAFFIC_HTSIM_MATRIX_H
 #define SCENARIOS_TRAFFIC_HTSIM_MATRIX_H
@@ -38,9 +38,10 @@ struct HtsimFlow
     uint64_t id = 0; ///< 0: it has none
     uint64_t bytes = 0;
     rdma::TimePoint start;
-    uint64_t trigger = 0;  ///< that it waits for; 0: it starts at `start`
-    uint64_t sendDone = 0; ///< that it calls when its source knows that all is there; 0: none
-    uint64_t recvDone = 0; ///< when all is there
+    uint64_t trigger = 0; ///< trigger that it waits for; 0: it starts at `start`
+    /// Trigger that it calls when its source knows that all data have arrived; 0: none.
+    uint64_t sendDone = 0;
+    uint64_t recvDone = 0; ///< trigger that it calls when all data have arrived; 0: none
     uint64_t line = 0;
 };
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Who sends to whom: synthetic patterns over hosts 0..n-1 as pure functions.
+ * Sources and destinations of flows: synthetic patterns over hosts 0..n-1 as pure functions.
  *
  *   permutation         i -> (i + offset) mod n, every host
  *   random-permutation  i -> p(i), p a seeded permutation without a fixed point

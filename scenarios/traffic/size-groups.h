@@ -3,11 +3,11 @@
  *
  * Flows cut by size into groups of about the same number, for the slowdown over flow size.
  *
- * A group is made of whole sizes: flows of one size are never in two groups. The analysis of
- * HPCC's ns-3 code (alibaba-edu/High-Precision-Congestion-Control, analysis/fct_analysis.py) cuts
- * the n flows at i n / g, whatever their sizes, after a sort by size in which equal sizes end up
- * in the order of their slowdown: of flows of one size it makes g groups, each slower than the
- * one before. Where all sizes differ the groups here are those of that code.
+ * A group is made of whole sizes: flows of one size are never in two groups. The analysis of HPCC's
+ * ns-3 code (alibaba-edu/High-Precision-Congestion-Control, analysis/fct_analysis.py) cuts the n
+ * flows at i n / g, whatever their sizes, after a sort by size in which equal sizes end up in the
+ * order of their slowdown: flows of one size become g groups, each slower than the one before.
+ * Where all sizes differ the groups here are those of that code.
  */
 #ifndef SCENARIOS_TRAFFIC_SIZE_GROUPS_H
 #define SCENARIOS_TRAFFIC_SIZE_GROUPS_H
@@ -26,9 +26,10 @@ struct SizeGroup
     std::size_t end = 0;
 };
 
-/// The groups, ascending, none of them empty, all flows in them: at most `groups` and at most as
-/// many as there are sizes. A size is in the group in which the middle one of its flows (the lower
-/// one of two) is where the flows are cut at i n / groups. \param ascending bytes of every flow
+/// The groups, ascending, none of them empty, all flows in them: at most `groups`, and at most one
+/// per size. Flows are cut at i n / groups. A size belongs to the group that has the middle one of
+/// its flows (the lower one of two).
+/// \param ascending bytes of every flow
 std::vector<SizeGroup> GroupBySize(const std::vector<uint64_t>& ascending, uint32_t groups);
 
 } // namespace scenario

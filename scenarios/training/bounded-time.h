@@ -12,8 +12,9 @@
 namespace training
 {
 
-/// To the nearest picosecond; what is beyond 46 days, or no number, is 46 days, so that two of them
-/// can still be added. \param seconds 0 or more
+/// The time to the nearest picosecond. Times beyond 46 days, and values that are no number, give 46
+/// days, so that two results can still be added.
+/// \param seconds 0 or more
 inline rdma::Duration
 BoundedTime(double seconds)
 {

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What a checkpoint is made of, and which ranks write and read what of it.
+ * The parts of a checkpoint, and the ranks that write and read them.
  */
 #ifndef SCENARIOS_TRAINING_CHECKPOINT_PARTS_H
 #define SCENARIOS_TRAINING_CHECKPOINT_PARTS_H
@@ -25,10 +25,10 @@ namespace training
  *   stages 1 and 2    the first rank that has them       each rank its share
  *   stage 3           none beside the 32-bit copy        each rank its share
  *
- * Of experts the first rank that has them writes them; where the optimizer is whole, its states
- * of all else once more for each rank of the first copy of all experts. Where a copy of the model
- * is shared out among some of the replicas (hybrid shards), the first of those with the same share
- * writes it (is_first_weights_partition_group). Every rank reads what it is to have.
+ * Experts are written by the first rank that has them. If the optimizer is whole, its states of
+ * everything else are written once more for each rank of the first copy of all experts. If some of
+ * the replicas divide a copy of the model (hybrid shards), the first of those with the same share
+ * writes it (is_first_weights_partition_group). Every rank reads its own data.
  */
 class CheckpointParts
 {
@@ -36,20 +36,21 @@ class CheckpointParts
     CheckpointParts() = default;
     explicit CheckpointParts(const TrainingOptions& options);
 
-    /// \param absent by rank: has left; the next that has the same takes its place; empty: nobody
+    /// \param absent by rank: has left; the next rank with the same data takes its place; empty:
+    /// none has left
     /// \return bytes, by rank
     std::vector<uint64_t> WrittenBy(const std::vector<bool>& absent = {}) const;
 
-    /// What several GPUs of a server need comes once, to the first of them: the file is in the
-    /// server's page cache then (assumed).
-    /// \param gpus of a server
+    /// Data that several GPUs of a server need are read once, by the first of them: the file is in
+    /// the server's page cache then (assumed).
+    /// \param gpus GPUs of a server
     std::vector<uint64_t> ReadBy(uint32_t gpus, const std::vector<bool>& absent = {}) const;
 
   private:
     struct Part
     {
         uint64_t bytes;
-        std::vector<coll::Rank> holders; ///< that need it, the first of which writes it
+        std::vector<coll::Rank> holders; ///< ranks that need it; the first one writes it
     };
 
     void Add(uint64_t bytes, const std::vector<coll::Rank>& holders);

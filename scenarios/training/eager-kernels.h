@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What PyTorch launches for a transformer's layers when no library fuses it (--kernels=eager): an
- * operator a kernel, forward and backward, with what each reads and writes. S: scores, heads x
- * queries x keys; Q, K, V, O: queries, keys, values and the context that comes out; 1 stands for
- * an element of the datatype, b for a byte, f for four bytes.
+ * The kernels that PyTorch launches for a transformer's layers without fusion (--kernels=eager):
+ * one per operator, forward and backward, with the data that each reads and writes. S: scores,
+ * heads x queries x keys; Q, K, V, O: queries, keys, values and the context that comes out; 1
+ * stands for an element of the datatype, b for a byte, f for four bytes.
  *
  * Attention that is not fused, causal as karpathy/nanoGPT@0011cd4 model.py ("manual implementation
  * of attention"), both ways as NVIDIA/DeepLearningExamples@1d4211f PyTorch/LanguageModeling/BERT
@@ -51,7 +51,7 @@
  *   bias              in the product                     a sum over the rows of the gradient
  *
  * All norms are kernels of their own, also those by root mean squares (PyTorch 1.13 has none for
- * them). Rotary positions are not there, as without this option.
+ * them). Rotary positions are left out, as without this option.
  */
 #ifndef SCENARIOS_TRAINING_EAGER_KERNELS_H
 #define SCENARIOS_TRAINING_EAGER_KERNELS_H

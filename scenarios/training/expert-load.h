@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * How many tokens the experts of a mixture get.
+ * The number of tokens that the experts of a mixture get.
  *
- * Skew s: expert number r of E in the order of liking is chosen as often as 1 / r^s (Zipf), but by
- * a token at most once, so by at most 1 / topK of all choices; what is above that the others get in
- * proportion. Which expert is which r is a shuffle by the seed, the same for all layers: at the end
- * of each layer the ranks of an expert group wait for the busiest, whichever it is.
+ * Skew s: the r-th most popular of E experts is chosen in proportion to 1 / r^s (Zipf). A token
+ * chooses an expert at most once, so an expert has at most 1 / topK of all choices; the others get
+ * the excess in proportion. The seed shuffles the ranks r among experts, the same for all layers:
+ * at the end of each layer the ranks of an expert group wait for the busiest one, whichever it is.
  *
  * Capacity factor c: an expert takes at most c times its even share of the tokens of a rank's
  * micro-batch (c x tokens x topK / E; Switch Transformer, GShard); the rest are dropped: neither
@@ -25,8 +25,8 @@
 namespace training
 {
 
-/// Of all choices of tokens those that each expert takes, as a share of 1: their sum is 1 less what
-/// is dropped. \param capacity 0: no limit
+/// The share of all tokens' choices that each expert takes. The sum is 1 less the dropped share.
+/// \param capacity 0: no limit
 std::vector<double> ExpertShares(uint32_t experts,
                                  uint32_t topK,
                                  double skew,
@@ -46,7 +46,7 @@ bool AsksForExpertLoad(const TrainingOptions& options);
 /// take their even share drop nothing.
 bool HasExpertLoad(const TrainingOptions& options);
 
-/// Of the model's first layer with experts; nothing: it has none.
+/// The routing of the model's first layer with experts; nothing if it has none.
 std::optional<Routing> RoutingOf(const ModelSpec& model);
 
 /// The share of choices that is dropped.

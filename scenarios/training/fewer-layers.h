@@ -6,8 +6,8 @@
  *
  *   T(L) = T(N) + (L - N) (T(N) - T(M)) / (N - M)
  *
- * A third, smaller number tells how straight the line is: what it and M predict for N, compared
- * with what N took.
+ * A third, smaller number tests the line: the prediction for N by it and M is compared with the
+ * time of N.
  */
 #ifndef SCENARIOS_TRAINING_FEWER_LAYERS_H
 #define SCENARIOS_TRAINING_FEWER_LAYERS_H
@@ -25,16 +25,17 @@ namespace training
 /// \return layers of the model that are repeated
 uint32_t BlocksOf(const ModelSpec& model);
 
-/// Whether a stage of a pipeline counts it as one of its blocks: a repeated one or, of models whose
-/// first blocks have an MLP where later ones have experts, one of those (DeepSeek's configurations
-/// count them in num_hidden_layers, and so does Megatron-LM's --num-layers).
+/// Whether a stage of a pipeline counts the layer as one of its blocks. Blocks are the repeated
+/// layers. In models whose first blocks have an MLP where later ones have experts, those first
+/// blocks count, too (DeepSeek's configurations count them in num_hidden_layers, and so does
+/// Megatron-LM's --num-layers).
 bool IsBlock(const ModelSpec& model, const LayerSpec& layer);
 
 /// \return layers for which IsBlock holds
 uint32_t StageBlocksOf(const ModelSpec& model);
 
-/// \return numbers of blocks to simulate, descending: all of them without --layers, else up to
-/// three
+/// \return numbers of blocks to simulate, descending. Without --layers: all blocks; else up to
+/// three numbers
 std::vector<uint32_t> SizesToSimulate(const TrainingOptions& options);
 
 /// Why a step cannot be extrapolated from so few blocks; nothing if it can.
@@ -49,16 +50,16 @@ double Extrapolated(const std::vector<uint32_t>& sizes,
                     const std::vector<double>& values,
                     uint32_t blocks);
 
-/// How far the line through the two smaller of three sizes misses the largest, relative to it.
-/// Nothing: there are fewer.
+/// The error of the line through the two smaller of three sizes at the largest one, relative to it.
+/// Nothing if there are fewer sizes.
 std::optional<double> ExtrapolationError(const std::vector<uint32_t>& sizes,
                                          const std::vector<double>& values);
 
-/// How far the line misses the whole if what bends it between three sizes goes on: the difference
-/// to the parabola through them (Newton's remainder), relative to the parabola. The error above is
-/// that of a step of the line between neighbours; the whole is many such steps away, and a bend
-/// grows with the square of their number. A law that begins beyond the sizes is in neither.
-/// Nothing: there are fewer sizes, or the parabola comes to nothing.
+/// The error of the line for the whole model if its curvature between three sizes goes on. It is
+/// the difference to the parabola through them (Newton's remainder), relative to the parabola. The
+/// error above is for one step of the line between neighbours. The whole model is many such steps
+/// away, and a curvature's effect grows with the square of their number. Neither has effects that
+/// begin beyond the sizes. Nothing if there are fewer sizes, or the parabola is 0.
 std::optional<double> WholeError(const std::vector<uint32_t>& sizes,
                                  const std::vector<double>& values,
                                  uint32_t blocks);

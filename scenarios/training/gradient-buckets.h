@@ -34,7 +34,7 @@ struct Bucket
     /// The layer with the highest index in it: the first whose backward writes to it.
     uint32_t first = 0;
     uint32_t last = 0; ///< the lowest index: ready when its backward is done
-    /// That it has a part of; of those that are cut (the flat gradient's) not counted.
+    /// Tensors that it has a part of. Tensors that are cut (in the flat gradient) are not counted.
     uint32_t tensors = 0;
 };
 
@@ -44,12 +44,13 @@ std::vector<Bucket> GradientBuckets(const TrainingOptions& options,
                                     const std::vector<RankLayer>& layers,
                                     uint32_t ranks);
 
-/// Horovod's: at every cycle what has come since the last one, in the order in which it came, in
-/// tensors that fit bucketBytes together; a larger one is alone, and with 0 bytes each is
+/// Horovod's buckets. Every cycle takes the gradients since the last one, in the order of arrival,
+/// in tensors that fit bucketBytes together. A larger one is alone, and with 0 bytes each is
 /// (RunLoopOnce of horovod/horovod horovod/common/operations.cc, Controller::FuseResponses of
 /// controller.cc; docs/tensor-fusion.rst@31408cc). A collective begins with the last gradient of
-/// its bucket: the rest of the cycle, and what ranks tell each other before, take no time.
-/// \param times since the beginning of the step at which the gradients of each layer are there
+/// its bucket. The rest of the cycle, and the ranks' negotiation before, take no time.
+/// \param times times since the beginning of the step at which the gradients of each layer are
+/// complete
 std::vector<Bucket> CycleBuckets(const TrainingOptions& options,
                                  const std::vector<RankLayer>& layers,
                                  const std::vector<rdma::Duration>& times);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What a GPU's server does for it with --offload (ZeRO-Offload, Ren et al., arXiv 2101.06840;
+ * The work of a GPU's server for it with --offload (ZeRO-Offload, Ren et al., arXiv 2101.06840;
  * DeepSpeed's offload_optimizer and offload_param with the device cpu).
  *
  *   GPU      forward .. backward, bucket by bucket ....
@@ -11,7 +11,7 @@
  *   from host                                        copy   | copy   | copy
  *   network                                                            gather parameters
  *
- * Of what a rank copies the closed form is, in parameters psi over n ranks and m micro-batches:
+ * The closed form of a rank's copies, with parameters psi over n ranks and m micro-batches:
  *
  *   to host     m psi / n gradients (stage 1: psi / n, after the last micro-batch)
  *   from host   psi / n updated parameters; with the parameters offloaded instead psi / n for each
@@ -46,10 +46,11 @@ constexpr double kHostLinkShare = 55.4 / 63;
 /// How many parameters are updated together, one tile after another; at least one tile.
 std::vector<uint64_t> HostTiles(uint64_t parameters);
 
-/// Of the CPU's update of so many parameters of one GPU, beside those of all others of the server.
+/// The time of the CPU's update of so many parameters of one GPU, beside those of all others of the
+/// server.
 rdma::Duration HostUpdate(const TrainingOptions& options, uint64_t parameters);
 
-/// Of a copy between a GPU and its host.
+/// The time of a copy between a GPU and its host.
 rdma::Duration HostCopy(const TrainingOptions& options, uint64_t bytes);
 
 } // namespace training

@@ -24,12 +24,13 @@ struct Jitter
     uint32_t period = UINT32_MAX; ///< step numbers so far apart have the same draws
 };
 
-/// What a GPU's computing times are multiplied by in a step: at least 0. The same whoever asks, in
-/// whatever order, on every machine.
+/// The factor on a GPU's computing times in a step: at least 0. The same for every caller, in any
+/// order, on every machine.
 double JitterOf(const Jitter& jitter, coll::Rank rank, uint32_t step);
 
-/// What all computing of a GPU is multiplied by, in all steps: normally distributed over GPUs about
-/// 1, at least 0; no draw of JitterOf with this seed. \param sigma standard deviation; 0: 1 for all
+/// The factor on all computing of a GPU, in all steps: normally distributed over GPUs about 1, at
+/// least 0. No draw of JitterOf with this seed.
+/// \param sigma standard deviation; 0: 1 for all
 double SpreadOf(double sigma, uint64_t seed, coll::Rank rank);
 
 } // namespace training

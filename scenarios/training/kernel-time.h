@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * How long a kernel takes on a GPU. Time is the time of launching it and of its work; what work
- * takes depends on the class:
+ * The time of a kernel on a GPU: the time of its launch and of its work. The time of the work
+ * depends on the class:
  *
  *   products       sqrt(c^2 + m^2): c = FLOPs in whole tiles / rate, m = bytes / bandwidth. The two
  *                  overlap, but for a large product perfectly so: the root is between max(c, m) and
@@ -21,8 +21,8 @@
  *
  * Tiles. A library cuts the rows x columns of a product into tiles, one a multiprocessor at a time;
  * it has some shapes of them and takes the best. A smaller tile reads more for each FLOP, so its
- * rate is lower; what sticks out over the edge of the matrix is computed all the same; and the last
- * wave of tiles is not full:
+ * rate is lower. Parts beyond the edge of the matrix are computed all the same. And the last wave
+ * of tiles is not full:
  *
  *      columns
  *     +----+----+--        9 tiles on 4 multiprocessors: 2.25 waves, which take 3 if tiles are
@@ -32,9 +32,9 @@
  *     +----+----+--        pieces of `split` at least, so that more multiprocessors get work.
  *     :    :    : : rows
  *
- * fp8 is for products and convolutions only: their inputs are of 1 byte, what they write of 2. All
- * else (attention, pointwise, parameters, gradients) is 16 bit, as Transformer Engine has it by
- * default; casting to fp8 costs nothing here, as it is fused into the kernel before: assumed.
+ * fp8 is for products and convolutions only: their inputs have 1 byte, their outputs 2. All else
+ * (attention, pointwise, parameters, gradients) is 16 bit, as Transformer Engine has it by default;
+ * casting to fp8 costs nothing here, as it is fused into the kernel before: assumed.
  */
 #ifndef SCENARIOS_TRAINING_KERNEL_TIME_H
 #define SCENARIOS_TRAINING_KERNEL_TIME_H
@@ -50,15 +50,15 @@
 namespace training
 {
 
-/// What is the same for all GPUs, datatypes and shapes. The first three were taken together: on a
-/// coarse grid, those that miss measured products by the least mean error when each GPU's rates are
-/// fitted anew (scripts/fit-compute --shared).
+/// Constants that are the same for all GPUs, datatypes and shapes. The first three were fitted
+/// together on a coarse grid: they have the least mean error for measured products when each GPU's
+/// rates are fitted anew (scripts/fit-compute --shared).
 struct KernelCosts
 {
     /// A tile of rows x columns reads rows + columns elements for as many multiply-adds as their
     /// product, so its rate is as 1 / (1 + tile (1 / rows + 1 / columns)).
     double tile = 8;
-    /// w: what a last wave costs that is not full; 0 nothing more than its tiles, 1 as a full one.
+    /// w: the cost of a last wave that is not full. 0: only its tiles; 1: as a full one.
     double wave = 0.2;
     /// The smallest piece of the inner dimension that is worth a multiprocessor of its own.
     double split = 8192;

@@ -28,11 +28,11 @@
  *   dropout      2 + b                      2 + b
  *   context      product 1                  two products: 1 + 1
  *
- * so backward moves 8.5 / 6 of what forward does (16 bits). With --kernels=eager all of these are
- * other ones, and backward's are counted, too: eager-kernels.h. Convolutions in TF32 find pictures
- * channel by channel, PyTorch's own order, while tensor cores want all channels of a place
- * together: what they read and write is turned round before or after, so it is moved three times.
- * Recipes for 16 bits keep them in that order all along (NVIDIA/DeepLearningExamples@097c7ff
+ * so backward moves 8.5 / 6 of what forward does (16 bits). With --kernels=eager all of these
+ * differ, and backward's are counted, too: eager-kernels.h. Convolutions in TF32 find pictures
+ * channel by channel, PyTorch's own order, while tensor cores need all channels of a place
+ * together. Their inputs and outputs are transposed before or after, so the data are moved three
+ * times. Recipes for 16 bits keep them in that order all along (NVIDIA/DeepLearningExamples@097c7ff
  * PyTorch/Classification/ConvNets/configs.yml: nhwc with AMP only); fp32 needs no tensor cores.
  */
 #ifndef SCENARIOS_TRAINING_LAYER_KERNELS_H

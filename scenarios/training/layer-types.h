@@ -27,7 +27,7 @@
 namespace training
 {
 
-/// Of the layer's class; its own name where it has none.
+/// The name of the layer's class; its own name if it has none.
 std::string LayerType(const ModelSpec& model, std::size_t layer);
 
 /// Why this is no regular expression that can be searched for; nothing if it is one. ECMAScript's

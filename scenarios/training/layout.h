@@ -58,12 +58,13 @@ struct Layout
                             Dimension::kExpert,
                             Dimension::kData,
                             Dimension::kPipeline};
-    // Of the ranks that hold the same parameters, so many in a row; they divide all of them.
-    uint32_t shard = 0;     ///< share one copy out; 0: all
-    uint32_t local = 0;     ///< reduce among themselves first; 0: all at once
-    uint32_t secondary = 1; ///< share out a second copy; 1: there is none
-    /// Of each stage, where not all have as many: `data` is then the most, context 1, and ranks go
-    /// stage by stage, replica by replica, whatever `order` says.
+    // Numbers of ranks in a row, among those that hold the same parameters. Each divides their
+    // number.
+    uint32_t shard = 0;     ///< ranks that divide one copy; 0: all
+    uint32_t local = 0;     ///< ranks that reduce among themselves first; 0: all at once
+    uint32_t secondary = 1; ///< ranks that divide a second copy; 1: there is none
+    /// Replicas of each stage, if stages differ. Then `data` is the largest, context is 1, and
+    /// ranks go stage by stage, replica by replica, whatever `order` says.
     std::vector<uint32_t> stageReplicas = {};
 
     uint32_t World() const

@@ -14,14 +14,14 @@
 namespace training
 {
 
-/// Of each of several steps of the first size that follow each other. Only `rank` is looked at, and
-/// all whom it has messages with, directly or through others (of a pipeline one GPU a stage): with
-/// those outside, who do the same or take longer, it can only take as long or longer. Jitter,
-/// ranks that slow down (TrainingPlan::speeds) and what collectives take from computing are not in
-/// it.
+/// A lower bound of the time of each step, if several steps of the first size follow each other. It
+/// covers only `rank` and all ranks that it exchanges messages with, directly or through others (in
+/// a pipeline one GPU per stage). With the ranks outside, which do the same or take longer, a step
+/// can only take as long or longer. Jitter, ranks that slow down (TrainingPlan::speeds) and
+/// collectives' use of computing are left out.
 ///
-/// \return zero where that is not known: of plans with actors or a pipeline that is never empty, of
-/// more than some million tasks, and where ranks wait for each other for ever
+/// \return zero where that is not known: plans with actors or a pipeline that is never empty, more
+/// than some million tasks, and ranks that wait for each other for ever
 rdma::Duration LeastStep(const TrainingPlan& plan, coll::Rank rank);
 
 } // namespace training

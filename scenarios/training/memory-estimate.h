@@ -27,10 +27,10 @@ struct MemoryEstimate
     }
 };
 
-/// Of a GPU of one stage of the pipeline.
+/// The memory of a GPU of one stage of the pipeline.
 MemoryEstimate EstimateStageMemory(const TrainingOptions& options, uint32_t stage);
 
-/// Of a GPU of the stage that needs most.
+/// The memory of a GPU of the stage that needs most.
 MemoryEstimate EstimateMemory(const TrainingOptions& options);
 
 /// Parameters, gradients and Adam's states of psi parameters over n GPUs: 2 psi + 2 psi + 12 psi,

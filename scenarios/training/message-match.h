@@ -29,8 +29,8 @@ struct RankTask
 
 constexpr uint16_t kMostTag = 0x7fff;
 
-/// \return the rank at the other end of a message task; kNoRank: there is none, since the rank is
-/// in no group of that kind, or nobody is so far from it
+/// \return the rank at the other end of a message task; kNoRank if the rank is in no group of that
+/// kind, or the group has no rank at that offset
 coll::Rank PeerOf(const TrainingPlan& plan, coll::Rank rank, const Task& task);
 
 /// Whether a task waits for `before`, or for one that waits for it. \param after what each waits
@@ -42,14 +42,14 @@ class MessageMatch
   public:
     explicit MessageMatch(const TrainingPlan& plan);
 
-    /// What cannot be run at all: no peer, two streams for messages of one order, a size that
-    /// differs between the two ends. In words that name the tasks; empty: nothing.
+    /// The tasks that cannot run at all: no peer, two streams for messages of one order, a size
+    /// that differs between the two ends. In words that name the tasks; empty: none.
     const std::vector<std::string>& Problems() const
     {
         return m_problems;
     }
 
-    /// Sends that nobody takes and receives that nobody sends, in words. They run until the rank
+    /// Sends without a receive and receives without a send, in words. They run until the rank
     /// waits.
     const std::vector<std::string>& Unmatched() const
     {

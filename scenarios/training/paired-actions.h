@@ -12,14 +12,14 @@
  * Megatron-LM the actions of 1F1B without a pipeline, and with one those of its interleaved
  * schedule, whose stages run one forward pass further ahead then (--overlap-moe-expert-parallel-
  * comm; combined_1f1b_schedule_for_no_pipelining and .._for_interleaved_pipelining of
- * megatron/core/pipeline_parallel/combined_1f1b.py). That a backward pass is paired with the
- * forward pass behind it, not with the one ahead of it, is the same.
+ * megatron/core/pipeline_parallel/combined_1f1b.py). Pairing a backward pass with the forward pass
+ * after it, or with the one before it, is the same.
  *
  * With plain 1F1B in a pipeline a pair would wait for the pair of the next stage, which waits for
- * this one's: stages would compute one after the other. So it is not there.
+ * this one's: stages would compute one after the other. So that combination does not exist.
  *
- * What is in one action stays in its order; the gradients of weights stay in their place behind
- * those of the inputs, and computing is not slowed down but by --collective-sms.
+ * The work within one action stays in its order. The gradients of weights stay in their place after
+ * those of the inputs. Only --collective-sms slows computing down.
  */
 #ifndef SCENARIOS_TRAINING_PAIRED_ACTIONS_H
 #define SCENARIOS_TRAINING_PAIRED_ACTIONS_H
@@ -32,8 +32,8 @@
 namespace training
 {
 
-/// The schedule has pairs to make, and what they are made of; nothing if so.
-/// \param options with a schedule that is there
+/// Why the schedule has no pairs to make; nothing if it has.
+/// \param options with a schedule that exists
 std::optional<std::string> WhyNotPaired(const TrainingOptions& options);
 
 /// Puts the computations of pairs in turns, and with them all positions. Pairs without exchanges

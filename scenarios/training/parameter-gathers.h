@@ -21,11 +21,12 @@
  *
  *   forward ... recomputation, backward      of a layer of tensors a b c:  a b c | c b a
  *
- * Between both uses of a tensor lie twice the tensors behind it, so those of a small layer stay,
- * and of a layer of more than half of 1e9 elements all but the last ones are gathered a third time:
- * of GPT-3's blocks (3, 1, 4 and 4 h^2 elements, h = 12,288) the first three weights, two thirds. A
- * tensor stands for a module here; a module's bias would go with its weight. FSDP gathers once for
- * both (its unit is the block, around what is computed again), and so does kPaper.
+ * Between both uses of a tensor lie twice the tensors after it. So the tensors of a small layer
+ * stay. In a layer of more than half of 1e9 elements all but the last ones are gathered a third
+ * time. In GPT-3's blocks (3, 1, 4 and 4 h^2 elements, h = 12,288) these are the first three
+ * weights, two thirds. A tensor stands for a module here; a module's bias would go with its weight.
+ * FSDP gathers once for both (its unit is the block, around what is computed again), and so does
+ * kPaper.
  */
 #ifndef SCENARIOS_TRAINING_PARAMETER_GATHERS_H
 #define SCENARIOS_TRAINING_PARAMETER_GATHERS_H
@@ -43,28 +44,29 @@ namespace training
 struct Gather
 {
     uint32_t layer = 0;
-    /// What needs it first, of L layers: forward of layer i is i, backward L + 2 (L - 1 - i), and
-    /// what stands in it behind the recomputation one more.
+    /// The first use, among those of L layers: forward of layer i is use i, backward L + 2 (L - 1 -
+    /// i). Work in a backward after its recomputation has the next number.
     uint32_t use = 0;
     uint64_t elements = 0;
-    uint32_t tensors = 0; ///< that these elements are of
+    uint32_t tensors = 0; ///< tensors with these elements
     bool again = false;   ///< behind a recomputation, which held them until it ended
 };
 
-/// Of a layer: what is shared out.
+/// The elements of a layer that are divided among ranks.
 uint64_t GatheredElements(const TrainingOptions& options, const RankLayer& layer);
 
-/// Of a layer: what is gathered for its recomputation and again for the backward behind it.
+/// The elements of a layer that are gathered for its recomputation and again for its backward.
 uint64_t GatheredTwiceInBackward(const TrainingOptions& options, const RankLayer& layer);
 
-/// \param options resolved. \return those of one micro-batch, in order of need
+/// \param options resolved
+/// \return the gathers of one micro-batch, in order of need
 std::vector<Gather> ParameterGathers(const TrainingOptions& options,
                                      const std::vector<RankLayer>& layers);
 
-/// \return the earliest computation beside which gather g may run: the one before the one that
-/// needs it, or earlier while fewer than prefetchBytes are gathered in between, but not ahead of
-/// the recomputation that holds them. Equal to g's own use if there is none before it in this
-/// micro-batch, or nothing overlaps.
+/// \return the earliest computation that gather g may run beside. It is the one before the
+/// computation that needs it, or earlier while fewer than prefetchBytes are gathered in between,
+/// but not ahead of the recomputation that holds them. It equals g's own use if there is no earlier
+/// computation in this micro-batch, or nothing overlaps.
 uint32_t EarliestBeside(const TrainingOptions& options,
                         const std::vector<Gather>& gathers,
                         std::size_t g);

@@ -28,18 +28,18 @@ enum class ZeroImpl : uint8_t
 {
     kPaper,     ///< reduce-scatter and all-gather, overlapped
     kDeepSpeed, ///< as DeepSpeed does it by default
-    kHorovod,   ///< stage 0: buckets of what a cycle finds
+    kHorovod,   ///< stage 0: buckets of the gradients that a cycle finds
 };
 
 /// "paper", "deepspeed", "horovod".
 std::string ZeroImplName(ZeroImpl impl);
 std::optional<ZeroImpl> ParseZeroImpl(std::string_view text);
 
-/// What of the gradients is sent (stage 0).
+/// Compression of the gradients that are sent (stage 0).
 enum class Compression : uint8_t
 {
     kNone,
-    kFp16, ///< of 32-bit gradients
+    kFp16, ///< for 32-bit gradients
     kTopK, ///< the largest, with their indices
 };
 
@@ -72,7 +72,7 @@ std::string PartitionName(Partition partition);
 /// if none is. "type:" has an empty one.
 std::optional<std::pair<Partition, std::string>> ParsePartition(std::string_view text);
 
-/// What of the activations is computed again in backward instead of being kept.
+/// Which activations are computed again in backward instead of being kept.
 enum class Recompute : uint8_t
 {
     kNone,
@@ -84,10 +84,10 @@ enum class Recompute : uint8_t
 std::string RecomputeName(Recompute recompute);
 std::optional<Recompute> ParseRecompute(std::string_view text);
 
-/// Whose kernels a transformer's layers launch.
+/// The set of kernels that a transformer's layers launch.
 enum class KernelSet : uint8_t
 {
-    kFused, ///< of Megatron-LM and NVIDIA's scripts (layer-kernels.h)
+    kFused, ///< kernels of Megatron-LM and NVIDIA's scripts (layer-kernels.h)
     kEager, ///< PyTorch's, operator by operator (eager-kernels.h)
     /// As kFused, with each pass over a causal attention's scores counted (layer-kernels.h).
     kMegatron,
@@ -97,7 +97,7 @@ enum class KernelSet : uint8_t
 std::string KernelSetName(KernelSet kernels);
 std::optional<KernelSet> ParseKernelSet(std::string_view text);
 
-/// What lives in the server's memory instead of the GPU's (host-work.h).
+/// The state that is in the server's memory instead of the GPU's (host-work.h).
 enum class Offload : uint8_t
 {
     kNone,
@@ -109,12 +109,12 @@ enum class Offload : uint8_t
 std::string OffloadName(Offload offload);
 std::optional<Offload> ParseOffload(std::string_view text);
 
-/// A GPU's server. Rates are of --offload.
+/// A GPU's server. The rates are for --offload.
 struct HostSpec
 {
     double linkRate = 0;   ///< bytes/s of a GPU over PCIe, each way
     double memoryRate = 0; ///< bytes/s of the server's memory, shared by its GPUs
-    uint32_t gpus = 1;     ///< of a server
+    uint32_t gpus = 1;     ///< GPUs of a server
 };
 
 /// Fields that are std::optional take the implementation's default (ResolvedOptions()).
@@ -133,15 +133,14 @@ struct TrainingOptions
     /// Norms, dropout and residuals on a share of the tokens; reduce-scatter and all-gather instead
     /// of tensor parallelism's all-reduces (Korthikanti et al. 2022, section 4.2).
     bool sequenceParallel = false;
-    /// What a tensor group exchanges behind a backward runs beside the gradients of the weights at
-    /// its entry.
+    /// A tensor group's exchange after a backward runs beside the weight gradients at its entry.
     bool tensorOverlap = true;
     /// With sequenceParallel: the gathers and reduce-scatters at a part's ends in pieces, beside
     /// the products there (Megatron-LM's tp_comm_overlap, which asks for sequence_parallel).
     bool piecewiseOverlap = false;
     /// Gradients of micro-batches are added up by the products that make them.
     bool fusedAccumulation = false;
-    std::string schedule = "1f1b"; ///< of pipeline::Schedules
+    std::string schedule = "1f1b"; ///< name of a schedule in pipeline::Schedules
     uint32_t virtualStages = 1;    ///< chunks of layers a stage
     Partition partition = Partition::kUniform;
     std::string partitionTypes; ///< kTypes: the regular expression
@@ -149,7 +148,7 @@ struct TrainingOptions
     bool partitionFront = false;
     /// For kPipeDream: machines and their links, as the partitioner counts them.
     std::vector<PartitionLevel> links;
-    /// Computing goes on behind an action when its message has arrived at the other stage
+    /// Computing waits after an action until its message has arrived at the other stage
     /// (_communicate of NVIDIA/Megatron-LM@178beeb megatron/p2p_communication.py, which waits for
     /// its sends and for the device; send of microsoft/DeepSpeed@077e674
     /// deepspeed/runtime/pipe/p2p.py).
@@ -159,23 +158,24 @@ struct TrainingOptions
     bool deepSpeedSends = false;
     /// Layers of each piece of the pipeline, in the order of the model; empty: as kUniform.
     std::vector<uint32_t> pieceLayers;
-    /// Of each stage, where not all have as many (PipeDream's "2-1-1"): micro-batch m is that of
-    /// replica m mod R. `accumulation` counts those of all replicas together. Empty: Data() each.
+    /// Replicas of each stage, if stages differ (PipeDream's "2-1-1"): micro-batch m runs on
+    /// replica m mod R. `accumulation` counts the micro-batches of all replicas together. Empty:
+    /// Data() each.
     std::vector<uint32_t> replicas;
-    /// Of schedules without a flush: a micro-batch takes on all stages weights of one version.
+    /// For schedules without a flush: a micro-batch takes weights of one version on all stages.
     bool verticalSync = false;
-    uint32_t layers = 0; ///< blocks to simulate, of which the step is extrapolated; 0: all
+    uint32_t layers = 0; ///< blocks to simulate; the step is extrapolated from them; 0: all
     uint32_t zero = 0;   ///< 0..3
     ZeroImpl zeroImpl = ZeroImpl::kPaper;
     uint32_t microBatch = 4;   ///< samples of a rank in one forward and backward
     uint32_t accumulation = 1; ///< micro-batches a step
     uint32_t sequence = 2048;  ///< ignored by models of images
     Dtype dtype = Dtype::kBf16;
-    /// Of gradients, as they are reduced. Paper: 25 MiB (PyTorch DDP's too); DeepSpeed: 5e8
+    /// Bucket of gradients, as they are reduced. Paper: 25 MiB (PyTorch DDP's too); DeepSpeed: 5e8
     /// elements.
     std::optional<uint64_t> bucketBytes;
-    /// Stage 0, paper: of the bucket that is reduced first. 1 MiB where bucketBytes is the default
-    /// too, as DDP has it (no tensor or pipeline parallelism); else that.
+    /// Stage 0, paper: size of the bucket that is reduced first. 1 MiB where bucketBytes is the
+    /// default too, as DDP has it (no tensor or pipeline parallelism); else bucketBytes.
     std::optional<uint64_t> firstBucketBytes;
     bool toServers = false;     ///< gradients go to parameter servers, and into no buckets
     bool wideReduction = false; ///< gradients are kept and reduced in 32 bits
@@ -192,7 +192,7 @@ struct TrainingOptions
     uint32_t quantizedGradients = 0;
     Compression compression = Compression::kNone;
     double topRatio = 0; ///< kTopK: the share that is sent
-    /// Horovod: from one look at what gradients there are to the next.
+    /// Horovod: time between two looks at the available gradients.
     rdma::Duration cycleTime = rdma::Milliseconds(1);
     /// Stages 1, 2: largest all-gather after the optimizer. 5e8 elements.
     std::optional<uint64_t> gatherBytes;
@@ -208,10 +208,11 @@ struct TrainingOptions
     Optimizer optimizer = Optimizer::kAdam;
     bool masterWeights = true; ///< with 16 bits, the optimizer has a copy and its states in fp32
     double loaderRate = 0; ///< samples/s that a server's input pipeline makes; 0: they are there
-    double capacityFactor = 0; ///< of experts (expert-load.h); 0: they take all tokens
+    /// Capacity factor of experts (expert-load.h); 0: they take all tokens.
+    double capacityFactor = 0;
     double moeSkew = 0;
-    uint64_t seed = 1;           ///< of the skew
-    uint32_t expertPosition = 0; ///< whose layers are asked for, in an expert group
+    uint64_t seed = 1;           ///< seed of the skew
+    uint32_t expertPosition = 0; ///< place in an expert group whose layers are wanted
     bool fusedAttention = false; ///< FlashAttention
     KernelSet kernels = KernelSet::kFused;
     uint32_t collectiveSms = 0; ///< multiprocessors that a collective takes from computing
@@ -221,14 +222,14 @@ struct TrainingOptions
     /// faster GPU.
     bool profileFloor = false;
 
-    /// Of the model that a pipeline is cut into.
+    /// Number of pieces of the model in a pipeline.
     uint64_t Pieces() const
     {
         return static_cast<uint64_t>(pipeline) * virtualStages;
     }
 
-    /// Ranks that hold the same parameters, but for experts'; of stages with different numbers of
-    /// them, the most.
+    /// Ranks that hold the same parameters, except those of experts. If stages differ, the largest
+    /// number.
     uint32_t Replicas() const
     {
         return replicas.empty() ? ranks / (tensor * pipeline)
@@ -252,7 +253,7 @@ struct TrainingOptions
         return Replicas() / expert;
     }
 
-    /// Ranks that share out what they all hold the same of; experts' the second.
+    /// Ranks that divide one copy of their common parameters; for experts, the second function.
     uint32_t Sharers() const
     {
         return shard > 0 ? shard : Replicas();
@@ -284,13 +285,13 @@ struct TrainingOptions
         return static_cast<uint64_t>(Data()) * microBatch * accumulation;
     }
 
-    /// Of a gradient, as it is reduced.
+    /// Bytes of a gradient, as it is reduced.
     uint32_t GradientBytes() const
     {
         return wideReduction ? 4 : DtypeBytes(dtype);
     }
 
-    uint32_t Sequence() const ///< of a sample, 1 for models that have none
+    uint32_t Sequence() const ///< of a sample; 1 for models that have none
     {
         return model.hasSequence ? sequence : 1;
     }

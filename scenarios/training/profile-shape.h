@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What the times of a profile were measured with. They are a GPU's share and nothing is scaled but
- * by `batch`, so times of another shape are of another job:
+ * The shape of the job that a profile was measured with. Times are a GPU's share, and only `batch`
+ * scales them. So times of another shape belong to another job:
  *
  *     {"tp": 2, "cp": 1, "seq": 2048, "micro_batch": 4, "layers": {"block *": {...}}}
  *
- * All may be left out. What stands there must be what runs: an error says what differs. For what
- * does not, and is not as usual, a note says what times have to be of. `micro_batch` is exact, in
- * the place of `batch`, which scales in proportion.
+ * All keys may be left out. Keys that are given must match the run: an error names the difference.
+ * If a key is left out and the run's value is not the usual one, a note says which shape the times
+ * must have. `micro_batch` is exact, in the place of `batch`, which scales in proportion.
  */
 #ifndef SCENARIOS_TRAINING_PROFILE_SHAPE_H
 #define SCENARIOS_TRAINING_PROFILE_SHAPE_H
@@ -38,15 +38,16 @@ struct ProfileShape
 /// The members of a profile's JSON; mistakes are told to the reader.
 ProfileShape ReadProfileShape(topo::JsonObject& in);
 
-/// \return what a file that has been read says of it
+/// \return the shape in a file that has been read
 ProfileShape ShapeOfProfile(const nlohmann::json& json);
 
-/// What is not as the file says. \param options of the run, with a profile
+/// The differences between the file and the run. \param options options of the run, with a profile
 std::vector<topo::Error> CheckProfileShape(const ProfileShape& shape,
                                            const std::string& file,
                                            const TrainingOptions& options);
 
-/// What times of that run have to be of where the file does not say; empty: of what is usual.
+/// The shape that times of this run must have, for keys that the file does not give. Empty: the
+/// usual shape.
 std::string NoteOfProfileShape(const ProfileShape& shape, const TrainingOptions& options);
 
 } // namespace training

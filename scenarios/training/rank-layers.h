@@ -27,32 +27,33 @@ struct Exchange
     coll::Op op = coll::Op::kAllReduce;
     GroupOf group = GroupOf::kTensor;
     uint64_t bytes = 0;                                       ///< as Collective::bytes
-    std::shared_ptr<const coll::BlockSizes> blocks = nullptr; ///< of an all-to-all-v
+    std::shared_ptr<const coll::BlockSizes> blocks = nullptr; ///< blocks of an all-to-all-v
 };
 
 using Exchanges = std::vector<Exchange>;
 
-/// Between two places where ranks exchange something. Seconds are of one micro-batch.
+/// The part of a layer between two places where ranks exchange data. Seconds are for one
+/// micro-batch.
 struct RankPart
 {
-    std::string name; ///< "attention"; empty: all of the layer
+    std::string name; ///< "attention"; empty: the whole layer
     double forward = 0;
-    double again = 0; ///< of forward, before its backward: recomputation
+    double again = 0; ///< part of `forward` that is repeated before its backward: recomputation
     double backwardInput = 0;
     double backwardWeights = 0;
-    /// Of backwardWeights those of the products at the part's entry: nothing waits for them, so
-    /// they run beside what is exchanged behind its backward (Megatron-LM,
-    /// tensor_parallel/layers.py, LinearWithGradAccumulationAndAsyncCommunication). 0: nothing is
-    /// exchanged there.
+    /// Part of backwardWeights for the products at the part's entry. Nothing waits for them, so
+    /// they run beside the exchange after the part's backward (Megatron-LM,
+    /// tensor_parallel/layers.py, LinearWithGradAccumulationAndAsyncCommunication). 0: there is no
+    /// exchange.
     double entryWeights = 0;
-    /// Megatron-LM's tp_comm_overlap: products of which all but the first (at the exit) or the last
-    /// (at the entry) of `tensor` equal pieces run beside what is exchanged there. Of forward the
-    /// product at the exit and that at the entry, of backward the gradient of the input of the one
-    /// at the exit. 0: nothing is overlapped there.
+    /// Megatron-LM's tp_comm_overlap: products are cut into `tensor` equal pieces. All but the
+    /// first piece (at the exit) or the last (at the entry) run beside the exchange there. In
+    /// forward these are the products at the exit and at the entry; in backward, the gradient of
+    /// the input of the product at the exit. 0: nothing is overlapped there.
     double entryForward = 0;
     double exitForward = 0;
     double exitBackward = 0;
-    double aheadOfEntry = 0; ///< of forward, what stands before the product at the entry
+    double aheadOfEntry = 0; ///< part of `forward` before the product at the entry
     Exchanges beforeForward;
     Exchanges besideForward; ///< no later than the next part's begins
     Exchanges afterForward;
@@ -71,22 +72,22 @@ struct RankLayer
     std::vector<uint64_t> expertTensors;
     uint32_t tiedTo = kNotTied; ///< index into this rank's layers
     uint64_t tiedParameters = 0;
-    /// Of `parameters` those of a matrix of which another stage has a copy.
+    /// Part of `parameters` in a matrix that another stage has a copy of.
     uint64_t copied = 0;
     std::vector<RankPart> parts;
     bool recomputed = false;    ///< whole: only the checkpoint is kept
-    double keptBytes = 0;       ///< of a micro-batch for backward, with a 16-bit datatype
+    double keptBytes = 0;       ///< of a micro-batch, kept for backward, with a 16-bit datatype
     double checkpointBytes = 0; ///< kept instead if recomputed, 16-bit
     double flops = 0;           ///< model FLOPs of forward, of this rank
-    /// Seconds to add the gradients of a micro-batch to those there are (GradientSumBytes). 0 where
-    /// they are added up by the product that makes them. From stage 2 on they are reduced at once,
-    /// and a rank adds up its share: three times its bytes. That stands in the backward of the next
-    /// micro-batch, not behind the reduction: the same time in all (_accumulate_sharded_grad of
+    /// Seconds to add the gradients of a micro-batch to the sum so far (GradientSumBytes). 0 if the
+    /// product that makes them adds them up. From stage 2 on they are reduced at once, and a rank
+    /// adds up its share: three times its bytes. That time is in the backward of the next
+    /// micro-batch, not after the reduction: the same time in all (_accumulate_sharded_grad of
     /// PyTorch's torch/distributed/fsdp/_runtime_utils.py; averaged_gradients of DeepSpeed's
     /// deepspeed/runtime/zero/stage_1_and_2.py, independent_gradient_partition_epilogue).
     double accumulate = 0;
-    /// The first micro-batch's are added as well, to zeros: where the sum is in 32 bits and what
-    /// backward makes in 16.
+    /// The first micro-batch's gradients are added as well, to zeros: where the sum has 32 bits and
+    /// backward's results 16.
     bool accumulatesFirst = false;
     /// Seconds to bring the gradients of a step into the buckets that are reduced
     /// (CopiesIntoBuckets), behind the backward of the last micro-batch.
@@ -120,12 +121,13 @@ bool CopiesIntoBuckets(const TrainingOptions& options);
 /// All layers of the model, as a rank of any stage would have them. \param options resolved
 std::vector<RankLayer> LayersOfModel(const TrainingOptions& options);
 
-/// Of the layers [first, last) the ones a stage has; ties are put right, a matrix that is tied to
-/// another stage's is owned by both.
+/// The layers of a stage, from all layers. It corrects ties: a matrix that is tied to another
+/// stage's has both stages as owners.
 std::vector<RankLayer> LayersOfStage(const std::vector<RankLayer>& all,
                                      const std::vector<uint32_t>& indices);
 
-/// The same with experts' parameters as the parameters, for what is reduced among experts' copies.
+/// The same layers with the experts' parameters as the parameters, for reductions among experts'
+/// copies.
 std::vector<RankLayer> ExpertsOf(const std::vector<RankLayer>& layers);
 
 /// Full recomputation leaves out what stands behind the last tensor that backward needs (without

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The first pass: what one rank computes in a step, and in which order: the actions of a pipeline's
+ * The first pass: the computation of one rank in a step, in order: the actions of a pipeline's
  * schedule (forward or backward of a micro-batch through a chunk of layers), layer by layer, each
  * layer in pieces where its ranks exchange something in between.
  */
@@ -30,12 +30,12 @@ constexpr uint32_t kNoMicroBatch = UINT32_MAX;
 struct Computation
 {
     Phase phase = Phase::kForward; ///< kForward, kBackward, or kOptimizer
-    uint32_t microBatch = 0;       ///< of the optimizer: their number; kNoMicroBatch: of one
+    uint32_t microBatch = 0;       ///< for the optimizer: their number; kNoMicroBatch: not of one
     uint32_t layer = 0;            ///< index into RankWork::layers; of the optimizer 0
     rdma::Duration duration;
     std::string name;     ///< "backward block 7 micro-batch 2", "optimizer"
     bool onHost = false;  ///< the optimizer with --offload: by the server's CPU
-    uint64_t updated = 0; ///< of the optimizer on the host: parameters
+    uint64_t updated = 0; ///< for the optimizer on the host: number of parameters
 };
 
 /// Computations in a row.
@@ -45,23 +45,23 @@ struct Span
     Position last = kStart;
 };
 
-/// Computing waits for it: nothing of this rank runs beside it but what has been posted before.
+/// Computing waits for it. Nothing of this rank runs beside it except earlier posts.
 struct InLine
 {
     Exchange exchange;
-    Phase phase = Phase::kForward; ///< of the computation it belongs to
+    Phase phase = Phase::kForward; ///< phase of the computation it belongs to
     Position made = kStart; ///< behind this computation; kStart: at the beginning of the step
     Position user = kStart; ///< ahead of this one
-    /// It was written down behind this one: what follows from its action waits for it.
+    /// The computation after which it was recorded: later work of its action waits for it.
     Position written = kStart;
-    /// What an action that is one of a pair waits for at its beginning stands ahead of the pair.
+    /// The dependencies of an action in a pair, at its beginning, go ahead of the pair.
     Position ahead = kStart;
-    /// Exchanges of one number follow each other, in this order: none begins before the one ahead
+    /// Exchanges with one number follow each other in this order: none begins before the one ahead
     /// of it has ended. 0: beside all others.
     uint32_t sequence = 0;
-    bool entry = false; ///< the first of its action's layers needs it: behind what comes from the
-                        ///< stage before
-    std::string name;   ///< "all-reduce forward block 7 attention"
+    /// The first of its action's layers needs it: after the data of the stage before.
+    bool entry = false;
+    std::string name; ///< "all-reduce forward block 7 attention"
 };
 
 /// One entry of the schedule.
@@ -75,14 +75,15 @@ struct DoneAction
 
 struct RankWork
 {
-    uint32_t replica = 0;  ///< of the stage, where micro-batches go round its replicas
-    uint32_t replicas = 1; ///< that hold the same parameters
+    uint32_t replica = 0;  ///< replica of the stage, where micro-batches go round its replicas
+    uint32_t replicas = 1; ///< replicas that hold the same parameters
     bool updatesLater = false;
     bool fills = false;               ///< the first step of a pipeline without a flush
-    std::vector<RankLayer> layers;    ///< of this rank
+    std::vector<RankLayer> layers;    ///< layers of this rank
     std::vector<uint32_t> chunkBegin; ///< layers of chunk c: from [c] to [c + 1]
-    /// Of the compute stream. The optimizer is the last, with --offload several; without a flush it
-    /// is behind every backward pass as well, of that round or (UpdatesLater) of the one before.
+    /// The computations of the compute stream. The optimizer is the last; with --offload there are
+    /// several. Without a flush it is after every backward pass as well, of that round or
+    /// (UpdatesLater) of the round before.
     std::vector<Computation> order;
     std::vector<InLine> exchanges; ///< in the order of the computations
     std::vector<DoneAction> actions;
@@ -90,8 +91,8 @@ struct RankWork
     std::vector<Span> forwards;
     std::vector<Span> backwards;
     std::vector<Position> gradients; ///< the computation that makes the gradients of the layer
-    /// The first of backward behind what is computed again, where parameters are gathered again for
-    /// it; else of all of backward.
+    /// The first computation of backward after recomputation, where parameters are gathered again
+    /// for it; else the first of the whole backward.
     std::vector<Position> passes;
 
     Position Optimizer() const
@@ -146,9 +147,9 @@ bool UpdatesLater(const TrainingOptions& options, uint32_t stage);
 /// Updates of the stage's weights between those that a gradient was computed with and its own.
 uint32_t StalenessOf(const TrainingOptions& options, uint32_t stage);
 
-/// Of a replica of a stage in a step; micro-batches are counted from the step's first. Without a
-/// flush the first step fills the pipeline, and those behind it are alike: their forward passes are
-/// of micro-batches further on.
+/// The actions of a replica of a stage in a step; micro-batches are counted from the step's first.
+/// Without a flush the first step fills the pipeline, and later steps are alike: their forward
+/// passes are of later micro-batches.
 std::vector<PipelineAction> ActionsOf(const TrainingOptions& options,
                                       uint32_t stage,
                                       uint32_t replica,
@@ -165,8 +166,11 @@ std::vector<RankLayer> LayersOfStage(const TrainingOptions& options,
                                      uint32_t stage,
                                      std::vector<uint32_t>& chunkBegin);
 
-/// Of a rank of one stage; the optimizer on the rank's partition. \param options resolved \param
-/// all of LayersOfModel \param replica, fills as of ActionsOf
+/// The work of a rank of one stage, with the optimizer on the rank's partition.
+/// \param options resolved
+/// \param all result of LayersOfModel
+/// \param replica as for ActionsOf
+/// \param fills as for ActionsOf
 RankWork WorkOfStage(const TrainingOptions& options,
                      const std::vector<RankLayer>& all,
                      uint32_t stage,

@@ -28,7 +28,7 @@ class SpeedProfile
     {
         int64_t from;  ///< ps
         int64_t until; ///< ps; NEVER: for ever
-        double share;  ///< of the usual speed, 0 to 1
+        double share;  ///< share of the usual speed, 0 to 1
     };
 
     void Add(const Span& span);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Which layers each stage of a pipeline has (--partition), and how often it is there
+ * The layers of each stage of a pipeline (--partition), and its number of replicas
  * (--replicas=auto): the partitioners of pipeline/, with the layers of a model as their input.
  *
  *   uniform     blocks in equal numbers (rank-work.h, LayersByStage)
@@ -27,7 +27,7 @@
 namespace training
 {
 
-/// Layers that stay together, each with what a partitioner takes of it.
+/// Layers that stay together, with the inputs of a partitioner for each group.
 struct CutGroups
 {
     std::vector<PartitionLayer> groups;
@@ -46,8 +46,8 @@ std::optional<std::string> WhyNotPartitioned(const TrainingOptions& options);
 /// Why WithStagesFound() would not end in time; nothing if it does.
 std::optional<std::string> WhyNoStagesFound(const TrainingOptions& options);
 
-/// The same options with pieceLayers as `partition` says; of what cannot be partitioned without
-/// any. Degrees and micro-batch are given.
+/// The same options with pieceLayers by `partition`; without pieceLayers if the model cannot be
+/// partitioned. Degrees and micro-batch are given.
 TrainingOptions Partitioned(TrainingOptions options);
 
 /// Stages and their replicas, as PipeDream's partitioner finds them for all ranks: the same options

@@ -35,11 +35,11 @@ enum class TaskKind : uint8_t
     kMemory,     ///< the same, bound by memory bandwidth (optimizer step, casts)
     kHost,       ///< the same beside computing, on the server: a copy over PCIe, work of its CPU
     kCollective, ///< `op` over `bytes` in the group `group`
-    kSend,       ///< a message to the rank `peerOffset` away in group `group`: until it is there
-    kRecv,       ///< one from it: until it is there
+    kSend, ///< a message to the rank `peerOffset` away in group `group`; ends when it has arrived
+    kRecv, ///< a message from that rank; ends when it has arrived
 };
 
-/// What a task is for: the step time is split by it.
+/// The purpose of a task: the step time is split by it.
 enum class Phase : uint8_t
 {
     kForward,
@@ -60,8 +60,8 @@ struct Task
     coll::Op op = coll::Op::kAllReduce; ///< kCollective
     uint64_t bytes = 0; ///< kCollective: Collective::bytes (whole vector); kSend, kRecv: the
                         ///< message; kHost: copied
-    /// kCollective, all-to-all-v: as Collective::blocks. Ranks whose sizes are of one matrix share
-    /// it.
+    /// kCollective, all-to-all-v: as Collective::blocks. Ranks whose sizes belong to one matrix
+    /// share it.
     std::shared_ptr<const coll::BlockSizes> blocks;
     uint32_t group = 0;        ///< index into TrainingPlan::groupKinds
     int32_t peerOffset = 0;    ///< kSend, kRecv: peer = position in the group + peerOffset
@@ -117,32 +117,32 @@ struct PlanSize
 struct TrainingPlan
 {
     uint32_t ranks = 0;
-    std::vector<StepGraph> roles; ///< of each size in turn
+    std::vector<StepGraph> roles; ///< roles of each size in turn
     std::vector<uint32_t> roleOf; ///< per rank; of actors behind them, one that tells their calls
     std::vector<PlanSize> sizes = {{}}; ///< largest first; at least one
-    uint32_t blocks = 0;                ///< of the whole model, if `sizes` have fewer
-    /// Of a pipeline that is never empty: in the first step, which fills it, rank r plays
+    uint32_t blocks = 0;                ///< blocks of the whole model, if `sizes` have fewer
+    /// For a pipeline that is never empty: in the first step, which fills it, rank r plays
     /// roles[fillRoles + roleOf[r]]. 0: all steps are alike.
     uint32_t fillRoles = 0;
     std::vector<GroupKind> groupKinds;
     std::vector<double>
         slowness;  ///< per rank: computing takes so many times as long; empty: 1 for all
-    Jitter jitter; ///< of computing, beside the slowness
-    std::map<coll::Rank, SpeedProfile> speeds; ///< of ranks that slow down or stop
+    Jitter jitter; ///< jitter of computing, beside the slowness
+    std::map<coll::Rank, SpeedProfile> speeds; ///< speeds of ranks that slow down or stop
     /// The share of a GPU that a collective in progress takes from computing beside it.
     double contention = 0;
-    /// Actors run graphs beside the ranks, as processes on their servers do, and nothing of a rank
-    /// is theirs: no stream, no group of collectives. Number `ranks` + i is at the GPU actorAt[i],
-    /// whose messages its own are. What a step is, where there are actors, the workload says.
+    /// Actors run graphs beside the ranks, as processes on their servers do. They share no stream
+    /// and no group of collectives with a rank. Actor `ranks` + i is at the GPU actorAt[i], and
+    /// sends that GPU's messages. With actors the workload defines a step.
     std::vector<coll::Rank> actorAt;
-    /// The last so many actors send for the rank at their GPU, which goes on computing meanwhile:
-    /// what they send counts as its own.
+    /// The last so many actors send for the rank at their GPU, which goes on computing meanwhile.
+    /// Their messages count as the rank's.
     coll::Rank senders = 0;
     // For throughput figures:
     uint64_t samplesPerStep = 0;   ///< global batch
     double flopsPerGpuPerStep = 0; ///< model FLOPs, without recomputation
-    uint64_t gpuMemoryBytes =
-        0; ///< estimate of what one GPU holds (parameters, gradients, optimizer, activations)
+    /// Estimate of the memory in use on one GPU (parameters, gradients, optimizer, activations).
+    uint64_t gpuMemoryBytes = 0;
 
     /// Roles of steps that are alike.
     std::size_t UsualRoles() const
@@ -173,14 +173,16 @@ struct TrainingPlan
         return slowness.empty() ? 1 : slowness[rank];
     }
 
-    /// What a rank plays in a step of the first size, counted from the beginning of the run.
+    /// The role of a rank in a step of the first size, counted from the beginning of the run.
     uint32_t RoleIn(uint32_t step, coll::Rank rank) const
     {
         return roleOf[rank] + (step == 0 ? fillRoles : 0);
     }
 
-    /// Steps of every size follow each other, the smallest first, so that what is counted in the
-    /// end is of the largest alone. \param turn from 0 \return a place in `sizes`
+    /// The size for a turn. Steps of every size follow each other, the smallest first, so that the
+    /// final counts are of the largest size alone.
+    /// \param turn from 0
+    /// \return an index into `sizes`
     std::size_t SizeInTurn(std::size_t turn) const
     {
         return sizes.size() - 1 - turn;

@@ -34,11 +34,11 @@ uint64_t PaddedParameters(const TrainingOptions& options,
 /// Elements of a layer in tensors that stage 3 does not share out (persistElements).
 uint64_t PersistentElements(const TrainingOptions& options, const RankLayer& layer);
 
-/// Bytes of one all-gather of stage 3, padding included: elements of the datatype, or 8 bits and
-/// the scales of a rank's share, as DeepSpeed quantizes it (CUDAQuantizer of
-/// deepspeed/runtime/zero/ partition_parameters.py: 8 bits, a 32-bit scale for some 8,000 of them).
-/// \param sharers that hold a share of the elements each \param ranks that gather; they divide the
-/// sharers
+/// Bytes of one all-gather of stage 3, padding included. They are elements of the datatype, or 8
+/// bits and the scales of a rank's share, as DeepSpeed quantizes it (CUDAQuantizer of
+/// deepspeed/runtime/zero/partition_parameters.py: 8 bits, a 32-bit scale for some 8,000 of them).
+/// \param sharers ranks that hold a share of the elements each
+/// \param ranks ranks that gather; their number divides the sharers
 uint64_t GatheredBytes(const TrainingOptions& options,
                        uint64_t elements,
                        uint32_t sharers,

@@ -12,13 +12,13 @@ namespace workload
 /**
  * Synchronous SGD with b backup workers (Chen et al. 2016): each server goes on when it has the
  * first n - b gradients of a step, and drops those that come later. Once all servers have updated
- * their shards, the parameters of the next step go to the workers that have sent their gradients.
- * A worker that is late ends its step all the same, sends what is dropped, and goes on with the
- * newest parameters (as TensorFlow's SyncReplicasOptimizer has it: stale gradients are dropped,
- * and a worker begins a step with the parameters of the newest one).
+ * their shards, the parameters of the next step go to the workers that have sent their gradients. A
+ * late worker ends its step all the same, sends gradients that are dropped, and goes on with the
+ * newest parameters (as TensorFlow's SyncReplicasOptimizer has it: stale gradients are dropped, and
+ * a worker begins a step with the parameters of the newest one).
  *
- * That all servers are done, and what workers do next, is known a decision later (Notice), without
- * messages of its own. Adding up gradients as they come costs nothing (assumed).
+ * The news that all servers are done, and the next work of workers, is known a decision later
+ * (Notice), without messages of its own. Adding up gradients as they come costs nothing (assumed).
  */
 class BackupWorkers : public Served
 {
@@ -32,7 +32,7 @@ class BackupWorkers : public Served
     std::optional<Round> Woken(coll::Rank runner, uint32_t word) override;
 
   private:
-    /// What a runner does next by itself.
+    /// The next action of a runner by itself.
     enum class Stage : uint8_t
     {
         kBegin,
@@ -48,7 +48,7 @@ class BackupWorkers : public Served
 
     struct Worker
     {
-        uint32_t step = 0; ///< of its parameters
+        uint32_t step = 0; ///< step of its parameters
         uint32_t open = 0; ///< its round, and pushes to other GPUs
     };
 
@@ -57,9 +57,9 @@ class BackupWorkers : public Served
     void NextStep(Notice& notice);
     /// Gradients are at a server.
     void Arrive(Rank worker, uint32_t shard, Notice& notice);
-    /// One of what Worker::open counts.
+    /// Ends one of the parts that Worker::open counts.
     void EndPart(Rank worker, Notice& notice);
-    /// It begins a step with the newest parameters.
+    /// The worker begins a step with the newest parameters.
     void Release(Rank worker, Notice& notice);
 
     std::vector<Own> m_own; ///< by runner, for itself

@@ -18,14 +18,15 @@ namespace workload
  * RepeatedSteps of a job that checkpoints, or that goes on after a failure: from any step on, and
  * without ranks that have left. After every so many steps, counted from the first of the job, all
  * ranks rest when they have ended them; a Notice with `checkpoint` wakes them when it is written.
- * There is none behind the last step.
+ * There is no checkpoint after the last step.
  */
 class CheckpointedSteps : public Workload
 {
   public:
-    /// \param plan kept by reference, of one size, and no fillRoles \param every 0: no checkpoints
-    /// \param first step; its number as if those before it had been done \param absent by rank;
-    /// empty: nobody
+    /// \param plan kept by reference, of one size, and no fillRoles
+    /// \param every 0: no checkpoints
+    /// \param first first step; its number as if earlier steps had been done
+    /// \param absent by rank: has left; empty: none has left
     CheckpointedSteps(const training::TrainingPlan& plan,
                       uint32_t warmup,
                       uint32_t measured,
@@ -41,7 +42,7 @@ class CheckpointedSteps : public Workload
     bool IsDone() const override;
     uint64_t CountTasks() const override;
 
-    /// Of those that are left.
+    /// The number of ranks that have not left.
     uint32_t CountRanks() const
     {
         return m_ranks;
@@ -70,7 +71,7 @@ class CheckpointedSteps : public Workload
     std::vector<bool> m_absent;
     uint32_t m_ranks = 0;
     std::vector<uint32_t> m_begun; ///< by rank, for itself
-    // Of all ranks, joined:
+    // Counts over all ranks:
     std::deque<uint32_t> m_ranksEnded; ///< of the steps that not all ranks have ended
     uint32_t m_ended;                  ///< steps that all have
     std::vector<uint32_t> m_endedOf;   ///< by rank

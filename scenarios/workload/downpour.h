@@ -23,7 +23,7 @@ namespace workload
  *                                   | push 0      | push 1
  *
  * A connection does what its replica asks in its order, so a fetch behind a push is of parameters
- * with that push. Of the shard beside it a replica takes its parameters as a step begins, and waits
+ * with that push. A replica takes the parameters of the shard beside it as a step begins, and waits
  * in the same way.
  */
 class Downpour : public Served
@@ -41,15 +41,15 @@ class Downpour : public Served
     /// Where a connection is.
     struct Place
     {
-        uint32_t step = 0; ///< of its replica
-        uint32_t done = 0; ///< of request, reply and push of that step
+        uint32_t step = 0; ///< step of its replica
+        uint32_t done = 0; ///< parts of that step that are done: request, reply and push
         bool pushed = false;
     };
 
     /// Parameters that a replica has.
     struct Read
     {
-        uint32_t step; ///< in which they came
+        uint32_t step; ///< step in which they came
         uint64_t of;   ///< updates by other replicas that are in them
     };
 
@@ -57,7 +57,7 @@ class Downpour : public Served
     struct Push
     {
         Rank replica;
-        uint32_t step; ///< that they end with
+        uint32_t step; ///< step that they end with
     };
 
     struct Pair
@@ -111,13 +111,13 @@ class Downpour : public Served
 
     // By runner, for itself:
     std::vector<uint32_t> m_begun; ///< steps of replicas
-    std::vector<Place> m_places;   ///< of connections
+    std::vector<Place> m_places;   ///< places of connections
     // Joined:
     uint64_t m_rounds = 0; ///< steps that replicas have ended
     std::vector<Pair> m_pairs;
     std::vector<Shard> m_shards;
 
-    /// Of a replica with a shard beside it.
+    /// The state of a replica with a shard beside it.
     struct Local
     {
         uint32_t pending = 0; ///< pushes that are not applied

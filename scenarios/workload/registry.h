@@ -30,7 +30,7 @@ struct Kind
     Maker make;
 };
 
-/// What runs when none is named.
+/// The workload that runs when none is named.
 constexpr const char* kDefaultWorkload = "steps";
 
 /// Sorted by name.

@@ -38,9 +38,9 @@ class RepeatedSteps : public Workload
     const training::TrainingPlan& m_plan;
     uint32_t m_ofSize;             ///< steps of one size, with its warm-up
     uint32_t m_steps;              ///< in all
-    uint32_t m_unmeasured;         ///< of these the first, whose messages and calls do not count
+    uint32_t m_unmeasured;         ///< number of first steps whose messages and calls do not count
     std::vector<uint32_t> m_begun; ///< by rank, for itself
-    // Of all ranks, joined:
+    // Counts over all ranks:
     std::deque<uint32_t> m_ranksEnded; ///< of the steps that not all ranks have ended
     uint32_t m_ended = 0;              ///< steps that all have
 };

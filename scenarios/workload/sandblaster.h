@@ -21,8 +21,8 @@ namespace workload
  * iteration on its shard, and the next batch begins.
  *
  * A replica that computes a piece whose result is there stops with the layer it is in (assumed).
- * What the coordinator says is known a decision later (Notice), without messages of its
- * own, as are the scalars that servers exchange; the line search takes its first step (assumed).
+ * The coordinator's orders are known a decision later (Notice), without messages of their own, and
+ * so are the scalars that servers exchange; the line search takes its first step (assumed).
  */
 class Sandblaster : public Served
 {
@@ -41,13 +41,13 @@ class Sandblaster : public Served
         uint32_t fetching = 0; ///< rounds that its fetch takes: its own and replies
         uint32_t pushing = 0;  ///< rounds that its push takes
         uint32_t fetched = 0;  ///< batch of its parameters, once fetching is 0
-        bool computes = false; ///< a piece
-        uint32_t batch = 0;    ///< of that piece
+        bool computes = false; ///< computes a piece
+        uint32_t batch = 0;    ///< batch of that piece
         uint32_t piece = 0;    ///< in the batch
         uint32_t accrued = 0;  ///< pieces whose gradients it has not sent
     };
 
-    /// A piece that nobody has ended.
+    /// A piece that no replica has ended.
     struct Outstanding
     {
         Rank first = 0;
@@ -60,7 +60,7 @@ class Sandblaster : public Served
     void Give(Rank replica, uint32_t piece, Notice& notice);
     void Fetch(Rank replica, Notice& notice);
     void EndPiece(Rank replica, Notice& notice);
-    /// Sends what it has accrued, if it may now.
+    /// Sends its accrued gradients, if it may now.
     void Push(Rank replica, Notice& notice);
     void UpdateIfWhole(Notice& notice);
     void NextBatch(Notice& notice);
@@ -69,7 +69,7 @@ class Sandblaster : public Served
     // Joined:
     std::vector<Replica> m_replicas;
     uint32_t m_given = 0;                      ///< pieces of the batch
-    uint32_t m_done = 0;                       ///< of them
+    uint32_t m_done = 0;                       ///< pieces of the batch that are done
     uint32_t m_pushing = 0;                    ///< replicas
     uint32_t m_updating = 0;                   ///< shards
     std::map<uint32_t, Outstanding> m_pending; ///< by piece: in the order in which they began

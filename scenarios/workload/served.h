@@ -21,27 +21,27 @@ namespace workload
 /// From the end of the warm-up to the end of the run.
 struct ServedStatistics
 {
-    /// Downpour: of each gradient that was applied to a shard, how many gradients of other replicas
-    /// were, since its replica had fetched the shard's parameters that it is of; how many had so
-    /// many.
+    /// Downpour: a histogram over the gradients that were applied to a shard. Key: the number of
+    /// gradients of other replicas that were applied between the fetch of its parameters and
+    /// itself. Value: the number of such gradients.
     std::map<uint64_t, uint64_t> staleness;
     uint64_t applied = 0;           ///< gradients of a shard that went into its parameters
-    uint64_t dropped = 0;           ///< that came too late for that
+    uint64_t dropped = 0;           ///< gradients that came too late for that
     uint64_t pieces = 0;            ///< Sandblaster: that replicas have ended or were stopped in
-    uint64_t backups = 0;           ///< given to a second replica
-    uint64_t wasted = 0;            ///< of the pieces those that were not the first result
+    uint64_t backups = 0;           ///< pieces given to a second replica
+    uint64_t wasted = 0;            ///< pieces whose result was not the first
     std::vector<uint64_t> roundsOf; ///< by replica: steps, or pieces, that it has ended
     std::vector<uint64_t> received; ///< by shard: bytes of gradients, from other GPUs
     std::vector<uint64_t> sent;     ///< by shard: bytes of parameters, to other GPUs
 };
 
 /**
- * What strategies have in common. A step is so much work as all replicas do in one of synchronous
- * training, whoever does it: it ends with the round that makes it full. Measuring begins with the
- * end of the last warm-up step.
+ * The common part of the strategies. A step is as much work as all replicas do in a step of
+ * synchronous training, whichever replica does it. It ends with the round that completes that
+ * amount. Measuring begins with the end of the last warm-up step.
  *
- * Runners begin rounds by what they themselves have done, or as they are told (Woken). Everything
- * that is known of several of them is behind OnEnded.
+ * Runners begin rounds by their own past, or on an order (Woken). All knowledge about several of
+ * them goes through OnEnded.
  */
 class Served : public Workload
 {

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What ranks do, and until when.
+ * The rounds of ranks, and the end of the run.
  *
  *     runner                          workload
  *     Next(rank)            ------->  a round (a step graph), or nothing now
@@ -11,11 +11,11 @@
  *
  * Ranks do rounds one after another, each at its own pace. They wait for one another only where
  * tasks make them (collectives, messages), or where the workload has nothing for a rank until it
- * hears of another. When statistics begin and when the run ends is the workload's word alone.
+ * hears of another. The workload alone decides when statistics begin and when the run ends.
  *
- * A rank hears of another no sooner than something could have come to it over the network. So Next
- * goes by what this rank has done and how often it was asked, and by nothing of other ranks; what
- * OnEnded joins of all of them is for a Notice, which is acted upon a cable's delay later.
+ * A rank hears of another no sooner than a message could have come over the network. So Next
+ * depends only on this rank's past and the number of its calls, not on other ranks. OnEnded joins
+ * the state of all ranks; its results go into a Notice, which takes effect a cable's delay later.
  *
  * Actors of the plan (TrainingPlan::actorAt) are asked as ranks are.
  */
@@ -38,12 +38,12 @@ namespace workload
 struct Round
 {
     uint32_t graph = 0;       ///< index into TrainingPlan::roles
-    uint32_t number = 0;      ///< what the ranks did in rounds of one number is reported together
+    uint32_t number = 0;      ///< rounds of one number are reported together
     bool measured = true;     ///< false: warm-up; its messages and calls are in no statistics
     rdma::TimePoint earliest; ///< simulated time before which it does not begin
 };
 
-/// Whom a Notice wakes, and what it tells it.
+/// A rank that a Notice wakes, and the message to it.
 struct Wake
 {
     Wake(coll::Rank whom, uint32_t what = 0)
@@ -56,12 +56,12 @@ struct Wake
     uint32_t word; ///< the workload's own: Workload::Woken gets it
 };
 
-/// What it means that a rank has ended a round.
+/// The consequences of a rank's ended round.
 struct Notice
 {
-    std::vector<Wake> wake; ///< they have nothing to do and shall ask again, in this order
-    /// Their rounds, which only compute, are over with the tasks under way; before any is woken.
-    /// Of those that are in none it means nothing.
+    std::vector<Wake> wake; ///< Runners without work, which shall ask again, in this order.
+    /// Ranks whose rounds, which only compute, end with the current tasks, before any is woken. No
+    /// effect on ranks without a round.
     std::vector<coll::Rank> stop;
     bool measure = false;    ///< packets and links are counted from now on
     bool end = false;        ///< the run is over

@@ -11,8 +11,9 @@
 namespace training
 {
 
-/// What does not fit a GPU could not be run, and is refused unless the user says otherwise; with it
-/// stands what would fit. \param o without other errors
+/// Refuses a job that does not fit a GPU's memory, unless the user allows it. The text names
+/// options that would fit.
+/// \param o without other errors
 void CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems);
 
 } // namespace training

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What is wrong with options of training, one group of them at a time: Check (plan-check.h) and
- * what proposes others that fit a GPU's memory (memory-check.h) ask.
+ * Checks of training options, one group at a time. Check (plan-check.h) uses them, and so do
+ * proposals of options that fit a GPU's memory (memory-check.h).
  */
 #ifndef SCENARIOS_TRAINING_CHECKS_OPTION_CHECKS_H
 #define SCENARIOS_TRAINING_CHECKS_OPTION_CHECKS_H
@@ -15,23 +15,23 @@
 namespace training
 {
 
-/// Takes an option, and what is wrong with it.
+/// Takes an option, and the problem with it.
 using Refuse = std::function<void(const char* option, const std::string& text)>;
 
-/// Who shares out what, and what is sent of gradients.
+/// How data-parallel ranks share their state, and how gradients are sent.
 void CheckDataParallel(const TrainingOptions& o, const Refuse& error);
 
-/// What tensor, context and expert groups divide, and how a pipeline is cut; with
+/// The divisions by tensor, context and expert groups, and the cut of a pipeline; with
 /// CheckDataParallel.
 void CheckParallel(const TrainingOptions& o, const Refuse& error);
-/// Of these what an expert group divides: whatever is computed of experts needs that it does.
+/// The part of these checks about expert groups: every computation on experts needs them to hold.
 void CheckExpert(const TrainingOptions& o, const Refuse& error);
 
-/// A matrix that several stages hold has its gradient added up by the first and the last of them.
+/// A matrix on several stages has its gradient added up by the first and the last of them.
 /// \param o resolved, without other errors
 void CheckCopies(const TrainingOptions& o, const Refuse& error);
 
-/// What computes, and from which data.
+/// The kernels, the datatype and the input data.
 void CheckCompute(const TrainingOptions& o, const Refuse& error);
 
 void CheckOffload(const TrainingOptions& o, const Refuse& error);

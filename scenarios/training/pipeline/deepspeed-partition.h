@@ -4,8 +4,8 @@
  * How DeepSpeed divides the layers of a pipeline by weights (partition_balanced of
  * deepspeed/runtime/utils.py), for its partition_method `parameters`, where a layer weighs its
  * parameters, and `type:REGEX`, where it weighs 1 if its class has such a name and else nothing.
- * There are two of them; what came first was replaced in October 2023 (microsoft/DeepSpeed#4312,
- * whose example is five equal layers on four stages: 2, 2, 1 and none).
+ * There are two versions; the first was replaced in October 2023 (microsoft/DeepSpeed#4312, whose
+ * example is five equal layers on four stages: 2, 2, 1 and none).
  *
  *     78 blocks, 12 stages    even    7 7 7 7 7 7 6 6 6 6 6 6
  *                             front   7 7 7 7 7 7 7 7 7 7 7 1    as BLOOM's engineers found it
@@ -29,8 +29,8 @@ namespace training
 /// \pre 1 <= pieces <= weights.size(), weights not negative
 std::vector<uint32_t> EvenPartition(const std::vector<double>& weights, uint32_t pieces);
 
-/// Layers of each piece, 0 of those that nothing was left for: every piece takes layers up to the
-/// weight that the heaviest one has at least, whatever the division.
+/// The number of layers of each piece, 0 if no layers were left for it. Every piece takes layers
+/// until it has the least possible weight of the heaviest piece over all divisions.
 /// \pre as EvenPartition
 std::vector<uint32_t> FrontPartition(const std::vector<double>& weights, uint32_t pieces);
 

@@ -16,14 +16,15 @@
 namespace training
 {
 
-/// The partition whose costliest piece costs least. Of several, the one whose first cut comes
-/// earliest, of those the one whose second does, and so on: early stages of 1F1B hold the
-/// activations of most micro-batches. Takes layers x pieces x log layers.
+/// The partition with the cheapest costliest piece. Among several, the one with the earliest first
+/// cut, then the earliest second cut, and so on: early stages of 1F1B hold the activations of most
+/// micro-batches. Takes layers x pieces x log layers.
 /// \pre 1 <= pieces <= costs.size(), costs not negative
 std::vector<uint32_t> BalancedPartition(const std::vector<double>& costs, uint32_t pieces);
 
-/// Megatron-LM's: transformer blocks evenly, what is before them on the first piece, what is behind
-/// them on the last (get_num_layers_to_build of megatron/core/transformer/transformer_block.py).
+/// Megatron-LM's partition: transformer blocks evenly, layers before them on the first piece,
+/// layers after them on the last (get_num_layers_to_build of
+/// megatron/core/transformer/transformer_block.py).
 struct UniformLayers
 {
     uint32_t blocks = 0;

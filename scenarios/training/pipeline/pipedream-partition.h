@@ -18,8 +18,9 @@
  *                  1/m (sum t + W)         not hidden: the released optimizer
  *     W          = 4 (m - 1)/m sum w / B   gradients to a parameter server's shards, weights back
  *
- * t, forward and backward; w, bytes of weights; B, bytes a second of a machine's link. Of equally
- * good partitions the one with fewer stages, the earlier cut and fewer machines behind it.
+ * t, forward and backward; w, bytes of weights; B, bytes a second of a machine's link. Among
+ * equally good partitions it takes the one with fewer stages, then the earlier cut, then fewer
+ * machines after it.
  *
  * Levels: machines of a level, such as the GPUs of a server, are together one machine of the next
  * level, whose t of layers i ... j is the A(i ... j) of all of them. Layers are a chain: for models
@@ -38,11 +39,11 @@ namespace training
 struct PartitionLayer
 {
     double seconds = 0;         ///< forward and backward pass of a micro-batch
-    double activationBytes = 0; ///< of a micro-batch, that the next layer takes
+    double activationBytes = 0; ///< activations of a micro-batch that the next layer takes
     double parameterBytes = 0;
 };
 
-/// Machines, or groups of them, and the link of each. Innermost first.
+/// Machines, or groups of machines, and the link of each. Innermost level first.
 struct PartitionLevel
 {
     uint32_t machines = 1;
@@ -70,7 +71,7 @@ struct PipeDreamStage
 struct PipeDreamPartition
 {
     std::vector<PipeDreamStage> stages;
-    double seconds = 0; ///< of the slowest stage or transfer, a micro-batch
+    double seconds = 0; ///< time of the slowest stage or transfer per micro-batch
 
     std::string Text() const; ///< "2-1-1"
 };
@@ -82,17 +83,18 @@ double PipeDreamSteps(std::size_t layers, const std::vector<PartitionLevel>& lev
 /// The same of CutForReplicas: layers^2 stages / 2.
 double CutSteps(std::size_t layers, std::size_t stages);
 
-/// What takes more is not begun: some half a minute of a core, and at most 1 GB.
+/// Larger problems are refused: this is about half a minute of a core, and at most 1 GB.
 constexpr double kMostPartitionSteps = 1e10;
 
 /// \pre at least one layer, one level, one machine in each, all rates above 0
 PipeDreamPartition PartitionPipeDream(const std::vector<PartitionLayer>& layers,
                                       const PipeDreamOptions& options);
 
-/// Stages with so many replicas each, cut so that the slowest stage or transfer on one level of
-/// links is as fast as it can be, by the same formulas. Of equally good ones the earliest last cut,
-/// of those the earliest before it, and so on. An infinite rate leaves computing alone. \pre 1 <=
-/// replicas.size() <= layers.size(), no 0 in it, rate above 0
+/// Cuts layers into stages with given numbers of replicas, so that the slowest stage or transfer on
+/// one level of links is as fast as possible, by the same formulas. Among equally good results, the
+/// one with the earliest last cut, then the earliest cut before it, and so on. With an infinite
+/// rate only computing counts.
+/// \pre 1 <= replicas.size() <= layers.size(), no 0 in it, rate above 0
 std::vector<PipeDreamStage> CutForReplicas(const std::vector<PartitionLayer>& layers,
                                            const std::vector<uint32_t>& replicas,
                                            double bytesPerSecond,
@@ -105,7 +107,7 @@ std::vector<PipeDreamStage> CutForReplicas(const std::vector<PartitionLayer>& la
 /// \return how many layers each group has, in order
 std::vector<uint32_t> NarrowGroups(const std::vector<PartitionLayer>& layers);
 
-/// What these stages take a micro-batch, by the same formulas, on one level of links.
+/// The time of these stages per micro-batch, by the same formulas, on one level of links.
 /// \pre stages that cover the layers in order
 double PipeDreamSeconds(const std::vector<PartitionLayer>& layers,
                         const std::vector<PipeDreamStage>& stages,

@@ -37,15 +37,15 @@ struct PipelineAction
     enum class Kind : uint8_t
     {
         kForward,
-        kBackward,        ///< of inputs and weights in one go
-        kBackwardInput,   ///< what the piece before waits for
+        kBackward,        ///< gradients of inputs and weights in one go
+        kBackwardInput,   ///< gradients of inputs, which the piece before waits for
         kBackwardWeights, ///< may come later
     };
 
     Kind kind = Kind::kForward;
     uint32_t microBatch =
         0;              ///< counts through all steps of the run: step s has s m ... s m + m - 1
-    uint32_t chunk = 0; ///< of this stage
+    uint32_t chunk = 0; ///< chunk of this stage
 
     bool operator==(const PipelineAction& other) const
     {
@@ -58,8 +58,8 @@ struct PipelineShape
     uint32_t stages = 1;
     uint32_t microBatches = 1; ///< a step
     uint32_t virtualStages = 1;
-    std::vector<uint32_t> replicas; ///< of each stage; empty: one each
-    uint32_t steps = 1;             ///< of the run: matters to schedules without a flush
+    std::vector<uint32_t> replicas; ///< replicas of each stage; empty: one each
+    uint32_t steps = 1;             ///< steps of the run: matters to schedules without a flush
 
     uint32_t Replicas(uint32_t stage) const
     {
@@ -96,7 +96,7 @@ struct PieceTimes
     }
 };
 
-/// Why there is no such schedule.
+/// Why a schedule does not exist for a shape.
 struct PipelineRefusal
 {
     /// The number that would have to be another one.
@@ -109,7 +109,7 @@ struct PipelineRefusal
     };
 
     Of of = Of::kShape;
-    std::string why; ///< a sentence; of a number what follows "is 4, ", and what is allowed
+    std::string why; ///< a sentence; for a number, the text after "is 4, ", with the allowed values
 };
 
 class PipelineSchedule
@@ -124,14 +124,14 @@ class PipelineSchedule
     /// followed by an update of the stage's weights, and no step waits for the end of another.
     virtual bool Flushes() const;
 
-    /// Why there is no such schedule; nothing if there is. Of the other functions this is the
-    /// precondition.
+    /// Why this schedule does not exist; nothing if it does. This is the precondition of the other
+    /// functions.
     std::optional<PipelineRefusal> WhyNot(const PipelineShape& shape) const;
 
-    /// What one replica of a stage does in a step, in this order. All steps in a row are the run.
-    /// With a flush all steps are alike but for the numbers of the micro-batches. Without one a
-    /// step ends with the backward pass of its last micro-batch on this replica, so the forward
-    /// passes that fill the pipeline are in the first step, and the last one has fewer of them.
+    /// The actions of one replica of a stage in a step, in order. All steps in a row are the run.
+    /// With a flush all steps are alike except for the numbers of the micro-batches. Without one a
+    /// step ends with the backward pass of its last micro-batch on this replica. So the forward
+    /// passes that fill the pipeline are in the first step, and the last step has fewer of them.
     virtual std::vector<PipelineAction> OrderOf(const PipelineShape& shape,
                                                 uint32_t stage,
                                                 uint32_t replica,
@@ -170,7 +170,7 @@ class PipelineSchedule
 
     /// "one replica a stage", "one virtual stage": what most schedules cannot do otherwise.
     std::optional<PipelineRefusal> WhyNotPlain(const PipelineShape& shape) const;
-    /// The one and the other of these.
+    /// The two parts of WhyNot that several schedules share.
     std::optional<PipelineRefusal> WhyNotReplicated(const PipelineShape& shape) const;
     std::optional<PipelineRefusal> WhyNotVirtual(const PipelineShape& shape) const;
 };
@@ -196,9 +196,10 @@ struct RegisteredPipeline
     }
 };
 
-/// F F ... F, then B F as long as there are forward passes, then the other B: the pattern of 1F1B.
-/// \param mine micro-batches of one device, in order \param warmup forward passes before the first
-/// backward pass, at least 1
+/// F F ... F, then B F as long as there are forward passes, then the remaining B: the pattern of
+/// 1F1B.
+/// \param mine micro-batches of one device, in order
+/// \param warmup forward passes before the first backward pass, at least 1
 std::vector<PipelineAction> OneForwardOneBackward(const std::vector<uint32_t>& mine,
                                                   uint32_t warmup);
 

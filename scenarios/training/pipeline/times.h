@@ -20,21 +20,21 @@ namespace training
 
 struct PipelineTimes
 {
-    /// Which action waits for what, if the orders wait for each other; the rest is then of what ran
-    /// before. Empty: the run comes to its end.
+    /// The dependencies between actions, if the orders wait for each other; the other members cover
+    /// the actions that ran before. Empty: the run comes to its end.
     std::string deadlock;
 
-    double makespan = 0;         ///< from the first action's beginning to the last one's end
-    double bubble = 0;           ///< what the makespan is longer than the busiest device computes
-    std::vector<double> busy;    ///< a stage: what its busiest replica computes
-    std::vector<double> stepEnd; ///< a step: the end of its last backward pass
+    double makespan = 0;            ///< from the first action's beginning to the last one's end
+    double bubble = 0;              ///< the makespan less the computing of the busiest device
+    std::vector<double> busy;       ///< a stage: what its busiest replica computes
+    std::vector<double> stepEnd;    ///< a step: the end of its last backward pass
     std::vector<uint32_t> inFlight; ///< a stage: PipelineSchedule::InFlight as it was
     std::vector<uint32_t> awaiting; ///< a stage: AwaitingBackwardInput as it was
 };
 
 /// \pre !schedule.WhyNot(shape)
 /// \param pieces one for each piece of the model, in its order, or one for all of them
-/// \param delay between the end of a pass and the beginning of the one on another device that
+/// \param delay time between the end of a pass and the beginning of a pass on another device that
 /// needs it
 PipelineTimes RunPipeline(const PipelineSchedule& schedule,
                           const PipelineShape& shape,

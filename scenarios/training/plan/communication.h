@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The second pass: what a rank communicates for what it computes. Each transfer says which
- * computation makes its data and which computations wait for it; when it runs in between is the
- * third pass' matter (overlap.h).
+ * The second pass: the communication for a rank's computation. Each transfer names the computation
+ * that makes its data and the computations that wait for it. The third pass (overlap.h) decides
+ * when it runs in between.
  *
- * One step, m micro-batches, psi parameters. What a GPU sends with bandwidth-optimal collectives,
- * in units of psi (n-1)/n:
+ * One step, m micro-batches, psi parameters. The amount that a GPU sends with bandwidth-optimal
+ * collectives, in units of psi (n-1)/n:
  *
  *   stage  paper                                                            DeepSpeed
  *   0      2      all-reduce of each bucket, last micro-batch (no_sync)     2
@@ -58,7 +58,7 @@
 namespace training
 {
 
-/// Streams of a rank, before those that nobody uses are left out.
+/// Streams of a rank, before unused ones are left out.
 enum Stream : uint8_t
 {
     kComputeStream,
@@ -99,13 +99,14 @@ struct Transfer
     Position made = kStart;
     /// Computations that wait for it, ascending; of one whose data are there, at least one.
     std::vector<Position> users;
-    uint32_t gather = 0; ///< of data that are there: index into ParameterGathers()
+    uint32_t gather = 0; ///< for data that are already present: index into ParameterGathers()
     /// Begins as soon as it can, whether communication overlaps or not: computing waits for it
     /// anyway, or it waits for another rank's.
     bool inLine = false;
-    /// Of what stands ahead of computing: ahead of this computation; kStart: of its first user.
+    /// For transfers ahead of computing: the computation that it goes ahead of; kStart: its first
+    /// user.
     Position ahead = kStart;
-    /// Of data of the step before: ahead of everything, and nothing but its users waits.
+    /// For data of the step before: the transfer goes ahead of everything, and only its users wait.
     bool carried = false;
 
     // The third pass: it begins no sooner than this computation has ended, and these transfers.
@@ -120,13 +121,14 @@ uint64_t TopKBytes(const TrainingOptions& options, uint64_t elements);
 /// Where use `use` of a Gather of a micro-batch is computed (parameter-gathers.h).
 Position PositionOfUse(const RankWork& work, uint32_t microBatch, uint32_t use);
 
-/// Of data parallelism with any ZeRO stage; on a stream in the order in which they stand here.
-/// Transfers whose data are there come in the order of their first users, the others in that of
-/// `made`. \param options resolved
+/// The transfers of data parallelism with any ZeRO stage. On a stream they run in this order.
+/// Transfers whose data are already present are ordered by their first users, the others by `made`.
+/// \param options resolved
 std::vector<Transfer> DataParallelTransfers(const TrainingOptions& options, const RankWork& work);
 
-/// What a rank exchanges within its layers and with the stages before and behind it. They go ahead
-/// of the others. \param options resolved
+/// The exchanges of a rank within its layers, and with the stages before and after it. They go
+/// ahead of the other transfers.
+/// \param options resolved
 std::vector<Transfer> ModelParallelTransfers(const TrainingOptions& options,
                                              const RankWork& work,
                                              uint32_t stage);

@@ -3,11 +3,12 @@
  *
  * The third pass: when a transfer may begin.
  *
- * With overlap as soon as its data are made, and a gather (whose data are there) beside the
- * computation before the one that needs it, or as much earlier as parameter-gathers.h allows.
- * Without, gathers run between the computations, and what a micro-batch makes is sent after the
- * last of its computations, before the next micro-batch. DeepSpeed reduces full buckets during
- * backward with the GPU idle then, which takes the same time.
+ * With overlap a transfer begins as soon as its data are made. A gather, whose data are already
+ * present, runs beside the computation before the one that needs it, or as much earlier as
+ * parameter-gathers.h allows. Without overlap, gathers run between the computations, and the
+ * results of a micro-batch are sent after the last of its computations, before the next
+ * micro-batch. DeepSpeed reduces full buckets during backward with the GPU idle then, which takes
+ * the same time.
  */
 #ifndef SCENARIOS_TRAINING_PLAN_OVERLAP_H
 #define SCENARIOS_TRAINING_PLAN_OVERLAP_H
@@ -19,7 +20,8 @@
 namespace training
 {
 
-/// Sets Transfer::begin and behind; without overlap also who waits. \param options resolved
+/// Sets Transfer::begin and `behind`; without overlap also the computations that wait. \param
+/// options resolved
 void ApplyOverlap(const TrainingOptions& options,
                   const RankWork& work,
                   std::vector<Transfer>& transfers);

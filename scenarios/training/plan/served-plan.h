@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Data parallelism by parameter servers instead of collectives: graphs of replicas and servers.
- * When each of them runs which of its graphs is a workload's (scenarios/workload/served.h).
+ * Data parallelism by parameter servers instead of collectives: graphs of replicas and servers. A
+ * workload decides when each of them runs which of its graphs (scenarios/workload/served.h).
  *
  *   Downpour SGD, Sandblaster   Dean et al., "Large scale distributed deep networks", NIPS 2012,
  *                               sections 4.1 and 4.2, algorithms of the appendix
@@ -10,9 +10,9 @@
  *                               arXiv 1604.00981
  *
  * A replica is one GPU with all of the model. Its parameters are cut into shards, as many elements
- * each (those left over go one each to some); shard s of S has its server beside GPU
- * floor(s n / S) of n, as those of the collective parameter-server. What a GPU has for the server
- * beside it does not travel.
+ * each (those left over go one each to some); shard s of S has its server beside GPU floor(s n / S)
+ * of n, as those of the collective parameter-server. Data of a GPU for the server beside it do not
+ * travel.
  *
  *     replica r                       connection (r, s)           server of shard s
  *     request            ---64 B--->  request
@@ -20,7 +20,7 @@
  *     gradients          --------->   push: as many bytes    -->  update, one after another
  *
  * Servers and their connections are actors of the plan: a connection takes its replica's messages
- * in their order and holds up no other. So sends and receives match, and a server needs no rounds
+ * in order and does not hold up others. So sends and receives match, and a server needs no rounds
  * of its own.
  */
 #ifndef SCENARIOS_TRAINING_PLAN_SERVED_PLAN_H
@@ -59,7 +59,7 @@ struct ServedOptions
     uint32_t shards = 1;        ///< 1 to the number of GPUs
     uint32_t fetchEvery = 1;    ///< Downpour: steps of a replica (n_fetch)
     uint32_t pushEvery = 1;     ///< Downpour: steps (n_push); Sandblaster: pieces; 0: a batch
-    uint32_t backupWorkers = 0; ///< of the GPUs, fewer than all
+    uint32_t backupWorkers = 0; ///< number of backup workers among the GPUs; fewer than all
     uint32_t history = 10;      ///< Sandblaster: pairs of vectors that L-BFGS keeps
 };
 
@@ -80,8 +80,8 @@ class ServedPlan
     enum class Kind : uint8_t
     {
         kReplica,
-        kConnection, ///< of a replica and a shard
-        kUpdater,    ///< of a shard
+        kConnection, ///< a replica and a shard
+        kUpdater,    ///< a shard
         kSender,     ///< Sandblaster: what of a replica sends gradients while it computes
     };
 
@@ -95,7 +95,8 @@ class ServedPlan
     /// \param options resolved, without ZeRO: the replicas are options.ranks
     ServedPlan(const TrainingOptions& options, const ServedOptions& served);
 
-    /// The graphs of all of them, in group kind 0, and the actors. To be taken once.
+    /// The graphs of all replicas, connections and updaters, in group kind 0, and the actors. To be
+    /// taken once.
     TrainingPlan TakePlan()
     {
         return std::move(m_plan);
@@ -111,7 +112,7 @@ class ServedPlan
         return m_replicas;
     }
 
-    /// Whose gradients a step takes: all but the backup workers.
+    /// The number of replicas whose gradients a step takes: all but the backup workers.
     uint32_t Counted() const
     {
         return m_replicas - m_served.backupWorkers;
@@ -151,7 +152,7 @@ class ServedPlan
         return ServerOf(shard) == replica;
     }
 
-    /// \return the shard whose server is beside this replica; Shards(): there is none
+    /// \return the shard whose server is beside this replica; Shards() if there is none
     uint32_t LocalShard(coll::Rank replica) const;
 
     // Runners.
@@ -174,8 +175,8 @@ class ServedPlan
 
     // Graphs: indices into TrainingPlan::roles.
 
-    /// Downpour: a step of a replica. Overlapping, what it fetches is for its next step, and what
-    /// it pushes is of the one before.
+    /// Downpour: the graph of a replica's step. With overlap, it fetches for its next step, and
+    /// pushes the gradients of the step before.
     uint32_t Step(coll::Rank replica, bool fetches, bool pushes) const
     {
         return m_replicaGraphs[replica][(fetches ? 1 : 0) + (pushes ? 2 : 0)];

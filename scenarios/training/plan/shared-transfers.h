@@ -17,9 +17,9 @@ namespace training
 /// The ranks that reduce and gather, and on which streams.
 struct Shared
 {
-    uint32_t ranks = 1;  ///< that share a copy out
-    uint32_t copies = 1; ///< of what they share out
-    uint32_t local = 0;  ///< of them, that reduce among themselves first; 0: all at once
+    uint32_t ranks = 1;  ///< ranks that divide a copy
+    uint32_t copies = 1; ///< number of such copies
+    uint32_t local = 0;  ///< ranks among them that reduce among themselves first; 0: all at once
     GroupOf gradients = GroupOf::kGradient;
     GroupOf gathers = GroupOf::kGather;
     GroupOf across = GroupOf::kCopies;
@@ -44,8 +44,8 @@ Task MemoryTask(const TrainingOptions& options,
                 std::string name,
                 double launches = 1);
 
-/// What a collective of lists copies between the list and the flat buffer that NCCL has: all of its
-/// bytes are read and written, a rank's share of a tensor by a kernel.
+/// The copies of a collective of lists between the list and NCCL's flat buffer. All bytes are read
+/// and written, with one kernel for a rank's share of a tensor.
 Task CopyTask(const TrainingOptions& options,
               Phase phase,
               uint64_t bytes,

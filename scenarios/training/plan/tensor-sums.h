@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * With sequence parallelism each rank of a tensor group has some of the tokens where a layer is not
- * shared out, so of the parameters there (norms, biases behind row-parallel products, routers,
- * BERT's product ahead of the vocabulary) it has the gradients of its own tokens only. They are
- * added up over the group once a step, all of a rank in one all-reduce.
+ * divided. So for the parameters there (norms, biases after row-parallel products, routers, BERT's
+ * product before the vocabulary) it has the gradients of its own tokens only. They are added up
+ * over the group once a step, all of a rank in one all-reduce.
  *
  * The rule is Megatron-LM's (NVIDIA/Megatron-LM megatron/core/distributed/finalize_model_grads.py,
  * _allreduce_layernorm_grads; the parameters are those marked sequence_parallel in
@@ -15,9 +15,9 @@
  *
  *   DP reduction --> flatten --> all-reduce (tp) --> copy back --> optimizer
  *
- * Gradients are then whole on each rank with stages 0 and 1. Where replicas have shared them out
- * (stages 2 and 3), what a rank adds up is its share: assumed, Megatron-LM has no such stage. A
- * pipeline without a flush does it in each round, ahead of the update.
+ * Gradients are then whole on each rank with stages 0 and 1. Where replicas divide them (stages 2
+ * and 3), a rank adds up its share: assumed, Megatron-LM has no such stage. A pipeline without a
+ * flush does it in each round, ahead of the update.
  */
 #ifndef SCENARIOS_TRAINING_PLAN_TENSOR_SUMS_H
 #define SCENARIOS_TRAINING_PLAN_TENSOR_SUMS_H

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * The step graph of data parallelism with ZeRO stages 0 to 3 (Rajbhandari et al., SC'20), made in
- * passes, each of which knows nothing of those behind it:
+ * passes. Each pass knows nothing of later ones:
  *
  *   model, options --rank-work--> what a rank computes, in order
  *                  --communication--> what it sends for that, from which computation to which
@@ -25,12 +25,12 @@
 namespace training
 {
 
-/// One role a stage of the pipeline, or a replica of a stage, or (--moe-skew) a place in an expert
-/// group, and the same again for the step that
-/// fills a pipeline without a flush (TrainingPlan::fillRoles). Group kind 0 is "dp" (gradients;
-/// parameters after the optimizer), at stage 3 kind 1 is "dp-parameters"; the others as needed
-/// (layout.h). Streams: "compute", "gradients", from stage 1 on "parameters"; others as needed
-/// (communication.h). \param options without errors (Check())
+/// Makes the plan. It has one role per stage of the pipeline, or per replica of a stage, or
+/// (--moe-skew) per place in an expert group; and the same again for the step that fills a pipeline
+/// without a flush (TrainingPlan::fillRoles). Group kind 0 is "dp" (gradients; parameters after the
+/// optimizer), at stage 3 kind 1 is "dp-parameters"; the others as needed (layout.h). Streams:
+/// "compute", "gradients", from stage 1 on "parameters"; others as needed (communication.h).
+/// \param options without errors (Check())
 TrainingPlan MakePlan(const TrainingOptions& options);
 
 /// The last step of the passes. A transfer whose data are there stands ahead of the computation
