@@ -81,8 +81,8 @@ class Interference
     /// \param now ps: its end
     void SetOrdinary(uint32_t owner, const std::vector<uint64_t>& bytes, int64_t now);
 
-    /// An owner is named in words for people if other jobs waited at least this share of their
-    /// messages' time for it (assumed). Printing code reads it from ToJson.
+    /// The least share of an owner's message time that it must have waited for others, before text
+    /// for people names one of them (assumed). Printing code reads it from ToJson.
     static constexpr double NAMED_FROM_SHARE = 0.01;
 
     /// Of an owner:

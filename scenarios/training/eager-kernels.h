@@ -65,7 +65,7 @@ namespace training
 /// Forward and kBackwardInput; with fused attention what stands beside its kernel.
 Kernels EagerAttention(const Operator& op, Pass pass, const TrainingOptions& options);
 
-/// Of a role. \param elements of op.elements, for one micro-batch, the rank's share
+/// The kernels of a role. \param elements op.elements for one micro-batch, the rank's share
 Kernels EagerPointwise(const Operator& op,
                        double elements,
                        Pass pass,

@@ -97,7 +97,7 @@ class alignas(64) CauseQueue
                    : nullptr;
     }
 
-    /// \return places there are. Of a moment when neither end does anything
+    /// \return the number of places. To be called while neither end does anything
     std::size_t GetSize() const
     {
         std::size_t size = 0;

@@ -3,7 +3,7 @@
  *
  * For the file with a program's main, once: a check that runs before the constructors of the
  * libraries. One of ns-3's reads RngSeed and RngRun of NS_GLOBAL_VALUE and aborts where the text is
- * no integer. All else of it is looked at later: TakeNs3Environment in ns3-settings.h.
+ * no integer. All other text in it is checked later: TakeNs3Environment in ns3-settings.h.
  */
 #ifndef DLTRAIN_EARLY_ENVIRONMENT_H
 #define DLTRAIN_EARLY_ENVIRONMENT_H
@@ -72,7 +72,7 @@ CheckEarlyEnvironment(int, char**, char** environment)
 
 } // namespace dltrain
 
-// Only programs have such a section; the dynamic linker calls what is in it before all
+// Only programs have such a section. The dynamic linker calls the functions in it before all
 // constructors.
 __attribute__((section(".preinit_array"),
                used)) static void (*const g_checkEarlyEnvironment)(int, char**, char**) =

@@ -20,8 +20,8 @@ namespace dltrain
 /**
  * One-shot events that carry a small payload, recycled: a run schedules hundreds of millions of
  * them (a message inside a server, the end of a computation), so none may cost an allocation. Their
- * memory is of the thread that schedules them, not of the pool: what one event gives back the next
- * one finds in the cache, whose pool it is.
+ * memory belongs to the thread that schedules them, not to the pool: memory that one event gives
+ * back is in the cache for the next one of any pool.
  *
  * \tparam Owner has `void OnEvent(const Payload&, int64_t nowPs)`, and may have
  * `void PrefetchEvent(const Payload&, uint32_t depth) const`: ns3::NodeWindowForeseen's
@@ -37,7 +37,7 @@ class EventPool
 
     ~EventPool()
     {
-        // Events still pending hold what they share, and find nobody to call.
+        // Pending events keep the shared state, and find no owner to call.
         m_shared->owner = nullptr;
         if (m_shared->pending == 0)
         {
@@ -69,10 +69,10 @@ class EventPool
     }
 
   private:
-    /// What events and their pool know of each other: touched by the owner's events only.
+    /// The state that events and their pool share: touched by the owner's events only.
     struct Shared
     {
-        Owner* owner;        ///< null: it is gone
+        Owner* owner;        ///< null: the owner is gone
         std::size_t pending; ///< events
     };
 
@@ -158,7 +158,7 @@ class EventPool
         Payload m_payload;
     };
 
-    /// Of an event, or where the next free piece is.
+    /// The memory of an event, or the address of the next free piece.
     union Memory {
         Memory* next;
         alignas(64) unsigned char bytes[sizeof(Event)];

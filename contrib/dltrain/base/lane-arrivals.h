@@ -13,8 +13,8 @@
 namespace dltrain
 {
 
-/// Messages that have come to a lane and were not taken yet, counted by who sent them. In rings a
-/// lane has one peer, so one is counted without a table.
+/// Messages that have come to a lane and were not taken yet, counted by sender. In rings a lane has
+/// one peer, so the first peer is counted without a table.
 class LaneArrivals
 {
   public:
@@ -70,7 +70,7 @@ class LaneArrivals
 
   private:
     coll::Rank m_peer = coll::kNoRank;
-    uint32_t m_count = 0;                                               ///< of m_peer's
+    uint32_t m_count = 0;                                               ///< messages of m_peer
     std::unique_ptr<std::unordered_map<coll::Rank, uint32_t>> m_others; ///< has no zeros
 };
 

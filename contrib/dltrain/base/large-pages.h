@@ -10,11 +10,10 @@ namespace dltrain
 {
 
 /**
- * What is allocated from now on lies in pages of 2 MiB, as far as these bytes reach, if they are
- * many, and Linux has such pages to give (madvise(2), MADV_HUGEPAGE): large networks are larger
- * than what the processor's table of pages covers with small ones, and the kernel is asked for a
- * page 512 times less often. To be called before the set-up. Takes no memory by itself; nothing
- * else changes.
+ * Puts later allocations into pages of 2 MiB, as far as these bytes reach, if they are many and
+ * Linux has such pages (madvise(2), MADV_HUGEPAGE). Large networks exceed the reach of the
+ * processor's TLB with small pages, and the kernel has 512 times fewer page faults. To be called
+ * before the set-up. Takes no memory by itself; nothing else changes.
  */
 void ReserveLargePages(std::size_t bytes);
 

@@ -20,7 +20,7 @@ template <class T, class List = std::vector<T>>
 class Slots
 {
   public:
-    /// \return a free number; what it had last is still there
+    /// \return a free number; its previous content is still there
     uint32_t Take()
     {
         if (m_free.empty())
@@ -48,7 +48,7 @@ class Slots
         return m_things[number];
     }
 
-    /// \pre it is one of these, and the list leaves things where they are
+    /// \pre it is in this list, and the list does not move its elements
     uint32_t NumberOf(const T* thing) const
     {
         return static_cast<uint32_t>(m_things.IndexOf(thing));

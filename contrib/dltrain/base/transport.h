@@ -25,11 +25,11 @@ struct ChannelName;
 class TraceCollector;
 
 /**
- * Where those are who exchange messages: GPUs of a cluster, or a network's endpoints themselves.
+ * The places that exchange messages: GPUs of a cluster, or a network's endpoints themselves.
  *
- * Behind a cluster's GPUs its switches that add up have places, too: two inside each server, where
- * its switch adds up and where it copies (of the server, behind its last GPU), then the units of
- * switches between servers, each as if it was a server of its own, with a NIC for each of its links
+ * After a cluster's GPUs come the places of its switches that add up. Each server has two, after
+ * its last GPU: one where its switch adds up, one where it copies. Then come the units of switches
+ * between servers, each as a server of its own, with a NIC for each of its links
  * (scenario::Aggregators).
  */
 class Places
@@ -37,8 +37,8 @@ class Places
   public:
     /// Place e is endpoint e.
     explicit Places(const ns3::RdmaFabric& fabric);
-    /// NICs of servers that are to be used, as many of each as ClusterSpec::server has: by server;
-    /// empty: all that there are.
+    /// The NICs of servers that are to be used, by server; each server has ClusterSpec::server's
+    /// number of them. Empty: all NICs.
     using NicsInUse = std::vector<std::vector<uint32_t>>;
 
     /// Place r is rank r: GPU r mod g of logical server r / g. \param fabric built from
@@ -52,7 +52,7 @@ class Places
         return m_areGpus && place < m_firstSwitch;
     }
 
-    /// Of a unit: a number behind those of servers.
+    /// For a unit: a number after those of servers.
     uint32_t ServerOf(uint32_t place) const
     {
         if (place < m_firstSwitch)
@@ -63,7 +63,7 @@ class Places
         return behind < m_servers ? behind : behind - m_servers;
     }
 
-    /// Of a server's switch: the number of GPUs; where it copies: one more.
+    /// For a server's switch: the number of GPUs; for the place where it copies: one more.
     uint32_t GpuOf(uint32_t place) const
     {
         return place < m_firstSwitch               ? place % m_gpus
@@ -91,7 +91,7 @@ class Places
         return static_cast<uint8_t>(uint64_t{GpuOf(place)} * m_nics / m_gpus);
     }
 
-    /// Of what a server's switch adds up.
+    /// The place where a server's switch adds up.
     uint32_t PlaceOfSwitch(uint32_t server) const
     {
         return m_firstSwitch + server;
@@ -103,7 +103,7 @@ class Places
         return m_firstSwitch + m_servers + server;
     }
 
-    /// Of a switch between servers. \param unit of scenario::Aggregators
+    /// The place of a switch between servers. \param unit index into scenario::Aggregators
     uint32_t PlaceOfUnit(uint32_t unit) const
     {
         return m_firstSwitch + 2 * m_servers + unit;
@@ -120,13 +120,13 @@ class Places
         return m_contextOfServer[ServerOf(place)];
     }
 
-    /// What a server does by itself at one picosecond is done in this order, whenever it was
-    /// scheduled: behind its timers and the frames that arrive (ns3::RdmaEventOrder).
+    /// The order of a server's own actions at one picosecond, whenever they were scheduled. All
+    /// come after its timers and arriving frames (ns3::RdmaEventOrder).
     enum class Turn : uint8_t
     {
         INSIDE,      ///< messages inside it arrive
         SEND,        ///< messages that waited for software are sent
-        SEND_INSIDE, ///< the same of what a message inside it has caused
+        SEND_INSIDE, ///< messages that a message inside it has caused are sent
     };
 
     /// \return the context of its events of a turn
@@ -165,11 +165,11 @@ class Places
         return m_nicsInUse.empty() ? rail % m_nics : m_nicsInUse[server][rail % m_nics];
     }
 
-    /// Of several planes a channel takes one, the same at both ends: by a hash of who talks to
-    /// whom, and those of the same two NICs in turns (ChannelName::turn).
+    /// The plane of a channel where there are several, the same at both ends. It is a hash of the
+    /// two places; channels of the same two NICs take planes in turns (ChannelName::turn).
     uint32_t PlaneOf(const ChannelName& name) const;
 
-    /// Of those of a unit. \param server its number
+    /// The port of a unit. \param server number of the unit
     uint32_t PortOfUnit(uint32_t server, uint32_t nic, uint32_t towards) const;
 
     bool m_areGpus;
@@ -187,8 +187,8 @@ class Places
 };
 
 /**
- * What tells a channel from all others, and where it leads. A network makes its way of this name
- * (its UDP source port, and so its path), not of what else was opened before.
+ * The unique name of a channel, with its ends. Its path follows from this name (by the UDP source
+ * port), not from other channels that were opened before.
  */
 struct ChannelName
 {
@@ -199,8 +199,8 @@ struct ChannelName
     uint32_t to = 0;
     uint32_t lane = 0;
     uint16_t job = 0;
-    uint16_t rail = 0;             ///< which NIC of a server: Places::EndpointOf
-    uint8_t railThere = SAME_RAIL; ///< of `to`'s
+    uint16_t rail = 0;             ///< NIC of a server: Places::EndpointOf
+    uint8_t railThere = SAME_RAIL; ///< NIC of `to`'s server
     uint8_t turn = 0; ///< counts those that share these NICs: they take planes in turns
     uint8_t priority = 3;
     bool single = false; ///< it carries one message; so both ends know when it is done
@@ -217,29 +217,29 @@ struct TransportPost
 {
     uint64_t bytes = 0;
     uint64_t id = 0; ///< results::MessageId; OnSent says it
-    /// What it is on an RDMA network. The bytes of a READ come from `to`, and are delivered at
+    /// The verb on an RDMA network. The bytes of a READ come from `to`, and are delivered at
     /// `from`.
     ns3::RdmaOperation operation = ns3::RdmaOperation::WRITE;
     bool hasImmediate = false;
     uint32_t immediate = 0;
     uint64_t parts = 1; ///< coll::Schedule::PartsOfMessage
     uint8_t how = 0;    ///< inside a server: 0, as its links have it; else 1 + topo::Protocol
-    /// Inside a server: most that the two GPUs' messages get meanwhile, bit/s; 0: what there is.
+    /// Inside a server: the most that the two GPUs' messages get meanwhile, bit/s; 0: no limit.
     uint64_t mostBps = 0;
-    /// Of who posts: results::CollectivePaths. It comes back with the delivery where both ends
-    /// share memory, of transports between servers after CarryCauses.
+    /// The cause, for the poster: results::CollectivePaths. It comes back with the delivery where
+    /// both ends share memory; with transports between servers, after CarryCauses.
     results::PathRecord* cause = nullptr;
 };
 
 /// A message that has arrived.
 struct Delivery
 {
-    const ChannelName& name; ///< of its channel, while the user hears of it
+    const ChannelName& name; ///< name of its channel, valid during the call
     ChannelId channel;       ///< as Open said
     uint64_t cookie;         ///< as Open was told
     uint32_t immediate;
-    results::PathRecord* cause = nullptr; ///< of the post
-    int64_t posted = -1;                  ///< ps; -1: over a network, where nobody knows
+    results::PathRecord* cause = nullptr; ///< cause of the post
+    int64_t posted = -1;                  ///< ps; -1: not known, over a network
 };
 
 /// Hears what became of the messages.
@@ -247,10 +247,11 @@ class TransportUser
 {
   public:
     virtual ~TransportUser() = default;
-    /// At the receiver: a message has arrived whole. A channel's arrive in the order of the posts.
-    /// What is known of it there is in the delivery: the sender's own state is not to be touched.
+    /// At the receiver: a message has arrived whole. A channel's messages arrive in the order of
+    /// the posts. The delivery has everything the receiver may use: the sender's own state must not
+    /// be touched.
     virtual void OnDelivered(const Delivery& delivery, int64_t now) = 0;
-    /// Where it was posted: it is acknowledged whole, or has failed. The channel may be closed.
+    /// At the poster: the message is acknowledged whole, or has failed. The channel may be closed.
     virtual void OnSent(ChannelId channel,
                         uint64_t cookie,
                         uint64_t id,
@@ -269,11 +270,10 @@ class TransportUser
 };
 
 /**
- * Moves messages. Whoever runs a job says what is to be moved, over channels it opens; how they
- * get there is the transport's: packets of RDMA (NetworkTransport), a server's own links
- * (ScaleUpTransport), a law without packets (FormulaTransport). `from` opens, posts and closes, in
- * events of its own host, or before the first event; `to` makes its end when the first message
- * comes.
+ * Moves messages. The runner of a job opens channels and posts messages. The transport decides how
+ * they travel: RDMA packets (NetworkTransport), a server's own links (ScaleUpTransport), a law
+ * without packets (FormulaTransport). `from` opens, posts and closes, in events of its own host, or
+ * before the first event; `to` makes its end when the first message comes.
  *
  *     channel = transport.Open(name, user, cookie) // from, to, lane, priority, job
  *     transport.Post(channel, post)                // any number, in order
@@ -289,15 +289,18 @@ class Transport
   public:
     virtual ~Transport() = default;
 
-    /// With several Ranks, before the first event, in the same order in all of them: who opens
-    /// channels to other ranks. Else a message that comes from one is expected: Expect.
+    /// With several Ranks, before the first event, in the same order in all of them: announces a
+    /// user that opens channels to other ranks. Without it, a message from another rank must be
+    /// announced by Expect.
     virtual void AddUser(TransportUser& /* user */)
     {
     }
 
-    /// A channel from one place to another. \param user hears of its messages \param cookie the
-    /// user's own: comes back with each message \param mostBps that it carries between servers,
-    /// bit/s on the wire (inside one: TransportPost::mostBps); 0: what there is
+    /// Opens a channel from one place to another.
+    /// \param user hears of its messages
+    /// \param cookie the user's own: comes back with each message
+    /// \param mostBps most that it carries between servers, bit/s on the wire (inside one:
+    /// TransportPost::mostBps); 0: no limit
     virtual ChannelId Open(const ChannelName& name,
                            TransportUser& user,
                            uint64_t cookie,
@@ -310,8 +313,9 @@ class Transport
 
     virtual void Post(ChannelId channel, const TransportPost& post) = 0;
 
-    /// Post will soon be called: PrefetchLine what it needs, in turns of growing depth, each a
-    /// while before the next, which looks at what the one before has fetched. \param depth from 0
+    /// Post will soon be called: prefetches its data by PrefetchLine. Calls have growing depth,
+    /// with a pause between them; each reads data that the one before has fetched.
+    /// \param depth from 0
     virtual void PrefetchPost(ChannelId /* channel */, uint32_t /* depth */) const
     {
     }
@@ -323,8 +327,8 @@ class Transport
 
     virtual void Close(ChannelId channel) = 0;
 
-    /// Between the nodes' events: all channels are given up, whatever is under way. Users may hear
-    /// of what comes later all the same.
+    /// Between the nodes' events: gives up all channels, even with messages in flight. Users may
+    /// still hear of later arrivals.
     virtual void Abort()
     {
     }
@@ -361,17 +365,17 @@ class PacketlessTransport : public Transport
     uint64_t m_bytesArrived = 0;
 };
 
-/// What transports of several jobs on one network have in common, such as what its links carry: the
-/// first of them makes it, and each kind knows its own.
+/// State that transports of several jobs on one network share, such as the load of its links. The
+/// first transport makes it, and each kind knows its own type.
 using NetworkShare = std::shared_ptr<void>;
 
-/// What a transport between servers is made of; all of it outlives the transport.
+/// The parts that a transport between servers is made from; all of them outlive the transport.
 struct NetworkParts
 {
     ns3::RdmaFabric& fabric;
     TraceCollector& collector;
     const Places& places;
-    NetworkShare* share = nullptr; ///< null: nobody else sends
+    NetworkShare* share = nullptr; ///< null: no other transport sends
 };
 
 /**

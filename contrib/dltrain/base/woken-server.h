@@ -13,9 +13,9 @@ namespace dltrain
 {
 
 /**
- * What shares itself out among messages (topo::NicServer, topo::FairLink), and the events that
- * somebody has scheduled to hear what has ended there. What ends changes with each message that
- * comes, and an event that is scheduled stays: one that comes earlier sees to the later ends too.
+ * A resource that messages share (topo::NicServer, topo::FairLink), with the events that were
+ * scheduled for the ends of messages. Each new message changes these ends, while a scheduled event
+ * stays: an earlier event also takes care of later ends.
  */
 template <class Server>
 class WokenServer

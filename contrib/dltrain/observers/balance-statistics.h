@@ -14,17 +14,18 @@
 namespace dltrain
 {
 
-/// What became of packets that could choose between ways, since the baseline. With several Ranks
-/// collective: the first one gets the numbers of all. \param nics of all ranks, since the baseline
-/// but for what is no sum \param ways of flows; null: not known
+/// The effect of load balancing since the baseline. With several Ranks it is collective: the first
+/// one gets the numbers of all.
+/// \param nics sums over all ranks, since the baseline except for values that are no sums
+/// \param ways paths of flows; null: not known
 results::BalanceStats CollectBalance(const ns3::RdmaFabric& fabric,
                                      const FabricBaseline& base,
                                      int64_t now,
                                      const ns3::RdmaNicCounters& nics,
                                      const results::FlowWays* ways);
 
-/// What all directed links have carried since the baseline, for results::LinkNotes. In one rank
-/// only.
+/// The bytes that all directed links have carried since the baseline, for results::LinkNotes. In
+/// one rank only.
 std::vector<results::LinkNotes::Load> LoadsOfLinks(const ns3::RdmaFabric& fabric,
                                                    const FabricBaseline& base,
                                                    int64_t now);

@@ -15,12 +15,13 @@ namespace dltrain
 
 class RankNotes;
 
-/// Before a file is opened. \return what is wrong with --pcap in this fabric, empty if nothing is
+/// Checks --pcap for this fabric, before a file is opened. \return the problem, or empty
 std::string CheckCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run);
 
-/// Starts the captures that --pcap and its companions ask for. \param notes by which several Ranks
-/// tell the first one, which writes the files; null: there is one \return what is wrong, empty if
-/// nothing is
+/// Starts the captures of --pcap and its companions.
+/// \param notes notes by which several Ranks tell the first one, which writes the files; null: a
+/// single process
+/// \return the problem, or empty
 std::string StartCaptures(ns3::RdmaFabric& fabric,
                           const scenario::RunOptions& run,
                           RankNotes* notes);

@@ -112,12 +112,13 @@ class EventCollector
     /// \param end whose directed link the frame was on \param how in words
     void NoteFault(const ns3::RdmaFrame& frame, uint32_t end, const char* how, int64_t now);
     void TellPause(const Pause& pause);
-    /// Of the millisecond that ends now.
+    /// Writes the bursts of the millisecond that ends now.
     void FlushBursts(int64_t now);
-    /// Of a line that is written now.
+    /// The place of a line that is written now.
     results::EventLog::Order OrderNow() const;
     std::string NameOf(const OfQueuePair& event) const;
-    /// \param before, behind the PSN: of static storage
+    /// \param before text before the PSN, of static storage
+    /// \param behind text after the PSN, of static storage
     void NoteOf(results::EventLog::Kind kind,
                 const ns3::RdmaQueuePair* qp,
                 int64_t now,
@@ -134,7 +135,7 @@ class EventCollector
     int64_t m_measuredFrom{0};
     uint64_t m_pauses{0};
     uint64_t m_pausesBefore{0};
-    std::optional<results::EventLog::Order> m_order; //!< of a burst that is flushed
+    std::optional<results::EventLog::Order> m_order; //!< place of a burst that is flushed
     ns3::RdmaGridTimer m_burstTimer;                 //!< at the end of a millisecond with marks
 };
 

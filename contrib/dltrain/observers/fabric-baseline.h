@@ -12,7 +12,7 @@
 namespace dltrain
 {
 
-/// What a fabric's counters were at some time: when measuring started.
+/// A fabric's counters at some time: when measuring started.
 struct FabricBaseline
 {
     FabricBaseline() = default;

@@ -29,15 +29,15 @@ namespace dltrain
 {
 
 /**
- * What is made of the journeys of messages: where their time went (attribution.csv, and by way),
- * which paths they took (paths.csv), and whose messages were in the way of whose.
+ * Results from the journeys of messages: the parts of their time (attribution.csv, and by path),
+ * their paths (paths.csv), and the jobs that delayed each other.
  *
- * It has all NICs note journeys; TraceCollector, which has it, tells of the messages.
+ * It makes all NICs note journeys. Its owner, TraceCollector, reports the messages.
  */
 class JourneyCollector
 {
   public:
-    /// What things are called; kept, and may grow.
+    /// The names of endpoints, ports and so on; kept by reference, and may grow.
     struct Names
     {
         const std::vector<std::string>& endpoints;
@@ -85,13 +85,13 @@ class JourneyCollector
                        const results::MessageParts& parts,
                        uint32_t owner);
 
-    /// What was added is forgotten.
+    /// Forgets everything added so far.
     void StartMeasuring(int64_t nowPs);
 
-    /// Complete the files. \param folder empty: there are none
+    /// Completes the files. \param folder empty: no files
     void Finish(const std::string& folder);
 
-    /// What is sent from now on meets nothing of what was sent before.
+    /// Messages from now on do not meet earlier ones.
     void Next()
     {
         m_flowWays.Next();
@@ -113,7 +113,7 @@ class JourneyCollector
         return m_paths.get();
     }
 
-    /// \return null: there are no owners
+    /// \return null if there are no owners
     const results::Interference* GetInterference() const
     {
         return m_interference.get();
@@ -128,7 +128,7 @@ class JourneyCollector
     JourneyParts m_parts;
     results::TailAttribution m_attribution;
     results::FlowWays m_flowWays;
-    std::unique_ptr<results::PathTable> m_paths; //!< null: nobody asked
+    std::unique_ptr<results::PathTable> m_paths; //!< null: not asked for
     ns3::RdmaJourney::Wanted m_wanted;           //!< by m_paths
     /// By receiving endpoint, whose events alone touch it: packets by sending endpoint and way.
     std::vector<std::map<std::pair<uint32_t, results::Way>, uint64_t>> m_packets;

@@ -19,12 +19,12 @@ namespace dltrain
 /**
  * Looks at all links, for links.csv (results::LinkTable).
  *
- * One event an interval for all links, on a grid of whole intervals, only while frames move:
- * somebody arms it (a post, a retransmission), it re-arms itself if a frame was sent since it last
- * looked, one is on some link or PFC holds a port, and else sleeps. Rows only for links that sent
- * something, were paused or hold a queue.
+ * It has one event per interval for all links, on a grid of whole intervals, only while frames
+ * move. A post or a retransmission arms it. It re-arms itself if a frame was sent since its last
+ * look, a frame is on some link, or PFC holds a port. Otherwise it sleeps. Rows only for links that
+ * sent something, were paused or hold a queue.
  *
- * Of several ranks each looks at its own ports, and MergeRanks makes one table of all.
+ * With several ranks, each looks at its own ports, and MergeRanks makes one table for all.
  */
 class LinkSampler
 {
@@ -45,7 +45,7 @@ class LinkSampler
         }
     }
 
-    /// What it saw at a look, over all links.
+    /// The result of one look, over all links.
     struct Sight
     {
         int64_t now{0};
@@ -83,7 +83,7 @@ class LinkSampler
     struct Last
     {
         uint64_t txWireBytes{0};
-        int64_t residualPs{0}; //!< of the frame that was being sent
+        int64_t residualPs{0}; //!< rest of the frame that was being sent
         uint64_t pausedPs{0};
         uint64_t ecnMarks{0};
     };

@@ -34,15 +34,15 @@ class PendingMessages
         ns3::RdmaOperation operation{ns3::RdmaOperation::WRITE};
     };
 
-    /// What is known of a queue pair that messages were posted to.
+    /// The state of a queue pair that messages were posted to.
     struct Sender
     {
-        static constexpr uint32_t NO_SIZE = UINT32_MAX; //!< it and larger ones are not remembered
+        static constexpr uint32_t NO_SIZE = UINT32_MAX; //!< sizes from here on are not remembered
 
         uint32_t fromGpu{results::FlowRecord::NO_GPU};
         uint32_t toGpu{results::FlowRecord::NO_GPU};
-        // What messages were of late, and how long those of two sizes take alone: pieces of a
-        // vector have one or the other.
+        // The recent kind of messages, and the time of two sizes alone: pieces of a vector have one
+        // or the other.
         uint32_t idealTo{UINT32_MAX};
         bool idealImmediate{false};
         ns3::RdmaOperation idealOperation{ns3::RdmaOperation::WRITE};
@@ -72,7 +72,7 @@ class PendingMessages
     void Forget(uint32_t endpoint, uint32_t number);
 
     void Add(Sender& sender, const Message& message);
-    /// The oldest READ, or the oldest of what is none, is no longer under way: these are told at
+    /// Removes the oldest READ, or the oldest other message. The two kinds are reported at
     /// different ends, so each waits for its own kind. \return whether there is one
     bool Take(Sender& sender, bool read, Message& message);
 
@@ -85,7 +85,7 @@ class PendingMessages
     /// \return how many are under way
     uint32_t Count(const Sender& sender) const;
 
-    /// Nothing of what is under way is measured, and no way is noted.
+    /// Messages in flight are not measured, and no path is noted.
     void ForgetMeasured();
 
     /// No way is noted.

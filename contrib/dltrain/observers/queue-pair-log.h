@@ -17,8 +17,8 @@
 namespace dltrain
 {
 
-/// Listens to chosen queue pairs, for queue_pairs.csv (results::QueuePairTable). NICs whose queue
-/// pairs nobody chose are not listened to.
+/// Listens to chosen queue pairs, for queue_pairs.csv (results::QueuePairTable). It does not listen
+/// to NICs without chosen queue pairs.
 class QueuePairLog
 {
   public:
@@ -47,8 +47,8 @@ class QueuePairLog
                  const std::vector<std::string>& patterns,
                  FlowOf flowOf);
 
-    /// Data will be sent by this queue pair: the first row of it, if it is one of those chosen. As
-    /// NodeWindows::Note tells.
+    /// This queue pair will send data: adds its first row, if it was chosen. Called through
+    /// NodeWindows::Note.
     void Begin(const Sight& sender);
 
     const results::QueuePairTable& GetTable() const

@@ -27,15 +27,15 @@ namespace dltrain
 class RankNotes;
 
 /**
- * Listens to a fabric's trace sources and writes flows.csv; with LinkSampler, QueuePairLog,
- * EventCollector and JourneyCollector, which it has, links.csv, queue_pairs.csv,
- * network_events.log, attribution.csv and paths.csv. It never touches the simulation, and nothing
- * in it runs per packet.
+ * Listens to a fabric's trace sources and writes flows.csv. Its members LinkSampler, QueuePairLog,
+ * EventCollector and JourneyCollector write links.csv, queue_pairs.csv, network_events.log,
+ * attribution.csv and paths.csv. It never touches the simulation, and nothing in it runs per
+ * packet.
  *
  * RdmaWorkRequest::id is a results::MessageId, with a number that Tag gave.
  *
  * FCT of a message = it arrived whole at the receiver, or was acknowledged whole at the sender,
- * minus it was posted; of a READ, its last byte has come to who posted it, and its source is the
+ * minus it was posted; for a READ, its last byte has come to the poster, and its source is the
  * other end. PendingMessages match them to their posts.
  */
 class TraceCollector : public ns3::RdmaNicWatcher
@@ -44,17 +44,18 @@ class TraceCollector : public ns3::RdmaNicWatcher
     struct Options
     {
         std::string out;         //!< folder; empty: no files
-        uint64_t seed{1};        //!< of the sample in flows.csv
+        uint64_t seed{1};        //!< seed of the sample in flows.csv
         bool warmup{false};      //!< nothing is measured before StartMeasuring
         bool attribution{false}; //!< note where the time of messages goes (TailAttribution)
         std::vector<std::string> queuePairs; //!< patterns, for queue_pairs.csv; none: no file
         std::vector<std::string> paths;      //!< the same for paths.csv; needs `attribution`
         bool atSender{false}; //!< a message is complete when its last ACK is at the sender
-        /// By which messages move, in words; empty: by packets. Else nothing is known of links and
-        /// devices, and no file says it.
+        /// The law by which messages move, in words. Empty: by packets. With a law nothing is known
+        /// of links and devices, and there are no files about them.
         std::string law;
-        RankNotes* notes{nullptr}; //!< with several Ranks: by which the first one, and nobody else,
-                                   //!< hears of messages; null: each knows those that come to it
+        //! With several Ranks: notes that report all messages to the first one alone. Null: each
+        //! rank knows the messages that come to it.
+        RankNotes* notes{nullptr};
         std::size_t flowRows{1000000};
         int64_t linkIntervalPs{100000000};
         std::size_t linkRows{200000};
@@ -75,17 +76,17 @@ class TraceCollector : public ns3::RdmaNicWatcher
     /// results::FlowTable::AddOwner \return its number
     uint32_t AddOwner(const std::string& name, bool aside);
 
-    /// What is sent from now on meets nothing of what was sent before: of flows on one link those
-    /// that do not meet are no collision.
+    /// Flows from now on do not meet earlier ones: flows on one link at different times are no
+    /// collision.
     void Next();
 
-    /// \return null: messages are not attributed
+    /// \return null if messages are not attributed
     const results::FlowWays* GetFlowWays() const
     {
         return m_journeys ? &m_journeys->GetFlowWays() : nullptr;
     }
 
-    /// What is said of links when the results are told: to be filled at the end.
+    /// Notes on links for the results: to be filled at the end.
     results::LinkNotes& GetLinkNotes()
     {
         return m_linkNotes;
@@ -120,7 +121,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
         }
     }
 
-    /// \return null: there are no owners, or attribution is not noted
+    /// \return null if there are no owners, or attribution is not noted
     const results::Interference* GetInterference() const
     {
         return m_journeys ? m_journeys->GetInterference() : nullptr;
@@ -137,7 +138,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     void BeginConnection(const ns3::RdmaQueuePair& sender, uint32_t from, uint32_t to);
     /// All that was posted to it is done, and its number will not come again.
     void EndConnection(const ns3::RdmaQueuePair& sender);
-    /// Between the nodes' events: what is under way on it never ends.
+    /// Between the nodes' events: messages in flight on this connection never end.
     void AbandonConnection(const ns3::RdmaQueuePair& sender);
     /// The other end of a connection has been made: its first packet is here.
     void OnAccepted(ns3::RdmaQueuePair& qp);
@@ -177,9 +178,9 @@ class TraceCollector : public ns3::RdmaNicWatcher
     void FailMessage();
     // And of UDP's, of which parts may come.
 
-    /// One was sent in this time, whatever comes of it: for interference.
+    /// Notes a message that was sent in this time, whether or not it arrives: for interference.
     void NoteSending(int64_t beginPs, int64_t endPs, uint64_t bytes);
-    /// One has come whole: the same as CountMessage and EndMessage, but for interference.
+    /// A message has come whole: as CountMessage and EndMessage, without interference.
     void AddMessage(uint64_t id, int64_t posted, results::FlowRecord record);
 
     bool HasPackets() const
@@ -192,8 +193,9 @@ class TraceCollector : public ns3::RdmaNicWatcher
         return m_options.law;
     }
 
-    /// Of a network without packets that knows its links: bytes have crossed one, headers and all.
-    /// \param end of the fabric: the link out of it
+    /// For a network without packets that knows its links: counts bytes that have crossed one,
+    /// headers included.
+    /// \param end end in the fabric: the link out of it
     void CountCarried(uint32_t end, uint64_t wireBytes)
     {
         if (m_carried.empty())
@@ -203,7 +205,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
         m_carried[end] += wireBytes;
     }
 
-    /// \return by end, since the run began; empty: nobody has told
+    /// \return by end, since the run began; empty: CountCarried was never called
     const std::vector<uint64_t>& GetCarried() const
     {
         return m_carried;
@@ -257,11 +259,11 @@ class TraceCollector : public ns3::RdmaNicWatcher
         return m_journeys ? &m_journeys->GetAttribution() : nullptr;
     }
 
-    /// What is told next was there before, and waited for the message that has been told last: of
-    /// it no parts are known.
+    /// Later reports are about messages that waited for the message reported last: their parts are
+    /// not known.
     static void ForgetMessageParts();
 
-    /// \return of the message that RdmaNicUser::OnMessage is being told of; null if it is not known
+    /// \return the parts of the message that RdmaNicUser::OnMessage reports now; null if not known
     static const results::MessageParts* GetMessageParts();
 
     /// \return messages posted that are not complete, those of failed queue pairs aside
@@ -276,7 +278,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
         return m_failed;
     }
 
-    /// \return false: the warm-up is not over, and there is no statistic of anything
+    /// \return false while the warm-up lasts: there are no statistics yet
     bool IsMeasuring() const
     {
         return m_measuring;
@@ -294,7 +296,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
         return m_portNames;
     }
 
-    /// What the counters were when measuring started.
+    /// The counters when measuring started.
     const FabricBaseline& GetBaseline() const
     {
         return m_baseline;
@@ -306,8 +308,8 @@ class TraceCollector : public ns3::RdmaNicWatcher
     void NoteJourneys();
     PendingMessages::Sender& Find(uint32_t endpoint, uint32_t number);
 
-    // What hosts' events say, in two parts: On... is called in the event and notes what there is to
-    // say; Tell... hears it in the order of time over all hosts (NodeWindows::Note).
+    // Events of hosts have two parts. On... is called in the event and makes a note. Tell... gets
+    // the note, in the order of time over all hosts (NodeWindows::Note).
 
     /// An end of a connection.
     struct End
@@ -333,7 +335,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
         uint32_t to;
     };
 
-    /// Of a message.
+    /// The completion of a message.
     struct Completion
     {
         End end; //!< where it was posted
@@ -368,7 +370,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     };
 
   public:
-    /// Of NodeWindows::Note.
+    /// Prefetch functions for NodeWindows::Note.
     void Prefetch(const Post& post, uint32_t depth) const;
     void Prefetch(const Completion& completion, uint32_t depth) const;
 
@@ -455,7 +457,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     std::unordered_map<const ns3::RdmaPort*, uint32_t> m_portIndex; //!< end of RdmaFabric
     std::vector<results::FlowRecord> m_records; //!< with several ranks: until they are merged
 
-    /// Of RankNotes.
+    /// The kinds of notes in RankNotes.
     struct Kinds
     {
         uint16_t post;

@@ -58,8 +58,8 @@ class TrafficStatistics
     /// Complete all files. Collective with several Ranks: the first one gets the flows of all.
     void Finish(int64_t now);
 
-    /// \return what hosts have sent of what they could, frames of all kinds, in the measured time:
-    /// 0 to 1; nothing: ports were not looked at, or no host has a switch. After Finish
+    /// \return the share of their rate that hosts have sent, frames of all kinds, in the measured
+    /// time: 0 to 1. Nothing if ports were not looked at, or no host has a switch. After Finish
     std::optional<double> GetSentShare() const;
 
     /// The keys of stats.json. After Finish.

@@ -48,7 +48,7 @@ class CollperfJobSimulation : public FabricSimulation
     FabricRun m_run;
     RecoverableJob m_job;
     results::CollperfTable m_table;
-    // Of the measured iterations that count:
+    // Values of the measured iterations that count:
     uint32_t m_iterations = 0;
     int64_t m_elapsed = 0; ///< ps, in all
     results::CollectiveRecord m_last;

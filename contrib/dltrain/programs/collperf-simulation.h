@@ -20,8 +20,8 @@ namespace dltrain
 /**
  * One collective over a range of sizes, as nccl-tests does it: for each size the ranks run the
  * warm-up iterations and the measured ones back to back, each rank entering the next as soon as it
- * has left the last. What all wait for (the measured iterations, the next size, the end) is decided
- * as the last of them is done, and happens as FabricRun::Decide has it.
+ * has left the last. Common steps (the measured iterations, the next size, the end) are decided
+ * when the last rank is done, and happen through FabricRun::Decide.
  */
 class CollperfSimulation : public FabricSimulation, public CollectiveUser
 {
@@ -48,7 +48,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
     std::string GetFiles() const override;
 
-    /// Proves the schedules of all sizes. \return what is wrong with the first that is; else empty
+    /// Proves the schedules of all sizes. \return the first problem; empty: there is none
     std::string Prove() const;
     void StartSize();
     void EnterAll();
@@ -58,8 +58,8 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     struct Left
     {
         results::CollectivePart part;
-        uint32_t entered;                    //!< by this rank, of this size
-        results::CollectivePaths::Path path; //!< of the last iteration, held
+        uint32_t entered;                    //!< by this rank, for this size
+        results::CollectivePaths::Path path; //!< path of the last iteration, held
     };
 
     /// The same as it goes to another process.
@@ -79,7 +79,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     void OnIteration(const CollectiveRecord& record);
     /// All ranks have done this size.
     void OnSizeDone();
-    /// Of the ranks' times from the start to their leaving the last iteration, ps: --average.
+    /// One time from the ranks' times, from the start to leaving the last iteration, ps: --average.
     double Elapsed() const;
 
     /// An algorithm's way to do all sizes: the table's own, and those compared with it, which each
@@ -99,15 +99,15 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     std::unique_ptr<results::CollectivePaths> m_paths; ///< before runners, which go first
     std::vector<Choice> m_choices;
     results::CollperfTable m_table;
-    std::size_t m_begun = 0;         ///< of Jobs(), the last of them under way
-    coll::Collective m_what;         ///< of the size under way
-    uint32_t m_iterations;           ///< of a size, warm-up included
+    std::size_t m_begun = 0;         ///< number of Jobs() that have begun; the last of them runs
+    coll::Collective m_what;         ///< the collective of the current size
+    uint32_t m_iterations;           ///< iterations of a size, warm-up included
     std::vector<uint32_t> m_entered; ///< per rank of this process, of this size
     uint32_t m_tag = 0;
-    // What ranks did, joined; of this size.
+    // The joined parts of ranks, for this size.
     results::CollectiveJoin m_join;
     int64_t m_start = 0; ///< ps: the first rank enters the first measured iteration
-    // Of the last iteration: when ranks left.
+    // When ranks left the last iteration:
     std::optional<int64_t> m_firstLeft; ///< ps: the first of them
     int64_t m_lastLeft = 0;             ///< ps
     int64_t m_zeroLeft = 0;             ///< ps: rank 0
@@ -115,9 +115,9 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     /// The path on which the last rank left it; held.
     results::CollectivePaths::Path m_path = results::CollectivePaths::NONE;
     uint32_t m_iterationsDone = 0;
-    uint32_t m_ranksWarm = 0; ///< that have ended their warm-up iterations
+    uint32_t m_ranksWarm = 0; ///< ranks that have ended their warm-up iterations
     uint32_t m_ranksDone = 0;
-    uint16_t m_kind = 0; ///< of RankNotes
+    uint16_t m_kind = 0; ///< kind in RankNotes
 };
 
 } // namespace dltrain

@@ -22,18 +22,19 @@ namespace dltrain
  * Several jobs on one fabric (scenario::JobSet), each with the same code as if it were the only
  * one: a TrainingJob, or a FlowRunner. The run ends when all of them have.
  *
- * Everything is measured from the beginning, but for the messages of steps that are a job's
- * warm-up. One process.
+ * Everything is measured from the beginning, except the messages of a job's warm-up steps. One
+ * process.
  */
 class JobsSimulation : public FabricSimulation
 {
   public:
-    /// What a job is judged by: of training and collectives the mean time of a measured step; of
-    /// flows the time from the job's start to the arrival of the last one. us
+    /// The times by which jobs are compared, us. Training and collectives: the mean time of a
+    /// measured step. Flows: the time from the job's start to the arrival of the last one.
     using Times = std::vector<std::optional<double>>;
 
     /// \param only index of the job to be simulated alone, without any file and quietly; nothing:
-    /// all of them \param alone their times alone; empty: they are not known
+    /// all jobs
+    /// \param alone the jobs' times alone; empty: not known
     JobsSimulation(const scenario::TrainingScenario& scenario,
                    std::optional<std::size_t> only,
                    Times alone);
@@ -42,7 +43,7 @@ class JobsSimulation : public FabricSimulation
     /// Simulates and reports. \return exit status
     int Run();
 
-    /// After Run, by job of those simulated.
+    /// After Run: the times of the simulated jobs.
     Times GetTimes() const;
 
   private:
@@ -67,7 +68,7 @@ class JobsSimulation : public FabricSimulation
     Times m_alone;
     scenario::RunOptions m_options;
     FabricRun m_run;
-    NetworkShare m_share; ///< of all members
+    NetworkShare m_share; ///< shared by all members
     std::vector<std::unique_ptr<Member>> m_members;
     std::size_t m_ended = 0;
     int64_t m_end = 0; ///< ps

@@ -14,8 +14,9 @@
 namespace dltrain
 {
 
-/// Measures what --tuner=measured asks for and no file has, and keeps it; of a dry run reads only.
-/// Before the simulation, whose collectives take what is measured. \return 0, or the exit status
+/// Measures the choices that --tuner=measured needs and no file has, and keeps the results; a dry
+/// run only reads. Before the simulation, whose collectives use the measurements. \return 0, or the
+/// exit status
 int Tune(const std::string& program,
          const scenario::RunOptions& run,
          const scenario::FabricSpec& fabric,

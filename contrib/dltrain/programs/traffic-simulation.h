@@ -28,9 +28,9 @@ class NetworkTransport;
  * (FabricRun::Decide), or after --stop-after.
  *
  * With several Ranks each simulates its part of the network, and the first one prints and writes
- * what all did. Hosts are apart where nothing has to be known of them together, else all in the
- * first rank. The end that is reported is that of one process, also where ns-3's engine has to
- * simulate a little more than that.
+ * the results of all. Hosts are divided among ranks unless the run needs common knowledge of them;
+ * then all are in the first rank. The reported end is that of one process, even where ns-3's engine
+ * has to simulate a little more.
  */
 class TrafficSimulation : public FabricSimulation, public FlowListener
 {
@@ -68,11 +68,11 @@ class TrafficSimulation : public FabricSimulation, public FlowListener
     FlowCounts GetCounts() const;
     void OnMeasuringStarts();
 
-    /// Of a flow, as NodeWindows::Note tells.
+    /// News of a flow, for NodeWindows::Note.
     struct FlowNews
     {
         uint32_t flow;
-        uint16_t sourcePort; //!< of its packets
+        uint16_t sourcePort; //!< UDP source port of its packets
         bool complete;       //!< its bytes are where they are wanted, or acknowledged: as measured
         bool gone;           //!< it is no longer under way
         bool failed;
@@ -84,7 +84,7 @@ class TrafficSimulation : public FabricSimulation, public FlowListener
     /// \return of a flow that begins now, a function that says how many of its bytes have arrived
     std::function<uint64_t()> ArrivalsOf(uint32_t flow, ChannelId channel) const;
 
-    /// What the measured flows are of the rates of all hosts over the time in which they start.
+    /// The measured flows' share of the rates of all hosts, over the time in which they start.
     struct OfferedLoad
     {
         double payload;
@@ -107,7 +107,7 @@ class TrafficSimulation : public FabricSimulation, public FlowListener
     uint64_t m_measured{0}; //!< flows of the list
     uint64_t m_measuredBytes{0};
     uint64_t m_totalBytes{0};
-    std::optional<FlowCounts> m_merged; //!< of several Ranks, when the events are over
+    std::optional<FlowCounts> m_merged; //!< counts of several Ranks, when the events are over
     uint64_t m_queuePairs{0};           //!< the same
 };
 

@@ -17,10 +17,10 @@ namespace dltrain
 {
 
 /**
- * One way to do a collective, simulated alone on a run's network: all groups enter it at once, on
- * connections that have carried nothing yet, and the time is that of the last rank to leave.
- * Nothing else is there: no faults, no background, no warm-up. Each has a network of its own, so
- * its time does not depend on what was measured before.
+ * One choice for a collective, simulated alone on a run's network. All groups enter it at once, on
+ * fresh connections, and the time is that of the last rank to leave. There are no faults, no
+ * background and no warm-up. Each has a network of its own, so its time does not depend on what was
+ * measured before.
  */
 class TunerMeasurement : public FabricSimulation, public CollectiveUser
 {
@@ -34,7 +34,8 @@ class TunerMeasurement : public FabricSimulation, public CollectiveUser
                      const scenario::MeasuredCollective& one,
                      const coll::Choice& choice);
 
-    /// \return ps; 0: it did not come to an end; nothing: it could not be simulated, which is said
+    /// \return ps; 0: it did not come to an end; nothing: it could not be simulated, and an error
+    /// was printed
     std::optional<int64_t> Run();
 
     // CollectiveUser
@@ -61,7 +62,7 @@ class TunerMeasurement : public FabricSimulation, public CollectiveUser
     std::unique_ptr<Interconnect> m_interconnect;
     std::unique_ptr<CollectiveRunner> m_runner;
     std::vector<uint32_t> m_communicators; ///< by group
-    std::size_t m_ranks = 0;               ///< of all groups
+    std::size_t m_ranks = 0;               ///< ranks of all groups
     std::size_t m_done = 0;
     uint32_t m_tag = 0;
     int64_t m_last = 0; ///< ps

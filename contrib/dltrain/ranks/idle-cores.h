@@ -9,8 +9,9 @@
 namespace dltrain
 {
 
-/// \return how many threads this process can run without taking a core from somebody, itself
-/// included: 1 to `most`. Of the cores that it may use, as proc(5) says of /proc/loadavg who runs
+/// \return the number of threads this process can run without taking a core from another one,
+/// itself included: 1 to `most`. Counts the cores that it may use, and the running tasks in
+/// /proc/loadavg (proc(5))
 uint32_t IdleCores(uint32_t most);
 
 } // namespace dltrain

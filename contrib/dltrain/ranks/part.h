@@ -13,7 +13,7 @@ namespace dltrain
 void LoadPart(const std::string& name);
 
 /**
- * What a part does, as seen by those who do not link it.
+ * The interface of a part, for code that does not link it.
  *
  *     class RankLink { public: static constexpr const char* PART = "mpi"; ... };
  *     Part<RankLink>::Get().Begin(...);                    // loads it, the first time
@@ -30,7 +30,7 @@ class Part
     {
         if (!Current())
         {
-            LoadPart(Interface::PART); // whose Registered sets it
+            LoadPart(Interface::PART); // its Registered sets the pointer
         }
         return *Current();
     }
@@ -54,7 +54,8 @@ class Part
     };
 
   private:
-    /// Of the program, whatever library asks: one definition, in the library of `Interface`.
+    /// The program's instance, whichever library asks: one definition, in the library of
+    /// `Interface`.
     static Interface*& Current();
 };
 

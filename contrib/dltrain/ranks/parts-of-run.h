@@ -12,9 +12,9 @@ namespace dltrain
 {
 
 /**
- * Loads TCP and UDP if flows are sent by them, or if an attribute that the user sets or asks for is
- * of one of their classes. Before NS_LOG is checked and attributes are set. A dry run builds
- * nothing: it goes on without a part that is not built. \return what is wrong, or nothing
+ * Loads TCP and UDP if flows use them, or if the user sets or asks for an attribute of one of their
+ * classes. Before NS_LOG is checked and attributes are set. A dry run builds nothing: it goes on
+ * without a part that is not built. \return the problem, or nothing
  */
 std::string LoadPartsOf(const scenario::RunOptions& run);
 

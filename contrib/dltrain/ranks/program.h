@@ -13,8 +13,7 @@ namespace dltrain
 {
 
 /**
- * What every program has around its main, so that none ends without a word and none lies about how
- * it ended:
+ * The frame of every program's main. With it no program ends silently, or with a wrong status:
  *
  *     int main(int argc, char* argv[])
  *     {
@@ -23,8 +22,8 @@ namespace dltrain
  *
  * - Standard output that cannot be written (a full disk, a closed pipe or descriptor) is one error
  *   and status 1, whatever the program printed on it: help too. A status that is not 0 stays.
- * - A file that is longer than `ulimit -f` allows cannot be written, as on a full disk.
- * - What names of the user's files hold never acts on the terminal: std::cout and std::cerr show
+ * - A file that is longer than `ulimit -f` allows cannot be written, as on a full disk. - Names of
+ * the user's files cannot control the terminal: std::cout and std::cerr show
  *   control characters as \xNN (rdma::Printable). printf does not: print names with streams.
  * - Memory that cannot be had, an exception nobody caught and ns-3's fatal errors end with one
  * error and status 1, not with a core dump; while a simulation runs, its files are completed first

@@ -18,7 +18,7 @@ class RdmaFabric;
 namespace dltrain
 {
 
-/// How processes talk to each other: MPI. Ranks is who uses it.
+/// The communication of processes: MPI. Ranks uses it.
 class RankLink
 {
   public:
@@ -47,7 +47,7 @@ class RankLink
     virtual int64_t Max(int64_t value) = 0;
     virtual double Max(double value) = 0;
 
-    /// The fabric's gateways talk by ns-3's MpiInterface. \return what is wrong, or nothing
+    /// Connects the fabric's gateways by ns-3's MpiInterface. \return the problem, or nothing
     virtual std::string Connect(ns3::RdmaFabric& fabric) = 0;
 };
 

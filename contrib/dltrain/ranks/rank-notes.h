@@ -32,7 +32,7 @@ namespace dltrain
 class RankNotes
 {
   public:
-    /// What is heard: a T that was told. \param payload only as long as the call
+    /// Receives a note: a T that was told. \param payload valid only during the call
     using Hearer = std::function<void(const uint8_t* payload)>;
 
     /// In every rank at the same point of the set-up. \param ranks must outlive it
@@ -67,8 +67,8 @@ class RankNotes
 
     void TellBytes(uint16_t kind, const void* bytes, std::size_t size, bool urgent = false);
 
-    /// In an event without a node: what is told from here on comes at this place among what all
-    /// ranks tell in it. Places grow. \param place 0, before anything else
+    /// In an event without a node: sets the place of later notes among the notes of all ranks in
+    /// this event. Places grow. \param place 0: before anything else
     void SetPlace(uint32_t place)
     {
         m_place = place;
@@ -80,7 +80,7 @@ class RankNotes
         return m_time;
     }
 
-    /// \return whether a word of NodeWindowRanks is of this class: it means nothing else
+    /// \return whether a word of NodeWindowRanks belongs to this class
     static bool IsWord(const std::string& word);
 
   private:
@@ -108,8 +108,8 @@ class RankNotes
     uint32_t m_place{0};
     int64_t m_time{0};
     std::vector<Hearer> m_hearers; //!< by kind
-    std::vector<uint8_t> m_bytes;  //!< of a note, as it is put together
-    std::vector<Heard> m_heard;    //!< of what the ranks agreed on last
+    std::vector<uint8_t> m_bytes;  //!< bytes of a note, while it is put together
+    std::vector<Heard> m_heard;    //!< notes of the ranks' last agreement
 };
 
 } // namespace dltrain

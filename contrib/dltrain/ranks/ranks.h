@@ -19,9 +19,9 @@ namespace dltrain
 {
 
 /**
- * The processes that mpirun started, and what they tell each other before and after the simulation;
- * while it runs, only frames and words pass between them, by ns3::NodeWindowRanks or, with ns-3's
- * engine, through ns3::RdmaGateway.
+ * The processes that mpirun started, and their communication before and after the simulation. While
+ * it runs, only frames and words pass between them, by ns3::NodeWindowRanks or, with ns-3's engine,
+ * through ns3::RdmaGateway.
  *
  *     Ranks::Session session(argc, argv, engine);  // in main; MPI is there for as long, if mpirun
  *                                                  // started us
@@ -37,7 +37,7 @@ class Ranks
     {
       public:
         /// \param windows whether node windows are the engine, else ns-3's own
-        /// \throw std::runtime_error if there are not the processes that the environment tells of
+        /// \throw std::runtime_error if the number of processes differs from the environment's
         Session(int& argc, char**& argv, bool windows);
         /// On the way out of an exception MPI is left as it is: the others may wait for this one
         /// wherever they are, until it ends with an error and mpirun ends them.
@@ -53,8 +53,8 @@ class Ranks
     static Ranks& Get();
 
     /**
-     * Those that have hosts, and so messages: all of them, or the first one. Then it is the only
-     * one in here, and each of the others is alone as well, but not the first.
+     * The ranks that have hosts, and so messages: all of them, or only the first one. In the second
+     * case each rank is alone in its own group, and only one of these has the first rank.
      */
     static const Ranks& OfHosts();
     /// The first rank has all hosts, the others have switches. Before anybody asks.
@@ -76,7 +76,7 @@ class Ranks
         return m_size;
     }
 
-    /// \return by whom they talk while the simulation runs; null: there is one process, or ns-3's
+    /// \return the link between ranks while the simulation runs; null: a single process, or ns-3's
     /// engine
     static ns3::NodeWindowRanks* OfWindows();
 

@@ -47,7 +47,7 @@ class SocketPart
 template <>
 SocketPart*& Part<SocketPart>::Current();
 
-/// A transport that counts what it sent again, or lost.
+/// A transport that counts its retransmissions or losses.
 class LossCounts
 {
   public:

@@ -25,21 +25,21 @@ namespace dltrain
  *
  *     server s, GPU g  --- its weights and states of the optimizer -->  storage server s mod n
  *
- * The storage servers are hosts of the network with the NICs of the others; what they keep, they
- * keep at the rate of these (assumed). Written is what all ranks have acknowledgements of; read is
- * what has arrived at all of them.
+ * The storage servers are hosts of the network with the same NICs as others; they store at the rate
+ * of these (assumed). A checkpoint is written when all ranks have its acknowledgements, and read
+ * when it has arrived at all of them.
  *
- * One process. Events without context, but for OnMessageDone.
+ * One process. Events have no context, except OnMessageDone.
  */
 class CheckpointTraffic : public MessageUser
 {
   public:
-    /// Where ranks are, and who there is.
+    /// The hosts of ranks, and the ranks that have left.
     struct Where
     {
-        std::vector<uint32_t> hosts; ///< of servers
-        Places::NicsInUse nics;      ///< of them; empty: all
-        std::vector<bool> absent;    ///< by rank; empty: nobody
+        std::vector<uint32_t> hosts; ///< hosts of servers
+        Places::NicsInUse nics;      ///< NICs of servers in use; empty: all
+        std::vector<bool> absent;    ///< by rank: has left; empty: none has left
 
         bool operator==(const Where& other) const
         {
@@ -56,7 +56,7 @@ class CheckpointTraffic : public MessageUser
     /// \pre nothing is under way \param done by an event without context
     void Write(const Where& where, std::function<void()> done);
     void Read(const Where& where, std::function<void()> done);
-    /// What is under way ends where it is, and is not done.
+    /// Ends the messages in flight where they are; they are not done.
     void Abort();
 
     bool IsUnderWay() const
@@ -82,14 +82,14 @@ class CheckpointTraffic : public MessageUser
 
     MessageRunner& Connect(const Where& where);
     void Begin(bool writes, const Where& where, std::function<void()> done);
-    /// As NodeWindows::Note tells. \param transfer that a message was of
+    /// Called through NodeWindows::Note. \param transfer the transfer that a message belongs to
     void TellDone(const uint64_t& transfer);
 
     const scenario::TrainingScenario& m_scenario;
     const scenario::RecoverySpec& m_spec;
     FabricRun& m_run;
     std::function<void(const std::string& what)> m_onFailure;
-    scenario::CollectiveOptions m_options; ///< of no library
+    scenario::CollectiveOptions m_options; ///< options without a library
     uint32_t m_tag;
     std::deque<Wiring> m_wirings; ///< the last one is in use
     bool m_connected = false;     ///< it is

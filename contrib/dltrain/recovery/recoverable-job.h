@@ -24,8 +24,9 @@ class RecoverableJob
     /// \param scenario kept by reference, as the run
     RecoverableJob(const scenario::TrainingScenario& scenario, FabricRun& run);
 
-    /// \param setting of which tags, decisions, phases, what is measured and whom recovery tells
-    /// are filled in here \return why not, or nothing
+    /// \param setting its tags, decisions, phases, measured steps and listener for recovery are
+    /// filled in here
+    /// \return why not, or nothing
     std::string Populate(TrainingJob::Setting setting);
 
     TrainingJob& Get()
@@ -55,7 +56,7 @@ class RecoverableJob
     const scenario::TrainingScenario& m_scenario;
     FabricRun& m_run;
     TrainingJob m_job;
-    std::unique_ptr<RecoveryRun> m_recovery; ///< null: nobody asked for it
+    std::unique_ptr<RecoveryRun> m_recovery; ///< null: not asked for
 };
 
 } // namespace dltrain

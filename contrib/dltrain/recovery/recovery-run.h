@@ -22,7 +22,7 @@ namespace dltrain
 {
 
 /**
- * What a job does about failures, and what its checkpoints cost:
+ * The reaction of a job to failures, and the cost of its checkpoints:
  *
  *     a queue pair fails, a collective does not end,    known      all ranks end where they are
  *     the launcher misses a process            ------>  + abort
@@ -37,23 +37,22 @@ namespace dltrain
  *                                                       + restart  of NCCL
  *                                                       resumed    TrainingJob::Rebuild
  *
- * but where the state of who failed is lost: that is a restart. A failure that becomes known
- * meanwhile begins this anew. Who has failed is what faults say at that time: servers of which a
- * NIC's cable is cut (kRebuild: those of all NICs are), GPUs that stand still. Steps that were lost
- * are simulated again.
+ * If the state of a failed rank is lost, the job restarts instead. A failure that becomes known
+ * meanwhile begins this anew. Failed are, at that time, every server with a cut NIC cable
+ * (kRebuild: with all NIC cables cut), and every stopped GPU. Lost steps are simulated again.
  *
- * A checkpoint that is written behind the next steps (RecoverySpec::writesBehind) is one when it is
+ * A checkpoint that is written during the next steps (RecoverySpec::writesBehind) counts once it is
  * written; until then the one before is the last:
  *
  *     step | wait for the one before | copy |  step  |  step  |
  *                                           |  written  |
  *
- * Each picosecond from the beginning to the end is useful, writing, lost or recovering. Of a step
- * in which communication began anew, lost is what passed from when the first rank was in what was
- * under way until the failure was known, recovering what passed from then until it began anew; the
- * rest of the step is useful.
+ * Each picosecond from the beginning to the end is useful, writing, lost or recovering. In a step
+ * whose communication began anew, two spans are not useful. Lost is the time from the first rank's
+ * entry into the interrupted communication until the failure was known. Recovering is the time from
+ * then until it began anew.
  *
- * One process. All by events without context, but for OnMessageFails.
+ * One process. Events have no context, except OnMessageFails.
  */
 class RecoveryRun : public TrainingJobWatcher
 {
@@ -92,8 +91,8 @@ class RecoveryRun : public TrainingJobWatcher
         return m_results;
     }
 
-    /// \param fault of a GPU that begins now: its place in FaultPlan::faults \return why it hits
-    /// nobody, in words; empty: it does
+    /// \param fault fault of a GPU that begins now: its index in FaultPlan::faults
+    /// \return why it has no target, in words; empty: it has one
     std::string WhyMissed(std::size_t fault) const;
 
     // TrainingJobWatcher
@@ -111,13 +110,13 @@ class RecoveryRun : public TrainingJobWatcher
     void OnProcessGone();
     void Know(const std::string& by, const std::string& what);
 
-    /// What has failed by now.
+    /// The failures up to now.
     struct Failed
     {
-        std::set<coll::Rank> stopped; ///< whose GPU stands still
-        std::set<coll::Rank> ranks;   ///< these, and those of servers that are cut off
-        std::set<uint32_t> servers;   ///< of these ranks
-        std::set<uint32_t> cutOff;    ///< those of them that are cut off
+        std::set<coll::Rank> stopped; ///< ranks whose GPU stands still
+        std::set<coll::Rank> ranks;   ///< these ranks, and those of servers that are cut off
+        std::set<uint32_t> servers;   ///< servers of these ranks
+        std::set<uint32_t> cutOff;    ///< servers among them that are cut off
         std::set<uint32_t> lame;      ///< servers that are not cut off, and have lost NICs
     };
 
@@ -126,17 +125,18 @@ class RecoveryRun : public TrainingJobWatcher
     std::string WhyNotRebuilt(const Failed& failed) const;
     /// \return why the algorithms that were asked for cannot do without more ranks, or nothing
     std::string WhyNoCollectives(const std::set<coll::Rank>& without) const;
-    /// Of the job's servers, what is to be used from now on. \return empty: all
+    /// The NICs of the job's servers to be used from now on. \return empty: all
     Places::NicsInUse FindNics() const;
     /// \return why rings over the NICs that are left do not reach from server to server, or nothing
     std::string WhyNoRails() const;
-    /// What passed since all was put down last is recovering.
+    /// Counts the time since the last accounting as recovering.
     void Settle(int64_t now);
-    /// What was done since then is lost, and the ranks end. \return ps
+    /// Counts the time since then as lost, and ends the ranks. \return ps
     int64_t Lose(int64_t now, bool restarts);
     void Rebuild();
-    /// \param late a collective took too long \return when what is known now began: the earliest
-    /// fault that explains it, ps; -1: none does
+    /// Finds when the failure that is known now began: the earliest fault that explains it.
+    /// \param late a collective took too long
+    /// \return ps; -1: no fault explains it
     int64_t FindBegin(const Failed& failed, bool late);
     /// \return whether it makes messages of the job fail that go over hosts in use or switches, now
     /// or until a queue pair's patience ago
@@ -150,48 +150,48 @@ class RecoveryRun : public TrainingJobWatcher
     void Resume(uint32_t generation);
     /// The ranks go on, or begin again. \return why they cannot, or nothing
     std::string GoOn(results::RecoveryRecord& last);
-    /// Of a checkpoint, one after the other; unless it is given up.
+    /// Schedules a step of a checkpoint, one after the other; unless the checkpoint is given up.
     void After(const rdma::Duration& time, std::function<void()> what);
-    /// The states of the ranks begin to be written. \param then when they are
+    /// Begins to write the states of the ranks. \param then called when they are written
     void Write(std::function<void()> then);
-    /// What is to be written is, from its beginning.
+    /// The data to be written are complete from its beginning.
     void WriteAll();
-    /// The ranks that wait for a checkpoint do.
+    /// The ranks that wait for a checkpoint go on.
     void GoOn();
     /// Ranks have waited for a checkpoint until now.
     void NoteHeld(int64_t now);
     /// The ranks' states are copied, to be written from there.
     void Copy();
-    /// What was copied last is written.
+    /// The last copy is written.
     void OnWrittenBehind();
     struct Copied;
-    /// There is a checkpoint. \param copied what it has
+    /// A checkpoint exists. \param copied its content
     void TakeForWritten(const Copied& copied);
-    /// What is read or written over the network ends where it is.
+    /// Ends reads and writes over the network where they are.
     void EndTraffic(int64_t now);
-    /// Where ranks are, and with what.
+    /// The NICs that ranks use now.
     Places::NicsInUse NicsNow() const;
     void GiveUp(const std::string& why);
 
     /// Ranks of the job whose GPU stands still, and that stood still so much sooner, ps.
     std::set<coll::Rank> StoppedRanks(int64_t sooner) const;
-    /// \return whether a fault that is there now cuts a cable of a host
+    /// \return whether a fault in effect now cuts a cable of a host
     bool CutsOff(const scenario::Fault& fault, uint32_t host) const;
-    /// \return those of a host whose cables are cut now
+    /// \return the ports of a host whose cables are cut now
     std::vector<uint32_t> CutPorts(uint32_t host) const;
     /// A NIC is lost with any of its cables.
     bool HasLostNic(uint32_t host) const;
     /// \return of a host, ascending
     std::vector<uint32_t> LostNics(uint32_t host) const;
-    /// By policy: by one NIC, or by all of them.
+    /// Whether a host is cut off, by policy: at one NIC, or at all of them.
     bool IsCutOff(uint32_t host) const;
     /// \return whether a GPU of a spare stands still
     bool HasStopped(uint32_t spare) const;
     /// \return "server-3:1", as --pcap names ports: what servers that are not cut off go on without
     std::vector<std::string> LostPorts() const;
-    /// \return whether a fault of a GPU is there now, at one that stands still
+    /// \return whether a fault in effect now has stopped one of these GPUs
     bool Stops(std::size_t fault, const std::set<coll::Rank>& stopped) const;
-    /// \return whether it makes collectives take longer, as it has done since the watchdog's time
+    /// \return whether it slows collectives down, and has done so for the watchdog's time
     bool SlowsDown(std::size_t fault) const;
     /// \return whether a rank of the job is at a server
     bool IsInUse(uint32_t server) const;
@@ -204,19 +204,19 @@ class RecoveryRun : public TrainingJobWatcher
     TrainingJob& m_job;
     results::RecoveryResults m_results;
     JobStart m_start;
-    std::vector<uint32_t> m_hosts;  //!< of servers, as they are now
-    std::vector<uint32_t> m_spares; //!< that are left
+    std::vector<uint32_t> m_hosts;  //!< current hosts of servers
+    std::vector<uint32_t> m_spares; //!< spares that are left
     std::set<std::size_t> m_seen;   //!< faults that a failure was put down to
     uint32_t m_generation = 0;      //!< counts failures
     uint32_t m_recoveries = 0;
     bool m_recovering = false;
     bool m_over = false;
     std::vector<coll::Rank> m_leaving; //!< when the job is rebuilt
-    bool m_suspended = false;          //!< ranks compute on, and are to be rebuilt
+    bool m_suspended = false;          //!< ranks go on computing, and are to be rebuilt
     int64_t m_since = 0;               //!< ps: what was done since then would be lost (restart)
-    int64_t m_stepEnd = 0;             //!< of the last step of this attempt, or its checkpoint; ps
-    int64_t m_settled = 0;             //!< ps: until then it is put down what was recovering
-    int64_t m_rebuilt = 0;             //!< ps: communication began anew
+    int64_t m_stepEnd = 0; //!< end of the last step of this attempt, or of its checkpoint; ps
+    int64_t m_settled = 0; //!< ps: until then it is put down what was recovering
+    int64_t m_rebuilt = 0; //!< ps: communication began anew
     // Put down as lost or recovering already, ps:
     int64_t m_takenSince = 0;                     //!< since m_since
     int64_t m_takenOfStep = 0;                    //!< since m_stepEnd
@@ -231,15 +231,15 @@ class RecoveryRun : public TrainingJobWatcher
         int64_t taken;  //!< ps, as m_takenSince
     };
 
-    std::optional<Copied> m_copied; //!< what is written behind the steps
-    std::function<void()> m_goOn;   //!< of ranks that wait for a checkpoint
+    std::optional<Copied> m_copied; //!< the copy that is written during the steps
+    std::function<void()> m_goOn;   //!< continuation of ranks that wait for a checkpoint
     int64_t m_heldSince = 0;        //!< ps: they do
     int64_t m_writingSince = 0;     //!< ps
     uint64_t m_phase = 0;           //!< counts what takes a time of checkpoints
     int64_t m_readingSince = -1;    //!< ps; -1: nothing is read
     uint32_t m_ended = 0;           //!< steps
     uint32_t m_checkpoint = 0;      //!< steps that the last checkpoint has
-    int64_t m_useful = 0;           //!< of steps since m_since
+    int64_t m_useful = 0;           //!< ps of steps since m_since
 };
 
 } // namespace dltrain

@@ -48,13 +48,13 @@ class BackgroundTraffic : public FlowListener
                       bool warmup);
     ~BackgroundTraffic() override;
 
-    /// The first flows begin at the current time. \param lasting also behind a failure of others,
-    /// who recover from it or end the run; else that is the end of it
+    /// The first flows begin at the current time. \param lasting whether flows go on after a
+    /// failure of other traffic, which recovers from it or ends the run; else they end
     void Start(bool lasting);
     /// Between the nodes' events.
     void StartMeasuring(int64_t now);
 
-    /// \return what is not the background's: its queue pairs
+    /// \return the state of all traffic except the background's queue pairs
     RunControl::JobSight SeeOthers(const ns3::RdmaFabric& fabric) const;
 
     /// \param end of the run, ps
@@ -71,14 +71,14 @@ class BackgroundTraffic : public FlowListener
     /// By an event without context.
     void BeginEpoch();
     FlowCounts GetCounts() const;
-    /// Of the links of its hosts, in the measured time: what flows that began then have.
+    /// The load on the links of its hosts, in the measured time, by flows that began then.
     double GetLoad(int64_t end) const;
 
     const scenario::Background& m_spec;
     TraceCollector& m_collector;
     Places m_places;
     std::unique_ptr<Transport> m_transport;
-    scenario::Measuring m_all; ///< of everything
+    scenario::Measuring m_all; ///< measures everything
     uint32_t m_owner;
     bool m_isWarmup;
     bool m_lasting = false;
@@ -86,8 +86,8 @@ class BackgroundTraffic : public FlowListener
     int64_t m_measuredFrom = 0;
     uint32_t m_begun = 0;       ///< epochs
     uint32_t m_nextFlow;        ///< number
-    std::deque<Epoch> m_epochs; ///< of which flows may be under way
-    FlowCounts m_past;          ///< of those that are gone
+    std::deque<Epoch> m_epochs; ///< epochs whose flows may be in flight
+    FlowCounts m_past;          ///< counts of epochs that are gone
     FlowCounts m_warmup;        ///< when measuring started
 };
 

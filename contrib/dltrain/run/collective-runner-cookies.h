@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-// What CollectiveRunner packs into numbers that travel with its messages; no one else's business.
+// The fields that CollectiveRunner packs into numbers that travel with its messages. Private to it.
 
 namespace dltrain
 {
@@ -22,7 +22,7 @@ namespace dltrain
 constexpr uint32_t POSITION_BITS = 20;
 constexpr uint32_t MOST_COMMUNICATORS = 1U << 24;
 
-/// Of the immediate of a message to a switch between servers: the rest is the plan's number.
+/// Bits of a message's immediate to a switch between servers: the rest is the plan's number.
 constexpr uint32_t SEQUENCE_BITS = 20;
 constexpr uint32_t SEQUENCE_MASK = (1U << SEQUENCE_BITS) - 1;
 constexpr uint32_t MOST_NUMBERED = 1U << (32 - SEQUENCE_BITS);

@@ -15,25 +15,24 @@ namespace dltrain
 {
 
 /**
- * What a ring passes on inside a server, worked out at once when it comes in.
+ * Computes at once, when a ring's message enters a server, how it is passed on inside.
  *
  * Seven of eight messages of a ring through servers of eight GPUs are between GPUs of one server,
- * where nothing is in their way as long as the ring alone uses its links: when a message enters the
- * server, it is known when each GPU will have passed it on, and when the last one sends it out.
+ * and nothing delays them as long as the ring alone uses its links. So when a message enters the
+ * server, the times are known when each GPU passes it on, and when the last one sends it out.
  *
  *     network --> GPU 0 --> GPU 1 --> ... --> GPU 7 --> network
  *            at now   link 0    link 1     link 6    at a time that is known: the only event
  *
- * A relay is one of a server and of one collective of one lane (coll::Schedule::PassesOn), from a
- * message that comes in to the first that somebody else posts in the server, or that comes in for
- * its last time. It has the server's messages and links lent (ScaleUpTransport::Lend), and what its
- * GPUs have received and sent is its to know; then it gives all back, as it is by then, and the
- * GPUs go on message by message. To the picosecond nothing is different
- * (`--in-server=one-by-one` never relays). Nor is the order of what happens at one picosecond,
- * since that does not depend on when it was scheduled (Places::Turn): who posts in the server at
- * the picosecond of an arrival inside comes first, so what arrives now has not arrived for
- * GiveBack; and what software sends because of such an arrival is behind all else that the server
- * does then.
+ * A relay serves one collective of one lane in one server (coll::Schedule::PassesOn). It lasts from
+ * an incoming message to the first message of another user in the server, or to the last incoming
+ * one. It borrows the server's messages and links (ScaleUpTransport::Lend), and keeps the state of
+ * its GPUs' messages. At its end it gives all back, in the state of that time, and the GPUs go on
+ * message by message. The results are the same to the picosecond (`--in-server=one-by-one` never
+ * relays). The order within one picosecond is the same, too, since it does not depend on the time
+ * of scheduling (Places::Turn). A post in the server at the picosecond of an arrival inside comes
+ * first, so for GiveBack the message has not arrived yet. A send that such an arrival causes comes
+ * after all else that the server does then.
  *
  * Links are those of a pair that is alone (ScaleUpModel, "Lent"); all messages have one latency.
  * In events of its server only.
@@ -50,12 +49,12 @@ class CollectiveRunner::Relay final : public ScaleUpBorrower
     Relay(const Relay&) = delete;
     Relay& operator=(const Relay&) = delete;
 
-    /// A message of a collective has come in from the network: begin, if that can be.
-    /// \param entry who got it, not yet counted
+    /// A message of a collective has come in from the network: begin a relay, if possible.
+    /// \param entry the member that got it, not yet counted
     /// \return whether it relays this collective
     bool Begin(Member& entry, const Part& part, int64_t now);
 
-    /// \return whether it relays what this member gets over the network
+    /// \return whether it relays the messages that this member gets over the network
     bool Relays(const Member& entry, uint32_t sequence) const
     {
         return m_entry == &entry && m_sequence == sequence;
@@ -75,8 +74,8 @@ class CollectiveRunner::Relay final : public ScaleUpBorrower
     void GiveBack(int64_t now) override;
     void Prefetch(int64_t until, uint32_t depth) const override;
 
-    /// What is known is the GPUs' again. Also between the nodes' events. \param until ps, what
-    /// arrives earlier has arrived
+    /// Gives the state back to the GPUs. Also between the nodes' events. \param until ps: earlier
+    /// arrivals have arrived
     void End(int64_t now, int64_t until);
 
   private:
@@ -90,7 +89,7 @@ class CollectiveRunner::Relay final : public ScaleUpBorrower
     struct alignas(64) Passing
     {
         uint64_t bytes;
-        results::PathRecord* cause; ///< held: on which the first of these GPUs sent it
+        results::PathRecord* cause; ///< held: the cause of the first of these GPUs' send
         int64_t posted;             ///< ps, by that GPU
         int64_t arrival;            ///< at the next one
         uint32_t first;             ///< link
@@ -99,7 +98,7 @@ class CollectiveRunner::Relay final : public ScaleUpBorrower
         std::array<int64_t, MOST_LINKS> finish;
     };
 
-    /// Of the ring's GPUs here, in its order, and of the links behind all but the last.
+    /// One of the ring's GPUs here, in its order, with the link after it (the last has none).
     struct Station
     {
         Member* member = nullptr;
@@ -149,14 +148,14 @@ class CollectiveRunner::Relay final : public ScaleUpBorrower
     void Count(const Passing& passing, uint32_t last);
     /// The last GPU has it, and its software is about to send it.
     void LeaveToSoftware(const Passing& passing, int64_t at);
-    /// What they have received and sent.
+    /// Writes the messages that they have received and sent into the members.
     void TellStations();
     void Rest();
 
-    // what a message needs
+    // the data that a message needs
     Member* m_entry = nullptr; ///< null: it relays nothing
     uint32_t m_sequence = 0;
-    uint32_t m_step = 0;    ///< the entry's next
+    uint32_t m_step = 0;    ///< next step of the entry
     uint32_t m_endStep = 0; ///< with that one the message stays in the server
     uint32_t m_links = 0;
     uint32_t m_turn = 0; ///< counts beginnings and ends
@@ -167,7 +166,7 @@ class CollectiveRunner::Relay final : public ScaleUpBorrower
     uint64_t m_sizeKnown = 0; ///< the last message's
     Member* m_exit = nullptr;
     uint32_t m_passed = 0; ///< messages sent out that came in
-    uint32_t m_begin = 0;  ///< of m_passing, the oldest
+    uint32_t m_begin = 0;  ///< place of the oldest in m_passing
     uint64_t m_passedBytes = 0;
     std::vector<Passing> m_passing; ///< a ring, its size a power of 2
     uint32_t m_end = 0;             ///< behind the newest

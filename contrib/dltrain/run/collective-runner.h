@@ -50,32 +50,33 @@ class CollectiveUser
 };
 
 /**
- * Runs schedules (collectives/schedule.h): what a rank sends goes over a channel of its own for
- * each (sender, receiver, lane), of whichever transport serves the two.
+ * Runs schedules (collectives/schedule.h). There is a channel for each (sender, receiver, lane), of
+ * the transport that serves the two ranks.
  *
- * Ranks share nothing but schedules, which all read: each counts its collectives, keeps its own
- * lanes and opens what it sends over. What a receiver knows comes out of the message alone: the
- * channel's name and cookie tell communicator, sender and lane, the immediate tells which of the
- * communicator's collectives it belongs to. Messages that arrive before the rank has entered its
- * collective are counted and wait (NCCL's eager buffers, without a limit on their size: assumed).
- * What a collective was as a whole, results::CollectiveJoin makes of what its ranks tell.
+ * Ranks share only schedules, which all read. Each counts its collectives, keeps its own lanes and
+ * opens its own channels. A receiver learns everything from the message: the channel's name and
+ * cookie tell communicator, sender and lane, and the immediate tells the collective of the
+ * communicator. Messages that arrive before the rank has entered its collective are counted and
+ * wait (NCCL's eager buffers, without a limit on their size: assumed). results::CollectiveJoin
+ * makes the record of a whole collective from the parts of its ranks.
  *
  * Memory: one LaneState a rank and lane of each collective under way; steps are computed, never
  * stored. A communicator keeps a schedule for each of its different collectives. Channels are kept,
  * with the state of their congestion control, as NCCL keeps its connections: direct all-to-all
  * makes n (n-1).
  *
- * Switches that take part (coll::NetworkNode) are members, too, behind the ranks. A server's begins
- * when the first of its ranks does; one between servers with the first message, whose immediate
- * tells what collective it is of: the number of the plan, and the lower bits of the sequence.
+ * Switches that take part (coll::NetworkNode) are members, too, after the ranks. A server's switch
+ * begins when the first of its ranks does. A switch between servers begins with the first message,
+ * whose immediate tells the collective: the number of the plan, and the lower bits of the sequence.
  *
  * Several runners, of several jobs, share a fabric: each job has an interconnect of its own.
  */
 class CollectiveRunner : public TransportUser
 {
   public:
-    /// \param cluster where ranks are: rank r is GPU r mod g of logical server r / g; outlives this
-    /// \param interconnect shared with other users \param job of what it opens
+    /// \param cluster hosts of ranks: rank r is GPU r mod g of logical server r / g; outlives this
+    /// \param interconnect shared with other users
+    /// \param job job of the channels that it opens
     CollectiveRunner(const scenario::ClusterSpec& cluster,
                      const scenario::CollectiveOptions& options,
                      Interconnect& interconnect,
@@ -90,8 +91,8 @@ class CollectiveRunner : public TransportUser
         m_interconnect.CarryCauses();
     }
 
-    /// What a GPU that stands still was to send waits until it goes on. \param speeds by rank;
-    /// kept. Before the first event.
+    /// Sends of a GPU that stands still wait until it goes on. \param speeds by rank; kept. Before
+    /// the first event.
     void SetSpeeds(const std::map<Rank, training::SpeedProfile>* speeds)
     {
         m_speeds = speeds->empty() ? nullptr : speeds;
@@ -131,14 +132,14 @@ class CollectiveRunner : public TransportUser
     /// \return why this collective cannot run as asked for, in a sentence; empty: it can
     std::string WhyNot(uint32_t communicator, const coll::Collective& what) const;
 
-    /// Whether there is a schedule for it.
+    /// Whether it has a schedule for the collective.
     bool Knows(uint32_t communicator, const coll::Collective& what) const
     {
         return FindPlan(communicator, what) != nullptr;
     }
 
-    /// Makes a collective's schedule, before the first event or in an event without context: what
-    /// ranks enter in events of their own has to be known.
+    /// Makes a collective's schedule, before the first event or in an event without context.
+    /// Collectives that ranks enter in their own events must have been prepared.
     void Prepare(uint32_t communicator, const coll::Collective& what);
     /// Gives the schedules back. \pre no rank is in a collective of this communicator
     void Forget(uint32_t communicator);
@@ -172,11 +173,11 @@ class CollectiveRunner : public TransportUser
     /// \return bytes sent so far by all ranks together
     uint64_t GetBytes() const;
 
-    /// \return one line for each collective that has not ended: how many ranks are in it and what
-    /// some of them wait for; and one for messages that failed
+    /// \return one line for each collective that has not ended: the number of ranks in it, and the
+    /// reason why some of them wait; and one line for messages that failed
     std::vector<std::string> DescribeUnfinished() const;
 
-    /// \return of those with messages that failed, whom that cuts off from whom
+    /// \return for collectives with failed messages, the ranks that are cut off from each other
     std::vector<results::CutOffRecord> GetCutOff() const;
 
     /// Collective among processes with hosts, when nothing happens any more: the first one knows
@@ -192,9 +193,9 @@ class CollectiveRunner : public TransportUser
     /// A lane of a rank in a collective under way.
     struct LaneState
     {
-        // Of the step at `index`, if not at the end: coll::Step. The two peers are apart, so that
-        // they are not read at once where they have just been written one by one: that keeps a
-        // processor waiting.
+        // The step at `index`, if not at the end: coll::Step. The two peers are apart, so that they
+        // are not read together right after they were written one by one: that would stall a
+        // processor.
         Rank recvPeer = coll::kNoRank;
         coll::StepIndex index = 0;
         uint64_t sendBytes = 0;
@@ -222,16 +223,16 @@ class CollectiveRunner : public TransportUser
         bool ownNics = false; ///< and end at that beside the other (--peer-nic=own)
         coll::ExchangeRates rates = {}; ///< most that a pair gets
         bool limited = false; ///< messages between servers go over channels with that limit
-        std::vector<Rank> positions = {}; ///< of the schedule's network nodes
+        std::vector<Rank> positions = {}; ///< places of the schedule's network nodes
         uint32_t number = 0;              ///< in Communicator::numbered
         int64_t formula = -1; ///< ps from the last entry on, instead of messages; -1: messages
         uint32_t id = 0;      ///< among all that there ever were, from 1 on
         uint64_t parts = 1;   ///< Schedule::PartsOfMessage
         bool relays = false;  ///< messages may pass servers by Relay
-        std::vector<uint64_t> bytesOf = {}; ///< that ranks send, with a formula
+        std::vector<uint64_t> bytesOf = {}; ///< bytes that ranks send, with a formula
     };
 
-    /// What a ring passes on inside a server (collective-runner-relay.h).
+    /// Passing on along a ring inside a server (collective-runner-relay.h).
     class Relay;
 
     /// A rank's part of a collective, or a switch's.
@@ -273,8 +274,8 @@ class CollectiveRunner : public TransportUser
         std::string first; ///< in words
     };
 
-    /// What stands of a rank: a message to another one that has failed, or, without, the
-    /// collective that it is in. As bytes.
+    /// The unfinished state of a rank, as bytes: a message to another rank that has failed or, if
+    /// there is none, the collective that it is in.
     struct Standing
     {
         uint32_t communicator = 0;
@@ -287,7 +288,7 @@ class CollectiveRunner : public TransportUser
     /// \return by communicator and position, of a rank's in that order
     std::vector<Standing> FindStanding() const;
 
-    /// What takes part.
+    /// The kinds of members.
     enum class Kind : uint8_t
     {
         RANK,
@@ -296,31 +297,31 @@ class CollectiveRunner : public TransportUser
     };
 
     /// A rank in a communicator, or a switch: touched in events of its own server only. With
-    /// thousands of ranks a message finds it in no cache, so what a message needs of it is
+    /// thousands of ranks a message finds it in no cache. So the data that a message needs are
     /// together, and first: LINES.
     struct alignas(64) Member
     {
         uint32_t communicator = 0;
         Rank position = 0;
-        Rank rank = 0;        ///< place, of a switch
-        uint32_t server = 0;  ///< of hosts of Places
+        Rank rank = 0;        ///< place, for a switch
+        uint32_t server = 0;  ///< server among the hosts of Places
         uint32_t context = 0; ///< ns-3 node id of the server
         Kind kind = Kind::RANK;
-        bool causeGiven = false;              ///< to a message: it is not the member's to drop
-        bool gotInside = false;               ///< what it does is because of a message inside
+        bool causeGiven = false;              ///< given to a message: the member must not drop it
+        bool gotInside = false;               ///< its current action is caused by a message inside
         uint32_t entered = 0;                 ///< collectives so far
-        results::PathRecord* cause = nullptr; ///< of what is posted now: see CollectivePaths
-        Connection last;                      ///< of lane 0: the one used last
+        results::PathRecord* cause = nullptr; ///< cause of current posts: see CollectivePaths
+        Connection last;                      ///< for lane 0: the connection used last
         uint64_t bytesSent = 0;               ///< in all
-        Relay* relay = nullptr;               ///< of which it is the first or the last; else null
-        Part part;                            ///< of a collective it has not left, if used
+        Relay* relay = nullptr;               ///< relay whose first or last member it is; else null
+        Part part;                            ///< part in a collective it has not left, if used
         // seldom needed
         std::map<uint32_t, Part> others;     ///< by sequence: if it is in several
         std::vector<Connection> lastOfLanes; ///< by lane, as `last`: of the first few
         std::unordered_map<uint64_t, Connection> connections; ///< by ConnectionKey
         std::unique_ptr<Failure> failure;                     ///< null: none
 
-        static constexpr std::size_t LINES = 3; ///< of 64 bytes, that a message needs
+        static constexpr std::size_t LINES = 3; ///< cache lines of 64 bytes that a message needs
 
         void PrefetchLines() const
         {
@@ -335,10 +336,10 @@ class CollectiveRunner : public TransportUser
         coll::Placement placement;
         std::vector<Member> members;              ///< by position: ranks, then switches
         std::unordered_map<uint64_t, Rank> nodes; ///< positions of switches, by NodeKey
-        std::vector<const Plan*> numbered;        ///< of those with switches between servers
+        std::vector<const Plan*> numbered;        ///< plans with switches between servers
         std::optional<bool> mayAggregate;         ///< the switches have room; unknown at first
-        /// By sequence: how many ranks have entered a collective with a formula, whose last ends
-        /// it for all. All are of one server.
+        /// By sequence: the number of ranks that have entered a collective with a formula. The last
+        /// one ends it for all. All ranks are in one server.
         std::map<uint32_t, uint32_t> meetings;
         std::unordered_multimap<uint64_t, Plan> plans; ///< by the collective's bytes
     };
@@ -355,7 +356,7 @@ class CollectiveRunner : public TransportUser
         return static_cast<uint64_t>(node.kind) << 32 | node.where;
     }
 
-    /// What a rank sends.
+    /// A message that a rank sends.
     struct Message
     {
         const Plan* plan;
@@ -373,7 +374,7 @@ class CollectiveRunner : public TransportUser
         SEND_OUT, ///< Relay::SendOut
     };
 
-    /// Of a rank.
+    /// The payload of a rank's event.
     struct EventPayload
     {
         EventKind kind;
@@ -384,10 +385,10 @@ class CollectiveRunner : public TransportUser
         uint32_t tag;
         uint64_t bytes;
         const Plan* plan;
-        results::PathRecord* path; ///< what caused it, held
+        results::PathRecord* path; ///< cause, held
     };
 
-    /// What is together does fit: at compile time.
+    /// Checks at compile time that the data of one cache line fit into it.
     static void CheckLines();
 
     using Events = EventPool<CollectiveRunner, EventPayload>;
@@ -399,7 +400,7 @@ class CollectiveRunner : public TransportUser
     const Plan* FindPlan(uint32_t communicator, const coll::Collective& what) const;
     /// Whether ExchangeRates may slow messages between servers down.
     bool CanBeLimited(const Plan& plan, const coll::Placement& placement) const;
-    /// What the library makes of a choice.
+    /// Makes the plan of a choice, with the library's times.
     Plan MakePlan(const coll::Choice& choice,
                   std::unique_ptr<const coll::Schedule> schedule,
                   const Communicator& comm) const;
@@ -419,7 +420,7 @@ class CollectiveRunner : public TransportUser
     /// The switch of a rank's server does, if the collective has it.
     void StartServerSwitch(const Member& member, uint32_t sequence, const Plan& plan, int64_t now);
     static void SetStep(const Part& part, coll::Lane lane, LaneState& state);
-    /// Of a message to a switch between servers, and the other way round.
+    /// The immediate of a message to a switch between servers, or from one.
     static uint32_t UnitImmediate(const Plan& plan, uint32_t sequence);
     uint32_t StartUnit(Member& unit, uint32_t immediate, int64_t now);
     void Schedule(const Member& member, int64_t at, const EventPayload& payload);
@@ -435,7 +436,7 @@ class CollectiveRunner : public TransportUser
     /// A rank's last lane has ended.
     void EndRank(Member& member, const Part& part, int64_t now);
     void Leave(Member& member, uint32_t sequence, results::PathRecord* path, int64_t now);
-    /// \return null: it has left it, or nothing is known of it so far
+    /// \return null: the member has left it, or nothing is known of it so far
     static const Part* FindPart(const Member& member, uint32_t sequence);
     /// \return the same, a new one if need be
     static Part& GetPart(Member& member, uint32_t sequence);
@@ -446,9 +447,9 @@ class CollectiveRunner : public TransportUser
     /// A message from another server may be passed on inside this one by a Relay.
     /// \return whether it is; then the member's cause is no longer its own
     bool PassOn(Member& member, uint32_t sequence, coll::Lane lane, int64_t now);
-    /// What relays know is the ranks' again. Between the nodes' events.
+    /// Gives the state of relays back to the ranks. Between the nodes' events.
     void EndRelays() const;
-    /// \return bytes that ranks have sent, of which relays alone know
+    /// \return bytes that ranks have sent and only relays have counted
     uint64_t CountRelayed() const;
     /// The member's cause is the path of this message.
     void Deliver(Member& member, uint32_t sequence, coll::Lane lane, Rank from, int64_t now);
@@ -476,10 +477,11 @@ class CollectiveRunner : public TransportUser
     uint32_t m_job;
     const scenario::ClusterSpec& m_cluster;
     std::deque<Communicator> m_communicators;
-    std::function<void(const std::string& what)> m_onFailure; ///< empty: nobody listens
+    std::function<void(const std::string& what)> m_onFailure; ///< empty: there is no listener
     bool m_aborted = false;
-    uint32_t m_plans = 0;                            ///< made so far
-    std::optional<std::vector<Standing>> m_standing; ///< of all processes, if MergeRanks was called
+    uint32_t m_plans = 0; ///< made so far
+    /// States of all processes, if MergeRanks was called.
+    std::optional<std::vector<Standing>> m_standing;
     results::CollectivePaths* m_paths = nullptr;
     const std::map<Rank, training::SpeedProfile>* m_speeds = nullptr; ///< null: all are as ever
     std::deque<Events> m_events;                                      ///< by server

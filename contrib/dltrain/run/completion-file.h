@@ -32,7 +32,7 @@ int64_t IdealCompletionPs(const scenario::TrafficScenario& scenario,
 class CompletionFile
 {
   public:
-    /// Both outlive this. Opens the file, if there is to be one.
+    /// Opens the file, if it is wanted. Both arguments outlive this.
     CompletionFile(const scenario::TrafficScenario& scenario, ns3::RdmaFabric& fabric);
 
     bool IsWanted() const

@@ -34,9 +34,9 @@ bool PrepareSimulator(const scenario::FabricSpec& spec,
                       const scenario::RunOptions& run,
                       std::string& error);
 
-/// Of attributes that the user has set: which nothing reads, which stand for options, and what a
-/// balancer does to the order of packets. Once they have been found right, as an error stands
-/// alone.
+/// Warns about the user's attributes: those that nothing reads, those that stand for options, and a
+/// balancer's effect on the order of packets. Call it after they were found valid, so that an error
+/// stands alone.
 void WarnOfSettings(const scenario::FabricSpec& spec,
                     const scenario::RunOptions& run,
                     const topo::Topology& topology);
@@ -51,8 +51,8 @@ std::unique_ptr<ns3::RdmaFabric> BuildFabric(const scenario::FabricSpec& spec,
                                              const scenario::RunOptions& run,
                                              std::string& error);
 
-/// --ib-dump: the tables of an InfiniBand subnet into the run's folder. \return what is wrong, or
-/// nothing
+/// --ib-dump: writes the tables of an InfiniBand subnet into the run's folder. \return the problem,
+/// or nothing
 std::string WriteSubnet(const ns3::RdmaFabric& fabric,
                         const scenario::FabricSpec& spec,
                         const scenario::RunOptions& run);

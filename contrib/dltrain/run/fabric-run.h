@@ -37,32 +37,32 @@ class FabricSimulation
   public:
     virtual ~FabricSimulation() = default;
 
-    /// The network and its collector stand, and nothing has an event yet: for observers whose
-    /// events are to be the first of their time. Of all Ranks, as OnEnd.
+    /// The network and its collector exist, and there are no events yet: for observers whose events
+    /// must be the first of their time. On all Ranks, as OnEnd.
     virtual void Listen();
-    /// Hosts, queue pairs, files of its own, the first events. \return why that cannot be, or
-    /// nothing; what cannot be written, the OutputErrors may know alone
+    /// Makes hosts, queue pairs, files of its own, the first events. \return why that cannot be, or
+    /// nothing. Failures to write may be known to OutputErrors alone
     virtual std::string Populate() = 0;
     /// The set-up is done, of all Ranks: what the terminal is told before the events.
     virtual void OnBegin();
 
-    /// Of the work, 0 to 1. Asked a few times a second.
+    /// The share of the work that is done, 0 to 1. Called a few times a second.
     virtual double GetShareDone() const = 0;
     /// With several Ranks: at the end of the events, to sum up what they did, before IsDone.
     virtual void MergeRanks();
-    /// Asked when no event is left, or the run was ended: is the work done?
+    /// Called when no event is left, or the run was ended: is the work done?
     virtual bool IsDone() const = 0;
-    /// What to say if it is not.
+    /// The text for unfinished work.
     virtual std::string DescribeUnfinished() const = 0;
-    /// Does it have events of its own that are still to come, as the end of a computation? Where
-    /// it does not tell, yes.
+    /// Does it have events of its own that are still to come, as the end of a computation? The
+    /// default is yes.
     virtual bool GoesOnByItself() const;
 
     /// The run is over: files of its own are completed. \param outcome when it ended may be put
     /// right
     virtual void OnEnd(results::RunOutcome& outcome);
-    /// Keys of stats.json, in front of the network's and behind them. Of the first rank alone, as
-    /// all that follows.
+    /// Keys of stats.json, before the network's and after them. On the first rank alone, as all
+    /// functions below.
     virtual nlohmann::ordered_json GetStatistics() const = 0;
     virtual nlohmann::ordered_json GetMoreStatistics() const;
     /// The summary; the rest of the terminal's text follows.
@@ -94,8 +94,8 @@ class FabricRun
     struct Options
     {
         bool warmup = false;             //!< nothing is measured before Collector().StartMeasuring
-        bool completionAtSender = false; //!< of messages, when they are acknowledged
-        uint32_t gpus = 0;               //!< for simulated_gpu_s_per_core_s; 0: there are none
+        bool completionAtSender = false; //!< messages are complete when they are acknowledged
+        uint32_t gpus = 0;               //!< for simulated_gpu_s_per_core_s; 0: no GPUs
         std::ostream& os = std::cout;    //!< the summary and where the files are
         bool firstHears = false; //!< where several Ranks have hosts, the first one hears of all
                                  //!< that they do: Notes
@@ -129,13 +129,14 @@ class FabricRun
         return m_stack.get();
     }
 
-    /// What carries the messages of a job on this network. \param cluster whose topology it is
+    /// The interconnect for the messages of a job on this network. \param cluster cluster with this
+    /// topology
     /// \param share see NetworkParts
     std::unique_ptr<Interconnect> Connect(const scenario::ClusterSpec& cluster,
                                           const Places::NicsInUse& nicsInUse = {},
                                           NetworkShare* share = nullptr) const;
 
-    /// \return null: there are none
+    /// \return null if there are no faults
     FaultRun* Faults()
     {
         return m_faults.get();
@@ -147,23 +148,24 @@ class FabricRun
     }
 
     /**
-     * What one host's event means for others (the end of a run or of a warm-up, the next size, who
-     * goes on): done by an event without context, as much later as the fabric's shortest cable is
-     * long. No host hears of another sooner, so hosts can be simulated apart until then. Whatever
-     * was decided at one time is done in the order of the calls.
+     * Decides a consequence of one host's event for others (the end of a run or of a warm-up, the
+     * next size, the next round). It takes effect in an event without context, later by the delay
+     * of the fabric's shortest cable. No host hears of another sooner, so hosts can be simulated
+     * separately until then. Decisions of one time take effect in the order of the calls.
      */
     void Decide(std::function<void()> what);
 
-    /// What DecideForAll has been given, in every rank that has hosts. Before the first event.
+    /// The function for DecideForAll's argument, in every rank that has hosts. Before the first
+    /// event.
     void SetActor(std::function<void(const std::string& what)> act)
     {
         m_act = std::move(act);
     }
 
     /**
-     * The same, where several Ranks have hosts: all of them do it at the same time, each for its
-     * own, by an event without context. Of Options::firstHears by the first rank, as it hears a
-     * note. \param what for SetActor's function
+     * The same, where several Ranks have hosts: all of them act at the same time, each for its own
+     * hosts, in an event without context. With Options::firstHears the first rank calls it, when it
+     * hears a note. \param what argument of SetActor's function
      */
     void DecideForAll(const std::string& what);
 
@@ -212,8 +214,8 @@ class FabricRun
     std::unique_ptr<SocketStack> m_stack; //!< null: no TCP
     std::unique_ptr<RankNotes> m_notes;
     std::unique_ptr<TraceCollector> m_collector;
-    std::unique_ptr<BackgroundTraffic> m_background; //!< null: there is none
-    std::unique_ptr<FaultRun> m_faults;              //!< null: there are none
+    std::unique_ptr<BackgroundTraffic> m_background; //!< null: no background traffic
+    std::unique_ptr<FaultRun> m_faults;              //!< null: no faults
     std::function<void(const std::string& what)> m_act;
     double m_setUpS{0};
     uint32_t m_ranksDone{0};

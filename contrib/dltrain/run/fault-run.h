@@ -25,8 +25,7 @@ namespace dltrain
 
 /**
  * The faults of a run: hands those of the network to an RdmaFaults, and notes when those of GPUs
- * begin and end (what they do is the plan's: SpeedProfile). What happens goes to
- * network_events.log.
+ * begin and end (the plan has their effect: SpeedProfile). It writes events to network_events.log.
  */
 class FaultRun
 {
@@ -37,8 +36,8 @@ class FaultRun
     /// Before the first event.
     void Start();
 
-    /// \param why says of a GPU's fault that begins, by its place in the plan, why it hits nobody;
-    /// empty: it does
+    /// \param why returns why a GPU's fault that begins has no target; empty: it has one. Argument:
+    /// its index in the plan
     void SetMissed(std::function<std::string(std::size_t fault)> why)
     {
         m_whyMissed = std::move(why);
@@ -49,16 +48,16 @@ class FaultRun
     /// Which links had which fault, and when.
     void AddTo(results::LinkNotes& notes) const;
 
-    /// \return a line for each that is there now
+    /// \return a line for each fault in effect now
     std::vector<std::string> DescribeActive() const;
 
   private:
-    /// What is noted of one that is a GPU's.
+    /// The record of a GPU's fault.
     struct OfGpu
     {
         int64_t begun{-1};
         int64_t ended{-1};
-        std::string missed; ///< why it hits nobody; empty: it does
+        std::string missed; ///< why it has no target; empty: it has one
     };
 
     /// \return as RdmaFaults takes it
@@ -71,8 +70,8 @@ class FaultRun
     ns3::RdmaFabric& m_fabric;
     EventCollector& m_events;
     ns3::RdmaFaults m_faults;
-    std::vector<std::optional<uint32_t>> m_numbers; //!< in m_faults; nothing: a GPU's
-    std::vector<std::size_t> m_indices;             //!< in the plan, of those in m_faults
+    std::vector<std::optional<uint32_t>> m_numbers; //!< number in m_faults; nothing: a GPU's fault
+    std::vector<std::size_t> m_indices; //!< by number in m_faults: the index in the plan
     std::map<std::size_t, OfGpu> m_ofGpus;
     std::function<std::string(std::size_t fault)> m_whyMissed; //!< empty: all hit somebody
 };
@@ -91,8 +90,8 @@ struct QueuePairPatience
 /// \return that of a NIC, as its attributes have it
 QueuePairPatience GetPatience(const ns3::RdmaNic& nic);
 
-/// What ends a real job that stands still, for people: when queue pairs like those of this fabric
-/// give up, and PyTorch's watchdog.
+/// The time-outs that end a real job that stands still, for people: those of queue pairs as in this
+/// fabric, and PyTorch's watchdog.
 std::string DescribeTimeOuts(const ns3::RdmaFabric& fabric);
 
 } // namespace dltrain

@@ -25,13 +25,13 @@ class FlowListener
 {
   public:
     virtual ~FlowListener() = default;
-    /// By an event of who posts it; that comes next.
+    /// In an event of the poster: a flow is posted next.
     virtual void OnFlowBegin(uint32_t flow, ChannelId channel, int64_t now);
-    /// By an event of where its bytes are wanted: all are there.
+    /// In an event of the receiver of the bytes: all have arrived.
     virtual void OnFlowArrived(uint32_t flow, ChannelId channel, int64_t now);
-    /// By an event of who posted it: it is acknowledged, or has failed. The channel is open.
+    /// In an event of the poster: the flow is acknowledged, or has failed. The channel is open.
     virtual void OnFlowEnded(uint32_t flow, ChannelId channel, bool failed, int64_t now);
-    /// By an event without context: all measured flows have ended.
+    /// In an event without context: all measured flows have ended.
     virtual void OnFlowsDone();
 };
 
@@ -41,21 +41,21 @@ struct FlowJob
     /// Their sources and destinations are places, of different servers. In the order in which they
     /// start.
     const std::vector<scenario::Flow>& flows;
-    const scenario::Measuring& measuring; //!< which of them are measured
+    const scenario::Measuring& measuring; //!< the rule for measured flows
     scenario::FlowOperation operation = scenario::FlowOperation::kWrite;
     scenario::QueuePairUse queuePairs = scenario::QueuePairUse::kPerFlow;
     uint32_t number = 0;    //!< ChannelName::job: another than those of its neighbours
     uint32_t firstFlow = 0; //!< the number of the first flow in flows.csv
     /// A flow begins again when it is acknowledged, for ever: kPerPair, and no two of one pair.
     bool repeats = false;
-    /// While it says so, flows that begin belong to the warm-up, whatever `measuring` says; null:
-    /// there is none. Changed between the nodes' events only.
+    /// While true, flows that begin belong to the warm-up, whatever `measuring` says. Null: no
+    /// warm-up. Changed between the nodes' events only.
     const bool* isWarmup = nullptr;
-    /// Flows do not begin again once it says so; null: never. Changed as the above.
+    /// Once true, flows do not begin again. Null: never. Changed as isWarmup.
     const bool* isOver = nullptr;
 };
 
-/// What became of flows.
+/// Counts of flows.
 struct FlowCounts
 {
     uint64_t posted = 0;
@@ -76,17 +76,18 @@ struct FlowCounts
 ns3::RdmaOperation VerbOf(scenario::FlowOperation operation);
 
 /**
- * Runs flows over a transport: each is one WRITE, SEND or READ, posted at its start by its source
- * (of a READ, by its destination), in events of that host.
+ * Runs flows over a transport: each is one WRITE, SEND or READ. Its source (for a READ, its
+ * destination) posts it at its start, in an event of that host.
  *
- * The channel of a flow (scenario::QueuePairUse) is one of its own, opened as it begins, and of
- * single use if its ends are to be used again: closed when it is acknowledged. Its lane is the
- * flow's number among those of its source, destination and priority, so its path does not depend on
- * what others do. Or the channel is that of all these flows, opened as the first one begins; then
- * who receives knows by the order which one has come.
+ * A flow may have a channel of its own (scenario::QueuePairUse), opened as it begins. If its ends
+ * are to be used again, it is closed when the flow is acknowledged. Its lane is the flow's number
+ * among those of its source, destination and priority, so its path does not depend on other flows.
+ * Or all these flows share a channel, opened as the first one begins; then the receiver knows by
+ * the order which flow has come.
  *
- * What changes while flows run is kept by place and touched by its host's events only; the lists
- * are made before. Several of these, and jobs of ranks, run on one fabric, if their numbers differ.
+ * State that changes while flows run is kept by place and touched by that host's events only; the
+ * lists are made before. Several FlowRunners, and jobs of ranks, run on one fabric, if their
+ * numbers differ.
  */
 class FlowRunner : public TransportUser
 {
@@ -94,15 +95,15 @@ class FlowRunner : public TransportUser
     /// How a decision about the whole simulation is made: FabricRun::Decide
     using Decider = std::function<void(std::function<void()>)>;
 
-    /// \param job what it refers to, and all that is given, outlives this \param tagOf gives the
-    /// number of a flow's tag
+    /// \param job its references, and all other arguments, outlive this
+    /// \param tagOf gives the number of a flow's tag
     FlowRunner(const FlowJob& job,
                Transport& transport,
                const Places& places,
                FlowListener& listener,
                const std::function<uint32_t(const std::string&)>& tagOf);
 
-    /// Before Start. Without, nobody is told that all flows are done.
+    /// Before Start. Without a decider, no call reports that all flows are done.
     void SetDecider(Decider decider)
     {
         m_decider = std::move(decider);
@@ -127,7 +128,7 @@ class FlowRunner : public TransportUser
     void OnSent(ChannelId channel, uint64_t cookie, uint64_t id, bool failed, int64_t now) override;
 
   private:
-    /// What is of one place: the flows it posts, in order, with one pending event.
+    /// The state of one place: the flows it posts, in order, with one pending event.
     class Host
     {
       public:
@@ -141,7 +142,7 @@ class FlowRunner : public TransportUser
 
         void ScheduleNext();
 
-        FlowCounts counts; //!< of flows posted or received here
+        FlowCounts counts; //!< counts of flows posted or received here
 
         /// \return the measured flows that it posts
         uint64_t GetMeasured() const
@@ -201,8 +202,8 @@ class FlowRunner : public TransportUser
     std::deque<Host> m_hosts;                         //!< by place
     std::vector<uint32_t> m_lanes;                    //!< by flow; with pairs empty
     scenario::FlowPairs m_pairs;                      //!< empty unless they share channels
-    std::vector<ChannelId> m_channels; //!< by pair, of who posts; NO_CHANNEL: no flow so far
-    std::vector<uint32_t> m_arriving;  //!< by pair, of who receives: the flow that arrives next
+    std::vector<ChannelId> m_channels; //!< by pair, of the poster; NO_CHANNEL: no flow so far
+    std::vector<uint32_t> m_arriving;  //!< by pair, of the receiver: the flow that arrives next
     uint32_t m_hostsBusy = 0;          //!< with measured flows that have not ended
 };
 

@@ -27,13 +27,14 @@ using Decider = std::function<void(const workload::Notice& notice)>;
 
 class RankNotes;
 
-/// What a job begins with that has begun before.
+/// The start of a job that has begun before.
 struct JobStart
 {
-    uint32_t first = 0;            ///< round
-    std::vector<bool> absent = {}; ///< by rank: it has left, its replica too; empty: nobody
-    std::vector<bool> moved = {};  ///< by rank: it is at another GPU; empty: none
-    /// Of the GPUs where ranks are, by rank, kept; null: as the plan has them.
+    uint32_t first = 0; ///< round
+    /// By rank: it has left, and its replica too; empty: none has left.
+    std::vector<bool> absent = {};
+    std::vector<bool> moved = {}; ///< by rank: it is at another GPU; empty: none
+    /// Speeds of the ranks' GPUs, by rank, kept; null: those of the plan.
     const std::map<Rank, training::SpeedProfile>* speeds = nullptr;
 
     bool IsAbsent(Rank rank) const
@@ -56,11 +57,12 @@ class JobListener
     virtual void OnRoundBegin(uint32_t number) = 0;
     /// By an event of the rank's server, while whoever runs it tells of its end.
     virtual void OnCallEnds(const results::CallRecord& call);
-    /// Of every rank, in the order they end: as all here, what NodeWindows::Note tells.
+    /// A call of any rank has ended. In the order of ends, as all calls here: through
+    /// NodeWindows::Note.
     virtual void OnCall(const results::CallRecord& call) = 0;
-    /// Of one that was under way when the job was aborted: until then.
+    /// A call that ran when the job was aborted: it lasted until then.
     virtual void OnCallAborted(const results::CallRecord& call);
-    /// \return what people call a round of this number
+    /// \return people's name for a round of this number
     virtual std::string NameOfRound(uint32_t number) const;
     /// The last rank has ended the rounds of this number.
     virtual void OnRoundEnd(uint32_t number, const results::StepRecord& record) = 0;
@@ -85,22 +87,22 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
               const std::function<uint32_t(const std::string&)>& tagOf,
               JobStart start = {});
 
-    /// Without one, what is decided is done at the same time.
+    /// Without a decider, decisions take effect at once.
     void SetDecider(Decider decide)
     {
         m_decide = std::move(decide);
     }
 
-    /// With several Ranks that have hosts, before SetServices: the first one hears by these what
-    /// all ranks of the job do, and decides. \param notes null: there is one process
+    /// With several Ranks that have hosts, before SetServices: the first one hears by these notes
+    /// of the events of all ranks of the job, and decides. \param notes null: a single process
     void SetNotes(RankNotes* notes);
 
     /// Call before Start. \param services must outlive this, with this as their user
     void SetServices(const RankServices& services);
-    /// What ranks will do is made ready. \return why that cannot be, or nothing
+    /// Prepares the work of ranks. \return why that cannot be, or nothing
     std::string Prepare();
-    /// Once prepared: all ranks begin at the current time, of several processes those of this one.
-    /// By an event without context, or before the first event.
+    /// Once prepared: all ranks of this process begin at the current time. In an event without
+    /// context, or before the first event.
     void Begin();
 
     /// Both. \return why not, or nothing
@@ -114,24 +116,26 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         return why;
     }
 
-    /// Between the nodes' events: nothing of it happens any more, and its listener hears nothing
-    /// but of the calls that this ends.
+    /// Between the nodes' events: stops everything in the job. Its listener hears only of the calls
+    /// that this ends.
     void Abort();
 
-    /// Between the nodes' events: ranks compute on, but nothing that they communicate happens.
+    /// Between the nodes' events: ranks go on computing, but their communication stops.
     void Suspend();
 
-    /// What began anew.
+    /// Counts of work that began anew.
     struct Repeated
     {
         uint64_t collectives = 0;
         uint64_t messages = 0;
     };
 
-    /// By an event without context, after Suspend: other services carry out the communication, what
-    /// was under way begins anew, with those who had left a collective that others had not, and
-    /// ranks leave. \param leaving that had not left; in a job with messages nobody does
-    /// \param repeated out \return why that cannot be, or nothing
+    /// In an event without context, after Suspend: other services carry out the communication.
+    /// Interrupted communication begins anew, also for ranks that had left a collective that others
+    /// had not. Then ranks leave.
+    /// \param leaving ranks that had not left; none in a job with messages
+    /// \param repeated out
+    /// \return why that cannot be, or nothing
     std::string Rebuild(const RankServices& services,
                         const std::vector<Rank>& leaving,
                         Repeated* repeated);
@@ -141,7 +145,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         return m_aborted;
     }
 
-    /// \return rounds with this number and on nobody has begun
+    /// \return the first number of a round that no rank has begun
     uint32_t CountBegun() const
     {
         return m_begun;
@@ -149,7 +153,8 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
 
     /// \return since when a rank has been in a collective or message, the longest, ps; -1: none is
     int64_t CommunicatesSince() const;
-    /// \return of that rank, a line that says what it is in; empty: none is
+    /// \return a line about the rank that has communicated longest, and its work; empty: none
+    /// communicates
     std::string DescribeCommunicating() const;
 
     /// As decided.
@@ -169,7 +174,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     /// \return whether a rank computes or waits for a time
     bool GoesOnByItself() const;
 
-    /// \return lines that say what is not done and why
+    /// \return lines about unfinished work, with the reasons
     std::vector<std::string> DescribeUnfinished() const;
 
     // CollectiveUser
@@ -182,8 +187,8 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     /// Rounds of one number, not ended by all ranks.
     struct OpenRound
     {
-        uint32_t ranksDone = 0; ///< of those that are there
-        uint32_t ranksLeft = 0; ///< that have left in it, and may have done a part
+        uint32_t ranksDone = 0; ///< number of present ranks that are done
+        uint32_t ranksLeft = 0; ///< ranks that have left in it, and may have done a part
         int64_t end = 0;
         // Sums over the ranks; of 100 days and a million ranks, which are too many for 64 bits.
         unsigned __int128 computePs = 0;
@@ -204,7 +209,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         return m_listener.NameOfRound(number);
     }
 
-    // What ranks' events say: On... is called in the event, Tell... in the order of time.
+    // Events of ranks: On... is called in the event, Tell... in the order of time.
 
     struct Call
     {
@@ -246,8 +251,8 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     CallNote NoteOf(const Call& ended) const;
     Call CallOf(const CallNote& note) const;
 
-    /// With actors, numbers of rounds are each runner's own, and steps what all of them do
-    /// together. \return the step that a round of this number is reported with
+    /// The step that a round of this number is reported with. With actors, round numbers are each
+    /// runner's own, and steps are the common work of all.
     uint32_t StepOf(uint32_t round) const
     {
         return m_plan.HasActors() ? m_closed : round;
@@ -257,11 +262,12 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     results::StepRecord Join(OpenRound& round) const;
     /// All ranks have ended the oldest that is open.
     void EndOldest();
-    /// Of a plan with actors the last step has ended: of what everybody is in the middle of, it has
-    /// what was before. By an event without context.
+    /// The last step of a plan with actors has ended. Work in progress counts for it up to now. In
+    /// an event without context.
     void EndLast(int64_t now);
 
-    /// \return ps of a span that are in measured steps, where these are spans of time; else all
+    /// \return ps of a span within measured steps, where these are spans of time; else the whole
+    /// span
     uint64_t Measured(int64_t begin, int64_t end) const
     {
         return static_cast<uint64_t>(
@@ -273,24 +279,25 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     {
         Rank rank;
         std::size_t kind;
-        coll::Collective what; ///< of those that stay
+        coll::Collective what; ///< collective of the ranks that stay
         uint32_t tag;
         uint64_t cookie; ///< GHOST: the rank had left it
     };
 
-    /// Of collectives: nobody waits for it.
+    /// Cookie of collectives that no rank waits for.
     static constexpr uint64_t GHOST = UINT64_MAX;
 
-    /// \param leaving by rank \param again out, in the order of each communicator \return how many
-    /// collectives; -1: nobody knows any more what one was
+    /// \param leaving by rank
+    /// \param again out, in the order of each communicator
+    /// \return the number of collectives; -1: it is no longer known what one of them was
     int64_t FindInterrupted(const std::vector<bool>& leaving, std::vector<Again>* again) const;
     void Leave(const std::vector<Rank>& leaving);
-    /// Communicators of the groups as they are. \return by rank, by group kind
+    /// Makes communicators of the current groups. \return by rank, by group kind
     std::vector<std::vector<Seat>> MakeSeats();
     std::string PrepareCollectives();
     /// \param round nothing: it rests
     void Begin(Rank runner, const std::optional<workload::Round>& round, int64_t now);
-    /// Of runners, in their order, those of this process.
+    /// Calls `what` for the runners of this process, in order.
     void ForEachHere(std::size_t count,
                      const std::function<Rank(uint32_t i)>& runnerOf,
                      const std::function<void(Rank runner, uint32_t i)>& what);
@@ -303,8 +310,8 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     workload::Workload& m_workload;
     const training::TrainingPlan& m_plan;
     JobStart m_start;
-    std::vector<training::GroupKind> m_groupKinds; ///< of those that are there
-    uint32_t m_ranksHere;                          ///< of all processes
+    std::vector<training::GroupKind> m_groupKinds; ///< groups of the ranks that are present
+    uint32_t m_ranksHere;                          ///< number of ranks here, of all processes
     bool m_aborted = false;
     JobListener& m_listener;
     Decider m_decide;
@@ -313,20 +320,20 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     RankNotes* m_notes = nullptr;
     std::vector<GraphTables> m_graphs;
     std::vector<std::unique_ptr<RankRunner>> m_ranks; ///< and actors; null: of another process
-    std::vector<std::vector<Rank>> m_rankAt;          ///< [communicator][position], of all services
-    std::size_t m_firstAt = 0;                        ///< in m_rankAt, of these services
-    std::vector<uint32_t> m_roundsEnded;              ///< by rank
+    std::vector<std::vector<Rank>> m_rankAt; ///< [communicator][position], for all services
+    std::size_t m_firstAt = 0;               ///< begin of the current services in m_rankAt
+    std::vector<uint32_t> m_roundsEnded;     ///< by rank
     results::CollectiveJoin m_join;
     std::deque<OpenRound> m_open; ///< numbers that not all ranks have ended: m_closed and on
     uint32_t m_closed;
     uint32_t m_begun; ///< numbers that some rank has begun
-    // Of plans with actors, whose steps are spans of time; ps:
+    // For plans with actors, whose steps are spans of time; ps:
     int64_t m_measuredFrom = 0;
     int64_t m_measuredUntil = INT64_MAX;
     uint64_t m_tasks;
     uint64_t m_tasksDone = 0;
 
-    /// Of RankNotes.
+    /// The kinds of notes in RankNotes.
     struct Kinds
     {
         uint16_t begin;

@@ -12,17 +12,17 @@
 namespace dltrain
 {
 
-/// What a communication library makes of the messages of one protocol (topologies/library-model.h),
-/// as runners and transports need it.
+/// A communication library's times for messages of one protocol (topologies/library-model.h), in
+/// the form for runners and transports.
 struct LibraryTimes
 {
     int64_t launch = 0;  ///< ps, from a rank's entry to its first send
     int64_t outside = 0; ///< ps, before a message to another server: the software latency, too
-    topo::ProtocolTimes wire = {}; ///< of a message between servers: its bytes there
+    topo::ProtocolTimes wire = {}; ///< wire cost of a message between servers
     uint8_t how = 0;               ///< TransportPost::how
-    uint32_t nics = 0;             ///< that messages to other servers use; 0: all
+    uint32_t nics = 0;             ///< NICs that messages to other servers use; 0: all
 
-    /// \param protocol nothing: there is no library, so the software latency is all there is
+    /// \param protocol nothing: no library, so only the software latency counts
     static LibraryTimes Of(const scenario::CollectiveOptions& options,
                            std::optional<topo::Protocol> protocol);
 };

@@ -20,11 +20,12 @@ namespace dltrain
 class LinkLayerSetup
 {
   public:
-    /// \param spec outlives what is returned
+    /// \param spec outlives the result
     static std::unique_ptr<LinkLayerSetup> Of(const scenario::FabricSpec& spec);
     virtual ~LinkLayerSetup() = default;
 
-    /// \param nic as all are \return what is wrong with attributes taken together, or nothing
+    /// \param nic any NIC: all are alike
+    /// \return the problem with the combination of attributes, or nothing
     virtual std::string Check(const ns3::RdmaNic& nic) const = 0;
     virtual void Apply(ns3::RdmaFabricHelper& helper) const = 0;
     /// \return what the helper found wrong, with the option that it is about

@@ -59,24 +59,23 @@ struct MessageOrder
  * Point-to-point messages of a job: the k-th receive of an order takes the k-th send.
  *
  * A message is one of the library's grouped sends and receives, as collperf's sendrecv: it begins
- * when that is launched, and has the times, the shares and the rate of a pair that `exchange` and
- * `channels` of the server's library say, as if its two ranks were a communicator, and sent one
- * message at a time (assumed). Without a library nothing takes time but the software latency.
+ * when the group is launched. It has the times, shares and pair rate of `exchange` and `channels`
+ * in the server's library, as if its two ranks were a communicator and sent one message at a time
+ * (assumed). Without a library only the software latency takes time.
  *
  * A message goes over a channel of its order, from the NIC beside the sending GPU (GPU g of a
  * server with n NICs, or n that the library's exchanges use: g mod n, assumed). A send ends when
- * the transport says that the message is there; it does not wait for the receive: what arrives
- * before is kept, without a limit, as in collectives (assumed). A receive ends when its message is
- * there.
+ * the transport reports the arrival; it does not wait for the receive. Early arrivals are kept,
+ * without a limit, as in collectives (assumed). A receive ends when its message has arrived.
  *
  * An order has two halves, one at the sender's server and one at the receiver's, which share
- * nothing: what the receiver knows is what the message says.
+ * nothing: the receiver learns everything from the message.
  */
 class MessageRunner : public TransportUser
 {
   public:
-    /// \param options of which the library, and the software latency before every send, count
-    /// \param job of what it opens
+    /// \param options their library, and the software latency before every send, count
+    /// \param job job of the channels that it opens
     MessageRunner(Interconnect& interconnect,
                   const scenario::CollectiveOptions& options,
                   MessageUser& user,
@@ -95,7 +94,7 @@ class MessageRunner : public TransportUser
         m_onFailure = std::move(listener);
     }
 
-    /// \param nameOf of ranks in messages for people; "rank 3", where nobody says
+    /// \param nameOf names of ranks in messages for people; the default is "rank 3"
     void SetNames(std::function<std::string(Rank rank)> nameOf)
     {
         m_nameOf = std::move(nameOf);
@@ -108,7 +107,7 @@ class MessageRunner : public TransportUser
     }
 
     /**
-     * By an event without context: what another one that was aborted had not brought to an end.
+     * In an event without context: takes over the unfinished messages of an aborted runner.
      *
      *     sends of an order    1  2  3 | 4  5 | 6  7      | 6 and 7 begin anew; 4 and 5 end now;
      *                          acknow- | arri- | in       | receives that waited for them,
@@ -153,7 +152,7 @@ class MessageRunner : public TransportUser
         Transport* transport = nullptr; ///< null: it has sent nothing yet
         ChannelId channel = 0;
         bool inside = false;   ///< a server
-        std::deque<Sent> sent; ///< that are not acknowledged
+        std::deque<Sent> sent; ///< sends that are not acknowledged
         uint64_t acknowledged = 0;
         std::string failed; ///< the channel of a send that failed, in words
     };
@@ -162,16 +161,16 @@ class MessageRunner : public TransportUser
     struct Receiving
     {
         std::deque<results::PathRecord*>
-            arrived;                  ///< paths of messages that nobody has asked for, held
-        std::deque<uint64_t> cookies; ///< of receives that wait
+            arrived; ///< Paths of messages that have arrived without a receive, held.
+        std::deque<uint64_t> cookies; ///< cookies of receives that wait
         uint64_t delivered = 0;       ///< messages, of this runner
     };
 
-    /// What is to happen: a send whose software latency is over, or the end of a task.
+    /// A future event: a send whose software latency is over, or the end of a task.
     struct EventPayload
     {
         Sending* send; ///< null: the end
-        Rank rank;     ///< whose it is
+        Rank rank;     ///< rank of the event
         uint32_t name;
         results::PathRecord* path; ///< held
         uint64_t bytes;
@@ -199,7 +198,7 @@ class MessageRunner : public TransportUser
     };
 
     void OnEvent(const EventPayload& e, int64_t now);
-    /// \param what is about to happen, for who checks whose event it is
+    /// \param what the coming action, for checks of the event's owner
     Server& ServerOf(Rank rank, const char* what);
     Sending& GetSending(Server& server, const MessageOrder& order);
     void Post(const EventPayload& send);
@@ -216,13 +215,13 @@ class MessageRunner : public TransportUser
     int64_t m_inside;  ///< ps, from a send's start to its post; in a server
     int64_t m_outside; ///< the same between servers
     LibraryTimes m_times;
-    coll::ExchangeRates m_insideRates; ///< of two ranks in a server
-    uint64_t m_outsideBps;             ///< most of two ranks in different ones; 0: what there is
+    coll::ExchangeRates m_insideRates; ///< rates of two ranks in a server
+    uint64_t m_outsideBps;             ///< most of two ranks in different servers; 0: no limit
     bool m_ownNics; ///< from the NIC beside the sender to that beside the receiver
     MessageUser& m_user;
     uint32_t m_job;
     results::CollectivePaths* m_paths = nullptr;
-    std::function<void(const std::string& what)> m_onFailure; ///< empty: nobody listens
+    std::function<void(const std::string& what)> m_onFailure; ///< empty: there is no listener
     std::function<std::string(Rank rank)> m_nameOf;
     bool m_aborted = false;
     std::deque<Server> m_servers;

@@ -16,8 +16,8 @@ namespace dltrain
 /// them win over everything else. Before the first object is made: ns-3 reads them once, then.
 void TakeNs3Environment();
 
-/// \return what is wrong with NS_LOG of the environment, or nothing. Before the first event is
-/// made: ns-3 ends the program then.
+/// \return the problem with NS_LOG in the environment, or nothing. Before the first event is made:
+/// ns-3 ends the program then.
 std::string CheckLogging();
 
 /**
@@ -36,8 +36,8 @@ std::string OrderOfBalancer(const scenario::FabricSpec& spec,
                             const scenario::RunOptions& run,
                             const topo::Topology& topology);
 
-/// \return of the user's attributes those that stand for an option, each with its name: what was
-/// worked out from the option does not know of them
+/// \return the user's attributes that stand for an option, each with the option's name. Values
+/// derived from the option do not know of them.
 std::vector<std::string> OverriddenOptions(const scenario::RunOptions& run);
 
 /// \return of the attributes on the command line those that nothing in a run on this network reads,

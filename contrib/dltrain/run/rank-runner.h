@@ -33,8 +33,8 @@ struct GraphTables
     std::vector<std::vector<training::TaskId>> after;   ///< per task: those that wait for it
     std::vector<std::vector<training::TaskId>> streams; ///< tasks of each stream in order
     std::vector<uint32_t> tags; ///< per task: of collectives and sends; of others 0
-    /// Per task: the number among receives of this one; of what computes, and of collectives that
-    /// put together what was received, of the one it waits for. NONE: there is none.
+    /// Per task: the number among receives. A receive has its own; a computation, and a collective
+    /// that puts received data together, has that of the receive it waits for. NONE: there is none.
     std::vector<uint32_t> receives;
     uint32_t receiveCount = 0;
 
@@ -49,7 +49,7 @@ struct Seat
     const std::vector<Rank>* group = nullptr;
 };
 
-/// What carries out a rank's communication; of the whole job.
+/// The services that carry out a rank's communication; of the whole job.
 struct RankServices
 {
     CollectiveRunner* collectives;
@@ -61,13 +61,15 @@ class RankListener
 {
   public:
     virtual ~RankListener() = default;
-    /// A task has ended. \param communicated ps for which the rank's communication streams were
-    /// busy, if they are idle since, those of actors that send for it with them; else 0, as of
-    /// other actors; of a task on the host the ps for which nothing but such tasks (but those that
-    /// load data, of one that does) was under way since the last one ended \param bubble ps for
-    /// which computing stood still for the message that this computation waited for; else 0
+    /// A task has ended.
+    /// \param communicated if the rank's communication streams are idle since: the ps for which
+    /// they were busy, with those of actors that send for it. 0 otherwise, and for other actors.
+    /// For a task on the host: the ps since the last such end for which only host tasks were
+    /// running (loading tasks are counted separately)
+    /// \param bubble ps for which computing stood still for the message that this computation
+    /// waited for; else 0
     virtual void OnCall(const results::CallRecord& call, int64_t communicated, int64_t bubble) = 0;
-    /// The last task of a round has. \param runner TrainingPlan::Runners
+    /// The last task of a round has ended. \param runner TrainingPlan::Runners
     virtual void OnRoundEnd(Rank runner, const workload::Round& round, int64_t now) = 0;
     /// \return what people call a round of this number: "step 3"
     virtual std::string NameOfRound(uint32_t number) const = 0;
@@ -75,17 +77,20 @@ class RankListener
 
 /**
  * One rank: a compute stream, named communication streams, and the round it is in. It touches
- * nothing of other ranks; what it did, it tells its listener. An actor is the same beside a rank:
- * its messages are from and to that rank's GPU.
+ * nothing of other ranks, and reports to its listener. An actor is the same beside a rank: its
+ * messages are from and to that rank's GPU.
  */
 class RankRunner
 {
   public:
-    /// \param runner TrainingPlan::Runners \param rank where it is: of no actor another one
-    /// \param slowness computing takes so many times as long \param jitter in a round so many times
-    /// more \param contention and goes on at 1
-    /// minus so much of its speed while a collective of this rank is in progress
-    /// \param speed of the GPU over time, kept; null: as ever \param seats by group kind
+    /// \param runner TrainingPlan::Runners
+    /// \param rank its place: another one for actors only
+    /// \param slowness factor on computing times
+    /// \param jitter additional factor for each round
+    /// \param contention share of its speed that computing loses while a collective of this rank is
+    /// in progress
+    /// \param speed speed of the GPU over time, kept; null: constant
+    /// \param seats by group kind
     RankRunner(Rank runner,
                Rank rank,
                double slowness,
@@ -96,7 +101,7 @@ class RankRunner
                RankServices services,
                RankListener& listener);
 
-    /// What this actor sends counts as what the rank sends: it tells for both. \param rank outlives
+    /// Sends of this actor count as the rank's: the rank reports for both. \param rank outlives
     /// this
     void SendFor(RankRunner& rank)
     {
@@ -108,7 +113,7 @@ class RankRunner
     /// Its round, if it is in one, ends with the tasks under way. \pre the round only computes
     void Stop();
 
-    /// Nothing of it happens any more.
+    /// Stops everything in this runner.
     void Abort()
     {
         m_aborted = true;
@@ -146,7 +151,7 @@ class RankRunner
         return m_seats[groupKind];
     }
 
-    /// Of what carries out a communication. \return whose it is
+    /// For the services of communication. \return the runner of a cookie
     static Rank RunnerOf(uint64_t cookie)
     {
         return static_cast<Rank>(cookie >> 32);
@@ -187,18 +192,20 @@ class RankRunner
     std::vector<results::CallRecord> GetUnderWay(int64_t now) const;
 
   private:
-    /// \pre the stream is busy \return what it is in
+    /// \pre the stream is busy
+    /// \return its current task
     const training::Task& TaskOf(uint32_t stream) const;
     /// \return the stream that has been in a collective or message for the longest time
     std::optional<uint32_t> FindCommunicating() const;
-    /// \pre the stream is busy \return a line that says what it is in
+    /// \pre the stream is busy
+    /// \return a line about its current task
     std::string Describe(uint32_t stream) const;
 
     struct Stream
     {
         uint32_t next = 0; ///< index into GraphTables::streams
         bool busy = false;
-        int64_t since = 0; ///< of the running call
+        int64_t since = 0; ///< begin of the running call
     };
 
     /// The event of a round's beginning, or of a GPU that goes on.
@@ -221,7 +228,7 @@ class RankRunner
         return task.phase == training::Phase::kLoading;
     }
 
-    /// What has been computed since it was last asked.
+    /// Takes off the work that was computed since the last call.
     void Progress(int64_t now);
     void Communicate(training::TaskId id, int64_t now);
     MessageOrder OrderOf(const training::Task& task) const;
@@ -233,25 +240,25 @@ class RankRunner
     double m_factor = 1; ///< both, in this round
     double m_contention;
     const training::SpeedProfile* m_speed;
-    int64_t m_resumes = -1; ///< an event is there for when the GPU goes on, ps
+    int64_t m_resumes = -1; ///< time of the event for a GPU that goes on, ps
     uint32_t m_collectivesBusy = 0;
     bool m_computing = false;
     int64_t m_workLeft = 0;      ///< ps of the running computation, alone on the GPU
-    int64_t m_progressUntil = 0; ///< of it what was done before is taken off
-    // Of what the host does, by whether it loads data:
+    int64_t m_progressUntil = 0; ///< work before this time is taken off
+    // Tasks of the host, by whether they load data:
     std::array<uint32_t, 2> m_hosting{}; ///< tasks under way
     std::array<int64_t, 2> m_waited{};   ///< ps that were for nothing else, not told yet
     int64_t m_accounted = 0;             ///< what was before is in m_waited
     std::vector<Seat> m_seats;
     RankServices m_services;
     RankListener& m_listener;
-    const GraphTables* m_tables = nullptr; ///< of the round
+    const GraphTables* m_tables = nullptr; ///< tables of the round
     workload::Round m_round;
     std::vector<uint16_t> m_waiting; ///< per task: how many it waits for
     std::vector<Stream> m_streams;
     std::vector<int64_t> m_received; ///< per receive of the round: when it ended
     int64_t m_computedUntil = -1;    ///< end of the last computation; -1: there was none
-    int64_t m_bubble = 0;            ///< of the computation that runs
+    int64_t m_bubble = 0;            ///< bubble of the computation that runs
     uint32_t m_left = 0;             ///< tasks of this round
     bool m_stopped = false;          ///< the round
     bool m_aborted = false;
@@ -264,7 +271,7 @@ class RankRunner
     };
 
     Sending m_ownSending;
-    Sending* m_sending = &m_ownSending; ///< of the rank that what is sent counts for
+    Sending* m_sending = &m_ownSending; ///< counters of the rank that sends count for
     EventPool<RankRunner, training::TaskId> m_events;
 };
 

@@ -40,14 +40,14 @@ class TraceCollector;
  * line about every ten seconds. It reads only atomics, which the simulation sets whenever the link
  * sampler looks.
  *
- * With several Ranks, Run is collective. Nothing but the first one prints progress; a rank that
- * fails or hears a signal tells the others through their gateways, so that all stop, and the
- * outcome is one. mpirun turns Ctrl-C into SIGTERM, and kills a second later what has not ended.
+ * With several Ranks, Run is collective. Only the first one prints progress. A rank that fails or
+ * gets a signal tells the others through their gateways, so that all stop with one outcome. mpirun
+ * turns Ctrl-C into SIGTERM, and kills remaining processes a second later.
  *
  * The watchdog ends a run when the events run out with work left, and when no data frame has been
- * sent for a second of simulated time although messages are under way and other frames go on (a PFC
- * deadlock). Both are decided in simulated time, so they repeat. (Of several ranks each watches the
- * messages it posted and its own ports.)
+ * sent for a second of simulated time although messages are in flight and other frames go on (a PFC
+ * deadlock). Both are decided in simulated time, so they are reproducible. (With several ranks,
+ * each watches the messages it posted and its own ports.)
  */
 class RunControl
 {
@@ -77,17 +77,17 @@ class RunControl
     {
         uint64_t moved{0};  //!< another number whenever its queue pairs have sent or received
         bool waits{false};  //!< for something that it has posted: at least for a time-out
-        bool held{false};   //!< data of it is in a queue, or may not leave a NIC
-        bool failed{false}; //!< a queue pair of it has given up
-        bool goesOn{false}; //!< it has events of its own to come
+        bool held{false};   //!< waits for one of its posts: at least for a time-out
+        bool failed{false}; //!< its data are in a queue, or may not leave a NIC
+        bool goesOn{false}; //!< one of its queue pairs has given up
     };
 
     /// What else there is to look at than data frames. After Watch.
     void SetJobSight(std::function<JobSight()> sight);
     /// With several Ranks: which part of the share can be this rank's. For the progress line.
     void SetPortion(double portion);
-    /// With several Ranks: called on each at the end of every event loop, before anything else is
-    /// asked, to sum up what they did.
+    /// With several Ranks: called on each at the end of every event loop, before any other
+    /// question, to sum up their counts.
     void SetMerge(std::function<void()> merge);
     /// What is done with the outcome after the last Run, up to the exit status: for the case that
     /// ns-3 ends the program in the middle of it.
@@ -96,10 +96,9 @@ class RunControl
     void SetPhase(const std::string& phase);
 
     /**
-     * Simulator::Run until it ends by itself, by End, by a signal or by the watchdog.
-     * May be called again for the next part of a run. \param finished asked afterwards: is all the
-     * work done? \param unfinished what to say if not, in front of what the fabric knows; may be
-     * empty
+     * Simulator::Run until it ends by itself, by End, by a signal or by the watchdog. May be called
+     * again for the next part of a run. \param finished called afterwards: is all the work done?
+     * \param unfinished text if not, before the fabric's own; may be empty
      */
     results::RunOutcome Run(const std::function<bool()>& finished,
                             const std::function<std::string()>& unfinished = nullptr);
@@ -107,13 +106,13 @@ class RunControl
     /// The work is done: no further event. From the simulation.
     void End();
     /**
-     * With several Ranks: what this one has to do is done, now. Of none the run ends before all
-     * have said so: this long after the last one did, on all at once, if word of it is everywhere
-     * by then; else when nothing is left to happen.
+     * With several Ranks: the work of this one is done, now. The run ends on no rank before all
+     * have reported this. It ends on all at once, this long after the last report, if all ranks
+     * have it by then; else when no event is left.
      */
     void EndWithOthers(int64_t delayPs);
-    /// With node windows and several Ranks: what one of them has said. \return whether it was for
-    /// this
+    /// With node windows and several Ranks: one of them has sent a word. \return whether it was for
+    /// this object
     bool OnWord(const std::string& word);
     /// End the run at a simulated time, done or not. Before it.
     void EndAt(int64_t ps);
@@ -125,11 +124,10 @@ class RunControl
     /// \return which; 0: none. A run that it ends has the exit status 128 + this
     static int Signal();
 
-    /// Simulated time without a data frame that counts as stuck, at least: on slow or long links it
-    /// is as long as the longest one needs for sixteen frames, one after the other, each with its
-    /// delay, so that a frame that is on its way, or the acknowledgements of the last one, are not
-    /// taken for a deadlock. (Whether a transmitter is busy would not tell: in a deadlock they
-    /// still send pauses.)
+    /// Simulated time without a data frame that counts as stuck, at least. On slow or long links it
+    /// is the time of sixteen frames on the longest one, one after the other, each with its delay.
+    /// So a frame in flight, or the acknowledgements of the last one, are not taken for a deadlock.
+    /// (A busy transmitter would not tell: in a deadlock transmitters still send pauses.)
     static constexpr int64_t STUCK_PS = 1000000000000;
     static int64_t StuckPs(const ns3::RdmaFabric& fabric);
 
@@ -140,8 +138,8 @@ class RunControl
     void FailAsStuck();
     /// The simulation cannot go on. \param why what the outcome says
     results::RunOutcome Broken(const std::string& why);
-    /// Another rank has done its work, or stops. \param note when; or why: what it failed at, or
-    /// nothing if it heard a signal
+    /// Another rank has done its work, or stops. \param note the time; or its failure; nothing if
+    /// it got a signal
     void OnNote(const std::string& note);
     /// A rank has done its work. \param at when, ps
     void OnRankDone(int64_t at);
@@ -165,8 +163,8 @@ class RunControl
     int64_t m_wordTakes{0};  //!< until each rank has heard what another one says, ps
     int64_t m_endDelay{0};   //!< EndWithOthers
     uint32_t m_ranksDone{0}; //!< have said so
-    int64_t m_lastDone{0};   //!< the last of them, ps
-    int64_t m_lastMove{0};   //!< when this rank saw data frames move last, ps
+    int64_t m_lastDone{0};   //!< number of ranks that have reported
+    int64_t m_lastMove{0};   //!< time of the last report, ps
     int64_t m_askedAt{-1};   //!< when some rank asked whether all are stuck, ps
     int64_t m_lastMoveOfAll{0};
     uint32_t m_answers{0}; //!< to that

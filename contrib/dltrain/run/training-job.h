@@ -46,7 +46,7 @@ class TrainingJobWatcher
 class TrainingJob : public JobListener
 {
   public:
-    /// What a job is among others, and whom it tells what.
+    /// The place of a job among others, and its listeners.
     struct Setting
     {
         uint32_t number = 0;
@@ -60,18 +60,18 @@ class TrainingJob : public JobListener
         std::function<void()> onEnd;                ///< the last step is over; between events
         /// A measured step that is not thrown away any more; may be empty.
         std::function<void(const results::StepRecord& step, int64_t begin)> onStep = {};
-        std::string step = "step";     ///< what people call one
+        std::string step = "step";     ///< people's word for a step
         std::string calls;             ///< file of calls; empty: none
         bool criticalPath = true;      ///< to be told, if it is known
         NetworkShare* share = nullptr; ///< with other jobs: NetworkParts::share
-        /// Of a scenario with a RecoverySpec, and else null.
+        /// Set for a scenario with a RecoverySpec, else null.
         TrainingJobWatcher* watcher = nullptr;
     };
 
     /// Where a job is, if not as at its beginning.
     struct Whereabouts
     {
-        std::vector<uint32_t> hosts; ///< of servers: ClusterSpec::hostOfServer
+        std::vector<uint32_t> hosts; ///< hosts of servers: ClusterSpec::hostOfServer
         Places::NicsInUse nics = {}; ///< as many of each server; empty: all
     };
 
@@ -84,10 +84,10 @@ class TrainingJob : public JobListener
     /// As decided.
     void Act(const std::string& what);
 
-    /// Between the nodes' events: the ranks end where they are. \param keep what they have done;
-    /// else what they did since the last checkpoint is forgotten
+    /// Between the nodes' events: ends the ranks where they are. \param keep whether to keep their
+    /// work; else the work since the last checkpoint is forgotten
     void Abort(bool keep);
-    /// Those before this step are not thrown away any more. \param step counts from 0, warm-up
+    /// Steps before this one can no longer be thrown away. \param step counts from 0, warm-up
     /// included
     void Keep(uint32_t step);
     /// They begin again, now, after Abort, by an event without context. \return why they cannot, or
@@ -124,7 +124,7 @@ class TrainingJob : public JobListener
         return m_setting.step;
     }
 
-    /// Of the work, 0 to 1.
+    /// The share of the work that is done, 0 to 1.
     double GetShareDone() const;
 
     bool IsDone() const
@@ -163,7 +163,7 @@ class TrainingJob : public JobListener
     void OnCallEnds(const results::CallRecord& call) override;
     void OnCall(const results::CallRecord& call) override;
     void OnCallAborted(const results::CallRecord& call) override;
-    /// "step 3" (Setting::step) of those measured, from 1, or "warm-up step 1": as calls.log and
+    /// "step 3" (Setting::step) for a measured step, from 1, or "warm-up step 1": as calls.log and
     /// the pages count
     std::string NameOfRound(uint32_t number) const override;
     void OnRoundEnd(uint32_t step, const results::StepRecord& record) override;
@@ -171,7 +171,7 @@ class TrainingJob : public JobListener
     void OnJobEnd() override;
 
   private:
-    /// What carries out the ranks' communication.
+    /// The services that carry out the ranks' communication.
     struct Wiring
     {
         std::unique_ptr<const scenario::ClusterSpec> cluster; ///< null: the scenario's
@@ -180,11 +180,11 @@ class TrainingJob : public JobListener
         std::unique_ptr<MessageRunner> messages;
     };
 
-    /// What runs the ranks, from a beginning to an end or an abort. What was aborted stays, as
-    /// frames and events still lead to it.
+    /// The runners of the ranks, from a beginning to an end or an abort. Aborted attempts stay, as
+    /// frames and events still refer to them.
     struct Attempt
     {
-        /// As the scenario has them, but for those of ranks that have moved.
+        /// Speeds as in the scenario, except those of ranks that have moved.
         std::map<Rank, training::SpeedProfile> speeds;
         std::unique_ptr<workload::Workload> workload;
         std::unique_ptr<JobRunner> job;
@@ -228,22 +228,22 @@ class TrainingJob : public JobListener
     /// \return which of the plan's sizes it has
     uint32_t SizeOf(uint32_t step) const;
     bool IsMeasured(uint32_t step) const;
-    /// Whether a call of the warm-up belongs to what is measured, as it is done again.
+    /// Whether a call of the warm-up belongs to the measured part, as a repetition.
     bool IsAgain() const;
 
     const scenario::TrainingScenario& m_scenario;
     Setting m_setting;
     FabricRun* m_run = nullptr;
     const TraceCollector* m_collector = nullptr;
-    std::deque<std::unique_ptr<Attempt>> m_attempts; //!< the last one is what goes on
-    std::deque<KeptStep> m_steps;                    //!< that a restart could throw away
+    std::deque<std::unique_ptr<Attempt>> m_attempts; //!< the last one is active
+    std::deque<KeptStep> m_steps;                    //!< steps that a restart could throw away
     bool m_measuring = false;
     std::unique_ptr<results::CriticalPath> m_critical; //!< null: not asked for
     results::CallLog m_calls;
     results::TrainingResults m_results;
-    double m_bytes = 0;               ///< that all steps move on the network
-    std::optional<uint64_t> m_merged; ///< of these, what all Ranks did, when the events are over
-    uint32_t m_roundsKept = 0;        ///< that nobody throws away any more
+    double m_bytes = 0;               ///< bytes that all steps move on the network
+    std::optional<uint64_t> m_merged; ///< the same over all Ranks, when the events are over
+    uint32_t m_roundsKept = 0;        ///< rounds that can no longer be thrown away
     double m_standing = 0;            ///< share of the job that stood when the last attempt began
     int64_t m_lastEnd = 0;
 };

@@ -34,7 +34,7 @@ constexpr int64_t CABLE = 2 * US;
 constexpr int64_t P = 2 * CABLE + 500 * NS;
 constexpr uint64_t GBPS = 1000000000;
 
-/// What a cable is, and what joins the GPUs of a server.
+/// The cable, and the links between GPUs of a server.
 struct StarLinks
 {
     int64_t cable{CABLE};

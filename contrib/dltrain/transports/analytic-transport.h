@@ -28,10 +28,10 @@ namespace dltrain
  * last byte is there. So alone it takes `ideal` to the picosecond, as with packets.
  *
  * Messages of a channel go one after the other, no faster than the slowest link of their path, nor
- * than the most that the channel carries.
- * Apart from that, links between switches have room for everything: nothing is lost, marked, paused
- * or rerouted, no NIC slows down, and a sender whose receiver is shared does not give its other
- * messages what that one cannot take. (FluidTransport has those links, too.)
+ * than the most that the channel carries. Apart from that, links between switches have unlimited
+ * capacity: nothing is lost, marked, paused or rerouted, and no NIC slows down. A sender whose
+ * receiver is shared does not give the unused rate to its other messages. (FluidTransport has those
+ * links, too.)
  *
  * Five events a message; a NIC's server is touched by its own host's events only.
  */
@@ -65,7 +65,7 @@ class AnalyticTransport : public FormulaTransport
     {
         OUT,   ///< a sender's NIC has something to tell
         REACH, ///< a message comes to the receiver's NIC
-        IN,    ///< a receiver's NIC has something to tell
+        IN,    ///< a receiver's NIC has ended a message
         ARRIVE ///< the last byte is there
     };
 

@@ -27,9 +27,8 @@ namespace dltrain
  *     OnDelivered       when all its parts have come, and all messages before it
  *     OnSent            when all its parts are acknowledged, or one has failed
  *
- * The receiver needs to be told nothing of this: parts of a queue pair arrive in order, so their
- * number says which message they are of. What it keeps is its host's, what the sender keeps the
- * sender's.
+ * The receiver needs no extra information: parts of a queue pair arrive in order, so their number
+ * gives the message. Its state belongs to its host, the sender's state to the sender's host.
  *
  * The channel's number is that of its first queue pair's. For SENDs and WRITEs; READs, single
  * messages and messages of other ranks that are expected are those of `traffic`, which has no
@@ -68,10 +67,10 @@ class BundledTransport : public Transport
         bool failed;
     };
 
-    /// Of a channel, at its sender: its host's.
+    /// A channel at its sender: belongs to that host.
     struct Bundle
     {
-        std::vector<ChannelId> channels; ///< below
+        std::vector<ChannelId> channels; ///< channels of the transport below
         uint64_t posted = 0;             ///< messages
         std::deque<Sending> sending;     ///< when split
     };
@@ -82,15 +81,15 @@ class BundledTransport : public Transport
         results::PathRecord* cause;
     };
 
-    /// Of a channel, at its receiver.
+    /// A channel at its receiver.
     struct Arriving
     {
-        ChannelId channel = 0;               ///< of the first queue pair
+        ChannelId channel = 0;               ///< number of the first queue pair's channel
         uint64_t delivered = 0;              ///< messages
         std::vector<std::deque<Part>> parts; ///< by queue pair: of messages not delivered yet
     };
 
-    /// What tells a channel from others that lead to the same host.
+    /// The key of a channel among those to the same host.
     struct ArrivingKey
     {
         uint64_t places;
@@ -124,8 +123,8 @@ class BundledTransport : public Transport
     std::unique_ptr<Transport> m_below;
     const Places& m_places;
     scenario::ConnectionSpec m_spec;
-    std::mutex m_mutex; ///< of the maps, not of what is in them: hosts of several threads open
-                        ///< channels
+    /// Guards the maps, not their contents: hosts of several threads open channels.
+    std::mutex m_mutex;
     std::unordered_map<TransportUser*, std::unique_ptr<Listener>> m_listeners;
     std::unordered_map<ChannelId, std::shared_ptr<Bundle>> m_bundles; ///< by each channel below
     std::vector<Receiving> m_receiving;                               ///< by server, or unit

@@ -29,14 +29,13 @@ namespace dltrain
  * less than the links before let it come; alone, all links together take what the closed form of
  * the idle path says (rdma::IdealCompletion), to the picosecond.
  *
- * Messages of a channel cross each link one after the other. A channel has as many under way as
- * keep an idle path busy until the first is acknowledged; so behind a link that is shared its
- * sender waits.
+ * Messages of a channel cross each link one after the other. A channel has as many in flight as
+ * keep an idle path busy until the first is acknowledged; so its sender waits if a link is shared.
  *
- * What it does not have: queues, and what follows from them. A message that is held up at one link
- * is not late at the others, which so may do more in parallel than switches that store it; nobody
- * reacts too much or too little, is paused for others, or loses anything. So it is faster than
- * packets with any congestion control, where links are contended.
+ * It has no queues and none of their effects. A message that is held up at one link is not late at
+ * the others, which may so do more in parallel than switches that store it. No sender reacts too
+ * much or too little, and there are no pauses and no losses. So where links are contended it is
+ * faster than packets with any congestion control.
  *
  * Two events a link, and one more a message; what is of a link is touched in events of the node
  * that sends on it.
@@ -47,16 +46,16 @@ class FluidTransport : public FormulaTransport
     explicit FluidTransport(const NetworkParts& parts);
 
   private:
-    /// What one kind of message is to one link of its path.
+    /// One kind of message at one link of its path.
     struct Leg
     {
-        int64_t offset = 0;  ///< ps from its begin until its first frame may be sent here
-        int64_t alone = 0;   ///< ps that it takes here, with nobody else
+        int64_t offset = 0;  ///< ps from the message's begin until its first frame may be sent here
+        int64_t alone = 0;   ///< ps that it takes here, alone
         int64_t tail = 0;    ///< ps from its end here until its last frame is at the receiver
         rdma::BitRate speed; ///< at most: the link's own, and what comes in
     };
 
-    /// What all messages of a size on a path have in common.
+    /// The common data of all messages of a size on a path.
     struct Course
     {
         std::vector<Leg> legs;
@@ -69,7 +68,7 @@ class FluidTransport : public FormulaTransport
     /// Where a channel crosses a link.
     struct Crossing
     {
-        uint32_t end = 0;             ///< of the fabric: the link out of it
+        uint32_t end = 0;             ///< end in the fabric: the link out of it
         int64_t lastReach = 0;        ///< ps: when its last message comes here
         bool busy = false;            ///< with one of the channel's
         std::deque<uint32_t> waiting; ///< messages that are here, behind that one
@@ -78,7 +77,7 @@ class FluidTransport : public FormulaTransport
     struct Way
     {
         std::vector<Crossing> crossings;
-        uint32_t course = NONE; ///< of messages from now on
+        uint32_t course = NONE; ///< course of messages from now on
         uint32_t underWay = 0;
         uint32_t number = 0;  ///< grows with every channel that has this number
         bool blocked = false; ///< by the window, until `next` at least
@@ -98,7 +97,7 @@ class FluidTransport : public FormulaTransport
         uint32_t context = 0; ///< ns-3 node id
     };
 
-    /// Of a network, and who sends over it: as many transports as there are jobs.
+    /// The links of a network, and the transports that send over it, one for each job.
     struct Links
     {
         std::vector<Link> of; ///< by end
@@ -133,8 +132,8 @@ class FluidTransport : public FormulaTransport
     void Send(uint32_t channel, int64_t now) override;
     void OnDelivered(uint32_t message, int64_t now) override;
 
-    /// Of a leg whose message comes in more slowly than the link could send it. \param nearest of
-    /// the path's first link: nothing is elsewhere sooner
+    /// Sets the pace of a leg whose message comes in more slowly than the link could send it.
+    /// \param nearest delay of the path's first link: no news reaches another node sooner
     static void SetPace(Leg& leg, uint64_t wireBytes, rdma::Duration nearest);
     void OnReach(uint32_t message, uint32_t leg, int64_t now);
     void OnWake(uint32_t end, int64_t now);
@@ -142,7 +141,7 @@ class FluidTransport : public FormulaTransport
     void Enter(uint32_t message, uint32_t leg, int64_t now);
     void OnCrossed(uint32_t message, uint32_t leg, int64_t now);
     void Wake(uint32_t end);
-    /// \param course NONE: there is nothing to do
+    /// Drops a use of a course. \param course NONE: no effect
     void Leave(uint32_t course);
 
     const std::shared_ptr<Links> m_links;

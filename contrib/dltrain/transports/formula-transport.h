@@ -19,16 +19,16 @@ namespace dltrain
 {
 
 /**
- * What those transports between servers have in common that move messages by a law of their own,
- * without packets: channels and their messages, one behind the other; how long a message takes on
- * an idle path; what is told to whom when it is there.
+ * The common part of transports between servers that move messages by a law of their own, without
+ * packets. It has channels and their messages, one after the other; the time of a message on an
+ * idle path; and the reports of arrivals.
  *
  *     Post --> behind the channel's others --> Send: the law's --> Arrived: delivered, in order
  *                                                |                 of the posts, and recorded
  *                    Next: the channel's next <--'                 --> the last acknowledgement
  *
- * Acknowledgements take no bandwidth; the last one is as late as on an idle way back. What is
- * touched in whose events: a channel's queue in its sender's, deliveries in the receiver's.
+ * Acknowledgements take no bandwidth; the last one takes the time of an idle way back. A channel's
+ * queue is touched in its sender's events, deliveries in the receiver's.
  */
 class FormulaTransport : public PacketlessTransport
 {
@@ -47,7 +47,7 @@ class FormulaTransport : public PacketlessTransport
 
     explicit FormulaTransport(const NetworkParts& parts);
 
-    /// What tells messages of a channel apart that take different times.
+    /// The properties of a channel's messages that decide their time.
     struct Kind
     {
         uint64_t bytes = UINT64_MAX;
@@ -64,8 +64,8 @@ class FormulaTransport : public PacketlessTransport
     /// Times of a kind that no law changes, ps.
     struct Times
     {
-        int64_t lead = 0;  ///< of a READ: until the other end sends
-        int64_t back = 0;  ///< of its last acknowledgement
+        int64_t lead = 0;  ///< for a READ: until the other end sends
+        int64_t back = 0;  ///< time of its last acknowledgement
         int64_t shown = 0; ///< the ideal that slowdown is a multiple of
     };
 
@@ -83,8 +83,9 @@ class FormulaTransport : public PacketlessTransport
         bool reversed = false; ///< it carries READs
         uint64_t posted = 0;
         uint64_t delivered = 0;
-        std::vector<uint32_t> early; ///< messages that are there before one of those ahead of them
-        Kind kind;                   ///< of the last message
+        /// Messages that have arrived before one of those ahead of them.
+        std::vector<uint32_t> early;
+        Kind kind; ///< kind of the last message
         Times times;
         std::vector<rdma::PathLink> path;
     };
@@ -96,21 +97,21 @@ class FormulaTransport : public PacketlessTransport
         Times times;
         uint32_t channel = 0;
         uint32_t next = NONE;
-        uint64_t number = 0; ///< of the channel's
+        uint64_t number = 0; ///< number within the channel
     };
 
     // The law -------------------------------------------------------------------------------------
 
     /// \return the links from a channel's `from` to its `to`, which it takes from now on; empty if
-    /// there is no way
+    /// they are not connected
     virtual std::vector<rdma::PathLink> FindPath(uint32_t channel) = 0;
     /// From now on messages of the channel consist of these frames, at least one in each run.
-    /// \param ideal from the first
-    /// byte sent to the last one there on the idle path, ps, whatever rate the channel has
+    /// \param ideal from the first byte sent to the arrival of the last one on the idle path, ps,
+    /// whatever rate the channel has
     virtual void SetFrames(uint32_t channel,
                            const std::vector<rdma::FrameRun>& frames,
                            int64_t ideal) = 0;
-    /// A message was posted, of what SetFrames told of last.
+    /// A message was posted, with the frames of the last SetFrames.
     virtual void OnPosted(uint32_t message) = 0;
     /// The channel's first message begins, in an event of its sender.
     virtual void Send(uint32_t channel, int64_t now) = 0;
@@ -125,7 +126,7 @@ class FormulaTransport : public PacketlessTransport
     /// The channel's first message has been sent: the next one begins, at `at` or later. In an
     /// event of the sender.
     void Next(uint32_t channel, int64_t at);
-    /// All of a message is there, in an event of its receiver.
+    /// All of a message has arrived, in an event of its receiver.
     void Arrived(uint32_t message, int64_t now);
 
     /// Frames as far apart as their channel's own rate has them, ps after the first begins; 0: it

@@ -15,7 +15,7 @@
 namespace dltrain
 {
 
-/// What carries the messages of a job on a cluster: inside its servers, and between them.
+/// The transports for the messages of a job on a cluster: inside its servers, and between them.
 class Interconnect
 {
   public:
@@ -35,7 +35,7 @@ class Interconnect
                                                                 : *m_between;
     }
 
-    /// What serves those of one server.
+    /// The transport inside servers.
     ScaleUpTransport& Inside() const
     {
         return *m_inside;
@@ -73,7 +73,7 @@ class Interconnect
     std::unique_ptr<ScaleUpTransport> m_inside;
     std::unique_ptr<Transport> m_between;
     std::vector<uint32_t> m_groups; ///< by unit
-    uint32_t m_mostGroups;          ///< of a unit
+    uint32_t m_mostGroups;          ///< most groups of a unit
     uint32_t m_refused = 0;
     const scenario::Aggregators* m_aggregators;
     const topo::Topology& m_topology;

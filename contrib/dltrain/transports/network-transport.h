@@ -28,8 +28,8 @@ namespace dltrain
  * pairs (ns3::RdmaConnections), each made by its own host: `from`'s when it opens the channel,
  * `to`'s when the first packet comes. Those of closed channels serve again.
  *
- * The UDP source port, and so the path, follows from the channel's name alone: not from when it was
- * opened, nor from what else there is.
+ * The UDP source port, and so the path, follows from the channel's name alone: not from the time of
+ * opening, nor from other channels.
  */
 class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::RdmaConnectionUser
 {
@@ -88,7 +88,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     void OnAccepted(ns3::RdmaQueuePair* qp, uint64_t channel, int64_t now) override;
 
   private:
-    /// What an end knows of its channel: a cache line.
+    /// The state of an end for its channel: a cache line.
     struct alignas(64) End
     {
         ns3::RdmaQueuePair* queuePair;
@@ -96,20 +96,20 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
         uint64_t cookie;
         ChannelId channel;
         ChannelName name;
-        CauseQueue* causes; ///< of both ends; null: they are not carried
+        CauseQueue* causes; ///< shared by both ends; null: causes are not carried
     };
 
     static_assert(sizeof(End) == 64);
 
-    /// Of an endpoint: its queue pairs' cookies are where their ends lie, of `accepted` or'ed with
-    /// ACCEPTED.
+    /// The state of an endpoint. Its queue pairs' cookies are the numbers of their ends; those in
+    /// `accepted` are or'ed with ACCEPTED.
     struct Host
     {
         using Ends = Slots<End, rdma::FixedList<End>>;
 
         Ends opened;
         Ends accepted;
-        uint64_t bytesBefore = 0; ///< that have arrived here over channels that are closed
+        uint64_t bytesBefore = 0; ///< bytes that have arrived here over closed channels
     };
 
     static constexpr uint64_t ACCEPTED = 1;
@@ -139,11 +139,11 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
         return static_cast<uint32_t>(channel);
     }
 
-    /// A channel to a place of another rank, as that has to know of it.
+    /// A channel to a place of another rank, as that rank has to know it.
     struct Opened
     {
         ChannelName name;
-        uint32_t number; ///< of the end that posts
+        uint32_t number; ///< number of the end that posts
         uint32_t user;   ///< among those that AddUser has told
         uint64_t cookie;
         ChannelId channel;
@@ -163,17 +163,18 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     TraceCollector& m_collector;
     const Places& m_places;
     ns3::RdmaConnections& m_connections;
-    /// By endpoint; null: it has no end here. Of each of many jobs, most endpoints of the network.
+    /// By endpoint; null: it has no end here. With many jobs each has this for most endpoints of
+    /// the network.
     std::vector<std::unique_ptr<Host>> m_hosts;
-    std::mutex m_opening;   ///< other hosts look for what one has opened
-    bool m_carries = false; ///< causes
+    std::mutex m_opening;   ///< guards ends: other hosts look for an end that one has opened
+    bool m_carries = false; ///< whether causes are carried
     std::deque<CauseQueue> m_causes;
-    std::vector<CauseQueue*> m_idleCauses; ///< of closed channels
+    std::vector<CauseQueue*> m_idleCauses; ///< queues of closed channels
     std::vector<TransportUser*> m_users;
-    uint32_t m_reader = 0;                       ///< of NodeWindowRanks
+    uint32_t m_reader = 0;                       ///< number of the reader in NodeWindowRanks
     std::unordered_map<ChannelId, End> m_theirs; ///< other ranks' channels to here, until the first
                                                  ///< packet comes
-    /// Of channels that other ranks will open: the receiving ends here.
+    /// Channels that other ranks will open: the receiving ends here.
     std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint8_t>, ns3::RdmaQueuePair*> m_expected;
 };
 

@@ -20,17 +20,17 @@
 namespace dltrain
 {
 
-/// Has a server's messages and works out by itself what becomes of them: see topo::ScaleUpModel,
-/// "Lent".
+/// Borrows a server's messages and computes their times itself: see topo::ScaleUpModel, "Lent".
 class ScaleUpBorrower
 {
   public:
     virtual ~ScaleUpBorrower() = default;
     /// Somebody else is about to post: ScaleUpTransport::PutBack. In an event of the server.
     virtual void GiveBack(int64_t now) = 0;
-    /// In each window in which the server has something to do: PrefetchLine what is needed of it,
-    /// in turns, each a while before the next, which looks at what the one before has fetched.
-    /// \param until when the window ends, ps \param depth from 0
+    /// In each window in which the server has work: prefetches its data by PrefetchLine. Calls come
+    /// in turns, with a pause between them; each reads data that the one before has fetched.
+    /// \param until when the window ends, ps
+    /// \param depth from 0
     virtual void Prefetch(int64_t until, uint32_t depth) const = 0;
 };
 
@@ -91,10 +91,11 @@ class ScaleUpTransport : public Transport
     /// \return false: some meet on a port; nothing is lent
     bool Lend(uint32_t server, int64_t now, ScaleUpBorrower& borrower, std::vector<Lent>* lent);
 
-    /// What is under way comes back: of each channel in the order of the posts, and all in that of
-    /// their posts. The borrower has nothing any more.
-    /// \param like parts and how of all of them
-    /// \param posted bytes posted meanwhile \param arrived bytes
+    /// Puts back the messages in flight: for each channel in the order of the posts, and all in the
+    /// order of their posts. The borrower then has none.
+    /// \param like `parts` and `how` of all of them
+    /// \param posted bytes posted meanwhile
+    /// \param arrived bytes
     void PutBack(uint32_t server,
                  int64_t now,
                  const std::vector<Lent>& lent,
@@ -123,7 +124,7 @@ class ScaleUpTransport : public Transport
         uint16_t toGpu;
     };
 
-    /// A cache line, with what is looked at ahead of its arrival.
+    /// A cache line, with the data that are read before its arrival.
     struct alignas(64) Message
     {
         uint32_t channel;
@@ -140,7 +141,7 @@ class ScaleUpTransport : public Transport
 
     struct Server;
 
-    /// Of a server: pending several times at once, it may be, also when the server is gone.
+    /// An event of a server. It may be pending several times at once, even when the server is gone.
     class WakeEvent : public ns3::EventImpl
     {
       public:
@@ -167,9 +168,9 @@ class ScaleUpTransport : public Transport
         Server(const Places& places, uint32_t number, const topo::ServerSpec& server);
         ~Server();
 
-        /// What has arrived now.
+        /// Handles the messages that have arrived now.
         void OnWake();
-        /// Ask the model when it wants to be.
+        /// Asks the model for its next time.
         void ScheduleWake();
         void Prefetch(int64_t ticks, uint32_t depth) const override;
 
@@ -203,7 +204,7 @@ class ScaleUpTransport : public Transport
 
     static Lent LentOf(const Server& server, uint32_t message);
 
-    /// Of the model.
+    /// The port of a place in the model.
     uint16_t PortOf(uint32_t place, uint32_t lane) const;
 
     const Places& m_places;

@@ -26,28 +26,27 @@
 namespace dltrain
 {
 
-/// What TCP had to do again.
+/// The retransmissions of TCP.
 struct SegmentCounts
 {
     uint64_t sent = 0;          ///< segments with data
-    uint64_t retransmitted = 0; ///< of them, such as begin below what had been sent before
+    uint64_t retransmitted = 0; ///< segments that begin below data sent before
     uint64_t timeouts = 0;      ///< after which a connection sent again
 };
 
 /**
  * Moves messages as bytes of ns-3's TCP connections, over the ports and switches that RDMA has
- * (ns3::OrdinaryStack). A channel is a connection; those of closed channels stay open, and serve
- * the next channel between the same two NICs and of the same priority, with the window that they
- * have.
+ * (ns3::OrdinaryStack). A channel is a connection. Connections of closed channels stay open, and
+ * serve the next channel between the same two NICs with the same priority. They keep their window.
  *
  *     Post -> send buffer -> TCP ... TCP -> bytes here -> OnDelivered, message by message
  *       OnSent <- all bytes of it are acknowledged
  *
- * A connection is opened by its first message, which waits for the handshake. Of one that gives up
- * all messages fail that are not acknowledged; so do those that are posted to it afterwards.
+ * A connection is opened by its first message, which waits for the handshake. If a connection gives
+ * up, all its unacknowledged messages fail, and so do later posts.
  *
  * One thread and one process: both ends of a connection are in one memory, but each is touched by
- * its own host's events, and what they share is written before the first packet leaves.
+ * its own host's events. Their shared data are written before the first packet leaves.
  */
 class TcpTransport : public PacketlessTransport, public LossCounts
 {
@@ -81,8 +80,8 @@ class TcpTransport : public PacketlessTransport, public LossCounts
     {
         TransportPost post;
         ChannelId channel = 0;
-        PendingMessages::Message noted; ///< the collector's
-        uint32_t number = 0;            ///< of m_messages
+        PendingMessages::Message noted; ///< record in the collector
+        uint32_t number = 0;            ///< number in m_messages
         bool isHalfDone = false;        ///< it has left one of the two lists
     };
 
@@ -99,7 +98,7 @@ class TcpTransport : public PacketlessTransport, public LossCounts
         uint32_t buffer = 0; ///< bytes that the socket's send buffer has room for
         uint64_t queued = 0; ///< bytes given to the socket
         uint64_t posted = 0; ///< bytes of all messages
-        uint64_t acked = 0;  ///< bytes of those that have been acknowledged whole
+        uint64_t acked = 0;  ///< bytes of messages that have been acknowledged whole
         std::deque<Message*> sending;
         std::deque<Message*> arriving;
         uint64_t received = 0; ///< bytes that are here and of no message that is
@@ -111,7 +110,7 @@ class TcpTransport : public PacketlessTransport, public LossCounts
     void Fill(Connection& connection);
     void OnSpace(Connection& connection);
     void OnFailed(Connection& connection);
-    /// Counts what it sends and how it fares.
+    /// Counts the segments that the connection sends, and its failures.
     void Watch(Connection& connection);
     void OnAccepted(ns3::Ptr<ns3::Socket> socket, const ns3::Address& from);
     void OnReadable(Connection& connection, ns3::Ptr<ns3::Socket> socket);

@@ -25,7 +25,7 @@
 namespace dltrain
 {
 
-/// What became of datagrams, in the whole run: sent = received + lost + those under way.
+/// The fate of datagrams, in the whole run: sent = received + lost + in flight.
 struct DatagramCounts
 {
     uint64_t sent = 0;
@@ -48,18 +48,18 @@ struct DatagramCounts
 
 /**
  * Moves messages as datagrams of ns-3's UDP sockets at a constant rate, over the ports and switches
- * that RDMA has (ns3::OrdinaryStack): nothing is sent again, nobody answers, and no rate is
- * adapted.
+ * that RDMA has (ns3::OrdinaryStack): there are no retransmissions, no acknowledgements, and no
+ * rate control.
  *
  *     Post -> datagram - datagram - datagram - ...   rateBps bytes of messages a second
  *       OnSent <- its time is over, and has been for LINGER if it is no message that repeats
  *                  here -> OnDelivered, of a message whose datagrams have all come
  *
- * A channel is a socket of the sender, and those of closed channels serve the next channel between
- * the same two NICs and of the same priority. Its messages are sent one after the other. A message
- * of which a datagram is lost is not delivered.
+ * A channel is a socket of the sender. Sockets of closed channels serve the next channel between
+ * the same two NICs with the same priority. Messages of a channel are sent one after the other. A
+ * message with a lost datagram is not delivered.
  *
- * One thread and one process, as of TcpTransport.
+ * One thread and one process, as in TcpTransport.
  */
 class UdpTransport : public PacketlessTransport, public LossCounts
 {
@@ -96,14 +96,14 @@ class UdpTransport : public PacketlessTransport, public LossCounts
     {
         TransportPost post;
         ChannelId channel = 0;
-        uint32_t number = 0; ///< of m_messages
+        uint32_t number = 0; ///< number in m_messages
         int64_t posted = 0;  ///< ps
         int64_t began = 0;   ///< ps: its first datagram
-        uint64_t first = 0;  ///< of its connection's datagrams
+        uint64_t first = 0;  ///< its first datagram, in the count of its connection
         uint64_t datagrams = 0;
-        uint64_t sent = 0;    ///< of them
-        uint64_t came = 0;    ///< of them, at the receiver
-        int64_t over = NEVER; ///< ps: what has not come by then is lost
+        uint64_t sent = 0;    ///< datagrams of it that were sent
+        uint64_t came = 0;    ///< datagrams of it that the receiver has
+        int64_t over = NEVER; ///< ps: datagrams that have not come by then are lost
     };
 
     /// Touched by the sender's events; the messages' `came` by the receiver's.
@@ -128,17 +128,17 @@ class UdpTransport : public PacketlessTransport, public LossCounts
         }
 
         ns3::Ptr<ns3::Socket> socket;
-        uint32_t number = 0; ///< of m_connections
+        uint32_t number = 0; ///< number in m_connections
         uint32_t from = 0;   ///< endpoints
         uint32_t to = 0;
         uint8_t priority = 0;
-        uint32_t context = 0; ///< of the sender
+        uint32_t context = 0; ///< context of the sender
         uint64_t rateBps = 0;
         bool failed = false;          ///< no port is free
         uint64_t posted = 0;          ///< datagrams of all messages
-        uint64_t seen = 0;            ///< of them, not behind the last that has come
+        uint64_t seen = 0;            ///< datagrams up to the last one that has come
         std::deque<Message*> waiting; ///< to be sent, the first one is
-        std::deque<Message*> flying;  ///< that are not over; in order
+        std::deque<Message*> flying;  ///< messages that are not over; in order
         bool isLate = false;          ///< `late` is pending
         ns3::RdmaTimer<Connection, &Connection::OnTimer> timer;
         ns3::RdmaTimer<Connection, &Connection::OnLate> late; ///< the first of `flying` is over
@@ -151,17 +151,17 @@ class UdpTransport : public PacketlessTransport, public LossCounts
     void Listen(uint32_t endpoint, uint8_t priority);
     /// The first message that waits.
     void Begin(Connection& connection);
-    /// A datagram of it, or its end.
+    /// Sends the next datagram of a message, or ends it.
     void SendNext(Connection& connection);
-    /// It has been sent, as far as it can be.
+    /// The message has been sent, as far as possible.
     void EndSending(Connection& connection, Message& message);
-    /// Messages that are over: what has not come of them is lost.
+    /// Ends messages that are over: datagrams that have not come are lost.
     void GiveUp(Connection& connection);
     void WatchFirst(Connection& connection);
     void Forget(Connection& connection, Message& message);
     void OnReadable(ns3::Ptr<ns3::Socket> socket);
     void Deliver(const Message& message, int64_t now);
-    /// Of its connection, all before `datagram` has come or is lost.
+    /// All datagrams of the connection before `datagram` have come or are lost.
     void See(Connection& connection, uint64_t datagram);
 
     ns3::RdmaFabric& m_fabric;
