@@ -84,7 +84,7 @@ CheckRaces(SymbolicRun& run, const Schedule& schedule)
     }
 }
 
-/// What the operation promises.
+/// Checks the final state that the operation promises.
 void
 CheckFinalState(SymbolicRun& run, const Schedule& schedule)
 {

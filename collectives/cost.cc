@@ -59,7 +59,7 @@ RingCost(const Extent& e, uint32_t rounds, bool reduces)
     const uint64_t n = e.ranks;
     const double bytes = AllButOne(e.bytes, n);
     cost.chain = rounds * (n - 1) * e.loops;
-    // Of a turn of n links as many lead to another server as there are servers.
+    // In a turn of n links, as many lead to another server as there are servers.
     cost.chainOutside = (cost.chain * e.servers + n - 1) / n;
     cost.posts = cost.chain * e.channels;
     cost.sentPerRank = rounds * bytes;

@@ -14,7 +14,7 @@ namespace coll
 namespace
 {
 
-/// NCCL_P2P_PER_CHANNEL_NET_BW: what it expects of a channel, GB/s (src/graph/paths.cc).
+/// NCCL_P2P_PER_CHANNEL_NET_BW: the rate that NCCL expects of a channel, GB/s (src/graph/paths.cc).
 constexpr double kExpectedOfChannel = 14e9;
 /// Sends or receives that one channel works at together: NCCL_MAX_DEV_WORK_P2P_PER_BATCH
 /// (src/include/device.h).

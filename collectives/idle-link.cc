@@ -115,7 +115,7 @@ SecondsOf(const Cost& cost, const IdleLink& link, const InSeries& series)
     double answers = 0;
     if (series.answered)
     {
-        // What came in before the last latency is answered while there is more to send.
+        // Messages that came in before the last latency are answered while there is more to send.
         const double during = std::max(0.0, messages - latencies / wire);
         const uint64_t each = (link.Packets(size) - 1) / link.packetsAnAnswer + 1;
         answers = during * each * link.answer * link.perByte;

@@ -345,7 +345,7 @@ class Ordering
         case Type::kRecvCopySend:
             break;
         case Type::kRecvReduceSend:
-            // What is added up is kept by nobody: a place of its own in the scratch.
+            // The sum is not kept anywhere: it gets a place of its own in the scratch.
             place = m_program.chunks + m_lanes.scratch[block.gpu];
             m_lanes.scratch[block.gpu] += step.count;
             [[fallthrough]];
@@ -372,7 +372,7 @@ class Ordering
     const std::string& m_name;
     MscclLanes& m_lanes;
     std::vector<Block> m_blocks;
-    std::map<std::pair<Rank, int64_t>, std::size_t> m_numberOf; ///< of a GPU's block
+    std::map<std::pair<Rank, int64_t>, std::size_t> m_numberOf; ///< number of a GPU's block
     std::map<std::tuple<Rank, Rank, uint32_t>, std::size_t> m_receiver;
     std::vector<std::size_t> m_joined;
     std::vector<Lane> m_laneOf;

@@ -18,10 +18,10 @@ namespace coll
 namespace
 {
 
-// What a file may ask for: beyond what MSCCL takes (its MSCCL_MAX_NUM_THREAD_BLOCKS is 216 a GPU),
-// and little enough that no file costs more than some 100 MB.
+// Limits of a file: above MSCCL's own (its MSCCL_MAX_NUM_THREAD_BLOCKS is 216 a GPU), and small
+// enough that no file costs more than some 100 MB.
 constexpr int64_t kMostGpus = 4096;
-constexpr std::size_t kMostBlocks = 1024; ///< of a GPU
+constexpr std::size_t kMostBlocks = 1024; ///< blocks of a GPU
 constexpr int64_t kMostProgramChunks = 1 << 30;
 
 class Reader
@@ -438,7 +438,7 @@ class Reader
         {
             return false;
         }
-        // Of what is received the source is the sender's.
+        // The source of received data is in the sender's buffers.
         const bool announcedSource = !step->Receives();
         if ((announcedSource && !IsAnnounced(*step, source, sourceOffset, "src")) ||
             (step->type != Type::kSend &&
@@ -461,7 +461,7 @@ class Reader
         if ((!input && buffer != "o") || offset < 0 ||
             offset + static_cast<int64_t>(step.count) <= chunks)
         {
-            return true; // of others Chunk() says what is wrong
+            return true; // Chunk() reports problems of other buffers
         }
         return Fail(step.line,
                     which + "off=\"" + std::to_string(offset) + "\" and cnt=\"" +
@@ -517,7 +517,7 @@ class Reader
     MscclProgram& m_program;
     XmlTag m_tag;
     Rank m_gpu = 0;
-    int64_t m_inputChunks = 0;  ///< of the GPU, as it says
+    int64_t m_inputChunks = 0;  ///< number of input chunks, as the GPU's tag has it
     int64_t m_outputChunks = 0; ///< the same
     std::string m_error;
 };

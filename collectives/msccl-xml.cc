@@ -143,8 +143,8 @@ class MscclAlgorithm final : public Algorithm
     {
     }
 
-    /// With chunks of a byte: others change nothing but lengths. \return what is wrong, with the
-    /// line of the step that it was found at, or else of the GPU
+    /// Proves the program with chunks of a byte: other sizes change only lengths. \return the
+    /// problem, with the line of the step that it was found at, or else of the GPU
     std::string Prove(const MscclProgram& program)
     {
         Collective what;
@@ -255,7 +255,7 @@ class MscclAlgorithm final : public Algorithm
                                const Placement& placement,
                                const AlgorithmOptions& options) const override
     {
-        // What the proof counted, in chunks; what goes where, from the steps.
+        // The counts of the proof, in chunks; the destinations come from the steps.
         Cost cost;
         const uint64_t chunk = what.bytes / m_chunks;
         cost.chain = m_proof.longestChain;

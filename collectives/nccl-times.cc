@@ -13,7 +13,7 @@ namespace coll
 namespace
 {
 
-/// Of LL, LL128, Simple; us. Inside: over NVLink.
+/// Latencies of LL, LL128, Simple; us. Inside: over NVLink.
 struct Latencies
 {
     std::array<double, 3> base;

@@ -51,7 +51,7 @@ class Ways
                                 : m_schedule.NetworkNodes()[member - m_ranks].where;
     }
 
-    /// Of topo::ScaleUpModel.
+    /// The port in topo::ScaleUpModel.
     uint32_t PortOf(Rank member, Lane lane) const
     {
         if (member < m_ranks)
@@ -74,7 +74,7 @@ class Ways
         return m_network.links->Between(EndpointOf(from, rail), EndpointOf(to, there));
     }
 
-    /// Of a message between servers, on the wire.
+    /// The bytes of a message between servers, on the wire.
     double WireBytes(uint64_t bytes) const
     {
         const auto data = static_cast<double>(m_times.wire.BytesOnWire(bytes));
@@ -186,7 +186,7 @@ class Replay
         kSend, ///< a message sets out
         kHop,  ///< it stands before its next bundle of links; `bytes`: in m_between
         kCome, ///< it has come
-        kWake, ///< of a server's links
+        kWake, ///< wake-up of a server's links
     };
 
     struct Event
@@ -466,7 +466,7 @@ class Replay
         m_end = m_now;
         if (m_members[to].lanes.size() <= lane)
         {
-            return; // nobody waits for it
+            return; // no lane waits for it
         }
         ++m_members[to].lanes[lane].From(from);
         Advance(to, lane);
@@ -483,12 +483,12 @@ class Replay
     std::vector<Server> m_servers;
     std::map<uint32_t, uint32_t> m_serverOf; ///< place in m_servers
     std::vector<Between> m_between;
-    std::vector<uint64_t> m_freeBetween; ///< of m_between
+    std::vector<uint64_t> m_freeBetween; ///< free entries of m_between
     std::vector<int64_t> m_freeAt;       ///< ps, by bundle
     std::priority_queue<Event> m_events;
     uint64_t m_number = 0;
     int64_t m_now = 0;
-    int64_t m_end = 0; ///< of the last message; before there is one, the launch's
+    int64_t m_end = 0; ///< end of the last message; before there is one, the launch's
     bool m_hasWays = true;
 };
 

@@ -85,7 +85,7 @@ MostBytesInUse(const Schedule& schedule, Rank node)
     uint64_t all = 0;
     for (Lane lane = 0; lane < schedule.Lanes(node); lane++)
     {
-        // From the end: what is sent later and not received anew before that.
+        // From the end: the bytes that are sent later and not received anew before that.
         ByteSet needed;
         uint64_t most = 0;
         for (StepIndex k = schedule.Steps(node, lane); k-- > 0;)

@@ -13,7 +13,7 @@ namespace
 {
 
 constexpr size_t kMostProblems = 24;
-constexpr uint32_t kNoServer = UINT32_MAX; ///< of a switch between servers
+constexpr uint32_t kNoServer = UINT32_MAX; ///< the server of a switch between servers
 
 } // namespace
 

@@ -18,23 +18,24 @@ namespace coll
 namespace
 {
 
-/// What NCCL has for collectives that add up or pass on. (CollNet has to be asked for there, too:
-/// NCCL_COLLNET_ENABLE. nvls-tree is left out: no table of a machine says from where on.)
+/// NCCL's algorithms for collectives that add up or pass on. (CollNet has to be asked for there,
+/// too: NCCL_COLLNET_ENABLE. nvls-tree is left out: no table of a machine says from which size on.)
 constexpr const char* kDoubleTree = "double-binary-tree";
-/// Of all-gather and reduce-scatter by groups with one rank a server, which is where it can be done
-/// (NCCL from 2.23 on, src/graph/tuning.cc, ncclPatEnable: as many nodes as ranks).
+/// For all-gather and reduce-scatter by groups with one rank a server, the only groups that can
+/// have it (NCCL from 2.23 on, src/graph/tuning.cc, ncclPatEnable: as many nodes as ranks).
 constexpr const char* kPat = "pat";
 constexpr const char* kCandidates[] = {"ring", kDoubleTree, "nvls", kPat};
-/// Of broadcast and reduce, for which NCCL has rings only: where there is no library to imitate.
+/// For broadcast and reduce, which are rings only in NCCL: candidates where there is no library to
+/// imitate.
 constexpr const char* kWithoutLibrary[] = {"tree", "k-nomial"};
 
-// What is measured beside the formula's choice: all assumed.
+// Choices that are measured beside the formula's: all numbers assumed.
 /// Algorithms, each with its best protocol.
 constexpr std::size_t kOtherAlgorithms = 4;
 /// As many times the time of the first by formula: formulas know nothing of narrow uplinks, which
 /// are seldom narrower than 4:1.
 constexpr double kWorthMeasuring = 4;
-/// Of what is measured, so many from the first on are measured with twice their channels, too.
+/// Measured choices, from the first on, that are also measured with twice their channels.
 constexpr std::size_t kWithMoreChannels = 2;
 
 /// Whether some server has ranks in several islands.
@@ -65,7 +66,7 @@ AllowsSimple(const Fixed& fixed)
                          protocols.end();
 }
 
-/// Of the candidates, what a user has left. If that is nothing: something that says why not.
+/// The candidates that a user has left. If there are none: one that explains why.
 std::vector<const Algorithm*>
 Allowed(const std::vector<const Algorithm*>& candidates,
         const Collective& what,
@@ -174,7 +175,7 @@ Formula(const Algorithm& algorithm,
         outside ? std::min(chain, static_cast<double>(cost->chainOutside)) : 0;
     const double chainInside = chain - chainOutside;
     double messages = 0;
-    const double bytes = cost->serialBytes / chain; // of a message
+    const double bytes = cost->serialBytes / chain; // bytes of a message
     const double outShare = !machine.hasLibrary   ? 1
                             : times.bulkFrom == 0 ? times.outsideShare
                                                   : bytes / std::max(1.0, times.OnWire(bytes));
@@ -192,20 +193,20 @@ Formula(const Algorithm& algorithm,
     }
     if (imitates && machine.hasLibrary && algorithm.Name() == kPat)
     {
-        // NCCL expects of it a latency for each doubling, a fraction of what it has for others, and
-        // 2.8 us for each rank, and that it carries 3/4 of the rate (src/graph/tuning.cc): so it
-        // has rings for few ranks, and for large sizes.
+        // NCCL expects of pat a latency for each doubling, a fraction of its latency for others,
+        // 2.8 us for each rank, and 3/4 of the rate (src/graph/tuning.cc). So it has rings for few
+        // ranks, and for large sizes.
         const double doublings = std::floor(std::log2(static_cast<double>(what.ranks)));
         return seconds + doublings * times.outside.Seconds() / 3.5 + what.ranks * 2.8e-6 +
                cost->outOfServer / (0.75 * outRate);
     }
     if (imitates && machine.hasLibrary && algorithm.Name() == kDoubleTree)
     {
-        // NCCL expects latencies and then bytes, and all trees to carry S up and S down at 0.92 of
-        // the rate (src/graph/tuning.cc): so it takes rings for large sizes. (Its search may give
-        // trees on two servers twice that, src/graph/search.cc; but the tables of two servers that
-        // there are, Polaris', are those of rings from 16 MiB on, to 1%.)
-        Collective oneChunk = what; // whose latencies are those of up and down, once
+        // NCCL expects of trees latencies and then bytes: S up and S down at 0.92 of the rate
+        // (src/graph/tuning.cc). So it takes rings for large sizes. (Its search may give trees on
+        // two servers twice that, src/graph/search.cc. But the only tables of two servers,
+        // Polaris', are those of rings from 16 MiB on, to 1%.)
+        Collective oneChunk = what; // its latencies are those of up and down, once
         oneChunk.bytes = 1;
         const Cost once = *algorithm.CostOf(oneChunk, placement, options);
         const auto ofNics = outside ? std::min(once.chain, once.chainOutside) : 0;
@@ -274,7 +275,7 @@ Protocols(Op op, const Placement& placement, const Machine& machine, const Fixed
     return protocols.empty() ? fixed.protocols : protocols; // which WhyNotProtocol says of them
 }
 
-/// Of a candidate for a measurement: whether it is one at all.
+/// Whether a candidate is worth a measurement.
 bool
 IsWorthAsking(const Algorithm& algorithm,
               const Collective& what,
@@ -338,10 +339,11 @@ Choose(const Collective& what,
         for (const char* name : kCandidates)
         {
             const Algorithm* algorithm = Find(what.op, name);
-            // Switches between servers are for those who ask for them.
+            // Switches between servers have to be asked for.
             const bool between =
                 algorithm && algorithm->Uses().fabricSwitches && HasSeveralServers(placement);
-            // What NCCL expects of PAT is software: without that, the ring stands for both.
+            // NCCL's expectations of PAT are about software: without a library, the ring stands for
+            // both.
             const bool known = machine.hasLibrary || std::string(name) != kPat;
             if (algorithm && algorithm != algorithms.front() && !between && known &&
                 algorithm->WhyNot(what, placement, options).empty())
@@ -366,7 +368,7 @@ Choose(const Collective& what,
     {
         for (const Algorithm* algorithm : algorithms)
         {
-            // What has no formula is taken where there is nothing else.
+            // An algorithm without a formula is taken only where there is no other.
             const bool can = algorithm->WhyNot(what, placement, options).empty();
             const double seconds = can ? EstimateSeconds(*algorithm,
                                                          topo::Protocol::kSimple,
@@ -385,7 +387,7 @@ Choose(const Collective& what,
         return best;
     }
     const std::vector<topo::Protocol> protocols = Protocols(what.op, placement, machine, fixed);
-    // What the library expects is taken where that is known of all there is.
+    // The library's expectations count where they are known for all candidates.
     const bool expected =
         std::all_of(algorithms.begin(), algorithms.end(), [&](const Algorithm* algorithm) {
             return ExpectedSeconds(*algorithm, protocols.front(), what, placement, machine);
@@ -425,7 +427,7 @@ Choose(const Collective& what,
 namespace
 {
 
-/// What an algorithm may be asked with; without a library: nothing, once.
+/// The protocols an algorithm may be asked with; without a library: nothing, once.
 std::vector<std::optional<topo::Protocol>>
 ProtocolsOf(const Algorithm& algorithm,
             const Collective& what,

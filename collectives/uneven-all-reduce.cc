@@ -42,8 +42,9 @@ ChainOf(const std::vector<uint32_t>& sizes, uint32_t loops)
         {
             depth[s] += sizes[s] - 1;
         }
-        // From s' <= s: k + s - s' hops; from those behind: 2 k + s - s'; from the next: k - 1, as
-        // 2 k - 1 would be one too many. Of all s' on one side the most of (depth - s' + k) counts.
+        // From s' <= s: k + s - s' hops; from later ones: 2 k + s - s'; from the next: k - 1, as 2
+        // k - 1 would be one too many. Among all s' on one side the maximum of (depth - s' + k)
+        // counts.
         uint64_t most = 0;
         for (uint32_t s = 0; s < k; s++)
         {

@@ -102,7 +102,7 @@ uint64_t
 UnevenPieces<OP>::Chain() const
 {
     std::vector<uint64_t> depth(m_what.ranks, 0); // by position
-    std::vector<uint64_t> sent(m_what.ranks, 0);  // of a piece, by its owner's position
+    std::vector<uint64_t> sent(m_what.ranks, 0);  // bytes of a piece, by its owner's position
     const auto inside = [&] {
         for (uint32_t server = 0; server < m_servers; server++)
         {

@@ -83,7 +83,7 @@ CallLog::Open(const std::string& path)
 void
 CallLog::Write(const CallRecord& call, How how)
 {
-    // What servers' connections send and wait for, the replicas' own calls tell.
+    // The replicas' own calls show the sends and waits of servers' connections.
     const bool connection = m_plan.HasActors() && call.graph->streams[0].empty() &&
                             call.task->kind != training::TaskKind::kMemory;
     const bool warmup = call.step < m_warmup;

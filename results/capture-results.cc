@@ -21,7 +21,7 @@ namespace results
 namespace
 {
 
-constexpr std::size_t MOST_RANKS = 8; // of a mistake, in a line
+constexpr std::size_t MOST_RANKS = 8; // ranks of a mistake, in a line
 
 std::string
 RanksText(const formats::Mistake& mistake)

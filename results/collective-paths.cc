@@ -59,18 +59,18 @@ using Pools = rdma::ThreadPools<RecordMemory>;
 bool
 Release(std::atomic<uint32_t>& count)
 {
-    // Nobody becomes a holder but by one who is.
+    // Only a holder can make another holder.
     return count.load(std::memory_order_acquire) == 1 ||
            count.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
-/// \param count the caller is one who holds
+/// \param count a record that the caller holds
 void
 Take(std::atomic<uint32_t>& count)
 {
     if (count.load(std::memory_order_relaxed) == 1)
     {
-        count.store(2, std::memory_order_relaxed); // there is nobody else
+        count.store(2, std::memory_order_relaxed); // there is no other holder
         return;
     }
     count.fetch_add(1, std::memory_order_relaxed);
@@ -240,7 +240,7 @@ CollectivePaths::GoOn(Path cause, coll::Rank from, coll::Rank to, bool inside, i
         Drop(cause);
         return path;
     }
-    ++cause->messages; // nobody else goes on from there
+    ++cause->messages; // no other path goes on from there
     cause->at = now;
     cause->to = to;
     if (!run)
@@ -335,7 +335,7 @@ CollectivePaths::Arrive(Path cause, coll::Rank from, coll::Rank to, int64_t now)
         r.shares[static_cast<std::size_t>(PathShare::UNKNOWN)] += now - caused;
         return path;
     }
-    int64_t before = now - caused; // what the message does not account for
+    int64_t before = now - caused; // time before the message's own share
     for (std::size_t i = 0; i < divided->parts.size(); ++i)
     {
         r.shares[i] += divided->parts[i];
@@ -352,7 +352,7 @@ CollectivePaths::Arrive(Path cause, coll::Rank from, coll::Rank to, int64_t now)
             r.port = hop.port;
             r.behind = behind;
         }
-        // One of a port: in place of what it has, or of the least.
+        // A path has one hop for each port: it replaces that port's hop, or the least one.
         PathHop* least = &r.hops[0];
         for (PathHop& other : r.hops)
         {

@@ -78,9 +78,9 @@ LeastSecondsByBytes(const scenario::CollperfScenario& scenario, uint64_t bytes)
     const double perServer =
         servers > 1 ? coll::LeastBytesPerServer(scenario.op, bytes, scenario.ranks, servers) / nics
                     : 0;
-    // What leaves a GPU goes over its port inside the server or over NICs, which share nothing here
-    // (docs/limits.md). All of a server's GPUs are alike, so each has its share of the NICs; but
-    // all of a gather's or a scatter's bytes are the root's, and no other GPU needs the NICs.
+    // Data that leave a GPU go over its port inside the server or over NICs, which share nothing
+    // here (docs/limits.md). All of a server's GPUs are alike, so each has its share of the NICs.
+    // But all bytes of a gather or a scatter are the root's, and no other GPU needs the NICs.
     const uint32_t gpus = scenario.ranks / std::max<uint32_t>(1, servers);
     const bool ofRoot = scenario.op == coll::Op::kGather || scenario.op == coll::Op::kScatter;
     const double share = ofRoot ? nics : nics / gpus;

@@ -22,7 +22,7 @@ constexpr training::TaskId NO_TASK = UINT32_MAX;
 /// on the path and in its sums, but no line of it.
 constexpr int64_t LEAST_TOLD_PS = 1000;
 
-/// Microseconds of what is not zero, by name.
+/// The parts that are not zero, in microseconds, by name.
 nlohmann::ordered_json
 PartsUs(const std::array<int64_t, PATH_SHARES>& shares)
 {
@@ -173,7 +173,7 @@ CriticalPath::OnCall(const CallRecord& call)
 void
 CriticalPath::AddCollective(const Times& times, int64_t end, Part& part)
 {
-    // What the path does not account for; all of it if none was noted.
+    // The time that the path does not account for; all of it if no path was noted.
     int64_t left = end - part.start;
     if (times.path != CollectivePaths::NONE)
     {

@@ -73,7 +73,7 @@ CutOffRecord::InWords() const
             text += "open, nobody is cut off";
             continue;
         }
-        // Who is cut off alone is the reason, and not those who are beyond it in a tree.
+        // A rank that is cut off alone is the reason, not the ranks beyond it in a tree.
         const auto alone =
             ofAll ? std::find(one.parts.begin(), one.parts.end(), std::vector<coll::Rank>{*ofAll})
                   : one.parts.end();

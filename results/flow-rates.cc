@@ -136,7 +136,7 @@ FlowRates::EndInterval(int64_t now)
             Remove(static_cast<uint32_t>(place));
         }
     }
-    // Of flows that all stand still there is none, and of one flow it says nothing.
+    // If all flows stand still there is no index, and for one flow it has no meaning.
     const bool standstill = n > 0 && squares == 0;
     const double jain = squares > 0 ? sum * sum / (static_cast<double>(n) * squares) : 1;
     if (n > 1 && !standstill && m_measuring.Covers(rdma::TimePoint(m_begin)))

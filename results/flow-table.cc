@@ -154,8 +154,8 @@ FlowTable::KeepLeast(std::size_t size)
                      least.begin() + static_cast<std::ptrdiff_t>(size - 1),
                      least.end());
     m_mostDraw = least[size - 1];
-    // The last ones take the places of those that leave (Finish sorts all), who are few. Of those
-    // that drew as much as the last one to stay some may have to leave, too.
+    // The last records take the places of removed ones (Finish sorts all), which are few. Among
+    // records with the same draw as the last one to stay, some may have to leave, too.
     std::size_t kept = m_sample.size();
     for (const uint32_t most : {m_mostDraw, m_mostDraw - 1})
     {

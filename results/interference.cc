@@ -17,8 +17,8 @@ namespace results
 namespace
 {
 
-/// What holds messages back in the sender and may be others' doing: keys of ToJson. (Its own
-/// earlier messages, and turns of its other queue pairs, are not.)
+/// Reasons in the sender that may be other jobs' doing: keys of ToJson. (Its own earlier messages,
+/// and turns of its other queue pairs, are not.)
 using Held = std::pair<const char*, TimeShare>; ///< key of ToJson
 constexpr std::array<Held, 3> HELD = {{{"throttled_us", TimeShare::THROTTLED},
                                        {"window_us", TimeShare::WINDOW},
@@ -122,7 +122,7 @@ Interference::Spread(Port& port, int64_t begin, int64_t end, Amount amount, Amou
     begin = std::max<int64_t>(0, begin - m_begin);
     end = std::max(begin, end - m_begin);
     const int64_t last = end >> m_shift;
-    Amount before = 0; // of the slots before
+    Amount before = 0; // amount in earlier slots
     for (int64_t number = begin >> m_shift; number <= last; ++number)
     {
         const int64_t until = std::min(end, (number + 1) << m_shift) - begin;
@@ -275,7 +275,7 @@ Interference::SharesAt(uint32_t owner, uint32_t port) const
         const auto waited = static_cast<double>(mine[i].waited);
         for (uint32_t other = 0; other < m_owners.size(); ++other)
         {
-            // Where nobody's bytes are known to have passed it waited for itself.
+            // Where no bytes are known to have passed, it waited for itself.
             const double share = all > 0 ? bytes[other][i] / all : other == owner;
             shares.waitedFor[other] += waited * share;
         }
@@ -346,14 +346,14 @@ Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mo
         uint32_t port;
         double waited;    // ps
         double forOthers; // ps
-        uint32_t most;    // of the others, for whom most
+        uint32_t most;    // the other owner with the largest part
     };
 
     const Owner& mine = m_owners[owner];
     std::vector<double> waitedFor(m_owners.size(), 0); // ps
     std::vector<int64_t> behind(m_owners.size(), 0);   // ps
     std::vector<Link> links;
-    Shares best; // of the port where most bytes of others passed beside its own
+    Shares best; // the port where most bytes of others passed beside its own
     uint32_t at = 0;
     for (const auto& [port, of] : mine.ports)
     {
@@ -439,7 +439,7 @@ WaitedLongest(const nlohmann::ordered_json& interference,
 {
     if (interference.is_null() || interference["messages_us"].get<double>() <= 0)
     {
-        return "-"; // nothing has arrived, or nobody noted it
+        return "-"; // no message has arrived, or nothing was noted
     }
     const auto at = [](const nlohmann::ordered_json& where, const char* who) {
         return where[who].get<std::string>() + " at " + where["link"].get<std::string>() +

@@ -131,9 +131,9 @@ LinkTable::Add(Row row)
 namespace
 {
 
-/// \return a row as that of an interval which ends at `end`: if it was one of an earlier part, what
-/// was queued then is not what is queued at the end, of which another row tells, or none if nothing
-/// is. So a table is the same whenever its interval has doubled.
+/// \return a row as that of an interval which ends at `end`. If the row was for an earlier part,
+/// its queue is not the queue at the end: another row has that, or there is none. So a table does
+/// not depend on when its interval doubled.
 LinkTable::Row
 Within(LinkTable::Row row, int64_t end)
 {

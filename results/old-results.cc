@@ -26,7 +26,7 @@ RemoveOldResults(const std::string& folder)
     for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
     {
         std::error_code unknown;
-        // Not what is a link or a pipe: somebody wants the output elsewhere.
+        // Links and pipes stay: the user wants the output elsewhere.
         if (!fs::is_regular_file(it->symlink_status(unknown)))
         {
             continue;

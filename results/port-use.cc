@@ -39,7 +39,7 @@ PortUse::PortUse(const scenario::Measuring& measuring, std::vector<Port> ports, 
         }
     }
     m_queues.resize(m_switchPorts.size());
-    // Of all ports together 32 MB, but a picture's width in any case.
+    // 32 MB for all ports together, but at least a picture's width.
     m_mostBins = std::clamp<std::size_t>((4U << 20) / std::max<std::size_t>(1, m_queues.size()),
                                          256,
                                          MOST_BINS) /
@@ -132,7 +132,7 @@ Get(const char*& at, T& value)
     at += sizeof(value);
 }
 
-/// Of a port, at each of three times.
+/// The packed counters of a port, at each of three times.
 struct PackedPort
 {
     uint64_t port;
@@ -273,7 +273,8 @@ PortUse::Finish(Counters end, const MeanRate& meanRate)
             m_longest.push_back(i);
         }
     }
-    // As it is shown, in the measured time; of equal ones by what they held in the whole run.
+    // By the length that is shown, in the measured time; equal ones by their total in the whole
+    // run.
     const auto length = [this](uint32_t i) {
         return std::pair(m_queues[i].measured.Max(), m_queues[i].total);
     };
@@ -388,7 +389,7 @@ PortUse::Print(std::ostream& os) const
         os << "\n";
         head = indent;
     }
-    // "Busiest links" above are of all the time until the last flow ended.
+    // "Busiest links" above cover the time until the last flow ended.
     if (m_measuring.until.ps > 0)
     {
         os << head << "from " << HumanTime(static_cast<double>(m_measuring.from.ps) / 1e6) << " to "

@@ -47,7 +47,7 @@ QueueLengths::Merge(const QueueLengths& other)
 double
 QueueLengths::Quantile(double p, uint64_t looks) const
 {
-    // From above: what is in no bucket was empty.
+    // From above: looks in no bucket found an empty queue.
     const auto rank =
         static_cast<uint64_t>(std::ceil(p * static_cast<double>(looks) * (1 - 1e-12)));
     uint64_t above = looks - std::min(looks, rank); // looks that may be longer

@@ -81,7 +81,7 @@ QueuePairTable::Add(const Row& row)
     if (m_rows.size() >= m_rowLimit)
     {
         Thin();
-        if (last != NONE && IsSame(m_rows[last].time, row.time)) // of the longer interval
+        if (last != NONE && IsSame(m_rows[last].time, row.time)) // in the longer interval
         {
             m_rows[last] = row;
             return;

@@ -85,7 +85,7 @@ InWords(const RecoveryRecord& r, const std::string& step)
     text += "known at " + HumanTimeOfPs(r.known) + " by the " + r.by + ": " + r.what;
     // NICs that are lost are told of below.
     text += r.failed < 0 && r.nics.empty() ? " (no fault explains it)" : "";
-    // Of a server that works only its GPU has failed, even if another one takes its place.
+    // On a server that works, only its GPU has failed, even if another server takes its place.
     std::vector<std::string> failed = r.gpus;
     for (const std::string& server : r.servers)
     {

@@ -24,7 +24,7 @@ namespace results
 namespace
 {
 
-/// With these the script says itself what is wrong: "report.html: not written: REASON".
+/// With these words the script itself reports the problem: "report.html: not written: REASON".
 constexpr const char* WORDS = "not written: ";
 
 std::string
@@ -42,8 +42,8 @@ FindScript()
     return "";
 }
 
-/// \param [out] said what it printed: complaints
-/// \return the wait status, or -1 and errno. Signals are the script's own again: the simulation
+/// \param [out] said output of the script: complaints
+/// \return the wait status, or -1 and errno. The script gets default signals: the simulation
 /// catches Ctrl-C, and its children would inherit a mask.
 int
 Spawn(const std::string& script, const std::string& folder, std::string& said)

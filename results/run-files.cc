@@ -15,7 +15,7 @@ namespace results
 namespace
 {
 
-constexpr std::size_t CHUNK = 1 << 18; ///< that is read at a time
+constexpr std::size_t CHUNK = 1 << 18; ///< bytes that are read at a time
 constexpr std::size_t LONG = 1 << 16;  ///< no row is longer: a quotation mark too many
 
 } // namespace

@@ -24,13 +24,13 @@ Counted(uint64_t n, const std::string& what)
     return HumanCount(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-/// Of the whole run.
+/// Counts of the whole run.
 void
 PrintFailed(std::ostream& os, const RunStats& s)
 {
     if (s.failedQueuePairs)
     {
-        // What a job recovers from, or gives up for, its own lines tell.
+        // A job's own lines have the failures that it recovers from, or gives up for.
         os << (s.recovers ? "Failures         " : "FAILED           ")
            << HumanCount(s.failedQueuePairs)
            << (s.failedQueuePairs == 1 ? " queue pair" : " queue pairs")
@@ -41,7 +41,7 @@ PrintFailed(std::ostream& os, const RunStats& s)
     }
 }
 
-/// What another balancer than the usual one did.
+/// The effect of a balancer other than the usual one.
 std::string
 BalanceText(const RunStats& s)
 {
@@ -221,7 +221,7 @@ PrintEnd(std::ostream& os,
 {
     os << "Simulation       " << HumanTime(static_cast<double>(outcome.simulatedPs) / 1e6)
        << " simulated in " << HumanTime(outcome.eventLoopS * 1e6) << ": ";
-    // Of what the run was made of.
+    // The units that the run was made of.
     const uint64_t done = network.packets ? network.frameHops : outcome.events;
     const std::string unit = network.packets ? "frame-hops" : "events";
     os << HumanCount(done) << " " << unit;

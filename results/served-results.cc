@@ -15,7 +15,7 @@ namespace results
 namespace
 {
 
-/// Of whole numbers and how many there are of each.
+/// A distribution of whole numbers: the count of each.
 struct Distribution
 {
     explicit Distribution(const std::map<uint64_t, uint64_t>& of)

@@ -209,7 +209,7 @@ SlowdownTable::Print(std::ostream& os) const
         {
             continue;
         }
-        // Of fewer than 1 / (1 - q) values the quantile q is only the largest: as in tables and
+        // With fewer than 1 / (1 - q) values the quantile q is only the largest: as in tables and
         // pictures (scripts/cluster_simulator/quantiles.py).
         const auto quantile = [&row](double value, uint64_t least) {
             return row.flows < least ? std::string("-") : Format("%.2f", value);

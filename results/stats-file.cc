@@ -74,7 +74,7 @@ BeginStats(const std::string& program, const scenario::RunOptions& run, const Ru
 namespace
 {
 
-/// Of packets, links and devices.
+/// Adds the keys about packets, links and devices.
 void
 AddLinks(nlohmann::ordered_json& j, const RunStats& s)
 {
@@ -229,8 +229,8 @@ WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std::str
     bool ok = file != nullptr;
     if (ok)
     {
-        // Names of files and hosts are the user's: what is not UTF-8 is replaced and not a reason
-        // to throw.
+        // Names of files and hosts are the user's: invalid UTF-8 is replaced, and no reason to
+        // throw.
         const std::string text =
             stats.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
         ok = std::fwrite(text.data(), 1, text.size(), file) == text.size();

@@ -201,7 +201,7 @@ TailAttribution::Why(const Late& late) const
         }
         else if (share == TimeShare::REPEATING || share == TimeShare::WINDOW)
         {
-            // A window also stays full for what is to go again after a time-out.
+            // A window also stays full for data to be retransmitted after a time-out.
             const std::string lost = LostOf(late.record);
             text += lost.empty() || text.find(lost) != std::string::npos ? "" : " (" + lost + ")";
         }

@@ -111,7 +111,7 @@ Choice::ChooseGpus(uint64_t room) const
             kept.insert({from->first, to->first});
         }
     }
-    // Of the others every n-th.
+    // Every n-th of the other GPUs.
     for (uint64_t stride = 2; stride <= found[kGpus]; ++stride)
     {
         std::set<uint32_t> even;
@@ -237,7 +237,7 @@ Choice::ChooseMessages(uint64_t room)
     shown[kMessages] = messages.size();
 }
 
-/// The calls that messages are of.
+/// Finds the calls that messages belong to.
 void
 Choice::FindCalls()
 {

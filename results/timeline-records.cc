@@ -30,7 +30,7 @@ ToPs(const ordered_json& us)
 
 struct LinkRow
 {
-    int64_t begin; ///< of its interval
+    int64_t begin; ///< begin of its interval
     int64_t end;
     double utilization;
     double queueBytes;
@@ -62,7 +62,7 @@ SharesOf(const std::vector<LinkRow>& rows, double LinkRow::*value)
     return result;
 }
 
-/// A value is of the end of its interval; a link without a row has no queue.
+/// A value holds for the end of its interval; a link without a row has no queue.
 Series
 QueueOf(const std::vector<LinkRow>& rows)
 {
@@ -259,7 +259,7 @@ void
 Records::ReadRecovery()
 {
     const ordered_json& of = Member(stats, "recovery");
-    const int64_t writing = ToPs(Member(of, "checkpoint_time_us")); // of older results
+    const int64_t writing = ToPs(Member(of, "checkpoint_time_us")); // in older results
     const ordered_json& took = Member(of, "checkpoints_took_us");
     const ordered_json& writtenAt = Member(of, "checkpoints_written_us");
     for (std::size_t i = 0; writtenAt.is_array() && i < writtenAt.size(); ++i)

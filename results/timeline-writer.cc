@@ -30,7 +30,7 @@ namespace
 constexpr int64_t BEGIN_PS = 1000;
 constexpr int64_t END_PS = 3000;
 
-/// Writes what was chosen, track by track.
+/// Writes the chosen records, track by track.
 class Tracks
 {
   public:
@@ -171,7 +171,7 @@ Tracks::WriteMessages(TraceEventFile& trace) const
 {
     struct End
     {
-        int64_t begin; ///< of the slice
+        int64_t begin; ///< begin of the slice
         uint32_t message;
 
         bool operator<(const End& other) const

@@ -15,7 +15,7 @@ namespace results
 namespace
 {
 
-/// Names come from the user's files: what is not UTF-8 is replaced, as in stats.json.
+/// Names come from the user's files: invalid UTF-8 is replaced, as in stats.json.
 std::string
 Quoted(const std::string& text)
 {
@@ -42,7 +42,8 @@ ValueJson(const topo::ParameterValue& value)
     return std::visit([](const auto& v) { return nlohmann::json(v).dump(); }, value);
 }
 
-/// What the family says of its network, in one line each: family, parameters, part, tiers, grid.
+/// The family's description of its network, in one line each: family, parameters, part, tiers,
+/// grid.
 std::string
 AboutText(const topo::Description& about)
 {

@@ -45,8 +45,9 @@ Listed(const CollectiveRecord& record,
             {"last_entry_us", static_cast<double>(record.lastStart) * 1e-6}};
 }
 
-/// Of a pipeline without a flush: of each gradient of a stage, how many updates of the stage came
-/// between the weights it was computed with and its own.
+/// Staleness in a pipeline without a flush. Key: the number of updates of the stage between the
+/// weights that a gradient was computed with and its own update. Value: the number of such
+/// gradients.
 std::map<uint64_t, uint64_t>
 StalenessOfStages(const training::TrainingOptions& o, uint32_t steps)
 {
@@ -115,12 +116,12 @@ TrainingResults::StepsToJson(const workload::ServedStatistics* served) const
     return body;
 }
 
-/// What was trained.
+/// Adds the model that was trained.
 void
 TrainingResults::AddModel(nlohmann::ordered_json* body) const
 {
     (*body)["model"] = m_scenario.model;
-    if (m_scenario.trace) // of no model anything is known then
+    if (m_scenario.trace) // no model is known then
     {
         (*body)["trace"] = {{"format", m_scenario.trace->format},
                             {"ranks", m_scenario.trace->ranks}};
@@ -145,7 +146,8 @@ TrainingResults::AddModel(nlohmann::ordered_json* body) const
     }
 }
 
-/// Times of a step. Of an interrupted run: of the steps that were completed; null if there is none.
+/// Adds the times of a step. For an interrupted run, of the completed steps; null if there are
+/// none.
 void
 TrainingResults::AddTimes(nlohmann::ordered_json* body) const
 {
@@ -174,7 +176,7 @@ TrainingResults::AddTimes(nlohmann::ordered_json* body) const
     (*body)["bubble_time_us"] = NumberOrNull(BubbleUs(exposedUs));
 }
 
-/// How fast a model is trained on its GPUs, and what it takes of their memory.
+/// Adds the speed of training the model on its GPUs, and its part of their memory.
 void
 TrainingResults::AddModelOnGpus(nlohmann::ordered_json* body) const
 {
@@ -211,7 +213,7 @@ TrainingResults::ExtrapolationToJson() const
         {"held_at_largest", Falls(times)}};
     if (m_scenario.options.pipeline > 1)
     {
-        // What a bubble is extrapolated by.
+        // The shares by which a bubble is extrapolated.
         std::vector<double> shares;
         for (const Size& size : m_sizes)
         {

@@ -135,12 +135,13 @@ TrainingResults::BubbleUs(double exposedUs) const
 {
     if (!IsExtrapolated())
     {
-        // What is waited for beside it, the host or data, is not exposed communication.
+        // Other waits in it, for the host or data, are not exposed communication.
         return std::clamp(Mean(&Size::bubbleUs), 0.0, std::max(exposedUs, 0.0));
     }
-    // No straight line: with few blocks a bubble is mostly the wait for the stages that have the
-    // embedding and the head besides, which more blocks cover, so that a line may fall below zero.
-    // Step and computing are straight, and what is between them is; of it a bubble keeps its share.
+    // A bubble is no straight line. With few blocks it is mostly the wait for the stages that also
+    // have the embedding and the head. More blocks cover that wait, so a line may fall below zero.
+    // Step and computing are straight lines, and so is their difference; the bubble keeps its share
+    // of it.
     return BubbleShare(m_sizes[0]) * std::max(exposedUs, 0.0);
 }
 
@@ -283,7 +284,7 @@ TrainingResults::GetExposedUs() const
     const double stepUs = Mean(&Size::stepUs);
     const double exposedUs =
         stepUs - Mean(&Size::computeUs) - Mean(&Size::hostUs) - Mean(&Size::loadingUs);
-    // What rounding leaves of sums that are equal is no time.
+    // A rest from rounding between equal sums is no time.
     return exposedUs > 1e-12 * stepUs ? exposedUs : 0;
 }
 

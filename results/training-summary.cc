@@ -96,7 +96,7 @@ TrainingResults::PrintHead(std::ostream& os) const
     os << "\n\n";
 }
 
-/// Of which numbers of blocks the whole was made, and how well these fit a line.
+/// The numbers of blocks that the whole was extrapolated from, and how well these fit a line.
 std::string
 TrainingResults::ExtrapolationText() const
 {

@@ -56,12 +56,13 @@ FairLink::Share()
         const auto last = std::find_if(first, m_classes.end(), [first](const Class& c) {
             return c.priority != first->priority;
         });
-        uint64_t waiting = 0; // of this priority, who has no share yet
+        uint64_t waiting = 0; // messages of this priority without a share yet
         for (auto c = first; c != last; ++c)
         {
             waiting += c->heap.size();
         }
-        for (auto c = first; c != last; ++c) // the slowest first: what they leave is the others'
+        // the slowest first: the others get the rate that they leave
+        for (auto c = first; c != last; ++c)
         {
             const uint64_t messages = c->heap.size();
             c->given = messages ? std::min(c->speed, left / waiting) : 0;
@@ -72,7 +73,7 @@ FairLink::Share()
                 // Rounded up: at that picosecond V is at the end or past it.
                 const Work work = std::max<Work>(0, c->heap.front().end - c->v);
                 const Work takes = (work + c->given - 1) / c->given;
-                // What is left of a rate may be bits a second: for ages, as far as time goes.
+                // The rest of a rate may be bits a second: practically for ever.
                 if (takes < m_next.ps - m_now)
                 {
                     m_next = rdma::TimePoint(m_now + static_cast<int64_t>(takes));

@@ -260,7 +260,7 @@ CheckRequest(const TopologyRequest& r, const Family& family, std::vector<Error>&
     });
 }
 
-/// With the standard values of what was not asked for.
+/// The request with the standard values of parameters that were not given.
 TopologyRequest
 Completed(TopologyRequest r, const Family& family)
 {
@@ -466,7 +466,7 @@ CheckHosts(const Topology& topology, const TopologyRequest& request, std::vector
     const size_t needed =
         request.hosts == 0 ? hosts.size() : std::min<size_t>(request.hosts, hosts.size());
     constexpr size_t kMostErrors = 20;
-    bool fewLinks = false; // of the first host that has: one value, one error
+    bool fewLinks = false; // of the first such host: one value, one error
     for (size_t i = 0; i < hosts.size() && errors.size() < kMostErrors; ++i)
     {
         const size_t ports = nodes[hosts[i]].ports.size();

@@ -73,11 +73,13 @@ SmallestFatTree(uint64_t serverPorts)
 namespace
 {
 
-/// Of `half` uplinks, those that so many of the full rate need, and the rate that each then has.
+/// The number of uplinks, out of `half`, that replace `wanted` ones of the full rate, and the rate
+/// of each.
 std::pair<uint32_t, rdma::BitRate>
 Thinned(uint32_t half, double wanted, rdma::BitRate rate)
 {
-    // A factor such as 4/3 is not exact in binary: what is a whole number but for rounding is one.
+    // A factor such as 4/3 is not exact in binary: values that are whole except for rounding are
+    // rounded.
     const double uplinks = std::clamp(std::ceil(wanted - 1e-9), 1.0, static_cast<double>(half));
     return {static_cast<uint32_t>(uplinks), detail::Scaled(rate, std::min(1.0, wanted / uplinks))};
 }
@@ -149,8 +151,8 @@ MakeFatTree(const TopologyRequest& r)
         result.notes.push_back("fat-tree: k=" + std::to_string(k) + ", the smallest for " + need);
     }
     const rdma::BitRate fabricRate = r.fabricRate.bps == 0 ? r.linkRate : r.fabricRate;
-    const double least =
-        static_cast<double>(r.linkRate.bps) / static_cast<double>(fabricRate.bps); // of all uplinks
+    // rate of all uplinks
+    const double least = static_cast<double>(r.linkRate.bps) / static_cast<double>(fabricRate.bps);
     if (oversubscription > 1 && oversubscription < least - 1e-9)
     {
         result.errors.push_back({"oversubscription",

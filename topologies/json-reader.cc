@@ -35,7 +35,7 @@ Shown(const json& value)
     return value.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-/// What `parse` makes of a text; nothing of other values.
+/// Parses a text; nothing for other values.
 template <class T>
 std::optional<T>
 FromText(const json& value, std::optional<T> (*parse)(std::string_view))

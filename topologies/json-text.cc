@@ -54,7 +54,7 @@ TooDeepAt(const std::string& text)
     return found;
 }
 
-/// What stands in quotes in nlohmann's message: "1e999".
+/// The text in quotes in nlohmann's message: "1e999".
 std::string
 QuotedIn(const std::string& what)
 {
@@ -96,7 +96,7 @@ JsonReason(const std::string& what)
             c = ' ';
         }
     }
-    return rdma::Shown(reason, 400); // it quotes what was read last, whole
+    return rdma::Shown(reason, 400); // it quotes the text that was read last, whole
 }
 
 size_t
@@ -116,7 +116,7 @@ ParseJsonText(const std::string& text, const std::string& file)
     JsonText result;
     std::vector<std::set<std::string>> keys;
     std::string repeated;
-    std::string cut; // has a NUL: what reads numbers and names would see what is before it alone
+    std::string cut; // has a NUL: readers of numbers and names would see only the text before it
     bool tooDeep = false;
     const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
         if (depth > kDeepest)
@@ -153,7 +153,7 @@ ParseJsonText(const std::string& text, const std::string& file)
         }
         return true;
     };
-    // The parser takes it for the end, and would not look at what is behind.
+    // The parser takes it for the end, and would not look at later text.
     if (const std::size_t nul = text.find('\0'); nul != std::string::npos)
     {
         result.error = {"",

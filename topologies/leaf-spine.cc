@@ -37,7 +37,7 @@ namespace topo
 namespace
 {
 
-/// Of whole numbers that may be larger than an integer's.
+/// The text of a whole number that may be larger than an integer's.
 std::string
 Whole(double number)
 {
@@ -149,7 +149,7 @@ MakeLeafSpine(const TopologyRequest& r)
                  "; allowed: at most 65535",
              "",
              "",
-             blamed == "leaves" ? "spines" : "leaves"}); // both make it what it is
+             blamed == "leaves" ? "spines" : "leaves"}); // both decide the size
     }
     else if (nodes > detail::kMostNodes || links > detail::kMostLinks)
     {

@@ -42,7 +42,7 @@ ChooseSpines(const TopologyRequest& r, bool apart, RailShape* s, std::vector<Err
     if (givenSpines)
     {
         s->spines = r.parameters.Count("spines");
-        // As many to each; what is too much is taken from their rate.
+        // The same number to each; the excess is taken from their rate.
         s->uplinks = detail::CeilDiv(s->uplinks, s->spines) * s->spines;
     }
     else
@@ -175,7 +175,7 @@ MakeRails(const TopologyRequest& r, bool apart)
             leaf.push_back(t.AddSwitchAt("rail", 1, {g, i}));
         }
     }
-    const uint64_t networks = apart ? s.rails : 1; // that are not joined
+    const uint64_t networks = apart ? s.rails : 1; // networks that are not joined
     std::vector<NodeId> spine;
     for (uint32_t n = 0; n < networks * s.spines; ++n)
     {

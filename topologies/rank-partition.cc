@@ -168,7 +168,7 @@ PartitionAmongRanks(const Topology& topology, uint32_t ranks)
             rankOf[tier[i]] = chosen[i];
         }
     }
-    // What no host can reach.
+    // Switches that no host can reach.
     std::replace(rankOf.begin(), rankOf.end(), kNone, 0U);
     return rankOf;
 }

@@ -141,7 +141,7 @@ class Dependencies
 
   private:
     const Arcs& m_arcs;
-    std::vector<uint64_t> m_begin; ///< of each arc's bits
+    std::vector<uint64_t> m_begin; ///< begin of each arc's bits
     std::vector<bool> m_bits;
 };
 

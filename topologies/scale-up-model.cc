@@ -131,7 +131,7 @@ ScaleUpModel::LatencyOf(const Message& message) const
 namespace
 {
 
-/// What a rate is of that at which a byte takes so long, at most all of it.
+/// The ratio of a rate to the rate at which a byte takes psPerByte, at most 1.
 uint64_t
 MostShare(uint64_t psPerByte, rdma::BitRate rate, int fractionBits)
 {
@@ -248,7 +248,7 @@ ScaleUpModel::Post(uint32_t fromGpu,
     m_bytes += bytes;
     const uint32_t pairNumber = PairOf(fromGpu, toGpu);
     Pair& pair = m_pairs[pairNumber];
-    // Who was alone on these ports may be done.
+    // A pair that was alone on these ports may be done.
     if (PairsAt(pair.from, m_ports[pair.from].egress) == 1)
     {
         CatchUp(m_ports[pair.from].egress.sum, now.ps);
@@ -297,7 +297,7 @@ ScaleUpModel::Activate(uint32_t number, int64_t now)
     Pair& pair = m_pairs[number];
     Side& egress = m_ports[pair.from].egress;
     Side& ingress = m_ports[pair.to].ingress;
-    // Those who were alone here are so no longer.
+    // Pairs that were alone on these ports are so no longer.
     if (PairsAt(pair.from, egress) == 1)
     {
         Share(egress.sum, now);
@@ -460,7 +460,7 @@ void
 ScaleUpModel::FinishShared(int64_t at)
 {
     m_nextFinish = kNeverPs;
-    // From behind: who is removed changes places with the last one, which has been looked at.
+    // From the end: a removed pair changes places with the last one, which has been looked at.
     for (std::size_t i = m_active.size(); i-- > 0;)
     {
         const uint32_t number = m_active[i];
@@ -572,8 +572,8 @@ ScaleUpModel::FindShares()
         {
             least = std::min(least, m_messages[m_pairs[number].head].most);
         }
-        // Who has a port that gives no more gets that; first all of them are found, as taking it
-        // changes what ports give.
+        // A pair with a port that gives no more gets that share. First all of them are found, as
+        // taking it changes the ports' shares.
         auto rest = std::partition(m_unshared.begin(), m_unshared.end(), [&](uint32_t number) {
             bool found = m_messages[m_pairs[number].head].most <= least;
             forPorts(m_pairs[number], [&](uint32_t port) {
@@ -668,7 +668,7 @@ ScaleUpModel::Lend(rdma::TimePoint now, std::vector<Lent>* lent)
         }
     }
     std::sort(flying.begin(), flying.end(), [](const Arrival& a, const Arrival& b) {
-        return b < a; // of a heap
+        return b < a; // for a heap
     });
     const auto give = [&](uint32_t number, int64_t finish, int64_t arrival) {
         lent->push_back({m_messages[number].cookie, finish, arrival});

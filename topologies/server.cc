@@ -191,7 +191,7 @@ ReadLibrary(JsonObject in,
         inner.Real("inside_share", times.insideShare, 0.001, 1);
         inner.Real("outside_share", times.outsideShare, 0.001, 1);
         inner.Flag("between_servers", times.betweenServers);
-        // One is of no use without the other, unless the base has it.
+        // One of them is useless without the other, unless the base has it.
         const bool bulk = inner.Has("bulk_from") || inner.Has("bulk_share");
         const Need need = bulk && times.bulkFrom == 0 ? Need::kRequired : Need::kOptional;
         inner.Whole("bulk_from", times.bulkFrom, 1, kLargestBurst, need);

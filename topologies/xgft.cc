@@ -150,7 +150,7 @@ MakeXgft(const TopologyRequest& r)
 
     Topology t;
     detail::AddServers(&t, servers);
-    // Of level l: copy c of subtree s is node[l][s * up[l] + c].
+    // For level l: copy c of subtree s is node[l][s * up[l] + c].
     std::vector<std::vector<NodeId>> node(levels);
     for (size_t l = 0; l < levels; ++l)
     {

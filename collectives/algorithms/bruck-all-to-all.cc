@@ -257,13 +257,13 @@ class BruckAllToAll final : public Schedule
         const Travellers travellers(t);
         const uint64_t j = travellers.At(i);
         const uint64_t gone = j & ((uint64_t{1} << t) - 1);
-        const auto to = static_cast<uint32_t>((rank + j - gone) % m_n); // whom it is for
+        const auto to = static_cast<uint32_t>((rank + j - gone) % m_n); // the destination
         const uint64_t place =
             Packed(rank, lane, t) + travellers.Bytes(m_pieces[lane], m_n, rank, i);
         const Range block = m_pieces[lane].Of(to);
         if (gone == 0)
         {
-            return MoveBytes(block.offset, place, block.bytes); // of the input
+            return MoveBytes(block.offset, place, block.bytes); // from the input
         }
         Step step = MoveBytes(Arrived(rank, lane, HighestBit(gone), j), place, block.bytes);
         step.fromResult = true;
@@ -297,7 +297,7 @@ class BruckAllToAll final : public Schedule
     // By lane.
     std::vector<LaneOfPieces> m_pieces;
     std::vector<std::vector<Round>> m_rounds;
-    std::vector<std::vector<uint64_t>> m_areas; ///< of rounds, within the scratch
+    std::vector<std::vector<uint64_t>> m_areas; ///< areas of rounds, within the scratch
     uint64_t m_scratch = 0;
 };
 

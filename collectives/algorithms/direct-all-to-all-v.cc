@@ -100,7 +100,7 @@ class DirectAllToAllV final : public Schedule
     }
 
   private:
-    /// Whom a rank sends to, and then whom it receives from.
+    /// The ranks that a rank sends to, then those that it receives from.
     struct Peers
     {
         std::vector<Rank> order;

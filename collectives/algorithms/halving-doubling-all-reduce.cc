@@ -120,7 +120,7 @@ class HalvingDoublingAllReduce final : public ExchangeSchedule
         return FewMessagesShape(what, placement, options, Folding(what.ranks).Folded() > 0 ? 1 : 2);
     }
 
-    /// What a place keeps after halving by bits 0..bit: chunks with those bits' halves.
+    /// The range that a place keeps after halving by bits 0..bit: chunks with those bits' halves.
     Range Half(uint32_t place, uint32_t bit, uint64_t part) const
     {
         const uint32_t top = m_folding.Rounds() - 1;

@@ -76,7 +76,7 @@ OneServer(const Collective& what,
         StationTree tree;
         tree.channel =
             static_cast<uint32_t>(placement.gpuOf[head] * nics / GpusPerServer(placement));
-        // Who ends with a piece, or begins with it, is its head.
+        // The head is the rank that ends with a piece, or begins with it.
         tree.piece = HasPieces(what.op) ? head : i;
         AddServerBySwitch(plan, tree, ranks, placement.serverOf[head], head, Station::kNone);
         plan.trees.push_back(std::move(tree));

@@ -118,7 +118,7 @@ class PairwiseAlgorithm final : public OneOpAlgorithm, public TimedAlgorithm
                                      const AlgorithmOptions& options,
                                      const IdleLink& link) const override
     {
-        // Rounds of equal blocks are alike; of others, who has a short one is ahead.
+        // Rounds of equal blocks are alike. With other blocks, a rank with a short one is ahead.
         return what.blocks ? SecondsOfAllPorts(*Make(what, placement, options), what.ranks, link)
                            : std::nullopt;
     }

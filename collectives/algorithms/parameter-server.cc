@@ -159,7 +159,7 @@ class ParameterServer final : public Schedule
                                             const AlgorithmOptions& options,
                                             const IdleLink& link)
     {
-        // What a server gets, and then sends.
+        // The messages that a server receives, and then sends.
         InSeries series;
         series.messages = 2 * (what.ranks - 1UL) * ShapeOf(what, placement, options).Parts();
         return SecondsOf(CostOf(what, placement, options), link, series);
@@ -204,7 +204,7 @@ class ParameterServer final : public Schedule
     uint32_t m_n;
     uint32_t m_shards;
     uint32_t m_loops;
-    Grid m_parts; ///< of every shard
+    Grid m_parts; ///< parts of every shard
     std::vector<Rank> m_owner;
     std::vector<uint32_t> m_shardOf; ///< by rank; NONE: it is no server
 };

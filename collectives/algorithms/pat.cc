@@ -53,7 +53,7 @@ class PatRounds
         uint64_t hop;
         uint32_t pieces;
         uint64_t before; ///< pieces of the rounds before
-        StepIndex begin; ///< of its steps
+        StepIndex begin; ///< begin of its steps
     };
 
     PatRounds(const Collective& what, uint64_t longest, uint64_t largest)
@@ -98,7 +98,7 @@ class PatRounds
         {
             return m_far[i];
         }
-        const uint64_t near = i - m_far.size(); // of them, those before
+        const uint64_t near = i - m_far.size(); // index among the near rounds
         const uint64_t longer = std::min<uint64_t>(near, m_longer);
         Round round{};
         round.first = near + 1;
@@ -166,7 +166,7 @@ class PatRounds
     uint32_t m_near = 0;
     uint32_t m_fewer = 0;  ///< pieces of a near round, or one more
     uint32_t m_longer = 0; ///< near rounds that have one more
-    StepIndex m_begin = 0; ///< of the near rounds
+    StepIndex m_begin = 0; ///< begin of the near rounds
     uint64_t m_before = 0; ///< pieces of the far rounds
 };
 
@@ -291,7 +291,7 @@ class Pat final : public Schedule
                 cost.posts += rounds.Messages(count);
                 packed += PatRounds::Packed(count);
             }
-            // Of S / n; both sides of all-gather are copies, of reduce-scatter the packing alone.
+            // In units of S / n; all-gather copies on both sides, reduce-scatter only for packing.
             cost.copiedPerRank += (GATHERS ? 2.0 : 1.0) * static_cast<double>(packed) *
                                   static_cast<double>(what.bytes) /
                                   (static_cast<double>(n) * channels);
@@ -331,7 +331,7 @@ class Pat final : public Schedule
     std::vector<LaneOfPieces> m_pieces;
     std::vector<PatRounds> m_rounds;
     std::vector<uint64_t> m_scratch;
-    uint64_t m_end = 0; ///< of the scratch
+    uint64_t m_end = 0; ///< end of the scratch
 };
 
 class PatAlgorithm : public OneOpAlgorithm

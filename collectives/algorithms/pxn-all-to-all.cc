@@ -183,14 +183,15 @@ class Pxn final : public Schedule
         std::vector<uint64_t> steps;    ///< receiving from the servers before
     };
 
-    /// Own blocks for ranks at this GPU: to the one in the server, and to who forwards.
+    /// Steps for own blocks to ranks at this GPU: one to the rank in the server, and one to the
+    /// forwarder.
     StepIndex StepsOut(const Part& part, Rank rank, uint32_t gpu) const
     {
         const auto ranks = static_cast<uint32_t>(m_layout.RanksAt(gpu).size());
         return (ranks - (m_layout.GpuOf(rank) == gpu ? 1 : 0)) * part.ofBlock;
     }
 
-    /// What comes of others in the server for ranks at this GPU.
+    /// Steps for other ranks' blocks in the server to ranks at this GPU.
     StepIndex StepsForwarding(const Part& part, Rank rank, uint32_t gpu) const
     {
         const uint32_t server = m_layout.ServerOf(rank);
@@ -329,8 +330,8 @@ class Pxn final : public Schedule
                m_layout.PlaceOf(from) * part.pieces.Within(to).bytes;
     }
 
-    /// The scratch of a lane, behind the result: first what it forwards, then what has to be put in
-    /// its places.
+    /// The scratch of a lane, after the result: first the data that it forwards, then the data that
+    /// must be put in their places.
     uint64_t Area(Lane lane, Rank rank, bool received) const
     {
         const uint64_t result = m_what.ranks * m_pieces.Part(rank).bytes;
@@ -440,8 +441,8 @@ Pxn::CostOf(const Collective& what, const Placement& placement, const AlgorithmO
                 posts +=
                     (n - 1 - blocks[place]) * MessagesFor(longest, options.pipelineBytes) +
                     blocks[place] * MessagesFor(members.size() * longest, options.pipelineBytes);
-                // Of its own server blocks for it and blocks to forward; of each other one all its
-                // ranks' blocks in one.
+                // From its own server: blocks for itself and blocks to forward. From each other
+                // server: all its ranks' blocks in one message.
                 receives += (members.size() - 1) * (1 + blocks[place]) *
                             MessagesFor(longest, options.pipelineBytes);
                 for (uint32_t other = 0; other < layout.Servers(); other++)

@@ -54,7 +54,7 @@ class TorusAllReduce final : public TorusSchedule
         // All-gather is reduce-scatter backwards: the same walk from its end.
         const bool gathers = inLoop >= StepsPerLoop(lane) / 2;
         StepIndex j = gathers ? StepsPerLoop(lane) - 1 - inLoop : inLoop;
-        // Of the n units of a part, those that this rank still has to do with; a dimension leaves
+        // The units, among the n units of a part, that this rank still works on; a dimension leaves
         // it one chunk of them.
         uint64_t first = 0;
         uint64_t units = m_what.ranks;

@@ -58,7 +58,7 @@ class TorusPieces final : public TorusSchedule
             position += Coordinate(lane, ring, ring.place) * m_strides[ring.dimension];
             ring = RingOf(rank, lane, ++turn);
         }
-        pieces /= ring.size; // of a hop
+        pieces /= ring.size; // pieces of a hop
         const uint32_t walked = j / pieces;
         const uint32_t hop = REDUCES ? walked : ring.size - 1 - walked;
         const uint32_t back = REDUCES ? hop + 1 : hop;

@@ -17,7 +17,7 @@ namespace
 
 /// Packets whose turns are followed one by one; of more, several go in a turn.
 constexpr uint64_t kMostTurnsOfAll = 300000;
-/// Of all ranks, at most: a second's work.
+/// Steps of all ranks, at most: a second's work.
 constexpr uint64_t kMostStepsOfAll = 1000000;
 
 int64_t
@@ -85,14 +85,14 @@ class AllPorts
         uint64_t come = 0;                  ///< messages that no step has taken
     };
 
-    /// What a port is sending.
+    /// The data that a port is sending.
     struct Turn
     {
         Rank to = 0;
         int64_t wire = 0;     ///< ps on a link
-        int64_t packet = 0;   ///< of one packet of it, which switches store
-        Flow* flow = nullptr; ///< of which the receiver has to know; null: it has not
-        bool whole = false;   ///< that a message is complete
+        int64_t packet = 0;   ///< time of one packet of it, which switches store
+        Flow* flow = nullptr; ///< flow that the receiver has not heard of yet; null: it has
+        bool whole = false;   ///< a message is complete with it
     };
 
     struct RankState
@@ -102,7 +102,7 @@ class AllPorts
         std::deque<Flow*> waiting;                ///< in turns
         bool busy = false;                        ///< the port that sends
         Turn turn;
-        std::deque<Rank> answers; ///< to whom, before anything else
+        std::deque<Rank> answers; ///< ranks to answer, before anything else
         int64_t taken = 0;        ///< when the other port is free
     };
 
@@ -210,7 +210,7 @@ class AllPorts
         m_events.push({m_now + turn.wire, m_number++, rank, nullptr, false});
     }
 
-    /// What the port has sent stands before the receiver's, which takes it after what left before.
+    /// The sent data are at the receiver's port, which takes them after data that left earlier.
     void HasLeft(Rank rank)
     {
         const Turn& turn = m_ranks[rank].turn;
@@ -246,7 +246,7 @@ class AllPorts
     int64_t m_latency = WholePs(m_link.latency);
     // ps, as what happens at the same time has to be that in sums of different order.
     int64_t m_now = 0;
-    int64_t m_end = 0; ///< of the last message
+    int64_t m_end = 0; ///< end of the last message
 };
 
 } // namespace

@@ -13,8 +13,8 @@ namespace coll
 namespace
 {
 
-/// Of a hierarchical algorithm: messages in series in the phases of a loop, in their order; phases
-/// that there are. Inside a server or between.
+/// A phase of a hierarchical algorithm: its messages in series in a loop, inside a server or
+/// between servers. Only phases that exist are listed.
 struct Phase
 {
     bool inside;

@@ -27,7 +27,7 @@ PlacementOfLevel(uint32_t level, uint32_t size)
     return level == 0 ? UniformPlacement(1, size) : UniformPlacement(size, 1);
 }
 
-/// Of one lane of the whole.
+/// The options of one lane of the whole.
 AlgorithmOptions
 OptionsOfLevel(AlgorithmOptions options)
 {
@@ -325,7 +325,7 @@ LevelsAllReduce::CostOf(const Collective& what,
     Cost cost;
     const Levels levels(placement, options.levels.size());
     const uint32_t channels = ChannelCount(placement, options);
-    // A channel's part at a level is what is left of it inside.
+    // A channel's part at a level is the part that the levels inside have left.
     uint64_t inside = 1;
     uint64_t chainOutside = 0;
     uint32_t groups = what.ranks;
@@ -342,8 +342,8 @@ LevelsAllReduce::CostOf(const Collective& what,
                                      OptionsOfLevel(options));
             };
             const Cost part = costOf(what.bytes / inside / channels);
-            // So many times what is shared, whatever the lengths of its parts; groups of a level
-            // side by side share S.
+            // The bytes grow with the shared amount, whatever the lengths of its parts; groups of a
+            // level side by side share S.
             const uint64_t unit = uint64_t{size} << 20;
             cost.totalBytes += costOf(unit).totalBytes / unit * groups * what.bytes;
             cost.chain += part.chain;

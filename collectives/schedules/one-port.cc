@@ -41,7 +41,7 @@ class OnePort
 
     double Seconds()
     {
-        // The port takes what is posted first before it knows of the rest (IdleLink::Arrival).
+        // The port takes the first post before it knows of the rest (IdleLink::Arrival).
         for (Lane lane = 0; lane < m_lanes; lane++)
         {
             Advance(lane);
@@ -177,7 +177,7 @@ class OnePort
     std::vector<StepIndex> m_next;
     std::vector<uint32_t> m_come; ///< messages that no step has taken
     std::vector<std::deque<Flow>> m_flows;
-    std::deque<Flow*> m_waiting; ///< that have something to send, in turns
+    std::deque<Flow*> m_waiting; ///< flows with data to send, in turns
     std::priority_queue<Message> m_underWay;
     uint64_t m_turn = 1; ///< packets
     uint64_t m_number = 0;

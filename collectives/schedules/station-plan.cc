@@ -53,7 +53,7 @@ StationPlan::LargestChunk(const StationTree& tree) const
 void
 StationPlan::Cut(uint64_t largest)
 {
-    // Of a chunk a station does a step for each child, or one if it has none, up and down.
+    // For each chunk a station does one step per child, or one if it has none, up and down.
     uint64_t most = 1;
     for (const StationTree& tree : trees)
     {

@@ -56,7 +56,7 @@ StationSchedule::StationSchedule(const StationPlan& plan)
       m_stateBytes(plan.nodes.size(), 0)
 {
     m_networkNodes = plan.nodes;
-    m_programs.emplace_back(); // of those that have no part in a lane
+    m_programs.emplace_back(); // the program of members without a part in a lane
     std::map<std::vector<Timing>, uint32_t> known;
     for (size_t lane = 0; lane < plan.trees.size(); lane++)
     {
@@ -141,7 +141,7 @@ StationSchedule::Build(const StationTree& tree,
     }
     for (auto& [member, timed] : timedOf)
     {
-        // Of one offset up is first: at the root.
+        // At equal offsets `up` comes first: at the root.
         std::stable_sort(timed.begin(), timed.end(), [](const Timed& a, const Timed& b) {
             return a.timing.offset < b.timing.offset;
         });
@@ -279,7 +279,7 @@ StationSchedule::Down(const Node& node, uint32_t i, const Range& chunk) const
 namespace
 {
 
-/// What members' ports and links carry.
+/// The bytes on members' ports and links.
 struct Tally
 {
     explicit Tally(uint32_t ranks)

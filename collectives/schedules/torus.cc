@@ -128,7 +128,7 @@ TorusSchedule::CostOfRounds(const Collective& what,
     cost.serialBytes = cost.sentPerRank;
     cost.totalBytes = rounds * (n - 1) * what.bytes;
 
-    // What leaves servers: a share has (d - 1) / d of what it still has to do along a dimension.
+    // Bytes that leave servers: (d - 1) / d of the remaining part of a share along a dimension.
     const std::vector<Rank> rankAt = Positions(placement);
     const std::vector<uint32_t> strides = Strides(dimensions);
     const auto count = static_cast<uint32_t>(dimensions.size());

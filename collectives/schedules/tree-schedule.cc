@@ -16,7 +16,7 @@ namespace coll
 namespace
 {
 
-constexpr uint64_t kMostChunks = 1U << 29; ///< of at most 6 steps each
+constexpr uint64_t kMostChunks = 1U << 29; ///< chunks of at most 6 steps each
 
 uint32_t
 FloorLog2(uint32_t x)
@@ -30,7 +30,7 @@ StepsOfChunk(const TreeNode& node)
     return std::max(node.children, 1U);
 }
 
-/// Whose trees begin where they like, or at the collective's root.
+/// The root of a tree: free to choose, or the collective's root.
 Rank
 RootOf(const Collective& what)
 {
@@ -124,7 +124,7 @@ TreeSchedule::At(Rank rank, Lane lane, StepIndex k) const
     }
     if (node.parent == kNoRank)
     {
-        // What the last child sends goes, with the rest, to the first in the same step.
+        // The sum with the last child's data goes on to the first in the same step.
         const uint32_t round = 2 * each - 1;
         const uint32_t chunk = k / round;
         const uint32_t i = k - chunk * round;
@@ -196,7 +196,7 @@ TreeSchedule::CostOf(const Collective& what,
     const uint64_t chunks = TreeChunks(what, placement, options, lanes);
     const bool up = what.op != Op::kBroadcast;
     const bool down = what.op != Op::kReduce;
-    uint64_t mostLinks = 0; // of a rank's port, in the busier direction
+    uint64_t mostLinks = 0; // links of a rank's port, in the busier direction
     uint64_t mostSent = 0;  // messages of a chunk
     uint64_t mostReceived = 0;
     uint64_t mostReduced = 0;

@@ -176,8 +176,8 @@ class CommandLineReader
         return out;
     }
 
-    /// Options of other software: what they say becomes an argument of this program, or an error
-    /// that says what there is.
+    /// Translates options of other software into an argument of this program, or into an error that
+    /// names the replacement.
     void TakeForeign(std::vector<std::string>* args)
     {
         for (size_t i = 0; i < args->size();)
@@ -347,7 +347,7 @@ class CommandLineReader
         nearest = nearest.empty() ? rdma::NearestByParts(bare, candidates) : nearest;
         for (const Option& option : m_table.options)
         {
-            // By what it chooses: --operation is --op.
+            // By the noun of its values: --operation is --op.
             nearest = nearest.empty() && option.nameOf == bare ? option.name : nearest;
         }
         m_result->errors.push_back(

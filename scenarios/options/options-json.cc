@@ -64,7 +64,7 @@ class ScenarioReader
                  ""});
             return;
         }
-        // Whose scenario it is first: an error in every key of a file for another program helps
+        // The program's name comes first: an error in every key of a file for another program helps
         // nobody.
         if (const auto it = parsed.value.find("program");
             it != parsed.value.end() && *it != m_table.program)

@@ -48,7 +48,7 @@ Validation::Fail(const std::string& option, std::string problem, std::string nea
                 SaidValue(table, values, option),
                 std::move(problem),
                 std::move(nearest)};
-    // What else is wrong with a value follows from the first mistake in it more often than not.
+    // Other problems with a value mostly follow from the first mistake in it.
     const bool told = std::any_of(errors.begin(), errors.end(), [&error](const Error& earlier) {
         return earlier.where == error.where && earlier.value == error.value;
     });

@@ -16,8 +16,8 @@ namespace
 // million messages).
 constexpr double kProgram = 34e6;
 constexpr double kMpi = 22e6; ///< more, in one of several processes
-/// Of what is not the program, what each of several processes has of all: docs/ranks.md, k = 24 in
-/// one, two and four.
+/// The share of memory, without the program, that each of several processes has for the whole
+/// network: docs/ranks.md, k = 24 in one, two and four processes.
 constexpr double kOfAll = 1.0 / 9;
 constexpr double kIdleLink = 6000; ///< both ends
 constexpr double kIdleIbLink = 13000;
@@ -25,11 +25,11 @@ constexpr double kBusyLink = 4500;         ///< more, once frames have crossed i
 constexpr double kConnection = 2000;       ///< both ends, and one message
 constexpr double kConnectionJourney = 650; ///< for the attribution of time
 constexpr double kConnectionTelemetry = 550;
-constexpr double kMessage = 64; ///< of flows.csv
+constexpr double kMessage = 64; ///< in flows.csv
 constexpr double kMostMessagesKept =
     1e6; ///< rows of flows.csv; beyond that it is written again at the end
 constexpr double kSampledMessage = 100;
-constexpr double kPosted = 600; ///< of messages that wait for their turn at a NIC
+constexpr double kPosted = 600; ///< for messages that wait for their turn at a NIC
 constexpr double kPostedInside = 120;
 constexpr double kRank = 1000;
 constexpr double kLane = 200;

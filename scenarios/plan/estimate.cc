@@ -29,7 +29,7 @@ namespace
 /// CriticalPath::RECORDS: at least one for each rank's collectives and messages of a step, though.
 constexpr double kMostPathRecords = 65536;
 
-/// Of the NIC by which a rank's messages leave its server.
+/// The endpoint of the NIC by which a rank's messages leave its server.
 topo::EndpointId
 EndpointOf(const ClusterSpec& cluster, const CollectiveOptions& options, coll::Rank rank)
 {
@@ -168,9 +168,9 @@ WaitsForPorts(const TrainingScenario& s)
 /// Computing of a step, seconds.
 struct Computing
 {
-    double longest = 0;     ///< of the GPU that takes longest, as a mean over the steps of the run
-    double shortest = 0;    ///< of the longest role by the fastest GPU
-    double leastJitter = 1; ///< what --jitter makes of any of it at least
+    double longest = 0;     ///< of the slowest GPU, as a mean over the steps of the run
+    double shortest = 0;    ///< of the longest role on the fastest GPU
+    double leastJitter = 1; ///< least factor of --jitter on any of these times
     coll::Rank slowest = 0; ///< which GPU takes longest without jitter
 };
 
@@ -257,7 +257,7 @@ CountStep(const TrainingScenario& s, EstimateFor what)
         }
         computing.push_back(seconds);
     }
-    // (The step that fills a pipeline, which nobody's usual role is, is one of many.)
+    // (The step that fills a pipeline has a role of its own, but is only one of many.)
     std::map<std::pair<uint32_t, std::size_t>, CommunicatorNeeds> communicators;
     for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)
     {
@@ -329,7 +329,8 @@ Times(Estimate e, double n)
     return e;
 }
 
-/// What both come to, one after the other; memory and ways are of `sum`, the larger one.
+/// The sum of two estimates, one after the other; memory and paths are those of `sum`, the larger
+/// one.
 void
 Add(const Estimate& e, Estimate* sum)
 {
@@ -404,7 +405,7 @@ EstimateJob(const Job& job, const TrainingScenario& together, EstimateFor what)
     return e;
 }
 
-/// Of a step what ranks send each other. \param roles 0, or plan.fillRoles: of the first one
+/// The messages of ranks in one step. \param roles first role: 0, or plan.fillRoles
 Estimate
 MessagesOf(const TrainingScenario& s, uint32_t roles)
 {
@@ -418,7 +419,7 @@ EstimateTogether(const TrainingScenario& s, const std::vector<Estimate>& ofJobs)
 {
     // None of them ends sooner than it would alone.
     Estimate all;
-    double links = 0; // that packets of all of them cross
+    double links = 0; // links that packets of all roles cross
     for (std::size_t i = 0; i < ofJobs.size(); ++i)
     {
         const Job& job = s.jobs->jobs[i];
@@ -436,7 +437,7 @@ EstimateTogether(const TrainingScenario& s, const std::vector<Estimate>& ofJobs)
         const double hosts = all.speedNeeds.hosts + e.speedNeeds.hosts;
         all.speedNeeds = e.speedNeeds;
         all.speedNeeds.hosts = hosts;
-        MemoryNeeds needs = e.memoryNeeds; // of the network: the same for all
+        MemoryNeeds needs = e.memoryNeeds; // needs of the network: the same for all
         const MemoryNeeds& others = all.memoryNeeds;
         needs.connections += others.connections;
         needs.messages += others.messages;
@@ -483,10 +484,10 @@ EstimateRun(const TrainingScenario& s, EstimateFor what)
     }
     if (s.plan.fillRoles > 0)
     {
-        // The first step fills the pipeline, and the last one's messages are awaited by nobody.
+        // The first step fills the pipeline, and no rank waits for the last one's messages.
         const double whole = std::max(0.0, steps - 1) / steps;
         const double busiest = all.busiestPortSeconds * whole;
-        const auto sent = all.sent; // of all steps but the first
+        const auto sent = all.sent; // bytes of all steps but the first
         Add(MessagesOf(s, s.plan.fillRoles), &all);
         Add(Times(MessagesOf(s, 0), -1), &all);
         all.busiestPortSeconds = busiest;

@@ -53,7 +53,7 @@ struct Controller
     std::string mount;
     std::string limit;
     std::string used;
-    std::string dropped; ///< in memory.stat: pages of files that nobody has read of late
+    std::string dropped; ///< key in memory.stat: pages of files that were not read of late
 };
 
 void
@@ -96,8 +96,8 @@ LookAtGroups(const std::string& root, HostMemory* least)
             continue;
         }
         const Controller& of = isUnified ? unified : memory;
-        // In a container the path may be the host's, and what is mounted its own: then the mount
-        // itself counts.
+        // In a container the path may be the host's, while the mount is the container's own: then
+        // the mount itself counts.
         for (std::filesystem::path path = line.substr(second + 1);; path = path.parent_path())
         {
             const std::string folder = root + of.mount + (path == "/" ? "" : path.string()) + "/";
@@ -148,7 +148,7 @@ AvailableHostMemory(const std::string& root)
     const double available = NumberOf(root + "/proc/meminfo", "MemAvailable:"); // kB, which are KiB
     LessOf(&least, available < 0 ? -1 : available * 1024, "free memory");
     LookAtGroups(root, &least);
-    // Of a test's root there is no process.
+    // A test's root has no process.
     const double size = root.empty() ? NumberOf("/proc/self/status", "VmSize:") * 1024 : 0;
     const double data = root.empty() ? NumberOf("/proc/self/status", "VmData:") * 1024 : 0;
     rlimit limit{};

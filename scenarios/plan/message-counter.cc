@@ -190,7 +190,7 @@ MessageCounter::AddCollective(const coll::Collective& what,
             constexpr double kMany = 1000; // less is a few hundred kB
             kept.posted += posted > kMany ? posted : 0;
             kept.postedInside += postedInside > kMany ? postedInside : 0;
-            // In a sample where nobody comes twice, those between the samples are others still.
+            // If no peer comes twice in a sample, the peers between the samples are others still.
             kept.connections += peers == sends ? std::min(peers * stride, what.ranks - 1.0) : peers;
         }
     }
@@ -311,7 +311,7 @@ MessageCounter::AcksOfEach(uint64_t packets, double times) const
     return (first + (times - 1) * later) / times;
 }
 
-/// What goes over one queue pair, and is acknowledged by so many ACKs.
+/// Adds messages over one queue pair, each with so many ACKs.
 void
 MessageCounter::AddPart(topo::EndpointId from,
                         topo::EndpointId to,
@@ -319,7 +319,7 @@ MessageCounter::AddPart(topo::EndpointId from,
                         double acks,
                         double times)
 {
-    // Of a whole packet: a short frame is padded.
+    // The header of a whole packet: a short frame is padded.
     const double header =
         static_cast<double>(
             m_fabric.frames.DataWire(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu)) -
@@ -351,8 +351,8 @@ MessageCounter::AddPackets(topo::EndpointId from,
     m_in[to] += wire;
 }
 
-/// Of a network whose routes would take minutes: of the paths that are not looked at, the
-/// others' mean.
+/// The hops of a pair. If the routes of a network would take minutes, the paths that are not looked
+/// at have the others' mean.
 double
 MessageCounter::Hops(topo::EndpointId from, topo::EndpointId to)
 {

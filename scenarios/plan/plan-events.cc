@@ -20,7 +20,7 @@ namespace scenario
 namespace
 {
 
-/// Of a list, as many as a line of a plan holds.
+/// Entries of a list that a line of a plan shows.
 constexpr std::size_t kShown = 4;
 
 std::string

@@ -211,7 +211,7 @@ std::string
 ClusterText(const ClusterSpec& c, const FabricSpec& f, const RunOptions& run)
 {
     const std::size_t units = c.aggregators ? c.aggregators->Units().size() : 0;
-    // Spares and servers of checkpoints are told with what they are for.
+    // The lines about their purpose mention spares and servers of checkpoints.
     const std::size_t others =
         run.recovery ? run.recovery->spares.size() + run.recovery->checkpointHosts.size() : 0;
     const auto hosts = static_cast<uint32_t>(c.topology.Hosts().size() - units - others);

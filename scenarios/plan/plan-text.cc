@@ -34,7 +34,7 @@ FromTo(uint64_t least, uint64_t most)
     return least == most ? text(most) : text(least) + " to " + text(most);
 }
 
-/// Of an all-to-all-v: of the largest size.
+/// The text about an all-to-all-v's blocks, for the largest size.
 std::string
 BlocksText(const CollperfScenario& s)
 {

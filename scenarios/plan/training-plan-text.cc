@@ -180,7 +180,7 @@ std::string
 CollectivesText(const TrainingScenario& s)
 {
     std::string text;
-    std::vector<UsedBy> first; // of each kind
+    std::vector<UsedBy> first; // the first of each kind
     for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)
     {
         const auto& groups = s.plan.groupKinds[kind].groups;
@@ -250,7 +250,7 @@ MemoryText(const training::TrainingOptions& o)
     return text;
 }
 
-/// Lines of what is trained, and how.
+/// The lines about the model, and how it is trained.
 std::string
 ModelText(const TrainingScenario& s)
 {
@@ -292,7 +292,7 @@ ModelText(const TrainingScenario& s)
     return text + (s.served ? "" : StagesText(s.options));
 }
 
-/// What a GPU computes in a step. \param seconds of the GPU that computes longest
+/// The text about a GPU's computation in a step. \param seconds of the GPU that computes longest
 std::string
 ComputingText(const TrainingScenario& s, double seconds)
 {
@@ -330,7 +330,7 @@ StepText(const TrainingScenario& s, const Estimate& e)
     double compute = extended ? whole.computeSeconds : MostComputing(s.plan);
     if (s.served && s.served->Options().strategy == training::Strategy::kSandblaster)
     {
-        compute *= s.accumulation; // it was of a piece
+        compute *= s.accumulation; // it was the time of a piece
     }
     std::string text = std::string("\nOne step") + (extended ? ", of all blocks" : "") + "\n";
     text += extended

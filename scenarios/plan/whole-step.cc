@@ -18,7 +18,7 @@ namespace scenario
 namespace
 {
 
-/// Of so many steps: what a GPU sends in one, mean.
+/// The mean bytes that a GPU sends in one step, from an estimate of so many steps.
 std::map<std::string, double>
 SentByGpu(const Estimate& e, const TrainingScenario& s, double steps)
 {

@@ -19,10 +19,10 @@ using coll::AggregationTree;
 using topo::NodeId;
 
 constexpr uint32_t kFar = std::numeric_limits<uint32_t>::max();
-/// Of larger networks so many switches, evenly, are looked at as roots; assumed: each costs a walk
-/// over all links.
+/// Roots that are looked at in larger networks, evenly spaced; assumed: each costs a walk over all
+/// links.
 constexpr std::size_t kMostRoots = 2000;
-/// Of those that are as good, so many, evenly, are tried for a NIC; assumed, for the same reason.
+/// Equally good roots that are tried for a NIC, evenly spaced; assumed, for the same reason.
 constexpr std::size_t kMostTried = 64;
 
 /// Hops from a switch to every other over switches.
@@ -94,8 +94,8 @@ struct Stop
     topo::PortId way; ///< on towards the root, of all but that
 };
 
-/// Those that stand between leaves and a root, the farthest first. Of several shortest ways the one
-/// whose link fewest trees use so far.
+/// The switches between leaves and a root, the farthest first. Among several shortest paths it
+/// takes the one whose link the fewest trees use so far.
 std::vector<Stop>
 StopsOf(const topo::Topology& topology,
         const std::vector<NodeId>& leaves,
@@ -145,12 +145,12 @@ StopsOf(const topo::Topology& topology,
     return stops;
 }
 
-/// What hangs below a switch in a tree: a server, or a station.
+/// A child of a switch in a tree: a server, or a station.
 struct Item
 {
     bool isServer;
-    uint32_t number;    ///< of the server or station
-    rdma::BitRate rate; ///< of the link it comes by
+    uint32_t number;    ///< number of the server or station
+    rdma::BitRate rate; ///< rate of the link it comes by
 };
 
 } // namespace

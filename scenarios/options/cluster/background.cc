@@ -24,8 +24,8 @@ namespace scenario
 namespace
 {
 
-/// Options of traffic that say which flows there are, and nothing of when a run ends or what is
-/// measured.
+/// Options of traffic that choose the flows, without those about the end of a run and about
+/// measuring.
 const std::vector<std::string>&
 Keys()
 {
@@ -156,7 +156,7 @@ Among(const topo::Topology& topology, const std::vector<uint32_t>& hosts)
     return some;
 }
 
-/// What makes the flows of an epoch, again and again.
+/// Makes the flows of each epoch.
 struct Maker
 {
     explicit Maker(Validation validation)
@@ -167,7 +167,8 @@ struct Maker
     Validation v;
     Network network;
     FabricSpec fabric;
-    std::vector<topo::EndpointId> endpoints; ///< of the whole network, by those of `network`
+    /// Endpoints of the whole network, by those of `network`
+    std::vector<topo::EndpointId> endpoints;
     uint64_t seed = 1;
 
     TrafficScenario Make(uint32_t number)
@@ -331,7 +332,7 @@ MakeFlowsAmong(const Settings& settings,
                                                   : FlowOperation::kWrite;
     if (background->operation == FlowOperation::kRead)
     {
-        // Of READs on one queue pair it is not told which one has ended.
+        // Among READs on one queue pair it is not known which one has ended.
         background->queuePairs = QueuePairUse::kReused;
     }
     for (const Flow& flow : first.flows)

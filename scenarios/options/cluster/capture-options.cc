@@ -20,7 +20,7 @@ namespace scenario
 namespace
 {
 
-/// What a selector may stand for: how, the node, and the number of its port or its peer.
+/// A meaning of a selector: the kind, the node, and the number of its port or its peer.
 using Meaning = std::tuple<rdma::Selection, topo::NodeId, uint32_t>;
 
 /// In order, and none twice. \param links whether links are meant too, and `all`
@@ -33,7 +33,7 @@ MeaningsOf(const topo::Topology& topology, const std::string& selector, bool lin
         const topo::Node& node = topology.Nodes()[n];
         if (selector.compare(0, node.name.size(), node.name) != 0 && selector != "all")
         {
-            continue; // of large networks all but a few
+            continue; // in large networks, skips all but a few
         }
         for (uint32_t port = 0; port < node.ports.size(); ++port)
         {
@@ -87,7 +87,7 @@ PortsOf(const topo::Node& node)
            (node.ports.size() > 1 ? " to :" + std::to_string(node.ports.size() - 1) : "");
 }
 
-/// Of "node:port", where the node is there and the port is not, the node.
+/// The node of "node:port", if the node exists and the port does not.
 std::optional<topo::NodeId>
 NodeBeforeColon(const topo::Topology& topology, const std::string& name)
 {
@@ -96,8 +96,8 @@ NodeBeforeColon(const topo::Topology& topology, const std::string& name)
     return colon == std::string::npos ? std::nullopt : topology.FindNode(name.substr(0, colon));
 }
 
-/// What "host" or "host:port" stands for, of a host with one port always the host. Empty if it is
-/// one, else what is wrong.
+/// Checks "host" or "host:port"; for a host with one port, both mean the host. Empty if it exists,
+/// else the problem.
 std::string
 CheckHostName(const topo::Topology& topology,
               const std::string& name,

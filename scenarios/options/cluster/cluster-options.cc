@@ -231,7 +231,7 @@ TakeAllHosts(Validation* v,
     *network = std::move(all);
 }
 
-/// Of a file's hosts, whose links somebody has drawn.
+/// Notes unused links of hosts in a file, whose links the user has drawn.
 void
 NoteUnusedLinks(Validation* v, const topo::Topology& topology, uint32_t nics)
 {

@@ -140,7 +140,7 @@ CoverOfCredits(const FabricSpec& fabric, const topo::Topology& topology)
                      (cover.links == worstKind->first ? "" : " where it matters most");
         return cover;
     }
-    // What would do, in KiB: the update's share grows with the buffer.
+    // The buffer that would be enough, in KiB: the update's share grows with the buffer.
     uint64_t enough = 0;
     uint32_t shift = worst.shift;
     const uint64_t most = rdma::IbMostLaneBytes(rdma::kIbMostCreditShift) / rdma::kIbBlockBytes;

@@ -12,7 +12,7 @@ namespace scenario
 namespace
 {
 
-/// Of the least weight, a round: a packet of 1,500 B with its headers.
+/// Bytes per round for the least weight: a packet of 1,500 B with its headers.
 constexpr uint32_t kLeastWeight = 1600;
 constexpr uint32_t kMostWeight = 100;
 

@@ -19,7 +19,7 @@ namespace scenario
 namespace
 {
 
-/// What the fault does to the GPU's speed.
+/// The fault's effect on the GPU's speed.
 training::SpeedProfile::Span
 SpanOf(const Fault& fault)
 {

@@ -104,8 +104,9 @@ class FaultPlacer
     }
 
   private:
-    /// Of "a-b#1", one of several cables between two nodes, as links.csv names them (the first has
-    /// no number there, and is #0 here). \return the number; nothing: there is none
+    /// Takes the "#1" of "a-b#1", one of several cables between two nodes, as links.csv names them
+    /// (the first has no number there, and is #0 here). \return the number; nothing if there is
+    /// none
     std::optional<uint32_t> TakeNumber()
     {
         const size_t mark = m_where.rfind('#');
@@ -130,7 +131,7 @@ class FaultPlacer
         return number;
     }
 
-    /// Of the ends of parallel cables those of one. \return whether there is such a one
+    /// Keeps the ends of one of several parallel cables. \return whether that cable exists
     bool TakeCable(uint32_t number, std::set<uint32_t>* ends)
     {
         std::set<topo::LinkId> links; // in the order of their numbers
@@ -208,7 +209,7 @@ class FaultPlacer
         }
         if (IsOneWay())
         {
-            m_fault.ends.push_back(end ^ 1); // who receives
+            m_fault.ends.push_back(end ^ 1); // the receiving end
             return;
         }
         m_fault.ends.push_back(end);

@@ -18,7 +18,7 @@ namespace
 
 /// Slower ones would make frames as long as time-outs.
 constexpr rdma::BitRate kSlowest{1000000};
-constexpr double kMostCycles = 1e6; ///< of one flapping link
+constexpr double kMostCycles = 1e6; ///< for one flapping link
 
 std::optional<double>
 ParseReal(const std::string& text)

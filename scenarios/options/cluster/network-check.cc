@@ -40,12 +40,12 @@ BufferText(double bytes)
 
 constexpr uint64_t kUnknown = 1ULL << 62;
 
-/// Who talks to whom.
+/// Pairs of endpoints that communicate.
 using Pairs = std::vector<std::pair<topo::EndpointId, topo::EndpointId>>;
 
-/// Of NICs of the same number in any two servers, as few pairs as decide: server 0 with every
-/// other, both ways. If NIC i of server 0 reaches two others, it does so through switches, and
-/// those that switches connect to it they connect to one another.
+/// Pairs of NICs with the same number in two servers, as few as are enough: server 0 with every
+/// other one, both ways. If NIC i of server 0 reaches two others, it does so through switches. The
+/// switches that connect them to it also connect them to each other.
 Pairs
 PairsOf(const ClusterSpec& c)
 {
@@ -184,8 +184,8 @@ class Checker
                });
     }
 
-    /// What RdmaSwitch::Start makes of its ports, all but the size of the buffer. `scale`: ports of
-    /// 100 Gb/s. `units`: with what the way to its unit asks for.
+    /// The buffer that RdmaSwitch::Start makes for its ports, except for its size. `scale`: ports
+    /// of 100 Gb/s. `units`: with the need of the path to its unit.
     rdma::SharedBufferConfig BufferOf(const topo::Node& node,
                                       double* scale,
                                       bool units = true) const
@@ -346,7 +346,8 @@ class Checker
                     bits * 1e12 / slowest);
     }
 
-    /// Of the pairs, or of some of very many; ps, and which pair has it. Routes are known then.
+    /// The longest round trip over the pairs, or over some of very many pairs; ps, and the pair.
+    /// Routes are known then.
     std::pair<double, size_t> LongestRoundTrip()
     {
         if (!m_routes)
@@ -445,7 +446,7 @@ class Checker
         }
     }
 
-    /// What the user sets an ns-3 attribute to; empty: nothing.
+    /// The user's value of an ns-3 attribute; empty: not set.
     std::string Ns3Value(const std::string& attribute) const
     {
         const std::string argument = "--" + attribute + "=";
@@ -513,7 +514,7 @@ class Checker
                 add(&all, n);
             }
         }
-        // Which may be news to who has not said how many hosts there are.
+        // A user who has not given the number of hosts may not know this.
         const std::string option = m_cluster ? "servers" : "hosts";
         const bool empty = all.size() > groups.size() && !m_fromFile;
         refuse("makes detours by a third group of switches, and here hosts hang on " +

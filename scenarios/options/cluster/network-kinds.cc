@@ -154,7 +154,7 @@ ApplyNetwork(Validation* v, FabricSpec* fabric)
     {
         v->Fail("attribution", without + ", or 0");
     }
-    // Of scenarios for packets, which run without them as they are.
+    // Options of scenarios for packets, which run unchanged without packets.
     v->NoteIfSet({"ack-every"},
                  "has no effect with --network=" + fabric->network + ": nothing is acknowledged");
     v->Decide("attribution", "0");

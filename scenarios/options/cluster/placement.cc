@@ -198,7 +198,7 @@ class ServerPlacer
     }
 
     const topo::Topology& m_topology;
-    std::vector<uint32_t> m_hosts; ///< that are free, in order
+    std::vector<uint32_t> m_hosts; ///< free hosts, in order
 };
 
 bool

@@ -21,7 +21,7 @@ namespace
 /// less with less, and no more than two to gain.
 constexpr uint32_t kHostsThatPay = 16;
 
-/// What several of them cannot do.
+/// Checks features that several processes do not have.
 class ProcessCheck
 {
   public:
@@ -51,7 +51,7 @@ class ProcessCheck
         return false;
     }
 
-    /// Of an option that one process would take.
+    /// Refuses an option that a single process would take.
     bool Fail(const std::string& option, const std::string& problem)
     {
         const Values& values = m_read.values;

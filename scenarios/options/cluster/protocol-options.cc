@@ -30,8 +30,8 @@ constexpr Control kControls[] = {
     {"vegas", "ns3::TcpVegas", "Vegas"},
 };
 
-/// What RDMA's queue pairs do, and nothing else. (--cc-preset has thresholds of switches too, and
-/// --queue-pairs says which flows share a connection of TCP.)
+/// Options that only RDMA's queue pairs use. (--cc-preset has thresholds of switches too, and
+/// --queue-pairs chooses the flows that share a connection of TCP.)
 constexpr const char* kOfQueuePairs[] = {"cc",
                                          "transport",
                                          "window",
@@ -132,7 +132,7 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
         spec.control = values.Given("rate") ? CanonicalRate(values.Rate("rate").bps) : "";
     }
     v->DecideUnlessGiven("packet-mtu", "1500");
-    // A lossy one: switches drop what is more than they have room for, and pause nobody.
+    // A lossy priority: switches drop packets that they have no room for, and do not pause.
     v->DecideUnlessGiven("priority", "0");
     if (fabric.infiniBand)
     {

@@ -83,7 +83,7 @@ CheckQueuePairPattern(const topo::Topology& topology, const std::string& text, s
 {
     std::vector<std::string> names;
     std::vector<std::string> hosts;
-    std::vector<std::size_t> hostOf; // of names
+    std::vector<std::size_t> hostOf; // host of each name
     for (const topo::NodeId h : topology.Hosts())
     {
         const topo::Node& host = topology.Nodes()[h];

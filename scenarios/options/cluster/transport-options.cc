@@ -22,8 +22,8 @@ IsOfCommandLine(const Validation& v, const std::string& option)
     return v.values.Where(option).rfind("--", 0) == 0;
 }
 
-/// \return whether who gave an option meant it for this transport: the command line overrides the
-/// file, which may be the configuration of a run with another transport
+/// \return whether the user gave an option for this transport: the command line overrides the file,
+/// which may be the configuration of a run with another transport
 bool
 IsMeant(const Validation& v, const std::string& option)
 {
@@ -60,7 +60,8 @@ Refuse(Validation* v, const std::string& option, const std::string& why)
     }
 }
 
-/// Nobody decides otherwise on what --transport has decided, and messages say who has.
+/// Fixes an option that --transport has decided, so that later code cannot decide it again, and
+/// messages name --transport.
 void
 Settle(Validation* v, const std::string& option)
 {
@@ -109,10 +110,10 @@ constexpr Trimming kTrimming[] = {
     {"uet", "UET", true, "reps", "", "", "0"},
 };
 
-/// What UET's queues, marks and target are for. The README of the consortium's simulator has 100
-/// Gb/s and a round trip of 12 us. Of these, 2 us are taken to be those of a packet of 4,178 B on
-/// the six links of a three-tier network, which grow with packets and shrink with rates; the rest,
-/// of cables and switches, does not (assumed).
+/// The network that UET's queues, marks and target are for. The README of the consortium's
+/// simulator has 100 Gb/s and a round trip of 12 us. Of these, 2 us are assumed for a packet of
+/// 4,178 B on the six links of a three-tier network; they grow with packets and shrink with rates.
+/// The rest, for cables and switches, does not change (assumed).
 struct UetNetwork
 {
     rdma::BitRate rate;
@@ -208,7 +209,7 @@ ApplyTrimming(Validation* v, const Trimming& transport)
                 "takes the place of what " + name +
                     " does itself; allowed with --transport=rc or irn");
     }
-    // Not in the configuration as run, and nobody decides it anew.
+    // It is not in the configuration as run, and no later code decides it again.
     recovery.given = true;
     recovery.present = false;
     recovery.text = "out-of-order";
@@ -323,7 +324,8 @@ ApplyTransport(Validation* v)
     network.network = v->values.Text("network");
     if (!HasPackets(network))
     {
-        return spec; // ApplyNetwork says so: what the transport would decide is nobody's fault
+        // ApplyNetwork reports this; an error about the transport's decisions would mislead
+        return spec;
     }
     if (v->values.Text("fabric") == "ib")
     {

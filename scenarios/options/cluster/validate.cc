@@ -83,7 +83,7 @@ ChooseCongestionPreset(Validation* v, FabricSpec* f)
         return;
     }
     const rdma::EcnParameters marking = rdma::MarkingOf(f->cc, f->ccPreset);
-    // What a configuration as run has of the preset is nobody's wish.
+    // Values from the preset in a configuration as run are not the user's choice.
     const auto idle = [v, f](const char* option, bool asPreset) {
         if (!f->ecn && v->values.Given(option) && !asPreset)
         {
@@ -218,8 +218,8 @@ MakeFabric(Validation* v)
                 "allowed: 0 (unlimited), or at least one packet of " + std::to_string(f.mtu) +
                     " B");
     }
-    // Of RoCE's these hear of congestion by marks alone.
-    // (Of a collective --protocol is another matter.)
+    // These laws of RoCE hear of congestion by marks alone. (--protocol of a collective is another
+    // matter.)
     const std::string protocol = v->table.Find("protocol") ? values.Text("protocol") : "";
     const bool ordinary = protocol == "tcp" || protocol == "udp";
     if (!f.infiniBand && !f.ecn && values.Given("ecn") && !ordinary &&
@@ -258,7 +258,7 @@ OptionOfField(const std::string& field, const std::string& hostsOption)
     return field == "hosts" ? hostsOption : known == map.end() ? field : known->second;
 }
 
-/// What was given of the parameters of all families. False after an error.
+/// Reads the parameters that were given, of all families. \return false after an error
 bool
 ReadParameters(Validation* v, topo::Parameters* parameters)
 {
@@ -598,7 +598,7 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
     }
     if (IsOfPackets(v))
     {
-        except.push_back("network"); // what every configuration means
+        except.push_back("network"); // part of every configuration
     }
     else
     {

@@ -265,7 +265,7 @@ CheckChoices(Validation* v,
              uint32_t elementBytes)
 {
     const auto& values = v->values;
-    // Who does not reach whom is said by who checks the network.
+    // The network check reports pairs without a path.
     const bool apart = AreApart(cluster);
     std::set<coll::Op> refused;
     for (const auto& collective : used)

@@ -132,7 +132,7 @@ ChoiceOf(const CollectiveOptions& options,
     if (measured && measured->IsKnown())
     {
         const coll::Choice& best = measured->Best().choice;
-        // What could do the range's measured size may not do another one.
+        // The choice at the range's measured size may not be possible at another one.
         if (best.algorithm->WhyNot(what, placement, options.OptionsFor(what.op, best)).empty())
         {
             return best;
@@ -140,7 +140,7 @@ ChoiceOf(const CollectiveOptions& options,
     }
     if (IsByNetwork(options, what, placement))
     {
-        // Of an algorithm that is named the protocol.
+        // With a named algorithm, only its protocol is left.
         coll::Fixed rest = fixed;
         if (fixed.algorithm)
         {
@@ -171,7 +171,7 @@ CandidatesOf(const CollectiveOptions& options,
              const coll::Placement& placement)
 {
     coll::Fixed fixed = FixedFor(options, what, placement);
-    fixed.algorithm = nullptr; // of other sizes than this one's range is asked for
+    fixed.algorithm = nullptr; // other sizes than this range's one are looked up
     return coll::Candidates(what, placement, options.OptionsFor(what.op), options.machine, fixed);
 }
 

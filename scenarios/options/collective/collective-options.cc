@@ -53,8 +53,8 @@ ReadDimensions(Validation* v, std::vector<uint32_t>* dimensions)
     }
 }
 
-/// What a message between servers takes beside its bytes, where no library takes its part of it:
-/// the way from the first server to the last one stands for all.
+/// The latency of a message between servers, where no library has it: the path from the first
+/// server to the last one stands for all.
 void
 TakeWay(const ClusterSpec& cluster, const FabricSpec& fabric, coll::Machine* machine)
 {
@@ -76,7 +76,7 @@ TakeWay(const ClusterSpec& cluster, const FabricSpec& fabric, coll::Machine* mac
     machine->outsideLatency = links * cable + machine->switches * fabric.switchLatency.Seconds();
 }
 
-/// What the tuner knows.
+/// The machine as the tuner sees it.
 coll::Machine
 MachineOf(const ClusterSpec& cluster, const FabricSpec& fabric, bool hasLibrary)
 {
@@ -251,7 +251,7 @@ MakeCollectives(Validation* v,
     {
         canonical.push_back(reader.Read(word, &c.algorithms));
     }
-    // What is said of an operation is said of it alone, wherever it stands.
+    // A rule for an operation wins over rules for all, wherever it stands.
     std::stable_sort(
         c.algorithms.begin(),
         c.algorithms.end(),

@@ -48,7 +48,7 @@ NamesOfUsers()
 void
 SayWithoutSwitches(Validation* v)
 {
-    // What is wrong already may be why none of them is asked for.
+    // An earlier error may be why no choice asks for switches.
     const bool isValid = v->errors.empty();
     const std::string why = "no collective of this run uses switches between servers";
     for (const char* option : {"aggregation-delay", "aggregation-memory", "aggregation-groups"})

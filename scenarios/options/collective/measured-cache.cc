@@ -25,8 +25,8 @@ namespace
 constexpr const char* kFormat = "dltrain measured collectives";
 constexpr uint32_t kFormatVersion = 1;
 
-/// FNV-1a, 64 bits (Fowler, Noll & Vo; RFC 9923): names of files, and that a file is still what it
-/// was. What it stands for is compared as well, but for contents.
+/// FNV-1a, 64 bits (Fowler, Noll & Vo; RFC 9923): for names of files, and to check that a file is
+/// unchanged. The source text is compared as well, except for contents.
 class Digest
 {
   public:
@@ -134,7 +134,7 @@ ToJson(const coll::Machine& machine)
             json["protocols"].back().push_back(times.bulkShare);
         }
     }
-    if (library.expects.nicRate.bps != 0) // what is tried begins with the library's own choice
+    if (library.expects.nicRate.bps != 0) // the list of tried choices begins with the library's own
     {
         json["expects"] = {library.expects.nicRate.bps,
                            library.expects.netLatency.ps,
@@ -189,7 +189,7 @@ AddFiles(const nlohmann::json& options, nlohmann::json* files)
     }
 }
 
-/// Of a whole measurement, but for what follows from the rest.
+/// The digest of a whole measurement, without parts that follow from the rest.
 std::string
 DigestOfMeasurement(nlohmann::json one)
 {
@@ -206,7 +206,8 @@ ToJson(const MeasuredCollective& one)
 {
     nlohmann::json json = {{"op", coll::OpName(one.what.op)},
                            {"root", one.what.root},
-                           {"from_bytes", one.range.at}, // of its format 1: where it was measured
+                           // in format 1: the size at which it was measured
+                           {"from_bytes", one.range.at},
                            {"ranks", one.what.ranks},
                            {"groups", one.groups.size()},
                            {"groups_digest", DigestOf(one.groups)},
@@ -226,11 +227,11 @@ ToJson(const MeasuredCollective& one)
     return json;
 }
 
-/// What tells one measurement from another: all but its times.
+/// The key of a measurement: everything but its times.
 nlohmann::json
 NameOf(nlohmann::json one)
 {
-    one.erase("digest"); // of its times, too
+    one.erase("digest"); // it covers the times, too
     for (nlohmann::json& tried : one["tried"])
     {
         tried.erase("time_ps");
@@ -278,8 +279,8 @@ MeasurementKey(const RunOptions& run, const ClusterSpec& cluster, const coll::Ma
                           {"scale_up", ToJson(cluster.server.scaleUp)},
                           {"options", nlohmann::json::object()},
                           {"files", nlohmann::json::object()}};
-    // What else a run consists of (its model, sizes, outputs, faults, background) is not there when
-    // it is measured, or says what is.
+    // The other parts of a run (its model, sizes, outputs, faults, background) are absent in a
+    // measurement, or only choose the work.
     for (const char* section : {"cluster", "collectives", "network", "fabric", "ns3"})
     {
         if (run.asRun.contains(section))
@@ -319,7 +320,7 @@ MeasuredCache::Read(MeasuredChoices* choices)
     struct stat about = {};
     if (::stat(m_file.c_str(), &about) != 0 && (errno == ENOENT || errno == ENOTDIR))
     {
-        return {}; // that the folder is none, Prepare says
+        return {}; // Prepare reports that it is no folder
     }
     const std::string remedy = "; allowed: a file that this program wrote there, or none: what is "
                                "removed is measured anew";

@@ -23,7 +23,7 @@ namespace
 /// Above it only bytes count: of a ring on 1,024 ranks each message has 256 KiB then. Assumed.
 constexpr uint64_t kLargestMeasured = uint64_t{256} << 20;
 
-/// Of an index: there is one way only.
+/// An index: there is only one choice.
 constexpr std::size_t kNothingToTry = SIZE_MAX;
 
 /// Groups of one text lie alike: on as many servers with as many GPUs each, in the same order.
@@ -60,7 +60,7 @@ RangeOf(uint64_t bytes)
     {
         return {0, 1, 0};
     }
-    // The nearest power of two, by ratio; squares of what is looked at fit.
+    // The nearest power of two, by ratio; the squares below fit into 64 bits.
     const uint64_t size = std::min(bytes, 2 * kLargestMeasured);
     uint64_t at = 1;
     while (at < kLargestMeasured && size * size >= 2 * at * at)
@@ -173,7 +173,8 @@ MeasuredChoices::Plan(const CollectiveOptions& options,
             {
                 continue;
             }
-            // Of groups that share ranks the first: these would not do it at once.
+            // Among groups that share ranks only the first counts: the others would not run at the
+            // same time.
             std::set<coll::Rank>& its = busy[at->second];
             if (std::none_of(ranks.begin(), ranks.end(), [&its](coll::Rank rank) {
                     return its.count(rank) > 0;

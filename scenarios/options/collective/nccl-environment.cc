@@ -81,7 +81,7 @@ ParseNcclFile(const std::string& text, std::string* problem)
         *problem = "is larger than 1 MiB";
         return {};
     }
-    static const std::string mark = "\xEF\xBB\xBF"; // of UTF-8, by some editors
+    static const std::string mark = "\xEF\xBB\xBF"; // the mark of UTF-8, which some editors write
     const std::string body = text.rfind(mark, 0) == 0 ? text.substr(mark.size()) : text;
     std::vector<std::string> lines;
     boost::split(lines, body, boost::is_any_of("\n"));
@@ -171,7 +171,7 @@ ApplyNcclVariables(Validation* v)
     }
     TakeNcclVariables(v, variables, &limits);
     limits.text = TextOf(variables);
-    // In the configuration as run it says what was set, wherever that stood.
+    // The configuration as run has the variables that were set, whatever their source.
     if (limits.text.empty())
     {
         v->notes.push_back(v->values.Where("nccl-env") + "=" + given + " has no variable of NCCL");

@@ -43,8 +43,7 @@ SwitchedOffBy(const NcclLimits& nccl, const std::string& algorithm)
     return names;
 }
 
-/// What of the variables does not concern an operation that NCCL has no function for; empty:
-/// nothing.
+/// The variables that do not concern an operation that NCCL has no function for; empty: none.
 std::string
 ForeignTo(coll::Op op, const NcclLimits& nccl)
 {
@@ -85,7 +84,7 @@ WhatLeavesNothing(const CollectiveOptions& options,
     if (!simple && !options.protocol && options.machine.hasLibrary &&
         !coll::ProtocolsInSwitches(algorithm).empty())
     {
-        names.emplace_back("NCCL_PROTO"); // what adds up in switches is for Simple only
+        names.emplace_back("NCCL_PROTO"); // algorithms that add up in switches have Simple only
     }
     return names.empty() ? "" : "NCCL_ALGO with " + Join(names, " and ") + " leaves";
 }

@@ -37,7 +37,7 @@ NamesOf(const Table& table)
     return names;
 }
 
-/// What one of NCCL_ALGO and NCCL_PROTO says of an operation.
+/// The part of NCCL_ALGO or NCCL_PROTO for one operation.
 struct Selection
 {
     std::vector<std::string> names; ///< ours
@@ -86,7 +86,7 @@ class Reader
             }
             Take(*variable, value);
         }
-        // Of several for one thing the most restrictive counts.
+        // If several variables set one bound, the most restrictive counts.
         if (m_limits->minChannels && m_limits->maxChannels &&
             m_limits->minChannels > m_limits->maxChannels)
         {
@@ -352,8 +352,8 @@ class Reader
         }
     }
 
-    /// What is left of all, if only switches between servers do it: they are chosen where they are
-    /// named, and this names them.
+    /// The limit if only algorithms with switches between servers are left: they have to be named,
+    /// and this names them.
     static void TakeRestInSwitches(coll::Op op, NcclLimits::Selection* limit)
     {
         std::vector<std::string> left;

@@ -29,13 +29,13 @@ constexpr uint64_t kMostMessagesReplayed = 60000;
 /// A line of advice says which is slower than this; and it looks at so many sizes. Both assumed.
 constexpr double kMuchSlower = 1.3;
 constexpr std::size_t kMostSizesCompared = 8;
-/// A line on what was gained names so many.
+/// A line about gains names so many collectives.
 constexpr std::size_t kMostGains = 3;
-/// What is not faster than that is no reason to leave the usual way: a replay knows no queues, and
-/// ways that fill several links at once have more of them. Assumed.
+/// A smaller gain is no reason to leave the usual choice: a replay knows no queues, and choices
+/// that fill several links at once have more of them. Assumed.
 constexpr double kAlike = 1.1;
-/// Others that a rank sends to: with more, what is under way to one port at once, and what each
-/// message costs a GPU, is no matter of links alone. Assumed.
+/// The most peers that a rank sends to. With more, the messages in flight to one port and their
+/// cost to a GPU matter, not links alone. Assumed.
 constexpr std::size_t kMostPeers = 64;
 /// With fewer bytes a schedule is another one: chunks are as small as they get. Assumed.
 constexpr uint64_t kLeastBytesReplayed = 1 << 20;
@@ -66,7 +66,7 @@ LeastSeconds(const CollectiveOptions& options,
     const double links =
         several ? cost->outOfServer / times.wire.outsideShare / (machine.nicRate * machine.nics)
                 : 0;
-    // Of formulas for ranks that are laid out evenly; what is left is no less than that.
+    // The formulas are for ranks that are laid out evenly; the factor keeps this a lower bound.
     return times.launch + 0.9 * std::max(chain, links);
 }
 
@@ -300,8 +300,8 @@ NetworkChoices::Search(const CollectiveOptions& options,
             best.seconds = least;
         }
     }
-    // Of what takes as long as far as a replay can tell, that of NCCL's kind: neighbours follow one
-    // another in its rings, so that less meets.
+    // Among choices with about the same time in the replay, take NCCL's kind: its rings go from
+    // neighbour to neighbour, so fewer messages collide.
     coll::Choice usual =
         coll::Choose(what, placement, options.OptionsFor(what.op), options.machine, fixed);
     if (best.algorithm && usual.algorithm &&
@@ -394,7 +394,7 @@ GainText(const NetworkChoice& one)
            " of " + rdma::ToString(rdma::Bytes(one.what.bytes));
 }
 
-/// What --tuner=network gains: where most, kMostGains of it.
+/// The text about the largest gains of --tuner=network, kMostGains of them.
 std::string
 GainsText(std::vector<NetworkChoice> all)
 {

@@ -27,7 +27,7 @@ namespace scenario
 namespace
 {
 
-constexpr uint32_t kDefaultHosts = 16; ///< of networks that have no size of their own
+constexpr uint32_t kDefaultHosts = 16; ///< for networks that have no size of their own
 
 const std::vector<NamedItem>&
 Patterns()
@@ -54,7 +54,7 @@ FlowSizeItems()
     return items;
 }
 
-/// "all of a fat-tree or a file, else 16": families that have a size when nobody gives one.
+/// "all of a fat-tree or a file, else 16": families that have a default size.
 std::string
 UsualHosts()
 {
@@ -348,7 +348,7 @@ MakeTrafficTable()
     return t;
 }
 
-/// What does not depend on the network.
+/// Reads the options that do not depend on the network.
 void
 ReadMeasuring(Validation* v, TrafficScenario* s)
 {
@@ -531,7 +531,7 @@ ValidateTraffic(const ReadResult& read)
     if (network.valid)
     {
         const std::size_t made = network.topology.Hosts().size();
-        if (!network.fromFile && made > 1) // of one host it is said below
+        if (!network.fromFile && made > 1) // the error for a single host comes below
         {
             v.Decide("hosts", std::to_string(made));
         }

@@ -14,7 +14,7 @@ namespace scenario
 namespace
 {
 
-/// Of the ranks that hold the same parameters, those in the server of the first.
+/// The number of ranks in the server of the first, among those that hold the same parameters.
 uint32_t
 InOneServer(const training::TrainingOptions& o, uint32_t gpus)
 {

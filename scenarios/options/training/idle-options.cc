@@ -67,7 +67,7 @@ IsUsualBucket(TrainingOptions o)
     return training::ResolvedOptions(std::move(o)).bucketBytes == given;
 }
 
-/// What holds where a field is not given.
+/// The value that holds where a field is not given.
 template <class Field>
 bool
 IsUsual(const TrainingOptions& o, Field TrainingOptions::*field)
@@ -139,7 +139,7 @@ NoteIdleOptions(Validation* v,
                  "computed again");
     }
     const bool fuses = o.tensor > 1 || o.pipeline > 1; // unless given
-    // Of 16-bit gradients that are summed in 32 bits the first micro-batch's are added too.
+    // With 16-bit gradients that are summed in 32 bits, the first micro-batch's are added too.
     const bool widened = o.GradientBytes() > DtypeBytes(o.dtype);
     if (!served && o.accumulation == 1 && !(widened && o.zero < 2 && !o.profile))
     {
@@ -169,7 +169,7 @@ NoteIdleOptions(Validation* v,
     }
     if (served)
     {
-        // What belongs to collectives has been refused.
+        // Options that belong to collectives have been refused already.
         const std::string strategy = "with --strategy=" + values.Text("strategy");
         idle("gradient-accumulation-fusion", o.fusedAccumulation == fuses, strategy);
         limits(strategy);

@@ -35,7 +35,7 @@ const std::vector<std::string> kSections = {"training", "collectives"};
 
 /// Options in these that are no job's own: its servers say how many GPUs it has.
 const std::vector<std::string> kNotOfJobs = {"gpus"};
-/// Of a job, which in a scenario are of its cluster.
+/// Keys of a job that belong to the cluster in a scenario.
 constexpr std::array<const char*, 2> kOfCluster = {"placement", "occupied"};
 
 std::string
@@ -459,7 +459,7 @@ JobsReader::ReadOptions(const std::string& path, const json& object, JobText* jo
     ReadResult read;
     detail::SetDefaults(table, &read);
     detail::ReadJson(table, own.dump(), m_file, path, &read);
-    // What was put into a section for it stands in the job itself.
+    // Keys that were moved into a section stand in the job itself in the file.
     const auto inFile = [&](const std::string& where) {
         for (const char* key : kOfCluster)
         {

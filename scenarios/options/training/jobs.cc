@@ -102,7 +102,8 @@ CheckSections(Validation* v, const std::vector<JobText>& texts)
 void
 NoteAlone(const JobSet& set, const topo::Topology& topology, std::vector<std::string>* notes)
 {
-    // 100 jobs on 432 hosts are set up in 3 s: assumed to be the longest that nobody asks about.
+    // 100 jobs on 432 hosts are set up in 3 s: assumed to be the longest time that needs no
+    // message.
     constexpr uint64_t kManyLinks = 200000;
     const uint64_t links = set.jobs.size() * topology.Links().size();
     if (set.alone && links > kManyLinks)
@@ -128,8 +129,9 @@ TakeErrors(const JobText& text, const std::vector<Error>& from, std::vector<Erro
     }
 }
 
-/// Options that each job decides on by itself where nobody says them for all: /training/dtype by
-/// its GPU, and so its servers. \param asked loses those that the user has not said
+/// Leaves options to each job that the user has not given for all: for example /training/dtype
+/// depends on the job's GPU, and so on its servers.
+/// \param asked loses the options that the user has not given
 void
 LeaveToJobs(const Validation& v, nlohmann::json* asked)
 {
@@ -153,8 +155,10 @@ LeaveToJobs(const Validation& v, nlohmann::json* asked)
     }
 }
 
-/// What was run, so that it can be given to --scenario. \param asked of the options of all jobs
-/// \param first that of the first job's scenario, in which servers and network were settled
+/// The configuration as run, for --scenario.
+/// \param asked options of all jobs
+/// \param first configuration of the first job's scenario, in which servers and network were
+/// settled
 nlohmann::json
 AsRunTogether(nlohmann::json asked, const nlohmann::json& first)
 {
@@ -208,7 +212,7 @@ class JobsOnNetwork
     bool Finish();
     bool Fail(const std::string& where, const std::string& value, const std::string& problem);
 
-    /// Of the job that is added next: jobs that drew the same would not be jobs of their own.
+    /// The seed of the job that is added next: with equal seeds jobs would not be independent.
     uint64_t Seed() const
     {
         const uint64_t seed = m_read.values.Integer("seed");
@@ -288,7 +292,7 @@ JobsOnNetwork::CountServers()
     return IsFine();
 }
 
-/// Those with a list come first: the others choose among what is left.
+/// Jobs with a list of hosts come first: the others choose among the remaining hosts.
 bool
 JobsOnNetwork::TakeHosts()
 {
@@ -424,7 +428,7 @@ JobsOnNetwork::Add(JobText& text)
     TrainingScenario& s = *made.scenario;
     if (m_result.notes.empty())
     {
-        m_result.notes = made.notes; // of the network, the same for all
+        m_result.notes = made.notes; // notes about the network, the same for all
     }
     for (const uint32_t host : s.cluster.hostOfServer)
     {
@@ -449,7 +453,7 @@ JobsOnNetwork::Add(JobText& text)
     return true;
 }
 
-/// What happens beside the jobs.
+/// Settles the events beside the jobs.
 bool
 JobsOnNetwork::Finish()
 {

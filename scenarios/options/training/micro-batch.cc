@@ -20,7 +20,7 @@ namespace
 constexpr uint64_t kDefaultMicroBatch = 4;
 constexpr uint64_t kMostGlobalBatch = 4000000000ULL;
 
-/// What a step's samples are shared out among.
+/// The parts that a step's samples are divided among, in words.
 std::string
 Copies(const training::TrainingOptions& options)
 {
@@ -71,7 +71,7 @@ TakeAccumulation(const Validation& v, training::TrainingOptions* options)
     options->accumulation = static_cast<uint32_t>(std::min(steps, kMostMicroBatch));
 }
 
-/// Of a global batch that is none.
+/// The nearest valid value, for a global batch that is not one.
 std::string
 NearestMultiple(uint64_t global, uint64_t part)
 {
@@ -157,7 +157,7 @@ AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
                            gpu + ", by the estimate");
         return largest;
     }
-    // What a GPU takes of a step is micro-batch x accumulation.
+    // A GPU's samples in a step are micro-batch x accumulation.
     const uint64_t share = ShareOfGlobalBatch(v, options);
     if (share == 0)
     {
@@ -279,7 +279,7 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
         }
         else
         {
-            // What is known goes into the global batch a whole number of times.
+            // The known part must divide the global batch.
             const uint64_t part = haveAccumulation ? n * accumulation : n * micro;
             if (global % part != 0)
             {

@@ -287,7 +287,7 @@ DecideStages(Validation* v)
         const bool even = std::all_of(replicas->begin(), replicas->end(), [&](uint32_t count) {
             return count == replicas->front();
         });
-        // A configuration as run has what it follows from.
+        // A configuration as run has the options that it follows from.
         if (!even || (values.Given("dp") && values.U32("dp") != replicas->front()))
         {
             v->MustNotBeGiven({"dp"},

@@ -42,7 +42,7 @@ ExportItems()
     return items;
 }
 
-/// What a recorded step leaves to choose of what belongs to training.
+/// The options of training that a recorded step leaves to the user.
 const std::set<std::string> kWithTrace = {"trace",
                                           "export",
                                           "gpu",
@@ -114,7 +114,7 @@ WhyNotWritten(const std::string& path)
     return "cannot write " + rdma::Shown(path, 300) + ": " + std::strerror(errno);
 }
 
-/// What `write` writes. \return why not, or nothing
+/// Writes a file with `write`. \return why not, or nothing
 template <class Write>
 std::string
 WriteFile(const std::string& path, Write write)
@@ -220,8 +220,8 @@ HasTrace(Validation* v)
 namespace
 {
 
-/// Servers, if nobody says how many there are. \param each ranks of a server in the recording; 0:
-/// it is not known
+/// Decides the number of servers, if it is not given.
+/// \param each ranks of a server in the recording; 0: not known
 void
 DecideServers(Validation* v, uint32_t ranks, uint32_t each, const topo::ServerSpec& server)
 {
@@ -287,8 +287,8 @@ ReadTraceFiles(Validation* v,
             unknown = true;
             return rdma::Duration(0);
         }
-        // Of a product nothing but its FLOPs is known, nor of what datatype its tensors are: their
-        // bytes are told.
+        // Only the FLOPs of a product are known, not the datatype of its tensors: their bytes are
+        // given.
         training::Kernel kernel;
         kernel.kind =
             flops > 0 ? training::KernelClass::kMatrix : training::KernelClass::kPointwise;
@@ -384,7 +384,7 @@ MakeTraced(Validation* v,
     const std::string& path = values.Text("trace");
     const uint32_t ranks = trace.ranks;
     const uint32_t gpus = cluster.servers * cluster.server.gpus;
-    // Of a recording that knows its servers, ranks of different ones stay on different ones.
+    // If a recording knows its servers, ranks of different servers stay apart.
     const uint32_t each = trace.gpusPerServer;
     const bool apart = each > 0 && each < cluster.server.gpus && ranks > each;
     const uint32_t places = apart ? cluster.servers * each : gpus;

@@ -42,7 +42,7 @@ JsonFile(Validation* v, const std::string& option)
     return json;
 }
 
-/// What `parse` makes of the JSON file that an option names; nothing after an error.
+/// Parses the JSON file that an option names; nothing after an error.
 template <class T>
 std::optional<T>
 FromFile(Validation* v,
@@ -154,7 +154,7 @@ ChosenModel(Validation* v, std::optional<training::LayerProfile>* profile)
     {
         if (!inOrder)
         {
-            // Of a profile that cannot be read this has been said.
+            // An unreadable profile has been reported already.
             if (*profile || !v->values.Given("profile"))
             {
                 v->Fail("model",

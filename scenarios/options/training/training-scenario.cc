@@ -106,7 +106,7 @@ CollectivesOf(const training::TrainingPlan& plan, uint32_t gpus, bool all = fals
         for (const std::size_t g : looked)
         {
             UsedBy user{groups[g], {}};
-            std::set<std::tuple<coll::Op, uint64_t>> seen; // of blocks the largest sum tells
+            std::set<std::tuple<coll::Op, uint64_t>> seen; // for blocks, the largest sum counts
             for (const auto& task : plan.roles[plan.roleOf[groups[g].front()]].tasks)
             {
                 if (task.kind == training::TaskKind::kCollective && task.group == kind &&
@@ -250,7 +250,7 @@ TrainingReader::DecideZero()
     m_s.zero = values.U32("zero");
 }
 
-/// What is trained, or the trace that is played, and on what.
+/// Chooses the model, or the trace, and the GPU.
 void
 TrainingReader::ChooseInputs()
 {
@@ -331,8 +331,8 @@ TrainingReader::SetModelOptions(training::TrainingOptions* o)
     o->kernels = *training::ParseKernelSet(values.Text("kernels"));
     o->gpu.rates.launch += static_cast<double>(values.Duration("launch-gap").ps) * 1e-12;
     o->collectiveSms = values.U32("collective-sms");
-    // A plan tells what it would need; asked expressly (a configuration as run says it always), it
-    // is refused as the run is.
+    // A plan prints the need. If the check was asked for on the command line (a configuration as
+    // run always has it), the plan is refused as the run is.
     const bool asked =
         values.Given("ignore-memory") && values.Where("ignore-memory").rfind("--", 0) == 0;
     o->ignoreMemory = values.Flag("ignore-memory") || (values.Flag("dry-run") && !asked);
@@ -363,7 +363,7 @@ TrainingReader::SetModelOptions(training::TrainingOptions* o)
     o->profileFloor = values.Flag("profile-floor");
 }
 
-/// Of backup workers no sample counts.
+/// Samples of backup workers do not count.
 void
 TrainingReader::SetBatch(uint32_t backupWorkers, training::TrainingOptions* o)
 {
@@ -380,7 +380,7 @@ TrainingReader::SetBatch(uint32_t backupWorkers, training::TrainingOptions* o)
     o->ranks = gpus;
 }
 
-/// What a profile's own run was like has to be what is trained here.
+/// The shape of a profile's own run must be that of this job.
 void
 TrainingReader::CheckProfile(const training::TrainingOptions& o)
 {
@@ -396,7 +396,7 @@ TrainingReader::CheckProfile(const training::TrainingOptions& o)
 void
 TrainingReader::NoteFewSteps(training::Strategy strategy)
 {
-    const uint32_t few = 20; // of a run that begins with all GPUs at once: assumed
+    const uint32_t few = 20; // for a run that begins with all GPUs at once: assumed
     const uint32_t steps = m_v.values.U32("steps");
     const bool ownPace = strategy == training::Strategy::kDownpour;
     if ((ownPace || !HasFlush(m_v)) && steps < few)
