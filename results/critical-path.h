@@ -129,7 +129,7 @@ class CriticalPath
         /// Collective: how long its first rank had waited for this one. Receive: how long its rank
         /// had nothing else to wait for before the message was sent.
         int64_t waited;
-        int64_t straggling; //!< of a computation
+        int64_t straggling; //!< excess time of a straggling computation
         uint32_t messages;  //!< collective: number of messages on the path
         Shares shares;      //!< collective: shares of its time
     };

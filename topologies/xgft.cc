@@ -87,7 +87,7 @@ MakeXgft(const TopologyRequest& r)
             return fail(name, Quoted(SizesText(numbers)), "has a level of no switches");
         }
     }
-    // Of level l, counted from 0: switches, and of these each subtree of the level above.
+    // For level l, counted from 0: number of subtrees, and of switches in each.
     std::vector<uint64_t> below(levels); // subtrees: m(l+1) x ... x mh
     std::vector<uint64_t> up(levels);    // switches of one of them: w2 x ... x wl
     uint64_t capacity = 1;

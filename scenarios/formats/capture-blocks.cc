@@ -27,7 +27,7 @@ namespace
 {
 
 constexpr uint32_t kFewest = 3;        ///< blocks of a model that is worth it
-constexpr uint32_t kMostBlocks = 4096; ///< of numbers in paths that count blocks
+constexpr uint32_t kMostBlocks = 4096; ///< largest number in a path that counts blocks
 
 /// A module with numbered children, and a child's number: "blocks", 3.
 struct Numbered
@@ -65,7 +65,7 @@ class Blocks
            const std::vector<std::vector<uint32_t>>& kinds,
            const TrainingPlan& plan);
 
-    /// Of each rank that has any; 0: they differ.
+    /// The number of blocks in each rank that has any; 0: it differs.
     uint32_t Count() const
     {
         return m_count;
@@ -107,7 +107,7 @@ Blocks::Blocks(const std::string& module,
         std::vector<uint32_t> ofTask(tasks.size(), kNoBlock);
         for (std::size_t i = 0; role < modules.ofTask.size() && i < tasks.size(); ++i)
         {
-            // Of other streams some is issued ahead of its block.
+            // Some tasks of other streams are issued ahead of their block.
             ofTask[i] = Computes(tasks[i]) ? blockOf[modules.ofTask[role][i]] : kNoBlock;
         }
         m_roles.emplace_back(plan.roles[role], kinds[role], ofTask);
@@ -233,7 +233,7 @@ Candidates(const ModulesOfTasks& modules, const TrainingPlan& plan)
     return names;
 }
 
-/// What --layers may be: numbers of blocks below which there is another one.
+/// The allowed values of --layers: numbers of blocks for which a smaller one exists.
 std::string
 Allowed(const std::map<uint32_t, uint32_t>& fewest, uint32_t count)
 {

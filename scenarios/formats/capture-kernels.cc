@@ -22,7 +22,7 @@ using training::TaskKind;
 namespace
 {
 
-/// Of the text of a key "pass".
+/// The pass in the text of a key "pass".
 training::Pass
 PassOf(const std::string& text)
 {
@@ -70,8 +70,8 @@ KernelOf(CaptureObject& line, const std::string& kind, Dtype dtype)
         kernel.headSize = line.Real("head_size", 1e6, 0);
         kernel.causal = line.Flag("causal");
         kernel.fused = true;
-        // Of the whole matrix, as layer-kernels.cc counts them: `flops` of the record has half of
-        // it where causal, and how much of it a kernel computes is for its time to say.
+        // FLOPs of the whole matrix, as layer-kernels.cc counts them: `flops` of the record has
+        // half of them where causal. The kernel's time accounts for the part that it computes.
         kernel.flops = 2 * kernel.heads * kernel.queries * kernel.keys *
                        (kernel.headSize + line.Real("value_size", 1e6, kernel.headSize)) *
                        (kernel.pass == training::Pass::kForward ? 1 : 2.5);
@@ -79,7 +79,7 @@ KernelOf(CaptureObject& line, const std::string& kind, Dtype dtype)
     return kernel;
 }
 
-/// What a kernel takes.
+/// The time of a kernel.
 double
 SecondsOf(CaptureObject& line,
           const std::string& kind,
@@ -132,7 +132,7 @@ CaptureKernels::Names()
     return kNames;
 }
 
-/// Of the text of a key "dtype".
+/// The datatype in the text of a key "dtype".
 Dtype
 CaptureKernels::DtypeOf(const std::string& text)
 {
@@ -142,7 +142,7 @@ CaptureKernels::DtypeOf(const std::string& text)
                                    : Dtype::kFp32;
     if (dtype == Dtype::kTf32 && m_gpu.Peak(dtype) <= 0)
     {
-        dtype = Dtype::kFp32; // what libraries take on such a GPU
+        dtype = Dtype::kFp32; // the datatype that libraries use on such a GPU
     }
     if (m_gpu.Peak(dtype) <= 0)
     {

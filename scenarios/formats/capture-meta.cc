@@ -25,9 +25,9 @@ namespace
 {
 
 constexpr uint64_t kVersion = 1;
-constexpr std::size_t kMostNotes = 8; ///< of a capture's own
+constexpr std::size_t kMostNotes = 8; ///< notes of a capture itself
 
-/// Of which format it is, and of how many ranks.
+/// Reads the format, and the number of ranks.
 bool
 ReadHead(CaptureObject& meta, CaptureMeta* read)
 {
@@ -166,7 +166,7 @@ ReadSteps(CaptureObject& meta,
     return true;
 }
 
-/// What ReadFindings (capture-findings.h) and ReadNotes take as it stands there.
+/// Checks the keys that ReadFindings (capture-findings.h) and ReadNotes take without checks.
 bool
 CheckFindings(CaptureObject& meta, const std::string& file, std::vector<topo::Error>& errors)
 {

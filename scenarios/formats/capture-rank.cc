@@ -85,7 +85,7 @@ FromSeconds(double seconds)
     return rdma::Duration(static_cast<int64_t>(seconds * 1e12 + 0.5));
 }
 
-/// Of the text of a key "phase".
+/// The phase in the text of a key "phase".
 Phase
 PhaseOf(const std::string& text)
 {
@@ -146,11 +146,11 @@ class RankReader
     bool m_hasHead = false;
     uint64_t m_tasks = UINT64_MAX; ///< by the line of the rank, if it says so
     uint64_t m_nextId = 0;
-    std::vector<std::string> m_streamNames;                    ///< of the file
-    std::map<std::string, uint16_t> m_streams{{"default", 0}}; ///< of the graph
+    std::vector<std::string> m_streamNames;                    ///< streams of the file
+    std::map<std::string, uint16_t> m_streams{{"default", 0}}; ///< streams of the graph
     std::map<uint64_t, Batch> m_batches;                       ///< by stream of the file
     std::unordered_map<uint64_t, TaskId> m_taskOf;             ///< by id
-    TaskId m_program = kNoTask; ///< what the program did last that holds up what it issues
+    TaskId m_program = kNoTask; ///< last task of the program that holds up later ones
 };
 
 std::string
@@ -284,7 +284,7 @@ RankReader::SetKernel(CaptureObject& line, const std::string& kind, uint64_t str
     return fine;
 }
 
-/// What a task does, and on which stream of the graph.
+/// Sets the work of a task, and its stream in the graph.
 bool
 RankReader::SetWork(CaptureObject& line, const std::string& kind, uint64_t stream, Task* task)
 {
@@ -310,7 +310,7 @@ RankReader::SetWork(CaptureObject& line, const std::string& kind, uint64_t strea
     return kind == "memcpy" ? SetCopy(line, task) : SetKernel(line, kind, stream, task);
 }
 
-/// What the line and the program make it wait for.
+/// Sets the dependencies from the line and from the program.
 bool
 RankReader::SetAfter(CaptureObject& line, uint64_t id, Task* task)
 {
@@ -483,7 +483,7 @@ RankReader::Read(const std::string& text)
         const auto to = text.begin() + static_cast<std::ptrdiff_t>(end);
         const json document = json::parse(from, to, nullptr, false);
         begin = end + 1;
-        if (document.is_discarded()) // is read again, for the place of what is wrong in it
+        if (document.is_discarded()) // read again, to find the place of the mistake
         {
             topo::Error error = topo::ParseJsonText(std::string(from, to), m_file).error;
             error.file = where + error.file.substr(m_file.size() + 2); // its line is "1"

@@ -45,7 +45,7 @@ class CaptureReader
 
     std::optional<Captured> Read();
 
-    /// Of the plan that was read.
+    /// The modules of the plan that was read.
     ModulesOfTasks& Modules()
     {
         return m_modulesOf;

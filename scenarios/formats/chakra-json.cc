@@ -34,7 +34,7 @@ const std::array<const char*, 11> kNodeTypes = {"INVALID_NODE",
                                                 "BATCH_NODE",
                                                 "CHECKPOINT_NODE"};
 
-/// Of objects in objects; those of the formats have four.
+/// Levels of nested objects; the formats have four.
 constexpr int kMostDepth = 32;
 
 /// A number, or the text of one.
@@ -175,7 +175,7 @@ JsonTraceReader::ReadValue(const json& value, const std::string& where, ChakraVa
             const auto whole = WholeOf(one);
             if (!whole)
             {
-                result->list.clear(); // of texts or reals: none that is asked for
+                result->list.clear(); // list of texts or reals: no attribute in use has one
                 break;
             }
             result->list.push_back(whole->whole);

@@ -78,8 +78,8 @@ class StepReader
     std::vector<topo::Error>& m_errors;
     Recording m_recording;
     std::map<std::pair<std::string, std::vector<Rank>>, uint32_t> m_communicators;
-    std::map<std::string, std::vector<Rank>> m_groups; ///< of the file
-    // Of the rank:
+    std::map<std::string, std::vector<Rank>> m_groups; ///< groups of the file
+    // State of the rank:
     Rank m_rank = 0;
     const ChakraNode* m_node = nullptr;
     std::map<std::string, std::vector<Rank>> m_ownGroups;
@@ -287,7 +287,7 @@ StepReader::ReadCollective(Event* event)
 {
     uint64_t type = 0;
     uint64_t size = 0;
-    // In the format 0 is an all-reduce: without the attribute nobody has said that.
+    // In the format 0 is an all-reduce: without the attribute the type is not known.
     if (!m_node->Find("comm_type"))
     {
         return Fail("comm_type is missing: the collective that it is, 0 to " +

@@ -262,7 +262,7 @@ WireReader::ReadAttribute(ChakraNode* node)
         {
             return false;
         }
-        value = {}; // of several the last counts, as in protobuf
+        value = {}; // among several the last one counts, as in protobuf
         const bool known = ReadValue(field, type, &value);
         has = has || known;
         return known;
@@ -504,7 +504,7 @@ WriteChakraWire(const std::vector<ChakraNode>& nodes, std::ostream& os)
     std::string metadata;
     {
         WireWriter out(&metadata);
-        out.Text(1, "0.0.4"); // what the converters of mlcommons/chakra write
+        out.Text(1, "0.0.4"); // the version that the converters of mlcommons/chakra write
     }
     WriteDelimited(metadata, os);
     for (const ChakraNode& node : nodes)

@@ -74,7 +74,7 @@ class GoalParser
     bool m_failed = false;
     Recording m_recording;
     std::vector<bool> m_seen; ///< ranks
-    // Of the rank:
+    // State of the rank:
     std::vector<Event>* m_events = nullptr;
     std::unordered_map<std::string, uint32_t> m_labels;
     std::vector<std::pair<uint32_t, uint32_t>> m_starts; ///< irequires: event, the other
@@ -361,7 +361,8 @@ GoalParser::ReadStatement(std::string_view first)
 bool
 GoalParser::ResolveStarts()
 {
-    // What begins with another waits for what that one waits for, which may be such a thing again.
+    // A statement that begins with another has the dependencies of that one, which may itself begin
+    // with another.
     m_anyStart = m_anyStart || !m_starts.empty();
     std::unordered_map<uint32_t, std::vector<std::pair<uint32_t, uint64_t>>> of; // other, its line
     for (std::size_t i = 0; i < m_starts.size(); ++i)

@@ -28,7 +28,7 @@ constexpr uint64_t kTagsOfKind = training::kMostTag + 1;
 struct GoalGroup
 {
     const std::vector<Rank>* ranks = nullptr;
-    uint64_t firstTag = 0; ///< of its lanes
+    uint64_t firstTag = 0; ///< first tag of its lanes
 };
 
 class GoalWriter
@@ -41,7 +41,7 @@ class GoalWriter
     {
     }
 
-    /// Of all collectives. \return WhyNoGoal
+    /// Makes the schedules of all collectives. \return WhyNoGoal
     std::string MakeSchedules();
     void Write();
 

@@ -129,7 +129,7 @@ ReadHtsimTrace(const std::string& text, const std::string& file, std::vector<top
         }
         if (flow.trigger == 0 && flow.start.ps > 0)
         {
-            // What starts at the same time waits for one thread of the host.
+            // Flows that start at the same time wait for one thread of the host.
             const auto [found, isNew] = starts[flow.src].try_emplace(flow.start.ps, 0);
             if (isNew)
             {

@@ -23,7 +23,8 @@ namespace
 bool
 IsPacked(const std::string& bytes)
 {
-    return bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b'; // what gzip writes first
+    // the first two bytes of gzip
+    return bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b';
 }
 
 } // namespace

@@ -23,7 +23,7 @@ using nlohmann::json;
 namespace
 {
 
-/// Of objects in objects; the deepest of what is read has six.
+/// Levels of nested objects; the deepest that is read has six.
 constexpr int kMostLevels = 64;
 
 bool
@@ -79,8 +79,7 @@ class Texts
     std::vector<topo::Error>& m_errors;
     std::string m_file;
     std::string m_where;
-    std::vector<std::size_t>
-        m_places; ///< of the events that were kept: where they stand in the list
+    std::vector<std::size_t> m_places; ///< Places in the list of the events that were kept.
 };
 
 bool

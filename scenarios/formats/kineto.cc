@@ -162,7 +162,7 @@ KinetoReader::MakeRank(Rank rank)
     };
 
     std::vector<Launch> launches;
-    std::map<int64_t, double> timeOf; // by stream, of what is not NCCL's
+    std::map<int64_t, double> timeOf; // by stream, without NCCL's kernels
     double first = INFINITY;
     for (std::size_t i = 0; i < entries.size(); ++i)
     {
@@ -177,7 +177,7 @@ KinetoReader::MakeRank(Rank rank)
             m_where = KinetoPlace(entry.begin);
             if (m_step && (entry.begin < window.begin || entry.begin > window.end))
             {
-                continue; // of a step before, launched before the profiler began
+                continue; // of an earlier step, launched before the profiler began
             }
             return Fail(
                 topo::Quoted(entry.name) +
@@ -205,7 +205,7 @@ KinetoReader::MakeRank(Rank rank)
         });
     const int64_t compute = busiest == timeOf.end() ? -1 : busiest->first;
 
-    // What the program waits in, and where streams wait for others, in the order of their calls.
+    // Calls in which the program waits, and in which streams wait for others, in order.
     std::vector<std::size_t> calls;
     std::vector<std::size_t> waits;
     for (std::size_t i = 0; i < entries.size(); ++i)
@@ -232,11 +232,11 @@ KinetoReader::MakeRank(Rank rank)
     std::map<int64_t, std::vector<std::size_t>> queue; // launches by stream
     std::vector<uint32_t> eventOf;                     // of launches
     std::map<int64_t, uint32_t> threadOf;              // of side streams
-    std::vector<uint32_t> hostAfter;                   // what the program has waited for
+    std::vector<uint32_t> hostAfter;                   // events that the program has waited for
     std::optional<uint32_t> host;
     double before = m_step ? window.begin : first;
     bool mayWait = false;
-    // The program's work until then, behind what it has waited for.
+    // The program's work until then, after the events that it has waited for.
     const auto program = [&](double until) {
         const double busy = std::max(until - before, 0.0);
         before = std::max(before, until);

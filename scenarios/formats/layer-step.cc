@@ -63,7 +63,7 @@ class Maker
     training::TrainingPlan m_plan;
     StepGraph m_graph;
     std::map<std::string, uint16_t> m_streams;
-    std::vector<TaskId> m_last; ///< what the next task of computing waits for
+    std::vector<TaskId> m_last; ///< dependencies of the next task of computing
 };
 
 uint32_t

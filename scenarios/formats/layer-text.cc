@@ -57,7 +57,7 @@ PolicyOf(const std::string& word)
     return std::nullopt;
 }
 
-/// What may stand in front of a list, and which of them was meant.
+/// The policies that may precede a list, with the one that may have been meant.
 std::string
 PolicyNames(const std::string& instead)
 {
@@ -134,7 +134,7 @@ class LayerReader
     uint64_t m_line = 0;
     List m_list;
     Policy& m_policy = m_list.policy;
-    std::map<std::string, uint64_t> m_numbers; ///< of the header, by name
+    std::map<std::string, uint64_t> m_numbers; ///< numbers of the header, by name
     std::vector<uint64_t> m_checkpoints;
     std::vector<uint64_t> m_initiates;
     uint64_t m_announced = 0;
@@ -231,7 +231,7 @@ LayerReader::ReadHeader(const std::vector<std::string>& words)
     return true;
 }
 
-/// Whom a collective without a name of its own is among.
+/// The group of a collective without a group of its own.
 Group
 LayerReader::GroupOf(Pass pass, Policy policy) const
 {

@@ -132,7 +132,7 @@ PrintedOf(const std::string& word)
 bool
 IsRateOf(uint64_t bytes, const Printed& time, const Printed& rate, double least, double most)
 {
-    constexpr double kExact = 1 + 1e-6; // of doubles
+    constexpr double kExact = 1 + 1e-6; // rounding of doubles
     const double slow = static_cast<double>(bytes) * 1e-3 / (time.value + time.lost);
     const double fast = time.value > time.lost
                             ? static_cast<double>(bytes) * 1e-3 / (time.value - time.lost)
@@ -153,12 +153,12 @@ class NcclReader
     std::optional<NcclOutput> Read(const std::string& text);
 
   private:
-    /// What can only be checked when all of the file is known.
+    /// Data of a row that can only be checked when the whole file is known.
     struct Row
     {
         uint64_t line = 0;
         uint64_t bytes = 0;
-        uint64_t parts = 1; ///< of the bytes that have `count` elements each
+        uint64_t parts = 1; ///< number of parts of the bytes that have `count` elements each
         std::vector<std::pair<Printed, Printed>> bus; ///< times and busbw
     };
 
@@ -179,8 +179,8 @@ class NcclReader
     std::vector<topo::Error>& m_errors;
     uint64_t m_line = 0;
     std::vector<std::string> m_titles;
-    std::size_t m_column = 0;  ///< of `time` in a row; 0: there was no title so far
-    std::size_t m_inPlace = 0; ///< of the second one, of as many columns; 0: there is none
+    std::size_t m_column = 0;  ///< column of `time` in a row; 0: no title so far
+    std::size_t m_inPlace = 0; ///< column of the second `time`; 0: there is none
     std::vector<Row> m_rows;
     std::set<uint64_t> m_devices;
     std::set<std::string> m_hosts;
@@ -284,7 +284,7 @@ NcclReader::CheckSize(const std::vector<std::string>& words, uint64_t bytes, uin
                            : m_output.ranks > 0 ? m_output.ranks
                                                 : kMostRanks;
     const uint64_t parts = part == 0 ? ranks : bytes / part;
-    // Of what ranks share unevenly a row says the least: 4 KiB of 6 ranks are 170 floats each.
+    // If ranks have uneven shares, a row gives the least: 4 KiB of 6 ranks are 170 floats each.
     if (parts == 0 || bytes - parts * part >= parts * found->second)
     {
         return Fail("size " + words[0] + ", which " + words[1] + " elements of type " + type +
@@ -380,7 +380,7 @@ NcclReader::ReadRow(const std::vector<std::string>& words)
         return Fail(topo::Quoted(words[sized ? 1 : 0]) + " where there should be the " +
                     (sized ? "elements" : "size") + " of a row, a whole number, at most 2^50");
     }
-    // One half may be missing: of what was run in place alone, or out of place.
+    // One half may be missing, if the run was in place alone, or out of place.
     const std::size_t half = m_inPlace > 0 ? m_inPlace - m_column : 0;
     if (words.size() < m_titles.size() && words.size() + half != m_titles.size())
     {

@@ -45,7 +45,7 @@ class Assigner
         Message message;
         uint64_t tag = 0;
         uint32_t slot = 0;
-        std::vector<uint32_t> after; ///< what its send waits for by the recording alone
+        std::vector<uint32_t> after; ///< dependencies of its send by the recording alone
     };
 
     std::size_t PlaceOf(const At& at) const
@@ -69,7 +69,7 @@ class Assigner
 bool
 Assigner::IsBehind(Rank rank, uint32_t before, uint32_t event) const
 {
-    // Towards the beginning; what is placed before `before` does not lead to it.
+    // Towards the beginning; events placed before `before` do not lead to it.
     std::vector<uint32_t> open = {event};
     uint32_t looked = 0;
     while (!open.empty() && looked++ < kLookBack)

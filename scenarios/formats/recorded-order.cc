@@ -38,7 +38,7 @@ OrderEvents(const Recording& recording,
         const auto& events = recording.ranks[rank];
         next[rank].resize(events.size());
         waits[rank].assign(events.size(), 0);
-        std::map<std::pair<uint32_t, uint32_t>, uint32_t> last; // of each resource
+        std::map<std::pair<uint32_t, uint32_t>, uint32_t> last; // last event of each resource
         const auto add = [&](uint32_t before, uint32_t event) {
             next[rank][before].push_back(event);
             ++waits[rank][event];

@@ -69,7 +69,7 @@ class Builder
     OfEvents<Lane> m_laneOf;
     OfEvents<std::size_t> m_place;  ///< OrderEvents
     bool m_kept = true;             ///< the order of the lists
-    std::vector<uint32_t> m_kindOf; ///< of communicators
+    std::vector<uint32_t> m_kindOf; ///< kinds of communicators
     uint32_t m_messageKind = kUnset;
     training::TrainingPlan m_plan;
     std::unordered_map<std::size_t, std::vector<uint32_t>> m_rolesOf; ///< by hash
@@ -134,7 +134,7 @@ Builder::OrderOf(Rank rank) const
         }
     }
     bool kept = m_kept;
-    std::map<std::tuple<TaskKind, Rank, uint32_t>, std::size_t> last; // of each lane
+    std::map<std::tuple<TaskKind, Rank, uint32_t>, std::size_t> last; // last event of each lane
     for (auto i = order.begin(); kept && i != order.end(); ++i)
     {
         const Event& event = events[*i];
@@ -160,9 +160,9 @@ Builder::OrderOf(Rank rank) const
 bool
 Builder::MakeGraph(Rank rank, StepGraph* graph) const
 {
-    // What stream a resource has: computing; a thread; a kind of groups; a lane to or from a rank.
+    // The stream of each resource: computing; a thread; a kind of groups; a lane to or from a rank.
     std::map<std::tuple<int, int64_t, uint32_t>, uint16_t> streams;
-    std::map<std::pair<int, int64_t>, uint32_t> alike; // of one name
+    std::map<std::pair<int, int64_t>, uint32_t> alike; // number with one name
     graph->streams = {"compute"};
     const auto streamOf = [&](int what, int64_t which, uint32_t lane, const std::string& name) {
         const auto [found, isNew] = streams.try_emplace({what, which, lane}, 0);

@@ -37,7 +37,7 @@ KindsOfTasks(const StepGraph& graph)
     all.reserve(graph.tasks.size());
     for (const Task& task : graph.tasks)
     {
-        // What the program did in between may be measured, and differ.
+        // The program's work in between may be measured, and differ.
         const bool measured = task.kind == training::TaskKind::kHost && task.bytes == 0;
         const auto same = std::find_if(sizes.begin(), sizes.end(), [&task](const auto* one) {
             return one == task.blocks.get() ||
@@ -211,8 +211,8 @@ RoleBlocks::Take(const std::vector<Cut>& cuts) const
         }
         Task task = m_graph.tasks[i];
         std::vector<TaskId> after;
-        // Behind a cut a task stands where another one of its kind would, so many periods before,
-        // and waits for what that waits for: what is gathered a block ahead stays a block ahead.
+        // After a cut a task takes the place of its counterpart, so many periods before, with that
+        // one's dependencies. So a gather that is a block ahead stays a block ahead.
         const auto stands = std::find_if(cuts.begin(), cuts.end(), [i](const Cut& cut) {
             return i >= cut.end && i < cut.repeats.end + cut.repeats.period;
         });
@@ -265,7 +265,7 @@ RoleBlocks::Without(uint32_t blocks, uint32_t period) const
     {
         repeats.push_back(RepeatsOf(pass, period));
     }
-    // Of the middle, or as near to it as it goes: the ends may be others.
+    // From the middle, or as near to it as possible: the ends may differ.
     if (Count() < blocks + 2)
     {
         return std::nullopt;

@@ -202,7 +202,7 @@ Place(const Places& places, uint32_t each, training::TrainingPlan* plan)
     plan->ranks = places.ranks;
 }
 
-/// Of a capture some ranks may stand for others that do not do the same.
+/// In a capture some ranks may stand for others that do different work.
 std::string
 WhoRan(const Trace& trace, const std::string& path)
 {

@@ -37,7 +37,7 @@ constexpr const char* kStart =
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     "from cluster_simulator.capture import for_program; sys.exit(for_program.main(sys.argv[1]))";
 constexpr int kLookEveryMs = 200; ///< for a signal
-/// For what is to be done, its words (for_program.py).
+/// The words for each phase (for_program.py).
 constexpr std::pair<const char*, const char*> kPhases[] = {
     {"running the script", "capturing: running the script"},
     {"reading what its ranks did", "capturing: reading what its ranks did"},
@@ -100,7 +100,7 @@ ScriptsFolder()
     return "";
 }
 
-/// What cluster_simulator.capture.capture() takes.
+/// The argument of cluster_simulator.capture.capture().
 std::string
 ArgumentOf(const LaunchSpec& launch,
            const std::string& folder,
@@ -166,7 +166,7 @@ class Capture
     pid_t m_process = -1;
     int m_from = -1; ///< its standard output
     std::optional<rdma::SetUpPhase> m_phase;
-    const char* m_name = nullptr; ///< of the phase
+    const char* m_name = nullptr; ///< name of the phase
 };
 
 int
@@ -215,7 +215,7 @@ Capture::Take(const std::string& line)
     const json told = json::parse(line, nullptr, false);
     if (!told.is_object())
     {
-        return; // what a library prints
+        return; // output of a library
     }
     const auto text = [&](const char* key) {
         return told.contains(key) && told[key].is_string() ? told[key].get<std::string>() : "";

@@ -98,12 +98,12 @@ ChildrenOf(pid_t parent)
     return children;
 }
 
-/// What is passed from a pipe to one of our own descriptors.
+/// Passes text from a pipe to one of our own descriptors.
 struct Stream
 {
     int from = -1;
     int to = -1;
-    int error = 0; ///< of the first write that failed
+    int error = 0; ///< errno of the first write that failed
 
     bool IsOpen() const
     {
@@ -175,11 +175,11 @@ class Mpirun
     pid_t m_process{-1};
     int m_status{0};
     int m_stoppedBy{0};         //!< the first signal that came to end it
-    std::vector<pid_t> m_ranks; //!< that were alive when last looked at
+    std::vector<pid_t> m_ranks; //!< ranks that were alive at the last look
     bool m_begun{false};        //!< there were some
     uint32_t m_looksWithout{0}; //!< since there were
     bool m_givenUp{false};      //!< it did not end, and was killed
-    bool m_anyError{false};     //!< a rank has said what was wrong
+    bool m_anyError{false};     //!< a rank has printed an error
     bool m_anyEnd{false};       //!< a rank has said that it was interrupted, or will be
     bool m_anyOutput{false};    //!< on standard output
     Stream m_output;
@@ -268,7 +268,7 @@ Mpirun::Become(const sigset_t& signals,
     {
         ::_exit(1);
     }
-    // A program ignores these; for mpirun and what it starts they are as nobody had touched them.
+    // A program ignores these signals. mpirun and its processes get the defaults.
     for (const int number : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGTSTP})
     {
         ::signal(number, SIG_DFL);
@@ -346,7 +346,7 @@ Mpirun::Listen(std::chrono::milliseconds longest)
         std::string text = m_words.Take(m_errors.Read());
         if (!m_stoppedBy)
         {
-            // mpirun ends the others when one has failed, and nobody has asked for an end.
+            // mpirun ends the others when one has failed; the user has not asked for that.
             boost::algorithm::erase_all(text, "\nends after the set-up (a second time: at once)\n");
         }
         m_anyError |= text.find(": error: ") != std::string::npos;
@@ -385,7 +385,7 @@ void
 Mpirun::Attend()
 {
     using Clock = std::chrono::steady_clock;
-    // A notice comes in one piece, so what was held back that long is none.
+    // A notice comes in one piece, so text held back that long is none.
     constexpr std::chrono::milliseconds kPatience(500);
     constexpr std::chrono::milliseconds kLookEvery(2000);
     Clock::time_point look = Clock::now() + kLookEvery;
@@ -438,7 +438,7 @@ Mpirun::Conclude(const std::string& program, uint32_t ranks) const
     else
     {
         status = WEXITSTATUS(m_status);
-        // Of many ranks that end at once mpirun may tell nothing; what the first said is enough.
+        // If many ranks end at once mpirun may report nothing; the first one's message is enough.
         if (status && !end && !m_anyError)
         {
             status = m_stoppedBy ? 128 + m_stoppedBy
@@ -446,8 +446,8 @@ Mpirun::Conclude(const std::string& program, uint32_t ranks) const
                                         ": mpirun ended with status " + std::to_string(status));
         }
     }
-    // Where nobody was there yet to say it: there was no rank, or one that was being loaded; or
-    // mpirun has ended before it passed on what one said. (A run that has begun prints a summary.)
+    // Prints the message where no rank could: there was no rank yet, or it was being loaded, or
+    // mpirun ended before it passed on the message. (A run that has begun prints a summary.)
     if (m_stoppedBy && status == 128 + m_stoppedBy && !m_anyEnd &&
         (!m_begun || (end && end->signal == m_stoppedBy) || !m_anyOutput))
     {

@@ -155,7 +155,7 @@ TrainedSequence(Config& c, uint32_t missing)
                                               : missing;
 }
 
-/// What Llama and those after it have in common.
+/// The common keys of Llama and later models.
 void
 ReadLlama(Config& c, Transformer& t, ModelSpec& model)
 {
@@ -382,7 +382,7 @@ ReadVit(Config& c, Transformer& t, ModelSpec& model)
 struct ModelKind
 {
     const char* type;   ///< "model_type"
-    const char* prefix; ///< of the names of its classes, in "architectures"
+    const char* prefix; ///< prefix of the names of its classes, in "architectures"
     const char* family;
     const char* headsKey;
     void (*read)(Config&, Transformer&, ModelSpec&);

@@ -148,7 +148,7 @@ ReadOurs(ModelSpec& model, topo::JsonObject& in)
     in.Text("family", model.family);
     in.Text("source", model.source);
     in.Whole("parameters_published", model.parametersPublished, 0, kMost);
-    in.Has("aliases"); // of the zoo
+    in.Has("aliases"); // in the zoo
     in.Has("note");    // for people
     if (in.Has("hidden"))
     {
@@ -188,7 +188,7 @@ ParseModelJson(const nlohmann::json& json,
     ModelSpec model;
     if (IsHuggingFace(json))
     {
-        BuildHuggingFace(model, in); // of its members most are none of ours
+        BuildHuggingFace(model, in); // most of its members are not ours
     }
     else if (ReadOurs(model, in) || !json.is_object())
     {

@@ -49,7 +49,7 @@ struct Shape
     uint64_t steps = 1;
     bool divided = false; ///< each rank of a tensor group has a share of the channels
 
-    /// Of all steps.
+    /// The elements of all steps.
     double Elements() const
     {
         return static_cast<double>(channels) * Places();
@@ -161,8 +161,8 @@ Convolution(const Numbers& n, bool bias, Part& part, Shape& x)
     return "";
 }
 
-/// How a tensor group shares a linear layer out: "columns", "rows" or, empty, not at all.
-/// \param first of the model: nobody wants the gradient of what comes in
+/// The split of a linear layer in a tensor group: "columns", "rows" or, empty, none.
+/// \param first first layer of the model: the gradient of its input is not needed
 std::string
 LinearLayer(uint64_t out, const std::string& how, bool first, Part& part, Shape& x)
 {

@@ -155,7 +155,7 @@ struct Operator
     bool causal = false;
     bool joined = false;  ///< queries, keys and values are what one product makes
     bool dropout = false; ///< has dropout; also for kResidual and kEmbedding
-    Tables tables;        ///< of a kEmbedding
+    Tables tables;        ///< tables of a kEmbedding
 
     /// Elements that a kPointwise reads and writes, forward. Also for products without a shape
     /// (columns 0).

@@ -153,7 +153,7 @@ EncoderBlock(const Transformer& t, uint32_t index, const Work& source)
     return layer;
 }
 
-/// What goes on to the next block is the target, and the source that all of them attend to.
+/// The next block gets the target, and the source that all of them attend to.
 LayerSpec
 DecoderBlock(const Transformer& t, uint32_t index, const Work& source, const Work& target)
 {
@@ -214,13 +214,13 @@ Head(const Transformer& t, const Work& tokens)
     }
     if (t.pooler)
     {
-        // Of the first token of each sample only.
+        // For the first token of each sample only.
         part.tensors.insert(part.tensors.end(), {{h * h}, {h}});
         part.operators.push_back(Product({1, 0, 0}, h, h));
     }
     if (t.patches.image > 0)
     {
-        // Of the class's token only.
+        // For the class's token only.
         const uint64_t classes = t.patches.classes;
         part.tensors.insert(part.tensors.end(), {{h * classes}, {classes}});
         part.operators.push_back(Product({1, 0, 0}, classes, h));

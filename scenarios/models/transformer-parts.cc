@@ -237,8 +237,8 @@ Experts(const Transformer& t, const Work& tokens)
     AddPointwise(part, tokens * (6 * count), Split::kSequence);
     part.kept.push_back({tokens * (2 * count), Split::kSequence});
 
-    // One expert's MLP on what was sent to it, between sorting tokens by expert and putting them
-    // back in order, weighted (each reads and writes them once).
+    // One expert's MLP on its tokens, between sorting tokens by expert and putting them back in
+    // order, weighted (each reads and writes them once).
     Part expert;
     AddPointwise(expert, tokens * (2.0 * h));
     AddMlp(expert, t, tokens, e.ffn);

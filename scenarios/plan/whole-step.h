@@ -19,7 +19,7 @@ namespace scenario
 /// A step of the whole model: with --layers extended as the results of the run are.
 struct WholeStep
 {
-    double computeSeconds = 0; ///< of the GPU that computes longest
+    double computeSeconds = 0; ///< computation of the GPU that computes longest
     double graphSeconds = 0;   ///< see Estimate
     double loadingSeconds = 0; ///< loading of the next batch: never with --layers
     double busiestPortSeconds = 0;

@@ -23,8 +23,7 @@ namespace scenario
 namespace
 {
 
-/// Of a folder that need not be there yet: what would keep it from being made and written into; ""
-/// if nothing would.
+/// Why a folder, which may not exist yet, could not be made and written into; "" if it could.
 std::string
 WhyNotWritable(const std::filesystem::path& folder)
 {
@@ -100,9 +99,9 @@ MakeFolders(const std::filesystem::path& folder,
     }
 }
 
-/// A folder's results are of one run: until this process ends no other one writes there.
-/// \return false if another one does; where there are no locks (some network file systems) nobody
-/// knows
+/// A folder's results belong to one run: until this process ends no other one writes there.
+/// \return false if another one does. Without locks (some network file systems) this is not
+/// detected
 bool
 HoldOutput(const std::string& folder)
 {
@@ -183,7 +182,7 @@ PrepareOutput(const std::string& program, const Values& values, RunOptions* run,
 
     if (!run->dryRun && !FindLauncher().IsFirst())
     {
-        return true; // of several processes the first one writes
+        return true; // with several processes the first one writes
     }
     const std::string wanted = chosen ? "results" : values.Text("out");
     std::error_code unresolved;

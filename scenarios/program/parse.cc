@@ -33,7 +33,7 @@ namespace scenario
 namespace
 {
 
-/// What a program is, besides its name.
+/// The properties of a program, besides its name.
 template <class T>
 struct Program
 {
@@ -143,7 +143,7 @@ CheckRead(const ReadResult& read)
     }
     if (!read.errors.empty())
     {
-        // What depends on a value that could not be read would only repeat the complaint.
+        // Checks that depend on an unreadable value would only repeat the complaint.
         result.errors = read.errors;
         return result;
     }
@@ -231,7 +231,7 @@ MakeTemporary(Error* error)
     return "";
 }
 
-/// What the script printed, beside the other results.
+/// Copies the script's output beside the other results.
 void
 CopyPrinted(const std::string& capture, const std::string& out)
 {
@@ -297,7 +297,7 @@ class Launched
             result.scenario->launch.reset();
             result.scenario->capture = CaptureOutcome{
                 findings ? std::move(*findings) : formats::Findings(),
-                // What failed beside it says so itself (capturing.py).
+                // A failure beside the script reports itself (capturing.py).
                 (end.failed.rfind("the command ended", 0) == 0 ? "" : "the script failed\n") +
                     end.failed,
                 end.status};
@@ -348,7 +348,7 @@ class Launched
         std::filesystem::remove_all(m_folder, failed);
     }
 
-    /// Of a run that does not begin nothing is left.
+    /// A run that does not begin leaves nothing.
     ParseResult<TrainingScenario> Refused(std::vector<Error> errors) const
     {
         if (!m_folder.empty())
@@ -362,7 +362,7 @@ class Launched
     }
 
     RunOptions m_run;
-    std::string m_folder; ///< of the capture
+    std::string m_folder; ///< folder of the capture
 };
 
 template <class T>
@@ -397,7 +397,7 @@ ParseOrExit(int argc, const char* const* argv)
     const ReadResult read = ReadOptions(table, argc, argv);
     if (const uint32_t ranks = RanksToStart(read); ranks > 1)
     {
-        // What cannot be run is refused before so many processes are there.
+        // An impossible run is refused before so many processes exist.
         const int refused = Report(table, CheckRead<T>(read).errors, std::nullopt, {});
         if (refused >= 0)
         {

@@ -15,7 +15,7 @@ namespace scenario
 /// How messages get through.
 struct TransportSpec
 {
-    std::string name = "rc"; ///< of TransportItems
+    std::string name = "rc"; ///< a name of TransportItems
 };
 
 } // namespace scenario

@@ -125,7 +125,7 @@ class OnOff
     Random* m_random;
     uint64_t m_active = 0; ///< time on so far
     uint64_t m_shift = 0;  ///< time off so far
-    uint64_t m_left = 0;   ///< of this on period
+    uint64_t m_left = 0;   ///< rest of this on period
 };
 
 void
@@ -140,7 +140,7 @@ AddIncasts(const ArrivalOptions& o, std::vector<Arrival>* arrivals)
     for (uint64_t t = o.incastPeriodic ? gap / 2 : random.Exponential(gap); t < end;
          t = Later(t, o.incastPeriodic ? gap : random.Exponential(gap)))
     {
-        // The first of a shuffle is who receives, the next ones send.
+        // The first host of a shuffle receives, the next ones send.
         for (uint32_t i = 0; i <= o.incastFanIn; ++i)
         {
             std::swap(order[i], order[i + random.Below(hosts - i)]);
@@ -175,9 +175,9 @@ double
 ExpectedPeriods(const ArrivalOptions& o)
 {
     const double both = static_cast<double>(o.meanOn.ps) + static_cast<double>(o.meanOff.ps);
-    return o.meanOn.ps > 0 && o.load ? static_cast<double>(o.until.ps) / both *
-                                           static_cast<double>(o.hostRates.size())
-                                     : 0;
+    return o.meanOn.ps > 0 && o.load
+               ? static_cast<double>(o.until.ps) / both * static_cast<double>(o.hostRates.size())
+               : 0;
 }
 
 std::vector<Arrival>

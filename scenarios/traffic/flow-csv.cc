@@ -59,7 +59,8 @@ Split(std::string line, std::vector<std::string>* fields)
     return !quoted;
 }
 
-/// A decimal number as picoseconds; what is less than one is cut. False: none, or beyond 10^18 ps.
+/// Reads a decimal number as picoseconds; smaller parts are cut. \return false: no number, or
+/// beyond 10^18 ps
 bool
 ReadTime(const std::string& text, int digits, int64_t* ps)
 {

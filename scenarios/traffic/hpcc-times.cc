@@ -14,9 +14,9 @@ namespace
 using Wide = unsigned __int128;
 
 constexpr uint64_t kHeaderBytes =
-    48; ///< of a packet without telemetry, which does not count there either
+    48; ///< headers of a packet without telemetry, which does not count in HPCC's code either
 
-/// Of a payload on a link, ns.
+/// The time of a payload on a link, ns.
 uint64_t
 TransmitNs(uint32_t payload, uint64_t bps)
 {
@@ -28,7 +28,7 @@ struct Reached
     bool seen = false;
     uint64_t delayNs = 0;
     uint64_t transmitNs = 0;
-    uint64_t bps = UINT64_MAX; ///< of the slowest link
+    uint64_t bps = UINT64_MAX; ///< rate of the slowest link
 };
 
 } // namespace

@@ -75,7 +75,7 @@ class Reader
     bool Check();
 
     const std::string m_origin;
-    uint64_t m_number = 0; ///< of the line
+    uint64_t m_number = 0; ///< number of the line
     std::map<std::string, uint64_t> m_counts;
     std::set<uint64_t> m_ids;
     HtsimMatrix m_matrix;

@@ -11,7 +11,7 @@ GroupBySize(const std::vector<uint64_t>& ascending, uint32_t groups)
 {
     std::vector<SizeGroup> result;
     const std::size_t n = ascending.size();
-    std::size_t group = 0; // of the size before
+    std::size_t group = 0; // group of the size before
     std::size_t next = 0;
     for (std::size_t begin = 0; begin < n; begin = next)
     {

@@ -15,7 +15,7 @@ namespace training
 namespace
 {
 
-/// Of one rank of a stage.
+/// The states of one rank of a stage.
 struct StateBytes
 {
     uint64_t weights = 0;   ///< 0: stage 3 has them in the share
@@ -125,7 +125,7 @@ std::vector<uint64_t>
 CheckpointParts::ReadBy(uint32_t gpus, const std::vector<bool>& absent) const
 {
     std::vector<uint64_t> bytes(m_ranks, 0);
-    if (m_parts.empty()) // nobody writes checkpoints, and `gpus` may be 0
+    if (m_parts.empty()) // no rank writes checkpoints, and `gpus` may be 0
     {
         return bytes;
     }

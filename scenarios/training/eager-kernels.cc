@@ -291,7 +291,7 @@ EagerBias(const Kernel& weights)
 double
 EagerScoreBytes(const Operator& op, const TrainingOptions& o)
 {
-    // What softmax gives in fp32 is kept beside what is made of it.
+    // Softmax's result in fp32 is kept beside its converted copy.
     return IsWidened(op, o) ? (op.dropout ? 2 : 4) * op.heads : 0;
 }
 

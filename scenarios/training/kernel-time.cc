@@ -55,14 +55,14 @@ ProductRate(const GpuSpec& gpu, Dtype dtype)
     return gpu.Peak(dtype) * gpu.rates.Product(dtype);
 }
 
-/// The datatype of what is no product.
+/// The datatype of kernels that are no products.
 Dtype
 Wide(Dtype dtype)
 {
     return dtype == Dtype::kFp8 ? Dtype::kBf16 : dtype;
 }
 
-/// Bytes of a kernel's elements; in fp8 the inputs of a product of known shape are of 1 byte.
+/// Bytes of a kernel's elements; in fp8 the inputs of a product of known shape have 1 byte.
 double
 BytesOf(const Kernel& k, Dtype dtype)
 {
@@ -90,7 +90,7 @@ TiledOf(const Kernel& k, const GpuSpec& gpu, const KernelCosts& costs)
 }
 
 /// The share of the matrix of scores that a fused kernel computes. Causal: query i of n sees the
-/// keys up to its own, the last query all of them; what is on the diagonal is computed in blocks.
+/// keys up to its own, the last query all of them; the diagonal is computed in blocks.
 double
 Seen(const Kernel& k)
 {

@@ -21,7 +21,7 @@ ProductOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions
     kernel.launches = op.count;
     if (op.columns == 0)
     {
-        // Of a list of layers: its weights are all that the part has.
+        // In a list of layers the part has only its weights.
         kernel.flops = op.flops.At(o.microBatch, sequence) * op.count;
         kernel.elements = op.elements.At(o.microBatch, sequence);
         for (const Tensor& tensor : part.tensors)
@@ -70,11 +70,11 @@ ProductOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions
     return kernel;
 }
 
-/// What attention that is not fused launches beside its products, and what that moves.
+/// The kernels of unfused attention beside its products, and the data that they move.
 struct ScorePasses
 {
     double kernels = 0;  ///< without the products
-    double elements = 0; ///< of a score, of the datatype in use, products included
+    double elements = 0; ///< of a score, in the datatype in use, products included
     double bytes = 0;    ///< of a score, in fp32 whatever the datatype is
 };
 
@@ -110,7 +110,7 @@ PassesOf(const Operator& op, Pass pass, const TrainingOptions& o)
     }
     const bool narrow = DtypeBytes(o.dtype) == 2;
     passes.kernels = 3 + dropout + (narrow ? 1 : 0);
-    // Products 2, scale 2, mask 2, softmax reads; what it writes is fp32, and so is dropout's.
+    // Products 2, scale 2, mask 2, softmax reads 1; softmax and dropout write fp32.
     passes.elements = 7 + (narrow ? 1 : 0);
     passes.bytes = 4 * (1 + 2 * dropout + (narrow ? 1 : 0));
     return passes;

@@ -296,7 +296,7 @@ class CsvReader
         m_profile.layers.push_back(std::move(layer));
     }
 
-    /// What only all lines together show.
+    /// Checks that need all lines together.
     void Judge()
     {
         const std::vector<std::string> models(m_models.begin(), m_models.end());
@@ -451,7 +451,7 @@ ParseProfileJson(const nlohmann::json& json,
     profile.batch = shape.microBatch > 0 ? shape.microBatch : profile.batch;
     if (!in.IsObject())
     {
-        in.Has("layers"); // Finish says what is wrong
+        in.Has("layers"); // Finish reports the problem
         in.Has("name");
     }
     else if (!in.Has("layers") || !in.At("layers").is_structured() || in.At("layers").empty())
@@ -459,7 +459,7 @@ ParseProfileJson(const nlohmann::json& json,
         in.Say("layers",
                "must be a list of layers in order, each with forward_us and backward_us, or an "
                "object: layer name -> {\"forward_us\", \"backward_us\"}");
-        in.Has("name"); // of a list, or of nothing else that is known
+        in.Has("name"); // name of a list; otherwise it has no effect
         in.Has("element_bytes");
     }
     else if (in.At("layers").is_array())

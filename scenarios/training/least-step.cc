@@ -16,7 +16,7 @@ namespace training
 namespace
 {
 
-/// Of all ranks looked at: a second or so, and some 300 MB.
+/// Tasks of all ranks that are looked at: a second or so, and some 300 MB.
 constexpr std::size_t kMostTasks = 3'000'000;
 
 /// In which group of each kind a rank stands, and where.
@@ -146,11 +146,11 @@ class SideBySide
     static constexpr int64_t kNotYet = -1;
     static constexpr uint32_t kNone = UINT32_MAX;
 
-    /// What ranks meet at: a message, or a collective.
+    /// A meeting of ranks: a message, or a collective.
     struct Slot
     {
         uint32_t come = 0;
-        int64_t time = 0; ///< of the last who has
+        int64_t time = 0; ///< time of the last rank that has come
     };
 
     struct Walk
@@ -170,12 +170,12 @@ class SideBySide
         coll::Rank rank;
         const StepGraph* graph;
         std::vector<std::vector<TaskId>> streams;
-        std::vector<uint32_t> slots; ///< of each task
+        std::vector<uint32_t> slots; ///< slot of each task
         std::vector<int64_t> done;
-        std::vector<bool> begun; ///< of what others are waited for
+        std::vector<bool> begun; ///< by task: it has begun, which other ranks wait for
         std::vector<std::size_t> next;
         std::vector<int64_t> free;
-        int64_t end = 0; ///< of the step before
+        int64_t end = 0; ///< end of the step before
     };
 
     const StepGraph& GraphOf(coll::Rank rank) const
@@ -183,8 +183,8 @@ class SideBySide
         return m_plan.roles[m_plan.roleOf[rank]];
     }
 
-    /// Takes in whom a rank has messages with, and finds out which tasks meet: the k-th ones of
-    /// either side (message-match.h), or of a group.
+    /// Adds the ranks that a rank exchanges messages with, and finds the tasks that meet: the k-th
+    /// ones of either side (message-match.h), or of a group.
     void Meet(std::size_t i)
     {
         std::map<std::tuple<uint32_t, coll::Rank, coll::Rank, uint16_t>, uint32_t> messages;
@@ -304,7 +304,8 @@ class SideBySide
     std::set<coll::Rank> m_met; ///< whose walks there are
     std::map<Place, uint32_t> m_slotOf;
     std::vector<Slot> m_slots;
-    std::vector<uint32_t> m_members; ///< who come to a slot; 0: it is a message's
+    /// Number of ranks that come to a slot; 0: the slot of a message.
+    std::vector<uint32_t> m_members;
     std::size_t m_tasks = 0;
 };
 
@@ -322,7 +323,7 @@ LeastStep(const TrainingPlan& plan, coll::Rank rank)
     {
         return {};
     }
-    // Of stages of a pipeline some may go on while others still compute.
+    // Some stages of a pipeline may go on while others still compute.
     const auto first = ranks.Step();
     const auto both = first ? ranks.Step() : first;
     rdma::Duration least;

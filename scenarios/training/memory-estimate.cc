@@ -27,7 +27,7 @@ ModelStateBytes(double parameters, uint32_t ranks, uint32_t zero, Dtype dtype)
 namespace
 {
 
-/// The most bytes of activations that a stage keeps at a time, and of what is being recomputed.
+/// The most bytes of activations that a stage keeps at a time, with those in recomputation.
 double
 ActivationsOf(const TrainingOptions& o,
               uint32_t stage,
@@ -76,7 +76,8 @@ ActivationsOf(const TrainingOptions& o,
             schedule.InFlight(shorter, stage) == schedule.InFlight(shape, stage) ? shorter : shape;
     }
     std::vector<PipelineAction> actions = schedule.OrderOf(shape, stage, 0, 0);
-    // Of a pair the forward pass keeps what the backward one has not freed.
+    // In a pair the forward pass keeps its activations while the backward one has not freed its
+    // own.
     for (std::size_t i = 0; o.expertOverlap && i + 1 < actions.size(); ++i)
     {
         if (actions[i].kind == PipelineAction::Kind::kBackward &&
@@ -113,7 +114,7 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
     const std::vector<RankLayer> layers = LayersOfStage(o, all, stage, chunkBegin);
     const uint64_t element = DtypeBytes(o.dtype);
     MemoryEstimate m;
-    // Of its weights: a micro-batch goes back with those it came with.
+    // Versions of weights: a micro-batch's backward uses those of its forward.
     const uint32_t versions =
         FindPipelineSchedule(o.schedule)->WeightVersions(LongPipelineOf(o), stage, o.verticalSync);
     const uint32_t gradients = UpdatesLater(o, stage) ? 2 : 1; // one is being added up
@@ -144,7 +145,7 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
         {
             m.host += o.GradientBytes() * part; // where they are copied to
         }
-        // What top-k did not send is kept for the next step.
+        // Elements that top-k did not send are kept for the next step.
         m.buffers += o.compression == Compression::kTopK ? whole * o.GradientBytes() : 0;
         if (o.zero >= 1 && (ranks > 1 || offload))
         {
@@ -162,7 +163,7 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
     {
         hold(experts, o.ExpertSharers());
     }
-    // Of absurd sizes more than 64 bits hold.
+    // Absurd sizes can exceed 64 bits.
     m.activations = static_cast<uint64_t>(
         std::min(ActivationsOf(o, stage, layers, chunkBegin) * static_cast<double>(element) / 2,
                  1e18));

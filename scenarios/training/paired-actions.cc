@@ -48,7 +48,7 @@ class Pairing
     }
 
   private:
-    /// Of every action the exchanges that belong to it, by index.
+    /// Finds the exchanges of every action, by index.
     void OwnLines()
     {
         m_lines.resize(m_work.actions.size());
@@ -124,7 +124,7 @@ class Pairing
             for (const std::size_t i : m_lines[a])
             {
                 InLine& line = m_work.exchanges[i];
-                // What was made before the action was made before the pair: there is always the
+                // Data made before the action were made before the pair: there is always the
                 // forward pass of the backward one before it.
                 line.made = Holds(span, line.made) ? m_newOf[line.made] : m_beginOf[a] - 1;
                 line.written = Holds(span, line.written) ? m_newOf[line.written] : kStart;
@@ -181,7 +181,7 @@ class Pairing
 
     RankWork& m_work;
     std::vector<std::vector<std::size_t>> m_lines; ///< by action
-    std::vector<Position> m_newOf;                 ///< of every position
+    std::vector<Position> m_newOf;                 ///< new place of every position
     /// By action of a pair: the first computation behind the pair, and its first.
     std::vector<Position> m_endOf;
     std::vector<Position> m_beginOf;

@@ -19,7 +19,7 @@ GatheredElements(const TrainingOptions& o, const RankLayer& layer)
 namespace
 {
 
-/// Of a layer's tensors some.
+/// A range of a layer's tensors.
 struct Some
 {
     uint64_t elements = 0;
@@ -174,7 +174,8 @@ MostGatheredBytes(const TrainingOptions& o, const std::vector<RankLayer>& layers
         const uint32_t i = gathers[g].layer;
         const uint32_t backward = BackwardUse(count, i);
         const int64_t bytes = bytesOf(gathers[g].elements);
-        // What a later gather brings again is released before, the rest stays to the end.
+        // Parameters that a later gather brings again are released before, the rest stay to the
+        // end.
         int64_t stays = bytes;
         if (next[i])
         {

@@ -47,7 +47,7 @@ CheckProfileShape(const ProfileShape& shape, const std::string& file, const Trai
                                   name + std::to_string(run)});
         }
     };
-    // What could not be run with --tp=N, --cp=N either is no share of it.
+    // A job that cannot run with --tp=N or --cp=N cannot have a profile with such shares.
     const auto checkShares = [&](const char* key, uint32_t said, uint32_t run) {
         if (said > 1 && !o.model.transformer)
         {

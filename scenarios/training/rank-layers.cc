@@ -28,8 +28,8 @@ Bytes(const TrainingOptions& o, double elements)
 enum class Which : uint8_t
 {
     kAll,
-    kCore, ///< of attention: what selective recomputation does again
-    kKept, ///< what recomputation that stops early does again
+    kCore, ///< the core of attention: selective recomputation repeats it
+    kKept, ///< recomputation that stops early repeats it
 };
 
 double
@@ -58,7 +58,8 @@ IsShared(const Operator& op)
     return op.kind == KernelClass::kMatrix && op.split == Split::kTensor && op.weights;
 }
 
-/// Experts of other ranks, to whom each rank of a tensor group sends its share of the tokens.
+/// Whether the part has experts of other ranks, to which each rank of a tensor group sends its
+/// share of the tokens.
 bool
 SendsShares(const Part& part, const TrainingOptions& o)
 {
@@ -86,9 +87,10 @@ AddTensorExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
     const auto bytes = [&](const Work& elements) {
         return Bytes(o, elements.At(o.microBatch, sequence));
     };
-    // What experts of other ranks alone need is gathered on the way to them: AddExpertExchanges.
-    // Experts that all tokens go to gather by themselves, as any MLP does (SharedExpertMLP of
-    // NVIDIA/Megatron-LM@0065cf8 megatron/core/transformer/moe/shared_experts.py).
+    // Data that only experts of other ranks need are gathered on the way to them:
+    // AddExpertExchanges. Experts for all tokens gather by themselves, as any MLP does
+    // (SharedExpertMLP of NVIDIA/Megatron-LM@0065cf8
+    // megatron/core/transformer/moe/shared_experts.py).
     const bool whole = !SendsShares(part, o) || HasExpertsOfAll(part);
     const uint64_t entry = whole ? bytes(part.entry) : 0;
     const uint64_t exit = whole ? bytes(part.exit) : 0;
@@ -198,7 +200,7 @@ AttentionIn(const Part& part)
     return found == part.operators.end() ? nullptr : &*found;
 }
 
-/// Of its operators the range [first, end).
+/// The part with the operators [first, end).
 Part
 PieceOf(const Part& part, std::size_t first, std::size_t end, const std::string& name)
 {
@@ -222,7 +224,7 @@ EntryOf(const Part& part)
     return {static_cast<std::size_t>(first - begin), static_cast<std::size_t>(end - begin)};
 }
 
-/// Of the product whose results ranks add up (RowParallelLinear).
+/// The range of the product whose results ranks add up (RowParallelLinear).
 std::pair<std::size_t, std::size_t>
 ExitOf(const Part& part)
 {
@@ -234,7 +236,7 @@ ExitOf(const Part& part)
     return {at, first == part.operators.end() ? at : at + 1};
 }
 
-/// What runs beside a tensor group's exchanges.
+/// Sets the work that runs beside a tensor group's exchanges.
 void
 AddTensorOverlap(const Part& part, const TrainingOptions& o, RankPart& rank)
 {
@@ -373,9 +375,10 @@ PartOf(const Part& part, const TrainingOptions& o, bool recomputed)
     return rank;
 }
 
-/// Measured times, shared out over the parts as the model's are. Of layers whose FLOPs are not
-/// known half of backward is for the weights, as of any matrix product, which has one product for
-/// its input and one of the same size for its weights: assumed. \param weighs they have parameters
+/// Divides measured times among the parts in the model's proportion. If a layer's FLOPs are not
+/// known, half of backward is for the weights. A matrix product has one product for its input and
+/// one of the same size for its weights: assumed.
+/// \param weighs the layer has parameters
 void
 TakeMeasured(double forwardSeconds,
              double backwardSeconds,
@@ -462,7 +465,7 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
     {
         for (const Tensor& tensor : part.tensors)
         {
-            // What does not divide is padded, as Megatron pads its vocabulary.
+            // A remainder is padded, as Megatron pads its vocabulary.
             const auto share = static_cast<uint64_t>(
                 std::ceil(static_cast<double>(tensor.elements) *
                           (tensor.split == Split::kTensor ? ShareOf(tensor.split, o) : 1)));

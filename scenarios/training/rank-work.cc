@@ -39,7 +39,7 @@ OptimizerOfRank(const TrainingOptions& o, const std::vector<RankLayer>& layers)
         return BoundedTime(*o.profile->optimizerSeconds);
     }
     const auto mine = static_cast<double>(UpdatedByRank(o, layers));
-    // What wider gradients than those of the datatype are read for.
+    // Extra bytes read for gradients that are wider than the datatype.
     const double wider = mine * (o.GradientBytes() - DtypeBytes(o.dtype));
     return BoundedTime(OptimizerSeconds(o.optimizer, mine, o.gpu, o.dtype, o.masterWeights) +
                        wider / (o.gpu.memoryBandwidth * o.gpu.rates.optimizer));
@@ -133,7 +133,7 @@ class Writer
     {
         for (const RankPart& part : layer.parts)
         {
-            // Nothing is split of what is not computed whole: a core that is computed again.
+            // A partly recomputed part (its core alone) is not split.
             const bool whole = part.*seconds == part.forward;
             // What another stage sends is there before the first computation of an action.
             const bool begun = m_work.order.size() > m_begin || part.aheadOfEntry > 0;
@@ -169,7 +169,7 @@ class Writer
         using Kind = PipelineAction::Kind;
         if (m_action.kind != Kind::kBackwardWeights && layer.recomputed)
         {
-            // What it computes again is exchanged again.
+            // Exchanges are repeated in recomputation.
             ForwardParts(layer, m_apartAgain[index] ? "recompute " : "backward ", &RankPart::again);
             m_apart = m_apart || m_apartAgain[index];
         }
@@ -184,8 +184,8 @@ class Writer
             }
             const bool both = m_action.kind == Kind::kBackward;
             const double entry = both ? part.entryWeights : 0;
-            // The first of an action waits for another stage's message, and what is exchanged with
-            // it.
+            // The first part of an action waits for another stage's message, and so do its
+            // exchanges.
             const double exit = m_work.order.size() > m_begin ? Beside(part.exitBackward) : 0;
             if (exit > 0)
             {
@@ -204,7 +204,7 @@ class Writer
             Exchanged(part.besideBackward, "weights ", layer, part, BeforeLast(), true);
             if (entry > 0)
             {
-                // What is exchanged begins before them, and is awaited behind them.
+                // The exchange begins before them, and is awaited after them.
                 Apart(entry, "weights ", layer, part);
             }
             Exchanged(part.afterBackward,
@@ -272,8 +272,8 @@ class Writer
         m_apart = true;
     }
 
-    /// Of a product in as many pieces as ranks those beside which others' are on their way: all but
-    /// one.
+    /// The pieces of a product, cut into as many as ranks, that run beside the transfer of others:
+    /// all but one.
     double Beside(double product) const
     {
         return product * (m_options.tensor - 1) / m_options.tensor;
@@ -332,10 +332,10 @@ class Writer
     std::string m_suffix;
     Phase m_phase = Phase::kForward;
     uint32_t m_layer = 0;
-    Position m_begin = 0;           ///< of the action
-    double m_seconds = 0;           ///< of the computation being written
+    Position m_begin = 0;           ///< begin of the action
+    double m_seconds = 0;           ///< seconds of the current computation
     bool m_apart = false;           ///< the next one is another, though nothing stands in between
-    std::vector<bool> m_apartAgain; ///< by layer: so is what is computed again
+    std::vector<bool> m_apartAgain; ///< by layer: the same for recomputation
     std::size_t m_waiting = 0; ///< exchanges that no computation has waited for yet: from this one
     uint32_t m_sequence = 1;   ///< InLine::sequence of the next ones
 };
@@ -362,8 +362,8 @@ LayersByStage(const TrainingOptions& o)
         }
         return given;
     }
-    // Blocks in equal numbers, what is left over to the earlier pieces; what stands before them
-    // goes with the first and what stands behind with the last.
+    // Blocks in equal numbers; the remainder goes to the earlier pieces. Layers before the blocks
+    // go with the first piece, layers after them with the last.
     const uint32_t repeated = StageBlocksOf(o.model);
     const bool all = repeated <= 1; // one is as good a place to cut as another
     const uint32_t blocks = all ? count : repeated;
@@ -435,7 +435,7 @@ WorkOfStage(const TrainingOptions& o,
         work.order.push_back({Phase::kOptimizer, microBatch, 0, optimizer, name});
     };
     const bool flushes = Flushes(o);
-    std::string round = " of the step before"; // that the next update is of
+    std::string round = " of the step before"; // the round whose results the next update applies
     bool any = !fills;                         // there was one
     for (const PipelineAction& action : actions)
     {

@@ -63,7 +63,7 @@ IsByWeights(const TrainingOptions& o)
     return o.partition == Partition::kParameters || o.partition == Partition::kTypes;
 }
 
-/// What DeepSpeed weighs layers by. A matrix that two layers share is counted with both, as its
+/// The weights of layers in DeepSpeed. A matrix that two layers share is counted with both, as its
 /// _count_layer_params makes each of them anew.
 std::vector<double>
 Weights(const TrainingOptions& o)
@@ -112,7 +112,7 @@ TypesOf(const ModelSpec& model)
     return text;
 }
 
-/// Of IsByWeights().
+/// Why not by weights, for IsByWeights().
 std::optional<std::string>
 WhyNotByWeights(const TrainingOptions& o)
 {

@@ -28,7 +28,7 @@ GroupSize(const GroupKind& kind, coll::Rank rank)
     return 1;
 }
 
-/// Of a role's rank, in the groups that this rank is in.
+/// The bytes of a role's rank, in the groups that this rank is in.
 std::map<std::string, double>
 BytesMovedBy(const TrainingPlan& plan, const StepGraph& role, coll::Rank rank)
 {

@@ -72,9 +72,10 @@ class CheckpointedSteps : public Workload
     uint32_t m_ranks = 0;
     std::vector<uint32_t> m_begun; ///< by rank, for itself
     // Counts over all ranks:
-    std::deque<uint32_t> m_ranksEnded; ///< of the steps that not all ranks have ended
-    uint32_t m_ended;                  ///< steps that all have
-    std::vector<uint32_t> m_endedOf;   ///< by rank
+    /// For each step that not all ranks have ended: the number that have.
+    std::deque<uint32_t> m_ranksEnded;
+    uint32_t m_ended;                ///< steps that all have
+    std::vector<uint32_t> m_endedOf; ///< by rank
 };
 
 } // namespace workload

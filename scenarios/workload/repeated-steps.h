@@ -41,8 +41,9 @@ class RepeatedSteps : public Workload
     uint32_t m_unmeasured;         ///< number of first steps whose messages and calls do not count
     std::vector<uint32_t> m_begun; ///< by rank, for itself
     // Counts over all ranks:
-    std::deque<uint32_t> m_ranksEnded; ///< of the steps that not all ranks have ended
-    uint32_t m_ended = 0;              ///< steps that all have
+    /// For each step that not all ranks have ended: the number that have.
+    std::deque<uint32_t> m_ranksEnded;
+    uint32_t m_ended = 0; ///< steps that all have
 };
 
 } // namespace workload

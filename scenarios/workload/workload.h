@@ -65,7 +65,7 @@ struct Notice
     std::vector<coll::Rank> stop;
     bool measure = false;    ///< packets and links are counted from now on
     bool end = false;        ///< the run is over
-    bool step = false;       ///< of plans with actors: a step has ended, with this round
+    bool step = false;       ///< plans with actors: a step has ended, with this round
     bool checkpoint = false; ///< those that are woken go on when a checkpoint is written
 
     bool IsEmpty() const

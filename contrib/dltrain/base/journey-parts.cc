@@ -19,8 +19,7 @@ using results::TimeShare;
 namespace
 {
 
-/// \return the tag that whoever posted gave the message that a frame is of; UINT32_MAX: it is of
-/// none
+/// \return the poster's tag of the message that a frame belongs to; UINT32_MAX: it belongs to none
 uint32_t
 TagOf(uint32_t label)
 {
@@ -50,7 +49,7 @@ JourneyParts::Divide(const ns3::RdmaJourney& journey, int64_t end, MessageParts&
     parts[At(TimeShare::REPEATING)] = journey.repeating;
     parts[At(TimeShare::SERIALIZATION)] = journey.ownPackets;
 
-    // What came later waited as others do behind others, but where is not known.
+    // Packets that came later waited in queues, too, but the place is not known.
     parts[At(TimeShare::QUEUED)] = journey.overtook;
     parts[At(TimeShare::REPEATING)] += journey.lateByLoss;
 
@@ -100,7 +99,7 @@ JourneyParts::Divide(const ns3::RdmaJourney& journey, int64_t end, MessageParts&
         parts[At(TimeShare::PAUSED)] += hop.paused;
         network -= waited;
     }
-    // What is left are the lines; with limits of NICs the host's side as well.
+    // The rest is the lines; with limits of NICs also the host's side.
     const int64_t host = m_limits ? network - lines : 0;
     parts[At(TimeShare::HOST)] = host;
     parts[At(TimeShare::SERIALIZATION)] += network - host;

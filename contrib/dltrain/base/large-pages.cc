@@ -19,8 +19,8 @@ ReserveLargePages(std::size_t bytes)
 #if defined(__GLIBC__) && defined(MADV_HUGEPAGE)
     constexpr std::size_t PAGE = std::size_t{2} << 20;
     constexpr std::size_t MUCH = 6 * PAGE; // below, caches hide it: assumed
-    // What is larger goes back when it is given back. With these settings the C library does not
-    // find out for itself what is large (mallopt(3)).
+    // Larger blocks are returned to the system when they are freed. With these settings the C
+    // library does not adapt its threshold (mallopt(3)).
     constexpr int MAPPED_FROM = 1 << 20;
     constexpr std::size_t MOST = std::numeric_limits<int>::max() / 2;
     if (bytes < MUCH)

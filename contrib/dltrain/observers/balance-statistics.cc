@@ -80,7 +80,7 @@ EndsOfSets(const ns3::RdmaFabric& fabric)
     return sets;
 }
 
-/// Of the switches of this rank.
+/// The loads of the link sets at this rank's switches.
 std::vector<results::LinkSetLoad>
 LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base, int64_t now)
 {

@@ -86,7 +86,7 @@ StartCaptures(ns3::RdmaFabric& fabric, const scenario::RunOptions& run, RankNote
     helper.SetFileSize(capture.fileBytes, capture.files);
     if (notes)
     {
-        // The kind is known when the taker is there, which the helper makes of who tells.
+        // The kind is known once the hearer exists, which the helper makes from the teller.
         const auto kind = std::make_shared<uint16_t>();
         *kind = notes->AddHearer(
             helper.SetRanks(Ranks::Get().IsFirst(), [notes, kind](const uint8_t* record, size_t n) {

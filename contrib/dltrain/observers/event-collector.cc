@@ -66,7 +66,7 @@ class EventCollector::SwitchProbe
     /// Marks of an egress port in the current millisecond.
     struct Burst
     {
-        uint32_t end{0}; //!< of the fabric
+        uint32_t end{0}; //!< end in the fabric
         uint64_t marks{0};
         uint64_t queueBytes{0};
     };
@@ -84,7 +84,7 @@ class EventCollector::SwitchProbe
                                           MakeCallback(&EventCollector::OnDrop, &collector));
     }
 
-    /// \param to gets those that there are, which are over
+    /// \param to gets the bursts that are over
     void TakeBursts(std::vector<Burst>& to)
     {
         if (!m_any)
@@ -381,7 +381,7 @@ EventCollector::OrderNow() const
     }
     const NodeWindows* windows = NodeWindows::Active();
     const uint32_t context = windows ? windows->GetNoteContext() : ns3::Simulator::GetContext();
-    // What is said of the whole network comes behind what is said of its ports.
+    // Lines about the whole network come after lines about its ports.
     const uint32_t port = context == ns3::Simulator::NO_CONTEXT ? UINT32_MAX : 0;
     return {ns3::RdmaClock::Now(), context, port};
 }

@@ -39,7 +39,7 @@ BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
 {
     const auto& ports = collector.GetFabric().GetPorts();
     const FabricBaseline& base = collector.GetBaseline();
-    // Of no time nothing is used.
+    // Without elapsed time, utilization is 0.
     const int64_t passed = now - base.time;
     const double elapsed =
         passed > 0 ? static_cast<double>(passed) : std::numeric_limits<double>::infinity();
@@ -155,7 +155,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.flowsSampled = flows.IsSample();
     if (!s.packets)
     {
-        return s; // of links and devices nothing is known
+        return s; // nothing is known of links and devices
     }
 
     // With several ranks all of this is collective, and the sums are those of all.

@@ -59,7 +59,7 @@ DescribeCycle(const ns3::RdmaFabric& fabric)
     return text;
 }
 
-/// What this rank has.
+/// Describes this rank's part.
 std::string DescribePart(TraceCollector& collector, std::size_t most);
 
 } // namespace

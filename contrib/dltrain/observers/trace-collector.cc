@@ -106,7 +106,7 @@ TraceCollector::NameAll()
 void
 TraceCollector::Listen()
 {
-    // What is throttled is quiet for a while, though nobody posts anything.
+    // Throttled queue pairs are quiet for a while, though there are no posts.
     m_links->SetOutstanding([this] { return m_outstanding > 0; });
     if (Ranks::Get().Several())
     {
@@ -121,7 +121,7 @@ TraceCollector::Listen()
             });
         }
     }
-    const auto onRetry = MakeCallback(&TraceCollector::OnRetry, this); // of all NICs
+    const auto onRetry = MakeCallback(&TraceCollector::OnRetry, this); // for all NICs
     const auto onError = MakeCallback(&TraceCollector::OnError, this);
     for (uint32_t e = 0; e < m_fabric.GetNEndpoints(); ++e)
     {

@@ -22,15 +22,15 @@ using results::MessageId;
 namespace
 {
 
-/// What a thread's event knows of the message that it tells of.
+/// The data of the message that a thread's event reports.
 struct Telling
 {
-    const ns3::RdmaJourney* journey = nullptr;    ///< of the message that is told next
-    const results::MessageParts* parts = nullptr; ///< of the message told last
+    const ns3::RdmaJourney* journey = nullptr;    ///< journey of the message that is reported next
+    const results::MessageParts* parts = nullptr; ///< parts of the message that was reported last
 };
 
 [[gnu::tls_model("initial-exec")]] thread_local Telling t_telling;
-/// Of messages that are told at once, or not at all.
+/// For messages that are reported at once, or not at all.
 thread_local results::MessageParts t_parts;
 
 } // namespace
@@ -503,7 +503,7 @@ TraceCollector::TellError(const End& failed)
 {
     if (m_options.notes)
     {
-        return; // what is flushed is told of one by one
+        return; // flushed messages are reported one by one
     }
     PendingMessages::Sender& sender = Find(failed.endpoint, failed.number);
     if (!sender.failed)

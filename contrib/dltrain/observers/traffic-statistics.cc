@@ -18,9 +18,9 @@ using results::PortUse;
 namespace
 {
 
-/// Nothing has been sent for so long: what is under way is stuck, and looking at it would keep the
-/// simulation from running out of events, by which it is found out (RunControl). Longer than a
-/// local ACK time-out.
+/// The time without a send after which messages in flight count as stuck. More looks would keep the
+/// simulation from running out of events, by which RunControl detects that. Longer than a local ACK
+/// time-out.
 constexpr int64_t QUIET_PS = 300000000000;
 
 std::vector<PortUse::Port>
@@ -31,7 +31,7 @@ PortsOf(const ns3::RdmaFabric& fabric,
     const auto isHost = [&](uint32_t end) {
         return topology.Nodes()[fabric.GetNodeOfEnd(end)].kind == topo::NodeKind::kHost;
     };
-    // Of all ranks, by end.
+    // For all ranks, by end.
     std::vector<PortUse::Port> ports;
     for (uint32_t end = 0; end < fabric.GetNEnds(); ++end)
     {
@@ -230,7 +230,7 @@ TrafficStatistics::Finish(int64_t now)
                 [&all](const std::string& text) { return all.Gather(text); });
         }
         m_ports->Finish(std::move(end), [this](uint32_t p, int64_t from, int64_t until) {
-            // Of several ranks' ports none changes its rate: there are no faults then.
+            // With several ranks no port changes its rate: there are no faults then.
             const ns3::RdmaPort* port = m_fabric.GetPortOfEnd(p);
             return port ? port->GetMeanRate(from, until)
                         : static_cast<double>(m_fabric.GetLink(p).rateBps);

@@ -28,7 +28,7 @@ namespace dltrain
 namespace
 {
 
-// What is decided for all ranks.
+// The decisions for all ranks.
 constexpr char WARM[] = "warm"; ///< the warm-up iterations are over
 constexpr char SIZE_DONE[] = "size done";
 
@@ -59,7 +59,7 @@ CollperfSimulation::Populate()
 {
     if (m_scenario.run.attribution)
     {
-        // Of a path only the sums are asked for.
+        // Only the sums of a path are needed.
         constexpr uint16_t kLinked = 0;
         const TraceCollector& collector = m_run.Collector();
         m_paths = std::make_unique<results::CollectivePaths>(
@@ -70,8 +70,9 @@ CollperfSimulation::Populate()
     std::iota(ranks.begin(), ranks.end(), 0);
     for (const scenario::CollectiveOptions* options : m_scenario.Choices())
     {
-        // All as one job: connections of one name have the same UDP source port, so ECMP's hash
-        // sends the same flow of each choice the same way, and they differ by what they do alone.
+        // All choices as one job: connections of one name have the same UDP source port. So ECMP's
+        // hash sends the same flow of each choice the same way, and they differ only by their own
+        // work.
         constexpr uint32_t job = 0;
         Choice& choice = m_choices.emplace_back();
         choice.interconnect = m_run.Connect(m_scenario.cluster);
@@ -318,7 +319,7 @@ CollperfSimulation::HearPart(const Left& left)
         m_leftTogether += static_cast<double>(at);
         if (m_paths)
         {
-            // Of several that leave last, the one told last.
+            // If several ranks leave last, the one reported last counts.
             const bool last = first || at >= m_lastLeft;
             m_paths->Drop(last ? std::exchange(m_path, left.path) : left.path);
         }

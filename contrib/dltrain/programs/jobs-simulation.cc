@@ -84,7 +84,7 @@ class JobsSimulation::Member : public FlowListener
             setting.onPhase = [](const std::string&) {};
             setting.onMeasure = [](int64_t) {};
             setting.onEnd = [this] { OnEnd(); };
-            setting.criticalPath = false; // nobody prints it
+            setting.criticalPath = false; // it is not printed
             setting.share = &m_all.m_share;
             return m_training->Populate(run, std::move(setting));
         }
@@ -131,7 +131,7 @@ class JobsSimulation::Member : public FlowListener
                                 static_cast<double>(m_job.flows.size());
     }
 
-    /// Of flows, those that TCP or UDP carries are seen by nobody else.
+    /// Flows over TCP or UDP are watched by nothing else.
     bool GoesOnByItself() const
     {
         const bool isToCome = ns3::RdmaClock::Now() < m_job.start.ps;
@@ -207,7 +207,7 @@ class JobsSimulation::Member : public FlowListener
     {
         if (m_job.protocol.IsOrdinary())
         {
-            return {}; // its packets do not tell for whom they wait
+            return {}; // its packets do not record for which job they wait
         }
         const results::Interference* of = m_all.m_run.Collector().GetInterference();
         return of ? of->ToJson(m_owner, "background") : nlohmann::ordered_json();
@@ -223,7 +223,7 @@ class JobsSimulation::Member : public FlowListener
     const scenario::Job& m_job;
     uint32_t m_number;
     uint32_t m_owner = 0;
-    scenario::Measuring m_measuring;         ///< of everything
+    scenario::Measuring m_measuring;         ///< measures everything
     std::unique_ptr<TrainingJob> m_training; ///< null: flows
     std::unique_ptr<Places> m_places;
     std::unique_ptr<Transport> m_transport;

@@ -144,7 +144,7 @@ TrafficSimulation::MakeFlows()
     m_runner->SetDecider([this, byNotes](auto what) {
         if (byNotes)
         {
-            what(); // of this rank's hosts; all ranks together decide the rest
+            what(); // for this rank's hosts; all ranks together decide the rest
         }
         else
         {

@@ -26,7 +26,7 @@ namespace dltrain
 namespace
 {
 
-/// Of a run: its network, and nothing that happens or is written there.
+/// The options of a run's network alone, without events and outputs.
 scenario::RunOptions
 Alone(const scenario::RunOptions& run)
 {
@@ -87,7 +87,7 @@ TunerMeasurement::Run()
     {
         return m_last;
     }
-    // What refuses to be built says so, and will do it for the run itself.
+    // A part that cannot be built reports it, and will do so for the run itself.
     return status == 2 ? std::nullopt : std::optional<int64_t>(0);
 }
 
@@ -193,7 +193,7 @@ Measure(const std::string& program,
         if (const int signal = RunControl::Signal())
         {
             scenario::DropOutput(run);
-            return 128 + signal; // who keeps what was measured says so
+            return 128 + signal; // the code that keeps the measurements reports it
         }
         if (!ps)
         {

@@ -43,7 +43,7 @@ std::string& g_program = *new std::string;
 /// Lives until the process ends: its thread is never joined.
 struct SetUpWatch
 {
-    std::mutex mutex; ///< of the line on the terminal
+    std::mutex mutex; ///< guards the line on the terminal
     std::atomic<bool> lineShown{false};
     std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 
@@ -120,8 +120,8 @@ SetUpWatch* g_watch = nullptr;
 class TerminalText : public std::streambuf
 {
   public:
-    /// \param master what it keeps back, this one does not say either: ns-3 puts the simulated time
-    /// into the middle of a fatal error, by std::clog
+    /// \param master the stream whose held-back text this one must not print either: ns-3 puts the
+    /// simulated time into the middle of a fatal error, by std::clog
     TerminalText(std::ostream& stream,
                  bool wholeLines,
                  bool keepsFatal,
@@ -139,7 +139,7 @@ class TerminalText : public std::streambuf
         return m_error;
     }
 
-    /// \return what was kept back, which goes
+    /// \return the held-back text, which is removed
     std::string TakeFatal()
     {
         std::string text;
@@ -147,7 +147,7 @@ class TerminalText : public std::streambuf
         return text;
     }
 
-    /// The program goes on: what was kept back is shown.
+    /// The program goes on: prints the held-back text.
     void Release()
     {
         Pass(TakeFatal());
@@ -234,7 +234,7 @@ class TerminalText : public std::streambuf
 
     std::streambuf* m_to;
     bool m_wholeLines;
-    std::string m_line; //!< what waits
+    std::string m_line; //!< text that waits
     bool m_keepsFatal;
     const TerminalText* m_master;
     bool m_keeping{false};
@@ -247,8 +247,9 @@ TerminalText* g_output = nullptr;
 TerminalText* g_errors = nullptr;
 TerminalText* g_log = nullptr;
 
-/// Descriptors 0 to 2 are open afterwards: else the first result file would take the number of a
-/// closed standard output, and get what is printed. What stands there refuses to be written.
+/// Opens descriptors 0 to 2 if they are closed. Otherwise the first result file would take the
+/// number of a closed standard output, and get the printed text. The stand-ins refuse to be
+/// written.
 void
 OccupyStandardDescriptors()
 {
@@ -305,7 +306,7 @@ CheckStandardOutput(int status)
     return status ? status : 1;
 }
 
-/// Of those who call std::exit: help, and errors, which have printed nothing on standard output.
+/// For callers of std::exit: help, and errors, which have printed nothing on standard output.
 void
 AtExit()
 {
@@ -389,7 +390,7 @@ OnTerminate()
     std::free(g_reserve.exchange(nullptr));
     if (entered.exchange(true))
     {
-        // What was to save the results failed as well.
+        // Saving the results failed as well.
         std::fprintf(stderr, "%s: error: results are incomplete\n", g_program.c_str());
         std::_Exit(1);
     }
@@ -442,8 +443,8 @@ SayError(const std::string& program, const std::string& error, const scenario::R
 namespace
 {
 
-/// Of addresses that are limited (ulimit -v) each thread would take 64 MiB for memory of its own,
-/// used or not.
+/// Makes threads share memory if the address space is limited (ulimit -v): each thread would take
+/// 64 MiB of its own, used or not.
 void
 ShareMemoryIfLimited()
 {

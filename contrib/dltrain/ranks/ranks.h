@@ -54,7 +54,8 @@ class Ranks
 
     /**
      * The ranks that have hosts, and so messages: all of them, or only the first one. In the second
-     * case each rank is alone in its own group, and only one of these has the first rank.
+     * case the first rank is alone in the result. On every other rank the result is that rank
+     * alone, but it is not the first.
      */
     static const Ranks& OfHosts();
     /// The first rank has all hosts, the others have switches. Before anybody asks.

@@ -13,7 +13,7 @@ namespace dltrain
 namespace
 {
 
-/// Of cookies: of the end that nobody counts.
+/// The cookie of the end that is not counted.
 constexpr uint64_t UNCOUNTED = UINT64_MAX;
 
 } // namespace

@@ -337,7 +337,7 @@ RecoveryRun::FindNics() const
 {
     const uint32_t all = m_scenario.cluster.server.nics;
     Places::NicsInUse left(m_hosts.size());
-    std::vector<uint32_t> common; // of all servers, so that rails stay apart
+    std::vector<uint32_t> common; // common to all servers, so that rails stay separate
     std::size_t least = all;
     for (uint32_t nic = 0; nic < all; ++nic)
     {
@@ -440,8 +440,8 @@ RecoveryRun::FindBegin(const Failed& failed, bool late)
             continue;
         }
         const bool isNew = m_seen.insert(i).second;
-        // What made servers fail; if none did, NICs; if none did, whatever may have lost frames or
-        // held them up.
+        // The faults that made servers fail; if none did, those of NICs; if none did, those that
+        // may have lost or held up frames.
         bool explains;
         if (failed.servers.empty())
         {
@@ -459,7 +459,7 @@ RecoveryRun::FindBegin(const Failed& failed, bool late)
             begin = begin < 0 ? fault.at.ps : std::min(begin, fault.at.ps);
         }
     }
-    // What is new explains more than what the job has lived with, which nobody mends.
+    // A new fault explains more than an old one that the job has lived with.
     int64_t slow = -1;
     for (std::size_t i = 0; begin < 0 && late && i < faults.size(); ++i)
     {
@@ -534,7 +534,7 @@ RecoveryRun::Replace(const std::set<uint32_t>& servers, results::RecoveryRecord*
         const auto spare = std::find_if(m_spares.begin(), m_spares.end(), works);
         if (spare == m_spares.end())
         {
-            record->spares.clear(); // nobody goes on anywhere
+            record->spares.clear(); // the job goes on nowhere
             return "no spare server works that could take the place of " + NameOf(m_hosts[server]) +
                    " (--spares=" + std::to_string(m_spec.spares.size()) + ")";
         }

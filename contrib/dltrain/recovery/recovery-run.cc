@@ -121,7 +121,8 @@ RecoveryRun::Watch()
     }
     const int64_t now = RdmaClock::Now();
     int64_t since = m_recovering ? -1 : m_job.CommunicatesSince();
-    since = since < 0 ? since : std::max(since, m_rebuilt); // what began anew is younger than that
+    // communication that began anew is younger
+    since = since < 0 ? since : std::max(since, m_rebuilt);
     if (since >= 0 && since + m_spec.watchdog.ps <= now)
     {
         Know(OF_WATCHDOG, m_job.DescribeCommunicating());
@@ -148,7 +149,7 @@ RecoveryRun::OnMessageFails(const std::string& what)
 void
 RecoveryRun::OnFailed(uint32_t generation, const std::string& what)
 {
-    // Who ends anyhow fails in vain; but what is read has to arrive.
+    // Failures of ranks that end anyhow do not count; but reads have to arrive.
     if (generation == m_generation && (!m_recovering || m_readingSince >= 0) && !m_over)
     {
         Know(OF_QUEUE_PAIR, what);
@@ -367,7 +368,7 @@ RecoveryRun::Resume(uint32_t generation)
     {
         last.recomputed = now;
     }
-    last.nics = LostPorts(); // also what was lost meanwhile
+    last.nics = LostPorts(); // includes ports that were lost meanwhile
     std::string why = WhyNoRails();
     why = why.empty() ? GoOn(last) : why;
     if (!why.empty())
@@ -572,7 +573,7 @@ RecoveryRun::End(int64_t now)
     Settle(now);
     if (!m_over)
     {
-        const int64_t lost = now - m_stepEnd - m_takenOfStep; // of a step that did not end
+        const int64_t lost = now - m_stepEnd - m_takenOfStep; // part of a step that did not end
         m_results.lostPs += lost;
         if (!m_results.gaveUp.empty() && !m_results.failures.empty())
         {

@@ -50,7 +50,7 @@ namespace dltrain
  * Each picosecond from the beginning to the end is useful, writing, lost or recovering. In a step
  * whose communication began anew, two spans are not useful. Lost is the time from the first rank's
  * entry into the interrupted communication until the failure was known. Recovering is the time from
- * then until it began anew.
+ * then until it began anew. The rest of the step is useful.
  *
  * One process. Events have no context, except OnMessageFails.
  */
@@ -154,7 +154,7 @@ class RecoveryRun : public TrainingJobWatcher
     void After(const rdma::Duration& time, std::function<void()> what);
     /// Begins to write the states of the ranks. \param then called when they are written
     void Write(std::function<void()> then);
-    /// The data to be written are complete from its beginning.
+    /// Writes the checkpoint, from its beginning.
     void WriteAll();
     /// The ranks that wait for a checkpoint go on.
     void GoOn();

@@ -120,7 +120,8 @@ BackgroundTraffic::SeeOthers(const ns3::RdmaFabric& fabric) const
 {
     const auto* mine = dynamic_cast<const ns3::RdmaNicUser*>(m_transport.get());
     RunControl::JobSight sight;
-    std::set<std::pair<uint32_t, uint32_t>> others; // endpoint, number: who receives for others
+    // endpoint, number: queue pairs that receive for others
+    std::set<std::pair<uint32_t, uint32_t>> others;
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
         const ns3::RdmaNic& nic = *fabric.GetNic(e); // there is one process
@@ -134,10 +135,10 @@ BackgroundTraffic::SeeOthers(const ns3::RdmaFabric& fabric) const
             if (qp.GetState() == ns3::RdmaQueuePair::State::ERROR)
             {
                 sight.failed = true;
-                continue; // what it posted is never sent
+                continue; // its posts are never sent
             }
             others.insert({e, qp.GetNumber()});
-            // None of these ever gets less, but for what is sent by a queue pair that rests.
+            // These numbers never decrease, except the unsent bytes of a queue pair that rests.
             const uint64_t acknowledged = qp.GetBytesAcknowledged();
             const uint64_t waits = qp.GetBytesPosted() - acknowledged;
             sight.waits = sight.waits || waits > 0;
@@ -213,7 +214,7 @@ BackgroundTraffic::ToJson(int64_t end) const
     json["fct_slowdown"] = results::ToJson(results::QuantilesOf(totals.slowdown));
     if (const results::Interference* interference = m_collector.GetInterference())
     {
-        // What TCP's and UDP's packets waited, and for whom, is not known.
+        // The waits of TCP's and UDP's packets, and their causes, are not known.
         json["interference"] = {{"job", interference->ToJson(0, "job")},
                                 {"background",
                                  m_spec.protocol.IsOrdinary()

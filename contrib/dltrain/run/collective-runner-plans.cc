@@ -247,7 +247,7 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
     {
         plan.positions.push_back(comm.nodes.at(NodeKey(node)));
     }
-    // Times of relays are whole picoseconds, and their GPUs post at once what they get.
+    // Times of relays are whole picoseconds, and their GPUs pass on at once.
     plan.relays = !m_options.insideOneByOne && m_options.stepLatency.ps == 0 &&
                   ns3::RdmaClock::TickAt(1) == 1 && ns3::RdmaClock::TicksToPs(1) == 1 &&
                   plan.schedule->PassesOn() && choice.protocol != topo::Protocol::kExchange &&

@@ -170,7 +170,7 @@ CollectiveRunner::Relay::Begin(Member& entry, const Part& part, int64_t now)
     m_sequence = part.sequence;
     m_as = part.as;
     ++m_turn;
-    m_sizeKnown = UINT64_MAX; // of none
+    m_sizeKnown = UINT64_MAX; // of no message
     m_begin = m_end = 0;
     m_passed = 0;
     m_passedBytes = m_posted = m_arrived = 0;
@@ -187,7 +187,7 @@ CollectiveRunner::Relay::TakeOver(std::vector<ScaleUpTransport::Lent>& lent, int
         m_finish[link] = now;
         m_noEarlier[link] = m_inside.LastArrival(m_stations[link].channel);
     }
-    // Who is farther goes first.
+    // The message farther along goes first.
     std::stable_sort(lent.begin(), lent.end(), [this](const auto& a, const auto& b) {
         return LinkOf(a) > LinkOf(b);
     });

@@ -91,7 +91,7 @@ CollectiveRunner::DescribeUnfinished(const Communicator& comm, uint32_t sequence
     {
         return {};
     }
-    std::string what = "a collective"; // those who knew have left
+    std::string what = "a collective"; // the ranks that knew it have left
     if (plan)
     {
         const coll::Collective& collective = plan->schedule->What();
@@ -172,7 +172,8 @@ CollectiveRunner::FindStanding() const
         const Communicator& comm = m_communicators[c];
         for (const Member& member : comm.members)
         {
-            // What adds up in switches has members that are no ranks: of these nothing is told.
+            // Collectives that add up in switches have members that are no ranks: these are not
+            // reported.
             if (member.kind != Kind::RANK || !m_interconnect.GetPlaces().IsHere(member.rank))
             {
                 continue;
@@ -217,7 +218,7 @@ CollectiveRunner::GetCutOff() const
         const Communicator& comm = m_communicators[it->communicator];
         std::set<coll::Edge> lost;      // positions, both ways
         std::vector<coll::Edge> failed; // ranks
-        std::vector<const Plan*> plans; // of what is under way
+        std::vector<const Plan*> plans; // plans of collectives in progress
         for (const uint32_t c = it->communicator; it != all.end() && it->communicator == c; ++it)
         {
             if (it->failedTo != coll::kNoRank)

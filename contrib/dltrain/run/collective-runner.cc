@@ -118,7 +118,7 @@ CollectiveRunner::Meet(Member& member, const Part& part, int64_t now)
         return;
     }
     comm.meetings.erase(meeting);
-    // What they all waited for is that this one came.
+    // They all waited for the entry of this member.
     member.cause = m_paths ? m_paths->Enter(member.rank, part.tag, now) : CollectivePaths::NONE;
     for (Rank position = 0; position < comm.ranks.size(); ++position)
     {
@@ -423,7 +423,7 @@ CollectiveRunner::Send(Member& member,
     }
     if (at == training::SpeedProfile::NEVER)
     {
-        return; // nobody hears of it again
+        return; // no code hears of it again
     }
     EventPayload send{};
     send.kind = EventKind::SEND;
@@ -764,7 +764,8 @@ CollectiveRunner::EndRelays() const
         if (relay)
         {
             const int64_t now = ns3::RdmaClock::Now();
-            relay->End(now, now + 1); // what arrives now has arrived: nodes have had their turn
+            // messages that arrive now have arrived: nodes have had their turn
+            relay->End(now, now + 1);
         }
     }
 }
@@ -779,17 +780,18 @@ CollectiveRunner::Prefetch(uint64_t cookie, const results::PathRecord* cause, ui
         member.PrefetchLines();
         if (cause)
         {
-            ns3::PrefetchLine(&cause->at); // what CollectivePaths::ArriveInside changes
+            ns3::PrefetchLine(&cause->at); // CollectivePaths::ArriveInside changes it
         }
         return;
     }
     if (cause)
     {
-        ns3::PrefetchLines(cause, cause + 1); // what CollectivePaths copies
+        ns3::PrefetchLines(cause, cause + 1); // CollectivePaths copies it
     }
     if (member.last.transport && !member.relay)
     {
-        member.last.transport->PrefetchPost(member.last.channel, 0); // what it sends because of it
+        // it sends because of this arrival
+        member.last.transport->PrefetchPost(member.last.channel, 0);
     }
 }
 

@@ -75,7 +75,7 @@ SetPreset(const scenario::FabricSpec& spec, std::string& error)
     ns3::TypeId::AttributeInformation preset;
     if (spec.ccPreset.empty() || spec.cc == rdma::kNoCongestionControl.name)
     {
-        return true; // there is no law: presets are of marking alone
+        return true; // there is no law: presets only set marking
     }
     if (!type.LookupAttributeByName("Preset", &preset))
     {
@@ -126,8 +126,7 @@ SetDefaults(const scenario::FabricSpec& spec, const scenario::RunOptions& run, s
     return SetPreset(spec, error);
 }
 
-/// What the congestion control refuses of its attributes, as a queue pair of a NIC like this would
-/// find.
+/// Checks the attributes of the congestion control, as a queue pair of such a NIC would do it.
 bool
 CheckCongestionControl(const scenario::FabricSpec& spec,
                        const ns3::RdmaNic& nic,
@@ -163,7 +162,7 @@ CheckCongestionControl(const scenario::FabricSpec& spec,
     return error.empty();
 }
 
-/// \return what is wrong with the rates and time-outs of NICs, or nothing
+/// \return the problem with the rates and time-outs of NICs, or nothing
 std::string
 CheckNicLimits(const ns3::RdmaNic& nic)
 {
@@ -196,7 +195,7 @@ CheckNicLimits(const ns3::RdmaNic& nic)
     return "";
 }
 
-/// \return what is wrong with the attributes of switches, or nothing
+/// \return the problem with the attributes of switches, or nothing
 std::string
 CheckSwitch()
 {
@@ -217,7 +216,7 @@ CheckSwitch()
 
 constexpr char DISTRIBUTED[] = "ns3::DistributedSimulatorImpl";
 
-/// What several processes, here or planned, have to run on.
+/// The simulator that several processes, here or planned, have to run on.
 std::string
 SimulatorOfSeveral(const scenario::RunOptions& run)
 {
@@ -226,7 +225,7 @@ SimulatorOfSeveral(const scenario::RunOptions& run)
 }
 
 /// Null messages need links that ns-3 itself knows as such; several processes need a simulator that
-/// keeps them together. \return what is wrong, or nothing
+/// keeps them together. \return the problem, or nothing
 std::string
 CheckSimulator(const scenario::RunOptions& run)
 {
@@ -249,7 +248,7 @@ CheckSimulator(const scenario::RunOptions& run)
                      DISTRIBUTED;
 }
 
-/// What an attribute's own checker cannot know.
+/// Checks attributes together, beyond each attribute's own checker.
 bool
 CheckTogether(const scenario::FabricSpec& spec, const scenario::RunOptions& run, std::string& error)
 {
@@ -291,7 +290,8 @@ CheckTogether(const scenario::FabricSpec& spec, const scenario::RunOptions& run,
 /// Assumed.
 constexpr uint32_t MOST_THREADS = 4;
 
-/// What this rank of several simulates, whom scenario::CheckProcesses has let pass.
+/// Chooses the nodes that this rank of several simulates. scenario::CheckProcesses has accepted the
+/// run.
 void
 Split(const topo::Topology& topology, bool hostsApart, ns3::RdmaFabricHelper& helper)
 {
@@ -353,7 +353,7 @@ PrepareSimulator(const scenario::FabricSpec& spec,
                       CheckTogether(spec, run, error);
     if (planned && run.engine != "windows")
     {
-        // What was checked needs MPI; a dry run simulates nothing.
+        // The checked simulator needs MPI; a dry run simulates nothing.
         ns3::GlobalValue::Bind(simulator, StringValue("ns3::DefaultSimulatorImpl"));
     }
     return good;

@@ -317,7 +317,7 @@ FabricRun::End()
         ranks->Say(RANK_DONE);
         return;
     }
-    m_control.End(); // of all, as they run the same windows
+    m_control.End(); // on all ranks, as they run the same windows
 }
 
 void
@@ -365,7 +365,7 @@ int
 FabricRun::Run(FabricSimulation& simulation)
 {
     const auto begin = std::chrono::steady_clock::now();
-    // What one rank cannot build, none simulates.
+    // If one rank cannot build, no rank simulates.
     const std::string error = Ranks::Get().FirstText(Build(simulation));
     if (!error.empty())
     {
@@ -390,9 +390,8 @@ FabricRun::Run(FabricSimulation& simulation)
     {
         m_control.SetJobSight([this, &simulation] {
             RunControl::JobSight sight = m_background->SeeOthers(*m_fabric);
-            // What moves inside servers is seen by nobody; only a GPU that has stopped, or a queue
-            // pair that has failed, makes a job stand still without anything under way between
-            // them.
+            // Messages inside servers are not watched. Only a stopped GPU or a failed queue pair
+            // makes a job stand still without messages between servers.
             const bool stands = IsAnyGpuStopped(m_run.faults) || sight.failed;
             sight.goesOn = !stands || simulation.GoesOnByItself();
             return sight;

@@ -233,8 +233,8 @@ FaultRun::AddTo(results::LinkNotes& notes) const
             {
                 continue;
             }
-            // Messages know the ends that send them. Of frames that are lost as they come in that
-            // is the other one; a pause storm holds up its peer, too.
+            // Messages know the ends that send them. For frames that are lost on arrival that is
+            // the other end. A pause storm holds up its peer, too.
             if (!onlyLoses)
             {
                 note.ends.push_back(end);

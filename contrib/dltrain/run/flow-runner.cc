@@ -145,7 +145,7 @@ FlowRunner::FlowRunner(const FlowJob& job,
         {
             m_hosts.emplace_back(*this, static_cast<uint32_t>(m_hosts.size()));
         }
-        // A tag's number is asked for now: who listens to messages has one list for all hosts.
+        // Get a tag's number now: the listener to messages has one list for all hosts.
         if (!last || *last != flow.tag)
         {
             last = &flow.tag;

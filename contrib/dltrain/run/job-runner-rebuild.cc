@@ -54,7 +54,7 @@ JobRunner::FindInterrupted(const std::vector<bool>& leaving, std::vector<Again>*
             std::vector<Member> members;
             uint32_t begin = UINT32_MAX;
             uint32_t end = 0;
-            uint32_t least = UINT32_MAX; // that all have entered
+            uint32_t least = UINT32_MAX; // number that all have entered
             for (Rank position = 0; position < group.size(); ++position)
             {
                 if (leaving[group[position]])
@@ -138,7 +138,7 @@ JobRunner::Leave(const std::vector<Rank>& leaving)
         }
     }
     const std::vector<workload::Notice> notices = m_workload.Leave(leaving);
-    // Rounds for which only they were waited for: nobody knew before.
+    // Rounds that waited only for these ranks, which was not known before.
     while (m_ranksHere > 0 && !m_open.empty() && m_open.front().ranksDone == m_ranksHere)
     {
         m_open.front().end = ns3::RdmaClock::Now();
@@ -172,7 +172,7 @@ JobRunner::Rebuild(const RankServices& services,
     }
     repeated->collectives = static_cast<uint64_t>(count);
     Leave(leaving);
-    m_join = {}; // what was told of those that begin anew
+    m_join = {}; // drops the parts of collectives that begin anew
     m_firstAt = m_rankAt.size();
     const MessageRunner* messages = m_messages;
     m_collectives = services.collectives;

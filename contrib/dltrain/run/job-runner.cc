@@ -24,7 +24,7 @@ using training::TaskKind;
 namespace
 {
 
-/// Lines of ranks in a description of what is not done.
+/// Lines of ranks in a description of unfinished work.
 constexpr std::size_t MOST_LINES = 8;
 
 } // namespace
@@ -330,7 +330,7 @@ JobRunner::OnRankDone(const results::CollectivePart& left, uint64_t cookie)
     results::CollectivePart part = left;
     part.communicator += static_cast<uint32_t>(m_firstAt);
     RankRunner& rank = *m_ranks[m_rankAt[part.communicator][left.position]];
-    // Of those it is of: who only helps others may be in the next one.
+    // The round of the ranks that the collective belongs to: a helping rank may be in the next one.
     part.round = cookie == GHOST ? 0 : rank.GetRound().number;
     NodeWindows::Note<&JobRunner::TellPart>(this, part);
     if (cookie != GHOST)
@@ -355,8 +355,8 @@ JobRunner::HearPart(const results::CollectivePart& part)
 {
     if (const auto whole = m_join.Add(part))
     {
-        // Who only helps others may leave when these have ended the round: it is told with the
-        // next.
+        // A helping rank may leave when the others have ended the round: then the next round has
+        // the record.
         Open(std::max(whole->round, m_closed)).collectives.push_back(*whole);
     }
 }
@@ -431,7 +431,7 @@ JobRunner::HearCall(const Call& ended)
     const bool loads = call.task->phase == training::Phase::kLoading;
     (host ? loads ? round.loadingPs : round.hostPs : round.communicationPs) +=
         Measured(call.end - ended.communicated, call.end);
-    // What replicas wait for servers is no bubble of a pipeline.
+    // The wait of replicas for servers is no bubble of a pipeline.
     round.bubblePs += m_plan.HasActors() ? 0 : static_cast<uint64_t>(ended.bubble);
     if (call.start < m_measuredUntil)
     {

@@ -23,7 +23,7 @@ using results::CollectivePaths;
 /// Lanes of messages are those of no collective.
 constexpr uint16_t FIRST_LANE = 0x8000;
 
-/// What the sender's end of a channel is told: server, and number among its sending halves.
+/// The cookie of a channel at the sender's end: server, and number among its sending halves.
 uint64_t
 CookieOf(uint32_t server, uint32_t number)
 {

@@ -299,8 +299,7 @@ GroupNames()
     return {names.begin(), names.end()};
 }
 
-/// \return whether it is the name of a global value; then `error` says what is wrong with it, if
-/// anything is
+/// \return whether it is the name of a global value; then `error` has the problem, if there is one
 bool
 SetGlobal(const std::string& name, const std::string& value, std::string& error)
 {
@@ -325,7 +324,7 @@ SetGlobal(const std::string& name, const std::string& value, std::string& error)
     const std::string base = name == "SchedulerType"                 ? "ns3::Scheduler"
                              : name == "SimulatorImplementationType" ? "ns3::SimulatorImpl"
                                                                      : "";
-    // What can be simulated by which of them is said later (CheckSimulator).
+    // CheckSimulator later decides what each of them can simulate.
     const bool isKnown = base.empty() || IsClass(value, base) ||
                          (base == "ns3::SimulatorImpl" && IsSimulatorOfMpi(value));
     if (!IsReadable(checker, value) || !isKnown ||
@@ -607,7 +606,7 @@ UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& 
         const std::string option = argument.substr(0, argument.find('='));
         names.push_back(option.substr(2));
     }
-    // Whether what a run has is of the class whose default is set.
+    // Whether the run's object has the class whose default is set.
     const auto isA = [](ns3::TypeId type, ns3::TypeId of) {
         return type == of || type.IsChildOf(of);
     };

@@ -178,7 +178,7 @@ RankRunner::Account(int64_t now)
 {
     if (!m_computing && m_sending->busy == 0)
     {
-        // With both under way it is what is offloaded that a faster one would shorten.
+        // With both in progress, a faster offload would shorten the time, not faster loading.
         const bool loading = m_hosting[false] == 0;
         m_waited[loading] += m_hosting[loading] > 0 ? now - m_accounted : 0;
     }

@@ -36,10 +36,11 @@ std::atomic<bool> g_toldPatience{false};
 
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not lock");
 
-/// Of several processes the first; mpirun signals the others when that one refuses.
+/// The first of several processes prints; mpirun signals the others when that one refuses.
 const bool g_speaks = scenario::FindLauncher().IsFirst();
 
-/// Of a note to other ranks: a time follows, when this one had done its work. No failure begins so.
+/// The begin of a note to other ranks that this one has done its work; a time follows. No failure
+/// begins so.
 constexpr char DONE_NOTE = '\1';
 
 /// Words to all ranks: is anything moving, at that time? When this rank saw that last.
@@ -196,7 +197,7 @@ RunControl::Signal()
 int64_t
 RunControl::StuckPs(const ns3::RdmaFabric& fabric)
 {
-    constexpr double LARGEST_FRAME = 4096 + 128; // of data, on the wire
+    constexpr double LARGEST_FRAME = 4096 + 128; // data bytes and headers on the wire
     double longest = 0;
     for (const auto& port : fabric.GetPorts())
     {
@@ -324,7 +325,7 @@ RunControl::LookAtJob(int64_t now)
     }
     m_jobSeen = now;
     const JobSight sight = m_jobSight();
-    // What is lost is sent again after a time-out, or its queue pair fails: that is awaited.
+    // Lost packets are sent again after a time-out, or their queue pair fails: wait for that.
     if (sight.moved != m_jobMoved || !(sight.waits ? sight.held : !sight.goesOn))
     {
         m_jobMoved = sight.moved;
@@ -488,7 +489,7 @@ RunControl::Run(const std::function<bool()>& finished,
     m_running = true;
     std::string broken;
     {
-        // Of several ranks none can complete the results alone.
+        // With several ranks, none can complete the results alone.
         const bool alone = !Ranks::Get().Several();
         const LastResort lastResort([this, alone](const std::string& why) {
             m_running = false;

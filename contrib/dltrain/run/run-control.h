@@ -76,15 +76,15 @@ class RunControl
     struct JobSight
     {
         uint64_t moved{0};  //!< another number whenever its queue pairs have sent or received
-        bool waits{false};  //!< for something that it has posted: at least for a time-out
-        bool held{false};   //!< waits for one of its posts: at least for a time-out
-        bool failed{false}; //!< its data are in a queue, or may not leave a NIC
-        bool goesOn{false}; //!< one of its queue pairs has given up
+        bool waits{false};  //!< waits for one of its posts: at least for a time-out
+        bool held{false};   //!< its data are in a queue, or may not leave a NIC
+        bool failed{false}; //!< one of its queue pairs has given up
+        bool goesOn{false}; //!< it has events of its own to come
     };
 
-    /// What else there is to look at than data frames. After Watch.
+    /// Sets a source of progress other than data frames. After Watch.
     void SetJobSight(std::function<JobSight()> sight);
-    /// With several Ranks: which part of the share can be this rank's. For the progress line.
+    /// With several Ranks: this rank's part of the share of work. For the progress line.
     void SetPortion(double portion);
     /// With several Ranks: called on each at the end of every event loop, before any other
     /// question, to sum up their counts.
@@ -162,9 +162,9 @@ class RunControl
     bool m_told{false};      //!< the other ranks know that the run ends
     int64_t m_wordTakes{0};  //!< until each rank has heard what another one says, ps
     int64_t m_endDelay{0};   //!< EndWithOthers
-    uint32_t m_ranksDone{0}; //!< have said so
-    int64_t m_lastDone{0};   //!< number of ranks that have reported
-    int64_t m_lastMove{0};   //!< time of the last report, ps
+    uint32_t m_ranksDone{0}; //!< number of ranks that have reported
+    int64_t m_lastDone{0};   //!< time of the last report, ps
+    int64_t m_lastMove{0};   //!< when this rank saw data frames move last, ps
     int64_t m_askedAt{-1};   //!< when some rank asked whether all are stuck, ps
     int64_t m_lastMoveOfAll{0};
     uint32_t m_answers{0}; //!< to that
@@ -184,7 +184,7 @@ class RunControl
     std::atomic<uint64_t> m_frames{0};
     std::atomic<double> m_done{0};
     std::atomic<bool> m_running{false};
-    std::mutex m_mutex; //!< of what follows
+    std::mutex m_mutex; //!< guards the members below
     std::condition_variable m_wake;
     std::string m_phase;
     bool m_quit{false};

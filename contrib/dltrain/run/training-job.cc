@@ -227,9 +227,9 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
     m_collector = &run.Collector();
     m_lastEnd = m_setting.start;
     Add({m_scenario.cluster.hostOfServer}, {});
-    // Of a step that replicas do each at its own pace there is no critical path, nor of one in
-    // which a pipeline goes on with what was sent in the step before. Without packets messages
-    // between servers are not divided; that takes a tenth of such a run.
+    // There is no critical path for a step that replicas do each at its own pace, nor for one in
+    // which a pipeline goes on with the messages of the step before. Without packets the time of
+    // messages between servers is not divided; noting paths takes a tenth of such a run.
     const bool noted = scenario::NotesWaiting(m_scenario.run, m_scenario.fabric);
     if (m_setting.criticalPath && noted && !m_scenario.served && m_scenario.plan.fillRoles == 0)
     {
@@ -252,7 +252,7 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
     {
         if (m_scenario.served)
         {
-            break; // what a GPU sends depends on how fast it is: calls tell how far the run is
+            break; // a GPU's sends depend on its speed: calls tell how far the run is
         }
         m_bytes += perGpu * m_scenario.plan.ranks * (m_scenario.warmupSteps + m_scenario.steps) *
                    static_cast<double>(m_scenario.plan.sizes.size());
@@ -296,7 +296,7 @@ TrainingJob::Act(const std::string& what)
         Now().job->Act(notice);
         return;
     }
-    // What is decided for now is done now, those that rest are woken later.
+    // Immediate decisions take effect now; resting ranks are woken later.
     workload::Notice later;
     later.wake = std::exchange(notice.wake, {});
     Now().job->Act(notice);
@@ -314,13 +314,13 @@ TrainingJob::Act(const std::string& what)
 double
 TrainingJob::GetShareDone() const
 {
-    // Of all that takes wall time, bytes on the network are nearly all; computing costs nothing.
+    // Nearly all wall time is for bytes on the network; computing costs nothing.
     if (Now().job->IsAborted())
     {
         return m_standing;
     }
     const auto [done, all] = Now().job->GetProgress();
-    const double rest = 1 - m_standing; // of the job is what this attempt has to do
+    const double rest = 1 - m_standing; // share of the job that this attempt has to do
     if (done == all || m_bytes == 0)
     {
         return m_standing +
@@ -491,7 +491,7 @@ TrainingJob::OnCall(const results::CallRecord& call)
 void
 TrainingJob::OnCallAborted(const results::CallRecord& call)
 {
-    // A call of the first warm-up is of no measured time.
+    // A call of the first warm-up is in no measured time.
     if (IsMeasured(call.step) || IsAgain())
     {
         m_calls.Write(call, results::CallLog::How::kAborted);

@@ -19,11 +19,11 @@ NetworkKind g_fluidKind("fluid", [](const NetworkParts& parts) -> std::unique_pt
     return std::make_unique<FluidTransport>(parts);
 });
 
-/// Of so many frames, one is little. Speeds of shorter messages are their own, each a class of
-/// FairLink.
+/// Frames in a message from which on one frame is little. Shorter messages have speeds of their
+/// own, each a class of FairLink.
 constexpr int64_t FEW = 64;
 
-/// Of what a link knows a message by: whose it is, its number, and which link of its path this is.
+/// The cookie of a message at a link: its owner, its number, and the link's place on its path.
 constexpr uint32_t LEG_BITS = 16;
 constexpr uint32_t MESSAGE_BITS = 32;
 
@@ -123,7 +123,7 @@ FluidTransport::SetFrames(uint32_t channel,
         speed = std::min(speed, link.rate.bps);
         leg.speed = rdma::BitRate(speed);
         leg.alone = std::max(ends[i].ps - offset, paced.lastBegins + takes(last, link));
-        later = leg.alone + offset - ends[i].ps; // of the last link, in the end
+        later = leg.alone + offset - ends[i].ps; // for the last link, in the end
         course.slowest = std::max(course.slowest, leg.alone);
         if (speed < link.rate.bps)
         {

@@ -226,7 +226,7 @@ FormulaTransport::Deliver(uint32_t index, int64_t now)
                       ContextOf(read ? on.to : on.from),
                       {EventKind::COMPLETE, index});
     OnDelivered(index, now);
-    // What hears of it may post, and messages and channels move.
+    // Listeners may post, which moves messages and channels in memory.
     const Delivery delivery{on.name,
                             message.channel,
                             on.cookie,

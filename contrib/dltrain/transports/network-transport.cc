@@ -171,8 +171,9 @@ NetworkTransport::OnAccepted(ns3::RdmaQueuePair* qp, uint64_t channel, int64_t)
 {
     End end{qp, nullptr, 0, channel, {}, nullptr};
     {
-        // What `from` wrote before its first packet left, and does not change while that is under
-        // way; but it may be opening another one.
+        // The sender fills this entry before its first packet leaves and does not change it while
+        // packets are in flight. The lock is for the container: the sender may be opening another
+        // channel.
         const std::lock_guard<std::mutex> lock(m_opening);
         const auto learnt = m_theirs.find(channel);
         const End& theirs = learnt == m_theirs.end()
@@ -245,7 +246,7 @@ NetworkTransport::Prefetch(const ns3::RdmaQueuePair* qp, uint32_t depth) const
     }
     if (!(qp->cookie & ACCEPTED) || !end->user)
     {
-        return; // who has sent it is told of what has failed only
+        return; // the sender is told of failed messages only
     }
     if (depth == 1)
     {
@@ -285,8 +286,8 @@ NetworkTransport::Abort()
         {
             continue;
         }
-        // As ibv_destroy_qp would, without completions: who is gone hears of none. They are not
-        // taken for another connection.
+        // As ibv_destroy_qp would, without completions: a closed end hears of none. Late packets
+        // are not taken for another connection's.
         for (const End& end : host->opened.All())
         {
             if (end.queuePair)
@@ -399,7 +400,7 @@ NetworkTransport::OnCompletion(ns3::RdmaQueuePair* qp,
     const uint64_t id = request.id;
     if (request.operation == ns3::RdmaOperation::READ && !failed)
     {
-        end.user->OnDelivered({end.name, end.channel, end.cookie, 0}, now); // nobody else is told
+        end.user->OnDelivered({end.name, end.channel, end.cookie, 0}, now); // no other listener
     }
     end.user->OnSent(end.channel, end.cookie, id, failed, now);
 }

@@ -55,7 +55,7 @@ ScaleUpTransport::PortOf(uint32_t place, uint32_t lane) const
     {
         return static_cast<uint16_t>(port);
     }
-    // What goes through the switch for different lanes, and copies, share a GPU's port as what goes
+    // Messages through the switch for different lanes, and copies, share a GPU's port like messages
     // to different GPUs.
     return static_cast<uint16_t>(m_gpus + (port - m_gpus) * m_gpus + lane % m_gpus);
 }

@@ -48,7 +48,7 @@ MultipleNear(uint32_t tokens, uint32_t of)
     return std::max(tokens / of, 1U) * of;
 }
 
-/// What cannot be where weights change with every micro-batch.
+/// Refuses options that cannot work where weights change with every micro-batch.
 void
 CheckUnflushed(const TrainingOptions& o, const Refuse& error)
 {
@@ -102,7 +102,7 @@ CheckUnflushed(const TrainingOptions& o, const Refuse& error)
     }
 }
 
-/// What a tensor group divides.
+/// Checks the divisions by a tensor group.
 void
 CheckTensor(const TrainingOptions& o, const Refuse& error)
 {
@@ -154,7 +154,7 @@ CheckTensor(const TrainingOptions& o, const Refuse& error)
     }
 }
 
-/// What a context group divides.
+/// Checks the divisions by a context group.
 void
 CheckContext(const TrainingOptions& o, const Refuse& error)
 {
@@ -207,7 +207,7 @@ RefuseSchedule(const TrainingOptions& o, const PipelineRefusal& refusal, const R
     }
 }
 
-/// What runs through a pipeline, and in which order.
+/// Checks the schedule of a pipeline, and the micro-batches that run through it.
 void
 CheckSchedule(const TrainingOptions& o, const Refuse& error)
 {

@@ -92,7 +92,7 @@ CheckTasks(const TrainingOptions& o, const TrainingOptions& resolved, const Refu
 {
     constexpr double kMostTasks = 1e6;
     const uint64_t copy = uint64_t(std::max(o.tensor, 1u)) * std::max(o.pipeline, 1u);
-    const uint64_t elements = o.model.parameters / copy; // of a rank
+    const uint64_t elements = o.model.parameters / copy; // elements of a rank
     const auto pieces = [&](uint64_t bytes, uint64_t ofElement) {
         const uint64_t piece = std::max<uint64_t>({bytes, o.ranks * ofElement, 1});
         return static_cast<double>(elements * ofElement / piece);
@@ -100,7 +100,7 @@ CheckTasks(const TrainingOptions& o, const TrainingOptions& resolved, const Refu
     const uint64_t element = DtypeBytes(o.dtype);
     const uint64_t gradient = o.GradientBytes();
     const double reductions = o.zero >= 2 ? o.accumulation : 1;
-    // Horovod cuts no tensor; what is too small to be a bucket is said elsewhere.
+    // Horovod cuts no tensor; another check reports buckets that are too small.
     if (o.zeroImpl != ZeroImpl::kHorovod && *resolved.bucketBytes >= gradient &&
         pieces(*resolved.bucketBytes, gradient) * reductions > kMostTasks)
     {
@@ -122,7 +122,7 @@ CheckTasks(const TrainingOptions& o, const TrainingOptions& resolved, const Refu
     }
 }
 
-/// What the GPU has.
+/// Checks the GPU's features.
 void
 CheckGpu(const TrainingOptions& o, const Refuse& error)
 {

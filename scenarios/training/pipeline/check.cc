@@ -141,7 +141,7 @@ class DeviceCheck
         return nullptr;
     }
 
-    /// What the step has left out.
+    /// Finds actions that the step has left out.
     std::optional<std::string> Left(uint32_t step)
     {
         for (uint32_t i = 0; i < m_shape.microBatches; ++i)

@@ -30,7 +30,7 @@ BalancedPartition(const std::vector<double>& costs, uint32_t pieces)
     {
         for (uint32_t i = 0; i + k < n; ++i)
         {
-            // The piece grows with its end, what is left falls: the best cut is where they cross.
+            // The piece grows with its end, the rest shrinks: the best cut is where they cross.
             const auto at = [&](uint32_t cut) {
                 return std::max(before[cut] - before[i], least[k - 1][cut]);
             };

@@ -60,7 +60,7 @@ struct Best
 {
     double seconds = 0;
     int32_t cut = -1;      ///< the last layer before the last stage; -1: one stage
-    uint32_t machines = 0; ///< of the last stage
+    uint32_t machines = 0; ///< machines of the last stage
 };
 
 /// The programme of one level, for all stages that begin with a layer of [0, firsts).
@@ -89,7 +89,7 @@ class Level
         return m_best[first][(last - first) * m_level.machines + machines - 1];
     }
 
-    /// What a machine of this level takes, which is all machines of the level inside.
+    /// The time of one machine of this level, which is all machines of the level inside.
     double One(size_t first, size_t last) const
     {
         return m_inner == nullptr ? m_costs.Seconds(first, last)
@@ -228,7 +228,7 @@ CutForReplicas(const std::vector<PartitionLayer>& layers,
     const Costs costs(layers, hideSynchronization);
     const std::size_t count = layers.size();
     constexpr double kNone = std::numeric_limits<double>::infinity();
-    // Of the first stages and layers [0, end): the slowest, and where the last stage begins.
+    // For the first stages and layers [0, end): the slowest time, and the begin of the last stage.
     std::vector<std::vector<double>> best(replicas.size() + 1,
                                           std::vector<double>(count + 1, kNone));
     std::vector<std::vector<uint32_t>> begin(replicas.size() + 1,

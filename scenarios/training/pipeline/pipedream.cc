@@ -109,7 +109,7 @@ class PipeDream final : public PipelineSchedule
         return (microBatches + shape.Replicas(stage) - 1) / shape.Replicas(stage);
     }
 
-    /// Of a whole run, which fills and empties the pipeline once.
+    /// The bubble of a whole run, which fills and empties the pipeline once.
     double Bubble(const PipelineShape& shape, const PieceTimes& times) const override
     {
         return (shape.stages - 1) * times.Sum();

@@ -21,9 +21,9 @@ struct Device
 {
     uint32_t stage = 0;
     uint32_t replica = 0;
-    std::vector<PipelineAction> order; ///< of the whole run
+    std::vector<PipelineAction> order; ///< order of the whole run
     size_t next = 0;
-    double free = 0; ///< when it has computed what it began
+    double free = 0; ///< end of its current computation
     double busy = 0;
     uint32_t inFlight = 0;
     uint32_t awaiting = 0;
@@ -100,7 +100,7 @@ class Simulation
         return size_t{piece} * m_shape.MicroBatchesOfRun() + microBatch;
     }
 
-    /// When the action may begin; kNotYet: what it needs has not been computed.
+    /// When the action may begin; kNotYet: its inputs have not been computed.
     double Ready(const PipelineAction& action, uint32_t piece) const
     {
         // With one stage all pieces are on one device.
@@ -183,7 +183,7 @@ class Simulation
     const std::vector<PieceTimes>& m_pieces;
     double m_delay;
     std::vector<double> m_forward;  ///< ends of forward passes, by piece and micro-batch
-    std::vector<double> m_backward; ///< of kBackward or kBackwardInput
+    std::vector<double> m_backward; ///< end of kBackward or kBackwardInput
     std::vector<Device> m_devices;
     PipelineTimes m_result;
 };

@@ -17,8 +17,8 @@ namespace training
 namespace
 {
 
-/// What is gathered in 8 bits is put into the datatype ahead of its first use. A rank's own share
-/// is quantized before that, which is a part of it.
+/// Parameters that are gathered in 8 bits are converted to the datatype ahead of their first use. A
+/// rank's own share is quantized before that, which is a part of it.
 Transfer
 Dequantize(const TrainingOptions& o,
            const Shared& shared,
@@ -156,7 +156,7 @@ Share(const TrainingOptions& o,
       const Shared& shared,
       std::vector<Transfer>& transfers)
 {
-    // What one rank would reduce or gather alone is copied from or to the host (offload.h).
+    // Data that one rank would reduce or gather alone are copied from or to the host (offload.h).
     if ((shared.ranks == 1 && o.offload == Offload::kNone) || ParametersOf(layers) == 0)
     {
         return;
@@ -293,7 +293,7 @@ ReduceEmbedding(const TrainingOptions& o, const RankWork& work, std::vector<Tran
     t.users = {work.Optimizer()};
     for (uint32_t i = 0; i < transfers.size(); ++i)
     {
-        // Of what the replicas have added up.
+        // The sums over the replicas.
         if (transfers[i].task.kind == TaskKind::kCollective &&
             transfers[i].task.phase == Phase::kGradient &&
             transfers[i].users.front() == work.Optimizer())

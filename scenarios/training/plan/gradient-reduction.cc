@@ -79,7 +79,7 @@ class Reduction
         }
     }
 
-    /// What was compressed is made gradients again, ahead of the optimizer.
+    /// Converts compressed data back to gradients, ahead of the optimizer.
     void End()
     {
         if (m_compressed.empty())
@@ -164,8 +164,8 @@ class Reduction
         }
         else
         {
-            // Gradient and what was left of the last ones are read, their sum is written, read to
-            // find the threshold, and read to take what is above it: assumed.
+            // The gradient and the rest of earlier ones are read, their sum is written. It is read
+            // to find the threshold, and read to take elements above it: assumed.
             Pack(5 * e * wide, "compress ");
             const uint64_t bytes = m_shared.ranks * TopKBytes(m_options, m_elements);
             Add(coll::Op::kAllGather, bytes, m_shared.gradients, m_shared.gradientStream);
@@ -175,10 +175,11 @@ class Reduction
         m_compressed.push_back(static_cast<uint32_t>(m_transfers.size() - 1));
     }
 
-    /// Of whole gradients. Horovod copies what it adds up together into its fusion buffer and out
-    /// of it, and a tensor alone is sent from its place (horovod/horovod docs/tensor-fusion.rst,
-    /// NCCLAllreduce::Execute of horovod/common/ops/nccl_operations.cc): each byte is read and
-    /// written twice. Kernels share the memory with what computes, and take its time here.
+    /// The copies of whole gradients. Horovod copies tensors that it adds up together into its
+    /// fusion buffer and out of it; a tensor alone is sent from its place (horovod/horovod
+    /// docs/tensor-fusion.rst, NCCLAllreduce::Execute of horovod/common/ops/nccl_operations.cc).
+    /// Each byte is read and written twice. Kernels share the memory with computation, and take its
+    /// time here.
     void AllReduce(uint64_t bytes)
     {
         const double moved = 2 * static_cast<double>(bytes);
@@ -242,10 +243,10 @@ class Reduction
     const RankWork& m_work;
     const Shared& m_shared;
     std::vector<Transfer>& m_transfers;
-    std::vector<uint32_t> m_compressed; ///< collectives of what was compressed
+    std::vector<uint32_t> m_compressed; ///< collectives of compressed data
     double m_unpacked = 0;              ///< bytes of memory that making gradients of it takes
     double m_tensorsPerElement = 0;
-    // Of the bucket:
+    // State of the bucket:
     Position m_made = 0;
     Position m_user = 0;
     uint64_t m_elements = 0;

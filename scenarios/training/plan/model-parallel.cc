@@ -68,7 +68,7 @@ TransferOf(const Exchange& exchange, Phase phase, std::string name)
     return t;
 }
 
-/// What goes from stage to stage.
+/// The messages from stage to stage.
 class Messages
 {
   public:
@@ -87,7 +87,7 @@ class Messages
         }
     }
 
-    /// What an action waits for; its index in `transfers` by the first computation.
+    /// Adds the receives of an action; their indices in `transfers` by the first computation.
     void Receive(std::vector<Transfer>& transfers, std::map<Position, uint32_t>& received) const
     {
         for (const DoneAction& done : m_work.actions)
@@ -109,9 +109,9 @@ class Messages
         }
     }
 
-    /// What an action makes for the next. \param received of Receive(); what it tells an action to
-    /// wait for is what is sent ahead of it, too \param last exchanges that end behind each
-    /// computation
+    /// Adds the sends of an action's results.
+    /// \param received result of Receive(); the sends ahead of an action are dependencies, too
+    /// \param last exchanges that end after each computation
     void Send(std::vector<Transfer>& transfers,
               std::map<Position, uint32_t>& received,
               const std::map<Position, std::vector<uint32_t>>& last) const
@@ -181,7 +181,7 @@ class Messages
                    : 0;
     }
 
-    /// What goes over: "activations chunk 1 micro-batch 2".
+    /// The content of a message: "activations chunk 1 micro-batch 2".
     std::string NameOf(const DoneAction& done) const
     {
         const std::string chunk =
@@ -201,14 +201,14 @@ class Messages
         const auto found = received.find(next.span.first);
         if (IsForward(next) && found != received.end())
         {
-            t.made = kStart; // stands ahead of the next action, as what it waits for does
+            t.made = kStart; // goes ahead of the next action, as its dependency does
             t.ahead = next.begin;
             t.behind.push_back(found->second);
             found->second = index;
         }
     }
 
-    /// \param found what it waits for, and the last of what is added here
+    /// \param found its dependency; on return, the last transfer that is added here
     void Gather(const DoneAction& done,
                 uint64_t bytes,
                 const std::string& name,
@@ -278,7 +278,7 @@ class Messages
         return static_cast<uint16_t>(2 * (intoPiece / m_options.pipeline) + (forward ? 0 : 1));
     }
 
-    /// Of the output of a piece, or of its gradient.
+    /// Bytes of the output of a piece, or of its gradient.
     uint64_t BytesOf(uint32_t piece) const
     {
         return static_cast<uint64_t>(m_output[piece]) * DtypeBytes(m_options.dtype);
@@ -331,7 +331,7 @@ ModelParallelTransfers(const TrainingOptions& o, const RankWork& work, uint32_t 
         const auto found = received.find(line.user);
         if (line.entry && found != received.end())
         {
-            t.behind = {found->second}; // stands ahead of its user, as what it waits for does
+            t.behind = {found->second}; // goes ahead of its user, as its dependency does
             t.ahead = line.ahead;
         }
         else

@@ -75,7 +75,7 @@ class HostPass
         return t;
     }
 
-    /// What has been updated. Parameters that live on the host stay there.
+    /// Sends the updated parameters back. Parameters that live on the host stay there.
     void SendBack()
     {
         if (m_options.offload == Offload::kAll)
@@ -95,7 +95,7 @@ class HostPass
         }
     }
 
-    /// The ranks that a collective is of.
+    /// The number of ranks in a collective.
     uint32_t RanksOf(const Transfer& t) const
     {
         return t.task.stream == kExpertGradientStream || t.task.stream == kExpertParameterStream
@@ -143,8 +143,8 @@ class HostPass
             m_at[i] = Add(std::move(t));
             copy.behind = {m_at[i]};
         }
-        // Of the matrix that two stages have the gradients are added up first. They are in a bucket
-        // before this one, of the last stage; but they are added up behind this one.
+        // The gradients of the matrix on two stages are added up first. They are in a bucket before
+        // this one, of the last stage; but the sum comes after this one.
         if (m_embedding != kNone && m_given[m_embedding].behind == std::vector<uint32_t>{i})
         {
             Transfer embedding = m_given[m_embedding];
@@ -185,7 +185,7 @@ class HostPass
     const TrainingOptions& m_options;
     const RankWork& m_work;
     std::vector<Transfer> m_given;
-    std::vector<uint32_t> m_at; ///< of each given one where it is, or what stands for it
+    std::vector<uint32_t> m_at; ///< new place of each given transfer, or of its replacement
     std::vector<Transfer> m_out;
     uint32_t m_embedding = kNone;
     uint32_t m_back = kNone; ///< the last copy of updated parameters

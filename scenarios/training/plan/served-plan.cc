@@ -83,7 +83,7 @@ LbfgsBytesPerParameter(uint32_t history)
     return kBytes * (history * 2 * (2 + 3) + 2 + 3 + (2 + 3) + 2);
 }
 
-/// What a graph of a replica has, in this order.
+/// The parts of a replica's graph, in this order.
 struct ServedPlan::Parts
 {
     bool asks = false;
@@ -280,7 +280,7 @@ ServedPlan::AddReplicas(const StepGraph& step)
             graphs[0] = AddReplicaGraph(r, {false, true, computing, true, false});
         }
         m_replicaGraphs.push_back(graphs);
-        // Of its graphs the one with most calls.
+        // The usual role is the graph with most calls.
         m_plan.roleOf.push_back(m_served.strategy == Strategy::kDownpour      ? graphs[3]
                                 : m_served.strategy == Strategy::kSandblaster ? graphs[1]
                                                                               : graphs[0]);

@@ -20,11 +20,11 @@ struct Sum
     double tensors = 0;
 };
 
-/// Of a part: the tensors that every rank has whole, but for those of which each makes all of the
-/// gradient: tables of positions and token types, whose rows are added ahead of sharing tokens out
-/// (LanguageModelEmbedding of megatron/core/models/common/embeddings/
-/// language_model_embedding.py), and products of one token of a sample (BERT's pooler), with their
-/// biases.
+/// Adds the tensors of a part that every rank has whole. Excluded are tensors whose gradients each
+/// rank makes whole. These are tables of positions and token types, whose rows are added before
+/// tokens are divided (LanguageModelEmbedding of
+/// megatron/core/models/common/embeddings/language_model_embedding.py), and products of one token
+/// of a sample (BERT's pooler), with their biases.
 void
 AddPart(const Part& part, Sum& sum)
 {

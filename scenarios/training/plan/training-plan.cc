@@ -146,7 +146,7 @@ ExpertRoles(const TrainingOptions& o)
     return o.moeSkew > 0 ? o.expert : 1;
 }
 
-/// Of every rank its place in its expert group, of which there are roles.
+/// For every rank its place in its expert group; there is a role for each place.
 std::vector<uint32_t>
 ExpertRoleOf(const TrainingOptions& o)
 {
@@ -187,8 +187,9 @@ LoadingSeconds(const TrainingOptions& o)
     return static_cast<double>(most) * o.microBatch * o.accumulation / o.loaderRate;
 }
 
-/// What the next step trains on. A step ends when its tasks have ended, so the next one does not
-/// begin before its samples are there; what was loaded before the first step is not simulated.
+/// Adds the loading of the next step's samples. A step ends when its tasks have ended, so the next
+/// one does not begin before its samples are loaded. Loading before the first step is not
+/// simulated.
 void
 AddLoading(const TrainingOptions& o, StepGraph& graph)
 {

@@ -105,7 +105,7 @@ class MpiLink : public RankLink
     void Exchange(const std::vector<std::vector<uint8_t>>& to,
                   std::vector<std::vector<uint8_t>>& from) override
     {
-        // What goes to one process arrives in order, so a window's cannot be taken for another's.
+        // Messages to one process arrive in order, so one window's cannot be taken for another's.
         std::vector<MPI_Request> sent;
         for (int rank = 0; rank < m_size; ++rank)
         {

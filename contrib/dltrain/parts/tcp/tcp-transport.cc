@@ -33,7 +33,7 @@ namespace
 
 /// Where hosts listen, and the priorities behind it: assumed.
 constexpr uint16_t FIRST_PORT = 33000;
-/// As much is given to a socket at a time; what is on the way does not depend on it.
+/// Bytes that a socket gets at a time. The data in flight do not depend on it.
 constexpr uint64_t PIECE = 65536;
 
 } // namespace
@@ -209,7 +209,7 @@ TcpTransport::Post(ChannelId channel, const TransportPost& post)
     connection.posted += post.bytes;
     if (connection.failed)
     {
-        // Not before who posts it knows the channel.
+        // Not before the poster knows the channel.
         ns3::Simulator::ScheduleNow([this, &connection] { OnFailed(connection); });
         return;
     }
@@ -331,7 +331,7 @@ TcpTransport::Leave(Message* message)
     {
         return;
     }
-    // Behind what is noted of it.
+    // After the notes about it.
     NodeWindows::NoteCall([this, message] { m_messages.Give(message->number); });
 }
 

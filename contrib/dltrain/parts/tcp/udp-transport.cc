@@ -33,7 +33,7 @@ namespace
 
 /// Where hosts listen, and the priorities behind it: assumed.
 constexpr uint16_t FIRST_PORT = 34000;
-/// Of IPv4 and UDP.
+/// The headers of IPv4 and UDP.
 constexpr uint32_t HEADERS = 20 + 8;
 
 /// Which datagram it is: no bytes of it.
@@ -80,7 +80,7 @@ class DatagramTag : public ns3::Tag
     }
 
     uint32_t connection = 0;
-    uint64_t number = 0; ///< of its datagrams
+    uint64_t number = 0; ///< number among its datagrams
     int64_t sent = 0;    ///< ps
 };
 
@@ -137,7 +137,7 @@ UdpTransport::Connect(uint32_t from, uint32_t to, uint8_t priority)
     connection.to = to;
     connection.priority = priority;
     connection.context = m_stack.GetNode(from)->GetId();
-    // What is left for messages of a port that sends nothing else.
+    // The rate for messages on a port that sends nothing else.
     connection.rateBps =
         m_rateBps
             ? m_rateBps
@@ -209,7 +209,7 @@ UdpTransport::Post(ChannelId channel, const TransportPost& post)
 void
 UdpTransport::Begin(Connection& connection)
 {
-    // By an event: who posts knows the channel by then.
+    // In an event: the poster knows the channel by then.
     Message& message = *connection.waiting.front();
     message.began = ns3::RdmaClock::Now();
     connection.timer.ScheduleAt(message.began, connection.context);
