@@ -64,12 +64,11 @@ struct ReplayTimes
 /// How far to go.
 struct ReplayLimits
 {
-    uint64_t messages = 100000; ///< times above this need not be exact
+    uint64_t messages = 100000; ///< schedules with more are not replayed
     double seconds = 1e30;      ///< later than this it does not matter when
 };
 
-/// Messages of a schedule: those that several ranks send. The number is the same for all protocols;
-/// sampled in large schedules.
+/// The steps of all lanes of a schedule, network nodes' too: no fewer than its messages.
 uint64_t CountMessages(const Schedule& schedule);
 
 /// The time of the replay. Nothing if there are more messages than the limit, if two servers are

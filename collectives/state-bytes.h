@@ -11,7 +11,8 @@
  *     sends                [0, 8)              [8, 16)  [8, 16)
  *     in use       8       8        0          8        8
  *
- * The order is that of the program, not of a run: early messages wait in the receiver's queue.
+ * The order is that of the program, not of a run: messages that come early wait where the receiver
+ * keeps them.
  */
 #ifndef COLLECTIVES_STATE_BYTES_H
 #define COLLECTIVES_STATE_BYTES_H

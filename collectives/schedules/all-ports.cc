@@ -91,8 +91,8 @@ class AllPorts
         Rank to = 0;
         int64_t wire = 0;     ///< ps on a link
         int64_t packet = 0;   ///< time of one packet of it, which switches store
-        Flow* flow = nullptr; ///< flow that the receiver has not heard of yet; null: it has
-        bool whole = false;   ///< a message is complete with it
+        Flow* flow = nullptr; ///< if the receiver must hear of this turn; else null
+        bool whole = false;   ///< `flow`: a message is complete
     };
 
     struct RankState

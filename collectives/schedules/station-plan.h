@@ -124,7 +124,7 @@ class Aggregation
   public:
     Aggregation(const Placement& placement, const std::vector<Rail>& rails);
 
-    /// Why there is no plan, in a sentence; empty: there is one.
+    /// Why there are no such trees for these rails, in a sentence; empty: there are.
     const std::string& Problem() const
     {
         return m_problem;

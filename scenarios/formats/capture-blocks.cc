@@ -27,7 +27,7 @@ namespace
 {
 
 constexpr uint32_t kFewest = 3;        ///< blocks of a model that is worth it
-constexpr uint32_t kMostBlocks = 4096; ///< largest number in a path that counts blocks
+constexpr uint32_t kMostBlocks = 4096; ///< numbers in paths that count blocks are below
 
 /// A module with numbered children, and a child's number: "blocks", 3.
 struct Numbered

@@ -37,8 +37,8 @@ struct ModulesOfTasks
     std::vector<std::vector<uint32_t>> ofTask; ///< by role and task: index into paths
 };
 
-/// Reads the modules of a capture's folder that ReadCapture has taken; nothing if it has none. The
-/// folder is read again: only --layers needs modules.
+/// Reads the modules of a capture's folder that ReadCapture has taken; nothing if it is no
+/// capture. The folder is read again: only --layers needs modules.
 std::optional<ModulesOfTasks> ReadModules(const std::string& folder, const CaptureMachine& machine);
 
 /// The result of --layers.

@@ -30,7 +30,7 @@ struct Findings
     uint64_t world = 0;     ///< ranks
     uint64_t captured = 0;  ///< ranks that were captured
     uint64_t steps = 0;     ///< steps that were captured whole
-    std::string endedBy;    ///< the mark that ends a step
+    std::string endedBy;    ///< what ends a step
     int64_t exitStatus = 0; ///< exit status of the script; below 0: killed by a signal
     /// The captured rank whose allocator had most, and the amounts: PyTorch's max_memory_allocated
     /// and max_memory_reserved.

@@ -58,10 +58,11 @@ using OfEvents = std::vector<std::vector<T>>;
 using Messages = std::map<std::pair<coll::Rank, coll::Rank>, std::vector<Message>>;
 
 /**
- * \param place places of events in an order in which all can run \param messages sorted on return
- * by the place of their sends \param after dependencies of events, sorted. Sends get additional
- * ones, so that those of a lane begin in its order, which MessageMatch checks \return why not, or
- * nothing
+ * \param place places of events in an order in which all can run
+ * \param messages sorted on return by the place of their sends
+ * \param after dependencies of events, sorted; sends get more, so that those of a lane begin in its
+ * order: MessageMatch sees that they do
+ * \return why not, or nothing
  */
 std::string AssignLanes(const Recording& recording,
                         const OfEvents<std::size_t>& place,

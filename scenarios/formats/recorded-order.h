@@ -17,8 +17,9 @@ namespace formats
 
 /**
  * \param keeps whether to keep the order of the lists on each resource (recording.h), too;
- * collectives always keep it \param [out] placeOf places of events in the order; SIZE_MAX for empty
- * events \param [out] left if there is no order: the first event of each rank that is left over
+ * collectives always keep it
+ * \param [out] placeOf places of events in the order; SIZE_MAX for those with Event::nothing
+ * \param [out] left if there is no order: the first event of each rank that is left over
  * \return whether there is one
  */
 bool OrderEvents(const Recording& recording,

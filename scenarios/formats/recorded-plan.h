@@ -29,9 +29,10 @@ namespace formats
  * without receives, sizes that differ at the two ends, ranks of a communicator that do not call the
  * same collectives.
  *
- * \param file for errors \param ranks number of ranks of the plan: at least as many as the
- * recording has; the others do nothing \return a plan whose roles are for one step; samplesPerStep,
- * flopsPerGpuPerStep, gpuMemoryBytes are 0
+ * \param file for errors
+ * \param ranks of the plan: at least as many as the recording has; the others do nothing
+ * \return a plan whose roles are for one step; samplesPerStep, flopsPerGpuPerStep, gpuMemoryBytes
+ * are 0
  */
 std::optional<training::TrainingPlan> MakePlan(const Recording& recording,
                                                const std::string& file,

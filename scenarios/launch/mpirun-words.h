@@ -20,8 +20,8 @@ namespace scenario
  * Settings with which mpirun works on one machine, in containers too: as root, over loopback only,
  * with more ranks than cores and beside other work.
  *
- * \param isSet whether a variable is in the environment: a user's own values stay \return
- * NAME=VALUE for the settings that are missing
+ * \param isSet whether a variable is in the environment: a user's own values stay
+ * \return NAME=VALUE for the settings that are missing
  */
 std::vector<std::string> MissingMpiSettings(uint32_t ranks,
                                             const std::function<bool(const char*)>& isSet);

@@ -160,7 +160,7 @@ struct Operator
     /// Elements that a kPointwise reads and writes, forward. Also for products without a shape
     /// (columns 0).
     Work elements;
-    Work bytes;          ///< kPointwise: bytes of elements that are fp32 whatever the datatype is
+    Work bytes;          ///< kPointwise: the same, in bytes, of elements that are always in fp32
     Work flops;          ///< for products without a shape
     double backward = 2; ///< kPointwise: elements of backward for one of forward
     /// Backward of the layer needs nothing that it or a later one makes: recomputation that stops

@@ -42,8 +42,9 @@ std::map<std::string, std::string> Ns3SettingsOf(const RunOptions& run);
 
 /**
  * Checks NS_LOG. ns-3 itself would abort on a mistake in it, and print all it knows:
- * "RdmaNic=level_info|prefix_time:RdmaPort". \param components components of ns-3 that log \return
- * the problem as an error message, or nothing
+ * "RdmaNic=level_info|prefix_time:RdmaPort".
+ * \param components components of ns-3 that log
+ * \return the problem as an error message, or nothing
  */
 std::string CheckNs3Log(const std::string& text, const std::vector<std::string>& components);
 

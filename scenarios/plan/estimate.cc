@@ -405,7 +405,8 @@ EstimateJob(const Job& job, const TrainingScenario& together, EstimateFor what)
     return e;
 }
 
-/// The messages of ranks in one step. \param roles first role: 0, or plan.fillRoles
+/// The messages of ranks in one step.
+/// \param roles 0, or plan.fillRoles: the first step
 Estimate
 MessagesOf(const TrainingScenario& s, uint32_t roles)
 {
@@ -419,7 +420,7 @@ EstimateTogether(const TrainingScenario& s, const std::vector<Estimate>& ofJobs)
 {
     // None of them ends sooner than it would alone.
     Estimate all;
-    double links = 0; // links that packets of all roles cross
+    double links = 0; // links that packets of all jobs cross
     for (std::size_t i = 0; i < ofJobs.size(); ++i)
     {
         const Job& job = s.jobs->jobs[i];

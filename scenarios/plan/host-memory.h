@@ -20,11 +20,11 @@ struct HostMemory
 };
 
 /**
- * The least of three amounts. First: the memory that the kernel has available without swapping
- * (MemAvailable of /proc/meminfo). Second: the rest in the process's control group and all groups
- * above (memory.max, or version 1's memory.limit_in_bytes, less the use that cannot be dropped).
- * Third: RLIMIT_AS and RLIMIT_DATA less the process's own use. \param root for tests: the folder
- * with "/proc" and "/sys"
+ * The least of: the memory that the kernel takes for available without swapping (MemAvailable of
+ * /proc/meminfo); the rest in the process's control group and in each group above (memory.max, or
+ * version 1's memory.limit_in_bytes, less the use that cannot be dropped); RLIMIT_AS and
+ * RLIMIT_DATA less the process's own use.
+ * \param root for tests: where "/proc" and "/sys" are found
  */
 HostMemory AvailableHostMemory(const std::string& root = "");
 

@@ -25,7 +25,7 @@ struct LaunchSpec
     uint32_t servers = 0;   ///< 0: as the launcher's words say
     std::string ranks;      ///< "auto", "all" or numbers with commas
     uint32_t steps = 0;     ///< number of steps after which the script is ended; 0: never
-    std::string step;       ///< mark that ends a step; empty: it is searched for
+    std::string step;       ///< what ends a step; empty: it is found
     bool network = false;   ///< the script may use it
     uint32_t patienceS = 0; ///< how long a rank waits for another one
 };

@@ -238,7 +238,7 @@ struct CollectiveOptions
     std::vector<AlgorithmRule> algorithms;  ///< later ones win; for the rest the tuner chooses
     std::optional<topo::Protocol> protocol; ///< nothing: the tuner chooses
     coll::AlgorithmOptions options;
-    coll::Machine machine; ///< later rules win; the tuner chooses for the rest
+    coll::Machine machine; ///< without a library: nothing takes time but links
     rdma::Duration
         stepLatency; ///< software time added before every send of a schedule; 0 by default
     NcclLimits nccl;

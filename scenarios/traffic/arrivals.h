@@ -56,7 +56,7 @@ struct ArrivalOptions
     uint64_t incastLoad = 0;
     uint32_t incastFanIn = 0;            ///< less than hosts
     uint64_t incastBytes = 0;            ///< bytes that each host sends
-    uint64_t incastBytesPerFlow1024 = 0; ///< part of incastBytes that counts as load
+    uint64_t incastBytesPerFlow1024 = 0; ///< bytes of each that make up the load, times 1024
     bool incastPeriodic = true;          ///< else Poisson
 };
 

@@ -32,7 +32,7 @@
 namespace training
 {
 
-/// Why the schedule has no pairs to make; nothing if it has.
+/// Why passes cannot be paired with these options; nothing if they can.
 /// \param options with a schedule that exists
 std::optional<std::string> WhyNotPaired(const TrainingOptions& options);
 

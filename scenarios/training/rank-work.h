@@ -30,7 +30,7 @@ constexpr uint32_t kNoMicroBatch = UINT32_MAX;
 struct Computation
 {
     Phase phase = Phase::kForward; ///< kForward, kBackward, or kOptimizer
-    uint32_t microBatch = 0;       ///< for the optimizer: their number; kNoMicroBatch: not of one
+    uint32_t microBatch = 0;       ///< for the optimizer: their number; kNoMicroBatch: of one
     uint32_t layer = 0;            ///< index into RankWork::layers; of the optimizer 0
     rdma::Duration duration;
     std::string name;     ///< "backward block 7 micro-batch 2", "optimizer"

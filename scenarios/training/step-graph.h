@@ -132,8 +132,8 @@ struct TrainingPlan
     /// The share of a GPU that a collective in progress takes from computing beside it.
     double contention = 0;
     /// Actors run graphs beside the ranks, as processes on their servers do. They share no stream
-    /// and no group of collectives with a rank. Actor `ranks` + i is at the GPU actorAt[i], and
-    /// sends that GPU's messages. With actors the workload defines a step.
+    /// and no group of collectives with a rank. Actor `ranks` + i is at the GPU actorAt[i]:
+    /// its messages leave from there and arrive there. With actors the workload defines a step.
     std::vector<coll::Rank> actorAt;
     /// The last so many actors send for the rank at their GPU, which goes on computing meanwhile.
     /// Their messages count as the rank's.

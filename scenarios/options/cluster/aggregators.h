@@ -42,10 +42,10 @@ class Aggregators
 {
   public:
     /**
-     * Adds the units and links to a topology that these servers can use. \param hostOfServer index
-     * into Topology::Hosts(), by server \param nics number of NICs of each server \param delay
-     * delay of the links to the units. A message takes twice that in a unit, plus the time at its
-     * ports
+     * Adds the units and links to a topology that these servers can use.
+     * \param hostOfServer index into Topology::Hosts(), by server
+     * \param nics NICs of each server
+     * \param delay of the links to the units, so a message takes twice that in one, and its ports
      */
     Aggregators(topo::Topology* topology,
                 const std::vector<uint32_t>& hostOfServer,

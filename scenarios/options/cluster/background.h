@@ -38,11 +38,13 @@ void SettleBackground(Validation* v, RunOptions* run);
 std::string BackgroundText(const Background& background);
 
 /**
- * Flows of traffic's keys among some hosts, as --background and jobs of flows have them. \param
- * settings keys and values \param where how they are named in errors: "--background" \param hosts
- * indices into Hosts(), at least two \param epoch time span of the flows of a load that are made in
- * one go \param callers the key that the caller reads itself, for errors that list all \param
- * errors gets what is wrong
+ * Flows of traffic's keys among some hosts, as --background and jobs of flows have them.
+ * \param settings keys and values
+ * \param where how they are named in errors: "--background"
+ * \param hosts indices into Hosts(), at least two
+ * \param epoch for how long flows of a load are made at a time
+ * \param callers the key that the caller reads itself, for errors that list all
+ * \param errors gets what is wrong
  */
 std::shared_ptr<const Background> MakeFlowsAmong(
     const std::vector<std::pair<std::string, std::string>>& settings,

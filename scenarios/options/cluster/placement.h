@@ -56,7 +56,7 @@ bool ChoosesAmongAll(PlacementPolicy policy);
 /// How many hosts it can choose from.
 uint32_t FreeHosts(const PlacementRequest& request);
 
-/// \return the host of each server, no two the same; with too few hosts, one entry for each host.
+/// \return the host of each server, no two the same; with too few free hosts, as many as there are.
 /// The same request gives the same hosts on every machine.
 std::vector<uint32_t> PlaceServers(const PlacementRequest& request, const topo::Topology& topology);
 

@@ -598,7 +598,7 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
     }
     if (IsOfPackets(v))
     {
-        except.push_back("network"); // part of every configuration
+        except.push_back("network"); // what every configuration means
     }
     else
     {

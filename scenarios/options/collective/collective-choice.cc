@@ -171,7 +171,8 @@ CandidatesOf(const CollectiveOptions& options,
              const coll::Placement& placement)
 {
     coll::Fixed fixed = FixedFor(options, what, placement);
-    fixed.algorithm = nullptr; // other sizes than this range's one are looked up
+    // A rule may name one for this size, while the tuner chooses for others of its range.
+    fixed.algorithm = nullptr;
     return coll::Candidates(what, placement, options.OptionsFor(what.op), options.machine, fixed);
 }
 

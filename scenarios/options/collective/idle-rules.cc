@@ -52,7 +52,7 @@ NoteIdleRules(Validation* v, const CollectiveOptions& c, const std::vector<coll:
         if (rule.ofAll && !sized &&
             std::none_of(c.algorithms.begin() + i + 1, c.algorithms.end(), standsForAll))
         {
-            continue; // sizes that other rules leave
+            continue; // it is for what other rules leave
         }
         std::string part = (rule.ofAll ? "" : coll::OpName(rule.op) + "=") + rule.name;
         if (sized)

@@ -8,9 +8,9 @@
  *     --nccl-env=nccl.conf                                a file with a line NAME=VALUE each
  *     --nccl-env=environment                              those that are set
  *
- * Each variable has a row in one table (--help=nccl-env). A variable without a simulated effect
- * gets a note. A variable that would change times in a way that is not simulated is refused. An
- * unknown one is an error. An option of ours that is given wins, with a note.
+ * Each variable has a row in one table (--help=nccl-env). A variable that concerns nothing
+ * that is simulated gets a note. One that would change times in a way that is not simulated is
+ * refused. An unknown one is an error. An option of ours that is given wins, with a note.
  *
  * Names, values and their meaning: NCCL user guide, "Environment Variables", NCCL 2.30
  * (docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html), names also from its index of 2.32;

@@ -67,7 +67,7 @@ IsUsualBucket(TrainingOptions o)
     return training::ResolvedOptions(std::move(o)).bucketBytes == given;
 }
 
-/// The value that holds where a field is not given.
+/// Whether a field has the value that holds where it is not given.
 template <class Field>
 bool
 IsUsual(const TrainingOptions& o, Field TrainingOptions::*field)

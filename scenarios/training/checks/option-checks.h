@@ -31,7 +31,7 @@ void CheckExpert(const TrainingOptions& o, const Refuse& error);
 /// \param o resolved, without other errors
 void CheckCopies(const TrainingOptions& o, const Refuse& error);
 
-/// The kernels, the datatype and the input data.
+/// What computes (optimizer, kernels, load of experts), and from which data.
 void CheckCompute(const TrainingOptions& o, const Refuse& error);
 
 void CheckOffload(const TrainingOptions& o, const Refuse& error);

@@ -19,8 +19,8 @@ namespace training
  * The first thing that is wrong; nothing if all of this holds, for every replica of every stage:
  * - each of its micro-batches has one forward pass in each chunk, and after it one backward pass,
  *   or one for the inputs and after that one for the weights; it has no others;
- * - a step has the backward passes of its own micro-batches, and with a flush no others at all; -
- * messages from one device to another in one direction (activations, or gradients) are needed in
+ * - a step has the backward passes of its own micro-batches, and with a flush no others at all;
+ * - messages from one device to another in one direction (activations, or gradients) are needed in
  *   the order in which they are sent, so blocking receives on a stream of each are enough;
  * - nothing waits for itself: the run comes to its end.
  *

@@ -29,8 +29,8 @@ namespace training
 /// \pre 1 <= pieces <= weights.size(), weights not negative
 std::vector<uint32_t> EvenPartition(const std::vector<double>& weights, uint32_t pieces);
 
-/// The number of layers of each piece, 0 if no layers were left for it. Every piece takes layers
-/// until it has the least possible weight of the heaviest piece over all divisions.
+/// The number of layers of each piece, 0 if no layers were left for it. Every piece takes as many
+/// layers as weigh no more than the heaviest piece of the division whose heaviest is lightest.
 /// \pre as EvenPartition
 std::vector<uint32_t> FrontPartition(const std::vector<double>& weights, uint32_t pieces);
 

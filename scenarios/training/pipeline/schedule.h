@@ -170,7 +170,7 @@ class PipelineSchedule
 
     /// "one replica a stage", "one virtual stage": what most schedules cannot do otherwise.
     std::optional<PipelineRefusal> WhyNotPlain(const PipelineShape& shape) const;
-    /// The two parts of WhyNot that several schedules share.
+    /// The two parts of WhyNotPlain.
     std::optional<PipelineRefusal> WhyNotReplicated(const PipelineShape& shape) const;
     std::optional<PipelineRefusal> WhyNotVirtual(const PipelineShape& shape) const;
 };

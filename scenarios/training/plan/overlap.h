@@ -20,8 +20,8 @@
 namespace training
 {
 
-/// Sets Transfer::begin and `behind`; without overlap also the computations that wait. \param
-/// options resolved
+/// Sets Transfer::begin and `behind`; without overlap also the computations that wait.
+/// \param options resolved
 void ApplyOverlap(const TrainingOptions& options,
                   const RankWork& work,
                   std::vector<Transfer>& transfers);

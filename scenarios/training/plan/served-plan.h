@@ -95,8 +95,7 @@ class ServedPlan
     /// \param options resolved, without ZeRO: the replicas are options.ranks
     ServedPlan(const TrainingOptions& options, const ServedOptions& served);
 
-    /// The graphs of all replicas, connections and updaters, in group kind 0, and the actors. To be
-    /// taken once.
+    /// The graphs of all runners (Kind), in group kind 0, and the actors. To be taken once.
     TrainingPlan TakePlan()
     {
         return std::move(m_plan);
