@@ -15,7 +15,7 @@
  * first message, to the farthest partner, is half of S.
  *
  * n = p + f ranks (folding.h): a rank that steps back hands its piece over first. At the end it
- * gets all others in two messages: the pieces before its own, and those after it.
+ * gets all others, in two ranges: the pieces before its own, and those after it.
  *
  * log2 p messages in series (folding.h has how many more with f > 0); every rank is sent all pieces
  * but its own once, so (n-1) S together. All-gather's busiest sender is the one for ranks 0 and 1,
