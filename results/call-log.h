@@ -17,8 +17,8 @@ namespace results
 /**
  * calls.log: a line for each call of the measured steps, in the order they end. With more than
  * `most` calls it keeps those of every n-th rank. If one rank alone has more, it keeps those of the
- * first steps. The head says so. A warm-up that is repeated after measuring has begun counts as
- * step 0, and so do calls that an abort ended.
+ * first steps. The head says so. A warm-up that is repeated after measuring has begun is in
+ * it as step 0. Calls that an abort ended are in it, too, with the steps that they belong to.
  */
 class CallLog
 {

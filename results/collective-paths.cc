@@ -64,7 +64,7 @@ Release(std::atomic<uint32_t>& count)
            count.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
-/// \param count a record that the caller holds
+/// \param count the caller is one of the holders that it counts
 void
 Take(std::atomic<uint32_t>& count)
 {
@@ -335,7 +335,7 @@ CollectivePaths::Arrive(Path cause, coll::Rank from, coll::Rank to, int64_t now)
         r.shares[static_cast<std::size_t>(PathShare::UNKNOWN)] += now - caused;
         return path;
     }
-    int64_t before = now - caused; // time before the message's own share
+    int64_t before = now - caused; // time that the message's parts do not account for
     for (std::size_t i = 0; i < divided->parts.size(); ++i)
     {
         r.shares[i] += divided->parts[i];

@@ -40,8 +40,8 @@ class FlowRates
     /// packets that the receiver has by then depends on the engine.
     void End(uint32_t flow, bool failed);
 
-    /// Intervals begin: flows are in flight again. \param begin begin of the interval with this
-    /// time
+    /// Intervals begin: flows are in flight again. \param begin begin of the interval that
+    /// the current time is in
     void Start(int64_t begin)
     {
         m_begin = begin;

@@ -47,8 +47,8 @@ class FlowWays
     /// \param sets sets of links, each for one choice: ends of the fabric, two or more; an end may
     /// be in several sets
     /// \return pairs of flows that share a link of a set while another link of it has no flow; a
-    /// link counts once. Among flows that are in flight at different times, the maximum. nullopt:
-    /// too many flows
+    /// link counts once. If Next() was called, the maximum over the parts between its calls.
+    /// nullopt: too many flows
     std::optional<uint64_t> CountCollisions(const std::vector<std::vector<uint32_t>>& sets) const;
 
   private:

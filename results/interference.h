@@ -74,9 +74,10 @@ class Interference
     void Clear(int64_t now);
     /// Adds a message of ordinary packets, ps and bytes: when there were some.
     void AddOrdinary(int64_t begin, int64_t end, uint64_t bytes);
-    /// Sets an owner of ordinary packets (TCP, UDP). They have no messages that record their ports.
-    /// Known are the bytes on each port, and the packets that waited behind them. At each port they
-    /// are assumed to have come when their messages did (AddOrdinary), or evenly if there are none.
+    /// Sets the owner of ordinary packets (TCP, UDP). They have no messages that record their
+    /// ports. Known are the bytes on each port, and the packets that waited behind them. At each
+    /// port they are assumed to have come when their messages did (AddOrdinary), or evenly if there
+    /// are none.
     /// \param bytes by port, IP headers included, in the measured time
     /// \param now ps: its end
     void SetOrdinary(uint32_t owner, const std::vector<uint64_t>& bytes, int64_t now);
@@ -85,7 +86,8 @@ class Interference
     /// for people names one of them (assumed). Printing code reads it from ToJson.
     static constexpr double NAMED_FROM_SHARE = 0.01;
 
-    /// Of an owner:
+    /// The times of an owner's messages, and the jobs that they met, as JSON:
+    ///
     ///     {"messages_us", "waited_us", "waited_for_others_us",
     ///      "slot_us" (length of a slot), "throttled_us", "window_us", "nic_paused_us",
     ///      "waited_for": [{"job", "waited_us"}], "behind": [{"job", "waited_us"}],
@@ -94,13 +96,16 @@ class Interference
     ///      "shares": {"link", "job", "share_of_bytes_of_others"},
     ///      "shares_switch": {"switch", "job"},
     ///      "named_from_share": NAMED_FROM_SHARE}
-    /// Shares of bytes are of those of others while it waited there. `shares` is where most bytes
-    /// of others passed while its own measured messages did, whether or not anybody waited:
-    /// congestion control that slows senders down in time leaves no queues. null: it shares no port
-    /// with anybody, as far as last packets tell; then `shares_switch` is where most bytes of
-    /// others pass by other ports at such a time: a switch has one buffer, and draws what is by
-    /// chance. What held messages back in the sender (TimeShare) is not divided among jobs. \param
-    /// nameless what owner 0 is called \param mostLinks where it waited longest for others
+    ///
+    /// A link's `share_of_bytes_of_others` is for the time in which the owner waited there.
+    /// `shares` is the port where most bytes of others passed while the owner's measured messages
+    /// did, whether or not any message waited: congestion control that slows senders down in time
+    /// leaves no queues. `shares` is null if the owner shares no port, as far as last packets tell.
+    /// Then `shares_switch` is the switch where most bytes of others pass by other ports at such a
+    /// time: messages meet there by the switch's one buffer, and by its random choices. The time
+    /// that messages are held back in the sender (TimeShare) is not divided among jobs.
+    /// \param nameless name of owner 0
+    /// \param mostLinks most links in `links`: those where it waited longest for others
     nlohmann::ordered_json ToJson(uint32_t owner,
                                   const std::string& nameless,
                                   std::size_t mostLinks = 5) const;

@@ -71,8 +71,8 @@ struct TrimmingStats
 /// The results of a fabric, as numbers. Made at the end of a run, before the fabric goes.
 struct RunStats
 {
-    bool packets{
-        true}; //!< False: the network moved messages. Then nothing is known of links and devices.
+    //! False: the network moved messages. Then nothing is known of links and devices.
+    bool packets{true};
     std::string law;     //!< law by which the network moved messages, in words; empty: packets
     bool measured{true}; //!< false: the run ended in its warm-up; values of the whole run hold
     int64_t measuredFromPs{0};

@@ -25,10 +25,9 @@
  * - attribution: where the time of messages went (TailAttribution); absent if not noted
  * - read_requests: sent, repeated ones included; measured
  * - data_packets, data_bytes: sent, retransmissions included; measured
- * - ranks: processes that simulated it, if more than one; then events depends on them too
  * - frame_hops, events: frames received over all ports; simulator events
- * - ranks: processes that simulated it, only if more than one; "events" is then the sum of theirs
- * and not the number of one process
+ * - ranks: processes that simulated it, only if more than one; "events" is then the sum of theirs,
+ * which is not the number that one process would have
  * - switch_buffer_peak_bytes, port_queue_peak_bytes: largest of all switches and ports
  * - links: the busiest: name, rate_gbps, utilization, pause_share; measured
  * - flows_csv, links_csv: rows, and whether they are a sample

@@ -49,10 +49,12 @@ constexpr uint64_t TIMELINE_EVENTS = 100000;
  * the others. Memory: 20 bytes per row of flows.csv and about 100 per event; links.csv is held
  * whole.
  *
- * \param folder folder of the run \param path of the new file, replaced when it is complete \return
- * the content of "otherData": keys "events", "shown" and "left_out" (counts by what) Throws
- * NothingToShow (timeline-choice.h), or another std::runtime_error, which names the path: a file is
- * not one of a run, or `path` cannot be written (nothing is left of it then).
+ * \param folder folder of the run
+ * \param path path of the new file, replaced when it is complete
+ * \return the content of "otherData": keys "events", "shown" and "left_out" (counts by what)
+ *
+ * Throws NothingToShow (timeline-choice.h), or another std::runtime_error, which names the path: a
+ * file is not one of a run, or `path` cannot be written (nothing is left of it then).
  * std::invalid_argument: the results are of another schema_version.
  */
 nlohmann::ordered_json WriteTimeline(const std::string& folder,

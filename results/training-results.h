@@ -185,7 +185,7 @@ class TrainingResults
     double m_shares = 0;       ///< StepRecord::share, summed up
     std::vector<Size> m_sizes; ///< sizes of the plan that were begun: the last one first
     uint64_t m_collectives = 0;
-    std::vector<double> m_stepUs;     ///< step times of the first size
+    std::vector<double> m_stepUs;     ///< of the first MOST_STEP_TIMES steps
     std::vector<double> m_stepBegins; ///< us; of the same, where something is between them
     std::vector<ListedStep> m_listed; ///< the first
     uint64_t m_collectivesListed = 0;

@@ -151,7 +151,7 @@ MakeFatTree(const TopologyRequest& r)
         result.notes.push_back("fat-tree: k=" + std::to_string(k) + ", the smallest for " + need);
     }
     const rdma::BitRate fabricRate = r.fabricRate.bps == 0 ? r.linkRate : r.fabricRate;
-    // rate of all uplinks
+    // the ratio with all uplinks
     const double least = static_cast<double>(r.linkRate.bps) / static_cast<double>(fabricRate.bps);
     if (oversubscription > 1 && oversubscription < least - 1e-9)
     {

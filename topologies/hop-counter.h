@@ -42,8 +42,9 @@ class HopCounter
         m_attachmentOf;             ///< by endpoint: index of the switch it is wired to, or kNone
     std::vector<uint32_t> m_direct; ///< by endpoint: the endpoint it is wired to, or kNone
     std::vector<NodeId> m_attachments;
-    std::vector<uint32_t> m_index;                  ///< by node: of m_attachments, or kNone
-    std::vector<std::vector<uint16_t>> m_distances; ///< index into m_attachments by node, or kNone
+    std::vector<uint32_t> m_index;                  ///< by node: index into m_attachments, or kNone
+    std::vector<std::vector<uint16_t>> m_distances; ///< by attachment: to each other, in links
+                                                    ///< between switches; empty: not asked for
     std::vector<uint32_t> m_distance;               ///< distance of each node in the current search
     std::vector<NodeId> m_queue;
 };

@@ -129,8 +129,8 @@ class JsonObject
     std::string Path(const std::string& below) const;
 
   private:
-    /// \param parse (member, allowed values, result) -> std::optional<T>, nothing if the member is
-    /// wrong
+    /// \param parse (member, text of the allowed values, to be set) -> std::optional<T>, nothing if
+    /// the member is wrong
     template <class T, class Parser>
     bool Parsed(const char* key, Need need, T& value, Parser parse);
     bool ReadWhole(const char* key, uint64_t& value, uint64_t least, uint64_t most, Need need);

@@ -133,7 +133,7 @@ struct LibraryExpectations
 struct LibraryModel
 {
     rdma::Duration launch;         ///< launch of a collective
-    rdma::Duration exchangeLaunch; ///< launch of a collective that does not add up
+    rdma::Duration exchangeLaunch; ///< launch of grouped sends and receives (`exchange`)
     /// NICs that exchanges use, from the first on; 0: each GPU the one beside it.
     uint32_t exchangeNics = 0;
     ExchangeChannels channels;

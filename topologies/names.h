@@ -18,9 +18,9 @@
 namespace topo
 {
 
-/// A name without its spelling: lower case, without '-', '_' and blanks. A dot is part of a name:
-/// gpt3-1.3b is not gpt3-13b. Every list of names is looked up by it, and no list holds two names
-/// that fold alike.
+/// A name in the form in which names are compared: lower case, without '-', '_' and blanks. A dot
+/// is part of a name: gpt3-1.3b is not gpt3-13b. Every list of names is looked up by it, and no
+/// list holds two names that fold alike.
 inline std::string
 FoldedName(const std::string& name)
 {

@@ -354,7 +354,8 @@ class ScaleUpModel
     bool Crosses(uint32_t fromGpu, uint32_t toGpu) const;
     /// \param first of its kind of links
     uint8_t WayOf(uint64_t bytes, uint8_t first) const;
-    /// \param first index of the first way of its kind of links
+    /// \param parts,how as those of Post
+    /// \param first of its kind of links
     uint8_t WayOf(uint64_t bytes, uint64_t parts, uint8_t how, uint8_t first) const;
     Work WorkOf(uint64_t bytes, uint8_t how) const;
     Work WorkOf(const Message& message) const;
@@ -376,7 +377,7 @@ class ScaleUpModel
     void Activate(uint32_t number, int64_t now);
     void Deactivate(uint32_t number);
     void StartAlone(uint32_t number, int64_t at);
-    /// Counts the bytes that a pair that is alone has sent by now.
+    /// Ends the messages that a pair that is alone has sent by now.
     void CatchUp(uint32_t number, int64_t now);
     void Share(uint32_t number, int64_t now);
     /// The head of a pair has left.

@@ -166,7 +166,8 @@ class Places
     }
 
     /// The plane of a channel where there are several, the same at both ends. It is a hash of the
-    /// two places; channels of the same two NICs take planes in turns (ChannelName::turn).
+    /// two places, job, communicator and rail. Channels of the same two NICs take planes in turns
+    /// (ChannelName::turn).
     uint32_t PlaneOf(const ChannelName& name) const;
 
     /// The port of a unit. \param server number of the unit

@@ -22,12 +22,12 @@ namespace dltrain
  *
  * - Standard output that cannot be written (a full disk, a closed pipe or descriptor) is one error
  *   and status 1, whatever the program printed on it: help too. A status that is not 0 stays.
- * - A file that is longer than `ulimit -f` allows cannot be written, as on a full disk. - Names of
- * the user's files cannot control the terminal: std::cout and std::cerr show
- *   control characters as \xNN (rdma::Printable). printf does not: print names with streams.
+ * - A file that is longer than `ulimit -f` allows cannot be written, as on a full disk.
+ * - Text of the user's files cannot control the terminal: std::cout and std::cerr show control
+ *   characters as \xNN (rdma::Printable). printf does not: print names with streams.
  * - Memory that cannot be had, an exception nobody caught and ns-3's fatal errors end with one
- * error and status 1, not with a core dump; while a simulation runs, its files are completed first
- *   (LastResort).
+ *   error and status 1, not with a core dump. While a simulation runs, its files are completed
+ *   first (LastResort).
  * - While a rdma::SetUpPhase lasts for seconds, standard error says so: a line that is written over
  *   on a terminal, else a line every five seconds; unless SetUpPhase::Quiet.
  */

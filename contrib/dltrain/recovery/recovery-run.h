@@ -154,7 +154,7 @@ class RecoveryRun : public TrainingJobWatcher
     void After(const rdma::Duration& time, std::function<void()> what);
     /// Begins to write the states of the ranks. \param then called when they are written
     void Write(std::function<void()> then);
-    /// Writes the checkpoint, from its beginning.
+    /// Writes, from its beginning, the copy or the checkpoint that ranks wait for, if there is one.
     void WriteAll();
     /// The ranks that wait for a checkpoint go on.
     void GoOn();

@@ -138,7 +138,7 @@ BackgroundTraffic::SeeOthers(const ns3::RdmaFabric& fabric) const
                 continue; // its posts are never sent
             }
             others.insert({e, qp.GetNumber()});
-            // These numbers never decrease, except the unsent bytes of a queue pair that rests.
+            // These numbers never decrease, except the sent bytes of a queue pair that rests.
             const uint64_t acknowledged = qp.GetBytesAcknowledged();
             const uint64_t waits = qp.GetBytesPosted() - acknowledged;
             sight.waits = sight.waits || waits > 0;

@@ -423,7 +423,7 @@ CollectiveRunner::Send(Member& member,
     }
     if (at == training::SpeedProfile::NEVER)
     {
-        return; // no code hears of it again
+        return; // it is never sent
     }
     EventPayload send{};
     send.kind = EventKind::SEND;

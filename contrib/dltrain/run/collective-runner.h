@@ -223,7 +223,7 @@ class CollectiveRunner : public TransportUser
         bool ownNics = false; ///< and end at that beside the other (--peer-nic=own)
         coll::ExchangeRates rates = {}; ///< most that a pair gets
         bool limited = false; ///< messages between servers go over channels with that limit
-        std::vector<Rank> positions = {}; ///< places of the schedule's network nodes
+        std::vector<Rank> positions = {}; ///< by network node: index of its member
         uint32_t number = 0;              ///< in Communicator::numbered
         int64_t formula = -1; ///< ps from the last entry on, instead of messages; -1: messages
         uint32_t id = 0;      ///< among all that there ever were, from 1 on
@@ -388,7 +388,7 @@ class CollectiveRunner : public TransportUser
         results::PathRecord* path; ///< cause, held
     };
 
-    /// Checks at compile time that the data of one cache line fit into it.
+    /// Checks at compile time that the data that a message needs are in Member::LINES.
     static void CheckLines();
 
     using Events = EventPool<CollectiveRunner, EventPayload>;
@@ -420,7 +420,7 @@ class CollectiveRunner : public TransportUser
     /// The switch of a rank's server does, if the collective has it.
     void StartServerSwitch(const Member& member, uint32_t sequence, const Plan& plan, int64_t now);
     static void SetStep(const Part& part, coll::Lane lane, LaneState& state);
-    /// The immediate of a message to a switch between servers, or from one.
+    /// The immediate of a message to a switch between servers; StartUnit takes it apart.
     static uint32_t UnitImmediate(const Plan& plan, uint32_t sequence);
     uint32_t StartUnit(Member& unit, uint32_t immediate, int64_t now);
     void Schedule(const Member& member, int64_t at, const EventPayload& payload);

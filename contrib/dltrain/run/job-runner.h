@@ -311,7 +311,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     const training::TrainingPlan& m_plan;
     JobStart m_start;
     std::vector<training::GroupKind> m_groupKinds; ///< groups of the ranks that are present
-    uint32_t m_ranksHere;                          ///< number of ranks here, of all processes
+    uint32_t m_ranksHere; ///< number of ranks that are present, in all processes
     bool m_aborted = false;
     JobListener& m_listener;
     Decider m_decide;

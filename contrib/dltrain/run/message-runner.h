@@ -160,8 +160,8 @@ class MessageRunner : public TransportUser
     /// The receiving rank's half.
     struct Receiving
     {
-        std::deque<results::PathRecord*>
-            arrived; ///< Paths of messages that have arrived without a receive, held.
+        /// Paths of messages that have arrived without a receive, held.
+        std::deque<results::PathRecord*> arrived;
         std::deque<uint64_t> cookies; ///< cookies of receives that wait
         uint64_t delivered = 0;       ///< messages, of this runner
     };

@@ -242,7 +242,7 @@ class TrainingJob : public JobListener
     results::CallLog m_calls;
     results::TrainingResults m_results;
     double m_bytes = 0;               ///< bytes that all steps move on the network
-    std::optional<uint64_t> m_merged; ///< the same over all Ranks, when the events are over
+    std::optional<uint64_t> m_merged; ///< bytes that all Ranks have moved, when the events are over
     uint32_t m_roundsKept = 0;        ///< rounds that can no longer be thrown away
     double m_standing = 0;            ///< share of the job that stood when the last attempt began
     int64_t m_lastEnd = 0;

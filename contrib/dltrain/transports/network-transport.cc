@@ -286,8 +286,8 @@ NetworkTransport::Abort()
         {
             continue;
         }
-        // As ibv_destroy_qp would, without completions: a closed end hears of none. Late packets
-        // are not taken for another connection's.
+        // As ibv_destroy_qp would, without completions: a closed end hears of none. These
+        // queue pairs are not used for another connection.
         for (const End& end : host->opened.All())
         {
             if (end.queuePair)

@@ -101,8 +101,8 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
 
     static_assert(sizeof(End) == 64);
 
-    /// The state of an endpoint. Its queue pairs' cookies are the numbers of their ends; those in
-    /// `accepted` are or'ed with ACCEPTED.
+    /// The state of an endpoint. Its queue pairs' cookies are the addresses of their ends; of those
+    /// in `accepted`, or'ed with ACCEPTED.
     struct Host
     {
         using Ends = Slots<End, rdma::FixedList<End>>;
