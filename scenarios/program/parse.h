@@ -16,11 +16,6 @@
 #define SCENARIOS_PROGRAM_PARSE_H
 
 #include "scenarios/options/parse-result.h"
-#include "scenarios/run/scenario.h"
-
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace scenario
 {

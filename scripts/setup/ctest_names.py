@@ -132,13 +132,13 @@ class Expression:
     # ---- matching
 
     def _closure(self, states, at_start=False, at_end=False):
-        found, todo = set(states), list(states)
-        while todo:
-            for what, to in self.edges[todo.pop()]:
+        found, unread = set(states), list(states)
+        while unread:
+            for what, to in self.edges[unread.pop()]:
                 passes = what is None or what == "^" and at_start or what == "$" and at_end
                 if passes and to not in found:
                     found.add(to)
-                    todo.append(to)
+                    unread.append(to)
         return frozenset(found)
 
     def _read(self, states, character):

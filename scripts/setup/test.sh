@@ -25,7 +25,7 @@ run_tests() {
     local -a without=()
     if [[ -n $full ]]; then
         export DLTRAIN_FULL=1
-    elif ! is_given -R "${test_args[@]}" && ! is_given -L "${test_args[@]}"; then
+    elif ! is_given -R -L; then
         without=(-LE '^full$')
         export DLTRAIN_FULL=0 # a share of the cases (share_of in tests/system); unset: all
     fi
@@ -34,17 +34,14 @@ run_tests() {
         "${without[@]}" "${test_args[@]}"
 }
 
-# is_given -R|-L|-E|-I <ctest's arguments>
+# is_given <option of ctest>...: one of them, or its long name?
 is_given() {
-    local long word
-    case $1 in
-    -R) long=--tests-regex ;;
-    -L) long=--label-regex ;;
-    -E) long=--exclude-regex ;;
-    -I) long=--tests-information ;;
-    esac
-    for word in "${@:2}"; do
-        [[ $word == "$1" || $word == "$long" || $word == "$long="* ]] && return
+    local -A long=([-R]=--tests-regex [-L]=--label-regex [-E]=--exclude-regex
+        [-I]=--tests-information)
+    local option
+    for option; do
+        ! has_option "$option" "${test_args[@]}" || return 0
+        ! has_option "${long[$option]}" "${test_args[@]}" || return 0
     done
     return 1
 }
@@ -202,10 +199,9 @@ run_fuzz() {
 configure_tests() {
     # Unit tests that nobody names are in programs of many; those that failed are where they were.
     local -a units=(-DDLTRAIN_UNIT_TOGETHER=ON)
-    if [[ " ${test_args[*]} " == *" --rerun-failed "* ]]; then
+    if has_option --rerun-failed "${test_args[@]}"; then
         units=()
-    elif is_given -R "${test_args[@]}" || is_given -E "${test_args[@]}" ||
-        is_given -I "${test_args[@]}"; then
+    elif is_given -R -E -I; then
         units=(-DDLTRAIN_UNIT_TOGETHER=OFF)
     fi
     if [[ $ns3_from == installed ]]; then

@@ -16,7 +16,6 @@
 #include "scenarios/run/background.h"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>

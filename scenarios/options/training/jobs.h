@@ -24,8 +24,6 @@
 #include "scenarios/run/jobs.h"
 #include "scenarios/run/scenario.h"
 
-#include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
