@@ -4,18 +4,14 @@
 #ifndef RDMA_FABRIC_HELPER_H
 #define RDMA_FABRIC_HELPER_H
 
-#include "ib-subnet-helper.h"
-#include "rdma-fabric.h"
+#include "rdma-fabric-builder.h"
 
-#include "ns3/object-factory.h"
 // What users of the helper name: attributes and what switches tell.
 #include "ns3/ib-switch.h"
 #include "ns3/rdma-channel.h"
 #include "ns3/rdma-switch.h"
 
-#include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -25,13 +21,12 @@ namespace ns3
 /**
  * \ingroup rdma
  * From a list of nodes and links to a fabric with routes, ready to be posted to. Set-up time is
- * linear in links (and in switches x endpoints for the forwarding tables).
+ * linear in links (and in switches x endpoints for the forwarding tables). RdmaHelper installs NICs
+ * and switches on nodes that exist.
  */
 class RdmaFabricHelper
 {
   public:
-    RdmaFabricHelper();
-
     void SetNicAttribute(const std::string& name, const AttributeValue& value);
     void SetSwitchAttribute(const std::string& name, const AttributeValue& value);
 
@@ -65,22 +60,8 @@ class RdmaFabricHelper
 
   private:
     std::string CheckPartition(uint32_t nodes) const;
-    /// \return an error if NICs recover by trimming, and switches do not trim, or if what is set of
-    /// the recovery does not go together
-    std::string CheckTrimming(const RdmaFabric& fabric, const RdmaSwitchBase& like) const;
-    /// What all NICs and switches have in common, those of other ranks too. \param like a switch
-    /// as they all are
-    void ReadAttributes(RdmaFabric& fabric, const RdmaSwitchBase& like) const;
 
-    ObjectFactory m_nic;
-    ObjectFactory m_switch;
-    std::set<std::string> m_switchSet; //!< attributes of switches that have been set here
-    bool m_keepsMarking{false};
-    uint32_t m_largestFrame{0}; //!< 0: as RDMA's
-    ObjectFactory m_port;
-    Ptr<RdmaCongestionOps> m_prototype;
-    RdmaPartition m_partition;
-    std::function<std::unique_ptr<RdmaLinkLayer>()> m_makeLinkLayer;
+    RdmaFabricSettings m_settings;
 };
 
 } // namespace ns3

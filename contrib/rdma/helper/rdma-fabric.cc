@@ -6,8 +6,6 @@
 #include "contrib/rdma/core/counters.h"
 #include "rdma-connections.h"
 
-#include "ns3/node.h"
-
 #include <algorithm>
 #include <functional>
 #include <stdexcept>
@@ -28,8 +26,7 @@ RdmaFabric::GetLinkName(uint32_t end) const
 std::string
 RdmaFabric::GetLinkName(const RdmaPort* port) const
 {
-    return m_names[port->GetNode()->GetId() - m_nodes.Get(0)->GetId()] + "->" +
-           m_names[port->GetPeer()->GetNode()->GetId() - m_nodes.Get(0)->GetId()];
+    return GetLinkName(port->GetEnd());
 }
 
 std::string

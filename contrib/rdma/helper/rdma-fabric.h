@@ -434,7 +434,7 @@ class RdmaFabric
     uint64_t GetDrops(RdmaSwitchBase::DropReason reason) const;
 
   private:
-    friend class RdmaFabricHelper;
+    friend class RdmaFabricBuilder;
     RdmaFabric();
 
     /// What GetPath was before links failed (SetLinksDown): ideals are a whole network's. Where

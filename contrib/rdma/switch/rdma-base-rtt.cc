@@ -5,6 +5,7 @@
 
 #include "rdma-switch-base.h"
 
+#include "ns3/channel-list.h"
 #include "ns3/node-list.h"
 #include "ns3/node.h"
 #include "ns3/nstime.h"
@@ -34,6 +35,7 @@ class IdlePaths
           m_ackWire(sizes.ackWire)
     {
         const uint32_t nodes = NodeList::GetNNodes();
+        m_channels = ChannelList::GetNChannels();
         m_longest.assign(nodes, UNKNOWN);
         for (uint32_t i = 0; i < nodes; ++i)
         {
@@ -58,9 +60,11 @@ class IdlePaths
         m_first.push_back(static_cast<uint32_t>(m_links.size()));
     }
 
-    std::size_t GetNNodes() const
+    /// \return whether nodes or cables have come since
+    bool IsOld() const
     {
-        return m_pipeline.size();
+        return m_pipeline.size() != NodeList::GetNNodes() ||
+               m_channels != ChannelList::GetNChannels();
     }
 
     bool IsSwitch(uint32_t node) const
@@ -134,6 +138,7 @@ class IdlePaths
         return longest;
     }
 
+    uint32_t m_channels{0};
     uint32_t m_dataWire{0};
     uint32_t m_ackWire{0};
     std::vector<int64_t> m_pipeline; //!< by node, ps
@@ -161,7 +166,7 @@ RdmaBaseRtt::Compute(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes
     static std::mutex one;
     const std::lock_guard<std::mutex> lock(one);
     IdlePaths& paths = SimulationSingleton<KnownPaths>::Get()->byMtu[mtu];
-    if (paths.GetNNodes() != NodeList::GetNNodes())
+    if (paths.IsOld())
     {
         paths = IdlePaths(mtu, sizes);
     }

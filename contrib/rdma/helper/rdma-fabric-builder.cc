@@ -1,0 +1,398 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "rdma-fabric-builder.h"
+
+#include "contrib/rdma/core/set-up-phase.h"
+#include "ethernet-link-layer.h"
+#include "ib-link-layer.h"
+
+#include "ns3/double.h"
+#include "ns3/global-value.h"
+#include "ns3/node-window-simulator-impl.h"
+#include "ns3/node.h"
+#include "ns3/nstime.h"
+#include "ns3/quad-heap-scheduler.h"
+#include "ns3/rdma-channel.h"
+#include "ns3/string.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ns3
+{
+
+namespace
+{
+
+/// A full packet takes some 33 ps: with faster links times of a whole number of ps are no times.
+constexpr uint64_t FASTEST_LINK = 1000000000000000;
+
+/// Of a port whose cable is still to come.
+constexpr uint32_t NO_END = UINT32_MAX;
+
+/// \return whether the engine or the scheduler keeps RdmaEventOrder
+bool
+IsOrdered()
+{
+    StringValue scheduler;
+    GlobalValue::GetValueByName("SchedulerType", scheduler);
+    StringValue engine;
+    GlobalValue::GetValueByName("SimulatorImplementationType", engine);
+    return scheduler.Get() == QuadHeapScheduler::GetTypeId().GetName() ||
+           engine.Get() == NodeWindowSimulatorImpl::GetTypeId().GetName();
+}
+
+} // namespace
+
+RdmaFabricSettings::RdmaFabricSettings()
+{
+    nic.SetTypeId(RdmaNic::GetTypeId());
+    port.SetTypeId(RdmaPort::GetTypeId());
+    makeLinkLayer = [] { return std::make_unique<EthernetLinkLayer>(); };
+    device.SetTypeId(EthernetLinkLayer().GetSwitchType());
+}
+
+void
+RdmaFabricSettings::SetSwitchAttribute(const std::string& name, const AttributeValue& value)
+{
+    device.Set(name, value);
+    deviceGiven.insert(name);
+}
+
+void
+RdmaFabricSettings::SetInfiniBand(const IbFabricConfig& config)
+{
+    makeLinkLayer = [config] { return std::make_unique<IbLinkLayer>(config); };
+    const IbLinkLayer like(config);
+    device.SetTypeId(like.GetSwitchType());
+    like.SetFrameSizes(nic, port);
+}
+
+RdmaFabricBuilder::RdmaFabricBuilder(const RdmaFabricSettings& settings)
+    : m_settings(settings),
+      m_fabric(new RdmaFabric),
+      m_ordered(IsOrdered())
+{
+    RdmaClock::Update();
+    m_fabric->m_linkLayer = m_settings.makeLinkLayer();
+    m_fabric->m_partition = m_settings.partition;
+    m_fabric->m_largestFrame = m_settings.largestFrame;
+    if (m_settings.prototype && !m_settings.keepsMarking)
+    {
+        m_fabric->m_linkLayer->SetEcn(*m_settings.prototype,
+                                      m_settings.deviceGiven,
+                                      m_settings.device);
+    }
+}
+
+RdmaFabricBuilder::~RdmaFabricBuilder() = default;
+
+uint32_t
+RdmaFabricBuilder::AddNode(Ptr<Node> node, const RdmaNodeSpec& spec)
+{
+    const uint32_t number = m_fabric->GetNNodes();
+    m_fabric->m_nodes.Add(node);
+    m_fabric->m_names.push_back(spec.name);
+    m_fabric->m_isSwitch.push_back(spec.isSwitch);
+    m_fabric->m_isUnit.push_back(spec.isUnit);
+    m_fabric->m_group.push_back(spec.group);
+    m_fabric->m_switchOfNode.push_back(nullptr);
+    m_fabric->m_endsOfNode.emplace_back();
+    m_ports.emplace_back();
+    if (spec.isSwitch && m_fabric->IsLocalNode(number))
+    {
+        Ptr<RdmaSwitchBase> device = m_settings.device.Create<RdmaSwitchBase>();
+        device->SetName(spec.name);
+        node->AggregateObject(device);
+        m_fabric->m_switchOfNode.back() = PeekPointer(device);
+        m_fabric->m_switches.push_back(device);
+    }
+    return number;
+}
+
+uint16_t
+RdmaFabricBuilder::AddPort(uint32_t node, bool here)
+{
+    const auto number = static_cast<uint16_t>(m_ports[node].size());
+    m_fabric->m_endsOfNode[node].push_back(NO_END);
+    m_ports[node].push_back(nullptr);
+    if (!here)
+    {
+        Mac48Address::Allocate(); // so that all ports have the addresses they always have
+        return number;
+    }
+    Ptr<RdmaPort> port = m_settings.port.Create<RdmaPort>();
+    port->SetName(m_fabric->m_names[node] + ":" + std::to_string(number));
+    m_fabric->m_nodes.Get(node)->AddDevice(port);
+    if (!m_fabric->IsLocalNode(node))
+    {
+        // A ghost's node is bare, it has only the devices of cut links.
+        port->SetIfIndex(number);
+    }
+    else if (m_ordered)
+    {
+        port->SetArrivalOrder(number);
+    }
+    m_ports[node].back() = port;
+    return number;
+}
+
+std::string
+RdmaFabricBuilder::Check(const RdmaLinkSpec& link) const
+{
+    const uint32_t nodes = m_fabric->GetNNodes();
+    const bool right = link.a < nodes && link.b < nodes && link.a != link.b && link.rateBps > 0 &&
+                       link.rateBps <= FASTEST_LINK && link.delayPs >= 0;
+    return right ? ""
+                 : "link " + std::to_string(m_fabric->m_links.size()) +
+                       ": ends must be two different nodes, the rate positive and at most "
+                       "1000Tbps, the delay not negative";
+}
+
+std::string
+RdmaFabricBuilder::AddLink(const RdmaLinkSpec& link)
+{
+    const std::string error = Check(link);
+    if (!error.empty())
+    {
+        return error;
+    }
+    const bool here = m_fabric->IsLocalNode(link.a) || m_fabric->IsLocalNode(link.b);
+    const uint16_t portA = AddPort(link.a, here);
+    const uint16_t portB = AddPort(link.b, here);
+    return Join(link, portA, portB);
+}
+
+std::string
+RdmaFabricBuilder::Join(const RdmaLinkSpec& link, uint16_t portA, uint16_t portB)
+{
+    const std::string error = Check(link);
+    if (!error.empty())
+    {
+        return error;
+    }
+    const uint32_t nodes[2] = {link.a, link.b};
+    const uint16_t numbers[2] = {portA, portB};
+    const uint32_t first = m_fabric->GetNEnds();
+    m_fabric->m_links.push_back(link);
+    m_fabric->m_routeLinks.push_back({link.a, link.b, portA, portB});
+    for (int side = 0; side < 2; ++side)
+    {
+        const uint32_t node = nodes[side];
+        const Ptr<RdmaPort> port = m_ports[node][numbers[side]];
+        m_fabric->m_endsOfNode[node][numbers[side]] = first + side;
+        m_fabric->m_portOfEnd.push_back(nullptr);
+        if (port)
+        {
+            port->SetRate(link.rateBps);
+        }
+        if (!port || !m_fabric->IsLocalNode(node))
+        {
+            continue;
+        }
+        port->SetEnd(first + side);
+        m_fabric->m_portOfEnd.back() = PeekPointer(port);
+        m_fabric->m_endOfPort.push_back(first + side);
+        m_fabric->m_ports.push_back(port);
+        if (RdmaSwitchBase* device = m_fabric->m_switchOfNode[node])
+        {
+            device->AddPort(port, m_fabric->m_isUnit[nodes[1 - side]]);
+        }
+    }
+    if (const Ptr<RdmaPort> port = m_ports[link.a][portA])
+    {
+        Ptr<RdmaChannel> channel = CreateObject<RdmaChannel>();
+        channel->SetDelayPs(link.delayPs);
+        if (link.bitErrorRate > 0)
+        {
+            channel->SetAttribute("BitErrorRate", DoubleValue(link.bitErrorRate));
+        }
+        channel->Attach(port, m_ports[link.b][portB]);
+    }
+    return {};
+}
+
+std::unique_ptr<RdmaFabric>
+RdmaFabricBuilder::Finish(std::string& error, int64_t stream)
+{
+    error = m_fabric->MakeGateways();
+    if (!error.empty())
+    {
+        return nullptr;
+    }
+    RdmaLinkLayer& linkLayer = *m_fabric->m_linkLayer;
+    const Ptr<RdmaSwitchBase> like = m_settings.device.Create<RdmaSwitchBase>();
+    MakeNics(linkLayer.GetMarking(*like));
+    stream = AssignPortStreams(stream);
+    {
+        const rdma::SetUpPhase phase("computing routes");
+        m_fabric->m_linkDown.resize(m_fabric->m_links.size());
+        error = m_fabric->ComputeRoutes();
+        if (!error.empty())
+        {
+            return nullptr;
+        }
+        ReadAttributes(*like);
+        SetPathsAcrossRanks();
+    }
+    error = linkLayer.Start(*m_fabric, *like, stream);
+    if (error.empty())
+    {
+        error = CheckTrimming(*like);
+    }
+    return error.empty() ? std::move(m_fabric) : nullptr;
+}
+
+void
+RdmaFabricBuilder::MakeNics(const RdmaLinkLayer::Marking& marking)
+{
+    RdmaFabric& fabric = *m_fabric;
+    for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
+    {
+        const auto ports = static_cast<uint16_t>(m_ports[node].size());
+        for (uint16_t p = 0; !fabric.IsSwitch(node) && p < ports; ++p)
+        {
+            Ptr<RdmaNic> nic;
+            if (RdmaPort* port = fabric.m_portOfEnd[fabric.m_endsOfNode[node][p]])
+            {
+                nic = m_settings.nic.Create<RdmaNic>();
+                if (m_settings.prototype)
+                {
+                    nic->SetCongestionOps(m_settings.prototype);
+                }
+                nic->SetMarking(marking.queue, marking.at);
+                nic->Attach(port, fabric.GetNEndpoints());
+                if (ports == 1)
+                {
+                    fabric.m_nodes.Get(node)->AggregateObject(nic);
+                }
+            }
+            fabric.m_nics.push_back(nic);
+            fabric.m_endpoints.push_back({node, p});
+        }
+    }
+    NS_ABORT_MSG_IF(fabric.m_nics.size() > RdmaFrame::MAX_ENDPOINTS,
+                    "a fabric has at most " << RdmaFrame::MAX_ENDPOINTS
+                                            << " NICs: frames have 24 bits for their numbers");
+    fabric.m_queuePairsOf.resize(fabric.m_nics.size());
+}
+
+int64_t
+RdmaFabricBuilder::AssignPortStreams(int64_t stream)
+{
+    for (uint32_t end = 0; end < m_fabric->GetNEnds(); ++end)
+    {
+        // A port whose link has bit errors takes one stream, in whichever rank it is.
+        RdmaPort* port = m_fabric->m_portOfEnd[end];
+        stream += port ? port->AssignStreams(stream) : m_fabric->m_links[end / 2].bitErrorRate > 0;
+    }
+    return stream;
+}
+
+std::string
+RdmaFabricBuilder::CheckTrimming(const RdmaSwitchBase& like) const
+{
+    const RdmaRecoveryScheme* recovery = m_fabric->m_nicDefaults.recovery;
+    if (recovery && recovery->check)
+    {
+        const std::string error = recovery->check(PeekPointer(recovery->makeParameters()));
+        if (!error.empty())
+        {
+            return error;
+        }
+    }
+    UintegerValue packets(0);
+    const std::vector<bool>& isSwitch = m_fabric->m_isSwitch;
+    if (!recovery || !recovery->needsTrimming ||
+        std::find(isSwitch.begin(), isSwitch.end(), true) == isSwitch.end() ||
+        (like.GetAttributeFailSafe("TrimPackets", packets) && packets.Get() > 0))
+    {
+        return {};
+    }
+    return "ns3::RdmaSwitch::TrimPackets: 0: ns3::RdmaNic::LossRecovery '" + recovery->name +
+           "' needs switches that trim packets; allowed with it: 1 or more";
+}
+
+void
+RdmaFabricBuilder::ReadAttributes(const RdmaSwitchBase& like)
+{
+    RdmaFabric& fabric = *m_fabric;
+    if (!fabric.m_nics.empty())
+    {
+        const auto here = std::find_if(fabric.m_nics.begin(),
+                                       fabric.m_nics.end(),
+                                       [](const auto& n) { return n != nullptr; });
+        Ptr<RdmaNic> nic = here == fabric.m_nics.end() ? nullptr : *here;
+        if (!nic) // one as another rank has it
+        {
+            nic = m_settings.nic.Create<RdmaNic>();
+            if (m_settings.prototype) // which may make frames longer
+            {
+                nic->SetCongestionOps(m_settings.prototype);
+            }
+            nic->Attach(m_settings.port.Create<RdmaPort>(), 0);
+        }
+        fabric.m_mtu = nic->GetMtu();
+        fabric.m_ackEvery = nic->GetAckEvery();
+        fabric.m_sizes = nic->GetFrameSizes();
+        UintegerValue initialPsn;
+        nic->GetAttribute("InitialPsn", initialPsn);
+        UintegerValue bdpCap;
+        nic->GetAttribute("BdpCap", bdpCap);
+        fabric.m_nicDefaults.initialPsn = static_cast<uint32_t>(initialPsn.Get());
+        fabric.m_nicDefaults.bdpCap = bdpCap.Get();
+        fabric.m_nicDefaults.recovery = &nic->GetLossRecovery();
+    }
+    if (std::find(fabric.m_isSwitch.begin(), fabric.m_isSwitch.end(), true) !=
+        fabric.m_isSwitch.end())
+    {
+        fabric.m_pipelinePs = like.GetLatencyPs();
+        fabric.m_cutThrough = like.IsCutThrough();
+    }
+    if (!fabric.m_ports.empty())
+    {
+        fabric.m_timeUnitPs = fabric.m_ports.front()->GetTransmitTimeUnitPs();
+        // For closed forms; the ports have it in their own delay.
+        for (RdmaLinkSpec& link : fabric.m_links)
+        {
+            link.delayPs += fabric.m_ports.front()->GetInterfaceDelayPs(link.rateBps);
+        }
+    }
+}
+
+void
+RdmaFabricBuilder::SetPathsAcrossRanks()
+{
+    RdmaFabric& fabric = *m_fabric;
+    if (fabric.GetNRanks() < 2)
+    {
+        return;
+    }
+    const RdmaRecoveryScheme* recovery = fabric.m_nicDefaults.recovery;
+    const bool needsRtt = ((m_settings.prototype ? m_settings.prototype->GetNeeds() : 0) |
+                           (recovery ? recovery->needs : 0)) &
+                          RdmaCongestionOps::BASE_RTT;
+    const bool needsCap = recovery && recovery->bdpFactor && fabric.m_nicDefaults.bdpCap == 0;
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        const Ptr<RdmaNic> nic = fabric.m_nics[e];
+        if (!nic)
+        {
+            continue;
+        }
+        TimeValue given;
+        nic->GetAttribute("BaseRtt", given);
+        if (needsRtt && given.Get().IsZero())
+        {
+            nic->SetBaseRtt(fabric.GetBaseRtt(e));
+        }
+        if (needsCap)
+        {
+            nic->SetAttribute("BdpCap", UintegerValue(fabric.GetBdpCap(e)));
+        }
+    }
+}
+
+} // namespace ns3

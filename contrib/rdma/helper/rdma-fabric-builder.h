@@ -1,0 +1,104 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RDMA_FABRIC_BUILDER_H
+#define RDMA_FABRIC_BUILDER_H
+
+#include "ib-subnet-helper.h"
+#include "rdma-fabric.h"
+
+#include "ns3/object-factory.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace ns3
+{
+
+/**
+ * \ingroup rdma
+ * What a helper has been told about the NICs, switches and links of a fabric.
+ */
+struct RdmaFabricSettings
+{
+    RdmaFabricSettings();
+
+    void SetSwitchAttribute(const std::string& name, const AttributeValue& value);
+    void SetInfiniBand(const IbFabricConfig& config);
+
+    ObjectFactory nic;
+    ObjectFactory device; //!< switches
+    ObjectFactory port;
+    std::set<std::string> deviceGiven; //!< attributes of switches that the user has set
+    bool keepsMarking{false};          //!< whatever the congestion control would have
+    uint32_t largestFrame{0};          //!< bytes, Ethernet header to FCS; 0: as RDMA's
+    Ptr<RdmaCongestionOps> prototype;  //!< null: none
+    RdmaPartition partition;
+    std::function<std::unique_ptr<RdmaLinkLayer>()> makeLinkLayer; //!< Ethernet's by default
+};
+
+/**
+ * \ingroup rdma
+ * Set-up of one fabric, step by step. RdmaFabricHelper makes all nodes itself and takes all steps
+ * at once; RdmaHelper is given nodes that exist, and takes a step at each of its calls.
+ *
+ *     AddNode, for all nodes
+ *     AddLink, or AddPort and Join: a port may be there before its cable
+ *     Finish: NICs on the ports of hosts, routes, buffers
+ */
+class RdmaFabricBuilder
+{
+  public:
+    explicit RdmaFabricBuilder(const RdmaFabricSettings& settings);
+    ~RdmaFabricBuilder();
+
+    /// \param node without RDMA ports so far \return its number in the fabric
+    uint32_t AddNode(Ptr<Node> node, const RdmaNodeSpec& spec);
+
+    /// \param here whether this process simulates the node, or the other end of the port's cable
+    /// \return the port's number at its node
+    uint16_t AddPort(uint32_t node, bool here = true);
+
+    /// \return null: the port is another process's
+    Ptr<RdmaPort> GetPort(uint32_t node, uint16_t port) const
+    {
+        return m_ports[node][port];
+    }
+
+    /// A cable with new ports at both ends. \return what is wrong, or nothing
+    std::string AddLink(const RdmaLinkSpec& link);
+
+    /// A cable between ports that have none yet. \return what is wrong, or nothing
+    std::string Join(const RdmaLinkSpec& link, uint16_t portA, uint16_t portB);
+
+    /// \pre each port has a cable \param stream first of the random streams
+    /// \param[out] error what is wrong, if nothing is returned \return the fabric
+    std::unique_ptr<RdmaFabric> Finish(std::string& error, int64_t stream);
+
+  private:
+    std::string Check(const RdmaLinkSpec& link) const;
+    /// NICs on the ports of hosts, in the order of their endpoints.
+    void MakeNics(const RdmaLinkLayer::Marking& marking);
+    int64_t AssignPortStreams(int64_t stream);
+    /// \return an error if NICs recover by trimming, and switches do not trim, or if what is set of
+    /// the recovery does not go together
+    std::string CheckTrimming(const RdmaSwitchBase& like) const;
+    /// What all NICs and switches have in common, those of other ranks too. \param like a switch
+    /// as they all are
+    void ReadAttributes(const RdmaSwitchBase& like);
+    /// What a NIC finds out from the ports it can see; across ranks it cannot see them all.
+    void SetPathsAcrossRanks();
+
+    RdmaFabricSettings m_settings;
+    std::unique_ptr<RdmaFabric> m_fabric;
+    std::vector<std::vector<Ptr<RdmaPort>>> m_ports; //!< by node and port
+    bool m_ordered;                                  //!< by RdmaEventOrder
+};
+
+} // namespace ns3
+
+#endif /* RDMA_FABRIC_BUILDER_H */
