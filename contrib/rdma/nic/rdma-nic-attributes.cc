@@ -28,8 +28,8 @@ constexpr uint32_t HEADER_BYTES = RdmaFrame::DATA_OVERHEAD_BYTES - RdmaFrame::WI
 
 } // namespace
 
-/// Of a trace source of messages: the NIC knows from the first callback on that there are any, and
-/// looks at none of their lists before.
+/// Of a trace source of messages, or of rates with ns-3's types: the NIC knows from the first
+/// callback on that there are any, and looks at none of their lists before.
 class RdmaNic::MessageTraceAccessor : public TraceSourceAccessor
 {
   public:
@@ -327,6 +327,20 @@ RdmaNic::GetTypeId()
                             "A message has arrived whole, at the receiver",
                             MessageTraceAccessor::Of(&RdmaNic::m_messageTrace),
                             "ns3::RdmaNic::MessageTracedCallback")
+            .AddTraceSource("MessageDone",
+                            "A work request is acknowledged whole, or a READ is here whole; of "
+                            "those that fail: Completion",
+                            MessageTraceAccessor::Of(&RdmaNic::m_doneTrace),
+                            "ns3::RdmaNic::MessageDoneTracedCallback")
+            .AddTraceSource("MessageArrived",
+                            "A message has arrived whole, at the receiver",
+                            MessageTraceAccessor::Of(&RdmaNic::m_arrivedTrace),
+                            "ns3::RdmaNic::MessageArrivedTracedCallback")
+            .AddTraceSource("SendingRate",
+                            "The congestion control's sending rate changed (on the wire); the "
+                            "first one is told when the queue pair is made",
+                            MessageTraceAccessor::Of(&RdmaNic::m_sendingRateTrace),
+                            "ns3::RdmaNic::SendingRateTracedCallback")
             .AddTraceSource("Journey",
                             "A message has arrived whole with its last packet: where its time went "
                             "(NoteJourneys)",
@@ -369,6 +383,39 @@ RdmaNic::GetTypeId()
                 MakeTraceSourceAccessor(&RdmaNic::m_receiveDropTrace),
                 "ns3::RdmaNic::ReceiveDropTracedCallback");
     return tid;
+}
+
+void
+RdmaNic::TraceDone(RdmaQueuePair* qp,
+                   const RdmaWorkRequest& request,
+                   RdmaStatus status,
+                   int64_t now)
+{
+    if (!m_doneTrace.IsEmpty() && status == RdmaStatus::SUCCESS)
+    {
+        m_doneTrace(Ptr<const RdmaQueuePair>(qp),
+                    request.bytes,
+                    RdmaClock::At(request.posted),
+                    RdmaClock::At(now));
+    }
+}
+
+void
+RdmaNic::TraceArrived(RdmaQueuePair* qp, const RdmaMessage& message, int64_t now)
+{
+    if (!m_arrivedTrace.IsEmpty())
+    {
+        m_arrivedTrace(Ptr<const RdmaQueuePair>(qp), message.bytes, RdmaClock::At(now));
+    }
+}
+
+void
+RdmaNic::TraceRate(RdmaQueuePair* qp, uint64_t bps, int64_t now)
+{
+    if (!m_sendingRateTrace.IsEmpty())
+    {
+        m_sendingRateTrace(Ptr<const RdmaQueuePair>(qp), DataRate(bps), RdmaClock::At(now));
+    }
 }
 
 } // namespace ns3

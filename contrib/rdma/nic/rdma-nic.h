@@ -404,6 +404,18 @@ class RdmaNic : public Object, public RdmaPortUser
     /// (queue pair that has a packet, where it came along; of RdmaJourney::wayOnly or not, ps)
     typedef void (*WayTracedCallback)(RdmaQueuePair* qp, const RdmaJourney& journey, int64_t now);
     typedef void (*PsnTracedCallback)(RdmaQueuePair* qp, uint64_t psn, int64_t now);
+    /// Of MessageDone: (queue pair that posted, bytes of payload, posted, acknowledged whole or, of
+    /// a READ, here whole). Times as RdmaClock::At has them
+    typedef void (*MessageDoneTracedCallback)(Ptr<const RdmaQueuePair> qp,
+                                              uint64_t bytes,
+                                              Time start,
+                                              Time end);
+    /// Of MessageArrived: (receiving queue pair, bytes of payload, last packet's arrival)
+    typedef void (*MessageArrivedTracedCallback)(Ptr<const RdmaQueuePair> qp,
+                                                 uint64_t bytes,
+                                                 Time end);
+    /// Of SendingRate: (queue pair, rate on the wire, from when)
+    typedef void (*SendingRateTracedCallback)(Ptr<const RdmaQueuePair> qp, DataRate rate, Time at);
     /// Of Rate (bit/s) and Window (bytes).
     typedef void (*RateTracedCallback)(RdmaQueuePair* qp, uint64_t bps, int64_t now);
     /// (the NIC's port, frame, ps)
@@ -477,6 +489,7 @@ class RdmaNic : public Object, public RdmaPortUser
         if (m_traced)
         {
             m_completionTrace(qp, request, status, now);
+            TraceDone(qp, request, status, now);
         }
     }
 
@@ -489,6 +502,7 @@ class RdmaNic : public Object, public RdmaPortUser
         if (m_traced)
         {
             m_messageTrace(qp, message, now);
+            TraceArrived(qp, message, now);
         }
     }
 
@@ -506,6 +520,23 @@ class RdmaNic : public Object, public RdmaPortUser
             m_journeyTrace(qp, message, journey, now);
         }
     }
+
+    void TellRate(RdmaQueuePair* qp, uint64_t bps, int64_t now)
+    {
+        m_rateTrace(qp, bps, now);
+        if (m_traced)
+        {
+            TraceRate(qp, bps, now);
+        }
+    }
+
+    // The trace sources with ns-3's types, for whoever has connected.
+    void TraceDone(RdmaQueuePair* qp,
+                   const RdmaWorkRequest& request,
+                   RdmaStatus status,
+                   int64_t now);
+    void TraceArrived(RdmaQueuePair* qp, const RdmaMessage& message, int64_t now);
+    void TraceRate(RdmaQueuePair* qp, uint64_t bps, int64_t now);
 
     /// A data packet is this host's now.
     void Deliver(RdmaFrame* frame, int64_t now);
@@ -573,7 +604,7 @@ class RdmaNic : public Object, public RdmaPortUser
     uint8_t m_packetMask{0};   //!< priorities of which ordinary packets wait
     uint8_t m_ackPriority;     //!< QUEUE_PAIRS: each its queue pair's
     uint8_t m_cnpPriority;
-    bool m_traced{false}; //!< somebody has connected to a trace source of messages
+    bool m_traced{false}; //!< somebody has connected to a trace source of messages, or SendingRate
     uint32_t m_mtu;
     uint32_t m_ackEvery;
     const RdmaPathSource* m_paths{nullptr};
@@ -660,6 +691,9 @@ class RdmaNic : public Object, public RdmaPortUser
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_rateTrace;
     TracedCallback<RdmaQueuePair*, uint64_t, int64_t> m_windowTrace;
     TracedCallback<const RdmaPort*, const RdmaFrame*, int64_t> m_receiveDropTrace;
+    TracedCallback<Ptr<const RdmaQueuePair>, uint64_t, Time, Time> m_doneTrace;
+    TracedCallback<Ptr<const RdmaQueuePair>, uint64_t, Time> m_arrivedTrace;
+    TracedCallback<Ptr<const RdmaQueuePair>, DataRate, Time> m_sendingRateTrace;
 };
 
 } // namespace ns3

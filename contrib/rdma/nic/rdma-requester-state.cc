@@ -142,7 +142,7 @@ RdmaRequester::SetProfile(RdmaQueuePairProfile* profile, int64_t now)
         {
             nic->m_scan->OnShift(0, now);
         }
-        nic->m_rateTrace(m_qp, idle.ratePaced, now);
+        nic->TellRate(m_qp, idle.ratePaced, now);
     }
     if (idle.windowTold != (before ? before->idle.windowTold : RdmaCongestionState::UNLIMITED))
     {
@@ -222,7 +222,7 @@ RdmaRequester::ChangeRate(int64_t now)
     {
         own.cc.windowBytes = nic->GetWindowAt(own.cc.rateBps);
     }
-    nic->m_rateTrace(m_qp, own.cc.rateBps, now);
+    nic->TellRate(m_qp, own.cc.rateBps, now);
 }
 
 void
