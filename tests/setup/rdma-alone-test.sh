@@ -44,7 +44,8 @@ quietly ./ns3 configure -d optimized --enable-tests --enable-examples \
 examples=()
 for source in contrib/rdma/examples/*.cc; do
     name=${source##*/}
-    examples+=("${name%.cc}")
+    name=${name%.cc}
+    [[ $name == rdma-on-nodes ]] || examples+=("$name")
 done
 quietly cmake --build cmake-cache -j 2 --target scratch_alone test-runner "${examples[@]}"
 quietly build/scratch/ns3.37-alone-optimized
@@ -55,5 +56,12 @@ for suite in "${suites[@]}"; do
     quietly build/utils/ns3.37-test-runner-optimized --suite="$suite"
 done
 echo "passed ${#suites[@]} suites alone"
+# One example has another module's devices on the same nodes.
+quietly ./ns3 configure -d optimized --enable-tests --enable-examples \
+    --disable-precompiled-headers \
+    --enable-modules="rdma;csma" --filter-module-examples-and-tests=rdma -- \
+    -DNS3_COLORED_OUTPUT=ON
+examples+=(rdma-on-nodes)
+quietly cmake --build cmake-cache -j 2 --target rdma-on-nodes
 /usr/bin/python3 "$ROOT/tests/setup/rdma-examples.py" build/contrib/rdma/examples "${examples[@]}" \
     || exit 1

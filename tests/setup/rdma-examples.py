@@ -275,7 +275,23 @@ def verbs():
             )
 
 
+def on_nodes():
+    # By hand, as in the example; CSMA: 1,018 B at 100 Mb/s and 6.56 us.
+    wire = 1000000 + 245 * 82 + 16
+    arrival = (wire + 4096 + 82 + 16) * 8e-5 + 2 * 1 + 0.5
+    done = arrival + 2 * 86 * 8e-5 + 2 * 1 + 0.5
+    text = run("rdma-on-nodes")
+    told = re.fullmatch(
+        r"/NodeList/0/\$ns3::RdmaHost/NicList/0/MessageDone: 1000000 B acknowledged after "
+        r"\+([\d.]+)us\nCSMA, node 1: 1000 B at \+88us\n",
+        text,
+    )
+    check(told is not None, text)
+    check(abs(float(told.group(1)) - done) < 1e-4, "%s us, by hand %f" % (told.group(1), done))
+
+
 CHECKS = {
+    "rdma-on-nodes": on_nodes,
     "rdma-incast": incast,
     "rdma-ping-pong": ping_pong,
     "rdma-verbs": verbs,
