@@ -18,9 +18,10 @@ ARROWS = {
         ["boost/", "nlohmann/", "google/protobuf/"],
     ),
     "results": ([*PURE, "topologies", "collectives", "scenarios"], ["boost/", "nlohmann/"]),
-    # Useful alone: no more than ns-3 and Boost, nothing above it.
-    "contrib/rdma": (PURE, ["boost/", "ns3/"]),
-    "contrib/ordinary": ([*PURE, "contrib/rdma"], ["boost/", "ns3/"]),
+    # Useful alone: no more than ns-3 and Boost, nothing above it. Its engine knows no port.
+    "contrib/rdma/engine": (PURE, ["boost/", "ns3/"]),
+    "contrib/rdma": ([*PURE, "contrib/rdma/engine"], ["boost/", "ns3/"]),
+    "contrib/ordinary": ([*PURE, "contrib/rdma/engine", "contrib/rdma"], ["boost/", "ns3/"]),
     "contrib/dltrain": (
         [
             *PURE,
@@ -28,13 +29,14 @@ ARROWS = {
             "collectives",
             "scenarios",
             "results",
+            "contrib/rdma/engine",
             "contrib/rdma",
         ],
         ["boost/", "nlohmann/", "ns3/"],
     ),
 }
 # Compiled by whoever simulates with ns-3's module mpi; the module rdma does without.
-ARROWS["contrib/rdma/mpi"] = ([*PURE, "contrib/rdma"], ["boost/", "ns3/"])
+ARROWS["contrib/rdma/mpi"] = ARROWS["contrib/ordinary"]
 # Loaded when a run asks for it: nobody else includes TCP, UDP or MPI.
 ARROWS["contrib/dltrain/parts"] = (
     [*ARROWS["contrib/dltrain"][0], "contrib/dltrain", "contrib/ordinary", "contrib/rdma/mpi"],
@@ -169,7 +171,8 @@ def circles(graph):
 def check_the_check():
     sound = {
         "contrib/rdma/core/units.h": "#include <cstdint>\n",
-        "contrib/rdma/link/rdma-port.h": '#include "ns3/object.h"\n',
+        "contrib/rdma/engine/windows.h": '#include "ns3/object.h"\n',
+        "contrib/rdma/link/rdma-port.h": '#include "ns3/windows.h"\n',
         "contrib/rdma/link/rdma-port.cc": (
             '#include "rdma-port.h"\n#include "contrib/rdma/core/units.h"\n'
         ),
@@ -232,6 +235,19 @@ def check_the_check():
             [
                 "topologies/ring.h: topologies/ must not include contrib/rdma/:"
                 " contrib/rdma/link/rdma-port.h"
+            ],
+        ),
+        (
+            {"contrib/rdma/engine/windows.cc": '#include "ns3/rdma-port.h"\n'},
+            [
+                (
+                    "contrib/rdma/engine/windows.cc: contrib/rdma/engine/ must not include"
+                    " contrib/rdma/: contrib/rdma/link/rdma-port.h"
+                ),
+                (
+                    "folders in a circle: contrib/rdma/engine -> contrib/rdma/link ->"
+                    " contrib/rdma/engine"
+                ),
             ],
         ),
         (

@@ -13,7 +13,7 @@ from _pages import pages, read, without_blocks  # noqa: E402
 
 SENTENCE, PARAGRAPH, CELL, COLUMNS = 30, 90, 25, 120
 # Made from the programs: their words are those of --help.
-GENERATED = {"docs/options.md", "docs/attributes.md"}
+GENERATED = {"docs/options.md", "docs/attributes.md", "docs/keys.md"}
 
 
 def words(text):

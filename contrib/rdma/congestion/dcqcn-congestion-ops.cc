@@ -3,12 +3,17 @@
  */
 #include "dcqcn-congestion-ops.h"
 
+#include "rdma-congestion-change.h"
+
 #include "ns3/double.h"
 #include "ns3/enum.h"
+#include "ns3/log.h"
 #include "ns3/uinteger.h"
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("DcqcnCongestionOps");
 
 NS_OBJECT_ENSURE_REGISTERED(DcqcnCongestionOps);
 
@@ -132,8 +137,10 @@ DcqcnCongestionOps::Publish(RdmaCongestionState& state) const
 void
 DcqcnCongestionOps::OnUpdate(RdmaCongestionState& state, int64_t now)
 {
+    const RdmaCongestionChange change(state);
     m_rate->At(rdma::TimePoint(now), rdma::Bytes(state.bytesSent));
     Publish(state);
+    NS_LOG_LOGIC(change << ", because a cut or an increase is due at " << now << " ps");
 }
 
 void
@@ -154,8 +161,10 @@ DcqcnCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
         const rdma::BitRate most = m_preset == rdma::kDcqcnHpccCode ? state.port : state.line;
         m_rate = std::make_unique<rdma::DcqcnRate>(GetParameters(state), most, state.line);
     }
+    const RdmaCongestionChange change(state);
     m_rate->OnCnp(rdma::TimePoint(now), rdma::Bytes(state.bytesSent));
     Publish(state);
+    NS_LOG_LOGIC(change << ", because of a CNP at " << now << " ps");
 }
 
 bool
@@ -167,6 +176,7 @@ DcqcnCongestionOps::OnDataReceived(const RdmaFrame& frame, int64_t now)
         return false;
     }
     m_lastCnp = now;
+    NS_LOG_LOGIC("CNP, because a packet came with CE at " << now << " ps");
     return true;
 }
 

@@ -3,14 +3,19 @@
  */
 #include "dctcp-congestion-ops.h"
 
+#include "rdma-congestion-change.h"
+
 #include "ns3/double.h"
 #include "ns3/enum.h"
+#include "ns3/log.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("DctcpCongestionOps");
 
 NS_OBJECT_ENSURE_REGISTERED(DctcpCongestionOps);
 
@@ -111,6 +116,7 @@ DctcpCongestionOps::Publish(RdmaCongestionState& state) const
 void
 DctcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
 {
+    const RdmaCongestionChange change(state);
     if (m_code)
     {
         m_code->OnAck(ack.ecnEcho, state.ackedPosition, state.sentPosition);
@@ -120,6 +126,8 @@ DctcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, in
         m_window->OnAck(ack.bytesAcked, ack.ecnEcho, state.ackedPosition, state.sentPosition);
     }
     Publish(state);
+    NS_LOG_LOGIC(change << ", because of an ACK " << (ack.ecnEcho ? "with" : "without")
+                        << " ECN echo");
 }
 
 } // namespace ns3

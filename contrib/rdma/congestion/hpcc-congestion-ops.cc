@@ -3,15 +3,20 @@
  */
 #include "hpcc-congestion-ops.h"
 
+#include "rdma-congestion-change.h"
+
 #include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/enum.h"
+#include "ns3/log.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("HpccCongestionOps");
 
 NS_OBJECT_ENSURE_REGISTERED(HpccCongestionOps);
 
@@ -147,6 +152,7 @@ HpccCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int
         return;
     }
     const RdmaTelemetry& t = *ack.telemetry;
+    const RdmaCongestionChange change(state);
     if (m_code)
     {
         m_code->OnAck(state.ackedPosition, state.sentPosition, t.hop.data(), t.hops);
@@ -156,6 +162,7 @@ HpccCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int
         m_window->OnAck(state.ackedPosition, state.sentPosition, t.hop.data(), t.hops);
     }
     Publish(state);
+    NS_LOG_LOGIC(change << ", because of the telemetry of " << +t.hops << " hops");
 }
 
 } // namespace ns3

@@ -5,15 +5,19 @@
 
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/pint.h"
+#include "rdma-congestion-change.h"
 
 #include "ns3/double.h"
 #include "ns3/enum.h"
+#include "ns3/log.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("HpccPintCongestionOps");
 
 NS_OBJECT_ENSURE_REGISTERED(HpccPintCongestionOps);
 
@@ -105,8 +109,11 @@ HpccPintCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack,
     {
         return;
     }
+    const RdmaCongestionChange change(state);
     m_window->OnAck(state.ackedPosition, state.sentPosition, rdma::PintDecode(ack.telemetry->pint));
     Publish(state);
+    NS_LOG_LOGIC(change << ", because of a utilisation of "
+                        << rdma::PintDecode(ack.telemetry->pint));
 }
 
 } // namespace ns3

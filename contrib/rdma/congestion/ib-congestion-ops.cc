@@ -3,12 +3,17 @@
  */
 #include "ib-congestion-ops.h"
 
+#include "rdma-congestion-change.h"
+
 #include "ns3/enum.h"
 #include "ns3/integer.h"
+#include "ns3/log.h"
 #include "ns3/uinteger.h"
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("IbCongestionOps");
 
 NS_OBJECT_ENSURE_REGISTERED(IbCongestionOps);
 
@@ -117,8 +122,10 @@ IbCongestionOps::Publish(RdmaCongestionState& state)
 void
 IbCongestionOps::OnUpdate(RdmaCongestionState& state, int64_t now)
 {
+    const RdmaCongestionChange change(state);
     m_rate->At(rdma::TimePoint(now));
     Publish(state);
+    NS_LOG_LOGIC(change << ", because CCTI_Timer expires at " << now << " ps");
 }
 
 void
@@ -128,8 +135,10 @@ IbCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
     {
         m_rate = std::make_unique<rdma::IbCcRate>(m_parameters.get(), state.line);
     }
+    const RdmaCongestionChange change(state);
     m_rate->OnBecn(rdma::TimePoint(now));
     Publish(state);
+    NS_LOG_LOGIC(change << ", because of a BECN at " << now << " ps");
 }
 
 uint32_t

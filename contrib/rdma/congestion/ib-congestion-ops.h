@@ -48,7 +48,7 @@ class IbCongestionOps : public RdmaNamedOps<IbCongestionOps, rdma::kIbCc, RdmaCo
     int32_t m_limit;
     int32_t m_minimum;
     int32_t m_timer;
-    /// Of all forks of a prototype.
+    /// Shared by all forks of a prototype.
     mutable std::shared_ptr<const rdma::IbCcParameters> m_parameters;
     RdmaOwnLaw<rdma::IbCcRate> m_rate; //!< none before the first BECN
 };

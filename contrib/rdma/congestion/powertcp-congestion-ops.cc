@@ -3,8 +3,14 @@
  */
 #include "powertcp-congestion-ops.h"
 
+#include "rdma-congestion-change.h"
+
+#include "ns3/log.h"
+
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("PowertcpCongestionOps");
 
 NS_OBJECT_ENSURE_REGISTERED(PowertcpCongestionOps);
 
@@ -43,7 +49,9 @@ PowertcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack,
 {
     if (ack.telemetry)
     {
+        const RdmaCongestionChange change(state);
         Take(state, ack.telemetry->hop.data(), std::size_t{ack.telemetry->hops});
+        NS_LOG_LOGIC(change << ", because of the telemetry of " << +ack.telemetry->hops << " hops");
     }
 }
 

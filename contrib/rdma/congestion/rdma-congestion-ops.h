@@ -42,7 +42,7 @@ struct RdmaCongestionState
 
     // The NIC's:
     rdma::BitRate line;        //!< most that the queue pair may send at: RdmaNic::MaxRate or `port`
-    rdma::BitRate port;        //!< of the port
+    rdma::BitRate port;        //!< rate of the NIC's port
     uint32_t mtu{0};           //!< payload bytes of a full packet
     uint32_t fullWireBytes{0}; //!< wire bytes of a full packet
     uint64_t windowAtLine{0};  //!< RdmaNic::Window (bytes); 0: none
@@ -53,7 +53,7 @@ struct RdmaCongestionState
     uint64_t bytesInFlight{0}; //!< payload sent and not acknowledged, as of the last event
     // Positions in the stream of all payload that the queue pair sends, as of the last event. An
     // ACK with `ackedPosition` above the `sentPosition` of a moment is that moment's first answer.
-    uint64_t sentPosition{0};  //!< of the next packet, so it goes back when packets go again
+    uint64_t sentPosition{0};  //!< position of the next packet: falls back at a retransmission
     uint64_t ackedPosition{0}; //!< all before is acknowledged
 
     // The algorithm's:
@@ -72,7 +72,7 @@ struct RdmaAckInfo
 {
     uint64_t bytesAcked{0}; //!< payload newly acknowledged
     bool ecnEcho{false};    //!< the packet that it answers was marked (with ECN_ECHO)
-    int64_t rtt{-1};        //!< of that packet, by time stamps; -1: unknown, ps (with TIME_STAMP)
+    int64_t rtt{-1}; //!< RTT of that packet, by time stamps; -1: unknown, ps (with TIME_STAMP)
     const RdmaTelemetry* telemetry{nullptr}; //!< of that packet; or null (with TELEMETRY;
                                              //!< with TIME_STAMP all but the readings of hops)
 };
@@ -94,7 +94,7 @@ struct RdmaHeaderBytes
  * sender's NIC calls the On... methods and then reads rate and window from the state; the
  * receiver's NIC asks OnDataReceived whether a CNP is due. No timers: an algorithm whose rate
  * changes by itself says when in `nextUpdate` and is asked only if the queue pair has something to
- * send then (FIELD, 19: periodic timers per queue pair cost more events than packets do).
+ * send then (periodic timers of each queue pair would cost more events than packets do).
  *
  * What an algorithm needs beyond what every packet has it says in GetNeeds(), GetHeaderBytes() and
  * GetEcn(), and NIC, queue pair and fabric helper see to it: choosing an algorithm is enough. Both

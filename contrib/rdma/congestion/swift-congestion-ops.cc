@@ -3,14 +3,19 @@
  */
 #include "swift-congestion-ops.h"
 
+#include "rdma-congestion-change.h"
+
 #include "ns3/double.h"
 #include "ns3/enum.h"
+#include "ns3/log.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("SwiftCongestionOps");
 
 NS_OBJECT_ENSURE_REGISTERED(SwiftCongestionOps);
 
@@ -187,26 +192,32 @@ SwiftCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, in
     {
         return;
     }
+    const RdmaCongestionChange change(state);
     m_window->OnAck(now,
                     ack.rtt,
                     ack.telemetry->held,
                     ack.telemetry->switches,
                     static_cast<double>(ack.bytesAcked) * m_perByte);
     Publish(state);
+    NS_LOG_LOGIC(change << ", because of an RTT of " << ack.rtt << " ps");
 }
 
 void
 SwiftCongestionOps::OnNack(RdmaCongestionState& state, int64_t now)
 {
+    const RdmaCongestionChange change(state);
     m_window->OnFastRecovery(now);
     Publish(state);
+    NS_LOG_LOGIC(change << ", because of a NAK at " << now << " ps");
 }
 
 void
 SwiftCongestionOps::OnTimeout(RdmaCongestionState& state, int64_t now)
 {
+    const RdmaCongestionChange change(state);
     m_window->OnTimeout(now);
     Publish(state);
+    NS_LOG_LOGIC(change << ", because of a time-out at " << now << " ps");
 }
 
 } // namespace ns3

@@ -3,8 +3,14 @@
  */
 #include "theta-powertcp-congestion-ops.h"
 
+#include "rdma-congestion-change.h"
+
+#include "ns3/log.h"
+
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("ThetaPowertcpCongestionOps");
 
 NS_OBJECT_ENSURE_REGISTERED(ThetaPowertcpCongestionOps);
 
@@ -31,7 +37,9 @@ ThetaPowertcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo&
 {
     if (ack.rtt >= 0)
     {
+        const RdmaCongestionChange change(state);
         Take(state, ack.rtt, now);
+        NS_LOG_LOGIC(change << ", because of an RTT of " << ack.rtt << " ps");
     }
 }
 

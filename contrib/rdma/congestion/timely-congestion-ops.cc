@@ -3,15 +3,20 @@
  */
 #include "timely-congestion-ops.h"
 
+#include "rdma-congestion-change.h"
+
 #include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/enum.h"
+#include "ns3/log.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("TimelyCongestionOps");
 
 NS_OBJECT_ENSURE_REGISTERED(TimelyCongestionOps);
 
@@ -163,12 +168,14 @@ TimelyCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, i
     {
         return;
     }
+    const RdmaCongestionChange change(state);
     if (m_code)
     {
         m_code->OnAck(static_cast<uint64_t>(ack.rtt) / 1000,
                       state.ackedPosition,
                       state.sentPosition);
         Publish(state);
+        NS_LOG_LOGIC(change << ", because of an RTT of " << ack.rtt << " ps");
         return;
     }
     m_acked += ack.bytesAcked;
@@ -177,6 +184,7 @@ TimelyCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, i
         m_acked = 0;
         m_rate->OnRtt(rdma::Duration(ack.rtt), rdma::TimePoint(now));
         Publish(state);
+        NS_LOG_LOGIC(change << ", because of an RTT of " << ack.rtt << " ps");
     }
 }
 

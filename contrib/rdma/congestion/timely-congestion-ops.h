@@ -53,7 +53,7 @@ class TimelyCongestionOps
 
     RdmaOwnLaw<rdma::TimelyRate> m_rate;
     RdmaOwnLaw<rdma::TimelyCodeRate> m_code;
-    uint64_t m_acked{0}; //!< of the segment under way
+    uint64_t m_acked{0}; //!< acknowledged bytes of the segment under way
 };
 
 } // namespace ns3

@@ -39,7 +39,7 @@ struct CongaParameters
     int64_t age = 10000000000;  ///< ps
 };
 
-/// Of one link, in one direction.
+/// Load of one link, in one direction.
 class CongaRate
 {
   public:

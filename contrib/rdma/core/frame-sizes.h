@@ -36,6 +36,9 @@ struct FrameSizes
     uint32_t leastWire = static_cast<uint32_t>(WireBytes(Bytes(kMinimumFrameBytes)).value);
     uint32_t ackWire = static_cast<uint32_t>(WireBytes(kAckFrameBytes).value);
     uint32_t cnpWire = static_cast<uint32_t>(WireBytes(kCnpFrameBytes).value);
+    /// Of dataOverhead and ackWire: what the congestion control adds (telemetry).
+    uint32_t controlData = 0;
+    uint32_t controlAck = 0;
     uint64_t requestBytes =
         kMaxRequestBytes; ///< a post is cut into requests of this many, a power of two
 
@@ -84,12 +87,13 @@ struct FrameSizes
         return DataWire(RoceOpcode::kWriteOnlyWithImmediate, mtu) - lineOverhead;
     }
 
-    /// Whether these are RoCEv2's, so that a capture of such frames can be read.
+    /// Whether these are RoCEv2's, but for what the congestion control adds, so that a capture of
+    /// such frames can be read.
     constexpr bool AreStandard() const
     {
         const FrameSizes s;
-        return lineOverhead == s.lineOverhead && dataOverhead == s.dataOverhead &&
-               HasExtensions() && ackWire == s.ackWire && cnpWire == s.cnpWire;
+        return lineOverhead == s.lineOverhead && dataOverhead - controlData == s.dataOverhead &&
+               HasExtensions() && ackWire - controlAck == s.ackWire && cnpWire == s.cnpWire;
     }
 };
 

@@ -135,6 +135,40 @@ IdealCompletion(const std::vector<PathLink>& path, const std::vector<FrameRun>& 
     return any ? sent + path.back().delay + path.back().pipeline : Duration(0);
 }
 
+/// As IdealCompletion where each packet may take a path of its own, as like the others as can be,
+/// between the first link and the receiver's: no bottleneck in between, and frames overtake. Each
+/// run as if only the first link had carried the runs before it; of all, the latest. No order of
+/// arrival is earlier.
+inline Duration
+IdealOvertaking(const std::vector<PathLink>& path, const std::vector<FrameRun>& runs)
+{
+    Duration before(0);
+    Duration latest(0);
+    for (const FrameRun& run : runs)
+    {
+        if (run.count == 0)
+        {
+            continue;
+        }
+        const PathLink* last = &path.front(); // to the receiver
+        for (const PathLink& link : path)
+        {
+            last = link.carriesAcks ? last : &link;
+        }
+        const auto serialization = [&run](const PathLink& link) {
+            return SerializationTime(run.wireBytes, link.rate, link.timeUnit);
+        };
+        const Duration apart = std::max(serialization(path.front()), serialization(*last));
+        FrameRun one = run;
+        one.count = 1;
+        latest = std::max(latest,
+                          before + IdealCompletion(path, {one}) +
+                              apart * static_cast<int64_t>(run.count - 1));
+        before += serialization(path.front()) * static_cast<int64_t>(run.count);
+    }
+    return latest;
+}
+
 namespace detail
 {
 

@@ -33,7 +33,7 @@ struct InputError
         return !problem.empty();
     }
 
-    /// Of an option: `--mtu=100: allowed: 256, 512; did you mean '256'?`, one line.
+    /// Error of an option, one line: `--mtu=100: allowed: 256, 512; did you mean '256'?`
     std::string Text() const
     {
         constexpr std::size_t shown = 300; // of what a user gave: as long as paths are

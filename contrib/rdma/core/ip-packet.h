@@ -29,14 +29,14 @@ constexpr uint16_t kEtherTypeIpv6 = 0x86dd;
 /// As much of a packet as has to be read: the longest IPv4 header, and two ports.
 constexpr size_t kIpReadBytes = 64;
 
-/// Of an ordinary packet.
+/// Fields of an ordinary packet.
 struct IpFields
 {
     bool isIp = false;
     uint8_t dscp = 0; ///< 0 of what is not IP
     uint8_t ecn = 0;  ///< 0: not ECN-capable, 3: CE
-    /// Of the 5-tuple; of fragments without ports, so that all of a packet take one way. 0 of what
-    /// is not IP.
+    /// Hash of the 5-tuple. Fragments are hashed without ports, so that all of a packet take one
+    /// path. 0: not IP.
     uint32_t hash = 0;
 };
 

@@ -124,7 +124,7 @@ NearestName(std::string_view name, const std::vector<std::string>& names)
             beginning = beginning.empty() ? candidate : beginning;
         }
     }
-    // Of "gpus-per-node" gpus-per-server has more than gpus.
+    // "gpus-per-server" shares more of "gpus-per-node" than "gpus" does.
     const std::string& begun = most > word.size() + 2 || word.empty() ? alike : word;
     for (const std::string& found : {longer, near, begun})
     {

@@ -28,7 +28,7 @@ enum class Selection : uint8_t
     kLink
 };
 
-/// Of a port `number` of `node`, by the node's name or its own.
+/// \return whether port `number` of `node` is selected, by the node's name or its own
 inline Selection
 SelectsByNode(std::string_view selector, std::string_view node, uint32_t number)
 {
@@ -45,7 +45,7 @@ SelectsByNode(std::string_view selector, std::string_view node, uint32_t number)
                                                                      : Selection::kNo;
 }
 
-/// Of a port on a link, too. \param peer the node on the other side; empty if there is none
+/// The same for a port on a link. \param peer the node on the other side; empty if there is none
 inline Selection
 SelectsPort(std::string_view selector,
             std::string_view node,

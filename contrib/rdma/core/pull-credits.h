@@ -163,7 +163,7 @@ class CreditGiver
         return packets;
     }
 
-    /// Of what is asked for, so many packets are to be sent again.
+    /// Among the packets asked for, so many are to be sent again.
     void UrgeAsked(uint32_t packets)
     {
         const auto asked = static_cast<int32_t>(m_target - m_given);

@@ -5,9 +5,9 @@
  * address to the end without the FCS, as captures hold them. Every field is in network byte order.
  *
  *   RoCEv2   Ethernet II | IPv4, don't fragment | UDP to 4791, checksum 0 | BTH | DETH | RETH |
- *            ImmDt | AETH | payload | ICRC (InfiniBand Architecture Specification vol. 1: BTH 9.2,
- *            DETH, RETH, AETH and ImmDt 9.3, annex A17; RFC 791, 768)
- *   PFC      Ethernet II to 01-80-C2-00-00-01, type 0x8808, opcode 0x0101, class-enable vector,
+ *            ImmDt | AETH | payload | what a congestion control adds | ICRC (InfiniBand
+ * Architecture Specification vol. 1: BTH 9.2, DETH, RETH, AETH and ImmDt 9.3, annex A17; RFC 791,
+ * 768) PFC      Ethernet II to 01-80-C2-00-00-01, type 0x8808, opcode 0x0101, class-enable vector,
  *            eight times in quanta of 512 bit times, zeros to 60 bytes (IEEE 802.1Qbb; IEEE 802.3
  *            annex 31D)
  *
@@ -81,6 +81,8 @@ struct TransportFields
     uint8_t syndrome = AckSyndrome();  ///< AETH
     uint32_t msn = 0;                  ///< AETH, 24 bits: messages completed by the responder
     uint32_t payload = 0;              ///< bytes; ACKs and CNPs have none
+    const uint8_t* trailer = nullptr;  ///< what stands behind payload and padding
+    uint32_t trailerBytes = 0;         ///< of `trailer`
 };
 
 /// One RoCEv2 packet. Addresses in host byte order.
@@ -190,6 +192,10 @@ PutTransport(FieldWriter& w, const TransportFields& f, uint8_t opcode, uint8_t c
         w.Put<1>(i);
     }
     w.PutZeros(pad);
+    for (uint32_t i = 0; i < f.trailerBytes; ++i)
+    {
+        w.Put<1>(f.trailer[i]);
+    }
 }
 
 } // namespace detail
@@ -209,11 +215,11 @@ Ipv4HeaderChecksum(const uint8_t* header)
     return static_cast<uint16_t>(~sum);
 }
 
-/// Bytes that EncodeRoce writes: the frame without its FCS.
+/// Bytes that EncodeRoce writes: the frame without its FCS. \param trailer bytes behind padding
 constexpr size_t
-EncodedRoceBytes(RoceOpcode opcode, uint32_t payload)
+EncodedRoceBytes(RoceOpcode opcode, uint32_t payload, uint32_t trailer = 0)
 {
-    return static_cast<size_t>(FrameBytes(opcode, payload).value) - kFcsBytes;
+    return static_cast<size_t>(FrameBytes(opcode, payload).value) + trailer - kFcsBytes;
 }
 
 /// Writes the frame without its FCS and returns its length. Throws std::length_error if it is
@@ -225,7 +231,7 @@ EncodeRoce(const RoceFields& f, uint8_t* buffer, size_t capacity)
     {
         throw std::length_error("RoCEv2: the payload is longer than a packet can be");
     }
-    const size_t length = EncodedRoceBytes(f.opcode, f.payload);
+    const size_t length = EncodedRoceBytes(f.opcode, f.payload, f.trailerBytes);
     if (length > capacity)
     {
         throw std::length_error("RoCEv2: the buffer is too small for the frame");
@@ -233,7 +239,8 @@ EncodeRoce(const RoceFields& f, uint8_t* buffer, size_t capacity)
     const uint32_t pad = PadBytes(f.payload);
     // Not all of a frame that is padded to Ethernet's minimum.
     const size_t ipLength = kIpv4HeaderBytes + kUdpHeaderBytes + kBthBytes +
-                            ExtensionBytes(f.opcode) + f.payload + pad + kIcrcBytes;
+                            ExtensionBytes(f.opcode) + f.payload + pad + f.trailerBytes +
+                            kIcrcBytes;
 
     detail::FieldWriter w(buffer);
     w.PutMac(f.destinationMac);

@@ -6,6 +6,8 @@
  * would be echoed whole.
  *
  *   Printable(text)   the same text, with what a terminal would act on written as \xNN
+ *   IsPlain(text)     whether Printable() leaves it as it is: the rule for names that are read, as
+ *                     they go into tables and onto terminals
  *   Shown(text)       the same, shortened in the middle: "aaaa... (1048476 more bytes) ...aaaa"
  */
 #ifndef RDMA_CORE_SHOWN_TEXT_H
@@ -95,6 +97,16 @@ Printable(std::string_view text, std::string_view kept = {})
     }
     return out;
 }
+
+/// Whether a name may go into tables: UTF-8, and nothing in it acts on a terminal or breaks a row.
+inline bool
+IsPlain(std::string_view text)
+{
+    return Printable(text) == text;
+}
+
+/// What IsPlain() allows, in words.
+constexpr char kPlainHelp[] = "UTF-8 without control characters";
 
 /// Printable, and of more than `most` bytes only the beginning and the end.
 inline std::string

@@ -210,7 +210,7 @@ class SwiftWindow
         return Window() < 1 ? static_cast<double>(m_rtt) / Window() : 0;
     }
 
-    /// Of the fabric, ps.
+    /// Target delay of the fabric, ps.
     double FabricTarget(uint32_t hops) const
     {
         const double flows = std::clamp(m_alpha / std::sqrt(m_fabric.cwnd) + m_beta, 0.0, m_range);

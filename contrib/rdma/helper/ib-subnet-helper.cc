@@ -10,6 +10,8 @@
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
 
+#include "ns3/log.h"
+
 #include <algorithm>
 #include <boost/algorithm/string.hpp>
 #include <cerrno>
@@ -20,11 +22,14 @@
 namespace ns3
 {
 
+NS_LOG_COMPONENT_DEFINE("IbSubnetHelper");
+
 std::string
 IbSubnetHelper::Route(const IbFabricConfig& config,
                       rdma::IbFabric fabric,
                       std::vector<uint64_t> linkRates)
 {
+    NS_LOG_FUNCTION(this);
     m_config = config;
     m_linkRates = std::move(linkRates);
     m_fabric = std::move(fabric);
@@ -35,6 +40,7 @@ IbSubnetHelper::Route(const IbFabricConfig& config,
 std::string
 IbSubnetHelper::SetLinkDown(uint32_t link, bool down)
 {
+    NS_LOG_FUNCTION(this << link << down);
     std::vector<bool> all = m_fabric.linkDown;
     all[link] = down;
     return SetLinksDown(std::move(all));
@@ -43,6 +49,7 @@ IbSubnetHelper::SetLinkDown(uint32_t link, bool down)
 std::string
 IbSubnetHelper::SetLinksDown(std::vector<bool> down)
 {
+    NS_LOG_FUNCTION(this);
     std::swap(m_fabric.linkDown, down);
     std::string error = Sweep(&m_subnet);
     if (!error.empty())
@@ -141,6 +148,7 @@ IbSubnetHelper::GetNotes() const
 std::string
 IbSubnetHelper::Dump(const std::string& folder) const
 {
+    NS_LOG_FUNCTION(this << folder);
     for (const bool lanes : {false, true})
     {
         const std::string path = folder + (lanes ? "/opensm-sl2vl.dump" : "/opensm-lfts.dump");
@@ -183,6 +191,7 @@ IbSubnetHelper::Configure(uint32_t node,
                           IbSwitch& device,
                           const std::function<bool(uint16_t port)>& isDead) const
 {
+    NS_LOG_FUNCTION(this << node);
     const uint32_t index = m_subnet.SwitchOfNode(node);
     const uint32_t ports = m_subnet.Switches()[index].ports;
     std::vector<uint16_t> forwarding;

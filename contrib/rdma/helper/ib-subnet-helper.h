@@ -39,7 +39,7 @@ struct IbFabricConfig
     /// Unit of the credits on the wire (bytes), for links longer than 128 KiB can fill: 64 or a
     /// larger power of two, at most 4,096. See core/ib-credits.h.
     uint32_t creditBlock{64};
-    /// Of the buffer that becomes free until the sender is told at once.
+    /// Share of the buffer that becomes free until the sender is told at once.
     double updateShare{rdma::kIbUpdateShare};
     std::string vlHigh;     //!< VL arbitration: "0:64,1:128" (VL:weight, 64 B each)
     std::string vlLow;      //!< all VLs alike if both are empty
@@ -118,7 +118,7 @@ class IbSubnetHelper : public RdmaPathSource
     }
 
     std::string Sweep(const rdma::IbSubnet* previous);
-    /// Of m_config.forwardingFile; throws std::runtime_error
+    /// Tables of m_config.forwardingFile; throws std::runtime_error
     rdma::IbTables ReadTables(const rdma::IbSubnet& subnet) const;
 
     /// \return rate that static rate control gives a path; 0: that of the port

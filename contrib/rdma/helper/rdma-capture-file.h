@@ -58,7 +58,7 @@ class RdmaCaptureFile : public SimpleRefCount<RdmaCaptureFile>
         Format format{Format::PCAP};
         uint32_t linkType{LINK_TYPE_ETHERNET};
         uint32_t snapLength{MAX_SNAP_LENGTH};
-        uint64_t maxBytes{0}; //!< of one file, headers included; 0: no limit
+        uint64_t maxBytes{0}; //!< largest size of one file, headers included; 0: no limit
         uint32_t files{0};    //!< 0: stop at maxBytes; N: go on in the next of a ring of N files
     };
 

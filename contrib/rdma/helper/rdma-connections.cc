@@ -7,6 +7,7 @@
 #include "rdma-fabric.h"
 
 #include "ns3/abort.h"
+#include "ns3/log.h"
 #include "ns3/node.h"
 #include "ns3/rdma-owner.h"
 
@@ -14,6 +15,8 @@
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RdmaConnections");
 
 namespace
 {
@@ -68,6 +71,7 @@ RdmaConnections::TakeSlot(const RdmaConnectionRequest& request)
 RdmaQueuePair*
 RdmaConnections::Open(const RdmaConnectionRequest& request)
 {
+    NS_LOG_FUNCTION(this);
     const std::lock_guard<std::mutex> lock(m_making);
     const Ptr<RdmaNic> nic = m_fabric.GetNic(request.from);
     CheckOwner(*nic, "opens a connection");
@@ -91,6 +95,7 @@ RdmaConnections::Open(const RdmaConnectionRequest& request)
 RdmaQueuePair*
 RdmaConnections::Expect(const RdmaConnectionRequest& request)
 {
+    NS_LOG_FUNCTION(this);
     const uint32_t slot = TakeSlot(request);
     if (slot == m_numbers.MostSlots())
     {
@@ -105,6 +110,7 @@ RdmaConnections::Expect(const RdmaConnectionRequest& request)
 void
 RdmaConnections::Learn(const RdmaConnectionRequest& request, uint32_t number)
 {
+    NS_LOG_FUNCTION(this << number);
     m_hosts[request.from].requests.emplace(number, request);
 }
 
@@ -112,6 +118,7 @@ void
 RdmaConnections::SetOpenCallback(
     std::function<void(const RdmaConnectionRequest& request, uint32_t number)> callback)
 {
+    NS_LOG_FUNCTION(this);
     m_onOpen = std::move(callback);
 }
 
@@ -129,6 +136,7 @@ EndKey(uint32_t endpoint, uint32_t number)
 void
 RdmaConnections::LearnName(uint32_t from, uint32_t number, uint64_t name)
 {
+    NS_LOG_FUNCTION(this << from << number << name);
     m_names[EndKey(from, number)] = name;
 }
 
@@ -146,6 +154,7 @@ RdmaConnections::GetLearntSourcePort(uint32_t from, uint32_t to, uint32_t number
 RdmaQueuePair*
 RdmaConnections::OnRequest(RdmaNic* nic, uint32_t from, uint32_t number, int64_t now)
 {
+    NS_LOG_FUNCTION(this << nic << from << number << now);
     CheckOwner(*nic, "accepts a connection");
     const uint32_t to = nic->GetEndpoint();
     if (from >= m_hosts.size() || m_numbers.At(number).active || m_numbers.At(number).peer != from)
@@ -224,6 +233,7 @@ RdmaConnections::Connect(RdmaQueuePair* qp,
 void
 RdmaConnections::Close(RdmaQueuePair* qp)
 {
+    NS_LOG_FUNCTION(this << qp);
     CheckOwner(*qp->GetNic(), "closes a connection");
     {
         const std::lock_guard<std::mutex> lock(m_making);
@@ -235,6 +245,7 @@ RdmaConnections::Close(RdmaQueuePair* qp)
 void
 RdmaConnections::CloseSingle(RdmaQueuePair* qp, int64_t now)
 {
+    NS_LOG_FUNCTION(this << qp << now);
     CheckOwner(*qp->GetNic(), "ends a connection");
     Rest(qp, now);
 }

@@ -167,7 +167,7 @@ class RdmaConnections : public RdmaNicListener
     rdma::ConnectionNumbers m_numbers;
     std::vector<Host> m_hosts; //!< by endpoint
     std::vector<const RdmaQueuePair*> m_expected;
-    std::mutex m_making; //!< of queue pairs, and of requests
+    std::mutex m_making; //!< held while queue pairs and requests are made
     std::function<void(const RdmaConnectionRequest&, uint32_t)> m_onOpen;
     std::unordered_map<uint64_t, uint64_t> m_names; //!< learnt, by endpoint and active number
 };

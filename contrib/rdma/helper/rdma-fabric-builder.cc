@@ -29,7 +29,7 @@ namespace
 /// A full packet takes some 33 ps: with faster links times of a whole number of ps are no times.
 constexpr uint64_t FASTEST_LINK = 1000000000000000;
 
-/// Of a port whose cable is still to come.
+/// End of a port whose cable is still to come.
 constexpr uint32_t NO_END = UINT32_MAX;
 
 /// \return whether the engine or the scheduler keeps RdmaEventOrder
@@ -344,12 +344,15 @@ RdmaFabricBuilder::ReadAttributes(const RdmaSwitchBase& like)
         fabric.m_nicDefaults.initialPsn = static_cast<uint32_t>(initialPsn.Get());
         fabric.m_nicDefaults.bdpCap = bdpCap.Get();
         fabric.m_nicDefaults.recovery = &nic->GetLossRecovery();
+        fabric.m_overtaking = !nic->GetPathSelectorName().empty();
     }
     if (std::find(fabric.m_isSwitch.begin(), fabric.m_isSwitch.end(), true) !=
         fabric.m_isSwitch.end())
     {
         fabric.m_pipelinePs = like.GetLatencyPs();
         fabric.m_cutThrough = like.IsCutThrough();
+        const Ptr<RdmaLoadBalancer> balancer = like.GetLoadBalancer();
+        fabric.m_overtaking |= balancer && balancer->GetName() != "ecmp";
     }
     if (!fabric.m_ports.empty())
     {

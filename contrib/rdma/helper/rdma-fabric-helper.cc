@@ -5,56 +5,67 @@
 
 #include "contrib/rdma/core/set-up-phase.h"
 
+#include "ns3/log.h"
 #include "ns3/node.h"
 
 namespace ns3
 {
 
+NS_LOG_COMPONENT_DEFINE("RdmaFabricHelper");
+
 void
 RdmaFabricHelper::SetNicAttribute(const std::string& name, const AttributeValue& value)
 {
+    NS_LOG_FUNCTION(this << name);
     m_settings.nic.Set(name, value);
 }
 
 void
 RdmaFabricHelper::SetSwitchAttribute(const std::string& name, const AttributeValue& value)
 {
+    NS_LOG_FUNCTION(this << name);
     m_settings.SetSwitchAttribute(name, value);
 }
 
 void
 RdmaFabricHelper::SetPortAttribute(const std::string& name, const AttributeValue& value)
 {
+    NS_LOG_FUNCTION(this << name);
     m_settings.port.Set(name, value);
 }
 
 void
 RdmaFabricHelper::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
 {
+    NS_LOG_FUNCTION(this << prototype);
     m_settings.prototype = prototype;
 }
 
 void
 RdmaFabricHelper::SetInfiniBand(const IbFabricConfig& config)
 {
+    NS_LOG_FUNCTION(this);
     m_settings.SetInfiniBand(config);
 }
 
 void
 RdmaFabricHelper::SetLargestFrame(uint32_t bytes)
 {
+    NS_LOG_FUNCTION(this << bytes);
     m_settings.largestFrame = bytes;
 }
 
 void
 RdmaFabricHelper::SetPartition(const RdmaPartition& partition)
 {
+    NS_LOG_FUNCTION(this);
     m_settings.partition = partition;
 }
 
 void
 RdmaFabricHelper::KeepMarking()
 {
+    NS_LOG_FUNCTION(this);
     m_settings.keepsMarking = true;
 }
 
@@ -64,6 +75,7 @@ RdmaFabricHelper::Build(const std::vector<RdmaNodeSpec>& nodes,
                         std::string& error,
                         int64_t stream)
 {
+    NS_LOG_FUNCTION(this << error << stream);
     const auto count = static_cast<uint32_t>(nodes.size());
     error = CheckPartition(count);
     if (!error.empty())

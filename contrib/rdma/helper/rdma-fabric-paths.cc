@@ -99,6 +99,10 @@ RdmaFabric::GetPathClass(uint32_t from, uint32_t to)
     {
         return known->second;
     }
+    if (m_classOfPair.size() >= MOST_REMEMBERED)
+    {
+        m_classOfPair.clear();
+    }
     std::vector<int64_t> signature;
     for (const rdma::PathLink& link : GetWholePath(from, to))
     {
@@ -143,23 +147,50 @@ RdmaFabric::GetIdealCompletion(uint32_t from,
                 : operation == RdmaOperation::SEND
                     ? rdma::RoceSendRuns(message, m_mtu, withImmediate, m_sizes)
                     : rdma::RoceWriteRuns(message, m_mtu, withImmediate, m_sizes);
-    auto path = GetWholePath(from, to);
+    const auto path = GetPathOfMessage(from, to, atSender);
     if (atSender)
     {
         rdma::AddAcks(runs, rdma::Bytes(m_sizes.ackWire), m_ackEvery == 1);
+    }
+    const int64_t ideal = IdealOf(path, runs);
+    if (m_ideal.size() >= MOST_REMEMBERED) // sizes differ, too
+    {
+        m_ideal.clear();
+    }
+    m_ideal.emplace(key, ideal);
+    return request + ideal;
+}
+
+int64_t
+RdmaFabric::GetIdealCompletion(uint32_t from,
+                               uint32_t to,
+                               const std::vector<rdma::FrameRun>& runs,
+                               bool atSender) const
+{
+    return IdealOf(GetPathOfMessage(from, to, atSender), runs);
+}
+
+std::vector<rdma::PathLink>
+RdmaFabric::GetPathOfMessage(uint32_t from, uint32_t to, bool atSender) const
+{
+    std::vector<rdma::PathLink> path = GetWholePath(from, to);
+    if (atSender)
+    {
         for (rdma::PathLink link : GetWholePath(to, from))
         {
             link.carriesAcks = true;
             path.push_back(link);
         }
     }
-    const int64_t ideal = rdma::IdealCompletion(path, runs).ps;
-    if (m_ideal.size() <
-        1000000) // all sizes different: then there is nothing to gain from remembering
-    {
-        m_ideal.emplace(key, ideal);
-    }
-    return request + ideal;
+    return path;
+}
+
+int64_t
+RdmaFabric::IdealOf(const std::vector<rdma::PathLink>& path,
+                    const std::vector<rdma::FrameRun>& runs) const
+{
+    return (m_overtaking ? rdma::IdealOvertaking(path, runs) : rdma::IdealCompletion(path, runs))
+        .ps;
 }
 
 // Round-trip times

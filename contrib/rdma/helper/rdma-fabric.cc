@@ -6,12 +6,16 @@
 #include "contrib/rdma/core/counters.h"
 #include "rdma-connections.h"
 
+#include "ns3/log.h"
+
 #include <algorithm>
 #include <functional>
 #include <stdexcept>
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RdmaFabric");
 
 RdmaFabric::RdmaFabric() = default;
 
@@ -40,6 +44,7 @@ RdmaFabric::GetEndpointName(uint32_t endpoint) const
 std::string
 RdmaFabric::SetLinkDown(uint32_t link, bool down)
 {
+    NS_LOG_FUNCTION(this << link << down);
     if (link >= m_links.size())
     {
         return "link " + std::to_string(link) + "; allowed: 0 to " +
@@ -75,6 +80,7 @@ RdmaFabric::SetLinkDown(uint32_t link, bool down)
 std::string
 RdmaFabric::SetLinksDown(std::vector<bool> down)
 {
+    NS_LOG_FUNCTION(this);
     if (m_partition.ranks > 1)
     {
         return "links of a fabric that several ranks simulate do not go down; allowed: one rank";
@@ -102,6 +108,7 @@ RdmaFabric::SetLinksDown(std::vector<bool> down)
 void
 RdmaFabric::SetEndDead(uint32_t end, bool dead)
 {
+    NS_LOG_FUNCTION(this << end << dead);
     m_endDead.resize(GetNEnds());
     m_endDead[end] = dead;
     const uint32_t node = GetNodeOfEnd(end);
@@ -115,6 +122,7 @@ RdmaFabric::SetEndDead(uint32_t end, bool dead)
 void
 RdmaFabric::EnableBroadcast()
 {
+    NS_LOG_FUNCTION(this);
     m_hasBroadcast = true;
     UpdateBroadcast();
 }
@@ -246,6 +254,7 @@ RdmaFabric::GetRerouted() const
 bool
 RdmaFabric::Trims() const
 {
+    NS_LOG_FUNCTION(this);
     for (const auto& device : m_switches)
     {
         if (device->Trims())
@@ -292,6 +301,22 @@ RdmaFabric::GetShortestDelay() const
         }
     }
     return shortest;
+}
+
+void
+RdmaFabric::BeginAnew(int64_t now)
+{
+    for (const Ptr<RdmaSwitchBase>& device : m_switches)
+    {
+        device->RestartDraws();
+    }
+    for (const Ptr<RdmaNic>& nic : m_nics)
+    {
+        for (uint32_t i = 0; nic && i < nic->GetNQueuePairs(); ++i)
+        {
+            nic->GetQueuePair(i)->RestartCongestionControl(now);
+        }
+    }
 }
 
 } // namespace ns3

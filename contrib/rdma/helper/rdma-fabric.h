@@ -36,8 +36,8 @@ struct RdmaNodeSpec
     std::string name;
     bool isSwitch{false};
     bool isUnit{false}; //!< a host that is a part of the switch it hangs on
-    /// Of a switch: which of several groups it belongs to, as a dragonfly has them; for load
-    /// balancers that make detours. NO_GROUP: none
+    /// A switch's group, as a dragonfly has several; for load balancers that make detours.
+    /// NO_GROUP: none
     uint32_t group{NO_GROUP};
 
     static constexpr uint32_t NO_GROUP = UINT32_MAX;
@@ -387,6 +387,18 @@ class RdmaFabric
                                RdmaOperation operation = RdmaOperation::WRITE,
                                bool atSender = false);
 
+    /// The same of a message whose frames are these, as of ordinary packets. Not remembered. \param
+    /// atSender whether it ends with the ACK of the last one (rdma::AddAcks)
+    int64_t GetIdealCompletion(uint32_t from,
+                               uint32_t to,
+                               const std::vector<rdma::FrameRun>& runs,
+                               bool atSender) const;
+
+    /// What this rank's switches and NICs remember of earlier traffic is forgotten: random draws
+    /// (ECN, load balancers) and rates and windows of the congestion control are as at the
+    /// beginning. In an event of all nodes while no frame is under way. \param now ps
+    void BeginAnew(int64_t now);
+
     /// \return path MTU of the NICs, bytes
     uint32_t GetMtu() const
     {
@@ -449,6 +461,11 @@ class RdmaFabric
 
     /// Number of the class of paths that (from, to) belongs to: same rates, delays and pipelines.
     uint32_t GetPathClass(uint32_t from, uint32_t to);
+    /// \return links there, and with `atSender` those back, which carry ACKs
+    std::vector<rdma::PathLink> GetPathOfMessage(uint32_t from, uint32_t to, bool atSender) const;
+    /// \return ps
+    int64_t IdealOf(const std::vector<rdma::PathLink>& path,
+                    const std::vector<rdma::FrameRun>& runs) const;
 
     int64_t SerializationOver(uint32_t end, uint32_t wireBytes) const;
     /// Round trip over a link on an idle path, largest data packet out and ACK back, ps.
@@ -456,9 +473,9 @@ class RdmaFabric
     /// From a switch to its farthest host, ps.
     int64_t RoundTripToFarthestHost(uint32_t from) const;
     std::string MakeGateways();
-    /// Of links that work and are not known as dead, if somebody has asked for it.
+    /// Broadcast tree over links that work and are not known as dead, if somebody asked for it.
     void UpdateBroadcast();
-    /// Of the links that work.
+    /// Paths over the links that work.
     std::string ComputeRoutes();
 
     NodeContainer m_nodes;
@@ -477,6 +494,7 @@ class RdmaFabric
     std::vector<RdmaSwitchBase*> m_switchOfNode;
     std::unique_ptr<RdmaLinkLayer> m_linkLayer;
     bool m_cutThrough{false};
+    bool m_overtaking{false}; //!< packets of a message may come out of order
     std::vector<Ptr<RdmaPort>> m_ports;
     std::vector<uint32_t> m_endOfPort;
     std::vector<RdmaPort*> m_portOfEnd;
@@ -490,6 +508,7 @@ class RdmaFabric
     uint32_t m_ackEvery{16};
     rdma::FrameSizes m_sizes;
 
+    static constexpr std::size_t MOST_REMEMBERED = 1 << 14; //!< of each of these: 1 MB
     std::map<std::vector<int64_t>, uint32_t> m_pathClasses;
     std::map<uint64_t, uint32_t> m_classOfPair;
     std::map<std::tuple<uint32_t, uint32_t, uint64_t>, int64_t> m_ideal;

@@ -60,7 +60,7 @@ class RdmaFaults
         DOWN,         //!< cables are cut
         RATE,         //!< of both directions of cables; value: bit/s
         BIT_ERRORS,   //!< of what arrives at ends; value: probability of each bit
-        SILENT_DROPS, //!< the same; value: probability of each frame
+        SILENT_DROPS, //!< of what arrives at ends; value: probability of each frame
         PAUSE_STORM,  //!< ports at ends pause their peers all the time (Ethernet); value: mask
     };
 
@@ -139,7 +139,7 @@ class RdmaFaults
 
     /// As of now. Between the nodes' events.
     Record GetRecord(uint32_t fault) const;
-    /// Of those of GetPairs whose answers were lost (ACKs, NAKs and what NDP has instead): source
+    /// Bit of a pair of GetPairs whose answers were lost (ACKs, NAKs, and NDP's answers): source
     /// and destination are those of the data.
     static constexpr uint64_t ANSWERS = uint64_t{1} << 63;
     /// \return those of Record::pairsHit: endpoints, source << 32 | destination; and of those whose

@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/nearest-name.h"
 
 #include "ns3/double.h"
+#include "ns3/log.h"
 #include "ns3/names.h"
 #include "ns3/node.h"
 #include "ns3/simulator.h"
@@ -14,6 +15,8 @@
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RdmaHelper");
 
 namespace
 {
@@ -102,6 +105,7 @@ RdmaHelper::CheckSettings(const std::string& where) const
 void
 RdmaHelper::SetNicAttribute(const std::string& name, const AttributeValue& value)
 {
+    NS_LOG_FUNCTION(this << name);
     CheckSettings("SetNicAttribute: " + name);
     m_settings.nic.Set(name, value);
 }
@@ -109,6 +113,7 @@ RdmaHelper::SetNicAttribute(const std::string& name, const AttributeValue& value
 void
 RdmaHelper::SetSwitchAttribute(const std::string& name, const AttributeValue& value)
 {
+    NS_LOG_FUNCTION(this << name);
     CheckSettings("SetSwitchAttribute: " + name);
     m_settings.SetSwitchAttribute(name, value);
 }
@@ -116,6 +121,7 @@ RdmaHelper::SetSwitchAttribute(const std::string& name, const AttributeValue& va
 void
 RdmaHelper::SetPortAttribute(const std::string& name, const AttributeValue& value)
 {
+    NS_LOG_FUNCTION(this << name);
     CheckSettings("SetPortAttribute: " + name);
     m_settings.port.Set(name, value);
 }
@@ -123,6 +129,7 @@ RdmaHelper::SetPortAttribute(const std::string& name, const AttributeValue& valu
 void
 RdmaHelper::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
 {
+    NS_LOG_FUNCTION(this << prototype);
     CheckSettings("SetCongestionOps");
     m_settings.prototype = prototype;
 }
@@ -130,6 +137,7 @@ RdmaHelper::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
 void
 RdmaHelper::SetInfiniBand(const IbFabricConfig& config)
 {
+    NS_LOG_FUNCTION(this);
     CheckSettings("SetInfiniBand");
     m_settings.SetInfiniBand(config);
 }
@@ -137,6 +145,7 @@ RdmaHelper::SetInfiniBand(const IbFabricConfig& config)
 void
 RdmaHelper::SetLinkAttribute(const std::string& name, const AttributeValue& value)
 {
+    NS_LOG_FUNCTION(this << name);
     const std::string where = "SetLinkAttribute: " + name;
     std::string allowed;
     if (name == "DataRate")
@@ -211,6 +220,7 @@ RdmaHelper::AddNode(Ptr<Node> node, bool isSwitch)
 NetDeviceContainer
 RdmaHelper::InstallNics(NodeContainer nodes)
 {
+    NS_LOG_FUNCTION(this);
     CheckOpen("InstallNics");
     NetDeviceContainer ports;
     for (auto it = nodes.Begin(); it != nodes.End(); ++it)
@@ -227,6 +237,7 @@ RdmaHelper::InstallNics(NodeContainer nodes)
 void
 RdmaHelper::InstallSwitches(NodeContainer nodes)
 {
+    NS_LOG_FUNCTION(this);
     CheckOpen("InstallSwitches");
     for (auto it = nodes.Begin(); it != nodes.End(); ++it)
     {
@@ -238,12 +249,14 @@ RdmaHelper::InstallSwitches(NodeContainer nodes)
 NetDeviceContainer
 RdmaHelper::Connect(End a, End b)
 {
+    NS_LOG_FUNCTION(this);
     return Connect(a, b, m_rate, m_delay);
 }
 
 NetDeviceContainer
 RdmaHelper::Connect(End a, End b, DataRate rate, Time delay)
 {
+    NS_LOG_FUNCTION(this << rate << delay);
     CheckOpen("Connect");
     Refuse("Connect",
            (a.m_node || a.m_device) && (b.m_node || b.m_device)
@@ -343,6 +356,7 @@ RdmaHelper::ResolveDevice(const std::string& where, Ptr<NetDevice> device) const
 RdmaFabric&
 RdmaHelper::Finish(int64_t stream)
 {
+    NS_LOG_FUNCTION(this << stream);
     CheckOpen("Finish");
     Refuse("Finish", m_builder ? "" : "nothing is installed; allowed: after InstallNics()");
     for (uint32_t node = 0; node < m_peers.size(); ++node)

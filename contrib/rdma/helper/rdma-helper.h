@@ -54,14 +54,14 @@ class RdmaHelper
     RdmaHelper();
     ~RdmaHelper();
 
-    /// Of ns3::RdmaNic.
+    /// Attributes of ns3::RdmaNic.
     void SetNicAttribute(const std::string& name, const AttributeValue& value);
-    /// Of ns3::RdmaSwitch; after SetInfiniBand, of ns3::IbSwitch.
+    /// Attributes of ns3::RdmaSwitch; after SetInfiniBand, those of ns3::IbSwitch.
     void SetSwitchAttribute(const std::string& name, const AttributeValue& value);
-    /// Of ns3::RdmaPort, of NICs and switches.
+    /// Attributes of ns3::RdmaPort, in NICs and switches.
     void SetPortAttribute(const std::string& name, const AttributeValue& value);
-    /// Of links made by Connect from now on. \param name DataRate (default 100Gbps), Delay (1us)
-    /// or BitErrorRate (0)
+    /// Attributes of links that Connect makes from now on. \param name DataRate (default 100Gbps),
+    /// Delay (1us) or BitErrorRate (0)
     void SetLinkAttribute(const std::string& name, const AttributeValue& value);
     /// \param prototype every queue pair's congestion control is forked from it
     void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);

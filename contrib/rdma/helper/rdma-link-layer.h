@@ -55,7 +55,7 @@ class RdmaLinkLayer
     struct Marking
     {
         rdma::Bytes queue;
-        rdma::BitRate at; //!< of a port of this rate; 0: of each
+        rdma::BitRate at; //!< rate of the port that has this threshold; 0: each port has it
     };
 
     virtual Marking GetMarking(const RdmaSwitchBase& like) const = 0;

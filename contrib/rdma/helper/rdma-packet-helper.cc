@@ -5,12 +5,15 @@
 
 #include "contrib/rdma/core/counters.h"
 
+#include "ns3/log.h"
 #include "ns3/node-window-simulator-impl.h"
 #include "ns3/simulator.h"
 #include "ns3/uinteger.h"
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RdmaPacketHelper");
 
 RdmaPacketHelper::RdmaPacketHelper()
 {
@@ -20,12 +23,14 @@ RdmaPacketHelper::RdmaPacketHelper()
 void
 RdmaPacketHelper::SetAttribute(const std::string& name, const AttributeValue& value)
 {
+    NS_LOG_FUNCTION(this << name);
     m_packets.Set(name, value);
 }
 
 NetDeviceContainer
 RdmaPacketHelper::Install(RdmaFabric& fabric, std::string& error) const
 {
+    NS_LOG_FUNCTION(this << error);
     error.clear();
     if (fabric.GetNRanks() > 1)
     {

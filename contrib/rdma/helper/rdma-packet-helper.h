@@ -31,7 +31,7 @@ class RdmaPacketHelper
   public:
     RdmaPacketHelper();
 
-    /// Of RdmaPackets.
+    /// Attributes of RdmaPackets.
     void SetAttribute(const std::string& name, const AttributeValue& value);
 
     /**

@@ -5,6 +5,7 @@
 
 #include "rdma-capture-encoder.h"
 
+#include "ns3/log.h"
 #include "ns3/node-windows.h"
 #include "ns3/simple-ref-count.h"
 #include "ns3/simulator-impl.h"
@@ -17,6 +18,8 @@
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RdmaPcapHelper");
 
 namespace
 {
@@ -216,12 +219,14 @@ RdmaPcapHelper::~RdmaPcapHelper() = default;
 void
 RdmaPcapHelper::SetFormat(Format format)
 {
+    NS_LOG_FUNCTION(this);
     m_options.format = format;
 }
 
 void
 RdmaPcapHelper::SetSnapLength(uint32_t bytes)
 {
+    NS_LOG_FUNCTION(this << bytes);
     const uint32_t header = m_session->GetEncoder().GetHeaderBytes();
     m_options.snapLength = std::min(bytes, RdmaCaptureFile::MAX_SNAP_LENGTH - header) + header;
 }
@@ -229,6 +234,7 @@ RdmaPcapHelper::SetSnapLength(uint32_t bytes)
 void
 RdmaPcapHelper::SetFileSize(uint64_t bytes, uint32_t files)
 {
+    NS_LOG_FUNCTION(this << bytes << files);
     m_options.maxBytes = bytes;
     m_options.files = bytes ? files : 0;
 }
@@ -236,6 +242,7 @@ RdmaPcapHelper::SetFileSize(uint64_t bytes, uint32_t files)
 std::string
 RdmaPcapHelper::SetFlows(const std::string& flows)
 {
+    NS_LOG_FUNCTION(this << flows);
     auto filter = flows.empty() ? nullptr : std::make_unique<FlowFilter>();
     const std::string error = filter ? FindFlows(flows, *filter) : "";
     if (error.empty())
@@ -273,6 +280,7 @@ RdmaPcapHelper::GetFileName(const RdmaPort* port)
 std::string
 RdmaPcapHelper::CheckFrames() const
 {
+    NS_LOG_FUNCTION(this);
     return m_session->GetEncoder().Check(m_fabric.GetFrameSizes());
 }
 
@@ -292,6 +300,7 @@ RdmaPcapHelper::SetRanks(bool first, Tell tell)
 std::string
 RdmaPcapHelper::EnablePcap(const std::string& folder, Ptr<RdmaPort> port)
 {
+    NS_LOG_FUNCTION(this << folder << port);
     return Enable(folder,
                   {port->GetName(),
                    port->GetPeer() ? m_fabric.GetLinkName(PeekPointer(port)) : "",
@@ -381,6 +390,7 @@ RdmaPcapHelper::Enable(const std::string& folder,
 std::string
 RdmaPcapHelper::EnablePcap(const std::string& folder, const std::string& selector)
 {
+    NS_LOG_FUNCTION(this << folder << selector);
     std::vector<uint32_t> ends;
     std::string error = SelectEnds(m_fabric, selector, ends);
     for (size_t i = 0; error.empty() && i < ends.size(); ++i)

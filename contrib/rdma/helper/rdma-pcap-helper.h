@@ -32,7 +32,7 @@ class RdmaCaptureSession;
  * immediate data, AETH (syndrome, MSN), ICRC. What is made up: the payload, byte i of a packet is
  * i mod 256; in the RETH virtual address 0 and key 0; partition key 0xffff.
  *
- * Of RoCEv2 also real: ECN, priority (DSCP = 8 x priority), UDP source port (the one that ECMP
+ * RoCEv2, also real: ECN, priority (DSCP = 8 x priority), UDP source port (the one that ECMP
  * hashes), PFC frames (class-enable vector, quanta). Made up:
  *
  *     IPv4 address  10.x.y.z, the last 24 bits being endpoint number + 1
@@ -40,7 +40,7 @@ class RdmaCaptureSession;
  *                   frames and ordinary packets bear the addresses of the ports.
  *     TTL           64 everywhere (a routed fabric would count down)
  *
- * Of InfiniBand also real: LIDs as the subnet manager gave them, SL, the VL of this very link,
+ * InfiniBand, also real: LIDs as the subnet manager gave them, SL, the VL of this very link,
  * packet length, FECN where a switch marked the packet, BECN and opcode 0x80 of CN packets, VCRC,
  * and flow-control packets (VL, FCTBS and FCCL as of when they are sent). Each record is an ERF one
  * (rdma::PutErfHeader; types 21 and 25), since Wireshark 4.0 reads no other with InfiniBand in it,
@@ -127,8 +127,8 @@ class RdmaPcapHelper
                               std::vector<Ptr<RdmaPort>>& ports);
 
     /**
-     * Of a fabric that several ranks simulate: the first one writes the files, which are those of
-     * one process, and each of the others only sees what its ports do. All enable the same.
+     * If several ranks simulate a fabric, the first one writes the files, which are those of one
+     * process. Each of the others only sees what its ports do. All enable the same.
      *
      *     rank 1   a frame -> record -> tell ~~~~ somebody carries it, in the order of time ~~~.
      *     rank 0   a frame -> record -> tell ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~+->

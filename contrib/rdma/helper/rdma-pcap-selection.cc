@@ -73,7 +73,7 @@ NearestHint(const std::string& text, const std::vector<std::string>& names)
     const size_t arrow = text.find("->");
     if (arrow != std::string::npos && nearest.find("->") == std::string::npos)
     {
-        // Of two nodes without a link: a link of the first.
+        // Two nodes without a link between them: a link of the first.
         const auto link = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
             return name.compare(0, arrow + 2, text, 0, arrow + 2) == 0;
         });

@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/ip-packet.h"
+#include "contrib/rdma/core/telemetry-wire.h"
 #include "rdma-capture-file.h"
 #include "rdma-connections.h"
 #include "rdma-fabric.h"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace ns3
 {
@@ -78,8 +80,7 @@ RoceCaptureEncoder::GetLinkType() const
 std::string
 RoceCaptureEncoder::Check(const rdma::FrameSizes& sizes) const
 {
-    return sizes.AreStandard() ? ""
-                               : NoReader("RoCEv2's", ", or telemetry of the congestion control");
+    return sizes.AreStandard() ? "" : NoReader("RoCEv2's", "");
 }
 
 size_t
@@ -112,7 +113,9 @@ RoceCaptureEncoder::EncodeRoce(const RdmaFrame& frame, uint32_t kept)
     f.ecn = frame.flags & RdmaFrame::CE ? 3 : (frame.flags & RdmaFrame::ECT ? 2 : 0);
     f.sourcePort = SourcePort(frame);
     SetTransport(f, frame);
-    const size_t length = rdma::EncodedRoceBytes(f.opcode, frame.payload);
+    f.trailerBytes = PutControl(frame);
+    f.trailer = m_control.data();
+    const size_t length = rdma::EncodedRoceBytes(f.opcode, frame.payload, f.trailerBytes);
     if (frame.payload == 0 || kept > length - rdma::kIcrcBytes)
     {
         f.payload = frame.payload;
@@ -120,6 +123,7 @@ RoceCaptureEncoder::EncodeRoce(const RdmaFrame& frame, uint32_t kept)
     }
     // The ICRC is cut off, and so need not be computed: the headers, as of a packet without
     // payload, then what depends on the payload's length, then as much payload as is kept.
+    const uint32_t behind = std::exchange(f.trailerBytes, 0);
     rdma::EncodeRoce(f, m_buffer.data(), m_buffer.size());
     const size_t headers = rdma::kEthernetHeaderBytes + rdma::kIpv4HeaderBytes +
                            rdma::kUdpHeaderBytes + rdma::kBthBytes + rdma::ExtensionBytes(f.opcode);
@@ -131,7 +135,52 @@ RoceCaptureEncoder::EncodeRoce(const RdmaFrame& frame, uint32_t kept)
     Put16(udp + 4, ipLength - rdma::kIpv4HeaderBytes);
     udp[rdma::kUdpHeaderBytes + 1] |= rdma::PadBytes(frame.payload) << 4; // PadCnt in the BTH
     PutPayload(headers, frame.payload, kept);
+    const size_t control = length - rdma::kIcrcBytes - behind;
+    if (kept > control)
+    {
+        std::memcpy(m_buffer.data() + control, m_control.data(), behind);
+    }
     return length;
+}
+
+uint32_t
+RoceCaptureEncoder::PutControl(const RdmaFrame& frame)
+{
+    const rdma::FrameSizes& sizes = m_fabric.GetFrameSizes();
+    const bool answers = frame.opcode == RdmaOpcode::ACKNOWLEDGE;
+    const uint32_t bytes = answers                                           ? sizes.controlAck
+                           : IsData(frame.opcode) || IsRequest(frame.opcode) ? sizes.controlData
+                                                                             : 0;
+    m_control.assign(bytes, 0);
+    if (bytes == 0 || !frame.extra || !frame.extra->hasTelemetry)
+    {
+        return bytes;
+    }
+    const RdmaTelemetry& telemetry = frame.extra->telemetry;
+    const auto put = [this, bytes](uint32_t at, uint64_t value, uint32_t width) {
+        for (uint32_t i = 0; i < width && at + i < bytes; ++i)
+        {
+            m_control[at + i] = static_cast<uint8_t>(value >> 8 * (width - 1 - i));
+        }
+    };
+    if (telemetry.collects && bytes >= rdma::kHpccTelemetryBytes)
+    {
+        rdma::PutTelemetry(telemetry.hop.data(), telemetry.hops, m_control.data());
+    }
+    else if (telemetry.pintPeriod)
+    {
+        put(0, telemetry.pint, 1);
+    }
+    else if (answers)
+    {
+        put(0, telemetry.switches, 1);
+        put(4, static_cast<uint64_t>(telemetry.held / 1000), 4);
+    }
+    else
+    {
+        put(0, static_cast<uint64_t>(telemetry.sent / 1000), 8);
+    }
+    return bytes;
 }
 
 size_t

@@ -6,9 +6,12 @@
 #include "rdma-port.h"
 
 #include "ns3/double.h"
+#include "ns3/log.h"
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RdmaChannel");
 
 NS_OBJECT_ENSURE_REGISTERED(RdmaChannel);
 
@@ -36,6 +39,7 @@ RdmaChannel::GetTypeId()
 void
 RdmaChannel::SetDelayPs(int64_t ps)
 {
+    NS_LOG_FUNCTION(this << ps);
     m_delayPs = ps;
     m_delay = PicoSeconds(ps); // what the simulator's look-ahead sees
 }
@@ -43,6 +47,7 @@ RdmaChannel::SetDelayPs(int64_t ps)
 void
 RdmaChannel::Attach(Ptr<RdmaPort> a, Ptr<RdmaPort> b)
 {
+    NS_LOG_FUNCTION(this << a << b);
     m_ports = {a, b};
     a->AttachTo(Ptr<RdmaChannel>(this), b);
     b->AttachTo(Ptr<RdmaChannel>(this), a);

@@ -32,16 +32,16 @@ namespace ns3
  *     arrival - sent, held             variable
  *     arrival - time, txBytes, queueBytes, rateBps  variable, for each hop
  *
- * Of what else a frame may have in RdmaFrame::extra, a packet of ns-3's and a journey, nothing
- * crosses, and where it is in a switch (RdmaFrame::inPort) has no meaning there. A field that
+ * An ns3::Packet and a journey in RdmaFrame::extra do not cross. RdmaFrame::inPort, its place in a
+ * switch, has no meaning in the other process. A field that
  * RdmaFrame or RdmaTelemetry gains must be added here: the test fills all of their bytes.
  */
 class RdmaFrameRecord
 {
   public:
-    /// Of a number of 64 bits.
+    /// Most bytes of a number of 64 bits.
     static constexpr uint32_t MAX_NUMBER_BYTES = 10;
-    /// Of a frame without telemetry.
+    /// Most bytes of a frame without telemetry.
     static constexpr uint32_t MAX_PLAIN_BYTES = 64;
     static constexpr uint32_t MAX_BYTES = MAX_PLAIN_BYTES + 6 + 2 + 2 * MAX_NUMBER_BYTES +
                                           RdmaTelemetry::MAX_HOPS * 4 * MAX_NUMBER_BYTES;

@@ -16,7 +16,7 @@ struct RdmaFramePool::All
     rdma::ObjectPool<JourneyMemory>::Depot journeys;
     std::mutex mutex;
     std::vector<RdmaFramePool*> pools;
-    std::vector<RdmaFramePool*> idle; //!< of threads that have ended
+    std::vector<RdmaFramePool*> idle; //!< pools of threads that have ended
 };
 
 RdmaFramePool::RdmaFramePool(All& all)

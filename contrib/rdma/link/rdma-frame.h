@@ -10,6 +10,7 @@
 #include "rdma-journey.h"
 
 #include "ns3/mac48-address.h"
+#include "ns3/node-window-unit.h"
 #include "ns3/packet.h"
 
 #include <array>
@@ -153,7 +154,7 @@ class RdmaRoute
         return RdmaRoute(uint32_t{source} << 16 | destination);
     }
 
-    /// Of what never meets a switch's tables: an ordinary packet, what links say to each other.
+    /// For frames that no switch looks up: ordinary packets, and what links say to each other.
     static constexpr RdmaRoute None()
     {
         return RdmaRoute(0);
@@ -186,9 +187,9 @@ class RdmaRoute
     /// Bits of a UDP source port that RoCEv2 leaves to choose (rdma::RoceSourcePort).
     static constexpr uint16_t ENTROPY_MASK = 0x3fff;
 
-    /// Of a packet of the flow whose source port differs in these bits: another way. All bits are
-    /// mixed again in every switch (rdma::EcmpPick), so this is as good as to hash the 5-tuple
-    /// anew, and can be told back. \pre Ethernet
+    /// \return route of a packet of the flow whose source port differs in these bits: another path.
+    /// Every switch mixes all bits again (rdma::EcmpPick), so this is as good as hashing the
+    /// 5-tuple anew, and the entropy can be recovered from it. \pre Ethernet
     constexpr RdmaRoute WithEntropy(uint16_t entropy) const
     {
         return RdmaRoute(m_bits ^ (entropy & ENTROPY_MASK));
@@ -211,7 +212,7 @@ class RdmaRoute
  * A frame is always owned by exactly one place: a NIC making it, a port's queue, a link's in-flight
  * list, or the pool. So one `next` pointer serves all lists and nothing is copied on the way.
  */
-struct alignas(64) RdmaFrame
+struct alignas(64) RdmaFrame : NodeWindowFrame
 {
     /// Bits of `flags`.
     enum Flag : uint8_t
@@ -226,7 +227,7 @@ struct alignas(64) RdmaFrame
             32, //!< (not on the wire) last packet of what was posted, which may be several requests
         RNR_NAK = 64,    //!< an ACKNOWLEDGE whose AETH says receiver not ready
         FATAL_NAK = 128, //!< an ACKNOWLEDGE with another NAK, which no retry helps
-        // Of requests:
+        // Bits of requests:
         TRIMMED = 8,          //!< a switch has cut its payload off
         TRIMMABLE = 64,       //!< a switch may do so
         NOTHING_BEHIND = 128, //!< the sender has nothing to send behind it
@@ -287,7 +288,7 @@ struct alignas(64) RdmaFrame
         return label0 | label1 << 8 | label2 << 16 | uint32_t{label3} << 24;
     }
 
-    /// Of what answers nothing: pulls, what links say to each other.
+    /// Label of frames that answer no request: pulls, and what links say to each other.
     static constexpr uint32_t NO_LABEL = UINT32_MAX;
 
     /// RoCEv2, in dmaLength of an ACK: it says which entropy the packet had that it answers, in the
@@ -333,14 +334,15 @@ static_assert(sizeof(RdmaFrame) == 64, "a frame is one cache line");
  */
 struct RdmaTelemetry
 {
-    /// Of longer paths the first so many. HPCC's header has room for 5: a Clos network of 3 tiers.
+    /// On longer paths the first so many hops are kept. HPCC's header has room for 5: a Clos
+    /// network of 3 tiers.
     static constexpr uint32_t MAX_HOPS = 8;
 
     using Hop = rdma::TelemetryHop;
 
     int64_t sent;       //!< its sender starts to send it, ps
     int64_t held;       //!< the receiving host had it before it took it: see RdmaNicLimits, ps
-    uint8_t hops;       //!< of those below
+    uint8_t hops;       //!< entries of `hop` that are used
     uint8_t switches;   //!< that it came through, however many `hop` has room for
     bool collects;      //!< switches add to `hop`
     uint8_t pint;       //!< rdma::PintEncode of the busiest port on the way; with pintPeriod
@@ -364,7 +366,7 @@ struct RdmaTelemetry
 /// every frame has there; its bytes are not counted.
 struct RdmaFrameTag
 {
-    uint16_t port{0};      //!< of the first switch, by which the frame left
+    uint16_t port{0};      //!< port of the first switch by which the frame left
     uint16_t told{0};      //!< port of the last switch whose way is told of; or 0xffff
     uint8_t congestion{0}; //!< most on the way so far
     uint8_t toldCongestion{0};
@@ -375,7 +377,7 @@ struct RdmaFrameExtra
 {
     RdmaFrameExtra* next;                 //!< in the pool
     Ptr<Packet> packet;                   //!< PACKET, ETHERNET: what NetDevice::Send was given
-    uint16_t protocol{0};                 //!< of it: its EtherType
+    uint16_t protocol{0};                 //!< EtherType of `packet`
     bool hasTelemetry{false};             //!< whether `telemetry` means anything
     bool hasTag{false};                   //!< whether `tag` means anything
     uint8_t joined{0};                    //!< switches' queues that `journey` tells of, or 255
@@ -445,7 +447,7 @@ class alignas(64) RdmaFramePool
   private:
     struct All;
 
-    /// Of a journey, or where the next free one is.
+    /// Memory of a journey, or a pointer to the next free one.
     union JourneyMemory {
         JourneyMemory* next;
         alignas(RdmaJourney) unsigned char bytes[sizeof(RdmaJourney)];

@@ -3,11 +3,11 @@
  */
 #include "rdma-gateway.h"
 
-#include "node-windows.h"
 #include "rdma-frame-record.h"
 #include "rdma-port.h"
 
 #include "ns3/abort.h"
+#include "ns3/node-windows.h"
 
 #include <algorithm>
 #include <cstring>
@@ -99,7 +99,8 @@ RdmaGateway::Send(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at)
 void
 RdmaGateway::OnFlush()
 {
-    // Of a message that was full before, the event comes for nothing, or early for the next one.
+    // A message that was full earlier is gone: the event finds nothing, or comes early for the
+    // next.
     if (m_end && RdmaClock::Now() >= m_flushDue)
     {
         Flush();
@@ -202,7 +203,7 @@ namespace
 /// Ahead of the frames of one thread.
 struct Section
 {
-    int64_t base; //!< of their times, ps
+    int64_t base; //!< base of their times, ps
     uint64_t bytes;
 };
 

@@ -5,10 +5,11 @@
 #define RDMA_GATEWAY_H
 
 #include "contrib/rdma/core/look-ahead.h"
-#include "rdma-event.h"
 #include "rdma-frame.h"
 
+#include "ns3/node-window-gateway.h"
 #include "ns3/packet.h"
+#include "ns3/rdma-event.h"
 
 #include <array>
 #include <cstdint>
@@ -41,7 +42,7 @@ class RdmaPort;
  *
  * Law: frames sent = frames received by the other gateway, once no message is under way.
  */
-class RdmaGateway
+class RdmaGateway : public NodeWindowGateway
 {
   public:
     /// Carries a message: to be handed to the other gateway's Receive at `receiveAt` (ps, a whole
@@ -51,7 +52,7 @@ class RdmaGateway
     /// Largest message, as ns-3's MPI interfaces count it: serialized, with their header
     /// (MAX_MPI_MSG_SIZE).
     static constexpr uint32_t MAX_MESSAGE_BYTES = 2000;
-    /// Of these an ns3::Packet and the interfaces need some themselves.
+    /// The rest is what an ns3::Packet and the interfaces need.
     static constexpr uint32_t MAX_PAYLOAD_BYTES = MAX_MESSAGE_BYTES - 120;
 
     /// \param rank of the other process \param context of its events
@@ -78,7 +79,7 @@ class RdmaGateway
     /// A message of the other gateway, now.
     void Receive(Ptr<Packet> message);
 
-    uint32_t GetRank() const
+    uint32_t GetRank() const override
     {
         return m_rank;
     }
@@ -100,17 +101,13 @@ class RdmaGateway
         return m_messagesSent;
     }
 
-    // By node windows, between windows.
+    // NodeWindowGateway
 
     /// From now on, instead of the transport.
-    void UseWindows();
-    /// \return the tick at which the first frame that waits for a node of that side may be there;
-    /// INT64_MAX: none waits
-    int64_t GetFirstArrival(uint32_t side) const;
-    /// Moves all frames that wait behind what is in `to`.
-    void TakeSent(std::vector<uint8_t>& to);
-    /// What the other gateway's TakeSent made.
-    void TakeReceived(const uint8_t* at, const uint8_t* end);
+    void UseWindows() override;
+    int64_t GetFirstArrival(uint32_t side) const override;
+    void TakeSent(std::vector<uint8_t>& to) override;
+    void TakeReceived(const uint8_t* at, const uint8_t* end) override;
 
   private:
     /// Frames that wait for a window's end, of the units that one thread runs.
@@ -118,8 +115,9 @@ class RdmaGateway
     {
         std::vector<uint8_t> bytes;
         std::size_t used{0};
-        int64_t base{0}; //!< of the times in it, ps
-        /// Of the frames' first bits, ps, by the side (NodeWindowTeam) that they go to.
+        int64_t base{0}; //!< base of the times in `bytes`, ps
+        /// Arrival of the first frame's first bit, ps, by the side (NodeWindowTeam) that it goes
+        /// to.
         std::array<int64_t, 2> first{INT64_MAX, INT64_MAX};
         uint64_t frames{0}; //!< so far
     };
@@ -130,7 +128,7 @@ class RdmaGateway
         NOTE
     };
 
-    /// Of every message: kind, sequence number, base of the times in it.
+    /// Every message begins with kind, sequence number and the base of its times.
     static constexpr uint32_t HEADER_BYTES = 1 + 4 + 8;
 
     void Wait(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at);
@@ -146,11 +144,11 @@ class RdmaGateway
     Transport m_transport;
     std::vector<RdmaPort*> m_ports; //!< by link
     std::vector<uint8_t> m_message; //!< frames that wait
-    uint8_t* m_end{nullptr};        //!< of what is in it; null: empty
+    uint8_t* m_end{nullptr};        //!< end of the frames in m_message; null: there are none
     int64_t m_base{0};
     int64_t m_flushDue{0};
     uint32_t m_sent{0};     //!< sequence number of the next message
-    uint32_t m_expected{0}; //!< of the next one to come
+    uint32_t m_expected{0}; //!< sequence number of the next message to come
     std::map<uint32_t, std::vector<uint8_t>> m_early;
     uint64_t m_framesSent{0};
     uint64_t m_framesReceived{0};

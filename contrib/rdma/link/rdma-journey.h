@@ -4,7 +4,7 @@
 #ifndef RDMA_JOURNEY_H
 #define RDMA_JOURNEY_H
 
-#include "prefetch-line.h"
+#include "ns3/prefetch-line.h"
 
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
@@ -100,8 +100,8 @@ struct alignas(64) RdmaJourney
     int64_t started{0};    //!< when the last packet starts to be sent
     int64_t overtook{0};   //!< from there until all before it had come too, on slower ways
     int64_t lateByLoss{0}; //!< the same, if what came last had been sent again
-    int64_t line{0};       //!< of the last packet at the NIC: as Hop
-    int64_t reach{0};      //!< the same
+    int64_t line{0};       //!< the last packet's at the NIC: as Hop
+    int64_t reach{0};      //!< the last packet's at the NIC: as Hop
 
     /// A message has one: they are recycled, like frames.
     static void* operator new(std::size_t size);
@@ -129,8 +129,8 @@ struct alignas(64) RdmaJourney
 
 /**
  * \ingroup rdma
- * Of a posted request, for its journey: until its last packet has been sent, what the queue pair's
- * clock was when it was posted; then, where its time had gone by then. A cache line.
+ * Times of a posted request, for its journey. Until its last packet has been sent: the queue pair's
+ * clock when it was posted. Afterwards: where its time had gone by then. One cache line.
  */
 struct RdmaRequestTimes
 {
@@ -178,11 +178,12 @@ struct RdmaSenderClock
     int64_t throttled{0};  //!< paced so far
     int64_t window{0};     //!< window closed so far
     int64_t line{0};       //!< line time of all packets so far, the first time
-    int64_t again{0};      //!< the same of those that went again, and what a receiver that was not
+    int64_t again{0};      //!< time of packets that went again, and what a receiver that was not
                            //!< ready has asked to wait
     int64_t lineBefore{0}; //!< `line` when the message's first packet went whose turn it is
 
-    /// Of the requests, each where that is; of those behind the last noted one there is none.
+    /// Times of each request, at its place among the requests; those after the last noted one have
+    /// none.
     std::vector<RdmaRequestTimes> times;
 
     int64_t windowSince{-1}; //!< closed since; -1: open

@@ -27,10 +27,11 @@ struct RdmaPortCounters
     uint64_t linkDownQueued{0}; //!< that waited here in a host when the link went down
     uint64_t linkDownSent{0};   //!< sent by this port while nobody knew that the link was cut
     uint64_t silentDrops{0};    //!< received whole and dropped without a word (a fault)
-    uint64_t ordinaryBytes{0};  //!< of ordinary packets (RdmaPackets) sent, IP headers included
-    uint64_t ordinaryLost{0};   //!< of linkDownLost, linkDownQueued, linkDownSent: such packets
-    uint64_t pausesSent{0};     //!< XOFF frames
-    uint64_t resumesSent{0};    //!< XON frames
+    uint64_t ordinaryBytes{
+        0};                   //!< bytes of ordinary packets (RdmaPackets) sent, IP headers included
+    uint64_t ordinaryLost{0}; //!< ordinary packets among linkDownLost, linkDownQueued, linkDownSent
+    uint64_t pausesSent{0};   //!< XOFF frames
+    uint64_t resumesSent{0};  //!< XON frames
     uint64_t pausesReceived{0};
     uint64_t pausedPs{0}; //!< time during which at least one priority of the transmitter was
                           //!< paused or without credits (ended pauses)

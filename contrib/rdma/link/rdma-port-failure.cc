@@ -3,11 +3,11 @@
  *
  * The part of a port whose link goes down and comes up again.
  */
-#include "ib-link-credits.h"
 #include "rdma-port.h"
 
 #include "ns3/abort.h"
 #include "ns3/log.h"
+#include "ns3/node-window-loop.h"
 #include "ns3/node.h"
 
 namespace ns3
@@ -28,6 +28,7 @@ RdmaPortUser::OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now)
 void
 RdmaPort::LoseWithLink(RdmaFrame* frame, int64_t now)
 {
+    NS_LOG_FUNCTION(this << frame << now);
     m_linkDownTrace(this, frame, now);
     m_counters.ordinaryLost += frame->opcode == RdmaOpcode::ETHERNET;
     RdmaFramePool::Get().Free(frame);
@@ -36,6 +37,7 @@ RdmaPort::LoseWithLink(RdmaFrame* frame, int64_t now)
 void
 RdmaPort::SetLinkUp(bool up, int64_t now)
 {
+    NS_LOG_FUNCTION(this << up << now);
     NS_ABORT_MSG_IF(m_remote || (m_hasCredits && !m_errorProne),
                     "only a link of one process goes down, and with credits one that may fail");
     if (up == !m_down)
@@ -73,7 +75,7 @@ RdmaPort::LoseFrameOnWire(RdmaFrame& frame, int64_t now)
     if (!(frame.dscp & RdmaFrame::LOST))
     {
         frame.dscp |= RdmaFrame::LOST;
-        ++m_lost;
+        ++m_faults.lostOnWire;
     }
 }
 
@@ -83,14 +85,14 @@ RdmaPort::LoseWire(int64_t now)
     // Frames are in the list by arrival, and what has arrived whole is in the pipeline behind it.
     if (m_unit)
     {
-        m_unit->TakeInbox();
+        m_unit->TakeInbox<RdmaPort>();
         for (const NodeWindowBin& bin : m_unit->bins)
         {
             for (const NodeWindowArrival& arrival : bin)
             {
                 if (arrival.GetSlot() == m_slot)
                 {
-                    LoseFrameOnWire(*arrival.frame, now);
+                    LoseFrameOnWire(*Of(arrival.frame), now);
                 }
             }
         }
@@ -145,7 +147,7 @@ RdmaPort::GoDown(int64_t now)
         RdmaFramePool::Get().Free(frame);
     }
     m_hasControl = false;
-    m_pausedUntil.fill(now);
+    m_pauses.until.fill(now);
     SetPaused(0, now);
     for (uint8_t p = 0; p < PRIORITIES; ++p)
     {
@@ -165,7 +167,7 @@ RdmaPort::ComeUp(int64_t now)
     m_txScheduled = false;
     if (m_hasCredits)
     {
-        TellCreditsAnew(now);
+        m_credits->TellAnew(now);
         Kick(now);
         return;
     }
@@ -174,13 +176,13 @@ RdmaPort::ComeUp(int64_t now)
     const int64_t until = now + ToPs(512 * uint64_t{UINT16_MAX}, m_rate);
     for (uint8_t p = 0; p < PRIORITIES; ++p)
     {
-        m_pausedUntil[p] = wanted >> p & 1 ? until : now;
+        m_pauses.until[p] = wanted >> p & 1 ? until : now;
     }
     if (wanted)
     {
         m_pauseEvent.ScheduleAt(until, ControlContext());
     }
-    SetPaused(wanted & ~m_ignored, now);
+    SetPaused(wanted & ~m_pauses.ignored, now);
     Kick(now);
 }
 
@@ -189,28 +191,20 @@ RdmaPort::ComeUp(int64_t now)
 void
 RdmaPort::MayFail(int64_t stream)
 {
+    NS_LOG_FUNCTION(this << stream);
     NS_ABORT_MSG_IF(m_remote || m_peer->m_remote, "only a link of one process may fail");
-    if (!m_errors)
-    {
-        m_errors = CreateObject<ExponentialRandomVariable>();
-        m_errors->SetStream(stream);
-    }
-    if (!m_dropsAtRandom)
-    {
-        m_dropsAtRandom = CreateObject<UniformRandomVariable>();
-        m_dropsAtRandom->SetStream(stream + 1);
-    }
+    m_faults.Allow(stream);
     // Without credits nothing has to be known before.
-    m_errorProne = m_bitErrorRate > 0 || m_hasCredits;
+    m_errorProne = m_faults.GetBitErrorRate() > 0 || m_hasCredits;
     UpdateSuspicion();
 }
 
 void
 RdmaPort::SetBitErrorRate(double rate)
 {
-    NS_ABORT_MSG_UNLESS(m_dropsAtRandom, m_name << " is not one that may fail");
-    m_bitErrorRate = rate;
-    m_bitsToError = -1; // errors are memoryless
+    NS_LOG_FUNCTION(this << rate);
+    NS_ABORT_MSG_UNLESS(m_faults.AreAllowed(), m_name << " is not one that may fail");
+    m_faults.SetBitErrorRate(rate);
     m_errorProne = rate > 0 || m_hasCredits;
     UpdateSuspicion();
 }
@@ -218,15 +212,16 @@ RdmaPort::SetBitErrorRate(double rate)
 void
 RdmaPort::SetSilentDrops(double probability)
 {
-    NS_ABORT_MSG_UNLESS(m_dropsAtRandom, m_name << " is not one that may fail");
-    m_silentDrops = probability;
+    NS_LOG_FUNCTION(this << probability);
+    NS_ABORT_MSG_UNLESS(m_faults.AreAllowed(), m_name << " is not one that may fail");
+    m_faults.SetSilentDrops(probability);
     UpdateSuspicion();
 }
 
 bool
 RdmaPort::DropSilently(RdmaFrame* frame, int64_t now)
 {
-    if (IsControl(frame) || m_dropsAtRandom->GetValue() >= m_silentDrops)
+    if (IsControl(frame) || !m_faults.IsDropped())
     {
         return false;
     }
@@ -243,7 +238,8 @@ RdmaPort::DropSilently(RdmaFrame* frame, int64_t now)
 void
 RdmaPort::Cut(int64_t now)
 {
-    NS_ABORT_MSG_UNLESS(m_dropsAtRandom, m_name << " is not one that may fail");
+    NS_LOG_FUNCTION(this << now);
+    NS_ABORT_MSG_UNLESS(m_faults.AreAllowed(), m_name << " is not one that may fail");
     NS_LOG_INFO(m_name << ": cable cut");
     m_cut = true;
     LoseWire(now);
@@ -256,23 +252,12 @@ RdmaPort::Cut(int64_t now)
 void
 RdmaPort::Mend(int64_t now)
 {
+    NS_LOG_FUNCTION(this << now);
     NS_LOG_INFO(m_name << ": cable whole");
     m_cut = false;
     if (m_hasCredits && !m_down)
     {
-        TellCreditsAnew(now);
-    }
-}
-
-void
-RdmaPort::TellCreditsAnew(int64_t now)
-{
-    for (uint8_t lane = 0; lane < m_credits->config.lanes; ++lane)
-    {
-        if (!m_credits->lanes[lane].updateQueued)
-        {
-            QueueCreditUpdate(lane, now);
-        }
+        m_credits->TellAnew(now);
     }
 }
 

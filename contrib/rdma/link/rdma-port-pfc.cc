@@ -17,6 +17,7 @@ NS_LOG_COMPONENT_DEFINE("RdmaPortPfc");
 void
 RdmaPort::SendPause(uint8_t mask, uint16_t quanta, int64_t now)
 {
+    NS_LOG_FUNCTION(this << mask << quanta << now);
     if (m_down)
     {
         return; // the peer hears of what holds then when the link comes up
@@ -64,7 +65,7 @@ RdmaPort::OnPauseEvent()
     uint8_t paused = m_paused;
     for (uint8_t p = 0; p < PRIORITIES; ++p)
     {
-        if ((paused >> p & 1) && m_pausedUntil[p] <= tick)
+        if ((paused >> p & 1) && m_pauses.until[p] <= tick)
         {
             paused &= ~(1U << p);
         }
@@ -82,8 +83,8 @@ RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
     m_rxWireBytes += frame->wireBytes;
     if (m_errorProne && m_hasCredits)
     {
-        CountAheadOf(*frame);
-        CountArrival(frame);
+        m_credits->CountAheadOf(*frame);
+        m_credits->CountArrival(frame);
     }
     if (m_errorProne && DropCorrupted(frame, now))
     {
@@ -95,7 +96,7 @@ RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
     }
     if (frame->opcode == RdmaOpcode::FLOW_CONTROL)
     {
-        OnCreditUpdate(*frame, now);
+        m_credits->OnUpdate(*frame, now);
         RdmaFramePool::Get().Free(frame);
         return;
     }
@@ -108,14 +109,14 @@ RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
     {
         if (mask >> p & 1)
         {
-            m_pausedUntil[p] = now + length;
+            m_pauses.until[p] = now + length;
         }
     }
     if (length)
     {
         ++m_counters.pausesReceived;
         m_pauseEvent.ScheduleAt(now + length, ControlContext());
-        SetPaused((m_paused | mask) & ~m_ignored, now);
+        SetPaused((m_paused | mask) & ~m_pauses.ignored, now);
     }
     else
     {
@@ -131,26 +132,8 @@ RdmaPort::SetPaused(uint8_t mask, int64_t now)
     {
         return;
     }
-    if (!m_paused)
-    {
-        m_pausedSince = now;
-    }
-    else if (!mask)
-    {
-        m_counters.pausedPs += now - m_pausedSince;
-    }
+    m_counters.pausedPs += m_pauses.Change(m_paused, mask, now);
     const uint8_t released = m_paused & ~mask;
-    for (uint8_t p = 0; p < PRIORITIES; ++p)
-    {
-        if (released >> p & 1)
-        {
-            m_pausedPsOf[p] += now - m_pausedSinceOf[p];
-        }
-        else if (changed >> p & 1)
-        {
-            m_pausedSinceOf[p] = now;
-        }
-    }
     m_paused = mask;
     m_everPaused = true;
     NS_LOG_LOGIC(m_name << " paused priorities now " << +mask);
@@ -164,11 +147,12 @@ RdmaPort::SetPaused(uint8_t mask, int64_t now)
 void
 RdmaPort::IgnorePauses(uint8_t mask, int64_t now)
 {
-    m_ignored = mask;
+    NS_LOG_FUNCTION(this << mask << now);
+    m_pauses.ignored = mask;
     uint8_t heard = 0;
     for (uint8_t p = 0; p < PRIORITIES; ++p)
     {
-        heard |= m_pausedUntil[p] > now ? 1U << p : 0;
+        heard |= m_pauses.until[p] > now ? 1U << p : 0;
     }
     SetPaused(heard & ~mask, now);
 }

@@ -4,8 +4,9 @@
 #ifndef RDMA_PORT_USER_H
 #define RDMA_PORT_USER_H
 
-#include "node-window-unit.h"
 #include "rdma-frame.h"
+
+#include "ns3/node-window-unit.h"
 
 #include <cstdint>
 
@@ -18,11 +19,9 @@ class RdmaPort;
  * \ingroup rdma
  * What stands behind a port: a NIC or a switch.
  */
-class RdmaPortUser
+class RdmaPortUser : public NodeWindowUser
 {
   public:
-    virtual ~RdmaPortUser() = default;
-
     /// A frame has been received whole. The user owns it now. \param now ps
     virtual void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) = 0;
 
@@ -43,24 +42,6 @@ class RdmaPortUser
     /// The link is down; these frames were queued for it, and the user owns them now. By default
     /// they are lost: RdmaPort::LoseWithLink.
     virtual void OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now);
-
-    /// Most of GetDepths.
-    static constexpr uint32_t DEPTHS = 5;
-    /// Of a user that needs little more than the frames and itself.
-    static constexpr uint32_t FEW_DEPTHS = 2;
-
-    /// These frames will arrive soon, and others may be made: what that needs may be fetched into
-    /// the cache. \param depth asked a few times, a while apart, with 0, 1, ... GetDepths() - 1:
-    /// what the one before has fetched may be looked at
-    virtual void Prefetch(const NodeWindowBin&, uint32_t) const
-    {
-    }
-
-    /// \return how many things that it needs for a frame each lead to the next
-    virtual uint32_t GetDepths() const
-    {
-        return FEW_DEPTHS;
-    }
 
     /// \return priorities that this user wants the peer of a port to pause
     virtual uint8_t GetPausing(const RdmaPort*) const

@@ -4,12 +4,15 @@
 #include "adaptive-load-balancer.h"
 
 #include "ns3/boolean.h"
+#include "ns3/log.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("AdaptiveLoadBalancer");
 
 namespace
 {
@@ -72,6 +75,8 @@ AdaptiveLoadBalancer::Choose(const Candidates& candidates,
             chosen = port;
         }
     }
+    NS_LOG_LOGIC("queue above " << m_threshold << " B: port " << chosen << " with " << least
+                                << " B instead");
     if (m_sticky)
     {
         m_table->Remember(key, chosen);

@@ -4,6 +4,7 @@
 #include "conga-load-balancer.h"
 
 #include "ns3/double.h"
+#include "ns3/log.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("CongaLoadBalancer");
 
 NS_OBJECT_ENSURE_REGISTERED(CongaLoadBalancer);
 
@@ -123,6 +126,8 @@ CongaLoadBalancer::Choose(const Candidates& candidates,
             }
             return m_best[m_random->GetInteger(0, static_cast<uint32_t>(m_best.size()) - 1)];
         });
+    NS_LOG_LOGIC("port " << chosen << " of " << candidates.size << " for flow "
+                         << frame.route.GetKey() << " at " << now << " ps");
     frame.extra->tag.port = chosen;
     return chosen;
 }

@@ -78,7 +78,7 @@ class CongaLoadBalancer : public EcmpLoadBalancer
     uint32_t m_own{RdmaEdges::NONE};
     std::vector<bool> m_near;             //!< by edge
     std::vector<rdma::CongaPair> m_pairs; //!< by edge
-    std::vector<uint16_t> m_best;         //!< of the packet under way
+    std::vector<uint16_t> m_best;         //!< best ports for the packet under way
 };
 
 } // namespace ns3

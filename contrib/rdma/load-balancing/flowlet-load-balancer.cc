@@ -3,10 +3,13 @@
  */
 #include "flowlet-load-balancer.h"
 
+#include "ns3/log.h"
 #include "ns3/uinteger.h"
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("FlowletLoadBalancer");
 
 NS_OBJECT_ENSURE_REGISTERED(FlowletLoadBalancer);
 
@@ -45,7 +48,10 @@ FlowletLoadBalancer::Choose(const Candidates& candidates,
                             int64_t now)
 {
     return m_table->Find(frame.route.GetKey(), now, m_gapPs, candidates, [&](uint16_t) {
-        return candidates.ports[m_random->GetInteger(0, candidates.size - 1)];
+        const uint16_t port = candidates.ports[m_random->GetInteger(0, candidates.size - 1)];
+        NS_LOG_LOGIC("new flowlet of flow " << frame.route.GetKey() << ": port " << port << " at "
+                                            << now << " ps");
+        return port;
     });
 }
 

@@ -4,10 +4,13 @@
 #include "plb-path-selector.h"
 
 #include "ns3/double.h"
+#include "ns3/log.h"
 #include "ns3/uinteger.h"
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("PlbPathSelector");
 
 NS_OBJECT_ENSURE_REGISTERED(PlbPathSelector);
 
@@ -65,6 +68,7 @@ PlbPathSelector::Choose(bool idle, int64_t now)
     if (m_law.Repaths(idle, now, GetParameters()))
     {
         m_entropy = static_cast<uint16_t>(Random());
+        NS_LOG_LOGIC("congested: another path, entropy " << m_entropy << ", at " << now << " ps");
     }
     return m_entropy;
 }

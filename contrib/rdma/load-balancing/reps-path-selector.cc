@@ -3,10 +3,13 @@
  */
 #include "reps-path-selector.h"
 
+#include "ns3/log.h"
 #include "ns3/uinteger.h"
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RepsPathSelector");
 
 NS_OBJECT_ENSURE_REGISTERED(RepsPathSelector);
 
@@ -54,6 +57,7 @@ RepsPathSelector::OnAck(const Ack& ack, int64_t now)
 void
 RepsPathSelector::OnTimeout(int64_t now)
 {
+    NS_LOG_LOGIC("time-out at " << now << " ps: only known paths for " << m_freezing.As(Time::US));
     m_law.OnFailure(now, m_freezing.GetPicoSeconds());
 }
 

@@ -3,10 +3,13 @@
  */
 #include "ugal-load-balancer.h"
 
+#include "ns3/log.h"
 #include "ns3/uinteger.h"
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("UgalLoadBalancer");
 
 NS_OBJECT_ENSURE_REGISTERED(UgalLoadBalancer);
 
@@ -44,6 +47,9 @@ UgalLoadBalancer::Decide(const RdmaFrame& frame,
     const uint64_t more = GetHops(frame.src, via) + GetHops(via, frame.dst);
     const bool makes =
         queues.GetBytes(direct) * links > queues.GetBytes(detour) * more + m_threshold;
+    NS_LOG_LOGIC((makes ? "detour by endpoint " : "no detour by endpoint ")
+                 << via << ": " << queues.GetBytes(direct) << " B x " << links << " links against "
+                 << queues.GetBytes(detour) << " B x " << more);
     SetPort(makes ? detour : direct);
     return makes;
 }

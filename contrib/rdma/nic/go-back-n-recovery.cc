@@ -5,8 +5,12 @@
 
 #include "rdma-requester.h"
 
+#include "ns3/log.h"
+
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("GoBackNRecovery");
 
 RdmaRecoveryScheme
 GoBackNRecovery::GetScheme()
@@ -28,6 +32,8 @@ GoBackNRecovery::OnNak(RdmaRequester& requester, uint64_t, int64_t now)
 {
     if (requester.GetNextPsn() > requester.GetAckedPsn())
     {
+        NS_LOG_LOGIC("NAK at " << now << " ps: all from PSN " << requester.GetAckedPsn()
+                               << " on goes again");
         requester.TellCongestionOfNak(now);
         requester.GoBack(now);
     }
@@ -36,6 +42,8 @@ GoBackNRecovery::OnNak(RdmaRequester& requester, uint64_t, int64_t now)
 void
 GoBackNRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
 {
+    NS_LOG_LOGIC("time-out at " << now << " ps: all from PSN " << requester.GetAckedPsn()
+                                << " on goes again");
     requester.GoBack(now);
 }
 

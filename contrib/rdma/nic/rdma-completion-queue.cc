@@ -70,6 +70,7 @@ RdmaCompletionQueue::DoDispose()
 bool
 RdmaCompletionQueue::Poll(RdmaWorkCompletion& completion)
 {
+    NS_LOG_FUNCTION(this);
     if (m_entries.empty())
     {
         return false;
@@ -82,6 +83,7 @@ RdmaCompletionQueue::Poll(RdmaWorkCompletion& completion)
 void
 RdmaCompletionQueue::RequestNotify(std::function<void()> callback)
 {
+    NS_LOG_FUNCTION(this);
     m_notify = std::move(callback);
 }
 

@@ -21,20 +21,20 @@ NS_OBJECT_ENSURE_REGISTERED(RdmaNic);
 namespace
 {
 
-/// Of an attribute, as of a link: a frame takes at least some picoseconds (bit/s).
+/// Largest rate of an attribute, as of a link: a frame takes at least some picoseconds (bit/s).
 constexpr uint64_t MOST_RATE = 1000000000000000;
 
 constexpr uint32_t HEADER_BYTES = RdmaFrame::DATA_OVERHEAD_BYTES - RdmaFrame::WIRE_ONLY_BYTES;
 
 } // namespace
 
-/// Of a trace source of messages, or of rates with ns-3's types: the NIC knows from the first
-/// callback on that there are any, and looks at none of their lists before.
+/// Accessor of trace sources of messages, and of rates with ns-3's types. The NIC learns of the first
+/// callback and looks at none of their lists before.
 class RdmaNic::MessageTraceAccessor : public TraceSourceAccessor
 {
   public:
-    template <class Trace>
-    static Ptr<const TraceSourceAccessor> Of(Trace RdmaNic::*trace)
+    template <class Class, class Trace>
+    static Ptr<const TraceSourceAccessor> Of(Trace Class::*trace)
     {
         return Ptr<const TraceSourceAccessor>(
             new MessageTraceAccessor(MakeTraceSourceAccessor(trace)),
@@ -386,10 +386,10 @@ RdmaNic::GetTypeId()
 }
 
 void
-RdmaNic::TraceDone(RdmaQueuePair* qp,
-                   const RdmaWorkRequest& request,
-                   RdmaStatus status,
-                   int64_t now)
+RdmaNicTraces::TraceDone(RdmaQueuePair* qp,
+                         const RdmaWorkRequest& request,
+                         RdmaStatus status,
+                         int64_t now)
 {
     if (!m_doneTrace.IsEmpty() && status == RdmaStatus::SUCCESS)
     {
@@ -401,7 +401,7 @@ RdmaNic::TraceDone(RdmaQueuePair* qp,
 }
 
 void
-RdmaNic::TraceArrived(RdmaQueuePair* qp, const RdmaMessage& message, int64_t now)
+RdmaNicTraces::TraceArrived(RdmaQueuePair* qp, const RdmaMessage& message, int64_t now)
 {
     if (!m_arrivedTrace.IsEmpty())
     {
@@ -410,7 +410,7 @@ RdmaNic::TraceArrived(RdmaQueuePair* qp, const RdmaMessage& message, int64_t now
 }
 
 void
-RdmaNic::TraceRate(RdmaQueuePair* qp, uint64_t bps, int64_t now)
+RdmaNicTraces::TraceRate(RdmaQueuePair* qp, uint64_t bps, int64_t now)
 {
     if (!m_sendingRateTrace.IsEmpty())
     {

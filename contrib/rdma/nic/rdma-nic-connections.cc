@@ -8,6 +8,7 @@
 #include "rdma-queue-pair-verbs.h"
 #include "rdma-recovery-schemes.h"
 
+#include "ns3/log.h"
 #include "ns3/none-congestion-ops.h"
 #include "ns3/rdma-base-rtt.h"
 
@@ -16,9 +17,12 @@
 namespace ns3
 {
 
+NS_LOG_COMPONENT_DEFINE("RdmaNicConnections");
+
 RdmaQueuePair*
 RdmaNic::CreateQueuePair(const RdmaQueuePairInit& init)
 {
+    NS_LOG_FUNCTION(this);
     NS_ABORT_MSG_IF(init.serviceLevel >= m_priorityOfServiceLevel.size(), "no such service level");
     RdmaQueuePair* qp = CreateQueuePair(m_priorityOfServiceLevel[init.serviceLevel]);
     qp->m_serviceLevel = init.serviceLevel;
@@ -40,6 +44,7 @@ RdmaNic::CreateQueuePair(const RdmaQueuePairInit& init)
 RdmaQueuePair*
 RdmaNic::CreateQueuePair(uint8_t priority, uint32_t number)
 {
+    NS_LOG_FUNCTION(this << priority << number);
     NS_ABORT_MSG_IF(priority >= RdmaPort::PRIORITIES, "no such priority");
     // QP 0 and 1 are special (InfiniBand Architecture 1, 3.9).
     const auto index = static_cast<uint32_t>(m_qps.size());
@@ -72,6 +77,7 @@ RdmaNic::CreateQueuePair(uint8_t priority, uint32_t number)
 void
 RdmaNic::Renumber(RdmaQueuePair* qp, uint32_t number)
 {
+    NS_LOG_FUNCTION(this << qp << number);
     NS_ABORT_MSG_IF(qp->m_state != RdmaQueuePair::State::RESET, "its peer knows its number");
     NS_ABORT_MSG_IF(number < 2 || number > 0xffffff, "queue pairs have numbers 2 to 2^24 - 1");
     NS_ABORT_MSG_IF(FindQueuePair(number), "there is a queue pair " << number << " here");
@@ -138,7 +144,7 @@ RdmaNic::GetProfile(uint64_t staticRate)
 }
 
 const RdmaRecoveryScheme&
-RdmaNic::GetLossRecovery() const
+RdmaNicAttributes::GetLossRecovery() const
 {
     return RdmaRecoverySchemes::At(m_lossRecovery);
 }
@@ -146,6 +152,7 @@ RdmaNic::GetLossRecovery() const
 void
 RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
 {
+    NS_LOG_FUNCTION(a << b);
     // Each begins where the other expects it to, which need not be where the NIC would.
     RdmaRemoteQueuePair ofA = a->m_nic->Describe(a->m_number);
     RdmaRemoteQueuePair ofB = b->m_nic->Describe(b->m_number);
@@ -158,6 +165,7 @@ RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
 RdmaRemoteQueuePair
 RdmaNic::Describe(uint32_t number)
 {
+    NS_LOG_FUNCTION(this << number);
     const RdmaRecoveryScheme& recovery = GetLossRecovery();
     return {m_endpoint, number, m_initialPsn, &recovery, recovery.bdpFactor ? GetBdpCap() : 0};
 }
@@ -193,6 +201,7 @@ RdmaNic::GetWindowAt(uint64_t rateBps) const
 void
 RdmaNic::ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer)
 {
+    NS_LOG_FUNCTION(qp);
     NS_ABORT_MSG_IF(qp->GetTransport() != RdmaTransport::RC,
                     "datagrams have no connection: see RdmaQueuePair::Modify");
     NS_ABORT_MSG_IF(qp->m_state > RdmaQueuePair::State::INIT, "connected already: see RESET");

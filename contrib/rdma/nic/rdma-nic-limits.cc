@@ -3,15 +3,19 @@
  */
 #include "rdma-nic-limits.h"
 
+#include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/units.h"
 #include "rdma-nic.h"
 
+#include "ns3/log.h"
 #include "ns3/node.h"
 
 #include <algorithm>
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RdmaNicLimits");
 
 namespace
 {
@@ -21,11 +25,47 @@ constexpr uint16_t PAUSE_QUANTA = 65535;
 
 } // namespace
 
+std::string
+RdmaNicLimits::Find(Thresholds& thresholds,
+                    const Config& config,
+                    const RdmaPort& port,
+                    uint8_t losslessMask,
+                    uint32_t largestFrameBytes)
+{
+    const uint64_t buffer = config.receiveBufferBytes;
+    thresholds = {buffer, 0};
+    if (!buffer)
+    {
+        return {};
+    }
+    // What still arrives after XOFF, and two frames between XOFF and XON, as in a switch.
+    const uint64_t headroom =
+        losslessMask ? rdma::HeadroomBytes(rdma::BitRate(port.GetRate()),
+                                           rdma::Duration(port.GetDelayPs()),
+                                           rdma::Duration(0),
+                                           rdma::Duration(port.GetPeer()->GetPauseResponsePs()),
+                                           rdma::Bytes(largestFrameBytes),
+                                           rdma::Duration(port.GetTransmitTimeUnitPs()))
+                           .value
+                     : 0;
+    const uint64_t least = headroom + 2 * uint64_t{largestFrameBytes};
+    if (buffer < least)
+    {
+        return "ns3::RdmaNic::PcieReceiveBuffer: " + std::to_string(buffer) + " B do not hold " +
+               (losslessMask ? "what still arrives after a pause, " + std::to_string(headroom) +
+                                   " B, and two frames"
+                             : std::string("two frames")) +
+               "; allowed: at least " + std::to_string(least) + ", or 0 for no limit";
+    }
+    thresholds.xoff = buffer - headroom;
+    thresholds.xon = thresholds.xoff - 2 * uint64_t{largestFrameBytes};
+    return {};
+}
+
 RdmaNicLimits::RdmaNicLimits(RdmaNic* nic,
                              const Config& config,
                              uint8_t losslessMask,
-                             uint64_t xoffBytes,
-                             uint64_t xonBytes)
+                             const Thresholds& thresholds)
     : m_nic(nic),
       m_lineOverhead(nic->GetPort()->GetLineOverhead()),
       m_config(config),
@@ -33,8 +73,7 @@ RdmaNicLimits::RdmaNicLimits(RdmaNic* nic,
       m_wakeDue(RdmaNic::NEVER),
       m_preparedEvent(this),
       m_losslessMask(losslessMask),
-      m_xoffBytes(xoffBytes),
-      m_xonBytes(xonBytes),
+      m_thresholds(thresholds),
       m_receiveEvent(this),
       m_refreshEvent(this)
 {
@@ -61,6 +100,7 @@ RdmaNicLimits::~RdmaNicLimits()
 void
 RdmaNicLimits::Grow(uint32_t queuePairs)
 {
+    NS_LOG_FUNCTION(this << queuePairs);
     if (m_config.qpCacheEntries)
     {
         m_cache.Grow(queuePairs);
@@ -92,6 +132,7 @@ RdmaNicLimits::Cost(uint32_t qpIndex, uint32_t payload)
 void
 RdmaNicLimits::Prepare(uint8_t pausedMask, int64_t now)
 {
+    NS_LOG_FUNCTION(this << pausedMask << now);
     if (m_nic->m_preparedMask & ~pausedMask)
     {
         return; // one at a time; what is paused does not count
@@ -109,6 +150,7 @@ RdmaNicLimits::Prepare(uint8_t pausedMask, int64_t now)
 RdmaFrame*
 RdmaNicLimits::Pull(uint8_t pausedMask, int64_t now)
 {
+    NS_LOG_FUNCTION(this << pausedMask << now);
     Prepare(pausedMask, now);
     int64_t earliest = RdmaNic::NEVER;
     for (uint8_t left = m_nic->m_preparedMask & ~pausedMask; left;)
@@ -149,6 +191,7 @@ RdmaNicLimits::OnPrepared()
 int64_t
 RdmaNicLimits::MessageSlot(uint32_t qpIndex, uint64_t firstPsn, int64_t now)
 {
+    NS_LOG_FUNCTION(this << qpIndex << firstPsn << now);
     if (!m_slotPs)
     {
         return now;
@@ -168,11 +211,12 @@ RdmaNicLimits::MessageSlot(uint32_t qpIndex, uint64_t firstPsn, int64_t now)
 void
 RdmaNicLimits::Receive(uint32_t qpIndex, RdmaFrame* frame, int64_t now)
 {
+    NS_LOG_FUNCTION(this << qpIndex << frame << now);
     const uint32_t bytes = FrameBytes(frame);
     if (m_config.receiveBufferBytes)
     {
         const bool lossless = m_losslessMask >> frame->priority & 1;
-        if (m_heldBytes + bytes > (lossless ? m_config.receiveBufferBytes : m_xoffBytes))
+        if (m_heldBytes + bytes > (lossless ? m_config.receiveBufferBytes : m_thresholds.xoff))
         {
             ++m_nic->m_counters.receiveBufferDrops;
             m_nic->m_receiveDropTrace(PeekPointer(m_nic->m_port), frame, now);
@@ -197,7 +241,8 @@ RdmaNicLimits::Receive(uint32_t qpIndex, RdmaFrame* frame, int64_t now)
         m_receivePending = true;
         m_receiveEvent.ScheduleAt(frame->time, m_nic->m_port->GetContext());
     }
-    if (m_config.receiveBufferBytes && m_losslessMask && !m_pausing && m_heldBytes > m_xoffBytes)
+    if (m_config.receiveBufferBytes && m_losslessMask && !m_pausing &&
+        m_heldBytes > m_thresholds.xoff)
     {
         Pause(true, now);
     }
@@ -213,7 +258,7 @@ RdmaNicLimits::OnReceived()
     {
         RdmaFrame* frame = m_held.PopFront();
         m_heldBytes -= FrameBytes(frame);
-        if (m_pausing && m_heldBytes <= m_xonBytes)
+        if (m_pausing && m_heldBytes <= m_thresholds.xon)
         {
             Pause(false, now);
         }
@@ -235,6 +280,9 @@ RdmaNicLimits::OnReceived()
 void
 RdmaNicLimits::Pause(bool pause, int64_t now)
 {
+    NS_LOG_LOGIC("endpoint " << m_nic->GetEndpoint()
+                             << (pause ? " pauses its peer" : " lets its peer go on") << " with "
+                             << m_heldBytes << " B in the receive buffer at " << now << " ps");
     m_pausing = pause;
     m_nic->m_counters.nicPauses += pause;
     m_nic->m_port->SendPause(m_losslessMask, pause ? PAUSE_QUANTA : 0, now);

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace ns3
@@ -59,7 +60,7 @@ class RdmaNicLimits
     {
         uint32_t qpCacheEntries{0};     //!< 0: all contexts are held
         int64_t qpCacheMissPs{0};       //!< from the need of a context to when it is there
-        uint64_t pcieBps{0};            //!< of payload, each direction; 0: no limit
+        uint64_t pcieBps{0};            //!< payload rate, each direction; 0: no limit
         uint64_t receiveBufferBytes{0}; //!< 0: no limit, never full
         uint64_t messagesPerSecond{0};  //!< 0: no limit
 
@@ -69,13 +70,25 @@ class RdmaNicLimits
         }
     };
 
-    /// \param losslessMask bit p: PFC covers priority p
-    /// \param xoffBytes of the receive buffer, and xonBytes below it
+    /// Bytes in the receive buffer at which the NIC pauses its peer, and lets it go on.
+    struct Thresholds
+    {
+        uint64_t xoff{0};
+        uint64_t xon{0};
+    };
+
+    /// \param losslessMask bit p: PFC covers priority p \param largestFrameBytes Ethernet header to
+    /// FCS \return what is wrong with the receive buffer, or nothing
+    static std::string Find(Thresholds& thresholds,
+                            const Config& config,
+                            const RdmaPort& port,
+                            uint8_t losslessMask,
+                            uint32_t largestFrameBytes);
+
     RdmaNicLimits(RdmaNic* nic,
                   const Config& config,
                   uint8_t losslessMask,
-                  uint64_t xoffBytes,
-                  uint64_t xonBytes);
+                  const Thresholds& thresholds);
     ~RdmaNicLimits();
 
     RdmaNicLimits(const RdmaNicLimits&) = delete;
@@ -120,7 +133,7 @@ class RdmaNicLimits
 
     uint64_t GetXoffBytes() const
     {
-        return m_xoffBytes;
+        return m_thresholds.xoff;
     }
 
   private:
@@ -163,8 +176,7 @@ class RdmaNicLimits
     RdmaFrameList m_held; //!< `time`: when it has crossed the bus
     uint64_t m_heldBytes{0};
     uint8_t m_losslessMask;
-    uint64_t m_xoffBytes;
-    uint64_t m_xonBytes;
+    Thresholds m_thresholds;
     bool m_pausing{false};
     bool m_receivePending{false};
     bool m_refreshPending{false};

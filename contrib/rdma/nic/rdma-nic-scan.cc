@@ -5,12 +5,15 @@
 
 #include "rdma-nic.h"
 
+#include "ns3/log.h"
 #include "ns3/node.h"
 
 #include <algorithm>
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RdmaNicScan");
 
 RdmaNicScan::RdmaNicScan(RdmaNic* nic)
     : m_nic(nic)
@@ -20,6 +23,7 @@ RdmaNicScan::RdmaNicScan(RdmaNic* nic)
 void
 RdmaNicScan::Activate(RdmaQueuePair* qp, int64_t now)
 {
+    NS_LOG_FUNCTION(this << qp << now);
     qp->m_requester.Send();
     if (qp->m_requester.m_schedule == RdmaRequester::Schedule::IDLE &&
         (qp->m_requester.m_sender->nextPsn < qp->m_requester.m_endPsn || qp->m_respond))
@@ -40,6 +44,7 @@ RdmaNicScan::Activate(RdmaQueuePair* qp, int64_t now)
 RdmaFrame*
 RdmaNicScan::Pull(uint8_t pausedMask, int64_t now)
 {
+    NS_LOG_FUNCTION(this << pausedMask << now);
     const size_t none = m_list.size();
     const size_t n = m_list.size();
     size_t found = none;
@@ -105,6 +110,7 @@ RdmaNicScan::Pull(uint8_t pausedMask, int64_t now)
 void
 RdmaNicScan::OnShift(int64_t next, int64_t now)
 {
+    NS_LOG_FUNCTION(this << next << now);
     if (m_nic->m_wakeDue != RdmaNic::NEVER && next < m_nic->m_wakeDue)
     {
         WakeAt(std::max(next, now));

@@ -10,12 +10,15 @@
 #include "rdma-pull-queue.h"
 #include "rdma-queue-pair-verbs.h"
 
+#include "ns3/log.h"
 #include "ns3/node.h"
 
 #include <algorithm>
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RdmaNicSending");
 
 void
 RdmaNic::UpdatePullMask()
@@ -72,6 +75,9 @@ void
 RdmaNic::Throttle(RdmaQueuePair* qp, int64_t now)
 {
     qp->m_requester.m_schedule = RdmaRequester::Schedule::THROTTLED;
+    NS_LOG_LOGIC("endpoint " << m_endpoint << ": queue pair " << qp->GetNumber()
+                             << " waits for its rate until " << qp->m_requester.m_sender->nextSend
+                             << " ps");
     // Its rate may rise by itself before: then the rest of the wait is shorter.
     const int64_t update = qp->m_requester.m_sender->cc.nextUpdate > now
                                ? qp->m_requester.m_sender->cc.nextUpdate
@@ -177,6 +183,7 @@ RdmaNic::Activate(RdmaQueuePair* qp, int64_t now)
 RdmaFrame*
 RdmaNic::PullPairs(uint8_t pausedMask, int64_t now)
 {
+    NS_LOG_FUNCTION(this << pausedMask << now);
     return m_limits ? m_limits->Pull(pausedMask, now)
            : m_scan ? m_scan->Pull(pausedMask, now)
                     : Choose<false>(pausedMask, now);
@@ -185,6 +192,7 @@ RdmaNic::PullPairs(uint8_t pausedMask, int64_t now)
 RdmaFrame*
 RdmaNic::Pull(RdmaPort*, uint8_t pausedMask, int64_t now)
 {
+    NS_LOG_FUNCTION(this << pausedMask << now);
     if (__builtin_expect(m_packetMask != 0, 0))
     {
         return m_packets->Pull(pausedMask, now);
@@ -195,6 +203,7 @@ RdmaNic::Pull(RdmaPort*, uint8_t pausedMask, int64_t now)
 std::string
 RdmaNic::SetPackets(Ptr<RdmaPackets> packets)
 {
+    NS_LOG_FUNCTION(this << packets);
     if (m_paths || m_port->GetCredits())
     {
         return m_port->GetName() +
@@ -234,6 +243,7 @@ RdmaNic::GetReadyPairs(int64_t now)
 void
 RdmaNic::WakePairs(int64_t now)
 {
+    NS_LOG_FUNCTION(this << now);
     if (!m_limits)
     {
         WakeForThrottled(now);

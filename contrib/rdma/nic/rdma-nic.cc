@@ -6,7 +6,6 @@
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/psn.h"
-#include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "rdma-host.h"
 #include "rdma-nic-limits.h"
@@ -15,6 +14,7 @@
 #include "rdma-pull-queue.h"
 #include "rdma-recovery-schemes.h"
 
+#include "ns3/log.h"
 #include "ns3/node.h"
 #include "ns3/none-congestion-ops.h"
 #include "ns3/rng-seed-manager.h"
@@ -25,6 +25,8 @@
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RdmaNic");
 
 RdmaNic::RdmaNic()
     : m_wakeEvent(this),
@@ -56,6 +58,7 @@ RdmaNic::DoDispose()
 void
 RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
 {
+    NS_LOG_FUNCTION(this << port << endpoint);
     NS_ABORT_MSG_IF(m_extensionHeaders && (m_mtu < 256 || m_mtu > 4096 || (m_mtu & (m_mtu - 1))),
                     "RdmaNic::Mtu is not 256, 512, 1024, 2048 or 4096");
     m_port = port;
@@ -69,6 +72,8 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
                                      m_extensionHeaders,
                                      m_ackFrameBytes + more.ack,
                                      m_cnpFrameBytes);
+    m_sizes.controlData = more.data;
+    m_sizes.controlAck = more.ack;
     m_sizes.leastWire = m_extensionHeaders ? m_leastFrameBytes + port->GetLineOverhead() : 0;
     m_timeUnit = port->GetTransmitTimeUnitPs();
     if (m_scheduling == SCAN)
@@ -92,14 +97,15 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
 }
 
 void
-RdmaNic::SetPathSelector(std::string name)
+RdmaNicAttributes::SetPathSelector(std::string name)
 {
+    NS_LOG_FUNCTION(this << name);
     m_pathSelector = name.empty() ? nullptr : RdmaPathSelector::Make(name);
     m_unknownSelector = m_pathSelector ? "" : std::move(name);
 }
 
 std::string
-RdmaNic::GetPathSelectorName() const
+RdmaNicAttributes::GetPathSelectorName() const
 {
     return m_pathSelector ? m_pathSelector->GetName() : m_unknownSelector;
 }
@@ -107,6 +113,7 @@ RdmaNic::GetPathSelectorName() const
 std::string
 RdmaNic::CheckPathSelector() const
 {
+    NS_LOG_FUNCTION(this);
     if (m_pathSelector && m_paths)
     {
         return "ns3::RdmaNic::PathSelector: '" + GetPathSelectorName() +
@@ -140,6 +147,7 @@ RdmaNic::CheckPathSelector() const
 std::string
 RdmaNic::ReadPriorityMaps()
 {
+    NS_LOG_FUNCTION(this);
     for (uint8_t level = 0; level < m_priorityOfServiceLevel.size(); ++level)
     {
         m_priorityOfServiceLevel[level] = level % RdmaPort::PRIORITIES;
@@ -164,6 +172,7 @@ RdmaNic::ReadPriorityMaps()
 std::string
 RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
 {
+    NS_LOG_FUNCTION(this << losslessMask << largestFrameBytes);
     RdmaNicLimits::Config config;
     config.qpCacheEntries = m_qpCacheEntries;
     config.qpCacheMissPs = m_qpCacheMissLatency.GetPicoSeconds();
@@ -181,47 +190,28 @@ RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
         return "ns3::RdmaNic::Scheduling: 'scan' has no QpCacheEntries, PcieBandwidth or "
                "MessageRate; allowed with these: round-robin";
     }
-    uint64_t xoff = m_pcieReceiveBuffer;
-    uint64_t xon = 0;
-    if (m_pcieReceiveBuffer)
+    RdmaNicLimits::Thresholds thresholds;
+    const std::string error =
+        RdmaNicLimits::Find(thresholds, config, *m_port, losslessMask, largestFrameBytes);
+    if (!error.empty())
     {
-        // What still arrives after XOFF, and two frames between XOFF and XON, as in a switch.
-        const uint64_t headroom =
-            losslessMask
-                ? rdma::HeadroomBytes(rdma::BitRate(m_port->GetRate()),
-                                      rdma::Duration(m_port->GetDelayPs()),
-                                      rdma::Duration(0),
-                                      rdma::Duration(m_port->GetPeer()->GetPauseResponsePs()),
-                                      rdma::Bytes(largestFrameBytes),
-                                      rdma::Duration(m_timeUnit))
-                      .value
-                : 0;
-        const uint64_t least = headroom + 2 * uint64_t{largestFrameBytes};
-        if (m_pcieReceiveBuffer < least)
-        {
-            return "ns3::RdmaNic::PcieReceiveBuffer: " + std::to_string(m_pcieReceiveBuffer) +
-                   " B do not hold " +
-                   (losslessMask ? "what still arrives after a pause, " + std::to_string(headroom) +
-                                       " B, and two frames"
-                                 : std::string("two frames")) +
-                   "; allowed: at least " + std::to_string(least) + ", or 0 for no limit";
-        }
-        xoff = m_pcieReceiveBuffer - headroom;
-        xon = xoff - 2 * uint64_t{largestFrameBytes};
+        return error;
     }
-    m_limits = std::make_unique<RdmaNicLimits>(this, config, losslessMask, xoff, xon);
+    m_limits = std::make_unique<RdmaNicLimits>(this, config, losslessMask, thresholds);
     return {};
 }
 
 void
 RdmaNic::SetUser(RdmaNicUser* user)
 {
+    NS_LOG_FUNCTION(this << user);
     m_user = user;
 }
 
 void
 RdmaNic::SetWatcher(RdmaNicWatcher* watcher)
 {
+    NS_LOG_FUNCTION(this << watcher);
     NS_ABORT_MSG_IF(watcher && m_watcher, "somebody watches this NIC already");
     m_watcher = watcher;
 }
@@ -229,6 +219,7 @@ RdmaNic::SetWatcher(RdmaNicWatcher* watcher)
 void
 RdmaNic::SetMarking(rdma::Bytes threshold, rdma::BitRate at)
 {
+    NS_LOG_FUNCTION(this);
     m_marking = threshold;
     m_markingAt = at;
 }
@@ -236,35 +227,40 @@ RdmaNic::SetMarking(rdma::Bytes threshold, rdma::BitRate at)
 void
 RdmaNic::SetPaths(const RdmaPathSource* paths)
 {
+    NS_LOG_FUNCTION(this << paths);
     m_paths = paths;
 }
 
 void
 RdmaNic::NoteJourneys()
 {
+    NS_LOG_FUNCTION(this);
     m_journeys = true;
 }
 
 void
 RdmaNic::NoteWays(const RdmaJourney::Wanted& wanted)
 {
+    NS_LOG_FUNCTION(this);
     m_ways = &wanted;
 }
 
 void
 RdmaNic::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
 {
+    NS_LOG_FUNCTION(this << prototype);
     NS_ABORT_MSG_IF(m_port, "a NIC's congestion control is set before Attach");
     m_prototype = prototype;
 }
 
 std::string
-RdmaNic::ParseMap(const std::string& text,
-                  const std::string& attribute,
-                  uint8_t* table,
-                  uint32_t keys,
-                  uint32_t values)
+RdmaNicAttributes::ParseMap(const std::string& text,
+                            const std::string& attribute,
+                            uint8_t* table,
+                            uint32_t keys,
+                            uint32_t values)
 {
+    NS_LOG_FUNCTION(text << attribute << keys << values);
     const char* at = text.c_str();
     while (*at)
     {
@@ -290,6 +286,7 @@ RdmaNic::ParseMap(const std::string& text,
 void
 RdmaNic::OnFrame(RdmaPort*, RdmaFrame* frame, int64_t now)
 {
+    NS_LOG_FUNCTION(this << frame << now);
     // READ requests too, which have no payload: they must not overtake what was sent before them.
     if (m_limits && (IsData(frame->opcode) || IsRequest(frame->opcode)))
     {
@@ -363,14 +360,14 @@ PrefetchUser(const RdmaQueuePair* qp, bool told, uint32_t depth)
 void
 RdmaNic::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
 {
-    // Of a queue pair first where it is found, then it, then its sender, and what its user will
-    // need if it is told of a message: each points to the next.
+    // First the table entry of a queue pair, then the queue pair, then its sender, and what its
+    // user will need if it is told of a message: each points to the next.
     const auto acknowledgesAll = [](const RdmaQueuePair* qp, const RdmaFrame& frame) {
         return rdma::WirePsn(qp->m_requester.m_endPsn) == rdma::WirePsn(uint64_t{frame.psn} + 1);
     };
     for (const NodeWindowArrival& arrival : arrivals)
     {
-        const RdmaFrame& frame = *arrival.frame;
+        const RdmaFrame& frame = static_cast<const RdmaFrame&>(*arrival.frame);
         if (depth == 0)
         {
             PrefetchLine(m_numbers.Where(frame.destQp));
@@ -528,7 +525,8 @@ RdmaNic::FindByPeer(uint32_t endpoint, uint32_t number)
         return qp->m_peerEndpoint == endpoint && qp->m_peerNumber == number &&
                qp->m_state >= RdmaQueuePair::State::READY_TO_SEND;
     };
-    // Remembered, as they come many at a time; a guess, as numbers of two peers may meet.
+    // Returned packets come many at a time, so the last result is kept. It is a guess, as numbers
+    // of two peers may be the same.
     RdmaQueuePair*& known = m_returnedOf[(rdma::Mix32(endpoint) ^ number) | 1];
     if (known && is(known))
     {
@@ -562,6 +560,7 @@ RdmaNic::GetPausing(const RdmaPort*) const
 void
 RdmaNic::OnDequeue(RdmaPort*, RdmaFrame* frame, uint64_t, int64_t now)
 {
+    NS_LOG_FUNCTION(this << frame << now);
     // Control frames of a NIC wait in host memory: there is no buffer to account for. A packet that
     // waited for credits has been in the sender longer than it thought when it was made.
     if (frame->extra && frame->extra->journey)

@@ -176,6 +176,7 @@ RdmaPackets::ReadDscps()
 std::string
 RdmaPackets::Attach(Ptr<RdmaNic> nic, Ptr<RdmaPacketAddresses> addresses, uint32_t largestFrame)
 {
+    NS_LOG_FUNCTION(this << nic << addresses << largestFrame);
     std::string error = ReadDscps();
     m_largestFrame = largestFrame;
     if (error.empty() && !SetMtu(m_mtu))
@@ -211,6 +212,7 @@ RdmaPackets::Attach(Ptr<RdmaNic> nic, Ptr<RdmaPacketAddresses> addresses, uint32
 bool
 RdmaPackets::SetMtu(uint16_t mtu)
 {
+    NS_LOG_FUNCTION(this << mtu);
     if (mtu + rdma::kEthernetHeaderBytes + rdma::kFcsBytes > m_largestFrame)
     {
         return false;
@@ -222,6 +224,7 @@ RdmaPackets::SetMtu(uint16_t mtu)
 void
 RdmaPackets::OnAddress(Mac48Address before)
 {
+    NS_LOG_FUNCTION(this << before);
     m_addresses->Remove(before);
     m_addresses->Add(Mac48Address::ConvertFrom(m_port->GetAddress()), m_nic->GetEndpoint());
 }
@@ -248,6 +251,7 @@ RdmaPackets::Send(Ptr<Packet> packet,
                   Mac48Address destination,
                   uint16_t protocol)
 {
+    NS_LOG_FUNCTION(this << packet << source << destination << protocol);
     const NodeWindows* windows = NodeWindows::Active();
     NS_ABORT_MSG_IF(windows && windows->GetThreads() > 1,
                     "ordinary packets (TCP, UDP) with " << windows->GetThreads()
@@ -361,6 +365,7 @@ RdmaPackets::PickTurn(uint32_t eligible, uint8_t priorityOfPairs)
 RdmaFrame*
 RdmaPackets::Pull(uint8_t pausedMask, int64_t now)
 {
+    NS_LOG_FUNCTION(this << pausedMask << now);
     const uint32_t packets = m_waiting & ~pausedMask;
     const uint8_t pairs = m_nic->GetReadyPairs(now) & ~pausedMask;
     const uint8_t priorityOfPairs = pairs ? 31 - __builtin_clz(pairs) : 0;
@@ -424,6 +429,7 @@ RdmaPackets::OnLinkChange()
 void
 RdmaPackets::Receive(RdmaFrame* frame)
 {
+    NS_LOG_FUNCTION(this << frame);
     const RdmaFrameExtra& extra = *frame->extra;
     Ptr<Packet> packet = extra.packet;
     const uint16_t protocol = extra.protocol;

@@ -8,6 +8,7 @@
 #include "ns3/net-device-queue-interface.h"
 #include "ns3/object.h"
 #include "ns3/rdma-packet-addresses.h"
+#include "ns3/rdma-packet-service.h"
 #include "ns3/traced-callback.h"
 
 #include <array>
@@ -25,8 +26,8 @@ class RdmaPort;
 /// accepted = sent + lostWithLink + those that still wait.
 struct RdmaPacketCounters
 {
-    uint64_t accepted{0}; //!< of NetDevice::Send
-    uint64_t refused{0}; //!< of NetDevice::Send: the queue is full, the link down, the packet large
+    uint64_t accepted{0}; //!< packets that NetDevice::Send took
+    uint64_t refused{0};  //!< packets that it refused: queue full, link down, or packet too large
     uint64_t sent{0};
     uint64_t sentBytes{0};     //!< without Ethernet's header
     uint64_t lostWithLink{0};  //!< they waited while the link went down
@@ -58,7 +59,7 @@ struct RdmaPacketCounters
  * Ethernet only; of one process, whose nodes one thread runs, as ns-3's Packet is not made for
  * more.
  */
-class RdmaPackets : public Object
+class RdmaPackets : public Object, public RdmaPacketService
 {
   public:
     static TypeId GetTypeId();
@@ -85,19 +86,22 @@ class RdmaPackets : public Object
         return m_packets;
     }
 
-    uint16_t GetMtu() const
+    uint16_t GetMtu() const override
     {
         return m_mtu;
     }
 
     /// \return whether frames can be so large: attribute Mtu
-    bool SetMtu(uint16_t mtu);
+    bool SetMtu(uint16_t mtu) override;
 
     /// The port has another address. \param before the last one
-    void OnAddress(Mac48Address before);
+    void OnAddress(Mac48Address before) override;
 
     /// For the port: NetDevice::SendFrom.
-    bool Send(Ptr<Packet> packet, Mac48Address source, Mac48Address destination, uint16_t protocol);
+    bool Send(Ptr<Packet> packet,
+              Mac48Address source,
+              Mac48Address destination,
+              uint16_t protocol) override;
 
     // For the NIC:
 
@@ -116,7 +120,8 @@ class RdmaPackets : public Object
 
     std::string ReadDscps();
     uint32_t GetWeight(uint32_t turn, uint8_t priorityOfPairs) const;
-    /// Of those that may send, one bit each, PAIRS among them.
+    /// \param eligible one bit for each turn that may send, PAIRS among them \return whose turn it
+    /// is
     uint32_t PickTurn(uint32_t eligible, uint8_t priorityOfPairs);
     RdmaFrame* Take(uint8_t priority);
     bool Refuse(Ptr<const Packet> packet);

@@ -36,7 +36,7 @@ class RdmaPathSelector : public Object
     /// What an ACK or NAK says.
     struct Ack
     {
-        uint16_t entropy; //!< of the packet that it answers
+        uint16_t entropy; //!< entropy of the packet that it answers
         bool marked;      //!< that packet
         uint64_t acked;   //!< the first PSN that has not arrived in order
         uint64_t next;    //!< the first PSN that has not been sent

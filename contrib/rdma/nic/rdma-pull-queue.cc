@@ -86,7 +86,7 @@ RdmaPullQueue::Serve(int64_t now, int64_t turn)
     {
         const bool urgent = !m_rings[1].IsEmpty();
         RdmaQueuePair* qp = m_rings[urgent].PopFront();
-        // Of a connection that is complete, or has been reset meanwhile, none is sent.
+        // No pull for a connection that is complete, or has been reset meanwhile.
         const RdmaLossRecovery::Pull pull = qp->GivePull(urgent, now);
         if (pull.more)
         {

@@ -82,6 +82,7 @@ RdmaQueuePair::GetNReceives() const
 std::string
 RdmaQueuePair::Modify(State to, const RdmaQueuePairAttributes& attributes)
 {
+    NS_LOG_FUNCTION(this);
     static const char* const names[] = {"RESET",
                                         "INIT",
                                         "READY_TO_RECEIVE",
@@ -289,6 +290,13 @@ RdmaQueuePair::Reset()
 }
 
 void
+RdmaQueuePair::RestartCongestionControl(int64_t now)
+{
+    m_requester.m_selector = nullptr;
+    m_requester.SetProfile(m_requester.m_sender->profile, now);
+}
+
+void
 RdmaQueuePair::Fail(RdmaStatus first, int64_t now)
 {
     NS_LOG_WARN("queue pair " << m_number << " of endpoint " << m_nic->m_endpoint << " fails");
@@ -310,12 +318,14 @@ RdmaQueuePair::Fail(RdmaStatus first, int64_t now)
 RdmaPostResult
 RdmaQueuePair::PostWrite(uint64_t bytes, uint64_t id)
 {
+    NS_LOG_FUNCTION(this << bytes << id);
     return Post({RdmaOperation::WRITE, bytes, id});
 }
 
 RdmaPostResult
 RdmaQueuePair::PostWriteWithImmediate(uint64_t bytes, uint64_t id, uint32_t immediate)
 {
+    NS_LOG_FUNCTION(this << bytes << id << immediate);
     RdmaSendRequest request(RdmaOperation::WRITE, bytes, id);
     request.hasImmediate = true;
     request.immediate = immediate;
@@ -325,18 +335,21 @@ RdmaQueuePair::PostWriteWithImmediate(uint64_t bytes, uint64_t id, uint32_t imme
 RdmaPostResult
 RdmaQueuePair::PostSend(uint64_t bytes, uint64_t id)
 {
+    NS_LOG_FUNCTION(this << bytes << id);
     return Post({RdmaOperation::SEND, bytes, id});
 }
 
 RdmaPostResult
 RdmaQueuePair::PostRead(uint64_t bytes, uint64_t id)
 {
+    NS_LOG_FUNCTION(this << bytes << id);
     return Post({RdmaOperation::READ, bytes, id});
 }
 
 RdmaPostResult
 RdmaQueuePair::Post(const RdmaSendRequest& request)
 {
+    NS_LOG_FUNCTION(this);
     if (m_verbs || request.operation != RdmaOperation::WRITE ||
         m_state < State::READY_TO_SEND) // a plain WRITE has nothing to check
     {
@@ -358,6 +371,7 @@ RdmaQueuePair::Post(const RdmaSendRequest& request)
 RdmaPostResult
 RdmaQueuePair::PostReceive(uint64_t bytes, uint64_t id)
 {
+    NS_LOG_FUNCTION(this << bytes << id);
     return m_responder.PostReceive(bytes, id);
 }
 

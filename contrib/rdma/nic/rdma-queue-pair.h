@@ -121,6 +121,9 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
         return m_nic;
     }
 
+    /// The congestion control, and a path selector, begin anew, as those of a new connection.
+    void RestartCongestionControl(int64_t now);
+
     uint32_t GetPeerEndpoint() const
     {
         return m_peerEndpoint;
@@ -215,7 +218,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     static constexpr uint16_t ECHOES =
         RdmaCongestionOps::ECN_ECHO | RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY;
 
-    /// Of m_needs, beside those: its NIC has a path selector.
+    /// Another bit of m_needs: the NIC has a path selector.
     static constexpr uint16_t ENTROPY = 0x4000;
 
     RdmaQueuePair(RdmaNic* nic, uint32_t number, uint32_t index);

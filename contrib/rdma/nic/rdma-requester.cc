@@ -10,6 +10,7 @@
 #include "rdma-nic.h"
 #include "rdma-queue-pair-verbs.h"
 
+#include "ns3/log.h"
 #include "ns3/node.h"
 
 #include <algorithm>
@@ -17,6 +18,8 @@
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RdmaRequester");
 
 RdmaRequester::RdmaRequester(RdmaQueuePair* qp)
     : m_qp(qp),
@@ -108,6 +111,7 @@ RdmaRequester::Post(const RdmaSendRequest& posted)
 void
 RdmaRequester::RequestToSend(uint32_t target, uint32_t again)
 {
+    NS_LOG_FUNCTION(this << target << again);
     if (m_qp->m_state != RdmaQueuePair::State::READY_TO_SEND || m_sender->sendEnd == 0)
     {
         return; // a time-out will ask
@@ -206,10 +210,7 @@ RdmaRequester::MakeFrame(int64_t now)
     // Padded to 4 bytes (BTH PadCnt).
     uint32_t wire = sizes.dataOverhead + ((payload + sizes.padMask) & ~sizes.padMask) +
                     (first && !send ? sizes.rethBytes : 0) + (immediate ? sizes.immediateBytes : 0);
-    if (send) // an empty one is shorter than Ethernet's least frame
-    {
-        wire = std::max(wire, sizes.leastWire);
-    }
+    wire = std::max(wire, sizes.leastWire); // an empty SEND, or short headers (HeaderBytes)
     RdmaFrame* frame = m_qp->NewFrame(opcode, own.nextPsn, wire, RdmaFrame::ECT, request.id);
     frame->payload = static_cast<uint16_t>(payload);
     const uint16_t needs = m_qp->m_needs;
@@ -326,6 +327,7 @@ RdmaRequester::Sent(uint32_t payload, uint32_t wireBytes, int64_t now, bool agai
 void
 RdmaRequester::SeekTo(uint64_t psn)
 {
+    NS_LOG_FUNCTION(this << psn);
     Sender& own = *m_sender;
     if (psn == own.nextPsn)
     {
@@ -351,6 +353,10 @@ RdmaRequester::SeekTo(uint64_t psn)
 void
 RdmaRequester::RepeatFrom(uint64_t psn, int64_t now)
 {
+    NS_LOG_FUNCTION(this << psn << now);
+    NS_LOG_LOGIC("endpoint " << m_qp->m_nic->m_endpoint << ", queue pair " << m_qp->GetNumber()
+                             << ": retransmission from PSN " << psn << " at " << now
+                             << " ps; next was " << m_sender->nextPsn);
     m_qp->m_nic->m_goBackTrace(m_qp, psn, now);
     SeekTo(psn);
 }
@@ -358,246 +364,8 @@ RdmaRequester::RepeatFrom(uint64_t psn, int64_t now)
 void
 RdmaRequester::GoBack(int64_t now)
 {
+    NS_LOG_FUNCTION(this << now);
     RepeatFrom(m_sender->ackedPsn, now);
-}
-
-// Answers ----------------------------------------------------------------------------------------
-
-void
-RdmaRequester::OnAcknowledge(RdmaFrame* frame, int64_t now)
-{
-    if (m_qp->m_state == RdmaQueuePair::State::ERROR ||
-        m_qp->m_state < RdmaQueuePair::State::READY_TO_SEND)
-    {
-        return;
-    }
-    Send();
-    if (frame->flags & (RdmaFrame::RNR_NAK | RdmaFrame::FATAL_NAK))
-    {
-        OnRareNak(*frame, now);
-        return;
-    }
-    // An ACK names the last packet received, a NAK the one expected: both acknowledge all before.
-    const bool nak = frame->flags & RdmaFrame::NAK;
-    const uint64_t expected = rdma::ExtendPsn(frame->psn, m_sender->ackedPsn) + (nak ? 0 : 1);
-    if ((m_qp->m_needs & RdmaQueuePair::ENTROPY) && expected <= m_sender->highestPsn)
-    {
-        TellPathSelector(*frame, expected, now);
-    }
-    if (expected > m_sender->highestPsn || expected < m_sender->ackedPsn)
-    {
-        return; // of a packet already acknowledged, overtaken by a later ACK
-    }
-    const uint64_t upTo = expected > m_sender->readBarrier ? HoldBack(expected) : expected;
-    if (nak)
-    {
-        m_qp->m_recovery->OnNakAux(*this, frame->aux);
-    }
-    if (!Acknowledge(upTo, now, frame))
-    {
-        return;
-    }
-    if (nak)
-    {
-        m_qp->m_recovery->OnNak(*this, expected, now);
-    }
-    UpdateRate(now);
-    m_qp->m_nic->Activate(m_qp, now);
-}
-
-void
-RdmaRequester::OnAnswer(RdmaFrame* frame, int64_t now)
-{
-    if (m_qp->m_state == RdmaQueuePair::State::ERROR ||
-        m_qp->m_state < RdmaQueuePair::State::READY_TO_SEND || !m_hearsAll)
-    {
-        return;
-    }
-    Send();
-    const uint64_t expected = rdma::ExtendPsn(frame->psn, m_sender->ackedPsn);
-    if (expected > m_sender->highestPsn)
-    {
-        return; // to a former connection
-    }
-    if ((m_qp->m_needs & RdmaQueuePair::ENTROPY) && frame->opcode != RdmaOpcode::NDP_PULL)
-    {
-        TellPathSelector(*frame, expected, now);
-    }
-    m_qp->m_recovery->OnAnswer(*this, *frame, now);
-    if (expected > m_sender->ackedPsn && !Acknowledge(expected, now, frame))
-    {
-        return;
-    }
-    m_qp->m_recovery->ChooseNext(*this);
-    UpdateRate(now);
-    m_qp->m_nic->Activate(m_qp, now);
-}
-
-void
-RdmaRequester::OnReturned(const RdmaFrame& frame, int64_t now)
-{
-    if (m_qp->m_state == RdmaQueuePair::State::ERROR ||
-        m_qp->m_state < RdmaQueuePair::State::READY_TO_SEND || !m_hearsAll)
-    {
-        return;
-    }
-    Send();
-    ++m_qp->m_nic->m_counters.returnedReceived;
-    m_qp->m_recovery->OnReturned(*this, rdma::ExtendPsn(frame.psn, m_sender->ackedPsn), now);
-    m_qp->m_nic->Activate(m_qp, now);
-}
-
-bool
-RdmaRequester::Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack)
-{
-    Sender& own = *m_sender;
-    if (upTo == own.ackedPsn)
-    {
-        return true;
-    }
-    own.ackedPsn = upTo;
-    own.retries = 0;
-    if (m_qp->m_verbs)
-    {
-        m_qp->m_verbs->requester.rnrRetries = 0;
-    }
-    own.timerStart = now;
-    const uint64_t before = own.ackedBytes;
-    // The requests this completes; the position in the byte stream comes from the one it stops in.
-    own.ackedBytes = m_postedBytes;
-    while (own.first < own.requests.size())
-    {
-        const RdmaWorkRequest& request = own.requests[own.first];
-        if (request.firstPsn + request.packets > upTo)
-        {
-            own.ackedBytes =
-                request.firstByte + request.BytesIn(upTo - request.firstPsn, m_qp->m_nic->m_mtu);
-            break;
-        }
-        ++own.first;
-    }
-    if (own.nextPsn < upTo) // went back, and the ACK was for what had been sent before
-    {
-        own.nextPsn = upTo;
-        own.sentBytes = own.ackedBytes;
-        own.cursor = own.first;
-    }
-    if (m_hearsAcks)
-    {
-        m_qp->m_recovery->OnAcknowledged(*this, now);
-    }
-    own.cc.bytesInFlight = own.sentBytes - own.ackedBytes;
-    own.cc.sentPosition = own.sentBytes;
-    own.cc.ackedPosition = own.ackedBytes;
-    RdmaAckInfo info;
-    info.bytesAcked = own.ackedBytes - before;
-    if (ack && (m_qp->m_needs & RdmaQueuePair::ECHOES))
-    {
-        info.ecnEcho =
-            (m_qp->m_needs & RdmaCongestionOps::ECN_ECHO) && (ack->flags & RdmaFrame::ECN_ECHO);
-        if (ack->extra && ack->extra->hasTelemetry)
-        {
-            info.rtt = now - ack->extra->telemetry.sent;
-            info.telemetry = &ack->extra->telemetry;
-        }
-    }
-    if (info.ecnEcho)
-    {
-        OwnCongestionOps();
-    }
-    m_ops->OnAck(own.cc, info, now);
-    // Told last: whoever hears of it may post again, which appends to the requests.
-    const uint32_t resets = m_qp->m_resets;
-    TellCompleted(now);
-    if (m_qp->m_resets != resets)
-    {
-        return false;
-    }
-    if (own.first == own.requests.size())
-    {
-        own.requests.clear();
-        own.first = own.told = own.cursor = 0;
-    }
-    else if (own.first >= FEW_GONE && own.first * 2 >= own.requests.size())
-    {
-        // Soon, such that the next ones are posted into the same few cache lines: with thousands of
-        // queue pairs each line more is a miss. One is moved for one that is gone, at most.
-        own.requests.erase(own.requests.begin(),
-                           own.requests.begin() + static_cast<std::ptrdiff_t>(own.first));
-        if (own.clock)
-        {
-            own.clock->Forget(own.first);
-        }
-        own.cursor -= own.first;
-        own.first = own.told = 0;
-    }
-    return m_qp->m_state != RdmaQueuePair::State::ERROR;
-}
-
-void
-RdmaRequester::TellCompleted(int64_t now)
-{
-    // A RESET clears the requests, and both indices with them.
-    const uint32_t resets = m_qp->m_resets;
-    while (m_qp->m_resets == resets && m_sender->told < m_sender->first)
-    {
-        const RdmaWorkRequest request = m_sender->requests[m_sender->told++];
-        Complete(request, RdmaStatus::SUCCESS, now);
-    }
-}
-
-void
-RdmaRequester::Complete(const RdmaWorkRequest& request, RdmaStatus status, int64_t now)
-{
-    m_qp->m_nic->TellCompletion(m_qp, request, status, now);
-    if (RdmaNicUser* user = m_qp->GetUser())
-    {
-        user->OnCompletion(m_qp, request, status, now);
-    }
-    if (m_qp->m_verbs)
-    {
-        Report(request, status, now);
-    }
-}
-
-void
-RdmaRequester::Report(const RdmaWorkRequest& request, RdmaStatus status, int64_t now)
-{
-    const Verbs& verbs = m_qp->m_verbs->requester;
-    if (!verbs.queue || (status == RdmaStatus::SUCCESS && !request.signaled && !verbs.signalAll))
-    {
-        return;
-    }
-    RdmaWorkCompletion completion = m_qp->MakeCompletion(request.id, request.operation, now);
-    completion.status = status;
-    completion.bytes = status == RdmaStatus::SUCCESS ? request.bytes : 0;
-    if (!verbs.queue->Push(completion) && m_qp->m_state != RdmaQueuePair::State::ERROR)
-    {
-        m_qp->Fail(RdmaStatus::FLUSHED, now);
-    }
-}
-
-void
-RdmaRequester::Flush(RdmaStatus first, int64_t now)
-{
-    m_endPsn = m_sender->nextPsn; // nothing more to send
-    m_sender->sendEnd = 0;
-    const uint32_t resets = m_qp->m_resets;
-    TellCompleted(now); // an ACK may have done more than what went wrong among it
-    RdmaStatus status = first;
-    while (m_qp->m_resets == resets && m_sender->first < m_sender->requests.size())
-    {
-        const RdmaWorkRequest request = m_sender->requests[m_sender->first++];
-        m_sender->told = m_sender->first;
-        Complete(request, status, now);
-        status = RdmaStatus::FLUSHED;
-    }
-}
-
-void
-RdmaRequester::GiveUp(int64_t now)
-{
-    m_qp->Fail(RdmaStatus::RETRY_EXCEEDED, now);
 }
 
 // Time-outs --------------------------------------------------------------------------------------
@@ -615,6 +383,7 @@ RdmaRequester::StartTimer(int64_t now)
 void
 RdmaRequester::ArmTimer(int64_t now)
 {
+    NS_LOG_FUNCTION(this << now);
     m_sender->timerStart = now;
     if (m_timerPending)
     {
@@ -650,6 +419,9 @@ RdmaRequester::OnTimer()
                            m_qp->m_nic->m_port->GetContext());
         return;
     }
+    NS_LOG_LOGIC("endpoint " << m_qp->m_nic->m_endpoint << ", queue pair " << m_qp->GetNumber()
+                             << ": time-out of PSN " << m_sender->ackedPsn << " at " << now
+                             << " ps, retry " << m_sender->retries + 1);
     ++m_qp->m_nic->m_counters.timeouts;
     m_qp->m_nic->m_timeoutTrace(m_qp, m_sender->ackedPsn, now);
     ++m_sender->retries;

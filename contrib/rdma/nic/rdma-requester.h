@@ -204,13 +204,13 @@ class RdmaRequester
         int64_t nextSend{0}; //!< the rate allows the next packet at this time, ps
         double psPerByte{0}; //!< 0: line rate, not paced
         uint32_t cursor{0};  //!< the request that holds nextPsn
-        uint32_t first{0};   //!< of the requests: those before are fully acknowledged
+        uint32_t first{0};   //!< first request that is not fully acknowledged
         RdmaCongestionState cc;
         uint64_t windowTold{RdmaCongestionState::UNLIMITED}; //!< to the trace source
         uint64_t ratePaced{0};                               //!< rate psPerByte is for
         uint64_t readBarrier{NO_READ}; //!< first PSN of the responses of READs that is missing
         int64_t timerStart{0};         //!< the time-out runs from here, ps
-        uint32_t lastWire{0};          //!< of the packet whose pace nextSend is
+        uint32_t lastWire{0};          //!< wire bytes of the packet that nextSend follows
         uint32_t retries{0};           //!< time-outs since something was acknowledged
         uint32_t told{0};              //!< all requests before this one have been completed
         RdmaQueuePairProfile* profile{nullptr}; //!< whose `idle` this one began as
@@ -372,7 +372,7 @@ class RdmaRequester
     bool m_hearsAll{false};  //!< RdmaLossRecovery::HearsAll of its recovery
     uint32_t m_throttleGeneration{0};
     uint32_t m_lastKey{0}; //!< with a path selector: of the packet before
-    uint64_t m_endPsn{0};  //!< of what is posted
+    uint64_t m_endPsn{0};  //!< first PSN after all that is posted
     uint64_t m_postedBytes{0};
     RdmaTimer<RdmaRequester, &RdmaRequester::OnTimer> m_timer;
 };
@@ -394,7 +394,7 @@ struct RdmaQueuePairProfile
     Ptr<RdmaCongestionOps> ops;
     RdmaCongestionState before; //!< what Init saw
     RdmaCongestionState after;  //!< and what it and the NIC's window made of that
-    uint64_t staticRate{0};     //!< of the path or the connection, bit/s; 0: none
+    uint64_t staticRate{0};     //!< static rate of the path or the connection, bit/s; 0: none
     bool quiet{false};          //!< queue pairs may share `ops`
     bool variableWindow{false}; //!< the NIC's
     RdmaRequester::Sender idle; //!< nothing can be sent; not changed

@@ -10,11 +10,15 @@
 #include "rdma-pull-queue.h"
 #include "rdma-queue-pair-verbs.h"
 
+#include "ns3/log.h"
+
 #include <algorithm>
 #include <utility>
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RdmaResponder");
 
 namespace
 {
@@ -209,6 +213,7 @@ RdmaResponder::HasRefused() const
 bool
 RdmaResponder::AnswersAll() const
 {
+    NS_LOG_FUNCTION(this);
     return m_qp->m_needs & RdmaQueuePair::ENTROPY;
 }
 
@@ -225,24 +230,28 @@ RdmaResponder::NoteReorder(uint64_t psn)
 void
 RdmaResponder::CountDuplicate()
 {
+    NS_LOG_FUNCTION(this);
     ++m_qp->m_nic->m_counters.duplicatesReceived;
 }
 
 void
 RdmaResponder::CountTrimmed()
 {
+    NS_LOG_FUNCTION(this);
     ++m_qp->m_nic->m_counters.trimmedReceived;
 }
 
 void
 RdmaResponder::CountDropped()
 {
+    NS_LOG_FUNCTION(this);
     ++m_qp->m_nic->m_counters.outOfOrderDropped;
 }
 
 void
 RdmaResponder::DropOutOfOrder(RdmaFrame& frame, int64_t now)
 {
+    NS_LOG_FUNCTION(this << now);
     CountDropped();
     if (!m_nakSent || now >= m_nakAgain)
     {
@@ -352,6 +361,7 @@ RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
 void
 RdmaResponder::SendAck(RdmaFrame* data, int64_t now)
 {
+    NS_LOG_FUNCTION(this << data << now);
     if (m_hearsAll)
     {
         m_qp->m_recovery->Acknowledge(*this, data, now);
@@ -372,6 +382,7 @@ RdmaResponder::SendAck(RdmaFrame* data, int64_t now)
 void
 RdmaResponder::SendSequenceNak(uint32_t aux, RdmaFrame& data, int64_t now)
 {
+    NS_LOG_FUNCTION(this << aux << now);
     ++m_qp->m_nic->m_counters.naksSent;
     m_qp->m_nic->SendControl(m_qp,
                              {RdmaOpcode::ACKNOWLEDGE,
@@ -391,6 +402,7 @@ RdmaResponder::SendAnswer(RdmaOpcode opcode,
                           RdmaFrame* data,
                           int64_t now)
 {
+    NS_LOG_FUNCTION(this << psn << pulls << data << now);
     RdmaNicCounters& counters = m_qp->m_nic->m_counters;
     ++(opcode == RdmaOpcode::NDP_ACK    ? counters.acksSent
        : opcode == RdmaOpcode::NDP_NACK ? counters.naksSent
@@ -409,12 +421,14 @@ RdmaResponder::SendAnswer(RdmaOpcode opcode,
 bool
 RdmaResponder::TakePull(int64_t now)
 {
+    NS_LOG_FUNCTION(this << now);
     return m_qp->m_nic->GetPulls().Take(now);
 }
 
 void
 RdmaResponder::QueuePull(bool urgent, int64_t now)
 {
+    NS_LOG_FUNCTION(this << urgent << now);
     m_qp->m_nic->GetPulls().Add(m_qp, urgent, now);
 }
 
@@ -430,264 +444,6 @@ RdmaResponder::SendNak(uint8_t flags, uint8_t syndrome, int64_t now)
                               syndrome,
                               RdmaFrame::NO_LABEL},
                              now);
-}
-
-// Receive requests -------------------------------------------------------------------------------
-
-RdmaResponder::Verbs&
-RdmaResponder::GetVerbs()
-{
-    return m_qp->GetVerbs().responder;
-}
-
-RdmaPostResult
-RdmaResponder::PostReceive(uint64_t bytes, uint64_t id)
-{
-    if (m_qp->m_state == RdmaQueuePair::State::RESET)
-    {
-        return RdmaPostResult::WRONG_STATE;
-    }
-    Verbs& verbs = GetVerbs();
-    if (verbs.maxRequests && verbs.receives.size() >= verbs.maxRequests)
-    {
-        return RdmaPostResult::QUEUE_FULL;
-    }
-    verbs.needsReceives = true;
-    verbs.receives.push_back({id, bytes});
-    if (m_qp->m_state == RdmaQueuePair::State::ERROR)
-    {
-        FlushReceives(RdmaClock::Now());
-    }
-    return RdmaPostResult::POSTED;
-}
-
-bool
-RdmaResponder::Admit(const RdmaFrame& frame, int64_t now)
-{
-    if (frame.opcode == RdmaOpcode::READ_REQUEST)
-    {
-        OnReadRequest(m_expectedPsn, frame.dmaLength, frame.GetLabel(), now);
-        return false;
-    }
-    return TakeReceive(frame.opcode, frame.payload, now);
-}
-
-bool
-RdmaResponder::TakeReceive(RdmaOpcode opcode, uint32_t payload, int64_t now)
-{
-    if (!m_qp->m_verbs || !m_qp->m_verbs->responder.needsReceives)
-    {
-        return true;
-    }
-    Verbs& verbs = m_qp->m_verbs->responder;
-    if (TakesReceive(opcode))
-    {
-        if (verbs.receives.empty())
-        {
-            RefuseReceive(now);
-            return false;
-        }
-        verbs.current = verbs.receives.front();
-        verbs.receives.pop_front();
-        verbs.hasCurrent = true;
-        verbs.rnrSent = false;
-    }
-    // (Without a current one the message began before receive requests mattered.)
-    if (verbs.hasCurrent && IsSend(opcode) && m_messageBytes + payload > verbs.current.bytes)
-    {
-        // The responder's queue pair fails too (9.9.3: a class C error of the responder, with the
-        // receive request completed in error).
-        SendNak(RdmaFrame::FATAL_NAK, rdma::NakSyndrome(rdma::kNakInvalidRequest), now);
-        RdmaWorkCompletion completion =
-            m_qp->MakeCompletion(verbs.current.id, RdmaOperation::RECEIVE, now);
-        completion.status = RdmaStatus::LOCAL_LENGTH_ERROR;
-        verbs.hasCurrent = false;
-        const uint32_t resets = m_qp->m_resets;
-        CompleteReceive(completion);
-        if (m_qp->m_resets == resets && m_qp->m_state != RdmaQueuePair::State::ERROR)
-        {
-            m_qp->Fail(RdmaStatus::FLUSHED, now);
-        }
-        return false;
-    }
-    return true;
-}
-
-void
-RdmaResponder::RefuseReceive(int64_t now)
-{
-    // Whatever comes behind is dropped silently until the refused packet comes again.
-    m_nakSent = true;
-    m_nakAgain = NO_NAK;
-    Verbs& verbs = m_qp->m_verbs->responder;
-    verbs.rnrSent = true;
-    m_duplicate = NO_DUPLICATE;
-    ++m_qp->m_nic->m_counters.rnrNaksSent;
-    SendNak(RdmaFrame::RNR_NAK, rdma::RnrNakSyndrome(verbs.minRnrTimer), now);
-}
-
-void
-RdmaResponder::CompleteReceive(const RdmaWorkCompletion& completion)
-{
-    const Ptr<RdmaCompletionQueue>& queue = m_qp->m_verbs->responder.queue;
-    if (queue && !queue->Push(completion) && m_qp->m_state != RdmaQueuePair::State::ERROR)
-    {
-        m_qp->Fail(RdmaStatus::FLUSHED, completion.time);
-    }
-}
-
-void
-RdmaResponder::ReportMessage(const RdmaMessage& message, int64_t now)
-{
-    Verbs& verbs = m_qp->m_verbs->responder;
-    if (!verbs.hasCurrent)
-    {
-        return; // a WRITE without immediate, or receive requests do not matter
-    }
-    verbs.hasCurrent = false;
-    RdmaWorkCompletion completion =
-        m_qp->MakeCompletion(verbs.current.id, RdmaOperation::RECEIVE, now);
-    completion.hasImmediate = message.hasImmediate;
-    completion.immediate = message.immediate;
-    completion.bytes = message.bytes;
-    CompleteReceive(completion);
-}
-
-bool
-RdmaResponder::FlushReceives(int64_t now)
-{
-    Verbs& verbs = m_qp->m_verbs->responder;
-    const uint32_t resets = m_qp->m_resets;
-    RdmaWorkCompletion completion = m_qp->MakeCompletion(0, RdmaOperation::RECEIVE, now);
-    completion.peerEndpoint = completion.peerQueuePair = 0; // nobody has sent anything
-    completion.status = RdmaStatus::FLUSHED;
-    if (verbs.hasCurrent) // of a message that will not get whole
-    {
-        verbs.hasCurrent = false;
-        completion.id = verbs.current.id;
-        CompleteReceive(completion);
-    }
-    while (m_qp->m_resets == resets && !verbs.receives.empty())
-    {
-        completion.id = verbs.receives.front().id;
-        verbs.receives.pop_front();
-        CompleteReceive(completion);
-    }
-    return m_qp->m_resets == resets;
-}
-
-// READs ------------------------------------------------------------------------------------------
-
-uint32_t
-RdmaResponder::GetPsnCount(RdmaOpcode opcode, uint32_t dmaLength) const
-{
-    return opcode != RdmaOpcode::READ_REQUEST || dmaLength == 0
-               ? 1
-               : 1 + (dmaLength - 1) / m_qp->m_nic->m_mtu;
-}
-
-void
-RdmaResponder::OnReadRequest(uint64_t psn, uint32_t bytes, uint32_t label, int64_t now)
-{
-    const uint64_t end = psn + GetPsnCount(RdmaOpcode::READ_REQUEST, bytes);
-    AddResponse(psn, end, bytes, label);
-    if (end > m_expectedPsn)
-    {
-        m_expectedPsn = end;
-        m_nakSent = false;
-        m_duplicate = NO_DUPLICATE;
-        m_msn = (m_msn + 1) & 0xffffff;
-        if (m_holds)
-        {
-            ReleaseHeld(nullptr, now);
-        }
-    }
-    m_qp->m_nic->Activate(m_qp, now);
-}
-
-void
-RdmaResponder::AddResponse(uint64_t psn, uint64_t end, uint64_t bytes, uint32_t label)
-{
-    using Response = Verbs::Response;
-    const uint32_t mtu = m_qp->m_nic->m_mtu;
-    std::vector<Response>& responses = GetVerbs().responses;
-    m_qp->m_requester.Send(); // with its rate
-    // What is still to be sent of it is part of this one now.
-    std::vector<Response> kept;
-    for (const Response& old : responses)
-    {
-        if (old.psn < psn)
-        {
-            Response before = old;
-            if (old.end > psn)
-            {
-                before.end = psn;
-                before.bytes = (psn - old.psn) * mtu;
-                before.last = false;
-            }
-            kept.push_back(before);
-        }
-        if (old.end > end)
-        {
-            Response behind = old;
-            if (old.psn < end)
-            {
-                behind.psn = end;
-                behind.bytes -= (end - old.psn) * mtu;
-                behind.first = false;
-            }
-            kept.push_back(behind);
-        }
-    }
-    kept.push_back({psn, end, bytes, label, true, true});
-    std::sort(kept.begin(), kept.end(), [](const Response& a, const Response& b) {
-        return a.psn < b.psn;
-    });
-    responses.swap(kept);
-    m_qp->m_respond = true;
-}
-
-RdmaFrame*
-RdmaResponder::MakeResponse(int64_t now)
-{
-    Verbs& verbs = m_qp->m_verbs->responder;
-    RdmaNic* nic = m_qp->m_nic;
-    Verbs::Response& response = verbs.responses.front();
-    const uint32_t payload = static_cast<uint32_t>(std::min<uint64_t>(nic->m_mtu, response.bytes));
-    const bool end = response.psn + 1 == response.end;
-    const rdma::RoceOpcode opcode = rdma::ReadResponseOpcode(response.first, end && response.last);
-    const uint32_t wire = nic->m_sizes.DataWire(opcode, payload);
-    RdmaFrame* frame = m_qp->NewFrame(static_cast<RdmaOpcode>(opcode),
-                                      response.psn,
-                                      wire,
-                                      RdmaFrame::ECT,
-                                      response.label);
-    frame->payload = static_cast<uint16_t>(payload);
-    frame->aux = m_msn;
-    frame->dmaLength = rdma::AckSyndrome();
-
-    RdmaNicCounters& counters = nic->m_counters;
-    ++counters.dataPackets;
-    counters.dataBytes += payload;
-    if (response.psn < verbs.highestResponse)
-    {
-        frame->flags |= RdmaFrame::RETRANSMITTED;
-        ++counters.retransmittedPackets;
-    }
-    ++response.psn;
-    response.bytes -= payload;
-    response.first = false;
-    verbs.highestResponse = std::max(verbs.highestResponse, response.psn);
-    verbs.responseNext = false;
-    if (end)
-    {
-        verbs.responses.erase(verbs.responses.begin());
-        m_qp->m_respond = !verbs.responses.empty();
-    }
-    RdmaRequester& pace = m_qp->m_requester;
-    pace.m_sender->cc.bytesSent += payload;
-    pace.Sent(payload, wire, now);
-    return frame;
 }
 
 } // namespace ns3

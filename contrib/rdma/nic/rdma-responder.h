@@ -34,7 +34,7 @@ struct RdmaMessage
 /// A packet that has come out of order: what its message still has to be told.
 struct RdmaArrival
 {
-    uint32_t immediate; //!< of a READ its length
+    uint32_t immediate; //!< for a READ its length
     uint32_t label;     //!< RdmaFrame::GetLabel
     uint16_t payload;
     RdmaOpcode opcode;
@@ -164,7 +164,7 @@ class RdmaResponder
 
     RdmaQueuePair* m_qp;
     uint64_t m_expectedPsn{0};
-    uint64_t m_messageBytes{0}; //!< of the message under way
+    uint64_t m_messageBytes{0}; //!< bytes so far of the message under way
     uint64_t m_receivedBytes{0};
     uint64_t m_duplicate{NO_DUPLICATE}; //!< last of a row of packets received before
     uint32_t m_msn{0};                  //!< requests received whole, 24 bits in the AETH

@@ -97,12 +97,12 @@ struct RdmaWorkCompletion
     {
     }
 
-    uint64_t id{0}; //!< of the work request
+    uint64_t id{0}; //!< id of the work request
     RdmaStatus status{RdmaStatus::SUCCESS};
     RdmaOperation operation{RdmaOperation::SEND};
     bool hasImmediate{false};
     uint32_t immediate{0};
-    uint64_t bytes{0};         //!< of the message; 0 if it failed
+    uint64_t bytes{0};         //!< size of the message; 0 if it failed
     uint32_t queuePair{0};     //!< local number
     uint32_t peerEndpoint{0};  //!< who sent it (receive), or to whom
     uint32_t peerQueuePair{0}; //!< and its number
@@ -142,7 +142,8 @@ struct RdmaQueuePairAttributes
     /// RdmaNic::LossRecovery of the other end (not in the InfiniBand Architecture); if the NIC has
     /// another, the connection recovers by go-back-N
     std::string lossRecovery{"go-back-n"};
-    uint64_t peerBdpCap{0}; //!< of the other end, if its recovery has one: packets, 1 to 2^23 - 1
+    uint64_t peerBdpCap{
+        0}; //!< cap of the other end, if its recovery has one: packets, 1 to 2^23 - 1
     // to READY_TO_SEND
     uint32_t sendPsn{0};         //!< 24 bits
     uint8_t timeoutExponent{14}; //!< local ACK time-out 4.096 us x 2^n; 0: none

@@ -6,6 +6,7 @@
 #include "ns3/boolean.h"
 #include "ns3/enum.h"
 #include "ns3/ib-link-credits.h"
+#include "ns3/log.h"
 #include "ns3/node.h"
 #include "ns3/ns3-compat.h"
 #include "ns3/nstime.h"
@@ -16,6 +17,8 @@
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("IbSwitch");
 
 NS_OBJECT_ENSURE_REGISTERED(IbSwitch);
 
@@ -101,6 +104,7 @@ IbSwitch::DoDispose()
 void
 IbSwitch::SetTables(std::vector<uint16_t> forwarding, std::vector<uint8_t> lanes)
 {
+    NS_LOG_FUNCTION(this);
     m_forwarding = std::move(forwarding);
     m_lanes = std::move(lanes);
 }
@@ -108,6 +112,7 @@ IbSwitch::SetTables(std::vector<uint16_t> forwarding, std::vector<uint8_t> lanes
 std::string
 IbSwitch::Start(uint32_t)
 {
+    NS_LOG_FUNCTION(this);
     std::string error = CheckLoadBalancer(false);
     if (error.empty() && GetLoadBalancer() && GetLoadBalancer()->NeedsFrames())
     {
@@ -177,6 +182,7 @@ IbSwitch::GetBufferBytesPerPort() const
 void
 IbSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
 {
+    NS_LOG_FUNCTION(this << port << frame << now);
     CountReceived(*port, *frame, now);
     const uint16_t in = port->GetPortIndex();
     Input& input = m_inputs[in];
@@ -258,6 +264,8 @@ IbSwitch::FindPort(const RdmaFrame& frame, int64_t now)
     }
     ways.table = table == DEAD_PORT ? NO_PORT : table;
     const uint16_t chosen = Choose(ways, frame, now);
+    NS_LOG_LOGIC(GetName() << ": port " << chosen << " for LID " << lid << ", whose table entry is "
+                           << table << ", at " << now << " ps");
     m_rerouted += chosen != table;
     return chosen;
 }
@@ -265,6 +273,7 @@ IbSwitch::FindPort(const RdmaFrame& frame, int64_t now)
 void
 IbSwitch::OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now)
 {
+    NS_LOG_FUNCTION(this << port << now);
     while (!frames.IsEmpty())
     {
         RdmaFrame* frame = frames.PopFront();
@@ -284,6 +293,7 @@ IbSwitch::OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now)
 void
 IbSwitch::OnRateChange(uint16_t port)
 {
+    NS_LOG_FUNCTION(this << port);
     m_rates[port] = m_ports[port]->GetRate();
     const uint64_t fastest = *std::max_element(m_rates.begin(), m_rates.end());
     for (std::size_t i = 0; i < m_inputs.size(); ++i)
@@ -295,6 +305,7 @@ IbSwitch::OnRateChange(uint16_t port)
 void
 IbSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now)
 {
+    NS_LOG_FUNCTION(this << port << frame << queueBytes << now);
     if (frame->inPort == UINT16_MAX) // ordinary traffic of this node itself
     {
         return;

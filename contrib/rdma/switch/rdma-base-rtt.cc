@@ -147,7 +147,7 @@ class IdlePaths
     std::vector<int64_t> m_longest;  //!< by node: ToFarthestHost
 };
 
-/// Of a simulation, by MTU: what the first NIC has found out, for the others.
+/// Results of a simulation by MTU: what the first NIC has computed, for the others.
 struct KnownPaths
 {
     std::map<uint32_t, IdlePaths> byMtu;

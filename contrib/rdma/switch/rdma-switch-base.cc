@@ -69,12 +69,14 @@ RdmaSwitchBase::GetDropReasonName(DropReason reason)
 void
 RdmaSwitchBase::SetName(std::string name)
 {
+    NS_LOG_FUNCTION(this << name);
     m_name = std::move(name);
 }
 
 uint16_t
 RdmaSwitchBase::AddPort(Ptr<RdmaPort> port, bool ofUnit)
 {
+    NS_LOG_FUNCTION(this << port << ofUnit);
     const uint16_t index = static_cast<uint16_t>(m_ports.size());
     m_ports.push_back(port);
     m_isOfUnit.push_back(ofUnit);
@@ -85,6 +87,8 @@ RdmaSwitchBase::AddPort(Ptr<RdmaPort> port, bool ofUnit)
 int64_t
 RdmaSwitchBase::AssignStreams(int64_t stream)
 {
+    NS_LOG_FUNCTION(this << stream);
+    m_stream = stream;
     m_random->SetStream(stream);
     // A seed of its own from the same stream, so that two switches do not split the same flows
     // alike.
@@ -98,9 +102,19 @@ RdmaSwitchBase::AssignStreams(int64_t stream)
 }
 
 void
+RdmaSwitchBase::RestartDraws()
+{
+    if (m_balancer)
+    {
+        m_balancer->AssignStreams(m_stream + 1);
+    }
+}
+
+void
 RdmaSwitchBase::SetRoutes(std::vector<uint16_t> setOf,
                           const std::vector<std::vector<uint16_t>>& sets)
 {
+    NS_LOG_FUNCTION(this);
     m_setOf = rdma::RangeTable(std::move(setOf));
     m_sets.clear();
     m_portsOfSets.clear();
@@ -120,6 +134,7 @@ RdmaSwitchBase::SetRoutes(std::vector<uint16_t> setOf,
 void
 RdmaSwitchBase::SetBroadcastPorts(std::vector<uint16_t> ports)
 {
+    NS_LOG_FUNCTION(this);
     m_broadcastPorts = std::move(ports);
 }
 
@@ -198,6 +213,7 @@ RdmaSwitchBase::TellArrival(const RdmaPort& port, RdmaFrame& frame, int64_t now)
 void
 RdmaSwitchBase::SetPlace(RdmaPlace place)
 {
+    NS_LOG_FUNCTION(this);
     if (m_balancer)
     {
         m_balancer->OnPlace(std::move(place));
@@ -233,11 +249,13 @@ RdmaSwitchBase::CheckLoadBalancer(bool needed) const
 void
 RdmaSwitchBase::OnRateChange(uint16_t)
 {
+    NS_LOG_FUNCTION(this);
 }
 
 RdmaFrame*
 RdmaSwitchBase::Pull(RdmaPort*, uint8_t, int64_t)
 {
+    NS_LOG_FUNCTION(this);
     return nullptr;
 }
 

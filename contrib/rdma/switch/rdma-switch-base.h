@@ -26,7 +26,7 @@ struct RdmaTrimCounters
 {
     uint64_t trimmed{0};      //!< packets whose payload has been cut off
     uint64_t trimmedBytes{0}; //!< their payload
-    uint64_t returned{0};     //!< of them, those that have been sent back to where they came from
+    uint64_t returned{0};     //!< dropped frames that were sent back to their sender
 };
 
 /**
@@ -71,6 +71,9 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     uint16_t AddPort(Ptr<RdmaPort> port, bool ofUnit = false);
     /// \return how many streams it takes, which depends on attributes only
     int64_t AssignStreams(int64_t stream);
+    /// Random draws begin anew, as at the beginning; what hashes take as their seed stays. \pre
+    /// AssignStreams
+    virtual void RestartDraws();
     /// \param setOf by what frames are forwarded (an endpoint, or a LID): number of the set of
     /// ports on a shortest way, or NO_SET \param sets the ports of each; empty: all are known as
     /// dead
@@ -262,6 +265,7 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     uint64_t m_forwarded{0};
     uint64_t m_rerouted{0};
     Ptr<UniformRandomVariable> m_random;
+    int64_t m_stream{0}; //!< of m_random; the balancer's are behind it
 
   private:
     struct Set

@@ -12,6 +12,7 @@
 #include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/enum.h"
+#include "ns3/log.h"
 #include "ns3/ns3-compat.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
@@ -22,12 +23,14 @@
 namespace ns3
 {
 
+NS_LOG_COMPONENT_DEFINE("RdmaSwitchSetup");
+
 NS_OBJECT_ENSURE_REGISTERED(RdmaSwitch);
 
 namespace
 {
 
-/// Of a buffer or a threshold (bytes): such that sums over all ports and priorities fit 64 bits.
+/// Largest buffer or threshold (bytes): sums over all ports and priorities fit 64 bits.
 constexpr uint64_t MOST_BUFFER = 1000000000000;
 
 } // namespace
@@ -296,6 +299,7 @@ RdmaSwitch::ConfigureBuffer(rdma::SharedBufferConfig& config) const
 std::string
 RdmaSwitch::CheckEcn() const
 {
+    NS_LOG_FUNCTION(this);
     if (m_ecn && m_ecnKmin > m_ecnKmax)
     {
         return "ns3::RdmaSwitch::EcnKmin: " + std::to_string(m_ecnKmin) + " is above EcnKmax, " +
@@ -331,6 +335,7 @@ RdmaSwitch::MakeEcnLaw(rdma::BitRate rate) const
 std::string
 RdmaSwitch::Start(uint32_t largestFrameBytes)
 {
+    NS_LOG_FUNCTION(this << largestFrameBytes);
     const int64_t pipeline = m_pipelineLatency.GetPicoSeconds();
     rdma::SharedBufferConfig config;
     std::string error = ConfigureBuffer(config);
@@ -352,7 +357,7 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     double total = 0;
     uint64_t ofUnits = 0;
     m_lineOverhead = m_ports.front()->GetLineOverhead();
-    const uint64_t seed = uint64_t{m_random->GetInteger(0, UINT32_MAX)} << 32;
+    m_drawSeed = uint64_t{m_random->GetInteger(0, UINT32_MAX)} << 32;
     for (const auto& port : m_ports)
     {
         if (port->GetLineOverhead() != m_lineOverhead)
@@ -380,7 +385,7 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
                            static_cast<uint64_t>(__builtin_popcount(config.losslessMask));
         }
         config.portRates.push_back(port->GetRate());
-        m_draws.push_back(rdma::Mix64(seed | m_draws.size()));
+        m_draws.push_back(rdma::Mix64(m_drawSeed | m_draws.size()));
         m_ecnLaws.push_back(MakeEcnLaw(rdma::BitRate(port->GetRate())));
         m_leastKmin = std::min(m_leastKmin, m_ecnLaws.back().Kmin());
     }
@@ -420,6 +425,16 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
             });
     }
     return {};
+}
+
+void
+RdmaSwitch::RestartDraws()
+{
+    RdmaSwitchBase::RestartDraws();
+    for (std::size_t port = 0; port < m_draws.size(); ++port)
+    {
+        m_draws[port] = rdma::Mix64(m_drawSeed | port);
+    }
 }
 
 } // namespace ns3

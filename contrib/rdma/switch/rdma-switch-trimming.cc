@@ -7,10 +7,14 @@
  */
 #include "rdma-switch.h"
 
+#include "ns3/log.h"
+
 #include <algorithm>
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RdmaSwitchTrimming");
 
 std::string
 RdmaSwitch::StartTrimming(uint32_t largestFrameBytes)

@@ -3,6 +3,7 @@
  */
 #include "rdma-switch.h"
 
+#include "ns3/log.h"
 #include "ns3/node.h"
 #include "ns3/rdma-packet-addresses.h"
 
@@ -10,6 +11,8 @@
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("RdmaSwitch");
 
 RdmaSwitch::RdmaSwitch()
     : m_refreshEvent(this)
@@ -90,7 +93,11 @@ RdmaSwitch::Forward(RdmaPort* port, RdmaFrame* frame, int64_t now)
         ForwardToAll(port, frame, ways.set, now);
         return;
     }
-    ForwardBy(ways.size == 1 ? ways.ports[0] : Choose(ways, *frame, now), port, frame, now);
+    const uint16_t chosen = ways.size == 1 ? ways.ports[0] : Choose(ways, *frame, now);
+    NS_LOG_LOGIC(GetName() << ": port " << chosen << " of " << ways.size << " for endpoint "
+                           << frame->dst << ", flow " << frame->route.GetKey() << ", at " << now
+                           << " ps");
+    ForwardBy(chosen, port, frame, now);
 }
 
 void
@@ -111,6 +118,7 @@ RdmaSwitch::ForwardToAll(RdmaPort* port, RdmaFrame* frame, uint16_t set, int64_t
 void
 RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
 {
+    NS_LOG_FUNCTION(this << port << frame << now);
     CountReceived(*port, *frame, now);
     Forward(port, frame, now);
 }
@@ -125,13 +133,15 @@ RdmaSwitch::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
     }
     else if (depth == 1 && !arrivals.IsEmpty())
     {
-        m_buffer.Prefetch(arrivals.begin()->frame->priority, PrefetchLines);
+        const auto* frame = static_cast<const RdmaFrame*>(arrivals.begin()->frame);
+        m_buffer.Prefetch(frame->priority, PrefetchLines);
     }
 }
 
 void
 RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now)
 {
+    NS_LOG_FUNCTION(this << port << frame << queueBytes << now);
     if (frame->inPort == UINT16_MAX) // ordinary traffic of this node itself
     {
         return;
@@ -183,6 +193,7 @@ RdmaSwitch::DropQueued(RdmaPort* port, RdmaFrame* frame, DropReason reason, int6
 void
 RdmaSwitch::OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now)
 {
+    NS_LOG_FUNCTION(this << port << now);
     while (!frames.IsEmpty())
     {
         DropQueued(port, frames.PopFront(), LINK_DOWN, now);

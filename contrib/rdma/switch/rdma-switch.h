@@ -58,6 +58,7 @@ class RdmaSwitch : public RdmaSwitchBase
 
     /// Sizes the buffer and thresholds from the attributes and the ports.
     std::string Start(uint32_t largestFrameBytes) override;
+    void RestartDraws() override;
 
     int64_t GetLatencyPs() const override
     {
@@ -127,8 +128,8 @@ class RdmaSwitch : public RdmaSwitchBase
     void DoDispose() override;
 
   private:
-    /// Of headers, in a round in which a full packet leaves: ten of the least frames (the paper's
-    /// 10:1; sim/compositeprioqueue.cpp: _ratio_high).
+    /// Bytes of headers in a round in which a full packet leaves: ten of the least frames (the
+    /// paper's 10:1; sim/compositeprioqueue.cpp: _ratio_high).
     static constexpr uint32_t TRIM_WEIGHT = 10 * rdma::kMinimumFrameBytes;
 
     static bool IsTrimmable(const RdmaFrame& frame)
@@ -182,15 +183,17 @@ class RdmaSwitch : public RdmaSwitchBase
     void OnRefresh();
 
     // hot
-    std::vector<rdma::EcnLaw> m_ecnLaws; //!< of each port, by bytes or by time
-    uint64_t m_leastKmin{UINT64_MAX};    //!< of m_ecnLaws: most frames need not ask their port's
-    std::vector<uint64_t> m_draws;       //!< of each port: where its draws stand
+    std::vector<rdma::EcnLaw> m_ecnLaws; //!< law of each port, by bytes or by time
+    uint64_t m_leastKmin{
+        UINT64_MAX}; //!< least Kmin of m_ecnLaws: most frames need not ask their port's law
+    std::vector<uint64_t> m_draws; //!< of each port: where its draws stand
+    uint64_t m_drawSeed{0};        //!< where they began: see RestartDraws
     rdma::SharedBuffer m_buffer;
     uint64_t m_trimBytes{0}; //!< of a queue of TrimRate; 0: packets are not trimmed
     bool m_ecn;
     bool m_markOnEnqueue;
     bool m_markBySojourn;
-    uint32_t m_lineOverhead{0}; //!< of its ports
+    uint32_t m_lineOverhead{0}; //!< line overhead of its ports
     uint32_t m_markWithout{0};  //!< mask: these bytes of a frame are not of the queue it leaves
     std::unique_ptr<PfcWatchdog> m_watchdog; //!< null: off
 
@@ -220,8 +223,8 @@ class RdmaSwitch : public RdmaSwitchBase
     uint64_t m_trimHeaderBytes;
     DataRate m_trimRate;
 
-    /// Of an egress port: bytes of its queue from which on packets are trimmed, and of its queue of
-    /// headers.
+    /// Limits of an egress port: bytes of its queue from which on packets are trimmed, and bytes of
+    /// its queue of headers.
     struct TrimLimit
     {
         uint64_t data;

@@ -6,9 +6,9 @@
  */
 #include "contrib/rdma/core/object-pool.h"
 
-#include "ns3/node-window-crew.h"
-#include "ns3/node-window-deal.h"
-#include "ns3/node-window-pace.h"
+#include "ns3/node-window-balancer.h"
+#include "ns3/node-window-parallelism.h"
+#include "ns3/node-window-thread-pool.h"
 #include "ns3/rdma-frame.h"
 #include "ns3/test.h"
 
@@ -26,11 +26,12 @@ using namespace ns3;
 namespace
 {
 
-class CrewTestCase : public TestCase
+class ThreadPoolTestCase : public TestCase
 {
   public:
-    CrewTestCase()
-        : TestCase("a crew: each works once a round, all see what was written before, and what one "
+    ThreadPoolTestCase()
+        : TestCase("a thread pool: each works once a round, all see what was written before, and "
+                   "what one "
                    "throws the caller gets")
     {
     }
@@ -49,7 +50,7 @@ class CrewTestCase : public TestCase
             std::vector<Own> own(size);
             uint64_t written = 0;  // by the caller, between rounds
             uint32_t throws = 100; // who does in the next round
-            NodeWindowCrew crew(size, [&](uint32_t who) {
+            NodeWindowThreadPool pool(size, [&](uint32_t who) {
                 ++own[who].rounds;
                 own[who].seen = written;
                 if (who == throws)
@@ -64,7 +65,7 @@ class CrewTestCase : public TestCase
                 bool thrown = false;
                 try
                 {
-                    crew.Work();
+                    pool.Work();
                 }
                 catch (const std::runtime_error&)
                 {
@@ -180,15 +181,15 @@ class PaceTestCase : public TestCase
     /// periods of one thread every other one
     double Run(uint32_t periods, double busy, uint32_t length)
     {
-        NodeWindowPace pace;
-        pace.Reset(false);
+        NodeWindowParallelism choice;
+        choice.Reset(false);
         double clock = 0;
         for (uint32_t i = 0; i < periods; ++i)
         {
             const bool other = static_cast<uint64_t>(clock) / length % 2;
-            const double cost = !pace.IsParallel() ? 1 : other ? busy : 0.55;
+            const double cost = !choice.IsParallel() ? 1 : other ? busy : 0.55;
             clock += cost;
-            pace.Decide(cost, true);
+            choice.Decide(cost, true);
         }
         return clock;
     }
@@ -209,37 +210,39 @@ class PaceTestCase : public TestCase
         // Alone they are as fast as they can be, but for the trials.
         NS_TEST_EXPECT_MSG_LT(Run(20000, 0.55, 100), 20000 * 0.57, "trials");
         // Where they never gain, the same.
-        NodeWindowPace pace;
-        pace.Reset(false);
+        NodeWindowParallelism choice;
+        choice.Reset(false);
         uint32_t parallel = 0;
         for (uint32_t i = 0; i < 20000; ++i)
         {
-            parallel += pace.IsParallel();
-            pace.Decide(pace.IsParallel() ? 4 : 1, true);
+            parallel += choice.IsParallel();
+            choice.Decide(choice.IsParallel() ? 4 : 1, true);
         }
         NS_TEST_EXPECT_MSG_LT(parallel, 200, "they are tried too often");
         // Two slow periods in a row, and there is one thread after the trial's settling.
-        pace.Reset(false);
+        choice.Reset(false);
         for (uint32_t i = 0; i < 100; ++i)
         {
-            pace.Decide(pace.IsParallel() ? 0.5 : 1, true);
+            choice.Decide(choice.IsParallel() ? 0.5 : 1, true);
         }
-        while (!pace.IsParallel())
+        while (!choice.IsParallel())
         {
-            pace.Decide(1, true);
+            choice.Decide(1, true);
         }
         for (uint32_t i = 0; i < 5; ++i)
         {
-            pace.Decide(0.5, true);
+            choice.Decide(0.5, true);
         }
-        NS_TEST_ASSERT_MSG_EQ(pace.IsParallel(), true, "two threads");
-        pace.Decide(2, true);
-        NS_TEST_EXPECT_MSG_EQ(pace.IsParallel(), true, "one slow period may be an accident");
-        pace.Decide(0.5, true);
-        pace.Decide(2, true);
-        NS_TEST_EXPECT_MSG_EQ(pace.IsParallel(), true, "nor do two with another one between them");
-        pace.Decide(2, true);
-        NS_TEST_EXPECT_MSG_EQ(pace.IsParallel(), false, "the core is gone");
+        NS_TEST_ASSERT_MSG_EQ(choice.IsParallel(), true, "two threads");
+        choice.Decide(2, true);
+        NS_TEST_EXPECT_MSG_EQ(choice.IsParallel(), true, "one slow period may be an accident");
+        choice.Decide(0.5, true);
+        choice.Decide(2, true);
+        NS_TEST_EXPECT_MSG_EQ(choice.IsParallel(),
+                              true,
+                              "nor do two with another one between them");
+        choice.Decide(2, true);
+        NS_TEST_EXPECT_MSG_EQ(choice.IsParallel(), false, "the core is gone");
         // On a machine where each tenth period takes twice as long, whoever runs it, two threads
         // that take 0.55 run seven eighths of 300 periods: what is lost are the first three, trials
         // of one thread (some five, of three periods), and what accidents in trials cost.
@@ -247,11 +250,11 @@ class PaceTestCase : public TestCase
         parallel = 0;
         for (uint32_t run = 0; run < 100; ++run)
         {
-            pace.Reset(false);
+            choice.Reset(false);
             for (uint32_t i = 0; i < 300; ++i)
             {
-                parallel += pace.IsParallel();
-                pace.Decide((pace.IsParallel() ? 0.55 : 1) * (random() % 10 ? 1 : 2), true);
+                parallel += choice.IsParallel();
+                choice.Decide((choice.IsParallel() ? 0.55 : 1) * (random() % 10 ? 1 : 2), true);
             }
         }
         NS_TEST_EXPECT_MSG_GT(parallel, 26250, "accidents decide");
@@ -262,7 +265,8 @@ class DealTestCase : public TestCase
 {
   public:
     DealTestCase()
-        : TestCase("units are dealt so that all threads have the same to do, as far as may be")
+        : TestCase(
+              "units are distributed so that all threads have the same to do, as far as may be")
     {
     }
 
@@ -299,15 +303,15 @@ class DealTestCase : public TestCase
                 unit.load = 100 + random() % 200;
                 largest = std::max(largest, unit.load);
             }
-            NodeWindowDeal deal(threads);
+            NodeWindowBalancer balancer(threads);
             std::vector<uint32_t> threadOf(units.size(), 0);
             for (int turn = 0; turn < 12; ++turn) // it learns the weight by the times
             {
-                deal.Deal(units, threadOf);
+                balancer.Distribute(units, threadOf);
                 const auto cost = Cost(units, threadOf, threads, weight);
                 for (uint32_t t = 0; t < threads; ++t)
                 {
-                    deal.AddBusy(t, cost[t]);
+                    balancer.AddBusy(t, cost[t]);
                 }
             }
             if (round % 4 == 0) // of each kind all have the same, to a unit
@@ -359,7 +363,7 @@ class NodeWindowThreadsTestSuite : public TestSuite
     NodeWindowThreadsTestSuite()
         : TestSuite("node-window-threads", UNIT)
     {
-        AddTestCase(new CrewTestCase, TestCase::QUICK);
+        AddTestCase(new ThreadPoolTestCase, TestCase::QUICK);
         AddTestCase(new PoolTestCase, TestCase::QUICK);
         AddTestCase(new FramesTestCase, TestCase::QUICK);
         AddTestCase(new PaceTestCase, TestCase::QUICK);

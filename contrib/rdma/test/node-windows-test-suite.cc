@@ -170,7 +170,8 @@ class NodeWindowEventsTestCase : public TestCase
         Simulator::Remove(removed);
         NS_TEST_EXPECT_MSG_EQ(removed.IsExpired(), true, "removed");
 
-        // Of a node, in its own events: at once, later, and taken back at the same time.
+        // Events of a node, scheduled by its own events: at once, later, and taken back at the same
+        // time.
         EventId own;
         Simulator::ScheduleWithContext(pair.a->GetId(), NanoSeconds(12), [&] {
             Simulator::ScheduleNow([&] { order += 'n'; });
@@ -353,7 +354,7 @@ class NodeWindowRandomOrderTestCase : public TestCase
     uint32_t m_seed;
 };
 
-/// Of all fabrics of random shapes.
+/// Counters of all fabrics of random shapes.
 uint64_t g_marks = 0;
 uint64_t g_pauses = 0;
 uint64_t g_corrupted = 0;

@@ -132,7 +132,7 @@ class RdmaPassiveOpenTestCase : public TestCase
                                       "nothing has come");
                 qps[name]->PostWrite(5000 + name, name);
             };
-            // Of different hosts: the order must not matter.
+            // Events of different hosts: the order must not matter.
             if (reversed)
             {
                 open(1, 2, 2);

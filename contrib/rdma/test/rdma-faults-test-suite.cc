@@ -185,7 +185,7 @@ class RdmaFaultsCutTestCase : public TestCase
     int64_t m_detection;
 };
 
-/// Of two ways one is left: all flows share its rate.
+/// One of two paths is left: all flows share its rate.
 class RdmaFaultsRateTestCase : public TestCase
 {
   public:
@@ -524,7 +524,8 @@ class RdmaFaultsMeanRateTestCase : public TestCase
         bed.Star(2, 100 * GBPS);
         bed.Build();
         RdmaFaults faults(*bed.fabric, {0, 0});
-        // Of 90, 50 and 10 Gb/s: they overlap, begin together, and one ends when another begins.
+        // Faults of 90, 50 and 10 Gb/s: they overlap, begin together, and one ends when another
+        // begins.
         const std::vector<RdmaFaults::Fault> all = {
             {Kind::RATE, {0, 1}, {}, 50e9, 10 * US, 30 * US},
             {Kind::RATE, {0, 1}, {}, 10e9, 17 * US, 41 * US},

@@ -11,7 +11,7 @@ using namespace ns3::rdmatest;
 namespace
 {
 
-/// Of a pair, as nothing else is said: 4.096 us x 2^4.
+/// Time-out of a pair, by default: 4.096 us x 2^4.
 constexpr int64_t TIMEOUT = 65536 * NS;
 
 } // namespace

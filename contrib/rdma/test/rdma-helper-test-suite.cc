@@ -66,7 +66,7 @@ struct Plan
                               {4, 6, 100 * GBPS, 1000, 0},
                               {5, 6, 40 * GBPS, 12345, 0}};
 
-    /// Of either helper.
+    /// A fabric of either helper.
     template <class Helper>
     void Set(Helper& helper, bool infiniBand) const
     {

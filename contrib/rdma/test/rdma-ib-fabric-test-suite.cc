@@ -747,7 +747,7 @@ class RdmaIbTablesFileTestCase : public TestCase
             NS_TEST_EXPECT_MSG_NE(bed.fabric->SetLinkDown(16, true), "", "know no other way");
             NS_TEST_EXPECT_MSG_EQ((manager.GetTables().lft == written.lft), true, "as before");
         }
-        // Of another network.
+        // A file of another network.
         Bed bed;
         FatTree(bed, 6, 100 * GBPS, 100 * GBPS);
         IbFabricConfig config = Subnet("minhop", 1, 32768);

@@ -17,7 +17,7 @@ namespace rdmatest
 constexpr uint32_t OVERHEAD = 28;
 /// With AETH 4.
 constexpr uint32_t ACK_PACKET = OVERHEAD + 4;
-/// Of a switch: the attribute's default.
+/// Latency of a switch: the attribute's default.
 constexpr int64_t LATENCY = 90 * NS;
 
 /// 8e12 * bytes / bps, to the nearest picosecond.

@@ -87,7 +87,7 @@ struct Losses
     Answer answer;
 };
 
-/// Of so many packets in all; a packet at least comes behind each but the last.
+/// Takes so many packets in all; at least one comes after each but the last.
 std::vector<Losses>
 GetLosses(uint32_t packets)
 {

@@ -397,7 +397,7 @@ class RdmaNdpSwitchTestCase : public RdmaNdpTestCase
             NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetTrimTotals().trimmed, 0, "not trimmable");
             NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 3, "arrived");
         }
-        // Of two flows at once the queue never holds more than 8 full packets, and either flow
+        // With two flows at once the queue never holds more than 8 full packets, and either flow
         // loses about as much.
         NdpBed bed;
         bed.Star(3, 100 * GBPS);

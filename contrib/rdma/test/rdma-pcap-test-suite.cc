@@ -220,7 +220,7 @@ DescribeInfiniBand(Bed& bed)
     bed.Build();
 }
 
-/// Of everything something: three hosts WRITE to a fourth, a READ, a SEND, a datagram with
+/// Something of everything: three hosts WRITE to a fourth, a READ, a SEND, a datagram with
 /// immediate data, an ordinary packet, odd lengths and an empty message.
 void
 RunInfiniBand(Bed& bed)
@@ -615,7 +615,7 @@ class RdmaPcapSnapLengthTestCase : public TestCase
     void DoRun() override
     {
         const std::string folder = CreateTempDirFilename("");
-        // Of an odd frame (8193 B: the last packet has one byte, 3 of padding) as of full ones: in
+        // An odd frame (8193 B: the last packet has one byte, 3 of padding) like full ones: in
         // headers, at their end, in the payload, the padding, the ICRC, and all.
         const uint32_t lengths[] =
             {14, 42, 54, 58, 59, 60, 62, 63, 65, 74, 96, 2000, 4150, 4151, 4154, 4155, 5000};
@@ -677,7 +677,7 @@ class RdmaPcapSizeTestCase : public TestCase
         const std::string name = folder + (ng ? "/capture" : "/s-0");
         constexpr uint64_t SIZE = 100000;
         constexpr uint32_t FILES = 11;
-        // Of an earlier run: must not be taken for this one's.
+        // A file of an earlier run: must not be taken for this one's.
         std::ofstream(name + ".10" + extension) << "stale";
         {
             Bed bed(2, 100 * GBPS);
@@ -1205,8 +1205,8 @@ class RdmaPcapIbOptionsTestCase : public TestCase
     void DoRun() override
     {
         const std::string folder = CreateTempDirFilename("");
-        // Of a packet; the ERF header comes on top. In headers (LRH 8, BTH 12, RETH 16, ImmDt 4),
-        // at their end, in the payload, the padding, the CRCs, and all.
+        // Bytes kept of a packet; the ERF header comes on top. In headers (LRH 8, BTH 12, RETH 16,
+        // ImmDt 4), at their end, in the payload, the padding, the CRCs, and all.
         const uint32_t lengths[] = {1,  8,  14, 20,   24,   36,   39,   40,   41,   43,  44,
                                     46, 50, 96, 2000, 4116, 4117, 4119, 4120, 4122, 5000};
         const std::vector<std::pair<std::string, std::string>> filters = {

@@ -36,7 +36,7 @@ struct Pair : LossyPair
         NoteOfSender("Timeout", timeouts);
     }
 
-    /// Of the data packets in the set, the receiver does not see the first transmission.
+    /// The receiver does not see the first transmission of the data packets in the set.
     void LoseOnce(std::set<uint32_t> psns)
     {
         LoseAt(1, [psns](const RdmaFrame& f, int64_t) mutable {
@@ -57,7 +57,7 @@ struct Pair : LossyPair
     Told timeouts;
 };
 
-/// Of a packet of 4,096 B at 100 Gb/s: 4,178 B x 80 ps.
+/// Serialization of a packet of 4,096 B at 100 Gb/s: 4,178 B x 80 ps.
 constexpr int64_t SLOT = 334240;
 
 /// When the last of n packets, sent back to back from 0 on, has arrived: n + 1 slots (two links),
@@ -68,7 +68,7 @@ ArrivalOf(int64_t n)
     return (n + 1) * SLOT + 2 * 1280 + 2 * 1050 * NS + 500 * NS;
 }
 
-/// Of an ACK on its way back: 2 x 6.88 + 2 x 1050 + 500 ns.
+/// Delay of an ACK on its way back: 2 x 6.88 + 2 x 1050 + 500 ns.
 constexpr int64_t ACK_TRIP = 2 * 6880 + 2 * 1050 * NS + 500 * NS;
 
 /// A timer fires at the resolution of the tests, ns.
@@ -275,7 +275,7 @@ class RdmaSelectiveRepeatTimeoutTestCase : public TestCase
         GiveUp();
     }
 
-    /// Of `packets` the first `arrive` do, the others are lost once.
+    /// The first `arrive` of `packets` arrive, the others are lost once.
     int64_t FirstTimeout(uint32_t packets, uint32_t arrive)
     {
         Pair bed;
@@ -431,7 +431,7 @@ class RdmaSelectiveRepeatPropertyTestCase : public TestCase
         RngSeedManager::SetRun(seed);
         std::mt19937_64 random(seed);
         const auto below = [&](uint64_t n) { return random() % n; };
-        // Of a packet over two links, 66,528 bits: 0, 1e-5 .. 1e-2, and rough weather.
+        // Loss of a packet over two links, 66,528 bits: 0, 1e-5 .. 1e-2, and rough weather.
         const double loss[] = {0, 1e-5, 1e-4, 1e-3, 1e-2, 5e-2, 2e-1};
         const double ber = loss[below(7)] / 66528;
         Bed bed;

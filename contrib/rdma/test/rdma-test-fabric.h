@@ -45,7 +45,7 @@ constexpr int64_t NS = 1000;    //!< ps
 constexpr uint32_t FULL_FRAME = 62 + 4096;
 /// The same with preamble 8 and gap 12: what the line is occupied for.
 constexpr uint32_t FULL_WIRE = FULL_FRAME + 20;
-/// Of an ACK: 62 + AETH 4 + 20.
+/// Wire bytes of an ACK: 62 + AETH 4 + 20.
 constexpr uint32_t ACK_WIRE = 86;
 
 /// Notes what NICs tell; hooks see it too.
@@ -479,8 +479,8 @@ struct LossyPair : Bed
     std::vector<std::unique_ptr<Loser>> losers;
 };
 
-/// Of chains of switches at 100 Gb/s, ps: on the line a first full packet, any other and a PFC
-/// frame; and the pipeline of a switch.
+/// Times on chains of switches at 100 Gb/s, ps: on the line a first full packet, any other and a
+/// PFC frame; and the pipeline of a switch.
 struct ChainTimes
 {
     static constexpr int64_t T1 = 4194 * 80;

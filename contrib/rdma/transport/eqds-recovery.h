@@ -96,7 +96,7 @@ class EqdsRecovery : public TrimmingRecovery
         UINT64_MAX}; //!< requester: behind the last packet that said that nothing is behind
     rdma::CreditGiver m_giver;
     bool m_queued{false};       //!< responder: in the NIC's queue
-    bool m_queuedUrgent{false}; //!< the same, of the urgent
+    bool m_queuedUrgent{false}; //!< responder: in the NIC's queue of urgent pulls
 };
 
 } // namespace ns3

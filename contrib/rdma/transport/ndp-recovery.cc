@@ -3,6 +3,7 @@
  */
 #include "ndp-recovery.h"
 
+#include "ns3/log.h"
 #include "ns3/rdma-frame.h"
 #include "ns3/rdma-recovery-schemes.h"
 #include "ns3/rdma-requester.h"
@@ -11,6 +12,8 @@
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("NdpRecovery");
 
 namespace
 {
@@ -95,6 +98,7 @@ NdpRecovery::OnAcknowledged(RdmaRequester& requester, int64_t now)
 void
 NdpRecovery::OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now)
 {
+    NS_LOG_LOGIC("PSN " << psn << " was returned at " << now << " ps and goes again");
     m_heard = now;
     if (m_acked.Covers(psn) && psn < requester.GetHighestPsn() && !m_acked.Test(psn))
     {

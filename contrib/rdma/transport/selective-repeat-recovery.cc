@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/psn.h"
 
+#include "ns3/log.h"
 #include "ns3/rdma-frame.h"
 #include "ns3/rdma-recovery-schemes.h"
 #include "ns3/rdma-requester.h"
@@ -13,6 +14,8 @@
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("SelectiveRepeatRecovery");
 
 namespace
 {
@@ -174,6 +177,9 @@ SelectiveRepeatRecovery::Recover(RdmaRequester& requester,
                                  bool afterTimeout,
                                  int64_t now)
 {
+    NS_LOG_LOGIC((afterTimeout ? "time-out" : "loss")
+                 << " at " << now << " ps: PSNs from " << from << " to before "
+                 << requester.GetHighestPsn() << " go again unless acknowledged");
     Begin(from, requester.GetHighestPsn(), afterTimeout);
     requester.RepeatFrom(from, now);
 }

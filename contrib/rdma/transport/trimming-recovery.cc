@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/psn.h"
 
+#include "ns3/log.h"
 #include "ns3/rdma-frame.h"
 #include "ns3/rdma-requester.h"
 
@@ -12,6 +13,8 @@
 
 namespace ns3
 {
+
+NS_LOG_COMPONENT_DEFINE("TrimmingRecovery");
 
 namespace
 {
@@ -150,6 +153,8 @@ TrimmingRecovery::LoseUnheard(RdmaRequester& requester)
         lost += !m_acked.Test(psn) && m_again.Set(psn);
     }
     m_sentFirst = requester.GetHighestPsn();
+    NS_LOG_LOGIC(lost << " packets below PSN " << end
+                      << " count as lost: nothing is heard of them");
     return lost;
 }
 

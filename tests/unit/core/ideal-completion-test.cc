@@ -217,6 +217,25 @@ TEST(IdealCompletion, RefusesPathsThatLeadNowhere)
     EXPECT_EQ(IdealCompletion({{Gbps(1), Microseconds(1), Duration(0)}}, {}), Duration(0));
 }
 
+// A packet of 4,096 B and one of 1 B over two links of 100 Gb/s: the second leaves right behind the
+// first, which takes its time again on the second link, and arrives before it there on a path of
+// its own: no more than the first alone is left. With the tail in its place it takes a frame more.
+TEST(IdealOvertaking, IsTheLatestOfItsRuns)
+{
+    const std::vector<PathLink> path(2, {Gbps(100), Microseconds(1), Duration(0)});
+    const auto runs = RoceWriteRuns(Bytes(4097), 4096);
+    ASSERT_EQ(runs.size(), 2U);
+    const Duration first = IdealCompletion(path, {runs[0]});
+    const Duration tail = SerializationTime(runs[1].wireBytes, Gbps(100));
+    EXPECT_EQ(IdealCompletion(path, runs), first + tail);
+    EXPECT_EQ(IdealOvertaking(path, runs), first);
+    EXPECT_EQ(IdealOvertaking(path, {runs[0]}), first);
+    EXPECT_EQ(IdealOvertaking(path, {}), Duration(0));
+    // Frames of one size cannot overtake each other.
+    const auto equal = RoceSendRuns(Bytes(2 * 4096), 4096);
+    EXPECT_LE(IdealOvertaking(path, equal), IdealCompletion(path, equal));
+}
+
 TEST(RoceWriteRuns, EveryPacketOfEveryMessage)
 {
     std::vector<uint64_t>

@@ -223,7 +223,7 @@ class IbVlArbiter
     {
         const bool high = ready & m_high.mask;
         const bool low = ready & m_low.mask;
-        // Of limit 0 the first packet spends everything.
+        // With limit 0 the first packet spends everything.
         const bool spent = m_highSent > 0 && m_highSent >= m_limit;
         if (high && !(spent && low))
         {
