@@ -66,6 +66,8 @@ RESULTS = (
     "attribution.csv",
     "calls.log",
     "collectives.csv",
+    "critical_messages.csv",
+    "critical_path.csv",
     "fairness.csv",
     "fct.txt",
     "flows.csv",
@@ -78,6 +80,8 @@ RESULTS = (
     "report.html",
     "slowdown.csv",
     "stats.json",
+    "step_collectives.csv",
+    "steps.csv",
     "timeline.json",
     "topology.json",
 )

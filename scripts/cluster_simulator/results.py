@@ -18,6 +18,7 @@ import re
 from .folder import tables
 from .folder.calls import rank_stride
 from .folder.events import EventLog
+from .folder.lists import add_lists
 from .folder.network import graph_of
 from .folder.opening import Unreadable, exists, read_json, refuse_too_large
 from .folder.tables import FILES, plain
@@ -239,7 +240,7 @@ def _read_stats(path):
     if stats is None:
         return {}, "stats.json is missing: the run was killed, or it is still going"
     _refuse_other_versions(stats, path)
-    stats, odd = sound(stats)
+    stats, odd = sound(add_lists(stats, os.path.dirname(path)))
     more = f" and {len(odd) - 3} more" if len(odd) > 3 else ""
     names = printable(", ".join(odd[:3]), 120)
     return (
@@ -341,7 +342,7 @@ def _read_table(path, columns, separator):
         source = _whole_lines(path)
         if source is None:
             return _empty(columns)
-        how["na_values"] = {name: [""] for name, kind in columns.items() if kind.endswith("?")}
+        how["na_values"] = {name: [""] for name, kind in columns.items() if "?" in kind}
         frame = pandas.read_csv(
             source, dtype={name: plain(kind) for name, kind in columns.items()}, **how
         )
@@ -355,7 +356,7 @@ def _read_table(path, columns, separator):
     missing = [
         name
         for name, kind in columns.items()
-        if name not in frame.columns and not kind.endswith("*")
+        if name not in frame.columns and "*" not in kind
     ]
     if missing:
         raise ResultsError(
@@ -370,7 +371,7 @@ def _sound_rows(frame, columns):
     good = None
     for name in (name for name, kind in columns.items() if kind != "str" and name in frame.columns):
         fits = (frame[name] >= 0) & (frame[name] <= MOST)
-        if columns[name].endswith("?"):
+        if "?" in columns[name]:
             fits |= frame[name].isna()
         good = fits if good is None else good & fits
     return frame if good.all() else frame[good].reset_index(drop=True)
@@ -388,7 +389,7 @@ def _read_damaged(source, columns, how):
             frame[name].abs() <= MOST
         )  # what no integer holds could not be one
     needed = [
-        name for name, kind in columns.items() if name in frame.columns and not kind.endswith("?")
+        name for name, kind in columns.items() if name in frame.columns and not "?" in kind
     ]
     frame = frame.dropna(subset=needed).reset_index(drop=True)
     return frame.astype({name: plain(columns[name]) for name in numbers})

@@ -17,7 +17,7 @@ function criticalPath() {
   node.append(wideTable("Parts", ["part", "time", "share", ""],
     parts.map(([name, share]) => [meaningOf("critical_path.share." + name), number(time(share * told.total_us)), number(percent(share)), shareBar(share)])));
   const rows = (list, ...numbers) => (list || []).filter((row) => row && numbers.every((key) => isNumber(row[key])));
-  const word = (part) => meaningOf("critical_path.path[].parts_us." + part).split(":")[0];
+  const word = (part) => meaningOf("critical_path.share." + part);
   const most = (of) => Object.entries(of || {}).filter(([, us]) => isNumber(us)).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([part, us]) => word(part) + ", " + time(us)).join("; ");
   const hops = rows(told.hops, "time_us", "waited_us");
   const noted = hops.some((hop) => hop.note);

@@ -11,6 +11,7 @@ of the parts, whatever the size of the run.
 import os
 
 from bounds import bounded, cut, is_number
+from cluster_simulator.folder.lists import add_lists
 from cluster_simulator.folder.network import graph_from_links, graph_of
 from cluster_simulator.folder.streams import LONGEST_TIME_US, Streams
 from cluster_simulator.folder.tables import FILES
@@ -111,7 +112,8 @@ def _links(files, stats):
 
 def stats_of(files):
     """stats.json, in which what the page relies on is what it should be, or not there."""
-    stats = bounded(_json(files, "stats.json") or {}, files.problems)
+    stats = _json(files, "stats.json")
+    stats = bounded(add_lists(stats, files.folder) if stats else {}, files.problems)
     stats, odd = sound(stats, nulls=True)
     for key in odd:
         files.problems.append(f"stats.json: {key} is not what it should be: left out")

@@ -171,11 +171,12 @@ function numbers() {
   const node = section("numbers", "Every number", "What stats.json holds, with its unit and meaning, and the columns of the other files. "
     + "1 GB = 10\u2079 B, 1 Gb/s = 10\u2079 bit/s. Statistics begin after the warm-up unless they say \u201cwhole run\u201d.");
   const rows = [];
-  const leave = new Set(["configuration", "collectives", "links", "nondeterministic"]);
+  // Lists that are tables beside stats.json, too.
+  const leave = new Set(["configuration", "collectives", "links", "nondeterministic", "step_times_us", "step_begins_us", "critical_path.path", "critical_path.longest_messages"]);
   const walk = (object, prefix) => {
     for (const [key, value] of Object.entries(object)) {
       const name = prefix + key;
-      if (!prefix && leave.has(key)) continue;
+      if (leave.has(name)) continue;
       const known = Object.hasOwn(meanings.stats, name) ? meanings.stats[name]
         : prefix === "bytes_sent_per_gpu." ? ["B", "of this operation"] : prefix === "drops." ? ["frames", "for this reason"] : ["", ""];
       if (value !== null && typeof value === "object" && !Array.isArray(value)) { walk(value, name + "."); continue; }

@@ -116,7 +116,7 @@ clean() {
 # changes nothing.
 sources() {
     printf '%s\n' "$ROOT"/{CMakeLists.txt,contrib,scratch,topologies,collectives,scenarios} \
-        "$ROOT"/scripts/setup "$ROOT"/results/{CMakeLists.txt,*.cc,*.h}
+        "$ROOT"/scripts/setup "$ROOT"/results/{CMakeLists.txt,*/*.{cc,h}}
     if [[ $ns3_from == installed ]]; then
         echo /usr/include/ns3/core-config.h
     else
@@ -127,7 +127,7 @@ sources() {
 # fresh_text: what has to be the same for a program to be up to date, beside the files themselves.
 # (A part's library is made when a run asks for it.)
 fresh_text() {
-    printf '%s\n' "$ROOT" "${NS3_DIR-}" "${CXXFLAGS-}" "$ROOT"/results/*.{cc,h}
+    printf '%s\n' "$ROOT" "${NS3_DIR-}" "${CXXFLAGS-}" "$ROOT"/results/*/*.{cc,h}
     local libraries
     mapfile -t libraries < <("${ns3_from}_libraries")
     printf '%s\n' "${libraries[@]/#*-part-*/}"

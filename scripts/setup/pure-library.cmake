@@ -1,4 +1,5 @@
-# dltrain_pure_library(<name> [FLAT] <library>...): every *.cc below the current folder as one library; FLAT: in it alone.
+# dltrain_pure_library(<name> <library>... [ROOMS <folder>...]): every *.cc below the current folder, or in these folders
+# of it, as one library.
 #
 # An algorithm, a topology or a model is added by adding its file. A shared library, or, in an ns-3 source tree, an OBJECT
 # library that becomes part of the module's: algorithms register themselves, and an archive would drop every object that
@@ -8,9 +9,10 @@ set(DLTRAIN_SETUP_DIR ${CMAKE_CURRENT_LIST_DIR})
 include(${DLTRAIN_SETUP_DIR}/../../contrib/rdma/compile-together.cmake)
 
 function(dltrain_pure_library name)
-  cmake_parse_arguments(pure "FLAT" "" "" ${ARGN})
-  if(pure_FLAT)
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  cmake_parse_arguments(pure "" "" "ROOMS" ${ARGN})
+  if(pure_ROOMS)
+    list(TRANSFORM pure_ROOMS REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1/*.cc")
+    file(GLOB sources CONFIGURE_DEPENDS ${pure_ROOMS})
   else()
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   endif()

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 120
-"""docs/options.md, docs/attributes.md and scripts/report-page/options.json are made of what the
-programs say of themselves, and are current.
+"""docs/options.md, docs/attributes.md, docs/keys.md, the report's words (options.json and
+meanings.json) and the columns of tables (columns.json) are made of what the programs say of
+themselves, and are current.
 
     docs-generated.py --update     writes them anew (programs have to be built)
 """
 
+import collections
 import json
 import os
 import re
@@ -62,10 +64,13 @@ class Option:
         self.name = re.search(r"--([a-z0-9-]+)", left).group(1)
 
     def finish(self, described):
+        # The column "needs" has the conditions.
+        self.text = re.sub(r"; needs [^\[]*?(; also --|(?= \[| \(JSON:)|$)", r"\1", self.text)
         match = re.match(r"(.*?)(?: \[default:? (.*)\])?(?: \(JSON: \S+\))?$", self.text)
         self.help, self.default = match.group(1), match.group(2) or ""
         self.path = described[self.name].get("path", "")
         self.attributes = tuple(described[self.name].get("attributes", []))
+        self.needs = described[self.name].get("needs", [])
         return self
 
     def key(self):
@@ -101,7 +106,11 @@ def options_of(program):
 def lists_of(program):
     options = json.loads(say(program, "--help=options"))["options"]
     return [
-        name for o in options if o["name"] == "list" for name in o["names"] if name != "options"
+        name
+        for o in options
+        if o["name"] == "list"
+        for name in o["names"]
+        if name not in ("options", "results")
     ]
 
 
@@ -119,8 +128,21 @@ def list_table(text):
     return title, rows
 
 
+def shared_needs(all_needs):
+    """Conditions that most options of a group have: written once."""
+    counts = collections.Counter(need for needs in all_needs for need in needs)
+    return [need for need, count in counts.items() if count > max(2, 0.6 * len(all_needs))]
+
+
+def with_shared(needs, shared):
+    """An option's conditions; an asterisk for the shared ones, if it has all of them."""
+    if not shared or not set(shared) <= set(needs):
+        return needs
+    return [need for need in needs if need not in shared] + ["*"]
+
+
 def options_page():
-    groups, rows = [], {}
+    groups, rows, needs = [], {}, {}
     for program in NAMES:
         used, found = options_of(program)
         # A group that this program has and those before had not comes after the one before it.
@@ -129,6 +151,8 @@ def options_page():
                 groups.insert(groups.index(used[place - 1]) + 1 if place else len(groups), group)
         for option in found:
             rows.setdefault((option.group, option.key()), []).append(program)
+            mine = needs.setdefault((option.group, option.key()), [])
+            mine += [need for need in option.needs if need not in mine]
     lines = [
         "# Options",
         "",
@@ -145,7 +169,9 @@ def options_page():
             " command line wins. In Python it is an argument with underscores (`mtu=1024`). Sizes:"
             " 40MB = 40 * 10^6 bytes, 25MiB and 25M = 25 * 2^20. Times: 500ns, 1us, 2ms. Rates:"
             " 100Gbps. An option that is not in all programs, or has another default in one, names"
-            " its programs; one that is an [attribute](attributes.md) of ns-3 names that."
+            " its programs; one that is an [attribute](attributes.md) of ns-3 names that. The column"
+            ' "needs" lists the conditions under which an option applies. Elsewhere it is an error,'
+            " or a note says that it has no effect."
         ),
         "",
     ]
@@ -155,11 +181,13 @@ def options_page():
     ]
     lines += ["- [Names](#names)", ""]
     for group in groups:
+        shared = shared_needs([found for (of, _), found in needs.items() if of == group])
+        lines += [f"## {group}", ""]
+        if shared:
+            lines += [f"\\* stands for: {cell('; '.join(shared))}.", ""]
         lines += [
-            f"## {group}",
-            "",
-            row("option", "JSON", "what it does", "default", "programs"),
-            "|---|---|---|---|---|",
+            row("option", "JSON", "what it does", "default", "needs", "programs"),
+            "|---|---|---|---|---|---|",
         ]
         # Options of one name stand together, in the order of their first.
         mine = [(key, programs) for (of, key), programs in rows.items() if of == group]
@@ -175,6 +203,7 @@ def options_page():
                     code(path) if path else "",
                     ", ".join([cell(text), *map(code, attributes)]),
                     cell(default),
+                    cell("; ".join(with_shared(needs[(group, key)], shared))),
                     "" if programs == NAMES else ", ".join(programs),
                 )
             )
@@ -215,6 +244,109 @@ def option_words():
         for program, mine in words.items()
     }
     return json.dumps({"all": shared, **own}, indent=1) + "\n"
+
+
+# ---- results
+
+
+def written():
+    return json.loads(say("dltrain", "--list=results"))
+
+
+def paths_of(keys, shapes, prefix="", of=""):
+    """(path, unit, meaning) of keys and of what is in them: critical_path.hops[].link."""
+    for key in keys:
+        unit = of if key["unit"] == "=" else key["unit"]
+        path = prefix + key["name"]
+        yield path, unit, key["meaning"]
+        inside = shapes[key["shape"]] if "shape" in key else key.get("keys", [])
+        yield from paths_of(inside, shapes, path + ("[]." if "list" in key else "."), unit)
+
+
+def result_words():
+    """Unit and meaning of all keys and columns: for the report, which runs without the programs."""
+    all_of = written()
+    stats = {}
+    for section in all_of["stats"]:
+        for path, unit, meaning in paths_of(section["keys"], all_of["shapes"]):
+            if stats.setdefault(path, [unit, meaning]) != [unit, meaning]:
+                raise AssertionError(f"{path} is declared twice: {meaning!r} and {stats[path]!r}")
+    files = {
+        file: {column["name"]: [column["unit"], column["meaning"]] for column in of["columns"]}
+        for file, of in all_of["files"].items()
+    }
+    return json.dumps({"stats": stats, "files": files}, separators=(",", ":")) + "\n"
+
+
+def column_types():
+    files = {
+        file: {column["name"]: column["type"] for column in of["columns"]}
+        for file, of in written()["files"].items()
+    }
+    lines = [f"{json.dumps(file)}: {json.dumps(columns)}" for file, columns in files.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def anchor(title):
+    return re.sub(r"[^a-z0-9_ -]", "", title.lower()).replace(" ", "-")
+
+
+def key_rows(keys, prefix=""):
+    """Rows of a table; a shape that several keys have stands in a section of its own."""
+    for key in keys:
+        path = prefix + key["name"]
+        meaning = cell(key["meaning"])
+        if "shape" in key:
+            meaning += f" ([{key['shape']}](#{anchor(key['shape'])}))"
+        unit = "as the key" if key["unit"] == "=" else key["unit"]
+        yield row(code(path + ("[]" if "list" in key else "")), unit, meaning)
+        yield from key_rows(key.get("keys", []), path + ("[]." if "list" in key else "."))
+
+
+def keys_page():
+    all_of = written()
+    head = [row("key", "unit", "content"), "|---|---|---|"]
+    lines = [
+        "# Keys and columns",
+        "",
+        MADE,
+        "",
+        (
+            "Every key of `stats.json` and every column of tables, from `dltrain --list=results`."
+            " [Outputs](outputs.md) explains them."
+        ),
+        "",
+        (
+            "A key is absent where it has no meaning, and null where nothing was measured. `a.b`:"
+            " key `b` of the object `a`; `a[].b`: of each object in the list `a`."
+        ),
+        "",
+        *(
+            f"- [{section['section']}](#{anchor(section['section'])})"
+            for section in all_of["stats"]
+        ),
+        "- [Shapes](#shapes)",
+        "- [Tables](#tables)",
+        "",
+    ]
+    for section in all_of["stats"]:
+        lines += [f"## {section['section']}", "", *head, *key_rows(section["keys"]), ""]
+    lines += ["## Shapes", "", "Objects that several keys have.", ""]
+    for name, keys in all_of["shapes"].items():
+        lines += [f"### {name}", "", *head, *key_rows(keys), ""]
+    lines += [
+        "## Tables",
+        "",
+        "CSV with a line of names; `calls.log`: tab-separated, names in a comment line.",
+        "",
+    ]
+    for file, of in all_of["files"].items():
+        lines += [f"### {file}", "", row("column", "unit", "content"), "|---|---|---|"]
+        lines += [
+            row(code(column["name"]), column["unit"], cell(column["meaning"]))
+            for column in of["columns"]
+        ] + [""]
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 # ---- attributes
@@ -308,6 +440,11 @@ class Generated(unittest.TestCase):
 
     def test_words_of_the_report(self):
         self.current("scripts/report-page/options.json", option_words())
+
+    def test_results(self):
+        self.current("docs/keys.md", keys_page())
+        self.current("scripts/report-page/meanings.json", result_words())
+        self.current("scripts/cluster_simulator/folder/columns.json", column_types())
 
     def test_there_is_no_second_description(self):
         """What scripts say of options is what the programs say: no list of their own has them."""

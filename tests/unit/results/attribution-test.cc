@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "results/collective-paths.h"
-#include "results/message-id.h"
-#include "results/tail-attribution.h"
+#include "results/attribution/collective-paths.h"
+#include "results/attribution/message-id.h"
+#include "results/attribution/tail-attribution.h"
 #include "scratch-folder.h"
 
 #include <numeric>

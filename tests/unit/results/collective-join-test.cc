@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "collectives/block-sizes.h"
-#include "results/collective-join.h"
+#include "results/attribution/collective-join.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "results/cut-off-record.h"
+#include "results/stats/cut-off-record.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "results/event-log.h"
+#include "results/tables/event-log.h"
 #include "scratch-folder.h"
 
 namespace results

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // flows.csv: all rows, or a seeded sample and the slowest.
-#include "results/flow-table.h"
+#include "results/tables/flow-table.h"
 #include "scratch-folder.h"
 
 #include <cmath>

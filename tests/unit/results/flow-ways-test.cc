@@ -3,7 +3,7 @@
  *
  * FlowWays: pairs of flows that share a link while another of the same choice is empty.
  */
-#include "results/flow-ways.h"
+#include "results/attribution/flow-ways.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "results/human-text.h"
+#include "results/base/human-text.h"
 
 #include <gtest/gtest.h>
 

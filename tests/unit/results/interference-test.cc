@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "results/interference.h"
+#include "results/attribution/interference.h"
 
 #include <array>
 #include <gtest/gtest.h>

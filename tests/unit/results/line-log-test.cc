@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "results/line-log.h"
-#include "results/output-errors.h"
+#include "results/base/line-log.h"
+#include "results/base/output-errors.h"
 #include "scratch-folder.h"
 
 namespace results

@@ -3,7 +3,7 @@
  *
  * LinkNotes: faults and the busiest link of a kind.
  */
-#include "results/link-notes.h"
+#include "results/attribution/link-notes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "results/link-table.h"
+#include "results/schema/written.h"
+#include "results/tables/link-table.h"
 #include "scratch-folder.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <random>
 
 namespace results
 {
@@ -26,7 +32,7 @@ TEST_F(LinkTableFile, HasSharesOfTheIntervalAsFarAsItWasMeasured)
     table.Add({25 * US, 1 * US, 0, 0, 0, 0, 1}); // the last one, of 5 us
     table.Close(25 * US);
     EXPECT_EQ(ReadAll(Path("links.csv")),
-              std::string(LinkTable::HEADER) +
+              HeaderOf("links.csv") +
                   "\n20,a->s,a,s,100,0.5,700,1,2,900\n20,s->a,s,a,100,0,800,0,0,800\n"
                   "25,s->a,s,a,100,0.2,0,0,0,0\n");
 }
@@ -89,11 +95,10 @@ TEST_F(LinkTableFile, SharesOutWhatARateThatChangesAllows)
     table.Close(65 * US);
     // Where nobody saw the changing one: the first interval, and the two from 30 us on.
     EXPECT_EQ(ReadAll(Path("links.csv")),
-              std::string(LinkTable::HEADER) +
-                  "\n10,a->s,a,s,100,0,0,0,0,0\n10,s->a,s,a,100,0.4,0,0,0,0\n"
-                  "20,a->s,a,s,55,1,0,0,0,0\n30,a->s,a,s,10,1,0,0,0,0\n"
-                  "40,a->s,a,s,100,0,0,0,0,0\n50,a->s,a,s,100,0,0,0,0,0\n"
-                  "65,s->a,s,a,100,0.2,0,0,0,0\n");
+              HeaderOf("links.csv") + "\n10,a->s,a,s,100,0,0,0,0,0\n10,s->a,s,a,100,0.4,0,0,0,0\n"
+                                      "20,a->s,a,s,55,1,0,0,0,0\n30,a->s,a,s,10,1,0,0,0,0\n"
+                                      "40,a->s,a,s,100,0,0,0,0,0\n50,a->s,a,s,100,0,0,0,0,0\n"
+                                      "65,s->a,s,a,100,0.2,0,0,0,0\n");
 }
 
 // Merged, an interval has what both allowed and carried: half of it at 100 Gb/s, idle, half at 50,
@@ -196,6 +201,96 @@ TEST_F(LinkTableFile, OfSeveralRanksIsOneTableOnTheCoarsestGrid)
     EXPECT_EQ(rows[1][0] + rows[1][1] + rows[1][5] + rows[1][6], "20s->a0.270");
     EXPECT_EQ(rows[2][0] + rows[2][1], "34s->a");
     EXPECT_EQ(rows[2][5], "0.571429"); // 8 of 14 us
+}
+
+// Whoever looks how often, and whenever the intervals doubled: rows of an interval add up to those
+// of the parts it was looked at in, a share above all of a part included, and the table ends with
+// as few rows as the limit allows.
+TEST_F(LinkTableFile, IsTheSameHoweverManyLooked)
+{
+    std::mt19937 random(11);
+    constexpr int64_t kEnd = 1280 * US;
+    for (int seed = 0; seed < 20; ++seed)
+    {
+        std::vector<LinkTable::Row> rows; // every 10 us
+        for (int64_t time = 10 * US; time <= kEnd; time += 10 * US)
+        {
+            for (uint32_t link = 0; link < 2; ++link)
+            {
+                if (random() % 4)
+                {
+                    const auto busy = static_cast<int64_t>(random() % (12 * US));
+                    rows.push_back({time, busy, 0, 0, random() % 3, random() % 100, link});
+                }
+            }
+        }
+        const auto text = [this](const char* name) {
+            std::string all;
+            for (const std::vector<std::string>& row : ReadRows(Path(name)))
+            {
+                for (const std::string& field : row)
+                {
+                    all += field + " ";
+                }
+            }
+            return all;
+        };
+        const std::size_t limit = 20 + random() % 60;
+        LinkTable one(Path("one.csv"), m_links, 10 * US, limit);
+        one.StartMeasuring(0);
+        // As a sampler does: it looks when the interval of the table is over.
+        std::map<uint32_t, LinkTable::Row> since;
+        for (std::size_t i = 0; i <= rows.size(); ++i)
+        {
+            const int64_t before = i ? rows[i - 1].time : 0;
+            const int64_t now = i < rows.size() ? rows[i].time : kEnd + 10 * US;
+            for (int64_t at = before; at < now && at; at += 10 * US)
+            {
+                if (at % one.GetInterval() == 0 || at == kEnd)
+                {
+                    for (auto& [link, row] : since)
+                    {
+                        row.time = at;
+                        one.Add(row);
+                    }
+                    since.clear();
+                    one.EndInterval(at);
+                }
+            }
+            if (i < rows.size())
+            {
+                LinkTable::Row& into = since.emplace(rows[i].link, LinkTable::Row{}).first->second;
+                into.link = rows[i].link;
+                into.busyPs += rows[i].busyPs;
+                into.marks += rows[i].marks;
+                into.queuePeakBytes = std::max(into.queuePeakBytes, rows[i].queuePeakBytes);
+            }
+        }
+        one.Close(kEnd);
+
+        LinkTable first(Path("two.csv"), m_links, 10 * US, limit);
+        first.StartMeasuring(0);
+        for (const LinkTable::Row& row : rows)
+        {
+            if (row.link == 0)
+            {
+                first.Add(row);
+            }
+        }
+        first.MergeRanks(
+            kEnd,
+            [](int64_t interval) { return interval; },
+            [&rows](std::vector<LinkTable::Row> mine) {
+                std::copy_if(rows.begin(),
+                             rows.end(),
+                             std::back_inserter(mine),
+                             [](const LinkTable::Row& row) { return row.link == 1; });
+                return mine;
+            });
+        EXPECT_LT(one.GetRows(), limit);
+        EXPECT_EQ(one.GetInterval(), first.GetInterval());
+        EXPECT_EQ(text("one.csv"), text("two.csv")) << "seed " << seed;
+    }
 }
 
 } // namespace

@@ -3,7 +3,7 @@
  *
  * How even links were used, as numbers.
  */
-#include "results/load-spread.h"
+#include "results/stats/load-spread.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

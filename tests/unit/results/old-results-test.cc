@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "results/old-results.h"
+#include "results/base/old-results.h"
 #include "scratch-folder.h"
 
 #include <set>

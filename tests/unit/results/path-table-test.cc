@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "results/path-table.h"
+#include "results/attribution/path-table.h"
 #include "scratch-folder.h"
 
 namespace results

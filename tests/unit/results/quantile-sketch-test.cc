@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "results/quantile-sketch.h"
+#include "results/base/quantile-sketch.h"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "results/queue-pair-table.h"
+#include "results/tables/queue-pair-table.h"
 #include "scratch-folder.h"
 
 #include <cmath>
@@ -39,7 +39,7 @@ TEST_F(QueuePairTableFile, HasARowForEachMomentOfAChange)
     table.Add({6 * US, 3, 50000000000, 8192, one}); // its window, in the same moment
     table.Write(Path("queue_pairs.csv"));
     EXPECT_EQ(ReadAll(Path("queue_pairs.csv")),
-              std::string(QueuePairTable::HEADER) +
+              HeaderOf("queue_pairs.csv") +
                   "\n0,a,b:1,7,3,100,\n5,b:1,a,2,,50,4096\n6,a,b:1,7,3,50,8192\n");
     EXPECT_EQ(
         table.ToJson().dump(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Rows of files: quoted, damaged, cut off, of older versions.
-#include "results/run-files.h"
+#include "results/base/run-files.h"
 #include "scratch-folder.h"
 
 #include <stdexcept>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "results/run-summary.h"
-#include "results/stats-file.h"
+#include "results/stats/run-summary.h"
+#include "results/stats/stats-file.h"
 #include "scratch-folder.h"
 
 #include <sstream>

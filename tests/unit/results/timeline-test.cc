@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // timeline.json, of files made by hand: where arrows begin and end. That whole runs are shown right
 // is tested from outside (tests/system/scripts-timeline.py).
-#include "results/timeline-choice.h"
-#include "results/timeline-writer.h"
+#include "results/schema/written.h"
+#include "results/timeline/timeline-choice.h"
+#include "results/timeline/timeline-writer.h"
 #include "scratch-folder.h"
 
 #include <map>
@@ -27,10 +28,8 @@ class Timeline : public ScratchFolder
         double end;
     };
 
-    static constexpr const char* CALLS =
-        "# calls\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n";
-    static constexpr const char* FLOWS =
-        "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu\n";
+    const std::string CALLS = "# calls\n# " + HeaderOf("calls.log") + "\n";
+    const std::string FLOWS = HeaderOf("flows.csv") + "\n";
 
     std::string Folder(const std::string& calls, const std::string& flows)
     {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "results/flow-rates.h"
-#include "results/port-use.h"
-#include "results/queue-lengths.h"
-#include "results/slowdown-table.h"
+#include "results/tables/flow-rates.h"
+#include "results/tables/port-use.h"
+#include "results/tables/queue-lengths.h"
+#include "results/tables/slowdown-table.h"
 #include "scratch-folder.h"
 
 #include <sstream>
@@ -51,7 +51,7 @@ TEST_F(TrafficTables, SlowdownsAreByGroupsOfWholeSizesAndByClasses)
     table.Write(Path("slowdown.csv"));
     // Of all flows two groups and two classes; of each tag, which has one flow of each class, the
     // same. Mean of 2 and 4 is 3; by nearest rank the median of two is the lower one.
-    const std::string head = "tag,kind,from_bytes,to_bytes,flows,mean,p50,p95,p99,p999,max\n";
+    const std::string head = HeaderOf("slowdown.csv") + "\n";
     const std::string all = "all,group,1000,1000,2,0.95,0.9,1,1,1,1\n"
                             "all,group,5000,9000,2,3,2,4,4,4,4\n"
                             "all,class,0,1000,2,0.95,0.9,1,1,1,1\n"
@@ -82,8 +82,10 @@ TEST_F(TrafficTables, SlowdownsOfSeveralRanksAreThoseOfTheFirst)
         mine.push_back({1, 3.0});
         return mine;
     });
-    EXPECT_EQ(table.ToJson()[0]["flows"], 2);
-    EXPECT_EQ(table.ToJson()[0]["max"], 3.0);
+    nlohmann::ordered_json stats;
+    table.AddTo(stats, true);
+    EXPECT_EQ(stats["slowdown_by_size"][0]["flows"], 2);
+    EXPECT_EQ(stats["slowdown_by_size"][0]["max"], 3.0);
 }
 
 // Queues ------------------------------------------------------------------------------------------
@@ -253,10 +255,10 @@ TEST_F(TrafficTables, FairnessIsOfTheFlowsThatWereUnderWayInAllOfAnInterval)
     rates.Close();
     // Of 1, 3 and 2: 36 / (3 x 14).
     EXPECT_EQ(ReadAll(Path("out/fairness.csv")),
-              "time_us,flows,jain,gbps\n10,2,1,4\n20,3,0.857143,6\n30,1,1,77.6\n");
+              HeaderOf("fairness.csv") + "\n10,2,1,4\n20,3,0.857143,6\n30,1,1,77.6\n");
     EXPECT_EQ(ReadAll(Path("out/rates.csv")),
-              "time_us,flow,src,dst,gbps\n10,0,a,b,1\n10,1,a,b,1\n10,2,a,b,2\n"
-              "20,0,a,b,1\n20,1,a,b,3\n20,2,a,b,2\n30,2,a,b,1\n");
+              HeaderOf("rates.csv") + "\n10,0,a,b,1\n10,1,a,b,1\n10,2,a,b,2\n"
+                                      "20,0,a,b,1\n20,1,a,b,3\n20,2,a,b,2\n30,2,a,b,1\n");
     // The first interval is not of the measured time.
     nlohmann::ordered_json stats;
     rates.AddTo(stats, true);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "collectives/registry.h"
-#include "results/call-log.h"
-#include "results/collperf-table.h"
-#include "results/critical-path.h"
-#include "results/training-results.h"
+#include "results/attribution/critical-path.h"
+#include "results/programs/collperf-table.h"
+#include "results/programs/training-results.h"
+#include "results/tables/call-log.h"
 #include "scratch-folder.h"
 
 #include <sstream>
@@ -166,9 +166,10 @@ TEST_F(Training, CriticalPathGoesThroughTheRankThatWasWaitedFor)
     EXPECT_EQ(json["parts_us"]["compute"], 10.0);
     EXPECT_EQ(json["parts_us"]["straggling"], 4.0); // half of the GPUs take 10 us
     EXPECT_EQ(json["parts_us"]["queued"], 6.0);
-    ASSERT_EQ(json["path"].size(), 2U);
-    EXPECT_EQ(json["path"][0]["rank"], 1);
-    EXPECT_EQ(json["path"][1]["waited_us"], 4.0); // rank 0 had waited so long
+    const std::vector<CriticalPath::Call> calls = critical.GetCalls();
+    ASSERT_EQ(calls.size(), 2U);
+    EXPECT_EQ(calls[0].rank, 1U);
+    EXPECT_EQ(calls[1].waited, 4 * US); // rank 0 had waited so long
     std::string words;
     for (const CriticalPath::Line& line : critical.InLines())
     {
@@ -258,12 +259,11 @@ TEST_F(Training, CriticalPathCountsWaitingForASenderFromWhenNothingElseIsMissing
         }
         critical.OnStep(0, 0);
         std::vector<double> found;
-        const auto json = critical.ToJson();
-        for (const auto& part : json["path"])
+        for (const CriticalPath::Call& call : critical.GetCalls())
         {
-            if (part.contains("waited_us"))
+            if (call.waited)
             {
-                found.push_back(part["waited_us"]);
+                found.push_back(static_cast<double>(*call.waited) / US);
             }
         }
         EXPECT_EQ(found, waited);
@@ -313,7 +313,7 @@ TEST_F(Training, ResultsAreMeansOverTheMeasuredSteps)
     std::ostringstream nothing;
     results.Print(nothing, nullptr);
     EXPECT_NE(nothing.str().find("no measured step was completed\n"), std::string::npos);
-    EXPECT_TRUE(results.ToJson(nullptr, {})["step_time_us"].is_null());
+    EXPECT_TRUE(results.ToJson(nullptr)["step_time_us"].is_null());
 
     CollectiveRecord collective;
     collective.algorithm = coll::AlgorithmsFor(collective.op).front();
@@ -331,16 +331,17 @@ TEST_F(Training, ResultsAreMeansOverTheMeasuredSteps)
     results.Add(step, 100 * US);
     step.end = 160 * US;
     results.Add(step, 120 * US);
-    const auto json = results.ToJson(nullptr, {"all-reduce bucket 0"});
+    const auto json = results.ToJson(nullptr);
+    results.WriteTables(Path("."), nullptr, {"all-reduce bucket 0"});
     EXPECT_EQ(json["step_time_us"], 30.0);
-    EXPECT_EQ(json["step_times_us"].dump(), "[20.0,40.0]");
+    EXPECT_EQ(ReadAll(Path("steps.csv")), HeaderOf("steps.csv") + "\n1,,20\n2,,40\n");
     EXPECT_EQ(json["exposed_communication_time_us"], 18.0);
     EXPECT_EQ(json["bytes_sent_per_gpu"].begin().value(), 4000.0);
-    ASSERT_EQ(json["collectives"].size(), 2U);
-    EXPECT_EQ(json["collectives"][1]["step"], 2);
-    EXPECT_EQ(json["collectives"][1]["name"], "all-reduce bucket 0");
-    EXPECT_EQ(json["collectives"][1]["time_us"], 4.0);
-    EXPECT_EQ(json["collectives"][1]["algbw_GBps"], 1.0); // 4,000 B in 4 us
+    const std::string collectives = ReadAll(Path("step_collectives.csv"));
+    EXPECT_EQ(std::count(collectives.begin(), collectives.end(), '\n'), 3);
+    // 4,000 B in 4 us; the second step.
+    EXPECT_NE(collectives.find(",4000,2,4,1,"), std::string::npos) << collectives;
+    EXPECT_NE(collectives.find(",all-reduce bucket 0,2,3,"), std::string::npos) << collectives;
     std::ostringstream text;
     results.Print(text, nullptr);
     EXPECT_NE(text.str().find("Step time                 30.0 us   mean of 2 steps measured, after "
@@ -367,13 +368,14 @@ TEST_F(Training, BubbleOfMoreBlocksIsAShareOfWhatIsExposed)
     step.bubblePs = 2 * US;
     step.communicationPs = 12 * US;
     results.Add(step, 20 * US);
-    const auto json = results.ToJson(nullptr, {});
+    const auto json = results.ToJson(nullptr);
     EXPECT_NEAR(json["step_time_us"], 62, 1e-9);
     EXPECT_NEAR(json["compute_time_us"], 40, 1e-9);
     EXPECT_NEAR(json["bubble_time_us"], 22.0 * 2 / 16, 1e-9);
     // What is listed is of the 8 blocks alone.
     EXPECT_EQ(json["steps_measured"], 1);
-    EXPECT_EQ(json["step_times_us"], nlohmann::ordered_json::array({26.0}));
+    results.WriteTables(Path("."), nullptr, {});
+    EXPECT_EQ(ReadAll(Path("steps.csv")), HeaderOf("steps.csv") + "\n1,,26\n");
     EXPECT_EQ(json["extrapolation"]["step_times_us"], nlohmann::ordered_json::array({26.0, 20.0}));
     EXPECT_EQ(json["extrapolation"]["communication_times_us"],
               nlohmann::ordered_json::array({12.0, 9.0}));
@@ -398,7 +400,7 @@ TEST_F(Training, OneNumberOfBlocksIsNoStepOfTheModel)
     step.end = 20 * US;
     step.computePs = 5 * US;
     results.Add(step, 0);
-    const auto json = results.ToJson(nullptr, {});
+    const auto json = results.ToJson(nullptr);
     for (const char* key : {"step_time_us", "compute_time_us", "samples_per_s", "mfu"})
     {
         EXPECT_TRUE(json[key].is_null()) << key;
@@ -426,7 +428,7 @@ TEST_F(Training, ALineThatFallsIsNotExtended)
     step.end = 32 * US;
     step.computePs = 6 * US;
     results.Add(step, 20 * US);
-    const auto json = results.ToJson(nullptr, {});
+    const auto json = results.ToJson(nullptr);
     EXPECT_NEAR(json["step_time_us"], 12, 1e-9);
     EXPECT_NEAR(json["compute_time_us"], 6 + 24 * 0.25, 1e-9);
     std::ostringstream text;
@@ -448,7 +450,7 @@ TEST_F(Training, WaitingForTheHostIsNoCommunication)
     step.hostPs = 7 * US;
     step.loadingPs = 6 * US;
     results.Add(step, 0);
-    const auto json = results.ToJson(nullptr, {});
+    const auto json = results.ToJson(nullptr);
     EXPECT_EQ(json["offload_time_us"], 7.0);
     EXPECT_EQ(json["data_loading_time_us"], 6.0);
     EXPECT_EQ(json["exposed_communication_time_us"], 30.0 - 12 - 7 - 6);
@@ -479,7 +481,7 @@ TEST_F(Training, WithoutFlopsThereIsNoUtilization)
         step.end = 30 * US;
         step.computePs = 30 * US;
         results.Add(step, 0);
-        const auto json = results.ToJson(nullptr, {});
+        const auto json = results.ToJson(nullptr);
         EXPECT_NEAR(json["samples_per_s"].get<double>(), 8 / 30e-6, 1);
         std::ostringstream text;
         results.Print(text, nullptr);
@@ -559,7 +561,7 @@ TEST_F(Training, CriticalPathHasNoLineForLessThanANanosecond)
         critical.OnStep(0, 0);
         const auto json = critical.ToJson();
         const std::size_t lines = ps < 1000 ? 1 : 2;
-        EXPECT_EQ(json["path"].size(), lines) << ps;
+        EXPECT_EQ(critical.GetCalls().size(), lines) << ps;
         EXPECT_EQ(json["calls"], lines) << ps;
         EXPECT_DOUBLE_EQ(json["total_us"].get<double>(), 10 + static_cast<double>(ps) * 1e-6) << ps;
     }

@@ -1,0 +1,53 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef RESULTS_BASE_OUTPUT_ERRORS_H
+#define RESULTS_BASE_OUTPUT_ERRORS_H
+
+#include <exception>
+#include <string>
+
+namespace results
+{
+
+/// The text of an exception for a user: "out of memory", or its own words.
+std::string ReasonOf(const std::exception& error);
+
+/**
+ * What could not be written, of the whole program: a run whose results are incomplete must not end
+ * as if all were well. Used by the simulation's thread alone.
+ */
+class OutputErrors
+{
+  public:
+    /// The file's `errno` was `error`.
+    static void Add(const std::string& path, int error);
+    static void Add(const std::string& message);
+    /// \param why "No space left on device"
+    static void Add(const std::string& path, const std::string& why);
+
+    /// A page or a timeline, made of results that are complete.
+    static void AddView(const std::string& message);
+
+    static bool Any()
+    {
+        return !First().empty();
+    }
+
+    /// \return whether something else than a view could not be written
+    static bool ResultsLost();
+
+    /// \return "path: cannot be written: No space left on device"; empty if all was written
+    static const std::string& First();
+    /// \param status status of a run
+    /// \return it, or not 0 if an output failed. Then it prints one error for all outputs.
+    static int Status(const std::string& program, int status);
+};
+
+/// Give a file that was written beside its place its name; if that fails it is removed, and the
+/// OutputErrors know. \return whether it worked
+bool RenameOutput(const std::string& temporary, const std::string& path);
+
+} // namespace results
+
+#endif // RESULTS_BASE_OUTPUT_ERRORS_H

@@ -1,0 +1,312 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * TrainingResults as dltrain prints them.
+ */
+#include "contrib/rdma/core/shown-text.h"
+#include "results/base/human-text.h"
+#include "results/programs/capture-results.h"
+#include "results/programs/served-results.h"
+#include "results/programs/training-results.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/cluster/placement.h"
+#include "scenarios/plan/plan-text.h"
+#include "scenarios/training/fewer-layers.h"
+#include "topologies/names.h"
+
+#include <cmath>
+
+namespace results
+{
+
+namespace
+{
+
+void
+PrintCriticalPath(std::ostream& os, const CriticalPath& critical, const std::string& ofWhat)
+{
+    int64_t total = 0;
+    for (const CriticalPath::Line& line : critical.InLines())
+    {
+        if (line.ps < 0)
+        {
+            os << Format("  %-20s ", line.what.c_str())
+               << rdma::Printable(Wrapped(line.words, 23), "\n") << "\n";
+            continue;
+        }
+        const std::string words = rdma::Printable(line.words, "\n");
+        const std::string time = HumanTime(static_cast<double>(line.ps) * 1e-6);
+        if (total == 0)
+        {
+            total = line.ps;
+            os << Format("Critical path          %10s   ", time.c_str()) << ofWhat << words << "\n";
+            continue;
+        }
+        const double share = 100 * static_cast<double>(line.ps) / static_cast<double>(total);
+        os << Format("  %-20s %10s   %5.1f%%", line.what.c_str(), time.c_str(), share)
+           << (words.empty() ? "" : "   ") << words << "\n";
+    }
+}
+
+} // namespace
+
+void
+TrainingResults::PrintHead(std::ostream& os) const
+{
+    os << rdma::Shown(m_scenario.model) << ", ";
+    if (m_scenario.trace)
+    {
+        os << m_scenario.trace->format << " of " << m_scenario.trace->ranks << " ranks";
+    }
+    else if (m_scenario.served)
+    {
+        os << training::StrategyName(m_scenario.served->Options().strategy);
+    }
+    else
+    {
+        os << "ZeRO-" << m_scenario.options.sharding.Stage() << " ("
+           << training::ZeroImplName(m_scenario.options.zeroImpl) << ")";
+    }
+    os << (m_scenario.trace ? "" : ", " + m_scenario.dtype) << ": "
+       << topo::Counted(m_scenario.plan.ranks, "GPU") << " (" << rdma::Shown(m_scenario.gpu)
+       << ") in " << topo::Counted(m_scenario.cluster.servers, "server") << ", "
+       << rdma::Shown(m_scenario.cluster.topologyName) << ", "
+       << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
+       << scenario::PlacementName(m_scenario.cluster.placement) << " placement\n";
+    if (m_scenario.trace)
+    {
+        os << "\n";
+        if (m_scenario.capture)
+        {
+            PrintCapture(os, m_scenario.capture->findings);
+        }
+        return;
+    }
+    const training::TrainingOptions& o = m_scenario.options;
+    if (!m_scenario.served && (o.Data() < m_scenario.plan.ranks || o.expert > 1))
+    {
+        os << scenario::DegreesText(o) << "; ";
+    }
+    os << "micro-batch " << m_scenario.microBatch << " x accumulation " << m_scenario.accumulation
+       << ", global batch " << m_scenario.globalBatch;
+    if (HasTokens())
+    {
+        os << ", sequence " << m_scenario.sequence;
+    }
+    os << "\n\n";
+}
+
+/// The numbers of blocks that the whole was extrapolated from, and how well these fit a line.
+std::string
+TrainingResults::ExtrapolationText() const
+{
+    const training::TrainingPlan& plan = m_scenario.plan;
+    const std::vector<double> times = OfSizes(&Size::stepUs);
+    std::string what = "of " + std::to_string(plan.blocks) + " blocks, extrapolated from";
+    for (std::size_t i = 0; i < m_sizes.size(); ++i)
+    {
+        what += (i > 0 ? ", " : " ") + std::to_string(m_sizes[i].blocks) + " (" +
+                HumanTime(times[i]) + ")";
+    }
+    const auto error = training::ExtrapolationError(Blocks(), times);
+    const auto percent = [](double share) {
+        return share < 1 ? Format("%.2g%%", 100 * share) : Format("%.0f%%", 100 * share);
+    };
+    what += error ? "; the line misses the largest by " + percent(*error) : "";
+    if (plan.sizes.size() == 2)
+    {
+        // Three numbers need three times the least (SizesToSimulate).
+        const uint32_t least = 3 * m_sizes.back().blocks;
+        what += "; no error is known of two numbers of blocks" +
+                (least < plan.blocks ? ", --layers=" + std::to_string(least) + " tells one"
+                                     : std::string());
+    }
+    if (Falls(times))
+    {
+        what += "; more blocks took less time, by chance or by how they meet, so that the whole is "
+                "taken to be as long as the largest, at least";
+    }
+    const auto whole = training::WholeError(Blocks(), times, plan.blocks);
+    what += whole ? ", the whole by " + percent(*whole) + " if it bends on" : "";
+    return what;
+}
+
+/// How many steps, or of which numbers of blocks.
+std::string
+TrainingResults::StepsText() const
+{
+    std::string what = IsExtrapolated() ? ExtrapolationText()
+                       : m_measured == 1
+                           ? "1 step measured"
+                           : "mean of " + std::to_string(m_measured) + " steps measured";
+    if (m_scenario.warmupSteps)
+    {
+        what += ", after " + std::to_string(m_scenario.warmupSteps) +
+                (m_scenario.warmupSteps == 1 ? " warm-up step" : " warm-up steps");
+    }
+    return what;
+}
+
+void
+TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
+{
+    const double stepUs = Mean(&Size::stepUs);
+    const double computeUs = Mean(&Size::computeUs);
+    const double hostUs = Mean(&Size::hostUs);
+    const double loadingUs = Mean(&Size::loadingUs);
+    const double exposedUs = GetExposedUs();
+    // A trace may have nothing but operations of no time.
+    const auto share = [stepUs](double us) { return stepUs > 0 ? 100 * us / stepUs : 0; };
+    os << Format("Step time              %10s   ", HumanTime(stepUs).c_str()) << StepsText() << "\n"
+       << Format("  computing            %10s   %5.1f%%\n",
+                 HumanTime(computeUs).c_str(),
+                 share(computeUs))
+       << Format("  exposed communication%10s   %5.1f%%   (communication was under way for %s%s)\n",
+                 HumanTime(exposedUs).c_str(),
+                 share(exposedUs),
+                 HumanTime(Mean(&Size::communicationUs)).c_str(),
+                 CommunicationOfSizes().c_str());
+    if (m_scenario.options.offload != training::Offload::kNone)
+    {
+        os << Format(
+            "  offload              %10s   %5.1f%%   (for PCIe and the CPU's optimizer alone)\n",
+            HumanTime(hostUs).c_str(),
+            share(hostUs));
+    }
+    constexpr double LEAST_HOST_US = 1e-3; // less is nothing to be told
+    if (m_scenario.trace && hostUs >= LEAST_HOST_US)
+    {
+        // Kernels beside the default stream run at full speed, so they are work of the host's kind.
+        os << Format("  host, other streams  %10s   %5.1f%%   (nothing else was under way)\n",
+                     HumanTime(hostUs).c_str(),
+                     share(hostUs));
+    }
+    if (m_scenario.options.loaderRate > 0)
+    {
+        os << Format("  data loading         %10s   %5.1f%%   (all waited for the next batch)\n",
+                     HumanTime(loadingUs).c_str(),
+                     share(loadingUs));
+    }
+    if (m_scenario.options.pipeline > 1)
+    {
+        os << Format(
+            "  of that bubble       %10s   %5.1f%%   (computing waited for another stage%s)\n",
+            HumanTime(BubbleUs(exposedUs)).c_str(),
+            share(BubbleUs(exposedUs)),
+            BubbleShares().c_str());
+    }
+    if (critical)
+    {
+        PrintCriticalPath(
+            os,
+            *critical,
+            IsExtrapolated() ? "of " + std::to_string(m_sizes[0].blocks) + " blocks alone: " : "");
+    }
+}
+
+void
+TrainingResults::PrintThroughput(std::ostream& os) const
+{
+    const double stepUs = GetStepUs();
+    if (stepUs <= 0)
+    {
+        os << "Throughput             none: the step takes no time\n\n";
+        return;
+    }
+    const double samples = SamplesPerStep() / stepUs * 1e6;
+    constexpr double FIVE_DIGITS = 99999.5; // more are shown whole
+    os << "Throughput             "
+       << (samples < FIVE_DIGITS ? Format("%.5g", samples)
+                                 : HumanCount(static_cast<uint64_t>(samples + 0.5)))
+       << " samples/s";
+    if (HasTokens())
+    {
+        os << ", " << HumanCount(static_cast<uint64_t>(samples * m_scenario.sequence + 0.5))
+           << " tokens/s";
+    }
+    if (!HasFlops())
+    {
+        os << "; TFLOP/s unknown: no layer says its FLOPs\n\n";
+        return;
+    }
+    os << Format(", %.4g TFLOP/s per GPU, MFU %.1f%% of %.4g\n\n",
+                 m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6,
+                 100 * Utilization(stepUs),
+                 Peak() * 1e-12);
+}
+
+void
+TrainingResults::PrintCollectives(std::ostream& os) const
+{
+    if (IsExtrapolated())
+    {
+        os << "From here on of the step with " << m_sizes[0].blocks << " blocks alone:\n";
+    }
+    const double n = m_sizes[0].measured;
+    if (m_scenario.trace && m_sizes[0].messageBytes > 0)
+    {
+        os << "Messages a step        " << HumanBytes(m_sizes[0].messageBytes / n)
+           << " by all GPUs together, within servers too\n";
+    }
+    if (m_sizes[0].sums.empty())
+    {
+        os << (m_scenario.trace ? "\n" : "Collectives a step     none\n\n");
+        return;
+    }
+    const double gpus = WorkingGpus();
+    os << "Collectives a step               count       bytes  sent per GPU  time in them  "
+          "for the last       busbw\n";
+    for (const auto& [key, sum] : m_sizes[0].sums)
+    {
+        const double sent = static_cast<double>(sum.sent) / gpus / n;
+        const double count = static_cast<double>(sum.count) / n;
+        os << Format("  %-28s %7s  %10s    %10s    %10s    %10s  %5.2f GB/s\n",
+                     (key.first + " (" + key.second + ")").c_str(),
+                     (count == std::floor(count) ? HumanCount(static_cast<uint64_t>(count))
+                                                 : Format("%.4g", count))
+                         .c_str(),
+                     HumanBytes(sum.bytes / n).c_str(),
+                     HumanBytes(sent).c_str(),
+                     HumanTime(sum.rankUs / n).c_str(),
+                     HumanTime(sum.waitUs / n).c_str(),
+                     sum.us > 0 ? sum.busBytes / sum.us : 0);
+    }
+    os << "\n";
+}
+
+void
+TrainingResults::Print(std::ostream& os,
+                       const CriticalPath* critical,
+                       const workload::ServedStatistics* served) const
+{
+    PrintHead(os);
+    if (m_measured == 0)
+    {
+        os << "no measured step was completed\n\n";
+        return;
+    }
+    if (!HasWhole())
+    {
+        os << "no step of the whole model: of its " << m_scenario.plan.blocks << " blocks only "
+           << m_sizes[0].blocks << " were simulated (" << HumanTime(Mean(&Size::stepUs))
+           << "), and a line needs two numbers of them\n\n";
+        return;
+    }
+    PrintStep(os, critical);
+    if (m_scenario.trace)
+    {
+        os << "\n";
+    }
+    else
+    {
+        PrintThroughput(os);
+    }
+    if (served)
+    {
+        PrintServers(os, *m_scenario.served, *served, MeasuredUs());
+        return;
+    }
+    PrintCollectives(os);
+}
+
+} // namespace results
