@@ -195,6 +195,10 @@ struct Placement
     /// Groups of servers, nested, the innermost level first: groupOf[l][r] is the group (rack, pod,
     /// ...) of rank r. Empty: servers are all there is.
     std::vector<std::vector<uint32_t>> groupOf = {};
+    /// Where switches stand on a grid of cables (torus, HyperX): at[r][d] is the coordinate, in
+    /// dimension d, of the switch behind rank r's first NIC. In the last dimension switches are
+    /// closest to each other in the order of servers. Empty: the network is no grid.
+    std::vector<std::vector<uint32_t>> at = {};
     /// The switches inside servers add up and copy.
     bool serverSwitchAdds = false;
     /// By NIC of a server; empty: no switch between servers adds up.
@@ -212,7 +216,8 @@ struct AlgorithmOptions
     uint32_t radix = 0; ///< radix of k-nomial trees; 0: the algorithm's own choice
     /// Hierarchical: each level's algorithm, the innermost first; empty: its own choice, rings.
     std::vector<std::string> levels = {};
-    /// Torus: ranks along each dimension, the first the closest ("4x4x8"); empty: its own choice.
+    /// Torus: ranks along each dimension, the last the closest, as --torus counts switches
+    /// ("4x4x8"); empty: its own choice.
     std::vector<uint32_t> dimensions = {};
     /// Parameter server: how many of the ranks are servers; 0: one, the root.
     uint32_t parameterServers = 0;

@@ -10,7 +10,7 @@
 #include "contrib/dltrain/programs/simulate.h"
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/capture-results.h"
+#include "results/programs/capture-results.h"
 #include "scenarios/launch/launcher.h"
 #include "scenarios/program/parse.h"
 

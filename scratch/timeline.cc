@@ -7,7 +7,7 @@
  */
 #include "contrib/dltrain/base/early-environment.h"
 #include "contrib/dltrain/ranks/program.h"
-#include "results/timeline-writer.h"
+#include "results/timeline/timeline-writer.h"
 
 #include <charconv>
 #include <cstring>

@@ -235,8 +235,9 @@ bool
 JsonObject::Text(const char* key, std::string& value, Need need)
 {
     return Parsed(key, need, value, [](const json& member, auto& why) {
-        why = "a text in quotes";
-        return member.is_string() ? std::optional(member.get<std::string>()) : std::nullopt;
+        why = member.is_string() ? rdma::kPlainHelp : "a text in quotes";
+        auto text = member.is_string() ? std::optional(member.get<std::string>()) : std::nullopt;
+        return text && !rdma::IsPlain(*text) ? std::nullopt : text;
     });
 }
 
@@ -244,9 +245,10 @@ bool
 JsonObject::Name(const char* key, std::string& value)
 {
     return Parsed(key, Need::kRequired, value, [](const json& member, auto& why) {
-        why = "a text in quotes, of one character at least";
         auto text = member.is_string() ? std::optional(member.get<std::string>()) : std::nullopt;
-        return text && text->empty() ? std::nullopt : text;
+        const bool odd = text && !rdma::IsPlain(*text);
+        why = odd ? rdma::kPlainHelp : "a text in quotes, of one character at least";
+        return text && (text->empty() || odd) ? std::nullopt : text;
     });
 }
 

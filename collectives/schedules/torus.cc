@@ -6,6 +6,8 @@
 #include "collectives/placement.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 
 namespace coll
@@ -14,7 +16,8 @@ namespace coll
 namespace
 {
 
-/// Ranks by server, in a server by GPU: positions in the torus.
+/// Ranks by coordinate of their switch, at a switch by server, in a server by GPU: positions in the
+/// torus.
 std::vector<Rank>
 Positions(const Placement& placement)
 {
@@ -24,7 +27,46 @@ Positions(const Placement& placement)
     {
         ranks.insert(ranks.end(), server.begin(), server.end());
     }
+    if (!placement.at.empty())
+    {
+        std::stable_sort(ranks.begin(), ranks.end(), [&](Rank a, Rank b) {
+            return placement.at[a] < placement.at[b];
+        });
+    }
     return ranks;
+}
+
+/// Dimensions of the box of a grid that the ranks fill, the closest first, with as many ranks at
+/// each of its switches; empty: they fill none.
+std::vector<uint32_t>
+BoxOf(const Placement& placement)
+{
+    if (placement.at.empty())
+    {
+        return {};
+    }
+    std::map<std::vector<uint32_t>, uint32_t> ranksAt;
+    for (const std::vector<uint32_t>& at : placement.at)
+    {
+        ++ranksAt[at];
+    }
+    const uint32_t each = ranksAt.begin()->second;
+    std::vector<uint32_t> sizes{each};
+    uint64_t switches = 1;
+    for (std::size_t d = placement.at.front().size(); d-- > 0;)
+    {
+        std::set<uint32_t> used;
+        for (const auto& [at, count] : ranksAt)
+        {
+            used.insert(at[d]);
+        }
+        sizes.push_back(static_cast<uint32_t>(used.size()));
+        switches *= used.size();
+    }
+    const bool even = std::all_of(ranksAt.begin(), ranksAt.end(), [each](const auto& entry) {
+        return entry.second == each;
+    });
+    return even && switches == ranksAt.size() ? sizes : std::vector<uint32_t>();
 }
 
 std::vector<uint32_t>
@@ -45,7 +87,11 @@ Strides(const std::vector<uint32_t>& dimensions)
 std::vector<uint32_t>
 TorusDimensions(const Placement& placement, const AlgorithmOptions& options)
 {
-    std::vector<uint32_t> sizes = options.dimensions;
+    std::vector<uint32_t> sizes(options.dimensions.rbegin(), options.dimensions.rend());
+    if (sizes.empty())
+    {
+        sizes = BoxOf(placement);
+    }
     if (sizes.empty())
     {
         const auto servers = RanksByServer(placement);

@@ -4,9 +4,9 @@
  * Ranks as a torus of any number of dimensions, and the bucket algorithm on it: rings along one
  * dimension after the other.
  *
- *     4 x 3:   0 - 1 - 2 - 3 -     position p = x + 4 y; positions go server by server,
- *              |   |   |   |       in a server by GPU
- *              4 - 5 - 6 - 7 -
+ *     3 x 4:   0 - 1 - 2 - 3 -     position p = x + 4 y; without a grid of switches positions go
+ *              |   |   |   |       server by server, in a server by GPU; on one, coordinate by
+ *              4 - 5 - 6 - 7 -     coordinate, at a switch server by server
  *              |   |   |   |
  *              8 - 9 -10 -11 -
  *
@@ -28,8 +28,10 @@
  * With one port a rank, and not one for each neighbour, shares hide each other's latencies: all
  * ranks do the same at the same time, so one port's turns say how long that takes (one-port.h).
  *
- * Dimensions are AlgorithmOptions::dimensions. Without them (assumed): GPUs of a server by servers
- * where servers are even and both are more than one, else the two factors of n that are closest.
+ * Dimensions are AlgorithmOptions::dimensions, the last the closest. Without them they are those of
+ * the network where the ranks fill a box of a grid of switches (Placement::at), with the ranks at a
+ * switch as one more, the closest. Elsewhere (assumed): servers by GPUs of a server where servers
+ * are even and both are more than one, else the two factors of n that are closest.
  */
 #ifndef COLLECTIVES_SCHEDULES_TORUS_H
 #define COLLECTIVES_SCHEDULES_TORUS_H
@@ -43,7 +45,7 @@
 namespace coll
 {
 
-/// Sizes of the dimensions, all above one; none for a single rank.
+/// Sizes of the dimensions, all above one, the closest first; none for a single rank.
 std::vector<uint32_t> TorusDimensions(const Placement& placement, const AlgorithmOptions& options);
 
 class TorusSchedule : public Schedule

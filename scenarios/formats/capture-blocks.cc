@@ -367,7 +367,7 @@ SetFewerBlocks(uint32_t layers, const ModulesOfTasks& modules, TrainingPlan* pla
     }
     made.whyNot = "no blocks of the captured step repeat themselves exactly (operators, "
                   "collectives and waits of modules that are numbered, as blocks.0, blocks.1, "
-                  "...), three or more on each rank; allowed: all of them, without --layers";
+                  "...), three or more on each rank; allowed: all of them, without {layers}";
     return made;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "scenarios/formats/capture-object.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/formats/input-file.h"
 #include "topologies/names.h"
 
@@ -133,7 +134,13 @@ CaptureObject::Text(const char* key)
         Fail(std::string(key) + " is no text");
         return {};
     }
-    return m_object.at(key).get<std::string>();
+    auto text = m_object.at(key).get<std::string>();
+    if (!rdma::IsPlain(text))
+    {
+        Fail(std::string(key) + " is not " + rdma::kPlainHelp);
+        return {};
+    }
+    return text;
 }
 
 bool

@@ -212,7 +212,7 @@ CaptureReader::AddNotes(const CaptureShared& shared)
     if (!m_meta.gpu.empty())
     {
         m_notes.push_back("captured for " + rdma::Shown(m_meta.gpu, 60) +
-                          "; times are those of --gpu");
+                          "; times are those of {gpu}");
     }
     for (const auto& [dtype, other] : shared.kernels.Replaced())
     {

@@ -276,7 +276,8 @@ JsonTraceReader::ReadNode(const json& node, const std::string& place)
         else if (folded == "name")
         {
             result.name = value.is_string() ? value.get<std::string>() : "";
-            fine = value.is_string() || Fail(where, "is not a text");
+            fine = (value.is_string() && rdma::IsPlain(result.name)) ||
+                   Fail(where, std::string("is not a text of ") + rdma::kPlainHelp);
         }
         else if (folded == "type" || folded == "nodetype")
         {

@@ -3,6 +3,7 @@
  */
 #include "scenarios/formats/chakra-wire.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/formats/input-file.h"
 
 #if __has_include(<google/protobuf/io/coded_stream.h>) && defined(DLTRAIN_PROTOBUF)
@@ -287,7 +288,12 @@ WireReader::ReadNode(ChakraNode* node)
         case 1:
             return varint && ReadVarint(&node->id);
         case 2:
-            return delimited && ReadText(&node->name);
+            if (!delimited || !ReadText(&node->name))
+            {
+                return false;
+            }
+            return rdma::IsPlain(node->name) ||
+                   Fail("a node whose name is not " + std::string(rdma::kPlainHelp));
         case 3:
             if (!varint || !ReadVarint(&value))
             {

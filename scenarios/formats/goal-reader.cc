@@ -342,6 +342,10 @@ GoalParser::ReadStatement(std::string_view first)
             return FailOn(what, "an operation: calc, send or recv");
         }
     }
+    if (!rdma::IsPlain(label))
+    {
+        return FailOn(label, std::string("a label: ") + rdma::kPlainHelp);
+    }
     Event event;
     if (!ReadOperation(what, &event))
     {

@@ -137,7 +137,7 @@ GoalWriter::MakeSchedules()
                 {
                     return "\"" + task.name + "\" (" + coll::OpName(task.op) +
                            ") is added up in switches, which GOAL does not have; choose another "
-                           "--algorithm, such as ring";
+                           "{algorithm}, such as ring";
                 }
                 for (Rank r = 0; r < what.ranks; ++r)
                 {

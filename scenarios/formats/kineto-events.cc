@@ -197,6 +197,10 @@ Texts::AddEntry(const json& event, KinetoTrace* trace)
         return Fail(topo::Quoted(name) +
                     ": \"ts\" and \"dur\" are not times in us, at most 1000 s");
     }
+    if (!rdma::IsPlain(name))
+    {
+        return Fail(topo::Quoted(name) + " is no name; allowed: " + rdma::kPlainHelp);
+    }
     KinetoEntry entry;
     entry.name = name;
     entry.begin = begin->get<double>();

@@ -3,6 +3,7 @@
  */
 #include "scenarios/formats/layer-text.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/layer-step.h"
 #include "scenarios/formats/recording.h"
@@ -331,6 +332,10 @@ LayerReader::ReadLayer(const std::vector<std::string>& words)
     }
     Layer layer;
     layer.name = words[0];
+    if (!rdma::IsPlain(layer.name))
+    {
+        return FailOn(words[0], std::string("the name of a layer: ") + rdma::kPlainHelp);
+    }
     for (const Pass pass : {kForward, kInput, kWeight})
     {
         if (!ReadWork(words, pass, policy, &layer.work[pass]))
@@ -391,7 +396,7 @@ LayerReader::CheckRanks()
     m_ranks = said > 0 ? static_cast<uint32_t>(said) : m_cluster.gpus;
     if (m_ranks == 0)
     {
-        return Fail("does not say how many GPUs there are; give --gpus=N or --servers=N");
+        return Fail("does not say how many GPUs there are; give {ranks}=N or {servers}=N");
     }
     m_ofServer = std::min(std::max<uint32_t>(m_cluster.gpusPerServer, 1), m_ranks);
     for (const Layer& layer : m_layers)

@@ -213,7 +213,7 @@ WhoRan(const Trace& trace, const std::string& path)
         return "";
     }
     return "; only " + std::to_string(findings->captured) + " of " + std::to_string(trace.ranks) +
-           " ranks were captured, and the others are taken to do as these: --capture-ranks=all "
+           " ranks were captured, and the others are taken to do as these: {captureRanks}=all "
            "captures all";
 }
 

@@ -33,8 +33,9 @@ namespace training
 struct Problem
 {
     bool error = true; ///< false: a warning
-    std::string path;  ///< option name ("micro-batch") or JSON path ("/layers/3"); may be empty
-    std::string text;
+    /// The field of the options ("microBatch") or the JSON path ("/layers/3"); may be empty.
+    std::string field;
+    std::string text; ///< names other fields as "{tensor}"
 };
 
 /// A quantity that grows with the work: for b samples of s tokens, b (sample + token s + pair s^2).

@@ -80,99 +80,84 @@ ApplyCompatToNetwork(Validation* v, const topo::Topology& topology, FabricSpec* 
 std::vector<Option>
 FrameOptionRows()
 {
-    const std::string group = "Frames (for --compat)";
-    const std::string json = "/fabric";
+    const Section section{"/fabric", "Frames (for --compat)"};
+    const Section ethernet = section.Only(when::Ethernet());
+    const Section queuePairs = section.Only(when::Packets()).IdleUnless(when::Rdma());
     return {
-        Opt("payload",
-            Kind::kInteger,
-            json,
-            group,
-            "payload bytes of a packet instead of --mtu, any number; without extension headers")
+        ethernet
+            .Integer(
+                "payload",
+                "payload bytes of a packet instead of --mtu, any number; without extension headers")
             .Otherwise("hpcc: 1000")
             .Range(16, 9000)
             .Example("1000")
-            .Sets("ns3::RdmaNic::Mtu")
-            .Only("roce"),
-        Opt("header-bytes",
-            Kind::kInteger,
-            json,
-            group,
-            "of a data frame besides payload and extension headers; HPCC's code with telemetry: "
-            "90, with TIMELY's time stamp: 56")
+            .Sets("ns3::RdmaNic::Mtu"),
+        ethernet
+            .Integer("header-bytes",
+                     "of a data frame besides payload and extension headers; HPCC's code with "
+                     "telemetry: "
+                     "90, with TIMELY's time stamp: 56")
             .Default("62")
             .Range(0, 1024)
-            .Example("90")
-            .Only("roce"),
-        Opt("extension-headers",
-            Kind::kFlag,
-            json,
-            group,
-            "RETH, immediate data, padding to 4 B, requests of at most 2^31 B")
-            .Default("1")
-            .Only("roce"),
-        Opt("ack-bytes",
-            Kind::kInteger,
-            json,
-            group,
-            "of the frame of an ACK or NAK; a CNP has 12 more; HPCC's code with telemetry: 88")
+            .Example("90"),
+        ethernet
+            .Flag("extension-headers",
+                  "RETH, immediate data, padding to 4 B, requests of at most 2^31 B")
+            .Default("1"),
+        ethernet
+            .Integer(
+                "ack-bytes",
+                "of the frame of an ACK or NAK; a CNP has 12 more; HPCC's code with telemetry: 88")
             .Default("66")
             .Range(1, 1012)
-            .Example("88")
-            .Only("roce"),
-        Opt("line-overhead",
-            Kind::kInteger,
-            json,
-            group,
-            "preamble and gap: bytes of line time a frame costs beyond its own")
+            .Example("88"),
+        ethernet
+            .Integer("line-overhead",
+                     "preamble and gap: bytes of line time a frame costs beyond its own")
             .Default("20")
             .Range(0, 63)
-            .Example("8")
-            .Only("roce"),
-        Opt("time-unit",
-            Kind::kDuration,
-            json,
-            group,
-            "serialization times are cut to whole multiples of it; 0: exact")
+            .Example("8"),
+        section
+            .Duration("time-unit", "serialization times are cut to whole multiples of it; 0: exact")
             .Default("0ns")
             .Range(0, 1e9)
             .Example("1ns")
-            .Sets("ns3::RdmaPort::TransmitTimeUnit"),
-        Opt("ack-priority", Kind::kInteger, json, group, "priority of ACKs and NAKs")
+            .Sets("ns3::RdmaPort::TransmitTimeUnit")
+            .To(&FabricSpec::timeUnit),
+        queuePairs.Integer("ack-priority", "priority of ACKs and NAKs")
             .Otherwise("that of their queue pair; hpcc: 3")
             .Range(0, 7)
             .Example("6")
             .Sets("ns3::RdmaNic::AckPriority")
-            .Only("roce"),
-        Opt("cnp-priority", Kind::kInteger, json, group, "priority of CNPs")
+            .Only(when::Ethernet()),
+        queuePairs.Integer("cnp-priority", "priority of CNPs")
             .Default("6")
             .Range(0, 7)
             .Example("3")
             .Sets("ns3::RdmaNic::CnpPriority")
-            .Only("roce"),
-        Opt("nak-interval",
-            Kind::kDuration,
-            json,
-            group,
-            "go-back-N: another NAK this long after the last one for the same gap; 0: never")
+            .Only(when::Ethernet()),
+        queuePairs
+            .Duration(
+                "nak-interval",
+                "go-back-N: another NAK this long after the last one for the same gap; 0: never")
             .Default("0ns")
             .Range(0, 1e12)
             .Example("500us")
             .Sets("ns3::RdmaNic::NakInterval"),
-        Opt("variable-window",
-            Kind::kFlag,
-            json,
-            group,
-            "--window is that at line rate, and shrinks with the congestion control's rate")
+        queuePairs
+            .Flag("variable-window",
+                  "--window is that at line rate, and shrinks with the congestion control's rate")
             .Default("0")
-            .Sets("ns3::RdmaNic::VariableWindow"),
-        Opt("ecn-behind",
-            Kind::kFlag,
-            json,
-            group,
-            "switches mark by the queue behind a frame, without the frame's own bytes")
+            .Sets("ns3::RdmaNic::VariableWindow")
+            .IdleUnless(when::Above("window", 0))
+            .To(&FabricSpec::variableWindow),
+        ethernet
+            .Flag("ecn-behind",
+                  "switches mark by the queue behind a frame, without the frame's own bytes")
             .Default("0")
             .Sets("ns3::RdmaSwitch::EcnBehind")
-            .Only("roce"),
+            .Only(when::Packets())
+            .To(&FabricSpec::ecnBehind),
     };
 }
 

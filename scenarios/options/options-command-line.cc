@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/options/options-detail.h"
 #include "scenarios/options/options.h"
+#include "scenarios/options/text-of-others.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
 
@@ -445,6 +446,10 @@ ReadOptions(const OptionTable& table, int argc, const char* const* argv)
                     const bool more = std::string(asking) == "help" && list.help;
                     result.text = more ? list.help() : ListText(list);
                 }
+            }
+            for (const TextOfOthers& one : TextOfOthers::All())
+            {
+                result.text = one.name == what ? one.text() : result.text;
             }
             return result;
         }

@@ -120,11 +120,24 @@ WrapText(std::string* out, const std::string& text, size_t used, size_t indent)
     *out += "\n";
 }
 
+namespace
+{
+
+/// "; needs --pcap".
 std::string
-Description(const Option& option)
+NeedsText(const OptionTable& table, const Option& option)
+{
+    const std::vector<std::string> needs = table.Needs(option, false);
+    return needs.empty() ? "" : "; needs " + Join(needs, ", ");
+}
+
+} // namespace
+
+std::string
+Description(const OptionTable& table, const Option& option)
 {
     const std::string text = DescribedRange(option);
-    return text + OrWord(option, text);
+    return text + OrWord(option, text) + NeedsText(table, option);
 }
 
 namespace
@@ -224,6 +237,7 @@ HelpText(const OptionTable& table)
                 help += "; off: --no-" + o.name;
             }
             help += OrWord(o, help);
+            help += NeedsText(table, o);
             help += also;
             const std::string byDefault = DefaultText(o);
             help += byDefault.empty() ? "" : " [" + byDefault + "]";

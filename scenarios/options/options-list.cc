@@ -56,7 +56,7 @@ OptionsJson(const OptionTable& table)
                               {"group", o.group},
                               {"kind", KindName(o.kind)},
                               {"help", o.help},
-                              {"description", Description(o)}};
+                              {"description", Description(table, o)}};
         const auto add = [&one](const char* key, const auto& value) {
             if (!value.empty())
             {
@@ -68,6 +68,7 @@ OptionsJson(const OptionTable& table)
         add("otherwise", o.defaultNote);
         add("placeholder", o.placeholder);
         add("attributes", o.attributes);
+        add("needs", table.Needs(o, true));
         add("example", o.example);
         add("aliases", o.aliases);
         add("letter", std::string(o.letter ? 1 : 0, o.letter));

@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/options/options-detail.h"
+#include "scenarios/options/text-of-others.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -407,6 +408,21 @@ OptionTable::FindForeign(const std::string& name) const
     return it == foreign.end() ? nullptr : &*it;
 }
 
+TextOfOthers::TextOfOthers(std::string name, std::string title, std::string (*text)())
+    : name(std::move(name)),
+      title(std::move(title)),
+      text(text)
+{
+    All().push_back(*this);
+}
+
+std::vector<TextOfOthers>&
+TextOfOthers::All()
+{
+    static std::vector<TextOfOthers> all;
+    return all;
+}
+
 void
 OptionTable::Add(std::vector<Option> more)
 {
@@ -414,6 +430,22 @@ OptionTable::Add(std::vector<Option> more)
     {
         options.push_back(std::move(o));
     }
+}
+
+std::vector<std::string>
+OptionTable::Needs(const Option& option, bool usual) const
+{
+    std::vector<std::string> needs;
+    for (const Condition& condition : option.conditions)
+    {
+        const When& when = condition.when;
+        if ((usual || !when.usual) && when.IsIn(*this) &&
+            std::find(needs.begin(), needs.end(), when.needs) == needs.end())
+        {
+            needs.push_back(when.needs);
+        }
+    }
+    return needs;
 }
 
 void
@@ -425,6 +457,10 @@ OptionTable::Finish()
         items.push_back({list.name, list.title});
     }
     items.push_back({"options", "All options, as JSON for other programs"});
+    for (const TextOfOthers& one : TextOfOthers::All())
+    {
+        items.push_back({one.name, one.title + ", as JSON for other programs"});
+    }
     for (auto& o : options)
     {
         if (o.name == "list" || o.name == "help")

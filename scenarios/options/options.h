@@ -19,14 +19,18 @@
 
 #include "contrib/rdma/core/input-error.h"
 #include "contrib/rdma/core/units.h"
+#include "scenarios/options/binding.h"
+#include "scenarios/options/when.h"
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -93,7 +97,8 @@ struct Option
     bool distinct = false;         ///< a kList: no entry may be repeated
     std::vector<std::string> keys; ///< a kEntries: its keys; the first one needs no name
     std::string example; ///< a valid value other than the default, for tests and documentation
-    std::string fabric;  ///< "roce" or "ib": has a meaning with this --fabric only; else with both
+    std::vector<Condition> conditions; ///< all must hold
+    std::vector<Binding> bindings;     ///< members that get its value
     /// The ns-3 attributes that get its value, if nothing else is needed for that.
     std::vector<std::string> attributes;
 
@@ -200,6 +205,12 @@ struct Option
         return *this;
     }
 
+    Option& CommandLineOnly()
+    {
+        path.clear();
+        return *this;
+    }
+
     Option& At(std::string jsonPath)
     {
         path = std::move(jsonPath);
@@ -212,9 +223,37 @@ struct Option
         return *this;
     }
 
-    Option& Only(std::string itsFabric)
+    /// Elsewhere the option is refused.
+    Option& Only(When when)
     {
-        fabric = std::move(itsFabric);
+        conditions.push_back({std::move(when), true});
+        return *this;
+    }
+
+    /// Elsewhere a note says that the option has no effect.
+    Option& IdleUnless(When when)
+    {
+        conditions.push_back({std::move(when), false});
+        return *this;
+    }
+
+    template <class S, class T>
+    Option& To(T S::*member)
+    {
+        bindings.push_back(BindTo(member));
+        return *this;
+    }
+
+    /// For one of names(), of which `parse` knows all.
+    template <class S, class T>
+    Option& To(T S::*member, std::optional<T> (*parse)(std::string_view))
+    {
+        bindings.push_back({typeid(S), [member, parse](const Value& value, void* spec) {
+                                if (!value.text.empty())
+                                {
+                                    static_cast<S*>(spec)->*member = *parse(value.text);
+                                }
+                            }});
         return *this;
     }
 
@@ -234,6 +273,106 @@ Option Opt(std::string name,
            const std::string& section,
            std::string group,
            std::string help);
+
+template <class T>
+void
+Append(std::vector<T>* all, std::vector<T> more)
+{
+    all->insert(all->end(),
+                std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
+}
+
+/// Makes the rows of one object of a scenario file, and of one group of --help.
+struct Section
+{
+    std::string json; ///< "/training"
+    std::string group;
+    std::vector<Condition> conditions = {}; ///< of all rows
+
+    /// The same section for rows with one more condition (Option::Only).
+    Section Only(When when) const
+    {
+        Section more = *this;
+        more.conditions.push_back({std::move(when), true});
+        return more;
+    }
+
+    /// The same with Option::IdleUnless.
+    Section IdleUnless(When when) const
+    {
+        Section more = *this;
+        more.conditions.push_back({std::move(when), false});
+        return more;
+    }
+
+    Option Row(Kind kind, std::string name, std::string help) const
+    {
+        Option row = Opt(std::move(name), kind, json, group, std::move(help));
+        row.conditions = conditions;
+        return row;
+    }
+
+    Option Flag(std::string name, std::string help) const
+    {
+        return Row(Kind::kFlag, std::move(name), std::move(help));
+    }
+
+    Option Integer(std::string name, std::string help) const
+    {
+        return Row(Kind::kInteger, std::move(name), std::move(help));
+    }
+
+    Option Real(std::string name, std::string help) const
+    {
+        return Row(Kind::kReal, std::move(name), std::move(help));
+    }
+
+    Option Bytes(std::string name, std::string help) const
+    {
+        return Row(Kind::kBytes, std::move(name), std::move(help));
+    }
+
+    Option Rate(std::string name, std::string help) const
+    {
+        return Row(Kind::kRate, std::move(name), std::move(help));
+    }
+
+    Option Duration(std::string name, std::string help) const
+    {
+        return Row(Kind::kDuration, std::move(name), std::move(help));
+    }
+
+    Option Text(std::string name, std::string help) const
+    {
+        return Row(Kind::kText, std::move(name), std::move(help));
+    }
+
+    Option Name(std::string name, std::string help) const
+    {
+        return Row(Kind::kName, std::move(name), std::move(help));
+    }
+
+    Option File(std::string name, std::string help) const
+    {
+        return Row(Kind::kFile, std::move(name), std::move(help));
+    }
+
+    Option NameOrFile(std::string name, std::string help) const
+    {
+        return Row(Kind::kNameOrFile, std::move(name), std::move(help));
+    }
+
+    Option Entries(std::string name, std::string help) const
+    {
+        return Row(Kind::kEntries, std::move(name), std::move(help));
+    }
+
+    Option List(std::string name, std::string help) const
+    {
+        return Row(Kind::kList, std::move(name), std::move(help));
+    }
+};
 
 /// An option of other software that does not exist here, but deserves its own words.
 struct ForeignName
@@ -272,24 +411,11 @@ struct OptionTable
     const ForeignName* FindForeign(
         const std::string& name) const; ///< \return the foreign name; null if there is none
     void Add(std::vector<Option> more);
+    /// The conditions of an option in words, each once; \param usual with those that hold by
+    /// default
+    std::vector<std::string> Needs(const Option& option, bool usual) const;
     /// Gives --list and --help the names of the lists. Call it when the lists are there.
     void Finish();
-};
-
-/// A value that passed the checks of its Option.
-struct Value
-{
-    bool given = false;   ///< by the user, not a default
-    bool present = false; ///< given or default
-    std::string where;    ///< "--mtu" or "job.json: /fabric/mtu"
-    std::string raw;      ///< as given
-    bool flag = false;
-    uint64_t integer = 0; ///< kInteger, kBytes, kRate, kDuration (ps)
-    double real = 0;
-    std::string text; ///< kName: the registry's spelling
-    std::vector<std::string> list;
-    /// kEntries: keys and their values, in the order in which they stand there.
-    std::vector<std::vector<std::pair<std::string, std::string>>> entries;
 };
 
 /// All values of a table. Asking for a name that is not in the table is a mistake of the program:
@@ -427,8 +553,8 @@ std::string ListText(const NameList& list);
 /// indented by `indent`.
 void WrapText(std::string* out, const std::string& text, size_t used, size_t indent);
 /// The meaning of an option, with its range: "micro-batches a step; 1 to 1000000". For --help,
-/// documentation and report.html.
-std::string Description(const Option& option);
+/// documentation and report.html. With the conditions that do not hold by default.
+std::string Description(const OptionTable& table, const Option& option);
 /// --list=options: the table as JSON, for programs that read it: tests, documentation, the report's
 /// words, the Python package. Ranges are in the base unit, as Option has them.
 std::string OptionsJson(const OptionTable& table);

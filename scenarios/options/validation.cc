@@ -4,6 +4,7 @@
 #include "scenarios/options/validation.h"
 
 #include "scenarios/options/said.h"
+#include "scenarios/options/spelling.h"
 #include "scenarios/run/job-seat.h"
 
 #include <algorithm>
@@ -42,11 +43,11 @@ Validation::DrawSeed() const
 }
 
 void
-Validation::Fail(const std::string& option, std::string problem, std::string nearest)
+Validation::Fail(const std::string& option, const std::string& problem, std::string nearest)
 {
     Error error{values.Where(option),
                 SaidValue(table, values, option),
-                std::move(problem),
+                Spelled(problem),
                 std::move(nearest)};
     // Other problems with a value mostly follow from the first mistake in it.
     const bool told = std::any_of(errors.begin(), errors.end(), [&error](const Error& earlier) {
@@ -95,52 +96,105 @@ Validation::DecideUnlessGiven(const std::string& option, const std::string& text
     }
 }
 
-void
-Validation::MustNotBeGiven(const std::vector<std::string>& options, const std::string& why)
+std::string
+Validation::Refusal(const When& when) const
 {
-    for (const auto& option : options)
+    if (!table.Find(when.option))
     {
-        if (values.Given(option))
+        return "needs " + when.needs;
+    }
+    const Value& decides = values[when.option];
+    const bool bare = table.Find(when.option)->kind == Kind::kFlag && decides.flag;
+    const std::string said =
+        bare ? values.Where(when.option) : SaidText(table, values, when.option);
+    if (when.excludes || values.Given(when.option))
+    {
+        return "cannot be combined with " + said + (when.because.empty() ? "" : ", ") +
+               when.because +
+               (when.excludes ? ". Use one of them." : ". It needs " + when.needs + ".");
+    }
+    const bool told = values.Present(when.option) && !SaidValue(table, values, when.option).empty();
+    return "needs " + when.needs + (told ? ". This run has " + said + "." : "");
+}
+
+void
+Validation::Apply(const Option& option, const Condition& condition)
+{
+    const When& when = condition.when;
+    // A flag that is off asks for nothing.
+    const bool isDefault =
+        values.Raw(option.name) == option.defaultText ||
+        (option.defaultNote == "0" && option.kind == Kind::kFlag && !values.Flag(option.name)) ||
+        usual.count(option.name) > 0;
+    if (values.Given(option.name) && (!isDefault || (when.strict && condition.refuses)))
+    {
+        if (condition.refuses)
         {
-            Fail(option, why);
+            Fail(option.name, Refusal(when));
+        }
+        else
+        {
+            const bool said = !when.option.empty() && values.Given(when.option);
+            notes.push_back(values.Where(option.name) + " has no effect" +
+                            (said ? " with " + SaidText(table, values, when.option) : "") +
+                            ": it needs " + when.needs);
+        }
+    }
+    if (when.hides && condition.refuses)
+    {
+        values.Slot(option.name).present = false;
+    }
+}
+
+void
+Validation::Settle(const std::string& decided)
+{
+    for (const Option& option : table.options)
+    {
+        for (const Condition& condition : option.conditions)
+        {
+            const When& when = condition.when;
+            if (when.option == decided && when.holds && when.IsIn(table) && !when.holds(values))
+            {
+                Apply(option, condition);
+            }
         }
     }
 }
 
-namespace
-{
-
-/// Given, and not what holds without it.
-bool
-IsSet(const Validation& v, const std::string& option)
-{
-    return v.values.Given(option) && v.values.Raw(option) != v.table.Find(option)->defaultText;
-}
-
-} // namespace
-
 void
-Validation::MustNotBeSet(const std::vector<std::string>& options, const std::string& why)
+Validation::Settle(const When& when, bool holds)
 {
-    for (const auto& option : options)
+    for (const Option& option : table.options)
     {
-        if (IsSet(*this, option))
+        for (const Condition& condition : option.conditions)
         {
-            Fail(option, why);
+            if (!holds && condition.when.option == when.option &&
+                condition.when.needs == when.needs)
+            {
+                Apply(option, condition);
+            }
         }
     }
 }
 
-void
-Validation::NoteIfSet(const std::vector<std::string>& options, const std::string& why)
+std::vector<std::string>
+Validation::Hidden() const
 {
-    for (const auto& option : options)
+    std::vector<std::string> names;
+    for (const Option& option : table.options)
     {
-        if (IsSet(*this, option))
+        for (const Condition& condition : option.conditions)
         {
-            notes.push_back(values.Where(option) + " " + why);
+            const When& when = condition.when;
+            if (condition.refuses && when.hides && when.IsIn(table) && when.holds &&
+                !when.holds(values))
+            {
+                names.push_back(option.name);
+            }
         }
     }
+    return names;
 }
 
 } // namespace scenario

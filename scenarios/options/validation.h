@@ -9,6 +9,7 @@
 #include "scenarios/options/options.h"
 #include "topologies/error.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ struct Validation
     uint64_t DrawSeed() const;
 
     /// An error about an option as it was given, unless there is one about it.
-    void Fail(const std::string& option, std::string problem, std::string nearest = "");
+    void Fail(const std::string& option, const std::string& problem, std::string nearest = "");
     /// A file named by an option could not be read; says what name may have been meant, if the
     /// option takes names too.
     void FailFile(const std::string& option, const std::vector<topo::Error>& errors);
@@ -37,15 +38,39 @@ struct Validation
     void Decide(const std::string& option, const std::string& text);
     /// A default that follows from others.
     void DecideUnlessGiven(const std::string& option, const std::string& text);
-    /// Errors for options that were given although `why` makes them meaningless: "has no meaning
-    /// with --flows".
-    void MustNotBeGiven(const std::vector<std::string>& options, const std::string& why);
-    /// The same, but not for an option that says what holds without it: configurations as run have
-    /// every default, and have to be read again.
-    void MustNotBeSet(const std::vector<std::string>& options, const std::string& why);
-    /// A note instead, for options that merely have nothing to do, as they have in one row of a
-    /// sweep: "has no effect with --tp=1".
-    void NoteIfSet(const std::vector<std::string>& options, const std::string& why);
+    /// An option has its value now. Other options whose rows have a condition on it, which does not
+    /// hold, are refused, or a note says that they have no effect. Options of a mode that the run
+    /// does not have leave the configuration as run.
+    /// A default that somebody gave is no mistake: configurations as run have every default, and
+    /// have to be read again.
+    void Settle(const std::string& option);
+    /// The same for a condition that is known only here.
+    void Settle(const When& when, bool holds);
+    /// Why an option cannot be given where a condition does not hold.
+    std::string Refusal(const When& when) const;
+    /// Names of the options that the run's modes leave out of the configuration as run.
+    std::vector<std::string> Hidden() const;
+
+    /// Sets the members of a struct that rows are bound to (Option::To).
+    template <class S>
+    void Fill(S* spec) const
+    {
+        for (const Option& option : table.options)
+        {
+            for (const Binding& binding : option.bindings)
+            {
+                if (binding.type == typeid(S))
+                {
+                    binding.set(values[option.name], spec);
+                }
+            }
+        }
+    }
+
+    std::set<std::string> usual = {}; ///< options given as what the run has without them
+
+  private:
+    void Apply(const Option& option, const Condition& condition);
 };
 
 } // namespace scenario

@@ -3,10 +3,10 @@
  */
 #include "scenarios/plan/message-counter.h"
 
+#include "collectives/aggregators.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/roce-sizes.h"
-#include "scenarios/options/cluster/aggregators.h"
 #include "scenarios/options/cluster/cluster-options.h"
 #include "scenarios/options/cluster/rail-options.h"
 #include "scenarios/options/collective/collective-options.h"
@@ -103,7 +103,7 @@ MessageCounter::AddCollective(const coll::Collective& what,
         {
             return m_topology.EndpointOf(cluster.hostOfServer[host], PortOf(m_topology, nic));
         }
-        const Aggregators& switches = *cluster.aggregators;
+        const coll::Aggregators& switches = *cluster.aggregators;
         const uint32_t unit = host - cluster.servers;
         return m_topology.EndpointOf(
             switches.Units()[unit].host,

@@ -3,10 +3,10 @@
  */
 #include "scenarios/plan/plan-lines.h"
 
+#include "collectives/aggregators.h"
 #include "collectives/registry.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
-#include "scenarios/options/cluster/aggregators.h"
 #include "scenarios/options/cluster/background.h"
 #include "scenarios/options/cluster/cluster-options.h"
 #include "scenarios/options/cluster/infiniband.h"

@@ -269,7 +269,8 @@ ModelText(const TrainingScenario& s)
         "parallelism",
         s.served
             ? ServedText(*s.served)
-            : DegreesText(s.options) + ", ZeRO stage " + std::to_string(s.zero) + " (" +
+            : DegreesText(s.options) + ", ZeRO stage " +
+                  std::to_string(s.options.sharding.Stage()) + " (" +
                   training::ZeroImplName(s.options.zeroImpl) + "), overlap " +
                   (s.options.overlap.value_or(true) ? "on" : "off") +
                   (s.options.bucketBytes ? ", buckets " + ExactBytes(*s.options.bucketBytes) : "") +

@@ -34,9 +34,9 @@ struct LoadBalancer
     Where where;
     Order order;
     /// With InfiniBand: nullptr, or why it does not exist there.
-    const char* notInfiniBand;
+    const char* notInfiniBand = nullptr;
     /// With Ethernet: the same.
-    const char* notEthernet;
+    const char* notEthernet = nullptr;
 };
 
 /// \return the scheme of that name; null if there is none

@@ -37,6 +37,11 @@
 #include <utility>
 #include <vector>
 
+namespace coll
+{
+class Aggregators;
+}
+
 namespace training
 {
 class ServedPlan;
@@ -177,8 +182,6 @@ enum class PlacementPolicy : uint8_t
     kFragmented, ///< packed into what a seeded occupation leaves
 };
 
-class Aggregators;
-
 /// Servers on a network. Logical server i (ranks i*gpus ..) stands at host hostOfServer[i] of the
 /// topology.
 struct ClusterSpec
@@ -190,7 +193,7 @@ struct ClusterSpec
     PlacementPolicy placement = PlacementPolicy::kLinear;
     std::vector<uint32_t> hostOfServer;
     /// Aggregation units of switches, part of the topology; null: none.
-    std::shared_ptr<const Aggregators> aggregators = nullptr;
+    std::shared_ptr<const coll::Aggregators> aggregators = nullptr;
     ConnectionSpec connections;
     uint64_t aggregationBytes = 0;  ///< bytes of one group that a unit has room for
     uint32_t aggregationGroups = 0; ///< groups that a unit serves at once
@@ -286,7 +289,6 @@ struct TrainingScenario
     uint64_t parameters = 0;
     std::string dtype;
     std::string gpu;
-    uint32_t zero = 0;
     uint32_t microBatch = 0;
     uint32_t accumulation = 1;
     uint32_t globalBatch = 0;

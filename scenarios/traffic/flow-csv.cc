@@ -220,10 +220,10 @@ ReadFlowCsv(const std::string& text,
         if (const size_t at = Find(names, "tag"); at < names.size())
         {
             flow.tag = fields[at];
-            if (rdma::Printable(flow.tag) != flow.tag) // it goes into every table
+            if (!rdma::IsPlain(flow.tag))
             {
                 return fail("tag '" + rdma::Shown(flow.tag, 60) +
-                            "' is no plain text; allowed: UTF-8 without control characters");
+                            "' is no plain text; allowed: " + rdma::kPlainHelp);
             }
         }
         result.flows.push_back(std::move(flow));

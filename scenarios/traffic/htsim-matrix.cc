@@ -114,7 +114,7 @@ Reader::ReadCount(const std::vector<std::string>& words)
     }
     if (words[0] == "Failures" && count > 0)
     {
-        return Fail("link failures are not read; allowed: none here, and --fault");
+        return Fail("link failures are not read; allowed: none here, and {faults}");
     }
     if (!m_counts.emplace(words[0], count).second)
     {

@@ -26,11 +26,11 @@ StateBytes
 BytesOf(const TrainingOptions& o, const std::vector<RankLayer>& held, uint32_t sharers)
 {
     const uint64_t whole = PaddedParameters(o, held, sharers);
-    const uint64_t mine = o.zero >= 1 ? RoundUp(whole, sharers) / sharers : whole;
+    const uint64_t mine = o.sharding.optimizer ? RoundUp(whole, sharers) / sharers : whole;
     const bool hasCopy = DtypeBytes(o.dtype) < 4 && o.masterWeights;
     StateBytes bytes;
     bytes.optimizer = OptimizerStateBytes(o.optimizer, o.dtype, o.masterWeights) * mine;
-    if (o.zero < 3)
+    if (!o.sharding.parameters)
     {
         bytes.weights = DtypeBytes(o.dtype) * whole;
     }
@@ -82,7 +82,7 @@ CheckpointParts::CheckpointParts(const TrainingOptions& given)
     };
     add(whole, GroupOf::kGradient, ofStage, &StateBytes::weights);
     add(whole, GroupOf::kExpertGradient, expertsOfStage, &StateBytes::weights);
-    if (o.zero == 0)
+    if (!o.sharding.optimizer)
     {
         add(whole, GroupOf::kExpertGradient, ofStage, &StateBytes::optimizer);
         add(whole, GroupOf::kExpertGradient, expertsOfStage, &StateBytes::optimizer);

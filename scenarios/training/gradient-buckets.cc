@@ -97,7 +97,7 @@ std::vector<Bucket>
 GradientBuckets(const TrainingOptions& o, const std::vector<RankLayer>& layers, uint32_t ranks)
 {
     const uint64_t limit = std::max<uint64_t>(*o.bucketBytes / o.GradientBytes(), 1);
-    if (o.zero == 3)
+    if (o.sharding.parameters)
     {
         return FlatBuckets(PartitionedSizes(layers, ranks), RoundDownToAtLeast(limit, ranks));
     }
@@ -105,7 +105,7 @@ GradientBuckets(const TrainingOptions& o, const std::vector<RankLayer>& layers, 
     {
         return TensorBuckets(layers, limit, limit, false);
     }
-    if (o.zero == 0)
+    if (!o.sharding.optimizer)
     {
         const uint64_t first = std::max<uint64_t>(*o.firstBucketBytes / o.GradientBytes(), 1);
         return TensorBuckets(layers, first, limit, true);

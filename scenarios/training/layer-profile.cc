@@ -270,10 +270,10 @@ class CsvReader
         {
             layer.name = fields[m_columns[named ? "name" : "op"]];
         }
-        if (rdma::Printable(layer.name) != layer.name)
+        if (!rdma::IsPlain(layer.name))
         {
             Say(topo::Quoted(layer.name),
-                "is no name of a layer: it has a control character, or is no UTF-8");
+                std::string("is no name of a layer; allowed: ") + rdma::kPlainHelp);
         }
         layer.forwardSeconds = number("fwd_ms", kMostMs) * 1e-3;
         layer.backwardSeconds = number("bwd_ms", kMostMs) * 1e-3;
@@ -304,7 +304,7 @@ class CsvReader
         {
             m_errors.push_back({m_file,
                                 "",
-                                "has several models; --profile-model says which; allowed: " +
+                                "has several models; {profileModel} says which; allowed: " +
                                     topo::JoinNames(models)});
         }
         else if (!m_model.empty() && m_columns.count("model") == 0)
@@ -320,7 +320,7 @@ class CsvReader
                  m_model.empty() || m_models.empty()
                      ? "has no layers"
                      : "has no layers of " + topo::Quoted(m_model) +
-                           ", which --profile-model says; allowed: " + topo::JoinNames(models) +
+                           ", which {profileModel} says; allowed: " + topo::JoinNames(models) +
                            topo::DidYouMean(m_model, models)});
         }
     }
@@ -501,7 +501,7 @@ CheckProfile(const LayerProfile& profile, const ModelSpec& model)
                                     named(profile.layers) + " where " + model.name + " has " +
                                     named(model.layers) +
                                     "; allowed: the names of the model's layers in their order, "
-                                    "or no --model"});
+                                    "or no {model}"});
         }
         return problems;
     }

@@ -14,14 +14,15 @@ namespace training
 {
 
 double
-ModelStateBytes(double parameters, uint32_t ranks, uint32_t zero, Dtype dtype)
+ModelStateBytes(double parameters, uint32_t ranks, const Sharding& sharding, Dtype dtype)
 {
     const double element = DtypeBytes(dtype);
     // fp32 master copy, momentum, variance; fp32 training needs no second copy.
     const double optimizer = element == 2 ? 12 : 8;
     const double n = ranks;
-    return parameters * (element / (zero >= 3 ? n : 1) + element / (zero >= 2 ? n : 1) +
-                         optimizer / (zero >= 1 ? n : 1));
+    return parameters *
+           (element / (sharding.parameters ? n : 1) + element / (sharding.gradients ? n : 1) +
+            optimizer / (sharding.optimizer ? n : 1));
 }
 
 namespace
@@ -125,8 +126,8 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
         // From stage 2 on a bucket that has been reduced goes to the host at once; stage 1 keeps
         // whole gradients until the last micro-batch.
         (o.offload == Offload::kAll ? m.host : m.parameters) +=
-            element * (o.zero >= 3 ? part : whole) * versions;
-        if (o.zero == 3)
+            element * (o.sharding.parameters ? part : whole) * versions;
+        if (o.sharding.parameters)
         {
             uint64_t persistent = 0;
             for (const RankLayer& layer : held)
@@ -136,23 +137,23 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
             m.parameters += element * (persistent - persistent / ranks);
             m.parameters += o.secondary > 1 ? element * (whole / o.secondary) : 0;
         }
-        (offload && o.zero >= 2 ? m.host : m.gradients) +=
-            o.GradientBytes() * (o.zero >= 2 ? part : whole) * gradients;
+        (offload && o.sharding.gradients ? m.host : m.gradients) +=
+            o.GradientBytes() * (o.sharding.gradients ? part : whole) * gradients;
         (offload ? m.host : m.optimizer) +=
             OptimizerStateBytes(o.optimizer, o.dtype, o.masterWeights) *
-            (o.zero >= 1 ? part : whole);
-        if (offload && o.zero == 1)
+            (o.sharding.optimizer ? part : whole);
+        if (offload && o.sharding.optimizer && !o.sharding.gradients)
         {
             m.host += o.GradientBytes() * part; // where they are copied to
         }
         // Elements that top-k did not send are kept for the next step.
         m.buffers += o.compression == Compression::kTopK ? whole * o.GradientBytes() : 0;
-        if (o.zero >= 1 && (ranks > 1 || offload))
+        if (o.sharding.optimizer && (ranks > 1 || offload))
         {
             // One being filled, one being reduced.
             m.buffers += 2 * std::min(*o.bucketBytes, whole * o.GradientBytes());
         }
-        if (o.zero == 3 && (ranks > 1 || o.offload == Offload::kAll))
+        if (o.sharding.parameters && (ranks > 1 || o.offload == Offload::kAll))
         {
             m.buffers += MostGatheredBytes(o, held, ranks);
         }

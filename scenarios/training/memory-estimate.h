@@ -38,7 +38,7 @@ MemoryEstimate EstimateMemory(const TrainingOptions& options);
 /// figure 1). With 32-bit training 4 + 4 + 8. Bytes.
 double ModelStateBytes(double parameters,
                        uint32_t ranks,
-                       uint32_t zero,
+                       const Sharding& sharding,
                        Dtype dtype = Dtype::kBf16);
 
 } // namespace training

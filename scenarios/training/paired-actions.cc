@@ -195,29 +195,31 @@ WhyNotPaired(const TrainingOptions& o)
     const auto number = [](uint64_t n) { return std::to_string(n); };
     if (o.expert == 1)
     {
-        return "has no all-to-all to run beside computing with --ep=1; allowed with it: --ep from "
+        return "has no all-to-all to run beside computing with {expert}=1; allowed with it: "
+               "{expert} from "
                "2 on";
     }
-    if (o.zero == 3)
+    if (o.sharding.parameters)
     {
         // Gathered and freed as one micro-batch goes through the layers.
-        return "goes through two micro-batches in turns, and --zero=3 gathers the parameters of a "
-               "layer for one at a time; allowed with it: --zero=0, 1 or 2";
+        return "goes through two micro-batches in turns, and {sharding}=3 gathers the parameters "
+               "of a "
+               "layer for one at a time; allowed with it: {sharding}=0, 1 or 2";
     }
     if (o.accumulation < 2)
     {
-        return "runs beside another micro-batch, and --accumulation is " + number(o.accumulation) +
+        return "runs beside another micro-batch, and {accumulation} is " + number(o.accumulation) +
                "; allowed with it: 2 and more";
     }
     if (o.pipeline == 1 ? o.schedule != "1f1b" : o.schedule != "interleaved")
     {
         return o.pipeline == 1
-                   ? "pairs the passes of --pipeline-schedule=1f1b, not of " + o.schedule
+                   ? "pairs the passes of {schedule}=1f1b, not of " + o.schedule
                    : "in a pipeline pairs the passes of interleaved stages, as Megatron-LM does: "
                      "with " +
                          o.schedule +
                          " stages would wait for each other or have no pairs; allowed with it: "
-                         "--virtual-stages from 2 on, or --pp=1";
+                         "{virtualStages} from 2 on, or {pipeline}=1";
     }
     return std::nullopt;
 }

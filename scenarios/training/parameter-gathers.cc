@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/parameter-gathers.h"
 
+#include "scenarios/training/framework.h"
 #include "scenarios/training/zero-partition.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ struct Some
 Some
 SharedOut(const TrainingOptions& o, const RankLayer& layer)
 {
-    const uint64_t persist = o.zero == 3 ? *o.persistElements : 0;
+    const uint64_t persist = o.sharding.parameters ? *o.persistElements : 0;
     const auto count = std::count_if(layer.tensors.begin(),
                                      layer.tensors.end(),
                                      [persist](uint64_t t) { return t > persist; });
@@ -40,7 +41,7 @@ Some
 TwiceInBackward(const TrainingOptions& o, const RankLayer& layer)
 {
     Some some;
-    if (o.zero != 3 || o.zeroImpl != ZeroImpl::kDeepSpeed || !layer.recomputed)
+    if (!o.sharding.parameters || !GathersOf(o).againInBackward || !layer.recomputed)
     {
         return some;
     }
@@ -96,7 +97,7 @@ ParameterGathers(const TrainingOptions& o, const std::vector<RankLayer>& layers)
     std::vector<uint64_t> used(count + 1, 0);
     for (uint32_t i = count; i-- > 0;)
     {
-        const bool again = layers[i].recomputed && o.zeroImpl == ZeroImpl::kDeepSpeed;
+        const bool again = layers[i].recomputed && GathersOf(o).againInBackward;
         used[i] = used[i + 1] + (again ? 3 : 2) * layers[i].parameters;
     }
     for (uint32_t i = 0; i < count; ++i)

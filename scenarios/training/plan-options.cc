@@ -140,18 +140,18 @@ ResolvedOptions(TrainingOptions o)
     const bool horovod = o.zeroImpl == ZeroImpl::kHorovod;
     const uint64_t element = DtypeBytes(o.dtype);
     const auto fill = [](auto& field, auto value) { field = field ? *field : value; };
-    const bool first = !o.bucketBytes && o.zero == 0 && o.zeroImpl == ZeroImpl::kPaper &&
+    const bool first = !o.bucketBytes && !o.sharding.optimizer && o.zeroImpl == ZeroImpl::kPaper &&
                        o.tensor == 1 && o.pipeline == 1;
     fill(o.bucketBytes,
          deepSpeed ? kDeepSpeedBucket * o.GradientBytes()
          : horovod ? kHorovodFusion
                    : kPaperBucketBytes);
     fill(o.firstBucketBytes, first ? kFirstBucketBytes : *o.bucketBytes);
-    fill(o.persistElements, deepSpeed && o.zero == 3 ? kDeepSpeedPersist : 0);
+    fill(o.persistElements, deepSpeed && o.sharding.parameters ? kDeepSpeedPersist : 0);
     fill(o.gatherBytes, kDeepSpeedBucket * element);
     fill(o.prefetchBytes, deepSpeed ? kDeepSpeedPrefetch * element : 0);
     fill(o.reuseElements, deepSpeed ? kDeepSpeedReuse : 0);
-    fill(o.overlap, !deepSpeed || o.zero == 3);
+    fill(o.overlap, !deepSpeed || o.sharding.parameters);
     return o;
 }
 

@@ -12,6 +12,7 @@
 #include "scenarios/training/kernel-time.h"
 #include "scenarios/training/layer-profile.h"
 #include "scenarios/training/layout.h"
+#include "scenarios/training/sharding.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -165,7 +166,7 @@ struct TrainingOptions
     /// For schedules without a flush: a micro-batch takes weights of one version on all stages.
     bool verticalSync = false;
     uint32_t layers = 0; ///< blocks to simulate; the step is extrapolated from them; 0: all
-    uint32_t zero = 0;   ///< 0..3
+    Sharding sharding;
     ZeroImpl zeroImpl = ZeroImpl::kPaper;
     uint32_t microBatch = 4;   ///< samples of a rank in one forward and backward
     uint32_t accumulation = 1; ///< micro-batches a step

@@ -529,7 +529,7 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
                      rank.parameters + rank.expertParameters > 0,
                      rank.parts);
     }
-    else if (o.zero >= 2)
+    else if (o.sharding.gradients)
     {
         rank.accumulate = SumOfShares(rank, o);
     }
@@ -590,8 +590,9 @@ GradientSumBytes(const TrainingOptions& o)
 bool
 CopiesIntoBuckets(const TrainingOptions& o)
 {
-    return o.zero == 0 && o.zeroImpl == ZeroImpl::kPaper && o.tensor == 1 && o.pipeline == 1 &&
-           o.Replicas() > 1 && !o.toServers && !IsWidened(o) && !o.fusedAccumulation;
+    return !o.sharding.optimizer && o.zeroImpl == ZeroImpl::kPaper && o.tensor == 1 &&
+           o.pipeline == 1 && o.Replicas() > 1 && !o.toServers && !IsWidened(o) &&
+           !o.fusedAccumulation;
 }
 
 std::vector<RankLayer>

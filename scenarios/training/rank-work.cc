@@ -27,7 +27,8 @@ UpdatedByRank(const TrainingOptions& o, const std::vector<RankLayer>& layers)
 {
     const uint64_t whole = PaddedParameters(o, layers, o.Sharers());
     const uint64_t experts = PaddedParameters(o, ExpertsOf(layers), o.ExpertSharers());
-    return o.zero == 0 ? whole + experts : whole / o.Sharers() + experts / o.ExpertSharers();
+    return !o.sharding.optimizer ? whole + experts
+                                 : whole / o.Sharers() + experts / o.ExpertSharers();
 }
 
 /// The optimizer runs over this rank's partition.

@@ -53,8 +53,8 @@ TooMany(const TrainingOptions& o, std::size_t groups, const std::string& among)
 {
     return "would compare more than 1e10 ways to cut the " + std::to_string(groups) +
            " layers of " + o.model.name + " for " + among +
-           "; allowed: fewer layers (join some of the profile), --partition=balanced or uniform "
-           "with --pp";
+           "; allowed: fewer layers (join some of the profile), {partition}=balanced or uniform "
+           "with {pipeline}";
 }
 
 bool
@@ -137,10 +137,10 @@ WhyNotByWeights(const TrainingOptions& o)
         const auto empty = std::find(counts.begin(), counts.end(), 0U);
         if (empty != counts.end())
         {
-            return "with --partition-fill=front leaves piece " +
+            return "with {partitionFill}=front leaves piece " +
                    std::to_string(empty - counts.begin() + 1) + " of " +
                    std::to_string(counts.size()) +
-                   " no layers; allowed: --partition-fill=even, or fewer stages (--pp)";
+                   " no layers; allowed: {partitionFill}=even, or fewer stages ({pipeline})";
         }
     }
     return std::nullopt;
@@ -200,7 +200,7 @@ WhyNotPartitioned(const TrainingOptions& o)
     }
     if (o.partition == Partition::kPipeDream && o.virtualStages > 1)
     {
-        return "has stages of one piece each; allowed with --virtual-stages=" +
+        return "has stages of one piece each; allowed with {virtualStages}=" +
                std::to_string(o.virtualStages) + ": uniform, balanced";
     }
     if (o.partition == Partition::kTypes)

@@ -35,13 +35,13 @@ PartitionedSizes(const std::vector<RankLayer>& layers, uint32_t ranks)
 uint64_t
 PaddedParameters(const TrainingOptions& o, const std::vector<RankLayer>& layers, uint32_t ranks)
 {
-    if (o.zero == 3)
+    if (o.sharding.parameters)
     {
         const auto sizes = PartitionedSizes(layers, ranks);
         return std::accumulate(sizes.begin(), sizes.end(), uint64_t(0));
     }
     const uint64_t plain = ParametersOf(layers);
-    return o.zero == 0 ? plain : RoundUp(plain, ranks);
+    return !o.sharding.optimizer ? plain : RoundUp(plain, ranks);
 }
 
 uint64_t
@@ -50,7 +50,7 @@ PersistentElements(const TrainingOptions& o, const RankLayer& layer)
     uint64_t sum = 0;
     for (const uint64_t tensor : layer.tensors)
     {
-        sum += o.zero == 3 && tensor <= *o.persistElements ? tensor : 0;
+        sum += o.sharding.parameters && tensor <= *o.persistElements ? tensor : 0;
     }
     return sum;
 }

@@ -3,7 +3,7 @@
  */
 #include "journey-parts.h"
 
-#include "results/message-id.h"
+#include "results/attribution/message-id.h"
 
 #include "ns3/rdma-frame.h"
 #include "ns3/rdma-port.h"

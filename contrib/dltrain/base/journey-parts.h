@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_JOURNEY_PARTS_H
 #define DLTRAIN_JOURNEY_PARTS_H
 
-#include "results/message-parts.h"
+#include "results/attribution/message-parts.h"
 
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/rdma-journey.h"

@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_PART_NOTE_H
 #define DLTRAIN_PART_NOTE_H
 
-#include "results/records.h"
+#include "results/base/records.h"
 
 #include <cstdint>
 

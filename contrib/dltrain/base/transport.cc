@@ -3,8 +3,8 @@
  */
 #include "transport.h"
 
+#include "collectives/aggregators.h"
 #include "contrib/rdma/core/flow-hash.h"
-#include "scenarios/options/cluster/aggregators.h"
 
 #include "ns3/node.h"
 #include "ns3/rdma-event-order.h"
@@ -50,7 +50,7 @@ Places::Places(const scenario::ClusterSpec& cluster,
     }
     if (m_aggregators)
     {
-        for (const scenario::Aggregator& unit : m_aggregators->Units())
+        for (const coll::Aggregator& unit : m_aggregators->Units())
         {
             hosts.push_back(unit.host);
         }

@@ -30,7 +30,7 @@ class TraceCollector;
  * After a cluster's GPUs come the places of its switches that add up. Each server has two, after
  * its last GPU: one where its switch adds up, one where it copies. Then come the units of switches
  * between servers, each as a server of its own, with a NIC for each of its links
- * (scenario::Aggregators).
+ * (coll::Aggregators).
  */
 class Places
 {
@@ -103,7 +103,7 @@ class Places
         return m_firstSwitch + m_servers + server;
     }
 
-    /// The place of a switch between servers. \param unit index into scenario::Aggregators
+    /// The place of a switch between servers. \param unit index into coll::Aggregators
     uint32_t PlaceOfUnit(uint32_t unit) const
     {
         return m_firstSwitch + 2 * m_servers + unit;
@@ -180,7 +180,7 @@ class Places
     NicsInUse m_nicsInUse;
     uint32_t m_servers = 0;
     uint32_t m_firstSwitch = UINT32_MAX; ///< place
-    const scenario::Aggregators* m_aggregators = nullptr;
+    const coll::Aggregators* m_aggregators = nullptr;
     std::vector<uint32_t> m_firstEndpoint;
     std::vector<uint32_t> m_contextOfServer;
     bool m_hasTurns = false; ///< the scheduler knows ns3::RdmaEventOrder

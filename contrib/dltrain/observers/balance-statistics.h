@@ -5,9 +5,9 @@
 #define DLTRAIN_BALANCE_STATISTICS_H
 
 #include "fabric-baseline.h"
-#include "results/flow-ways.h"
-#include "results/link-notes.h"
-#include "results/load-spread.h"
+#include "results/attribution/flow-ways.h"
+#include "results/attribution/link-notes.h"
+#include "results/stats/load-spread.h"
 
 #include <vector>
 

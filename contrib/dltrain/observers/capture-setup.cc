@@ -5,8 +5,9 @@
 
 #include "contrib/dltrain/ranks/rank-notes.h"
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/output-errors.h"
+#include "results/base/output-errors.h"
 #include "scenarios/options/options.h"
+#include "scenarios/options/spelling.h"
 
 #include "ns3/node-windows.h"
 #include "ns3/rdma-capture-file.h"
@@ -62,7 +63,7 @@ std::string
 CheckCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run)
 {
     const std::string error = run.pcap.empty() ? "" : ns3::RdmaPcapHelper(fabric).CheckFrames();
-    return error.empty() ? "" : "--pcap: " + error;
+    return error.empty() ? "" : scenario::Spelled("{capturePorts}: ") + error;
 }
 
 std::string
@@ -97,7 +98,7 @@ StartCaptures(ns3::RdmaFabric& fabric, const scenario::RunOptions& run, RankNote
     std::string error = helper.SetFlows(scenario::Join(capture.flows, ","));
     if (!error.empty())
     {
-        return "--pcap-flow: " + error;
+        return scenario::Spelled("{captureFlows}: ") + error;
     }
     // All selectors at once: a port that two of them mean is captured once.
     error = helper.EnablePcap(run.out, scenario::Join(run.pcap, ","));
@@ -105,7 +106,7 @@ StartCaptures(ns3::RdmaFabric& fabric, const scenario::RunOptions& run, RankNote
     {
         return results::OutputErrors::First();
     }
-    return error.empty() ? "" : "--pcap: " + error;
+    return error.empty() ? "" : scenario::Spelled("{capturePorts}: ") + error;
 }
 
 void

@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_EVENT_COLLECTOR_H
 #define DLTRAIN_EVENT_COLLECTOR_H
 
-#include "results/event-log.h"
+#include "results/tables/event-log.h"
 
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/rdma-grid-timer.h"

@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_FABRIC_STATISTICS_H
 #define DLTRAIN_FABRIC_STATISTICS_H
 
-#include "results/run-stats.h"
+#include "results/stats/run-stats.h"
 #include "trace-collector.h"
 
 #include <cstddef>

@@ -3,7 +3,7 @@
  */
 #include "journey-collector.h"
 
-#include "results/message-id.h"
+#include "results/attribution/message-id.h"
 #include "scenarios/options/cluster/queue-pair-pattern.h"
 
 #include "ns3/callback.h"

@@ -6,12 +6,12 @@
 
 #include "contrib/dltrain/base/journey-parts.h"
 #include "fabric-baseline.h"
-#include "results/flow-table.h"
-#include "results/flow-ways.h"
-#include "results/interference.h"
-#include "results/link-notes.h"
-#include "results/path-table.h"
-#include "results/tail-attribution.h"
+#include "results/attribution/flow-ways.h"
+#include "results/attribution/interference.h"
+#include "results/attribution/link-notes.h"
+#include "results/attribution/path-table.h"
+#include "results/attribution/tail-attribution.h"
+#include "results/tables/flow-table.h"
 
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/rdma-journey.h"

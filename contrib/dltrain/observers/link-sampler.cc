@@ -136,12 +136,14 @@ LinkSampler::Look(int64_t now)
             const double most = m_fabric.GetLargestFrame() * 8e12 / cable;
             residual = std::llround(std::min(static_cast<double>(residual) * rate / cable, most));
         }
-        const double sent = static_cast<double>(wire) * 8e12 / cable;
-        const int64_t busy = static_cast<int64_t>(sent + 0.5) + last.residualPs - residual;
+        // From the beginning, so that the sum over intervals is that of one long interval.
+        const int64_t busySoFar =
+            std::llround(static_cast<double>(counters.txWireBytes) * 8e12 / cable) - residual;
+        const int64_t busy = busySoFar - last.busyPs;
         const uint64_t pausedPs = port.GetPausedPs(now);
         const int64_t paused = static_cast<int64_t>(pausedPs - last.pausedPs);
-        last = {counters.txWireBytes, residual, pausedPs, counters.ecnMarks};
-        if (m_measuring && (busy > 0 || queued || paused || marks))
+        last = {counters.txWireBytes, residual, busySoFar, pausedPs, counters.ecnMarks};
+        if (m_measuring && (busy != 0 || queued || paused || marks))
         {
             m_table.Add(
                 {now, busy, paused, queued, marks, port.TakeQueuePeak(), m_fabric.GetEnd(i)});

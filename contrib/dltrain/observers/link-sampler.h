@@ -4,7 +4,7 @@
 #ifndef LINK_SAMPLER_H
 #define LINK_SAMPLER_H
 
-#include "results/link-table.h"
+#include "results/tables/link-table.h"
 
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/rdma-grid-timer.h"
@@ -84,6 +84,7 @@ class LinkSampler
     {
         uint64_t txWireBytes{0};
         int64_t residualPs{0}; //!< rest of the frame that was being sent
+        int64_t busyPs{0};     //!< as Row::busyPs has it, from the beginning on
         uint64_t pausedPs{0};
         uint64_t ecnMarks{0};
     };

@@ -6,7 +6,7 @@
 
 #include "contrib/dltrain/base/slots.h"
 #include "contrib/rdma/core/number-table.h"
-#include "results/flow-table.h"
+#include "results/tables/flow-table.h"
 
 #include "ns3/rdma-verbs.h"
 

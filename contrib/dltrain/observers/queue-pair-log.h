@@ -4,7 +4,7 @@
 #ifndef QUEUE_PAIR_LOG_H
 #define QUEUE_PAIR_LOG_H
 
-#include "results/queue-pair-table.h"
+#include "results/tables/queue-pair-table.h"
 
 #include "ns3/rdma-fabric-helper.h"
 

@@ -4,7 +4,8 @@
 #include "stuck-report.h"
 
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/human-text.h"
+#include "results/base/human-text.h"
+#include "scenarios/options/spelling.h"
 
 #include "ns3/pfc-deadlock.h"
 
@@ -81,8 +82,9 @@ DescribeStuck(TraceCollector& collector, std::size_t most)
                 "\n";
         if (linkLayer.HasCredits())
         {
-            text += "  (a ring needs, in place of other engines and of --ib-lfts, "
-                    "--ib-routing=torus or dfsssp with --vls=2 or more, or --ib-routing=updn)\n";
+            text += scenario::Spelled(
+                "  (a ring needs, in place of other engines and of {forwardingTables}, "
+                "{routing}=torus or dfsssp with {lanes}=2 or more, or {routing}=updn)\n");
         }
     }
     if (!text.empty())

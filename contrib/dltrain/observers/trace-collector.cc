@@ -5,7 +5,7 @@
 
 #include "contrib/dltrain/ranks/rank-notes.h"
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/old-results.h"
+#include "results/base/old-results.h"
 
 #include "ns3/callback.h"
 

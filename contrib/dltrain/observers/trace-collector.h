@@ -10,8 +10,8 @@
 #include "link-sampler.h"
 #include "pending-messages.h"
 #include "queue-pair-log.h"
-#include "results/flow-table.h"
-#include "results/link-notes.h"
+#include "results/attribution/link-notes.h"
+#include "results/tables/flow-table.h"
 
 #include "ns3/rdma-fabric-helper.h"
 

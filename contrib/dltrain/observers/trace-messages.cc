@@ -5,7 +5,7 @@
  */
 #include "contrib/dltrain/ranks/rank-notes.h"
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/message-id.h"
+#include "results/attribution/message-id.h"
 #include "trace-collector.h"
 
 #include "ns3/node-windows.h"

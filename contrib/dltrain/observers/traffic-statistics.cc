@@ -262,7 +262,7 @@ TrafficStatistics::AddTo(nlohmann::ordered_json& stats) const
 {
     // Null, as all of the measured part (AddRunStats), where there is none.
     const bool measured = IsMeasured();
-    stats["slowdown_by_size"] = measured ? m_slowdowns.ToJson() : nlohmann::ordered_json();
+    m_slowdowns.AddTo(stats, measured);
     if (m_ports)
     {
         m_ports->AddTo(stats, measured);

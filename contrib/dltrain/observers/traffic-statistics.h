@@ -4,9 +4,9 @@
 #ifndef TRAFFIC_STATISTICS_H
 #define TRAFFIC_STATISTICS_H
 
-#include "results/flow-rates.h"
-#include "results/port-use.h"
-#include "results/slowdown-table.h"
+#include "results/tables/flow-rates.h"
+#include "results/tables/port-use.h"
+#include "results/tables/slowdown-table.h"
 #include "scenarios/run/scenario.h"
 
 #include "ns3/rdma-event.h"

@@ -3,8 +3,8 @@
  */
 #include "collperf-job-simulation.h"
 
-#include "results/output-errors.h"
-#include "results/run-summary.h"
+#include "results/base/output-errors.h"
+#include "results/stats/run-summary.h"
 
 #include <iostream>
 #include <utility>

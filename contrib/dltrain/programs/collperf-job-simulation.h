@@ -6,7 +6,7 @@
 
 #include "contrib/dltrain/recovery/recoverable-job.h"
 #include "contrib/dltrain/run/fabric-run.h"
-#include "results/collperf-table.h"
+#include "results/programs/collperf-table.h"
 #include "scenarios/run/scenario.h"
 
 #include <cstdint>

@@ -7,10 +7,10 @@
 #include "collectives/registry.h"
 #include "contrib/dltrain/observers/stuck-report.h"
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/human-text.h"
-#include "results/output-errors.h"
-#include "results/run-summary.h"
-#include "results/tuner-record.h"
+#include "results/base/human-text.h"
+#include "results/base/output-errors.h"
+#include "results/stats/run-summary.h"
+#include "results/stats/tuner-record.h"
 #include "scenarios/options/cluster/cluster-options.h"
 #include "scenarios/options/collective/collective-options.h"
 
@@ -146,7 +146,7 @@ CollperfSimulation::GetStatistics() const
     nlohmann::ordered_json stats = m_table.ToJson();
     if (m_scenario.collectives.measured)
     {
-        stats["tuner"] = results::ToJson(*m_scenario.collectives.measured);
+        results::AddTo(stats, *m_scenario.collectives.measured);
     }
     std::vector<results::CutOffRecord> cutOff;
     for (const Choice& choice : m_choices)
@@ -156,7 +156,7 @@ CollperfSimulation::GetStatistics() const
     }
     if (!cutOff.empty() && !IsDone())
     {
-        stats["cut_off"] = results::ToJson(cutOff);
+        results::AddTo(stats, cutOff);
     }
     return stats;
 }
@@ -239,6 +239,7 @@ CollperfSimulation::StartSize()
     m_run.Control().SetPhase(rdma::ToString(rdma::Bytes(bytes)));
     std::fill(m_entered.begin(), m_entered.end(), 0);
     m_run.Collector().Next();
+    m_run.Fabric().BeginAnew(ns3::RdmaClock::Now());
     choice.runner->Forget(choice.communicator);
     m_what = m_scenario.CollectiveOf(bytes);
     choice.runner->Prepare(choice.communicator, m_what);
@@ -390,12 +391,15 @@ CollperfSimulation::Elapsed() const
 void
 CollperfSimulation::OnSizeDone()
 {
-    if (m_begun < Jobs())
+    if (m_begun == Jobs())
     {
-        StartSize();
+        m_run.End();
         return;
     }
-    m_run.End();
+    // What is measured first changes no later time: until then ACKs and CNPs, which do not wait,
+    // are home. (From one host to the farthest and back is half of the longest round trip at
+    // least.)
+    m_run.ActIn(4 * m_run.Fabric().GetBaseRtt(0), [this] { StartSize(); });
 }
 
 void

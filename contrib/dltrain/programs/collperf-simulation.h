@@ -7,8 +7,8 @@
 #include "contrib/dltrain/base/part-note.h"
 #include "contrib/dltrain/run/collective-runner.h"
 #include "contrib/dltrain/run/fabric-run.h"
-#include "results/collective-join.h"
-#include "results/collperf-table.h"
+#include "results/attribution/collective-join.h"
+#include "results/programs/collperf-table.h"
 
 #include <optional>
 #include <string>

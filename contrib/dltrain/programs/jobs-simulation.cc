@@ -9,8 +9,10 @@
 #include "contrib/dltrain/run/fabric-builder.h"
 #include "contrib/dltrain/transports/flow-transport.h"
 #include "contrib/rdma/core/shown-text.h"
-#include "results/human-text.h"
-#include "results/run-summary.h"
+#include "results/base/human-text.h"
+#include "results/schema/quantiles.h"
+#include "results/stats/loss-counts.h"
+#include "results/stats/run-summary.h"
 #include "scenarios/options/cluster/network-kinds.h"
 
 #include "ns3/simulator.h"
@@ -229,6 +231,8 @@ class JobsSimulation::Member : public FlowListener
     std::unique_ptr<Transport> m_transport;
     std::unique_ptr<FlowRunner> m_flows;
     int64_t m_end = 0;
+
+    friend class JobsSimulation;
 };
 
 JobsSimulation::JobsSimulation(const scenario::TrainingScenario& scenario,
@@ -371,53 +375,126 @@ JobsSimulation::GetTimes() const
     return times;
 }
 
+struct JobsSimulation::Told
+{
+    const Member& of;
+    std::optional<double> alone;
+
+    const scenario::ClusterSpec& Cluster() const
+    {
+        return of.m_job.scenario->cluster;
+    }
+};
+
+const results::Object<JobsSimulation::Told>&
+JobsSimulation::JobKeys()
+{
+    using T = Told;
+    using results::Key;
+    static const results::Object<T> keys{
+        {"name: Name in the file, else job-N", [](const T& t) { return t.of.m_job.name; }},
+        {"kind: training, collective or flows",
+         [](const T& t) { return scenario::JobKindName(t.of.m_job.kind); }},
+        {"start_us (us): When it begins",
+         [](const T& t) { return static_cast<double>(t.of.m_job.start.ps) * 1e-6; }},
+        Key<T>("end_us (us): When its last step or flow had ended, and others could know",
+               [](const T& t) { return static_cast<double>(t.of.m_end) * 1e-6; })
+            .NullUnless([](const T& t) { return t.of.m_end != 0; }),
+        Key<T>("model: The model that is trained",
+               [](const T& t) { return t.of.m_job.scenario->model; })
+            .Only([](const T& t) { return t.of.m_job.kind == scenario::JobKind::kTraining; }),
+        {"servers (count): Servers that it stands on",
+         [](const T& t) { return t.Cluster().servers; }},
+        {"gpus (count): GPUs of these", [](const T& t) { return GpusOf(t.of.m_job); }},
+        {"hosts: Hosts of the network at which its servers stand",
+         [](const T& t) { return t.Cluster().hostOfServer; }},
+        {"time_us (us): Mean time of a measured step or repetition; flows: until the last has "
+         "arrived",
+         [](const T& t) { return t.of.GetTime(); }},
+        {"time_alone_us (us): The same simulated without other jobs and background", &T::alone},
+        {"slower_by_others (ratio): time_us over time_alone_us; 1: others do not touch it",
+         [](const T& t) {
+             const std::optional<double> time = t.of.GetTime();
+             return time && t.alone && *t.alone > 0 ? std::optional<double>(*time / *t.alone)
+                                                    : std::nullopt;
+         }},
+        {"messages (count): Its messages between servers that arrived",
+         [](const T& t) { return t.of.Totals().fct.Count(); }},
+        {"bytes (B): Size of these messages", [](const T& t) { return t.of.Totals().bytes; }},
+        {"fct_us (us): Completion time of its messages",
+         [](const T& t) { return results::ToJson(results::QuantilesOf(t.of.Totals().fct, 1e6)); },
+         results::QuantileWords()},
+        {"fct_slowdown (ratio): Completion time over that on the idle network",
+         [](const T& t) { return results::ToJson(results::QuantilesOf(t.of.Totals().slowdown)); },
+         results::QuantileWords()},
+        {"interference: What its messages waited for in switches; null: not known",
+         [](const T& t) { return t.of.Interference(); },
+         results::Interference::Words()},
+        Key<T>("waited_longest: What its messages waited for longest, and whom they meet, in "
+               "words; null: not known",
+               [](const T& t) { return t.of.WaitedWords(); })
+            .NullUnless([](const T& t) { return !t.of.Interference().is_null(); })};
+    return keys;
+}
+
+const results::Object<JobsSimulation::Told>&
+JobsSimulation::FlowKeys()
+{
+    using T = Told;
+    using results::Key;
+    static const results::Object<T> keys{
+        {"pattern: Flows: who sends to whom", [](const T& t) { return t.of.m_job.pattern; }},
+        Key<T>("protocol: Flows: protocol, if not RDMA",
+               [](const T& t) { return t.of.m_job.protocol.Name(); })
+            .Only([](const T& t) { return t.of.m_job.protocol.IsOrdinary(); }),
+        {"flows (count): Flows: number", [](const T& t) { return t.of.m_job.flows.size(); }},
+        {"flows_arrived (count): Flows: arrived",
+         [](const T& t) { return t.of.m_flows->GetCounts().arrived; }},
+        {"flows_failed (count): Flows: senders gave up",
+         [](const T& t) { return t.of.m_flows->GetCounts().failed; }}};
+    return keys;
+}
+
+const results::Object<JobsSimulation>&
+JobsSimulation::Keys()
+{
+    static const results::JoinedKeys words(
+        {&JobKeys(), &results::TrainingResults::StepWords(), &FlowKeys(), &results::LossWords()});
+    using J = JobsSimulation;
+    static const results::Object<J> keys{
+        {"gpus (count): GPUs, one rank each", [](const J& j) { return j.m_scenario.plan.ranks; }},
+        {"servers (count): Servers", [](const J& j) { return j.m_scenario.cluster.servers; }},
+        results::Key<J>(
+            "jobs: With --jobs: the jobs",
+            [](const J& j) {
+                results::Json jobs = results::Json::array();
+                for (std::size_t i = 0; i < j.m_members.size(); ++i)
+                {
+                    jobs.push_back(j.m_members[i]->GetStatistics(
+                        i < j.m_alone.size() ? j.m_alone[i] : std::nullopt));
+                }
+                return jobs;
+            },
+            static_cast<const results::Shape&>(words))
+            .List()};
+    return keys;
+}
+
+const results::RegisteredKeys JobsSimulation::g_keys(results::Section::kOthers,
+                                                     JobsSimulation::Keys());
+
 nlohmann::ordered_json
 JobsSimulation::Member::GetStatistics(const std::optional<double>& alone) const
 {
-    const scenario::ClusterSpec& cluster = m_job.scenario->cluster;
-    nlohmann::ordered_json json;
-    json["name"] = m_job.name;
-    json["kind"] = scenario::JobKindName(m_job.kind);
-    json["start_us"] = static_cast<double>(m_job.start.ps) * 1e-6;
-    json["end_us"] = m_end ? nlohmann::ordered_json(static_cast<double>(m_end) * 1e-6)
-                           : nlohmann::ordered_json();
-    if (m_job.kind == scenario::JobKind::kTraining)
-    {
-        json["model"] = m_job.scenario->model;
-    }
-    json["servers"] = cluster.servers;
-    json["gpus"] = GpusOf(m_job);
-    json["hosts"] = cluster.hostOfServer;
-    const std::optional<double> time = GetTime();
-    const auto number = [](const std::optional<double>& value) {
-        return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-    };
-    json["time_us"] = number(time);
-    json["time_alone_us"] = number(alone);
-    json["slower_by_others"] =
-        number(time && alone && *alone > 0 ? std::optional<double>(*time / *alone) : std::nullopt);
-    json["messages"] = Totals().fct.Count();
-    json["bytes"] = Totals().bytes;
-    json["fct_us"] = results::ToJson(results::QuantilesOf(Totals().fct, 1e6));
-    json["fct_slowdown"] = results::ToJson(results::QuantilesOf(Totals().slowdown));
-    json["interference"] = Interference();
-    json["waited_longest"] = json["interference"].is_null() ? nlohmann::ordered_json()
-                                                            : nlohmann::ordered_json(WaitedWords());
+    const Told told{*this, alone};
+    results::Json json = JobKeys().ToJson(told);
     if (m_training)
     {
         json.update(m_training->GetStepStatistics());
     }
     else
     {
-        const FlowCounts counts = m_flows->GetCounts();
-        json["pattern"] = m_job.pattern;
-        if (m_job.protocol.IsOrdinary())
-        {
-            json["protocol"] = m_job.protocol.Name();
-        }
-        json["flows"] = m_job.flows.size();
-        json["flows_arrived"] = counts.arrived;
-        json["flows_failed"] = counts.failed;
+        FlowKeys().AddTo(json, told);
         AddLosses(*m_transport, json);
     }
     return json;
@@ -426,16 +503,7 @@ JobsSimulation::Member::GetStatistics(const std::optional<double>& alone) const
 nlohmann::ordered_json
 JobsSimulation::GetStatistics() const
 {
-    nlohmann::ordered_json json;
-    json["gpus"] = m_scenario.plan.ranks;
-    json["servers"] = m_scenario.cluster.servers;
-    json["jobs"] = nlohmann::ordered_json::array();
-    for (std::size_t i = 0; i < m_members.size(); ++i)
-    {
-        json["jobs"].push_back(
-            m_members[i]->GetStatistics(i < m_alone.size() ? m_alone[i] : std::nullopt));
-    }
-    return json;
+    return Keys().ToJson(*this);
 }
 
 void

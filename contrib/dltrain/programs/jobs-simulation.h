@@ -7,6 +7,7 @@
 #include "contrib/dltrain/run/fabric-run.h"
 #include "contrib/dltrain/run/flow-runner.h"
 #include "contrib/dltrain/run/training-job.h"
+#include "results/schema/object.h"
 #include "scenarios/options/training/jobs.h"
 
 #include <cstdint>
@@ -47,6 +48,12 @@ class JobsSimulation : public FabricSimulation
     Times GetTimes() const;
 
   private:
+    struct Told;
+    static const results::Object<Told>& JobKeys();
+    static const results::Object<Told>& FlowKeys();
+    static const results::Object<JobsSimulation>& Keys();
+    static const results::RegisteredKeys g_keys;
+
     class Member;
 
     // FabricSimulation

@@ -7,8 +7,9 @@
 #include "contrib/dltrain/transports/flow-transport.h"
 #include "contrib/dltrain/transports/network-transport.h"
 #include "dry-run.h"
-#include "results/human-text.h"
-#include "results/run-summary.h"
+#include "results/base/human-text.h"
+#include "results/stats/loss-counts.h"
+#include "results/stats/run-summary.h"
 #include "scenarios/options/cluster/network-kinds.h"
 
 #include "ns3/node-windows.h"
@@ -404,43 +405,98 @@ TrafficSimulation::GetOfferedLoad() const
     return {static_cast<double>(m_measuredBytes) / capacity, wire / capacity};
 }
 
+struct TrafficSimulation::Told
+{
+    const TrafficSimulation& of;
+    FlowCounts counts;
+
+    const scenario::TrafficScenario& Scenario() const
+    {
+        return of.m_scenario;
+    }
+
+    static const Told& Itself(const Told& t)
+    {
+        return t;
+    }
+};
+
+const results::Object<TrafficSimulation::Told>&
+TrafficSimulation::Keys()
+{
+    using T = Told;
+    using results::Key;
+    using results::Object;
+    static const Object<T> topology{
+        {"name: Family and size", [](const T& t) { return t.Scenario().topologyName; }},
+        {"hosts (count): Hosts", [](const T& t) { return t.Scenario().topology.Hosts().size(); }},
+        {"switches (count): Switches",
+         [](const T& t) { return t.Scenario().topology.SwitchCount(); }},
+        {"links (count): Links, both directions as one",
+         [](const T& t) { return t.Scenario().topology.Links().size(); }}};
+    static const Object<T> flows{
+        {"all (count): Flows", [](const T& t) { return t.Scenario().flows.size(); }},
+        {"posted (count): Started", [](const T& t) { return t.counts.posted; }},
+        {"arrived (count): Arrived in full", [](const T& t) { return t.counts.arrived; }},
+        {"failed (count): Given up; the data of a failed request may have arrived",
+         [](const T& t) { return t.counts.failed; }},
+        {"measured (count): Flows that statistics are of: those that start after the warm-up and "
+         "before the end of the duration",
+         [](const T& t) { return t.of.m_measured; }},
+        {"measured_arrived (count): Of these: arrived",
+         [](const T& t) { return t.counts.measuredArrived; }},
+        {"last_arrival_us (us): Arrival of the last",
+         [](const T& t) { return LastArrivalUs(t.counts); }},
+        {"goodput_gbps (Gb/s): Payload that arrived over the time until the last arrival, all "
+         "flows",
+         [](const T& t) { return GoodputGbps(t.counts); }}};
+    static const results::JoinedKeys flowWords({&flows, &results::LossWords()});
+    static const Object<T> offered{
+        {"asked (0 to 1): Load asked for, of each host's links",
+         [](const T& t) { return t.Scenario().offered.load; }},
+        {"incast_asked (0 to 1): Load of incasts asked for, beside the other",
+         [](const T& t) { return t.Scenario().offered.incastLoad; }},
+        {"of: Bytes that the load counts: payload or wire",
+         [](const T& t) { return t.Scenario().offered.wire ? "wire" : "payload"; }},
+        {"payload (0 to 1): Load of the flows' bytes, as it came out",
+         [](const T& t) { return t.of.GetOfferedLoad().payload; }},
+        {"wire (0 to 1): The same with headers, preambles and gaps",
+         [](const T& t) { return t.of.GetOfferedLoad().wire; }},
+        {"mean_flow_bytes (B): Mean of the distribution of flow sizes",
+         [](const T& t) { return t.Scenario().offered.meanFlowBytes; }}};
+    static const Object<T> keys{
+        {"topology: The network", T::Itself, topology},
+        {"pattern: Who sends to whom", [](const T& t) { return t.Scenario().pattern; }},
+        {"flows: Flows of the run",
+         [](const T& t) {
+             results::Json json = flows.ToJson(t);
+             if (t.of.m_transport)
+             {
+                 AddLosses(*t.of.m_transport, json);
+             }
+             return json;
+         },
+         static_cast<const results::Shape&>(flowWords)},
+        Key<T>("offered_load: Traffic from a load: what measured flows are of the rates of all "
+               "hosts' links",
+               T::Itself,
+               offered)
+            .Only([](const T& t) { return t.Scenario().offered.load > 0; }),
+        Key<T>("queue_pairs (count): Queue pairs made, both ends; reused ones count once",
+               [](const T& t) {
+                   return t.of.m_merged ? t.of.m_queuePairs : t.of.m_packets->GetQueuePairs();
+               })
+            .Only([](const T& t) { return static_cast<bool>(t.of.m_packets); })};
+    return keys;
+}
+
+const results::RegisteredKeys TrafficSimulation::g_keys(results::Section::kTraffic,
+                                                        TrafficSimulation::Keys());
+
 nlohmann::ordered_json
 TrafficSimulation::GetStatistics() const
 {
-    const FlowCounts counts = GetCounts();
-    nlohmann::ordered_json j;
-    j["topology"] = {{"name", m_scenario.topologyName},
-                     {"hosts", m_scenario.topology.Hosts().size()},
-                     {"switches", m_scenario.topology.SwitchCount()},
-                     {"links", m_scenario.topology.Links().size()}};
-    j["pattern"] = m_scenario.pattern;
-    j["flows"] = {{"all", m_scenario.flows.size()},
-                  {"posted", counts.posted},
-                  {"arrived", counts.arrived},
-                  {"failed", counts.failed},
-                  {"measured", m_measured},
-                  {"measured_arrived", counts.measuredArrived},
-                  {"last_arrival_us", LastArrivalUs(counts)},
-                  {"goodput_gbps", GoodputGbps(counts)}};
-    if (m_transport)
-    {
-        AddLosses(*m_transport, j["flows"]);
-    }
-    if (m_scenario.offered.load > 0)
-    {
-        const OfferedLoad offered = GetOfferedLoad();
-        j["offered_load"] = {{"asked", m_scenario.offered.load},
-                             {"incast_asked", m_scenario.offered.incastLoad},
-                             {"of", m_scenario.offered.wire ? "wire" : "payload"},
-                             {"payload", offered.payload},
-                             {"wire", offered.wire},
-                             {"mean_flow_bytes", m_scenario.offered.meanFlowBytes}};
-    }
-    if (m_packets)
-    {
-        j["queue_pairs"] = m_merged ? m_queuePairs : m_packets->GetQueuePairs();
-    }
-    return j;
+    return Keys().ToJson({*this, GetCounts()});
 }
 
 nlohmann::ordered_json

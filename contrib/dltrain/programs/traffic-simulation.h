@@ -9,6 +9,7 @@
 #include "contrib/dltrain/run/completion-file.h"
 #include "contrib/dltrain/run/fabric-run.h"
 #include "contrib/dltrain/run/flow-runner.h"
+#include "results/schema/object.h"
 #include "scenarios/run/scenario.h"
 
 #include <cstdint>
@@ -48,6 +49,10 @@ class TrafficSimulation : public FabricSimulation, public FlowListener
     void OnFlowsDone() override;
 
   private:
+    struct Told;
+    static const results::Object<Told>& Keys();
+    static const results::RegisteredKeys g_keys;
+
     // FabricSimulation
     void Listen() override;
     std::string Populate() override;

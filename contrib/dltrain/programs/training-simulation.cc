@@ -4,8 +4,8 @@
 #include "training-simulation.h"
 
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/run-summary.h"
-#include "results/tuner-record.h"
+#include "results/stats/run-summary.h"
+#include "results/stats/tuner-record.h"
 #include "scenarios/options/training/trace-options.h"
 
 #include <utility>
@@ -92,13 +92,19 @@ TrainingSimulation::GetFiles() const
     return ", calls.log";
 }
 
+void
+TrainingSimulation::WriteTables() const
+{
+    m_job.Get().WriteTables(m_scenario.run.out);
+}
+
 nlohmann::ordered_json
 TrainingSimulation::GetStatistics() const
 {
     nlohmann::ordered_json stats = m_job.Get().GetStatistics();
     if (m_scenario.collectives.measured)
     {
-        stats["tuner"] = results::ToJson(*m_scenario.collectives.measured);
+        results::AddTo(stats, *m_scenario.collectives.measured);
     }
     m_job.AddTo(&stats);
     return stats;

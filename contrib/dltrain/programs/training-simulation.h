@@ -31,6 +31,7 @@ class TrainingSimulation : public FabricSimulation
     std::string DescribeUnfinished() const override;
     void OnEnd(results::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;
+    void WriteTables() const override;
     void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
     std::string GetFiles() const override;
 

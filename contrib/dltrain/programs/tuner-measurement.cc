@@ -7,9 +7,10 @@
 #include "contrib/dltrain/base/quiet-run.h"
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/rdma/core/unit-strings.h"
-#include "results/human-text.h"
+#include "results/base/human-text.h"
 #include "scenarios/options/collective/collective-options.h"
 #include "scenarios/options/collective/measured-cache.h"
+#include "scenarios/options/spelling.h"
 #include "scenarios/program/output-folder.h"
 #include "simulate.h"
 #include "topologies/names.h"
@@ -202,7 +203,7 @@ Measure(const std::string& program,
         }
         if (*ps == 0)
         {
-            std::cerr << program << ": note: --tuner: " << TextOf(one) << ": "
+            std::cerr << program << scenario::Spelled(": note: {tuner}: ") << TextOf(one) << ": "
                       << scenario::ChoiceText(tried.choice) << " did not come to an end\n";
         }
         tried.ps = *ps;
@@ -238,7 +239,7 @@ Tune(const std::string& program,
         }
     }
     const auto fail = [&](const std::string& why) {
-        return SayError(program, "--tuner-cache: " + why, &run);
+        return SayError(program, scenario::Spelled("{tunerCache}: ") + why, &run);
     };
     if (!problem.empty())
     {
@@ -247,7 +248,7 @@ Tune(const std::string& program,
     const std::size_t known = choices.All().size() - unknown.size();
     if (known > 0)
     {
-        std::cerr << program << ": note: --tuner: " << known << " of "
+        std::cerr << program << scenario::Spelled(": note: {tuner}: ") << known << " of "
                   << topo::Counted(choices.All().size(), "choice") << " read from " << cache.File()
                   << "\n";
     }
@@ -257,33 +258,35 @@ Tune(const std::string& program,
     }
     if (run.dryRun)
     {
-        std::cerr << program << ": note: --tuner: " << topo::Counted(unknown.size(), "choice")
+        std::cerr << program << scenario::Spelled(": note: {tuner}: ")
+                  << topo::Counted(unknown.size(), "choice")
                   << " would be measured first; here the formula's stand for them\n";
         return 0;
     }
     if (run.processes.Several())
     {
-        return SayError(program,
-                        "--tuner=measured: " + topo::Counted(unknown.size(), "choice") +
-                            " not measured yet, which one process does; allowed: with " +
-                            run.processes.by + " what a run without has kept in --tuner-cache",
-                        &run);
+        return SayError(
+            program,
+            scenario::Spelled("{tuner}=measured: ") + topo::Counted(unknown.size(), "choice") +
+                " not measured yet, which one process does; allowed: with " + run.processes.by +
+                scenario::Spelled(" what a run without has kept in {tunerCache}"),
+            &run);
     }
     problem = cache.Prepare();
     if (!problem.empty())
     {
         return fail(problem);
     }
-    std::cerr << program << ": note: --tuner: measuring " << topo::Counted(unknown.size(), "choice")
-              << " (" << topo::Counted(simulations, "simulation") << ") for " << cache.File()
-              << std::endl;
+    std::cerr << program << scenario::Spelled(": note: {tuner}: measuring ")
+              << topo::Counted(unknown.size(), "choice") << " ("
+              << topo::Counted(simulations, "simulation") << ") for " << cache.File() << std::endl;
     std::size_t measured = 0;
     for (scenario::MeasuredCollective* one : unknown)
     {
         const int status = Measure(program, run, fabric, cluster, collectives, *one);
         if (RunControl::Signal() != 0)
         {
-            std::cerr << program << ": interrupted while --tuner measured: "
+            std::cerr << program << scenario::Spelled(": interrupted while {tuner} measured: ")
                       << topo::Counted(measured, "choice") << " of " << unknown.size()
                       << (measured ? " kept in " + cache.File() + "; the next run goes on there"
                                    : " kept")

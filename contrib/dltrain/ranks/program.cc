@@ -6,9 +6,10 @@
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "ranks.h"
-#include "results/line-log.h"
-#include "results/output-errors.h"
+#include "results/base/line-log.h"
+#include "results/base/output-errors.h"
 #include "scenarios/launch/launcher.h"
+#include "scenarios/options/spelling.h"
 #include "scenarios/program/output-folder.h"
 
 #include <atomic>
@@ -436,7 +437,7 @@ SayError(const std::string& program, const std::string& error, const scenario::R
     {
         scenario::DropOutput(*run);
     }
-    std::cerr << program << ": error: " << error << "\n";
+    std::cerr << program << ": error: " << scenario::Spelled(error) << "\n";
     return results::OutputErrors::Any() ? 1 : 2;
 }
 
@@ -470,7 +471,7 @@ LastResort::~LastResort()
 void
 SayNote(const std::string& note)
 {
-    std::cerr << g_program << ": " << note << std::endl;
+    std::cerr << g_program << ": " << scenario::Spelled(note) << std::endl;
 }
 
 int

@@ -5,6 +5,7 @@
 
 #include "rank-link.h"
 #include "scenarios/launch/launcher.h"
+#include "scenarios/options/spelling.h"
 
 #include "ns3/node-windows.h"
 
@@ -77,8 +78,9 @@ Ranks::Session::Session(int& argc, char**& argv, bool windows)
             "the environment tells of process " + std::to_string(launcher.rank) + " of " +
             std::to_string(launcher.ranks) + ", and MPI of process " + std::to_string(rank) +
             " of " + std::to_string(size) +
-            ": start it by the mpirun of the MPI that it was built with (--mpi-ranks does), or "
-            "without variables like OMPI_COMM_WORLD_SIZE and PMI_SIZE");
+            scenario::Spelled(
+                ": start it by the mpirun of the MPI that it was built with ({processes} does), or "
+                "without variables like OMPI_COMM_WORLD_SIZE and PMI_SIZE"));
     }
     Ranks& ranks = Get();
     ranks.m_rank = rank;

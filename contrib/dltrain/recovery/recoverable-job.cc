@@ -87,12 +87,12 @@ RecoverableJob::AddTo(nlohmann::ordered_json* stats) const
 {
     if (m_recovery)
     {
-        (*stats)["recovery"] = results::ToJson(m_recovery->GetResults());
+        results::AddTo(*stats, m_recovery->GetResults());
     }
     const std::vector<results::CutOffRecord> cutOff = m_job.GetCutOff();
     if (!cutOff.empty() && !m_job.IsDone() && !IsRecovering())
     {
-        (*stats)["cut_off"] = results::ToJson(cutOff);
+        results::AddTo(*stats, cutOff);
     }
 }
 

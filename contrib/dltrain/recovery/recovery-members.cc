@@ -6,6 +6,7 @@
 #include "recovery-run.h"
 #include "scenarios/options/cluster/cluster-options.h"
 #include "scenarios/options/collective/collective-options.h"
+#include "scenarios/options/spelling.h"
 #include "scenarios/training/layout.h"
 
 #include <algorithm>
@@ -263,9 +264,9 @@ RecoveryRun::WhyNotRebuilt(const Failed& failed) const
     }
     const training::TrainingOptions& options = m_scenario.options;
     const training::Layout layout = options.GetLayout();
-    if (options.zero > 0)
+    if (options.sharding.optimizer)
     {
-        return "ZeRO stage " + std::to_string(options.zero) +
+        return "ZeRO stage " + std::to_string(options.sharding.Stage()) +
                " has shards of the states on every rank, and those of the ranks that failed are "
                "lost";
     }
@@ -536,7 +537,7 @@ RecoveryRun::Replace(const std::set<uint32_t>& servers, results::RecoveryRecord*
         {
             record->spares.clear(); // the job goes on nowhere
             return "no spare server works that could take the place of " + NameOf(m_hosts[server]) +
-                   " (--spares=" + std::to_string(m_spec.spares.size()) + ")";
+                   scenario::Spelled(" ({spares}=") + std::to_string(m_spec.spares.size()) + ")";
         }
         record->spares.push_back(NameOf(*spare));
         m_hosts[server] = *spare;

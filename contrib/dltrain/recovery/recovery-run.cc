@@ -4,7 +4,8 @@
 #include "recovery-run.h"
 
 #include "contrib/dltrain/run/fault-run.h"
-#include "results/human-text.h"
+#include "results/base/human-text.h"
+#include "scenarios/options/spelling.h"
 #include "topologies/names.h"
 
 #include "ns3/node-windows.h"
@@ -275,7 +276,8 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     std::string why;
     if (givesUp)
     {
-        why = "--max-restarts=" + std::to_string(m_spec.mostRestarts) + " allows no other recovery";
+        why = scenario::Spelled("{mostRestarts}=") + std::to_string(m_spec.mostRestarts) +
+              " allows no other recovery";
     }
     else if (restarts)
     {

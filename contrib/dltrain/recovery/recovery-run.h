@@ -7,7 +7,7 @@
 #include "checkpoint-traffic.h"
 #include "contrib/dltrain/run/fabric-run.h"
 #include "contrib/dltrain/run/training-job.h"
-#include "results/recovery-record.h"
+#include "results/stats/recovery-record.h"
 #include "scenarios/options/cluster/recovery-options.h"
 
 #include <cstdint>

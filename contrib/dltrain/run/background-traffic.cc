@@ -4,8 +4,9 @@
 #include "background-traffic.h"
 
 #include "contrib/dltrain/transports/flow-transport.h"
-#include "results/human-text.h"
-#include "results/run-stats.h"
+#include "results/base/human-text.h"
+#include "results/schema/quantiles.h"
+#include "results/stats/loss-counts.h"
 
 #include "ns3/simulator.h"
 
@@ -185,43 +186,94 @@ BackgroundTraffic::GetLoad(int64_t end) const
     return seconds > 0 ? bits / seconds / static_cast<double>(m_spec.rateBps) : 0;
 }
 
-nlohmann::ordered_json
-BackgroundTraffic::ToJson(int64_t end) const
+struct BackgroundTraffic::Told
 {
-    const results::FlowTotals& totals = m_collector.GetFlows().GetTotals(m_owner);
-    const FlowCounts counts = GetCounts();
-    nlohmann::ordered_json json;
-    json["pattern"] = m_spec.pattern;
-    json["hosts"] = m_spec.hosts;
-    if (m_spec.protocol.IsOrdinary())
+    const BackgroundTraffic& of;
+    const results::FlowTotals& totals;
+    FlowCounts counts;
+    int64_t end;
+
+    /// Who waited for whom.
+    const results::Interference* Waits() const
     {
-        json["protocol"] = m_spec.protocol.Name();
+        return of.m_collector.GetInterference();
     }
-    if (m_spec.offered.load > 0)
+
+    static const Told& Itself(const Told& t)
     {
-        json["load"] = m_spec.offered.load;
-        json["incast_load"] = m_spec.offered.incastLoad;
+        return t;
     }
-    json["measured_load"] =
-        m_isWarmup ? nlohmann::ordered_json() : nlohmann::ordered_json(GetLoad(end));
-    json["flows_begun"] = counts.posted - m_warmup.posted;
-    json["bytes_begun"] = counts.postedBytes - m_warmup.postedBytes;
-    json["flows"] = totals.fct.Count();
-    json["bytes"] = totals.bytes;
-    json["failed"] = counts.failed;
-    AddLosses(*m_transport, json);
-    json["fct_us"] = results::ToJson(results::QuantilesOf(totals.fct, 1e6));
-    json["fct_slowdown"] = results::ToJson(results::QuantilesOf(totals.slowdown));
-    if (const results::Interference* interference = m_collector.GetInterference())
-    {
-        // The waits of TCP's and UDP's packets, and their causes, are not known.
-        json["interference"] = {{"job", interference->ToJson(0, "job")},
-                                {"background",
-                                 m_spec.protocol.IsOrdinary()
-                                     ? nlohmann::ordered_json()
-                                     : interference->ToJson(m_owner, "job")}};
-    }
-    return json;
+};
+
+const results::Object<BackgroundTraffic::Told>&
+BackgroundTraffic::Keys()
+{
+    using T = Told;
+    using results::Key;
+    using results::Object;
+    static const auto offers = [](const T& t) { return t.of.m_spec.offered.load > 0; };
+    static const Object<T> first{
+        {"pattern: Who sends to whom", [](const T& t) { return t.of.m_spec.pattern; }},
+        {"hosts (count): Hosts that take part", [](const T& t) { return t.of.m_spec.hosts; }},
+        Key<T>("protocol: Protocol of the flows, if not RDMA",
+               [](const T& t) { return t.of.m_spec.protocol.Name(); })
+            .Only([](const T& t) { return t.of.m_spec.protocol.IsOrdinary(); }),
+        Key<T>("load (0 to 1): Load asked for, of the links of these hosts",
+               [](const T& t) { return t.of.m_spec.offered.load; })
+            .Only(offers),
+        Key<T>("incast_load (0 to 1): Load of incasts asked for",
+               [](const T& t) { return t.of.m_spec.offered.incastLoad; })
+            .Only(offers),
+        Key<T>("measured_load (0 to 1): Load of the flows that began in the measured time",
+               [](const T& t) { return t.of.GetLoad(t.end); })
+            .NullUnless([](const T& t) { return !t.of.m_isWarmup; }),
+        {"flows_begun (count): Flows that began in the measured time",
+         [](const T& t) { return t.counts.posted - t.of.m_warmup.posted; }},
+        {"bytes_begun (B): Size of these",
+         [](const T& t) { return t.counts.postedBytes - t.of.m_warmup.postedBytes; }},
+        {"flows (count): Of these: arrived in it", [](const T& t) { return t.totals.fct.Count(); }},
+        {"bytes (B): Size of these", [](const T& t) { return t.totals.bytes; }},
+        {"failed (count): Flows whose senders gave up; whole run",
+         [](const T& t) { return t.counts.failed; }}};
+    // Of TCP's and UDP's packets the waits, and their causes, are not known.
+    static const Object<T> waits{
+        Key<T>(
+            "job: Waits of the job's messages",
+            [](const T& t) { return t.Waits()->ToJson(0, "job"); },
+            results::Interference::Words()),
+        Key<T>(
+            "background: Waits of the background's messages; null: TCP or UDP",
+            [](const T& t) { return t.Waits()->ToJson(t.of.m_owner, "job"); },
+            results::Interference::Words())
+            .NullUnless([](const T& t) { return !t.of.m_spec.protocol.IsOrdinary(); })};
+    static const Object<T> last{
+        {"fct_us (us): Completion time of the flows",
+         [](const T& t) { return results::ToJson(results::QuantilesOf(t.totals.fct, 1e6)); },
+         results::QuantileWords()},
+        {"fct_slowdown (ratio): Completion time over that on the idle network",
+         [](const T& t) { return results::ToJson(results::QuantilesOf(t.totals.slowdown)); },
+         results::QuantileWords()},
+        Key<T>("interference: Who waited for whom in switches", T::Itself, waits)
+            .Only([](const T& t) { return t.Waits() != nullptr; })};
+    static const results::JoinedKeys words({&first, &results::LossWords(), &last});
+    static const Object<T> keys{{"background: With --background: flows beside the job",
+                                 [](const T& t) {
+                                     results::Json json = first.ToJson(t);
+                                     AddLosses(*t.of.m_transport, json);
+                                     last.AddTo(json, t);
+                                     return json;
+                                 },
+                                 static_cast<const results::Shape&>(words)}};
+    return keys;
+}
+
+const results::RegisteredKeys BackgroundTraffic::g_keys(results::Section::kOthers,
+                                                        BackgroundTraffic::Keys());
+
+void
+BackgroundTraffic::AddTo(nlohmann::ordered_json& stats, int64_t end) const
+{
+    Keys().AddTo(stats, {*this, m_collector.GetFlows().GetTotals(m_owner), GetCounts(), end});
 }
 
 void

@@ -6,6 +6,7 @@
 
 #include "contrib/dltrain/observers/trace-collector.h"
 #include "flow-runner.h"
+#include "results/schema/object.h"
 #include "run-control.h"
 #include "scenarios/options/cluster/background.h"
 
@@ -58,10 +59,14 @@ class BackgroundTraffic : public FlowListener
     RunControl::JobSight SeeOthers(const ns3::RdmaFabric& fabric) const;
 
     /// \param end of the run, ps
-    nlohmann::ordered_json ToJson(int64_t end) const;
+    void AddTo(nlohmann::ordered_json& stats, int64_t end) const;
     void Print(std::ostream& os, int64_t end) const;
 
   private:
+    struct Told;
+    static const results::Object<Told>& Keys();
+    static const results::RegisteredKeys g_keys;
+
     struct Epoch
     {
         std::vector<scenario::Flow> flows;

@@ -4,7 +4,7 @@
 #include "collective-runner-relay.h"
 
 #include "collective-runner-cookies.h"
-#include "results/collective-paths.h"
+#include "results/attribution/collective-paths.h"
 
 #include "ns3/assert.h"
 #include "ns3/prefetch-line.h"

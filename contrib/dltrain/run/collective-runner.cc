@@ -5,7 +5,7 @@
 
 #include "collective-runner-cookies.h"
 #include "collective-runner-relay.h"
-#include "results/collective-paths.h"
+#include "results/attribution/collective-paths.h"
 #include "scenarios/options/collective/collective-options.h"
 
 #include "ns3/assert.h"

@@ -10,8 +10,8 @@
 #include "contrib/dltrain/base/lane-arrivals.h"
 #include "contrib/dltrain/transports/interconnect.h"
 #include "library-times.h"
-#include "results/cut-off-record.h"
-#include "results/records.h"
+#include "results/base/records.h"
+#include "results/stats/cut-off-record.h"
 #include "scenarios/run/scenario.h"
 
 #include "ns3/prefetch-line.h"

@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_COMPLETION_FILE_H
 #define DLTRAIN_COMPLETION_FILE_H
 
-#include "results/line-log.h"
+#include "results/base/line-log.h"
 #include "scenarios/run/scenario.h"
 
 #include "ns3/rdma-fabric-helper.h"

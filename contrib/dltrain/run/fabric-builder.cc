@@ -13,8 +13,9 @@
 #include "link-layer-setup.h"
 #include "ns3-settings.h"
 #include "ordinary-setup.h"
-#include "results/output-errors.h"
+#include "results/base/output-errors.h"
 #include "scenarios/options/cluster/infiniband.h"
+#include "scenarios/options/spelling.h"
 #include "topologies/rank-partition.h"
 
 #include "ns3/boolean.h"
@@ -54,7 +55,8 @@ FindCongestionOps(const std::string& name, ns3::TypeId& type, std::string& error
     type = ns3::RdmaCongestionOps::LookupByName(name, ok);
     if (!ok)
     {
-        error = "--cc: '" + rdma::Shown(name, 60) + "' is no congestion control; there are";
+        error = scenario::Spelled("{congestionControl}: '") + rdma::Shown(name, 60) +
+                "' is no congestion control; there are";
         for (const auto& [known, typeName] : ns3::RdmaCongestionOps::GetNames())
         {
             error += " " + known;
@@ -79,15 +81,16 @@ SetPreset(const scenario::FabricSpec& spec, std::string& error)
     }
     if (!type.LookupAttributeByName("Preset", &preset))
     {
-        error = "--cc-preset=" + rdma::Shown(spec.ccPreset, 60) + ": " + type.GetName() +
-                ", the class of " + spec.cc +
+        error = scenario::Spelled("{congestionPreset}=") + rdma::Shown(spec.ccPreset, 60) + ": " +
+                type.GetName() + ", the class of " + spec.cc +
                 ", has no attribute Preset that takes it; allowed: one as ns3::DcqcnCongestionOps "
                 "has, of the presets of its RegisteredCongestionControl";
         return false;
     }
     if (!ns3::Config::SetDefaultFailSafe(type.GetName() + "::Preset", StringValue(spec.ccPreset)))
     {
-        error = "--cc-preset: '" + rdma::Shown(spec.ccPreset, 60) + "' is no preset of " + spec.cc +
+        error = scenario::Spelled("{congestionPreset}: '") + rdma::Shown(spec.ccPreset, 60) +
+                "' is no preset of " + spec.cc +
                 "; allowed: " + preset.checker->GetUnderlyingTypeInformation();
         return false;
     }
@@ -156,7 +159,7 @@ CheckCongestionControl(const scenario::FabricSpec& spec,
     const std::string attribute = "ns3::RdmaNic::Window: ";
     if (error.rfind(attribute, 0) == 0) // the option that sets it
     {
-        error = "--window (or " + attribute.substr(0, attribute.size() - 2) +
+        error = scenario::Spelled("{window} (or ") + attribute.substr(0, attribute.size() - 2) +
                 "): " + error.substr(attribute.size());
     }
     return error.empty();

@@ -12,12 +12,12 @@
 #include "contrib/dltrain/ranks/ranks.h"
 #include "fabric-builder.h"
 #include "ordinary-setup.h"
-#include "results/output-errors.h"
-#include "results/report-launcher.h"
-#include "results/run-summary.h"
-#include "results/stats-file.h"
-#include "results/timeline-writer.h"
-#include "results/topology-file.h"
+#include "results/base/output-errors.h"
+#include "results/base/report-launcher.h"
+#include "results/stats/run-summary.h"
+#include "results/stats/stats-file.h"
+#include "results/tables/topology-file.h"
+#include "results/timeline/timeline-writer.h"
 #include "scenarios/options/cluster/background.h"
 #include "scenarios/options/cluster/network-kinds.h"
 #include "scenarios/options/cluster/recovery-options.h"
@@ -481,35 +481,34 @@ FabricRun::WriteStatistics(const FabricSimulation& simulation,
                            const results::RunOutcome& outcome,
                            const results::RunStats& network) const
 {
-    nlohmann::ordered_json stats = results::BeginStats(m_program, m_run, outcome);
-    if (!network.packets)
-    {
-        stats["network"] = m_spec.network;
-    }
+    nlohmann::ordered_json stats =
+        results::BeginStats(m_program, m_run, outcome, network.packets ? "" : m_spec.network);
     stats.update(simulation.GetStatistics());
     results::AddRunStats(stats, network);
     stats.update(simulation.GetMoreStatistics());
     if (m_background)
     {
-        stats["background"] = m_background->ToJson(outcome.simulatedPs);
+        m_background->AddTo(stats, outcome.simulatedPs);
     }
     if (m_stack)
     {
-        stats["ordinary"] = OrdinaryToJson(m_run.protocol, *m_fabric, *m_stack);
+        AddOrdinary(stats, m_run.protocol, *m_fabric, *m_stack);
     }
     results::AddCosts(stats, outcome, network);
+    results::RunExtras extras;
+    extras.ranks = Ranks::Get().Size();
     if (m_options.gpus)
     {
-        const double cores =
-            Ranks::Get().Size() * (1 + (outcome.threads - 1) * outcome.parallelShare);
+        const double cores = extras.ranks * (1 + (outcome.threads - 1) * outcome.parallelShare);
         const double coreS = outcome.eventLoopS * cores;
-        stats["simulated_gpu_s_per_core_s"] =
+        extras.gpuSPerCoreS =
             coreS > 0 ? static_cast<double>(outcome.simulatedPs) * 1e-12 * m_options.gpus / coreS
                       : 0;
     }
-    if (Ranks::Get().Several())
+    results::AddExtras(stats, extras);
+    if (!m_run.out.empty())
     {
-        stats["ranks"] = Ranks::Get().Size();
+        simulation.WriteTables();
     }
     std::string error;
     if (!m_run.out.empty() && !results::WriteStats(stats, m_run.out, error))

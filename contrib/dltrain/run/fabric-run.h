@@ -9,7 +9,7 @@
 #include "contrib/dltrain/ranks/ranks.h"
 #include "contrib/dltrain/transports/interconnect.h"
 #include "fault-run.h"
-#include "results/run-stats.h"
+#include "results/stats/run-stats.h"
 #include "run-control.h"
 
 #include <cstdint>
@@ -65,6 +65,12 @@ class FabricSimulation
     /// functions below.
     virtual nlohmann::ordered_json GetStatistics() const = 0;
     virtual nlohmann::ordered_json GetMoreStatistics() const;
+
+    /// Writes tables that are complete at the end.
+    virtual void WriteTables() const
+    {
+    }
+
     /// The summary; the rest of the terminal's text follows.
     virtual void PrintSummary(std::ostream& os, const results::RunStats& network) const = 0;
     /// Files of its own: ", a.txt, b.txt".
@@ -155,6 +161,9 @@ class FabricRun
      */
     void Decide(std::function<void()> what);
 
+    /// An event without context. In every rank alike. \param delay ps from now
+    void ActIn(int64_t delay, std::function<void()> what);
+
     /// The function for DecideForAll's argument, in every rank that has hosts. Before the first
     /// event.
     void SetActor(std::function<void(const std::string& what)> act)
@@ -192,8 +201,6 @@ class FabricRun
   private:
     /// Another rank's words, and this one's own.
     void OnWord(const std::string& word);
-    /// \param delay ps from now
-    void ActIn(int64_t delay, std::function<void()> what);
     /// This rank's part. \return why it cannot be built, or nothing
     std::string Build(FabricSimulation& simulation);
     /// Completes the files, prints the summary. \return the exit status

@@ -3,7 +3,7 @@
  */
 #include "fault-run.h"
 
-#include "results/human-text.h"
+#include "results/base/human-text.h"
 
 #include "ns3/object-factory.h"
 #include "ns3/rdma-switch.h"

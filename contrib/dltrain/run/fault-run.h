@@ -5,8 +5,8 @@
 #define DLTRAIN_FAULT_RUN_H
 
 #include "contrib/dltrain/observers/event-collector.h"
-#include "results/fault-record.h"
-#include "results/link-notes.h"
+#include "results/attribution/link-notes.h"
+#include "results/stats/fault-record.h"
 #include "scenarios/run/fault-plan.h"
 
 #include "ns3/rdma-faults.h"

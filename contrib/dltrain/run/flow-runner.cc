@@ -3,7 +3,7 @@
  */
 #include "flow-runner.h"
 
-#include "results/message-id.h"
+#include "results/attribution/message-id.h"
 
 #include "ns3/abort.h"
 #include "ns3/node-windows.h"

@@ -5,7 +5,7 @@
 #define DLTRAIN_JOB_RUNNER_H
 
 #include "rank-runner.h"
-#include "results/collective-join.h"
+#include "results/attribution/collective-join.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,6 +3,8 @@
  */
 #include "link-layer-setup.h"
 
+#include "scenarios/options/spelling.h"
+
 #include "ns3/object-factory.h"
 #include "ns3/uinteger.h"
 
@@ -46,8 +48,9 @@ class InfiniBandSetup : public LinkLayerSetup
         return receiveBuffer.Get() == 0
                    ? ""
                    : "ns3::RdmaNic::PcieReceiveBuffer: " + std::to_string(receiveBuffer.Get()) +
-                         " B, but an InfiniBand NIC holds what its bus has not taken in the "
-                         "buffers of its VLs; allowed: 0, and --vl-buffer, now " +
+                         scenario::Spelled(
+                             " B, but an InfiniBand NIC holds what its bus has not taken in the "
+                             "buffers of its VLs; allowed: 0, and {laneBuffer}, now ") +
                          std::to_string(m_spec.laneBuffer.value) + " B";
     }
 
@@ -71,11 +74,11 @@ class InfiniBandSetup : public LinkLayerSetup
     {
         if (!m_spec.lfts.empty() && error.rfind(m_spec.lfts, 0) == 0)
         {
-            return "--ib-lfts=" + error;
+            return scenario::Spelled("{forwardingTables}=") + error;
         }
         return error.find(" cannot route: ") == std::string::npos
                    ? error
-                   : "--ib-routing=" + m_spec.routing + ": " + error;
+                   : scenario::Spelled("{routing}=") + m_spec.routing + ": " + error;
     }
 
   private:

@@ -4,7 +4,7 @@
 #include "message-runner.h"
 
 #include "collectives/placement.h"
-#include "results/collective-paths.h"
+#include "results/attribution/collective-paths.h"
 #include "topologies/names.h"
 
 #include "ns3/rdma-owner.h"

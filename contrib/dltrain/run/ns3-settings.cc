@@ -12,6 +12,7 @@
 #include "scenarios/launch/part.h"
 #include "scenarios/options/cluster/load-balancing-options.h"
 #include "scenarios/options/ns3-environment.h"
+#include "scenarios/options/spelling.h"
 #include "scenarios/program/parse.h"
 #include "topologies/names.h"
 
@@ -305,11 +306,12 @@ SetGlobal(const std::string& name, const std::string& value, std::string& error)
 {
     if (name == "RngRun" || name == "RngSeed")
     {
-        error = "the programs seed all random numbers from one seed; use --seed=" +
-                (!value.empty() && value.size() <= 20 &&
-                         value.find_first_not_of("0123456789") == std::string::npos
-                     ? value
-                     : "1");
+        error =
+            scenario::Spelled("the programs seed all random numbers from one seed; use {seed}=") +
+            (!value.empty() && value.size() <= 20 &&
+                     value.find_first_not_of("0123456789") == std::string::npos
+                 ? value
+                 : "1");
         return true;
     }
     const auto global =
@@ -395,10 +397,12 @@ Set(const std::string& where, const std::string& name, const std::string& value,
     const bool readable = IsReadable(*info.checker, value);
     if (readable && attribute == "Preset" && type.IsChildOf(ns3::RdmaCongestionOps::GetTypeId()))
     {
-        error = rdma::Shown(where, 100) +
+        error =
+            rdma::Shown(where, 100) +
+            scenario::Spelled(
                 ": is of the senders alone, and switches would mark by another preset; allowed: "
-                "--cc-preset=" +
-                rdma::Shown(value, 60);
+                "{congestionPreset}=") +
+            rdma::Shown(value, 60);
         return false;
     }
     if (!readable || !ns3::Config::SetDefaultFailSafe(name, ns3::StringValue(value)))
@@ -557,10 +561,12 @@ OrderOfBalancer(const scenario::FabricSpec& spec,
     {
         return {};
     }
-    return attribute + "=" + own->second + " with --loss-recovery=" + recovery->second +
-           ": packets that " + (scheme ? "" : "it sends by several ways ") +
-           "overtake each other are taken for lost; --loss-recovery=out-of-order takes any order" +
-           (scheme ? ", and --load-balancer=" + own->second + " decides on it" : "");
+    return attribute + "=" + own->second + scenario::Spelled(" with {lossRecovery}=") +
+           recovery->second + ": packets that " + (scheme ? "" : "it sends by several ways ") +
+           scenario::Spelled("overtake each other are taken for lost; {lossRecovery}=out-of-order "
+                             "takes any order") +
+           (scheme ? scenario::Spelled(", and {loadBalancer}=") + own->second + " decides on it"
+                   : "");
 }
 
 std::vector<std::string>
@@ -627,17 +633,19 @@ UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& 
         std::string why;
         if (known && type.IsChildOf(ns3::RdmaCongestionOps::GetTypeId()) && !isA(control, type))
         {
-            why = "the congestion control is " + spec.cc + " (--cc)";
+            why = "the congestion control is " + spec.cc +
+                  scenario::Spelled(" ({congestionControl})");
         }
         else if (balances && type.IsChildOf(ns3::RdmaLoadBalancer::GetTypeId()) &&
                  !isA(balancer->GetInstanceTypeId(), type))
         {
-            why = "the load balancer is " + spec.balancing.name + " (--load-balancer)";
+            why = "the load balancer is " + spec.balancing.name +
+                  scenario::Spelled(" ({loadBalancer})");
         }
         else if (type.GetName() == (spec.infiniBand ? "ns3::RdmaSwitch" : "ns3::IbSwitch"))
         {
-            why = std::string("--fabric=") + (spec.infiniBand ? "ib" : "roce") +
-                  " has no such switches";
+            why = std::string(scenario::Spelled("{linkLayer}=")) +
+                  (spec.infiniBand ? "ib" : "roce") + " has no such switches";
         }
         if (!why.empty())
         {

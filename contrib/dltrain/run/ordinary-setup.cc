@@ -3,7 +3,8 @@
  */
 #include "ordinary-setup.h"
 
-#include "results/human-text.h"
+#include "results/base/human-text.h"
+#include "results/schema/object.h"
 
 #include "ns3/boolean.h"
 #include "ns3/config.h"
@@ -65,26 +66,66 @@ InstallStack(ns3::RdmaFabric& fabric, std::string& error)
     return Part<SocketPart>::Get().Install(fabric, STREAM, error);
 }
 
-nlohmann::ordered_json
-OrdinaryToJson(const scenario::ProtocolSpec& spec,
-               const ns3::RdmaFabric& fabric,
-               const SocketStack& stack)
+namespace
+{
+
+/// Packets of TCP and UDP.
+struct Ordinary
+{
+    const scenario::ProtocolSpec& spec;
+    ns3::RdmaPacketCounters totals;
+    uint64_t refused;
+    uint64_t lostWithLink;
+};
+
+using results::Key;
+using results::Object;
+
+const Object<Ordinary>&
+PacketKeys()
+{
+    static const Object<Ordinary> keys{
+        {"protocol: tcp or udp", [](const Ordinary& o) { return o.spec.Name(); }},
+        Key<Ordinary>("control: TCP's congestion control",
+                      [](const Ordinary& o) { return o.spec.control; })
+            .Only([](const Ordinary& o) { return o.spec.IsTcp(); }),
+        {"packets_sent (packets): Sent by NICs, acknowledgements included",
+         [](const Ordinary& o) { return o.totals.sent; }},
+        {"bytes_sent (B): Of these, with IP headers, without Ethernet's",
+         [](const Ordinary& o) { return o.totals.sentBytes; }},
+        {"packets_received (packets): Arrived at the NIC of their destination",
+         [](const Ordinary& o) { return o.totals.received; }},
+        {"bytes_received (B): Of these, as bytes_sent",
+         [](const Ordinary& o) { return o.totals.receivedBytes; }},
+        {"packets_marked (packets): Received with CE",
+         [](const Ordinary& o) { return o.totals.marked; }},
+        {"packets_refused (packets): Refused by a NIC: queue full, or link down",
+         &Ordinary::refused},
+        {"packets_lost_with_link (packets): In a NIC whose link went down; on a cut cable, or sent "
+         "into one",
+         &Ordinary::lostWithLink}};
+    return keys;
+}
+
+const Object<Ordinary> ORDINARY{{"ordinary: With flows by TCP or UDP: their packets; whole run",
+                                 [](const Ordinary& o) -> const Ordinary& { return o; },
+                                 PacketKeys()}};
+const results::RegisteredKeys g_ordinary(results::Section::kOthers, ORDINARY);
+
+} // namespace
+
+void
+AddOrdinary(nlohmann::ordered_json& stats,
+            const scenario::ProtocolSpec& spec,
+            const ns3::RdmaFabric& fabric,
+            const SocketStack& stack)
 {
     const ns3::RdmaPacketCounters totals = ns3::RdmaPacketHelper::GetTotals(fabric);
-    nlohmann::ordered_json json;
-    json["protocol"] = spec.Name();
-    if (spec.IsTcp())
-    {
-        json["control"] = spec.control;
-    }
-    json["packets_sent"] = totals.sent;
-    json["bytes_sent"] = totals.sentBytes;
-    json["packets_received"] = totals.received;
-    json["bytes_received"] = totals.receivedBytes;
-    json["packets_marked"] = totals.marked;
-    json["packets_refused"] = totals.refused + stack.GetRefused();
-    json["packets_lost_with_link"] = totals.lostWithLink + fabric.GetPortTotals().ordinaryLost;
-    return json;
+    ORDINARY.AddTo(stats,
+                   {spec,
+                    totals,
+                    totals.refused + stack.GetRefused(),
+                    totals.lostWithLink + fabric.GetPortTotals().ordinaryLost});
 }
 
 void

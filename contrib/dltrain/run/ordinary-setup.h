@@ -30,9 +30,10 @@ uint32_t LargestFrameOf(const scenario::ProtocolSpec& spec);
 std::unique_ptr<SocketStack> InstallStack(ns3::RdmaFabric& fabric, std::string& error);
 
 /// For stats.json: what became of packets, in the whole run. \pre spec.IsOrdinary()
-nlohmann::ordered_json OrdinaryToJson(const scenario::ProtocolSpec& spec,
-                                      const ns3::RdmaFabric& fabric,
-                                      const SocketStack& stack);
+void AddOrdinary(nlohmann::ordered_json& stats,
+                 const scenario::ProtocolSpec& spec,
+                 const ns3::RdmaFabric& fabric,
+                 const SocketStack& stack);
 
 /// The same for the terminal.
 void PrintOrdinary(std::ostream& os,

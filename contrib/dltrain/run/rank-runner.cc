@@ -3,7 +3,7 @@
  */
 #include "rank-runner.h"
 
-#include "results/message-id.h"
+#include "results/attribution/message-id.h"
 
 #include "ns3/assert.h"
 #include "ns3/rdma-owner.h"

@@ -7,7 +7,7 @@
 #include "collective-runner.h"
 #include "contrib/dltrain/base/event-pool.h"
 #include "message-runner.h"
-#include "results/records.h"
+#include "results/base/records.h"
 #include "scenarios/workload/workload.h"
 
 #include <array>

@@ -8,7 +8,7 @@
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/ranks/ranks.h"
 #include "contrib/rdma/core/shown-text.h"
-#include "results/output-errors.h"
+#include "results/base/output-errors.h"
 #include "scenarios/launch/launcher.h"
 
 #include "ns3/node-window-ranks.h"

@@ -5,7 +5,7 @@
 #define RUN_CONTROL_H
 
 #include "contrib/dltrain/observers/link-sampler.h"
-#include "results/run-outcome.h"
+#include "results/base/run-outcome.h"
 #include "scenarios/run/scenario.h"
 
 #include <atomic>

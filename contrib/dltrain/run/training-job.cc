@@ -4,7 +4,7 @@
 #include "training-job.h"
 
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/output-errors.h"
+#include "results/base/output-errors.h"
 #include "scenarios/options/cluster/network-kinds.h"
 #include "scenarios/options/cluster/recovery-options.h"
 #include "scenarios/training/volumes.h"
@@ -360,7 +360,13 @@ TrainingJob::Close()
 nlohmann::ordered_json
 TrainingJob::GetStatistics() const
 {
-    return m_results.ToJson(m_critical.get(), m_collector->GetTags(), Now().workload->Statistics());
+    return m_results.ToJson(m_critical.get(), Now().workload->Statistics());
+}
+
+void
+TrainingJob::WriteTables(const std::string& out) const
+{
+    m_results.WriteTables(out, m_critical.get(), m_collector->GetTags());
 }
 
 nlohmann::ordered_json

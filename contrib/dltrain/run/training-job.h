@@ -6,9 +6,9 @@
 
 #include "fabric-run.h"
 #include "job-runner.h"
-#include "results/call-log.h"
-#include "results/critical-path.h"
-#include "results/training-results.h"
+#include "results/attribution/critical-path.h"
+#include "results/programs/training-results.h"
+#include "results/tables/call-log.h"
 #include "scenarios/workload/registry.h"
 
 #include <cstdint>
@@ -150,6 +150,8 @@ class TrainingJob : public JobListener
 
     nlohmann::ordered_json GetStatistics() const;
     void Print(std::ostream& os) const;
+    /// results::TrainingResults::WriteTables
+    void WriteTables(const std::string& out) const;
     /// results::TrainingResults::StepsToJson
     nlohmann::ordered_json GetStepStatistics() const;
 

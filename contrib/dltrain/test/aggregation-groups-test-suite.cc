@@ -5,7 +5,7 @@
  * have room for get it (--aggregation-groups), those that come later take what auto would, are done
  * all the same, and it is said once.
  */
-#include "scenarios/options/cluster/aggregators.h"
+#include "collectives/aggregators.h"
 #include "star-cluster.h"
 
 #include "ns3/collective-runner.h"
@@ -63,7 +63,7 @@ class Bed : public CollectiveUser
     Bed(scenario::ClusterSpec cluster, uint32_t mostGroups)
         : m_cluster(std::move(cluster))
     {
-        m_cluster.aggregators = std::make_shared<scenario::Aggregators>(&m_cluster.topology,
+        m_cluster.aggregators = std::make_shared<coll::Aggregators>(&m_cluster.topology,
                                                                         m_cluster.hostOfServer,
                                                                         m_cluster.server.nics,
                                                                         rdma::Nanoseconds(100));

@@ -11,8 +11,8 @@
  * waits for the acknowledgement of that one, which is 86 B on the wire: A = 86 ns.
  */
 #include "collectives/registry.h"
-#include "results/collective-paths.h"
-#include "results/message-id.h"
+#include "results/attribution/collective-paths.h"
+#include "results/attribution/message-id.h"
 #include "star-cluster.h"
 
 #include "ns3/collective-runner.h"

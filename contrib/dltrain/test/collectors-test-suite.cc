@@ -4,8 +4,8 @@
  * What is written about a run: links.csv, queue_pairs.csv, and what the collector makes of a small
  * fabric. (What needs no simulator: tests/unit/results.)
  */
-#include "results/message-id.h"
-#include "results/run-files.h"
+#include "results/attribution/message-id.h"
+#include "results/base/run-files.h"
 
 #include "ns3/hpcc-congestion-ops.h"
 #include "ns3/link-sampler.h"

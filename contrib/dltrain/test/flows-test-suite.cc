@@ -6,7 +6,7 @@
  * The bed is a star of servers with one GPU and one NIC at 100 Gb/s: no path is shared but a NIC's
  * link, so jobs of different servers do not meet.
  */
-#include "results/message-id.h"
+#include "results/attribution/message-id.h"
 #include "scenarios/workload/repeated-steps.h"
 
 #include "ns3/boolean.h"

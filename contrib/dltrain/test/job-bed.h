@@ -10,7 +10,7 @@
 #ifndef DLTRAIN_JOB_BED_H
 #define DLTRAIN_JOB_BED_H
 
-#include "results/critical-path.h"
+#include "results/attribution/critical-path.h"
 #include "scenarios/workload/repeated-steps.h"
 #include "star-cluster.h"
 

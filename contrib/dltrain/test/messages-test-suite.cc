@@ -4,7 +4,7 @@
  * Point-to-point messages of step graphs, run by the ranks of a job. Times are those of job-bed.h.
  */
 #include "job-bed.h"
-#include "results/human-text.h"
+#include "results/base/human-text.h"
 
 #include "ns3/test.h"
 
@@ -56,10 +56,10 @@ class MessagesTestCase : public TestCase
                               "mean over the ranks");
         // The path goes back from what rank 1 computes over the message to what rank 0 did: the
         // ACK, which comes later, ends the step, and is behind the same message.
-        const auto path = bed.critical->ToJson();
-        NS_TEST_ASSERT_MSG_EQ(path["path"].size(), 2, "two calls");
-        NS_TEST_EXPECT_MSG_EQ(path["path"][0]["call"].get<std::string>(), "forward 0", "first");
-        NS_TEST_EXPECT_MSG_EQ(path["path"][1]["call"].get<std::string>(), "send 0", "then");
+        const auto calls = bed.critical->GetCalls();
+        NS_TEST_ASSERT_MSG_EQ(calls.size(), 2, "two calls");
+        NS_TEST_EXPECT_MSG_EQ(calls[0].call, "forward 0", "first");
+        NS_TEST_EXPECT_MSG_EQ(calls[1].call, "send 0", "then");
     }
 
     void PathOfAReceive()
@@ -70,31 +70,30 @@ class MessagesTestCase : public TestCase
                   {Message(RECV, "receive 1", 1000, -1), Compute("forward 1", 300 * US, {0})}});
         Bed bed(plan, 1);
         NS_TEST_ASSERT_MSG_EQ(bed.Run(), "", "it can be run");
-        const auto path = bed.critical->ToJson();
-        NS_TEST_ASSERT_MSG_EQ(path["path"].size(), 3, "three calls");
-        const std::vector<std::pair<std::string, uint32_t>> calls = {{"forward 0", 0},
-                                                                     {"receive 1", 0},
-                                                                     {"forward 1", 1}};
-        for (std::size_t i = 0; i < calls.size(); ++i)
+        const auto calls = bed.critical->GetCalls();
+        NS_TEST_ASSERT_MSG_EQ(calls.size(), 3, "three calls");
+        const std::vector<std::pair<std::string, uint32_t>> expected = {{"forward 0", 0},
+                                                                        {"receive 1", 0},
+                                                                        {"forward 1", 1}};
+        for (std::size_t i = 0; i < expected.size(); ++i)
         {
-            NS_TEST_EXPECT_MSG_EQ(path["path"][i]["call"].get<std::string>(),
-                                  calls[i].first,
-                                  "call " << i);
-            NS_TEST_EXPECT_MSG_EQ(path["path"][i]["rank"].get<uint32_t>(),
-                                  calls[i].second,
-                                  "of whom: " << calls[i].first);
+            NS_TEST_EXPECT_MSG_EQ(calls[i].call, expected[i].first, "call " << i);
+            NS_TEST_EXPECT_MSG_EQ(calls[i].rank,
+                                  expected[i].second,
+                                  "of whom: " << expected[i].first);
         }
         // Rank 1 waited 5 us for rank 0 to send; then serialization on two links, two cables and a
         // pipeline.
-        const auto& message = path["path"][1];
-        NS_TEST_EXPECT_MSG_EQ(message["start_us"].get<double>(), 5, "from its post");
-        NS_TEST_EXPECT_MSG_EQ(message["waited_us"].get<double>(), 5, "waited for it");
-        NS_TEST_EXPECT_MSG_EQ(message["messages"].get<uint32_t>(), 1, "one message");
-        NS_TEST_EXPECT_MSG_EQ_TOL(message["parts_us"]["serialization"].get<double>(),
-                                  2.204,
-                                  1e-9,
-                                  "2 W");
-        NS_TEST_EXPECT_MSG_EQ_TOL(path["total_us"].get<double>(),
+        const auto& message = calls[1];
+        NS_TEST_EXPECT_MSG_EQ(message.start, 5 * US, "from its post");
+        NS_TEST_EXPECT_MSG_EQ(*message.waited, 5 * US, "waited for it");
+        NS_TEST_EXPECT_MSG_EQ(*message.messages, 1, "one message");
+        NS_TEST_EXPECT_MSG_EQ_TOL(
+            results::Us(message.shares[results::At(results::TimeShare::SERIALIZATION)]),
+            2.204,
+            1e-9,
+            "2 W");
+        NS_TEST_EXPECT_MSG_EQ_TOL(bed.critical->ToJson()["total_us"].get<double>(),
                                   5 + 2.204 + 4.5 + 300,
                                   1e-9,
                                   "without a gap");
@@ -127,9 +126,9 @@ class MessagesTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(bed.EndOf("send"), 2 * W + P + 2 * A + P, "eager");
         NS_TEST_EXPECT_MSG_EQ(bed.StartOf("receive"), 100 * US, "asked for");
         NS_TEST_EXPECT_MSG_EQ(bed.EndOf("receive"), 100 * US, "there");
-        const auto path = bed.critical->ToJson();
-        NS_TEST_ASSERT_MSG_EQ(path["path"].size(), 1, "nobody waited for rank 0");
-        NS_TEST_EXPECT_MSG_EQ(path["path"][0]["call"].get<std::string>(), "busy", "first");
+        const auto calls = bed.critical->GetCalls();
+        NS_TEST_ASSERT_MSG_EQ(calls.size(), 1, "nobody waited for rank 0");
+        NS_TEST_EXPECT_MSG_EQ(calls[0].call, "busy", "first");
     }
 
     void Software()

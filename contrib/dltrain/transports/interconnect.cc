@@ -4,9 +4,10 @@
 #include "interconnect.h"
 
 #include "bundled-transport.h"
+#include "collectives/aggregators.h"
 #include "contrib/dltrain/ranks/program.h"
 #include "scale-up-transport.h"
-#include "scenarios/options/cluster/aggregators.h"
+#include "scenarios/options/spelling.h"
 
 #include <algorithm>
 #include <string>
@@ -49,10 +50,12 @@ Interconnect::TakeAggregation(const std::vector<uint32_t>& units)
         if (m_refused++ == 0)
         {
             SayNote("warning: switch " + m_topology.Nodes()[m_aggregators->Units()[*full].at].name +
-                    " adds up for as many groups of ranks as it can (--aggregation-groups=" +
+                    scenario::Spelled(
+                        " adds up for as many groups of ranks as it can ({aggregationGroups}=") +
                     std::to_string(m_mostGroups) +
-                    "): this group, and others it has no room for, take what --algorithm=auto "
-                    "would");
+                    scenario::Spelled(
+                        "): this group, and others it has no room for, take what {algorithm}=auto "
+                        "would"));
         }
         return false;
     }

@@ -65,7 +65,7 @@ class Interconnect
     }
 
     /// A group of ranks asks switches between servers to add up for it. \param units of
-    /// scenario::Aggregators \return whether all have room for one more; none serves it otherwise
+    /// coll::Aggregators \return whether all have room for one more; none serves it otherwise
     bool TakeAggregation(const std::vector<uint32_t>& units);
 
   private:
@@ -75,7 +75,7 @@ class Interconnect
     std::vector<uint32_t> m_groups; ///< by unit
     uint32_t m_mostGroups;          ///< most groups of a unit
     uint32_t m_refused = 0;
-    const scenario::Aggregators* m_aggregators;
+    const coll::Aggregators* m_aggregators;
     const topo::Topology& m_topology;
 };
 

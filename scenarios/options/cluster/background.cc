@@ -197,12 +197,11 @@ std::vector<Option>
 BackgroundOptionRows()
 {
     return {
-        Opt("background",
-            Kind::kText,
-            "/run",
-            "Run",
-            "flows beside the job until it ends: options of traffic (pattern, load, sizes, bytes, "
-            "...) and hosts=0-7,9; flows without a load repeat")
+        Section{"/run", "Run"}
+            .Text("background",
+                  "flows beside the job until it ends: options of traffic (pattern, load, sizes, "
+                  "bytes, "
+                  "...) and hosts=0-7,9; flows without a load repeat")
             .Shows("KEY=VALUE,...")
             .Otherwise("none")
             .Example("pattern=random,load=0.3"),

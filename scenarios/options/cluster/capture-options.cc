@@ -152,55 +152,50 @@ LinkControl(bool infiniBand)
 } // namespace
 
 std::vector<Option>
-CaptureOptionRows(const std::string& group, const std::string& json)
+CaptureOptionRows(const Section& section)
 {
+    const Section captures = section.Only(when::With("pcap"));
     return {
-        Opt("pcap-format",
-            Kind::kName,
-            json,
-            group,
-            "pcap: a file for each port; pcapng: one file, an interface for each port")
+        captures
+            .Name("pcap-format",
+                  "pcap: a file for each port; pcapng: one file, an interface for each port")
             .Names("capture format",
                    {{"pcap", "a file for each port"},
                     {"pcapng", "one file, an interface for each port, with directions"}})
             .Otherwise("pcap")
             .Example("pcapng"),
-        Opt("pcap-snaplen",
-            Kind::kBytes,
-            json,
-            group,
-            "bytes kept of each frame; 96 takes all headers, but tshark calls cut data packets "
-            "malformed")
+        captures
+            .Bytes(
+                "pcap-snaplen",
+                "bytes kept of each frame; 96 takes all headers, but tshark calls cut data packets "
+                "malformed")
             .Shows("BYTES")
             .Otherwise("all")
             .Range(14, 262144)
-            .Example("96"),
-        Opt("pcap-size",
-            Kind::kBytes,
-            json,
-            group,
-            "most of one capture file, which then is not continued, but see --pcap-files")
+            .Example("96")
+            .To(&CaptureOptions::snapLength),
+        captures
+            .Bytes("pcap-size",
+                   "most of one capture file, which then is not continued, but see --pcap-files")
             .Otherwise("no limit")
             .Range(10000, 1e15)
-            .Example("100MB"),
-        Opt("pcap-files",
-            Kind::kInteger,
-            json,
-            group,
-            "with --pcap-size: ring of files, the oldest overwritten")
+            .Example("100MB")
+            .To(&CaptureOptions::fileBytes),
+        captures.Integer("pcap-files", "with --pcap-size: ring of files, the oldest overwritten")
             .Otherwise("no ring")
             .Range(2, 1000)
-            .Example("4"),
-        Opt("pcap-flow",
-            Kind::kList,
-            json,
-            group,
-            "capture only data from SRC to DST (host or host:port) with its ACKs, NAKs and CNPs; "
-            "the words pfc and credits add those frames")
+            .Example("4")
+            .To(&CaptureOptions::files),
+        captures
+            .List("pcap-flow",
+                  "capture only data from SRC to DST (host or host:port) with its ACKs, NAKs and "
+                  "CNPs; "
+                  "the words pfc and credits add those frames")
             .Shows("SRC->DST,...")
             .Distinct()
             .Otherwise("everything")
-            .Example("server-1->server-0"),
+            .Example("server-1->server-0")
+            .To(&CaptureOptions::flows),
     };
 }
 
@@ -350,9 +345,7 @@ MakeCapture(Validation* v, const topo::Topology* topology)
     CaptureOptions capture;
     if (v->values.List("pcap").empty())
     {
-        v->MustNotBeGiven({"pcap-format", "pcap-snaplen", "pcap-size", "pcap-files", "pcap-flow"},
-                          "has no meaning without --pcap, which says where to capture; allowed: "
-                          "--pcap=all, a host, a port or a link");
+        v->Settle("pcap");
         return capture;
     }
     if (v->values.Given("pcap-files") && !v->values.Given("pcap-size"))
@@ -367,7 +360,7 @@ MakeCapture(Validation* v, const topo::Topology* topology)
                 std::string("needs a value; allowed: SRC->DST,..., ") + LinkControl(infiniBand));
     }
     capture.pcapng = v->values.Text("pcap-format") == "pcapng";
-    capture.snapLength = v->values.U32("pcap-snaplen");
+    v->Fill(&capture);
     const uint32_t largest =
         v->values.U32("mtu") +
         (infiniBand ? rdma::IbHeaderBytes()
@@ -385,9 +378,6 @@ MakeCapture(Validation* v, const topo::Topology* topology)
             std::to_string(largest) +
             " B are whole from --pcap-snaplen=" + std::to_string(largest) + " on");
     }
-    capture.fileBytes = v->values.Integer("pcap-size");
-    capture.files = v->values.U32("pcap-files");
-    capture.flows = v->values.List("pcap-flow");
     std::map<std::pair<Meaning, Meaning>, std::string> known;
     for (const auto& flow : capture.flows)
     {

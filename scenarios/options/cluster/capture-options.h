@@ -17,7 +17,7 @@ namespace scenario
 {
 
 /// Rows for the options table, behind --pcap itself.
-std::vector<Option> CaptureOptionRows(const std::string& group, const std::string& jsonSection);
+std::vector<Option> CaptureOptionRows(const Section& section);
 
 /// Reads and checks them. `topology`: null if it is not valid; flows are then not checked.
 CaptureOptions MakeCapture(Validation* v, const topo::Topology* topology);

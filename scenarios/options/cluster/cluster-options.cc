@@ -6,11 +6,11 @@
  */
 #include "scenarios/options/cluster/cluster-options.h"
 
+#include "collectives/aggregators.h"
 #include "collectives/placement.h"
 #include "contrib/rdma/core/ib/ib-link.h"
 #include "contrib/rdma/core/nearest-name.h"
 #include "scenarios/models/gpu-zoo.h"
-#include "scenarios/options/cluster/aggregators.h"
 #include "scenarios/options/cluster/common-options.h"
 #include "scenarios/options/cluster/infiniband.h"
 #include "scenarios/options/cluster/placement-options.h"
@@ -57,49 +57,38 @@ ServerItems()
 std::vector<Option>
 ClusterOptionRows(const ClusterDefaults& d)
 {
-    const std::string group = "Cluster";
-    const std::string json = "/cluster";
+    const Section section{"/cluster", "Cluster"};
     const std::string own = ", or as a --server that is named has";
     std::vector<Option> rows = {
-        Opt("servers", Kind::kInteger, json, group, "servers of the network")
+        section.Integer("servers", "servers of the network")
             .Otherwise(d.serversNote)
             .Range(1, static_cast<double>(kMostRanks))
             .Example("8"),
-        Opt(d.total, Kind::kInteger, json, group, d.totalHelp)
+        section.Integer(d.total, d.totalHelp)
             .Otherwise(d.totalNote)
             .Range(1, static_cast<double>(kMostRanks))
             .Example("32"),
-        Opt("server",
-            Kind::kNameOrFile,
-            json,
-            group,
-            "what a server is made of: a preset or a JSON file; a preset sets GPUs, NICs and their "
-            "rate, unless these are given")
+        section
+            .NameOrFile("server",
+                        "what a server is made of: a preset or a JSON file; a preset sets GPUs, "
+                        "NICs and their "
+                        "rate, unless these are given")
             .Names("server", ServerItems)
             .Default("dgx-a100")
             .Example("dgx-h100"),
-        Opt("gpus-per-server", Kind::kInteger, json, group, "GPUs of a server")
+        section.Integer("gpus-per-server", "GPUs of a server")
             .Otherwise(d.gpusPerServer ? std::to_string(d.gpusPerServer) + own
                                        : "8, or as the server has")
             .Range(1, topo::kMostGpus)
             .Example("4"),
-        Opt("nics-per-server", Kind::kInteger, json, group, "network interfaces of a server")
+        section.Integer("nics-per-server", "network interfaces of a server")
             .Otherwise("1" + own)
             .Range(1, topo::kMostNics)
             .Example("2"),
     };
-    for (auto& row : PlacementOptionRows())
-    {
-        rows.push_back(std::move(row));
-    }
-    for (auto& row : QueuePairOptionRows())
-    {
-        rows.push_back(std::move(row));
-    }
-    for (auto& row : RailOptionRows())
-    {
-        rows.push_back(std::move(row));
-    }
+    Append(&rows, PlacementOptionRows());
+    Append(&rows, QueuePairOptionRows());
+    Append(&rows, RailOptionRows());
     return rows;
 }
 
@@ -439,6 +428,7 @@ PlacementOf(const ClusterSpec& cluster, const std::vector<coll::Rank>& ranks)
         placement.aggregationBytes = cluster.aggregationBytes;
     }
     placement.groupOf = SwitchGroups(cluster, ranks);
+    placement.at = GridPlaces(cluster, ranks);
     return placement;
 }
 

@@ -41,10 +41,7 @@ std::vector<NamedItem>
 NicItems()
 {
     auto items = EthernetNicItems();
-    for (auto& item : InfiniBandNicItems())
-    {
-        items.push_back(std::move(item));
-    }
+    Append(&items, InfiniBandNicItems());
     return items;
 }
 
@@ -136,130 +133,98 @@ EngineItems()
 std::vector<Option>
 RunOptionRows(const std::string& program)
 {
-    const std::string group = "Run";
-    const std::string json = "/run";
+    const Section section{"/run", "Run"};
+    const Section packets = section.Only(when::Packets());
     std::vector<Option> rows = {
-        Opt("scenario",
-            Kind::kFile,
-            "",
-            group,
-            "read options from this JSON file; the command line overrides it")
+        section.File("scenario", "read options from this JSON file; the command line overrides it")
+            .CommandLineOnly()
             .Shows("FILE.json"),
-        Opt("out",
-            Kind::kText,
-            json,
-            group,
-            "folder for the results, created if missing, overwritten if not")
+        section.Text("out", "folder for the results, created if missing, overwritten if not")
             .Shows("DIR")
             .Otherwise("results/" + program + "-1, -2, ...: the first number that is free"),
-        Opt("seed",
-            Kind::kInteger,
-            json,
-            group,
-            "of everything random; the same seed gives the same bytes")
+        section.Integer("seed", "of everything random; the same seed gives the same bytes")
             .Default("1")
-            .Example("7"),
-        Opt("dry-run",
-            Kind::kFlag,
-            "",
-            group,
-            "validate, show the plan and estimates of packets and duration, simulate nothing"),
-        Opt("ignore-host-memory",
-            Kind::kFlag,
-            "",
-            group,
-            "simulate even if this machine seems to have less memory than the run needs")
+            .Example("7")
+            .To(&RunOptions::seed),
+        section
+            .Flag("dry-run",
+                  "validate, show the plan and estimates of packets and duration, simulate nothing")
+            .CommandLineOnly()
+            .To(&RunOptions::dryRun),
+        section
+            .Flag("ignore-host-memory",
+                  "simulate even if this machine seems to have less memory than the run needs")
+            .CommandLineOnly()
             .Default("0"),
-        Opt("engine",
-            Kind::kName,
-            json,
-            group,
-            "how events are run, windows or ns3; the results are the same bytes")
+        section.Name("engine", "how events are run, windows or ns3; the results are the same bytes")
             .Names("engine", EngineItems)
             .Default("windows")
             .Example("ns3"),
-        Opt("threads",
-            Kind::kInteger,
-            json,
-            group,
-            "that simulate together, where that is faster; the results are the same bytes")
+        section
+            .Integer("threads",
+                     "that simulate together, where that is faster; the results are the same bytes")
             .Range(1, 64)
             .Otherwise("the idle cores, at most 4; of several processes 1 each")
             .Example("2"),
-        Opt("mpi-ranks",
-            Kind::kInteger,
-            json,
-            group,
-            "processes that simulate one network together, on this machine: for more than 1 the "
-            "program starts mpirun")
+        section
+            .Integer("mpi-ranks",
+                     "processes that simulate one network together, on this machine: for more than "
+                     "1 the "
+                     "program starts mpirun")
             .Range(1, 64)
             .Default("1")
             .Example("2"),
-        Opt("progress", Kind::kFlag, json, group, "show how far the run is").Default("1"),
-        Opt("attribution",
-            Kind::kFlag,
-            json,
-            group,
-            "say where the time of messages went: attribution.csv and the slowest in words")
-            .Default("1"),
-        Opt("report",
-            Kind::kFlag,
-            json,
-            group,
-            "write report.html, the run in pictures, at its end")
-            .Default("1"),
-        Opt("timeline",
-            Kind::kFlag,
-            json,
-            group,
-            "write timeline.json, a trace for ui.perfetto.dev, at its end")
-            .Default("1"),
-        Opt("trace-qps",
-            Kind::kList,
-            json,
-            group,
-            "write queue_pairs.csv, rate and window over time, of these: all, those of a host "
-            "(server-1), or SRC->DST, with * for any text")
+        section.Flag("progress", "show how far the run is").Default("1").To(&RunOptions::progress),
+        section
+            .Flag("attribution",
+                  "say where the time of messages went: attribution.csv and the slowest in words")
+            .Default("1")
+            .To(&RunOptions::attribution),
+        section.Flag("report", "write report.html, the run in pictures, at its end")
+            .Default("1")
+            .To(&RunOptions::report),
+        section.Flag("timeline", "write timeline.json, a trace for ui.perfetto.dev, at its end")
+            .Default("1")
+            .To(&RunOptions::timeline),
+        packets
+            .List(
+                "trace-qps",
+                "write queue_pairs.csv, rate and window over time, of these: all, those of a host "
+                "(server-1), or SRC->DST, with * for any text")
             .Shows("SRC->DST,...")
             .Distinct()
             .Otherwise("none")
-            .Example("server-1->server-0"),
-        Opt("trace-paths",
-            Kind::kList,
-            json,
-            group,
-            "write paths.csv, the ways that messages took, of these: as --trace-qps")
+            .Example("server-1->server-0")
+            .To(&RunOptions::traceQueuePairs),
+        packets
+            .List("trace-paths",
+                  "write paths.csv, the ways that messages took, of these: as --trace-qps")
             .Shows("SRC->DST,...")
             .Distinct()
             .Otherwise("none")
-            .Example("server-1->server-0"),
-        Opt("pcap",
-            Kind::kList,
-            json,
-            group,
-            "capture these: all, a host (server-3), a port (edge-0-1:2) or a link "
-            "(edge-0-1-agg-0-0, server-3-edge-0-1)")
+            .Example("server-1->server-0")
+            .To(&RunOptions::tracePaths),
+        packets
+            .List("pcap",
+                  "capture these: all, a host (server-3), a port (edge-0-1:2) or a link "
+                  "(edge-0-1-agg-0-0, server-3-edge-0-1)")
             .Shows("LINK,...")
             .Distinct()
             .Otherwise("none")
-            .Example("all"),
+            .Example("all")
+            .To(&RunOptions::pcap),
     };
-    for (auto& row : CaptureOptionRows(group, json))
-    {
-        rows.push_back(std::move(row));
-    }
-    for (auto& row : FaultOptionRows())
-    {
-        rows.push_back(std::move(row));
-    }
+    Append(&rows, CaptureOptionRows(section));
+    Append(&rows, FaultOptionRows());
     rows.insert(
         rows.end(),
         {
-            Opt("list", Kind::kName, "", group, "describe these names, then stop").Shows("WHAT"),
-            Opt("help", Kind::kName, "", group, "this text; --help=WHAT is --list=WHAT")
+            section.Name("list", "describe these names, then stop").CommandLineOnly().Shows("WHAT"),
+            section.Name("help", "this text; --help=WHAT is --list=WHAT")
+                .CommandLineOnly()
                 .Letter('h')
                 .Shows("[=WHAT]"),
-            Opt("version", Kind::kFlag, "", group, "the version, then stop"),
+            section.Flag("version", "the version, then stop").CommandLineOnly(),
         });
     return rows;
 }
@@ -297,15 +262,18 @@ KindOf(topo::ParameterKind kind)
 }
 
 /// The option of a parameter: all of it is in the families' tables.
+/// A file has the rate and the delay of each link.
+bool
+IsNoTopologyFile(const Values& values)
+{
+    return topo::FamilyOfParameters(values.Text("topology")) != nullptr;
+}
+
 Option
-ParameterRow(const topo::SharedParameter& shared,
-             ServerCount servers,
-             const std::string& json,
-             const std::string& group)
+ParameterRow(const topo::SharedParameter& shared, ServerCount servers, const Section& section)
 {
     const topo::Parameter& p = shared.parameter;
-    Option o =
-        Opt(p.name, KindOf(p.kind), json, group, Join(shared.families, ", ") + ": " + p.help);
+    Option o = section.Row(KindOf(p.kind), p.name, Join(shared.families, ", ") + ": " + p.help);
     if (p.kind == topo::ParameterKind::kCount || p.kind == topo::ParameterKind::kFactor)
     {
         o.Range(p.min, p.max);
@@ -329,42 +297,46 @@ ParameterRow(const topo::SharedParameter& shared,
 std::vector<Option>
 NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
 {
-    const std::string group = "Network";
-    const std::string json = "/network";
+    const Section section{"/network", "Network"};
+    const Section packets = section.Only(when::Packets());
     std::vector<Option> rows = {
-        Opt("topology",
-            Kind::kNameOrFile,
-            json,
-            group,
-            JoinNames(TopologyItems()) + ", or a file: " + TopologyFiles())
+        section
+            .NameOrFile("topology", JoinNames(TopologyItems()) + ", or a file: " + TopologyFiles())
             .Names("topology", TopologyItems)
             .Default(defaultTopology)
             .Example("leaf-spine"),
     };
     for (const auto& shared : topo::AllParameters())
     {
-        rows.push_back(ParameterRow(shared, servers, json, group));
+        rows.push_back(ParameterRow(shared, servers, section));
     }
     rows.insert(
         rows.end(),
         {
-            Opt("fabric-rate", Kind::kRate, json, group, "of links between switches")
+            section.Rate("fabric-rate", "of links between switches")
                 .Otherwise("as the NIC")
                 .Range(topo::kSlowestLink.bps, topo::kFastestLink.bps)
                 .Example("400Gbps"),
-            Opt("link-delay",
-                Kind::kDuration,
-                json,
-                group,
-                "propagation of every link, one way; 5 ns a metre. 250ns with InfiniBand from NDR "
-                "on")
+            section
+                .Duration("link-delay",
+                          "propagation of every link, one way; 5 ns a metre. 250ns with "
+                          "InfiniBand from NDR "
+                          "on")
                 .Default("1us")
                 .Range(0, static_cast<double>(topo::kLongestDelay.ps))
-                .Example("2us"),
-            Opt("bit-error-rate", Kind::kReal, json, group, "of every link, independent errors")
+                .Example("2us")
+                .Only(when::If("topology",
+                               "a topology by name: a file has the rate and delay of each link",
+                               IsNoTopologyFile)
+                          .Usual()
+                          .Strict())
+                .To(&FabricSpec::linkDelay),
+            section.Real("bit-error-rate", "of every link, independent errors")
                 .Default("0")
                 .Range(0, topo::kMostBitErrors)
-                .Example("1e-12"),
+                .Example("1e-12")
+                .Only(when::Packets())
+                .To(&FabricSpec::bitErrorRate),
         });
     return rows;
 }
@@ -372,183 +344,152 @@ NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
 std::vector<Option>
 FabricOptionRows(Software software)
 {
-    const std::string group = "Fabric";
-    const std::string json = "/fabric";
+    const Section section{"/fabric", "Fabric"};
+    const Section packets = section.Only(when::Packets());
+    const Section queuePairs = packets.IdleUnless(when::Rdma());
+    const Section ethernet = packets.Only(when::Ethernet());
+    const Section marking = ethernet.IdleUnless(when::On("ecn").Usual());
     const bool nccl = software == Software::kNccl;
     const std::string cc = "dcqcn";
     const rdma::CongestionPreset& preset = rdma::FindCongestionControl(cc)->presets.front();
     const std::string byPreset = " for " + preset.name + ", see --cc-preset";
     std::vector<Option> rows = {
-        Opt("compat",
-            Kind::kName,
-            json,
-            group,
-            "defaults of another model, to replay its inputs and results; what else is given wins")
+        section
+            .Name("compat",
+                  "defaults of another model, to replay its inputs and results; what else is given "
+                  "wins")
             .Names("compatibility", CompatItems)
-            .Default("none"),
-        Opt("network", Kind::kName, json, group, "how the network between servers is simulated")
+            .Default("none")
+            .To(&FabricSpec::compat),
+        section.Name("network", "how the network between servers is simulated")
             .Names("network", NetworkItems)
             .Default("packet")
-            .Example("analytic"),
-        Opt("fabric", Kind::kName, json, group, "link layer of all NICs, links and switches")
+            .Example("analytic")
+            .To(&FabricSpec::network),
+        section.Name("fabric", "link layer of all NICs, links and switches")
             .Names("fabric",
                    {{"roce", "Ethernet: RoCEv2, PFC, ECN"},
                     {"ib", "InfiniBand: credits, virtual lanes, a subnet manager"}})
             .Otherwise("what --nic is"),
-        Opt("nic", Kind::kName, json, group, "network interface of a server")
+        section.Name("nic", "network interface of a server")
             .Names("NIC", NicItems)
-            .Default("100GbE"),
-        Opt("mtu", Kind::kInteger, json, group, "payload bytes of a packet")
+            .Default("100GbE")
+            .Only(when::If("topology",
+                           "a topology by name: a file has the rate and delay of each link",
+                           IsNoTopologyFile)
+                      .Usual()
+                      .Strict())
+            .To(&FabricSpec::nic),
+        section.Integer("mtu", "payload bytes of a packet")
             .Default("4096")
             .OneOf({256, 512, 1024, 2048, 4096})
-            .Sets("ns3::RdmaNic::Mtu"),
-        Opt("ack-every",
-            Kind::kInteger,
-            json,
-            group,
-            "packets per ACK; the last of a message is always acknowledged")
+            .Sets("ns3::RdmaNic::Mtu")
+            .Only(when::Without("payload").Usual().Hides().Strict())
+            .To(&FabricSpec::mtu),
+        section
+            .Integer("ack-every", "packets per ACK; the last of a message is always acknowledged")
             .Default("16")
             .Range(1, 65536)
             .Example("1")
-            .Sets("ns3::RdmaNic::AckEvery"),
-        Opt("cc", Kind::kName, json, group, "congestion control")
+            .Sets("ns3::RdmaNic::AckEvery")
+            .IdleUnless(when::Packets())
+            .IdleUnless(when::Rdma()),
+        queuePairs.Name("cc", "congestion control")
             .Names("congestion control", CongestionItems)
-            .Default(cc),
-        Opt("cc-preset",
-            Kind::kName,
-            json,
-            group,
-            "its parameters, and the switches' ECN thresholds")
+            .Default(cc)
+            .To(&FabricSpec::cc),
+        packets.Name("cc-preset", "its parameters, and the switches' ECN thresholds")
             .Names("congestion control preset", CongestionPresetItems)
             .Allows(CongestionPresetsInWords)
             .Otherwise("the first of --cc in --list=cc-preset")
             .Example("nvidia-nic"),
-        Opt("pfc", Kind::kFlag, json, group, "priority flow control (lossless)")
+        ethernet.Flag("pfc", "priority flow control (lossless)")
             .Default("1")
-            .Sets("ns3::RdmaSwitch::Pfc")
-            .Only("roce"),
-        Opt("pfc-watchdog",
-            Kind::kDuration,
-            json,
-            group,
-            "time after which a paused queue counts as a pause storm, which the switch then ends; "
-            "0: never, else at least 100ns")
+            .Sets("ns3::RdmaSwitch::Pfc"),
+        ethernet
+            .Duration("pfc-watchdog",
+                      "time after which a paused queue counts as a pause storm, which the switch "
+                      "then ends; "
+                      "0: never, else at least 100ns")
             .Default("0ns")
             .Range(0, 1e13)
             .Example("200ms")
             .Sets("ns3::RdmaSwitch::PfcWatchdogDetection")
-            .Only("roce"),
-        Opt("pfc-watchdog-action",
-            Kind::kName,
-            json,
-            group,
-            "what becomes of the frames of a pause storm")
+            .Only(when::On("pfc").Usual()),
+        ethernet.Name("pfc-watchdog-action", "what becomes of the frames of a pause storm")
             .Names("action", PfcWatchdogActionItems)
             .Default("drop")
             .Example("forward")
             .Sets("ns3::RdmaSwitch::PfcWatchdogAction")
-            .Only("roce"),
-        Opt("ecn", Kind::kFlag, json, group, "switches mark packets (RED on the egress queue)")
+            .Only(when::On("pfc").Usual())
+            .Only(when::Above("pfc-watchdog", 0)),
+        ethernet.Flag("ecn", "switches mark packets (RED on the egress queue)")
             .Default("1")
-            .Sets("ns3::RdmaSwitch::Ecn")
-            .Only("roce"),
-        Opt("ecn-kmin",
-            Kind::kBytes,
-            json,
-            group,
-            "queue at which marking begins, per 100 Gb/s of port rate")
+            .Sets("ns3::RdmaSwitch::Ecn"),
+        marking.Bytes("ecn-kmin", "queue at which marking begins, per 100 Gb/s of port rate")
             .Otherwise(CanonicalBytes(preset.marking.kmin.value) + byPreset)
             .Range(0, 1e12)
             .Example("100kB")
-            .Sets("ns3::RdmaSwitch::EcnKmin")
-            .Only("roce"),
-        Opt("ecn-kmax",
-            Kind::kBytes,
-            json,
-            group,
-            "queue from which everything is marked, per 100 Gb/s")
+            .Sets("ns3::RdmaSwitch::EcnKmin"),
+        marking.Bytes("ecn-kmax", "queue from which everything is marked, per 100 Gb/s")
             .Otherwise(CanonicalBytes(preset.marking.kmax.value) + byPreset)
             .Range(0, 1e12)
             .Example("2MB")
-            .Sets("ns3::RdmaSwitch::EcnKmax")
-            .Only("roce"),
-        Opt("ecn-pmax", Kind::kReal, json, group, "marking probability just below kmax")
+            .Sets("ns3::RdmaSwitch::EcnKmax"),
+        marking.Real("ecn-pmax", "marking probability just below kmax")
             .Otherwise(detail::RealText(preset.marking.pmax) + byPreset)
             .Range(0, 1)
             .Example("0.5")
-            .Sets("ns3::RdmaSwitch::EcnPmax")
-            .Only("roce"),
-        Opt("buffer",
-            Kind::kBytes,
-            json,
-            group,
-            "shared buffer of a switch per 100 Gb/s of port rate")
+            .Sets("ns3::RdmaSwitch::EcnPmax"),
+        ethernet.Bytes("buffer", "shared buffer of a switch per 100 Gb/s of port rate")
             .Default("1MB")
             .Range(1e4, 1e12)
             .Example("2MB")
             .Sets("ns3::RdmaSwitch::BufferPer100G")
-            .Only("roce"),
-        Opt("switch-latency", Kind::kDuration, json, group, "pipeline of a switch, per packet")
+            .To(&FabricSpec::bufferPer100G),
+        section.Duration("switch-latency", "pipeline of a switch, per packet")
             .Default("500ns")
             .Range(0, 1e9)
             .Example("300ns")
             .Sets("ns3::RdmaSwitch::PipelineLatency")
-            .Sets("ns3::IbSwitch::Latency"),
-        Opt("window",
-            Kind::kBytes,
-            json,
-            group,
-            "unacknowledged bytes at which a queue pair starts no further packet; 0: unlimited; "
-            "with --compat=hpcc the largest bandwidth-delay product")
+            .Sets("ns3::IbSwitch::Latency")
+            .To(&FabricSpec::switchLatency),
+        queuePairs
+            .Bytes("window",
+                   "unacknowledged bytes at which a queue pair starts no further packet; 0: "
+                   "unlimited; "
+                   "with --compat=hpcc the largest bandwidth-delay product")
             .Default("0")
             .Range(0, 9e15)
             .Example("1MB")
-            .Sets("ns3::RdmaNic::Window"),
-        Opt("timeout-exponent",
-            Kind::kInteger,
-            json,
-            group,
-            "retransmission after 4.096 us * 2^N without progress" +
-                std::string(nccl ? "; NCCL 2.23: 20, 2.14: 18" : ""))
+            .Sets("ns3::RdmaNic::Window")
+            .To(&FabricSpec::windowBytes),
+        queuePairs
+            .Integer("timeout-exponent",
+                     "retransmission after 4.096 us * 2^N without progress" +
+                         std::string(nccl ? "; NCCL 2.23: 20, 2.14: 18" : ""))
             .Default(nccl ? "20" : "14")
             .Range(1, 31)
             .Example("12")
-            .Sets("ns3::RdmaNic::TimeoutExponent"),
-        Opt("loss-recovery", Kind::kName, json, group, "how queue pairs recover from lost packets")
+            .Sets("ns3::RdmaNic::TimeoutExponent")
+            .To(&FabricSpec::timeoutExponent),
+        queuePairs.Name("loss-recovery", "how queue pairs recover from lost packets")
             .Names("loss recovery", LossRecoveryItems)
             .Default("go-back-n")
             .Example("selective-repeat")
             .Sets("ns3::RdmaNic::LossRecovery"),
-        Opt("retry-count",
-            Kind::kInteger,
-            json,
-            group,
-            "time-outs in a row without progress until a queue pair fails")
+        queuePairs
+            .Integer("retry-count", "time-outs in a row without progress until a queue pair fails")
             .Default("7")
             .Range(0, 7)
             .Example("3")
             .Sets("ns3::RdmaNic::RetryCount"),
     };
-    for (auto& row : TransportOptionRows(group, json))
-    {
-        rows.push_back(std::move(row));
-    }
-    for (auto& row : InfiniBandOptionRows())
-    {
-        rows.push_back(std::move(row));
-    }
-    for (auto& row : LoadBalancingOptionRows())
-    {
-        rows.push_back(std::move(row));
-    }
-    for (auto& row : EtsOptionRows())
-    {
-        rows.push_back(std::move(row));
-    }
-    for (auto& row : FrameOptionRows())
-    {
-        rows.push_back(std::move(row));
-    }
+    Append(&rows, TransportOptionRows(section));
+    Append(&rows, InfiniBandOptionRows());
+    Append(&rows, LoadBalancingOptionRows());
+    Append(&rows, EtsOptionRows());
+    Append(&rows, FrameOptionRows());
     return rows;
 }
 

@@ -51,13 +51,10 @@ void
 MakeOffload(Validation* v, const topo::ServerSpec& server, training::TrainingOptions* o)
 {
     auto& values = v->values;
-    o->offload = *training::ParseOffload(values.Text("offload"));
     o->host.gpus = server.gpus;
     if (o->offload == training::Offload::kNone)
     {
-        v->MustNotBeGiven({"host-link", "host-memory-rate"},
-                          "has no meaning with --offload=none; it belongs to --offload=optimizer "
-                          "or all");
+        v->Settle("offload");
         return;
     }
     if (!DecideHostLink(v, "host-link", "offload", server, o->gpu))
@@ -76,80 +73,76 @@ MakeOffload(Validation* v, const topo::ServerSpec& server, training::TrainingOpt
 } // namespace
 
 std::vector<Option>
-ComputeOptionRows(const std::string& json, const std::string& group)
+ComputeOptionRows(const Section& section)
 {
+    const Section collective = section.Only(when::Collectives());
     return {
-        Opt("offload",
-            Kind::kName,
-            json,
-            group,
-            "what lives in the server's memory and is updated by its CPU (ZeRO-Offload)")
+        collective
+            .Name("offload",
+                  "what lives in the server's memory and is updated by its CPU (ZeRO-Offload)")
             .Alias("cpu-offload")
             .Names("offload",
                    {{"none", "nothing"},
                     {"optimizer", "the optimizer's states; from stage 2 on gradients too"},
                     {"all", "with --zero=3 parameters as well"}})
             .OnOff("optimizer", "none")
-            .Default("none"),
-        Opt("host-link",
-            Kind::kRate,
-            json,
-            group,
-            "with --offload: between a GPU and its server's CPU, each way")
+            .Default("none")
+            .To(&training::TrainingOptions::offload, training::ParseOffload),
+        section.Rate("host-link", "between a GPU and its server's CPU, each way")
             .Otherwise("88% of PCIe as the server or the GPU has it")
             .Range(1e6, 1e15)
-            .Example("200Gbps"),
-        Opt("host-memory-rate",
-            Kind::kRate,
-            json,
-            group,
-            "with --offload: what updates by the CPU reach of a server's memory")
+            .Example("200Gbps")
+            .Only(when::IsNot("offload", {"none"})),
+        section.Rate("host-memory-rate", "what updates by the CPU reach of a server's memory")
             .Otherwise("800Gbps, 100 GB/s")
             .Range(1e6, 1e15)
-            .Example("1600Gbps"),
-        Opt("optimizer", Kind::kName, json, group, "how parameters are updated")
+            .Example("1600Gbps")
+            .Only(when::IsNot("offload", {"none"})),
+        section.Name("optimizer", "how parameters are updated")
             .Names("optimizer",
                    {{"adam", "AdamW too"},
                     {"sgd", "without momentum"},
                     {"momentum", "SGD with momentum"},
                     {"lamb", "with --zero=0"},
                     {"adafactor", "without momentum, with --zero=0"}})
-            .Default("adam"),
-        Opt("jitter",
-            Kind::kReal,
-            json,
-            group,
-            "standard deviation of a GPU's computing time, relative to its mean: normally "
-            "distributed, drawn by --seed for each GPU and step")
+            .Default("adam")
+            .Only(when::IsNot("strategy", {"sandblaster"})
+                      .Usual()
+                      .Because("whose optimizer is L-BFGS"))
+            .To(&training::TrainingOptions::optimizer, training::ParseOptimizer),
+        section
+            .Real("jitter",
+                  "standard deviation of a GPU's computing time, relative to its mean: normally "
+                  "distributed, drawn by --seed for each GPU and step")
             .Range(0, 1)
             .Example("0.01")
             .Default("0"),
-        Opt("loader",
-            Kind::kReal,
-            json,
-            group,
-            "samples a second that a server's input pipeline makes, beside computing: a step "
-            "begins when its batch is there")
+        collective
+            .Real("loader",
+                  "samples a second that a server's input pipeline makes, beside computing: a step "
+                  "begins when its batch is there")
             .Range(1e-6, 1e12)
             .Otherwise("no limit")
-            .Example("2000"),
-        Opt("capacity-factor",
-            Kind::kReal,
-            json,
-            group,
-            "experts take at most so many times their even share of tokens, the rest is dropped")
+            .Example("2000")
+            .To(&training::TrainingOptions::loaderRate),
+        collective
+            .Real("capacity-factor",
+                  "experts take at most so many times their even share of tokens, the rest is "
+                  "dropped")
             .Range(0.01, 1000)
             .Otherwise("no limit")
-            .Example("1.25"),
-        Opt("moe-skew",
-            Kind::kReal,
-            json,
-            group,
-            "some experts are liked better: number r as 1 / r to this power (Zipf), shuffled by "
-            "--seed; 0: all the same")
+            .Example("1.25")
+            .IdleUnless(when::Known("moe-skew", "--moe-skew"))
+            .To(&training::TrainingOptions::capacityFactor),
+        collective
+            .Real("moe-skew",
+                  "some experts are liked better: number r as 1 / r to this power (Zipf), shuffled "
+                  "by "
+                  "--seed; 0: all the same")
             .Range(0, 10)
             .Example("1")
-            .Default("0"),
+            .Default("0")
+            .To(&training::TrainingOptions::moeSkew),
     };
 }
 
@@ -157,11 +150,6 @@ void
 MakeCompute(Validation* v, const topo::ServerSpec& server, training::TrainingOptions* o)
 {
     MakeOffload(v, server, o);
-    auto& values = v->values;
-    o->optimizer = *training::ParseOptimizer(values.Text("optimizer"));
-    o->loaderRate = values.Present("loader") ? values.Real("loader") : 0;
-    o->capacityFactor = values.Present("capacity-factor") ? values.Real("capacity-factor") : 0;
-    o->moeSkew = values.Real("moe-skew");
     o->seed = v->DrawSeed();
 }
 

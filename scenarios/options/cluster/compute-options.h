@@ -17,7 +17,7 @@
 namespace scenario
 {
 
-std::vector<Option> ComputeOptionRows(const std::string& json, const std::string& group);
+std::vector<Option> ComputeOptionRows(const Section& section);
 
 /// Bytes/s of messages between a GPU and its server, each way; 0: it is not known.
 double HostLinkOf(const topo::ServerSpec& server, const training::GpuSpec& gpu);

@@ -41,15 +41,15 @@ std::vector<Option>
 EtsOptionRows()
 {
     return {
-        Opt("ets",
-            Kind::kList,
-            "/fabric",
-            "Fabric",
-            "shares of priorities at every port, for RDMA and TCP: a weight from 1 to 100, or "
-            "strict; without one, the least weight given")
+        Section{"/fabric", "Fabric"}
+            .List(
+                "ets",
+                "shares of priorities at every port, for RDMA and TCP: a weight from 1 to 100, or "
+                "strict; without one, the least weight given")
             .Shows("P:WEIGHT,...")
             .Otherwise("6 and 7 strict, all others alike")
-            .Example("0:30,3:70"),
+            .Example("0:30,3:70")
+            .Only(when::Packets()),
     };
 }
 

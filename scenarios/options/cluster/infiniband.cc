@@ -34,21 +34,6 @@ CreditShift(uint32_t creditBlock)
     return static_cast<uint32_t>(__builtin_ctz(creditBlock / rdma::kIbBlockBytes));
 }
 
-/// Options that have a meaning with this --fabric only.
-std::vector<std::string>
-OptionsOf(const OptionTable& table, const std::string& fabric)
-{
-    std::vector<std::string> names;
-    for (const Option& o : table.options)
-    {
-        if (o.fabric == fabric)
-        {
-            names.push_back(o.name);
-        }
-    }
-    return names;
-}
-
 } // namespace
 
 std::vector<NamedItem>
@@ -157,113 +142,98 @@ LanesNote()
 std::vector<Option>
 InfiniBandOptionRows()
 {
-    const std::string group = "InfiniBand (--fabric=ib)";
-    const std::string json = "/fabric";
+    const Section section = Section{"/fabric", "InfiniBand (--fabric=ib)"}.Only(when::InfiniBand());
+    const Section packets = section.Only(when::Packets());
     const std::string table = "virtual lanes and their weights in 64 B, 0:64,1:128";
-    std::vector<Option> rows = {
-        Opt("ib-switch", Kind::kName, json, group, "generation of the switches: latency and buffer")
+    return {
+        section.Name("ib-switch", "generation of the switches: latency and buffer")
             .Names("InfiniBand switch", IbSwitchItems)
             .Otherwise("the first that is as fast as the NIC")
-            .Example("quantum"),
-        Opt("ib-routing",
-            Kind::kText,
-            json,
-            group,
-            "engine of the subnet manager; of several the first that can route the network")
+            .Example("quantum")
+            .To(&IbSpec::switchName),
+        section
+            .Text("ib-routing",
+                  "engine of the subnet manager; of several the first that can route the network")
             .Otherwise(RoutingNote())
             .Example("minhop"),
-        Opt("ib-lfts",
-            Kind::kFile,
-            json,
-            group,
-            "forwarding tables instead of an engine's, as OpenSM or ibroute writes them "
-            "(--ib-dump)")
+        section
+            .File("ib-lfts",
+                  "forwarding tables instead of an engine's, as OpenSM or ibroute writes them "
+                  "(--ib-dump)")
             .Otherwise("none"),
-        Opt("ib-dump",
-            Kind::kFlag,
-            json,
-            group,
-            "write the tables as OpenSM does: opensm-lfts.dump, opensm-sl2vl.dump")
-            .Otherwise("0"),
-        Opt("lmc",
-            Kind::kInteger,
-            json,
-            group,
-            "every NIC has 2^N LIDs, each with a path of its own where there are several")
+        section
+            .Flag("ib-dump", "write the tables as OpenSM does: opensm-lfts.dump, opensm-sl2vl.dump")
+            .Otherwise("0")
+            .To(&IbSpec::dump),
+        section
+            .Integer("lmc",
+                     "every NIC has 2^N LIDs, each with a path of its own where there are several")
             .Otherwise("0")
             .Range(0, 7)
-            .Example("2"),
-        Opt("vls", Kind::kInteger, json, group, "data virtual lanes")
+            .Example("2")
+            .To(&IbSpec::lmc),
+        packets.Integer("vls", "data virtual lanes")
             .Otherwise(LanesNote())
             .OneOf({1, 2, 4, 8})
-            .Example("2"),
-        Opt("vl-buffer",
-            Kind::kBytes,
-            json,
-            group,
-            "receive buffer of a lane at each port, at most what credits can tell, 2048 x "
-            "--credit-block")
+            .Example("2")
+            .To(&IbSpec::lanes),
+        packets
+            .Bytes("vl-buffer",
+                   "receive buffer of a lane at each port, at most what credits can tell, 2048 x "
+                   "--credit-block")
             .Otherwise("the switch's, shared alike")
             .Range(64, static_cast<double>(rdma::IbMostLaneBytes(rdma::kIbMostCreditShift)))
-            .Example("64KiB"),
-        Opt("credit-block",
-            Kind::kBytes,
-            json,
-            group,
-            "unit of credits; larger ones fill longer links (US patent 9,584,429)")
+            .Example("64KiB")
+            .To(&IbSpec::laneBuffer),
+        packets
+            .Bytes("credit-block",
+                   "unit of credits; larger ones fill longer links (US patent 9,584,429)")
             .Default("64B")
             .OneOf({64, 128, 256, 512, 1024, 2048, 4096})
-            .Example("128B"),
-        Opt("ib-fec",
-            Kind::kName,
-            json,
-            group,
-            "error correction of all links, as mlxlink calls it; it adds to their delay")
+            .Example("128B")
+            .To(&IbSpec::creditBlock),
+        section
+            .Name("ib-fec",
+                  "error correction of all links, as mlxlink calls it; it adds to their delay")
             .Names("error correction", IbFecItems)
             .Otherwise("what links of their rate and width have")
-            .Example("RS-544"),
-        Opt("vl-high", Kind::kText, json, group, "arbitration, high priority: " + table)
+            .Example("RS-544")
+            .To(&IbSpec::fec),
+        packets.Text("vl-high", "arbitration, high priority: " + table)
             .Otherwise("none")
             .Example("0:64"),
-        Opt("vl-low", Kind::kText, json, group, "arbitration, low priority")
+        packets.Text("vl-low", "arbitration, low priority")
             .Otherwise("all lanes alike")
             .Example("0:64"),
-        Opt("vl-high-limit",
-            Kind::kInteger,
-            json,
-            group,
-            "4 KiB of high priority that may pass before low priority gets a turn; 255: no limit")
+        packets
+            .Integer("vl-high-limit",
+                     "4 KiB of high priority that may pass before low priority gets a turn; 255: "
+                     "no limit")
             .Otherwise("255")
             .Range(0, 255)
-            .Example("16"),
-        Opt("fecn-threshold",
-            Kind::kInteger,
-            json,
-            group,
-            "queue from which switches mark packets: 15 short, 1 long, 0 never")
+            .Example("16")
+            .To(&IbSpec::highLimit),
+        packets
+            .Integer("fecn-threshold",
+                     "queue from which switches mark packets: 15 short, 1 long, 0 never")
             .Otherwise("15, or 0 with --cc=none")
             .Range(0, 15)
             .Example("8")
-            .Sets("ns3::IbSwitch::CongestionThreshold"),
-        Opt("static-rate",
-            Kind::kFlag,
-            json,
-            group,
-            "static rate control: packets to a slower link are that much further apart")
-            .Otherwise("0"),
-        Opt("adaptive-routing",
-            Kind::kFlag,
-            json,
-            group,
-            "a packet leaves by the shortest queue on a shortest way; NICs take packets in any "
-            "order")
-            .Otherwise("0"),
+            .Sets("ns3::IbSwitch::CongestionThreshold")
+            .To(&IbSpec::fecnThreshold),
+        packets
+            .Flag("static-rate",
+                  "static rate control: packets to a slower link are that much further apart")
+            .Otherwise("0")
+            .To(&IbSpec::staticRate),
+        packets
+            .Flag(
+                "adaptive-routing",
+                "a packet leaves by the shortest queue on a shortest way; NICs take packets in any "
+                "order")
+            .Otherwise("0")
+            .To(&IbSpec::adaptiveRouting),
     };
-    for (Option& row : rows)
-    {
-        row.Only("ib");
-    }
-    return rows;
 }
 
 void
@@ -271,26 +241,15 @@ ApplyInfiniBand(Validation* v)
 {
     auto& values = v->values;
     const bool ibNic = rdma::ParseIbLink(values.Text("nic")).has_value();
-    if (!values.Given("fabric"))
-    {
-        v->Decide("fabric", ibNic ? "ib" : "roce");
-    }
-    const auto hide = [&](const std::vector<std::string>& options) {
-        for (const auto& option : options)
-        {
-            values.Slot(option).present = false; // not in the configuration as run
-        }
-    };
+    v->DecideUnlessGiven("fabric", ibNic ? "ib" : "roce");
     if (values.Text("fabric") == "roce")
     {
-        const auto infiniBandOnly = OptionsOf(v->table, "ib");
         if (ibNic)
         {
             v->Fail("nic",
                     "is InfiniBand's; allowed: --fabric=ib, or " + JoinNames(EthernetNicItems()));
         }
-        v->MustNotBeGiven(infiniBandOnly, "has a meaning with --fabric=ib only");
-        hide(infiniBandOnly);
+        v->Settle("fabric");
         return;
     }
     if (!values.Given("nic"))
@@ -309,11 +268,7 @@ ApplyInfiniBand(Validation* v)
     {
         v->Fail("compat", "is a model of Ethernet; allowed with --fabric=ib: none");
     }
-    const auto ethernetOnly = OptionsOf(v->table, "roce");
-    v->MustNotBeGiven(ethernetOnly,
-                      "has no meaning with --fabric=ib, whose links have credits, whose switches "
-                      "mark by --fecn-threshold");
-    hide(ethernetOnly);
+    v->Settle("fabric");
     const auto link = rdma::ParseIbLink(values.Text("nic"));
     v->DecideUnlessGiven("ib-switch",
                          rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
@@ -366,7 +321,7 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
     fabric->pfc = fabric->ecn = false;
     fabric->frames = rdma::IbFrameSizes();
     IbSpec& ib = fabric->ib;
-    ib.switchName = values.Text("ib-switch");
+    v->Fill(&ib);
     std::vector<std::string> words;
     std::vector<std::string> engines;
     boost::split(words, values.Text("ib-routing"), [](char c) { return c == ','; });
@@ -405,13 +360,7 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
                         " as OpenSM's opensm-lfts.dump or ibroute");
         }
     }
-    ib.dump = values.Flag("ib-dump");
-    ib.lmc = static_cast<uint8_t>(values.Integer("lmc"));
-    ib.lanes = static_cast<uint8_t>(values.Integer("vls"));
-    ib.laneBuffer = values.Bytes("vl-buffer");
     ib.link = rdma::ParseIbLink(values.Text("nic")).value_or(rdma::IbLink{});
-    ib.fec = values.Present("ib-fec") ? values.Text("ib-fec") : "";
-    ib.creditBlock = values.U32("credit-block");
     const uint32_t shift = CreditShift(ib.creditBlock);
     const uint64_t least = rdma::IbLeastLaneBytes(fabric->mtu, shift);
     const uint64_t most = rdma::IbMostLaneBytes(shift);
@@ -467,10 +416,6 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
                     " no turn; allowed: each of the " + std::to_string(ib.lanes) +
                     " lanes in --vl-high or --vl-low, with a weight above 0");
     }
-    ib.highLimit = static_cast<uint8_t>(values.Integer("vl-high-limit"));
-    ib.fecnThreshold = static_cast<uint8_t>(values.Integer("fecn-threshold"));
-    ib.adaptiveRouting = values.Flag("adaptive-routing");
-    ib.staticRate = values.Flag("static-rate");
 }
 
 void

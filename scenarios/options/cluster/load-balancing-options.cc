@@ -22,66 +22,48 @@ const std::vector<LoadBalancer>&
 LoadBalancers()
 {
     static const std::vector<LoadBalancer> all = {
-        {"ecmp",
-         "by a hash of the flow: each keeps its way",
-         Where::kSwitches,
-         Order::kKept,
-         nullptr,
-         nullptr},
+        {"ecmp", "by a hash of the flow: each keeps its way", Where::kSwitches, Order::kKept},
         {"spray",
          "each packet by chance, in turns or by the least queue: --spray",
          Where::kSwitches,
-         Order::kLost,
-         nullptr,
-         nullptr},
+         Order::kLost},
         {"flowlet",
          "LetFlow: each flowlet by chance, a gap of --flowlet-gap begins one",
          Where::kSwitches,
-         Order::kSeldomLost,
-         nullptr,
-         nullptr},
+         Order::kSeldomLost},
         {"drill",
          "each packet by the shortest of two queues by chance and the one remembered",
          Where::kSwitches,
-         Order::kLost,
-         nullptr,
-         nullptr},
+         Order::kLost},
         {"conga",
          "each flowlet by the least congested way between two leaves, as they tell each other",
          Where::kSwitches,
          Order::kSeldomLost,
-         "its switches have no headers to tell each other of congestion in",
-         nullptr},
+         "its switches have no headers to tell each other of congestion in"},
         {"adaptive",
          "as ecmp, or the forwarding table, until a queue is there; then by the shortest queue",
          Where::kSwitches,
-         Order::kLost,
-         nullptr,
-         nullptr},
+         Order::kLost},
         {"reps",
          "the sender gives each packet a source port by chance, or one that came back unmarked",
          Where::kSenders,
          Order::kLost,
-         kLids,
-         nullptr},
+         kLids},
         {"plb",
          "the sender changes its source port after some round trips with congestion",
          Where::kSenders,
          Order::kSeldomLost,
-         kLids,
-         nullptr},
+         kLids},
         {"valiant",
          "each packet by way of a group by chance (dragonflies), or of a switch (HyperX, tori)",
          Where::kSwitches,
          Order::kLost,
-         kNoDetours,
-         nullptr},
+         kNoDetours},
         {"ugal",
          "each packet by a shortest way or, if its queue says so, as with valiant",
          Where::kSwitches,
          Order::kLost,
-         kNoDetours,
-         nullptr},
+         kNoDetours},
         {"tables",
          "InfiniBand: as the subnet manager's forwarding tables say",
          Where::kSwitches,
@@ -142,18 +124,15 @@ LoadBalancerItems()
 std::vector<Option>
 LoadBalancingOptionRows()
 {
-    const std::string group = "Load balancing";
-    const std::string json = "/fabric";
+    const Section section = Section{"/fabric", "Load balancing"}.Only(when::Packets());
     return {
-        Opt("load-balancer",
-            Kind::kName,
-            json,
-            group,
-            "how a packet chooses among its paths; --loss-recovery follows from it")
+        section
+            .Name("load-balancer",
+                  "how a packet chooses among its paths; --loss-recovery follows from it")
             .Names("load balancer", LoadBalancerItems)
             .Otherwise("ecmp; with --fabric=ib tables")
             .Example("spray"),
-        Opt("spray", Kind::kName, json, group, "which way a sprayed packet takes")
+        section.Name("spray", "which way a sprayed packet takes")
             .Names("variant",
                    {{"random", "any, by chance"},
                     {"round-robin", "in turns at each switch"},
@@ -163,26 +142,24 @@ LoadBalancingOptionRows()
                      "knows all ways would have it"}})
             .Default("random")
             .Example("least-queue")
-            .Sets("ns3::SprayLoadBalancer::Order"),
-        Opt("flowlet-gap",
-            Kind::kDuration,
-            json,
-            group,
-            "with flowlet and conga: a longer gap between a flow's packets begins a flowlet; 0: "
-            "each packet is one")
+            .Sets("ns3::SprayLoadBalancer::Order")
+            .Only(when::Is("load-balancer", {"spray"}).Hides()),
+        section
+            .Duration(
+                "flowlet-gap",
+                "a longer gap between a flow's packets begins a flowlet; 0: each packet is one")
             .Default("100us")
             .Range(0, 1e13)
             .Example("20us")
             .Sets("ns3::FlowletLoadBalancer::Gap")
-            .Sets("ns3::CongaLoadBalancer::Gap"),
-        Opt("ecmp-resilient",
-            Kind::kFlag,
-            json,
-            group,
-            "with ecmp, adaptive, conga, reps and plb: a way that fails moves only the flows it "
-            "had")
+            .Sets("ns3::CongaLoadBalancer::Gap")
+            .Only(when::Is("load-balancer", {"flowlet", "conga"}).Hides()),
+        section.Flag("ecmp-resilient", "a path that fails moves only the flows that it had")
             .Default("0")
-            .Sets("ns3::EcmpLoadBalancer::Resilient"),
+            .Sets("ns3::EcmpLoadBalancer::Resilient")
+            .Only(when::Is("load-balancer", {"ecmp", "adaptive", "conga", "reps", "plb"})
+                      .Usual()
+                      .Hides()),
     };
 }
 
@@ -209,33 +186,20 @@ ApplyLoadBalancing(Validation* v)
     if (infiniBand && values.Given("adaptive-routing") && values.Given("load-balancer") &&
         routing != (spec.name == "adaptive"))
     {
-        v->Fail("load-balancer",
-                routing
-                    ? "is another way than --adaptive-routing; allowed: adaptive, or one of them"
-                    : "is --adaptive-routing, which is off; allowed: one of them");
+        v->Fail("load-balancer", v->Refusal(when::Without("adaptive-routing")));
     }
     else if (infiniBand && !values.Given("adaptive-routing"))
     {
         v->Decide("adaptive-routing", spec.name == "adaptive" ? "1" : "0");
     }
     const bool flowlets = spec.name == "flowlet" || spec.name == "conga";
-    const bool hashes = spec.name == "ecmp" || spec.name == "adaptive" || spec.name == "conga" ||
-                        scheme->where == Where::kSenders;
-    const auto only = [&](const std::string& option, bool meant, const std::string& with) {
-        if (!meant)
-        {
-            v->MustNotBeSet({option},
-                            "has no meaning with --load-balancer=" + spec.name + "; allowed with " +
-                                with);
-            values.Slot(option).present = false; // not in the configuration as run
-        }
-    };
     if (scheme->where == Where::kSenders && v->table.Find("operation") &&
         values.Text("operation") == "read")
     {
-        v->Fail("load-balancer",
-                "is of senders that choose, and a READ's packets are sent by who is asked; allowed "
-                "with --operation=read: ecmp and those of switches");
+        v->Fail(
+            "load-balancer",
+            "cannot be combined with --operation=read: it chooses at the sender, and the target "
+            "sends a READ's packets. Use ecmp or another load balancer of switches.");
     }
     if (spec.name == "reps" && !values.Flag("ecn"))
     {
@@ -244,7 +208,7 @@ ApplyLoadBalancing(Validation* v)
     }
     if (spec.name == "plb" && !values.Flag("ecn"))
     {
-        v->Fail("load-balancer", "moves by ECN's marks; allowed with --no-ecn: others");
+        v->Fail("load-balancer", "needs ECN's marks, and cannot be combined with --no-ecn");
     }
     if (MakesDetours(spec.name) && values.Flag("pfc") && !infiniBand && !values.Given("pfc") &&
         !values.Given("pfc-watchdog"))
@@ -255,16 +219,14 @@ ApplyLoadBalancing(Validation* v)
                            "each other in a circle: runs without PFC, as --no-pfc; allowed "
                            "too: --pfc, --pfc-watchdog");
     }
-    only("spray", spec.name == "spray", "--load-balancer=spray");
-    only("flowlet-gap", flowlets, "--load-balancer=flowlet or conga");
-    only("ecmp-resilient", hashes, "--load-balancer=ecmp, adaptive, conga, reps or plb");
+    v->Settle("load-balancer");
     if (spec.name == "spray")
     {
         spec.variant = values.Text("spray");
         if (infiniBand && spec.variant == "permuted")
         {
             v->Fail("spray",
-                    "is of Ethernet's switches, which know whose edge they are; allowed with "
+                    "needs switches that know their hosts, as Ethernet's do; allowed with "
                     "--fabric=ib: random, round-robin, least-queue");
         }
     }

@@ -8,58 +8,6 @@
 namespace scenario
 {
 
-const std::vector<std::string>&
-OptionsOfPackets()
-{
-    static const std::vector<std::string> options = {// the run
-                                                     "pcap",
-                                                     "trace-qps",
-                                                     "trace-paths",
-                                                     // switches and links
-                                                     "bit-error-rate",
-                                                     "buffer",
-                                                     "pfc",
-                                                     "pfc-watchdog",
-                                                     "pfc-watchdog-action",
-                                                     "ets",
-                                                     "ecn",
-                                                     "ecn-kmin",
-                                                     "ecn-kmax",
-                                                     "ecn-pmax",
-                                                     "ecn-behind",
-                                                     "vls",
-                                                     "vl-buffer",
-                                                     "credit-block",
-                                                     "vl-high",
-                                                     "vl-low",
-                                                     "vl-high-limit",
-                                                     "fecn-threshold",
-                                                     "adaptive-routing",
-                                                     "load-balancer",
-                                                     "spray",
-                                                     "flowlet-gap",
-                                                     "ecmp-resilient",
-                                                     "qps-per-connection",
-                                                     "split-data-on-qps",
-                                                     // NICs
-                                                     "cc",
-                                                     "cc-preset",
-                                                     "window",
-                                                     "variable-window",
-                                                     "timeout-exponent",
-                                                     "retry-count",
-                                                     "transport",
-                                                     "loss-recovery",
-                                                     "nak-interval",
-                                                     "ack-priority",
-                                                     "cnp-priority",
-                                                     "static-rate",
-                                                     // looks
-                                                     "queue-interval",
-                                                     "rate-interval"};
-    return options;
-}
-
 const std::vector<NetworkKindName>&
 Networks()
 {
@@ -137,26 +85,15 @@ void
 ApplyNetwork(Validation* v, FabricSpec* fabric)
 {
     const Values& values = v->values;
-    fabric->network = values.Text("network");
     if (HasPackets(*fabric))
     {
         return;
     }
-    const std::string without = "has no meaning without packets; allowed: with --network=packet";
-    for (const std::string& option : OptionsOfPackets())
-    {
-        if (v->table.Find(option) && values.Given(option))
-        {
-            v->Fail(option, without);
-        }
-    }
+    v->Settle("network");
     if (values.Given("attribution") && values.Flag("attribution"))
     {
-        v->Fail("attribution", without + ", or 0");
+        v->Fail("attribution", v->Refusal(when::Packets()));
     }
-    // Options of scenarios for packets, which run unchanged without packets.
-    v->NoteIfSet({"ack-every"},
-                 "has no effect with --network=" + fabric->network + ": nothing is acknowledged");
     v->Decide("attribution", "0");
     const Processes processes = ProcessesOf(values);
     if (processes.Several())

@@ -44,11 +44,7 @@ std::string NetworkText(const FabricSpec& fabric);
 /// "analytic: NICs are shared, ..."; empty: it has packets.
 std::string NetworkLaw(const FabricSpec& fabric);
 
-/// Options that only packets have, of all programs. Without packets, the configuration as run
-/// leaves them out.
-const std::vector<std::string>& OptionsOfPackets();
-
-/// FabricSpec::network. Without packets, such an option is an error if given.
+/// FabricSpec::network. Without packets, options of packets are refused.
 void ApplyNetwork(Validation* v, FabricSpec* fabric);
 
 } // namespace scenario

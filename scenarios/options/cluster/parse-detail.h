@@ -11,6 +11,7 @@
 #include "scenarios/options/cluster/common-options.h"
 #include "scenarios/options/cluster/validate.h"
 #include "scenarios/options/parse-result.h"
+#include "scenarios/options/spelling.h"
 
 #include <utility>
 
@@ -24,6 +25,14 @@ Finished(Validation&& v, T&& scenario)
     ParseResult<T> result;
     result.notes = std::move(v.notes);
     result.errors = std::move(v.errors);
+    for (std::string& note : result.notes)
+    {
+        note = Spelled(note);
+    }
+    for (Error& error : result.errors)
+    {
+        error.problem = Spelled(error.problem);
+    }
     if (result.errors.empty())
     {
         result.scenario = std::move(scenario);

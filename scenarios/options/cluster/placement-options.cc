@@ -17,12 +17,11 @@ std::vector<Option>
 PlacementOptionRows()
 {
     return {
-        Opt("placement",
-            Kind::kName,
-            "/cluster",
-            "Cluster",
-            "which host a server stands at; those that look at where hosts are choose among the "
-            "--servers, if not given among all hosts of the network")
+        Section{"/cluster", "Cluster"}
+            .Name("placement",
+                  "which host a server stands at; those that look at where hosts are choose among "
+                  "the "
+                  "--servers, if not given among all hosts of the network")
             .Names(
                 "placement",
                 {{"linear", "server i at host i"},
@@ -34,14 +33,13 @@ PlacementOptionRows()
                   "else a pod, else the network"},
                  {"fragmented", "packed into what a seeded share of others (--occupied) leaves"}})
             .Default("linear"),
-        Opt("occupied",
-            Kind::kReal,
-            "/cluster",
-            "Cluster",
-            "placement=fragmented: the share of hosts where others stand, chosen by --seed")
+        Section{"/cluster", "Cluster"}
+            .Real("occupied",
+                  "placement=fragmented: the share of hosts where others stand, chosen by --seed")
             .Otherwise("0.5")
             .Range(0, 1)
-            .Example("0.25"),
+            .Example("0.25")
+            .Only(when::Is("placement", {"fragmented"})),
     };
 }
 
@@ -49,6 +47,7 @@ void
 MakePlacement(Validation* v, const std::string& total, uint32_t installed, ClusterSpec* cluster)
 {
     auto& values = v->values;
+    v->Settle("placement");
     PlacementRequest request;
     request.policy = ParsePlacement(values.Text("placement"));
     request.servers = cluster->servers;
@@ -58,12 +57,6 @@ MakePlacement(Validation* v, const std::string& total, uint32_t installed, Clust
     {
         v->DecideUnlessGiven("occupied", "0.5");
         request.occupied = values.Real("occupied");
-    }
-    else
-    {
-        v->MustNotBeGiven({"occupied"},
-                          "has no meaning with --placement=" + PlacementName(request.policy) +
-                              "; it belongs to --placement=fragmented");
     }
     cluster->placement = request.policy;
     if (v->seat)

@@ -30,22 +30,6 @@ constexpr Control kControls[] = {
     {"vegas", "ns3::TcpVegas", "Vegas"},
 };
 
-/// Options that only RDMA's queue pairs use. (--cc-preset has thresholds of switches too, and
-/// --queue-pairs chooses the flows that share a connection of TCP.)
-constexpr const char* kOfQueuePairs[] = {"cc",
-                                         "transport",
-                                         "window",
-                                         "variable-window",
-                                         "timeout-exponent",
-                                         "retry-count",
-                                         "loss-recovery",
-                                         "nak-interval",
-                                         "ack-every",
-                                         "ack-priority",
-                                         "cnp-priority",
-                                         "qps-per-connection",
-                                         "split-data-on-qps"};
-
 std::vector<NamedItem>
 ControlItems()
 {
@@ -60,10 +44,10 @@ ControlItems()
 } // namespace
 
 std::vector<Option>
-ProtocolOptionRows(const std::string& group, const std::string& json)
+ProtocolOptionRows(const Section& section)
 {
     return {
-        Opt("protocol", Kind::kName, json, group, "what carries flows")
+        section.Name("protocol", "what carries flows")
             .Names("protocol",
                    {{"rdma", "RDMA"},
                     {"tcp",
@@ -72,28 +56,27 @@ ProtocolOptionRows(const std::string& group, const std::string& json)
                     {"udp", "UDP of ns-3, the same: at a constant rate, and what is lost is lost"}})
             .Default("rdma")
             .Example("tcp"),
-        Opt("tcp-control", Kind::kName, json, group, "--protocol=tcp: congestion control of TCP")
+        section.Name("tcp-control", "congestion control of TCP")
             .Names("congestion control of TCP", ControlItems)
             .Otherwise("cubic")
-            .Example("dctcp"),
-        Opt("packet-mtu",
-            Kind::kInteger,
-            json,
-            group,
-            "--protocol=tcp, udp: largest IP packet, its headers included (bytes); buffers are "
-            "prepared for it")
+            .Example("dctcp")
+            .Only(when::Is("protocol", {"tcp"})),
+        section
+            .Integer("packet-mtu",
+                     "largest IP packet, its headers included (bytes); buffers are "
+                     "prepared for it")
             .Otherwise("1500")
             .Range(576, 9000)
-            .Example("9000"),
-        Opt("rate",
-            Kind::kRate,
-            json,
-            group,
-            "--protocol=udp: at which each flow sends its bytes, headers not counted, until it has "
-            "sent all of them")
+            .Example("9000")
+            .Only(when::Is("protocol", {"tcp", "udp"})),
+        section
+            .Rate("rate",
+                  "at which each flow sends its bytes, headers not counted, until it has "
+                  "sent all of them")
             .Otherwise("what its NIC's port carries")
             .Range(1000, topo::kFastestLink.bps)
-            .Example("30Gbps"),
+            .Example("30Gbps")
+            .Only(when::Is("protocol", {"udp"})),
     };
 }
 
@@ -107,20 +90,13 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
                    : protocol == "udp" ? Carrier::kUdp
                                        : Carrier::kRdma;
     const std::string with = "--protocol=" + protocol;
-    if (!spec.IsTcp())
+    if (values.Text("transport") != "rc")
     {
-        v->MustNotBeGiven({"tcp-control"},
-                          "has no meaning with " + with + "; allowed with --protocol=tcp");
+        v->usual.insert("loss-recovery"); // the transport has decided on it
     }
-    if (!spec.IsUdp())
-    {
-        v->MustNotBeGiven({"rate"},
-                          "has no meaning with " + with + "; allowed with --protocol=udp");
-    }
+    v->Settle("protocol");
     if (!spec.IsOrdinary())
     {
-        v->MustNotBeGiven({"packet-mtu"},
-                          "has no meaning with " + with + "; allowed with --protocol=tcp, udp");
         return spec;
     }
     if (spec.IsTcp())
@@ -171,17 +147,6 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
                            " with --protocol=tcp: packets overtake each other, and TCP takes "
                            "those that are overtaken by three for lost");
     }
-    const bool ownRecovery = values.Text("transport") != "rc"; // which has decided on it
-    std::vector<std::string> ofQueuePairs;
-    for (const char* option : kOfQueuePairs)
-    {
-        const std::string name = option;
-        if (v->table.Find(name) && !(ownRecovery && name == "loss-recovery"))
-        {
-            ofQueuePairs.push_back(name);
-        }
-    }
-    v->NoteIfSet(ofQueuePairs, "is of RDMA's queue pairs: no effect with " + with);
     spec.control = spec.IsTcp() ? values.Text("tcp-control") : spec.control;
     for (const Control& control : kControls)
     {

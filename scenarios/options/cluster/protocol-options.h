@@ -19,7 +19,7 @@ struct FabricSpec;
 struct RunOptions;
 
 /// \param group, json of traffic's options
-std::vector<Option> ProtocolOptionRows(const std::string& group, const std::string& json);
+std::vector<Option> ProtocolOptionRows(const Section& section);
 
 /// Reads the protocol from a table with these options. Before flows are made: it decides
 /// --priority.

@@ -9,27 +9,28 @@ namespace scenario
 std::vector<Option>
 QueuePairOptionRows()
 {
-    const std::string group = "Load balancing";
-    const std::string json = "/cluster";
+    const Section section =
+        Section{"/cluster", "Load balancing"}.Only(when::Packets()).IdleUnless(when::Rdma());
     return {
-        Opt("qps-per-connection",
-            Kind::kInteger,
-            json,
-            group,
-            "queue pairs of a channel between two GPUs, each with a source port and so a way of "
-            "its "
-            "own (NCCL_IB_QPS_PER_CONNECTION)")
+        section
+            .Integer("qps-per-connection",
+                     "queue pairs of a channel between two GPUs, each with a source port and so a "
+                     "way of "
+                     "its "
+                     "own (NCCL_IB_QPS_PER_CONNECTION)")
             .Default("1")
             .Range(1, ConnectionSpec::kMostQueuePairs)
-            .Example("4"),
-        Opt("split-data-on-qps",
-            Kind::kFlag,
-            json,
-            group,
-            "every message is split over the queue pairs of its channel; else messages take them "
-            "in "
-            "turns (NCCL_IB_SPLIT_DATA_ON_QPS)")
-            .Default("0"),
+            .Example("4")
+            .To(&ConnectionSpec::queuePairs),
+        section
+            .Flag("split-data-on-qps",
+                  "every message is split over the queue pairs of its channel; else messages take "
+                  "them "
+                  "in "
+                  "turns (NCCL_IB_SPLIT_DATA_ON_QPS)")
+            .Default("0")
+            .IdleUnless(when::Above("qps-per-connection", 1))
+            .To(&ConnectionSpec::split),
     };
 }
 
@@ -37,12 +38,8 @@ ConnectionSpec
 MakeConnections(Validation* v)
 {
     ConnectionSpec spec;
-    spec.queuePairs = v->values.U32("qps-per-connection");
-    spec.split = v->values.Flag("split-data-on-qps");
-    if (spec.queuePairs == 1)
-    {
-        v->NoteIfSet({"split-data-on-qps"}, "has no effect with --qps-per-connection=1");
-    }
+    v->Fill(&spec);
+    v->Settle("qps-per-connection");
     return spec;
 }
 

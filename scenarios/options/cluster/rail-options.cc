@@ -43,12 +43,11 @@ std::vector<Option>
 RailOptionRows()
 {
     return {
-        Opt("peer-nic",
-            Kind::kName,
-            "/cluster",
-            "Cluster",
-            "NICs of a message from one GPU to another of a different server, as alltoall and "
-            "pipelines send them")
+        Section{"/cluster", "Cluster"}
+            .Name(
+                "peer-nic",
+                "NICs of a message from one GPU to another of a different server, as alltoall and "
+                "pipelines send them")
             .Names("peer-nic",
                    {{"same", "the same number at both ends"},
                     {"own", "beside the one GPU and beside the other: crosses rails"}})

@@ -20,13 +20,6 @@ namespace scenario
 namespace
 {
 
-/// With a policy that does something.
-const std::vector<std::string> kOfFailures = {"watchdog",
-                                              "monitor-interval",
-                                              "abort-time",
-                                              "restart-time",
-                                              "max-restarts"};
-
 RecoveryPolicy
 PolicyOf(const Validation& v)
 {
@@ -173,9 +166,9 @@ TakeCopy(Validation* v,
 {
     auto& values = v->values;
     spec->writesBehind = values.Flag("checkpoint-async");
+    v->Settle("checkpoint-async");
     if (!spec->writesBehind)
     {
-        v->MustNotBeGiven({"checkpoint-copy-rate"}, "has no meaning without --checkpoint-async");
         return;
     }
     if (DecideHostLink(v, "checkpoint-copy-rate", "checkpoint-async", cluster.server, gpu))
@@ -222,16 +215,16 @@ RecoverySpec::CopyTime(const std::vector<uint64_t>& bytesOf) const
 std::vector<Option>
 RecoveryOptionRows(Checkpoints checkpoints)
 {
-    const std::string json = "/recovery";
-    const std::string group = "Recovery";
+    const Section section = Section{"/recovery", "Recovery"}.Only(when::OneJob());
+    const Section failures = section.Only(when::IsNot("recovery", {"none"}));
+    const Section written = section.Only(when::With("checkpoint-every"));
     std::vector<Option> rows = {
-        Opt("recovery",
-            Kind::kName,
-            json,
-            group,
-            "what the job does about a failure (a GPU that has stopped for good, a queue pair that "
-            "fails, a collective that does not end): none, restart, shrink or rebuild "
-            "(docs/faults.md)")
+        section
+            .Name("recovery",
+                  "what the job does about a failure (a GPU that has stopped for good, a queue "
+                  "pair that "
+                  "fails, a collective that does not end): none, restart, shrink or rebuild "
+                  "(docs/faults.md)")
             .At("/recovery/policy")
             .Names(
                 "recovery",
@@ -246,108 +239,91 @@ RecoveryOptionRows(Checkpoints checkpoints)
                   "the ranks that are left, or with the NICs that are left, repeat the collectives "
                   "that were under way, and go on; a restart where a failed rank's state is lost"}})
             .Default("none"),
-        Opt("watchdog",
-            Kind::kDuration,
-            json,
-            group,
-            "after so long in one collective or message a rank gives the job up")
+        failures
+            .Duration("watchdog",
+                      "after so long in one collective or message a rank gives the job up")
             .Otherwise("600s with --recovery, PyTorch's default")
             .Range(1e6, 1e18)
             .Example("30s"),
-        Opt("monitor-interval",
-            Kind::kDuration,
-            json,
-            group,
-            "until the launcher knows that a process is gone, as that of a GPU that has stopped "
-            "for good is")
+        failures
+            .Duration("monitor-interval",
+                      "until the launcher knows that a process is gone, as that of a GPU that has "
+                      "stopped "
+                      "for good is")
             .Otherwise("100ms with --recovery, as torch.distributed.launcher has it")
             .Range(0, 1e18)
             .Example("5s"),
-        Opt("abort-time",
-            Kind::kDuration,
-            json,
-            group,
-            "from when a failure is known until all ranks have ended their communication")
+        failures
+            .Duration("abort-time",
+                      "from when a failure is known until all ranks have ended their communication")
             .Otherwise("1s with --recovery; assumed")
             .Range(0, 1e18)
             .Example("30s"),
-        Opt("restart-time",
-            Kind::kDuration,
-            json,
-            group,
-            "then, until they can communicate again: processes and NCCL, with shrink and rebuild "
-            "NCCL alone")
+        failures
+            .Duration("restart-time",
+                      "then, until they can communicate again: processes and NCCL, with shrink and "
+                      "rebuild "
+                      "NCCL alone")
             .Otherwise("30s with --recovery=restart, 1s with shrink and rebuild (30s where it has "
                        "to restart); assumed")
             .Range(0, 1e18)
             .Example("2s"),
-        Opt("max-restarts",
-            Kind::kInteger,
-            json,
-            group,
-            "recoveries, after which the next failure ends the run")
+        failures.Integer("max-restarts", "recoveries, after which the next failure ends the run")
             .Otherwise("3 with --recovery, as torch.distributed.launcher has it")
             .Range(0, 1000)
             .Example("10"),
-        Opt("spares",
-            Kind::kInteger,
-            json,
-            group,
-            "idle servers that replace failed ones (--recovery=restart or rebuild); they come on "
-            "top of --servers, unless --gpus (collperf: --ranks) says how many work")
+        section
+            .Integer("spares",
+                     "idle servers that replace failed ones (--recovery=restart or rebuild); they "
+                     "come on "
+                     "top of --servers, unless --gpus (collperf: --ranks) says how many work")
             .Otherwise("0")
             .Range(0, 100000)
-            .Example("1"),
+            .Example("1")
+            .Only(when::Is("recovery", {"restart", "rebuild"})),
     };
-    if (checkpoints == Checkpoints::kNone)
-    {
-        return rows;
-    }
-    std::vector<Option> more = {
-        Opt("checkpoint-every",
-            Kind::kInteger,
-            json,
-            group,
-            "steps between checkpoints, warm-up included, for which all GPUs wait; also without "
-            "--recovery")
+    const std::vector<Option> more = {
+        section
+            .Integer("checkpoint-every",
+                     "steps between checkpoints, warm-up included, for which all GPUs wait; also "
+                     "without "
+                     "--recovery")
             .Otherwise("no checkpoints: a restart begins at the first step")
             .Range(1, 1e9)
             .Example("10"),
-        Opt("checkpoint-rate",
-            Kind::kRate,
-            json,
-            group,
-            "of a server to what keeps checkpoints, and back; in bits, as all rates: 20 GB/s is "
-            "160Gbps")
+        written
+            .Rate("checkpoint-rate",
+                  "of a server to what keeps checkpoints, and back; in bits, as all rates: 20 GB/s "
+                  "is "
+                  "160Gbps")
             .Otherwise("16Gbps, 2 GB/s, with --checkpoint-every; assumed")
             .Range(1e6, 1e15)
-            .Example("80Gbps"),
-        Opt("checkpoint-servers",
-            Kind::kInteger,
-            json,
-            group,
-            "servers that keep checkpoints, which are RDMA messages then; they come on top of "
-            "--servers, unless --gpus says how many train")
+            .Example("80Gbps")
+            .Only(when::Without("checkpoint-servers").Usual()),
+        written
+            .Integer(
+                "checkpoint-servers",
+                "servers that keep checkpoints, which are RDMA messages then; they come on top of "
+                "--servers, unless --gpus says how many train")
             .Otherwise("none")
             .Range(1, 100000)
             .Example("2"),
-        Opt("checkpoint-async",
-            Kind::kFlag,
-            json,
-            group,
-            "GPUs wait only for the copy to host memory; writing overlaps the next steps, and the "
-            "next checkpoint waits for it")
+        written
+            .Flag("checkpoint-async",
+                  "GPUs wait only for the copy to host memory; writing overlaps the next steps, "
+                  "and the "
+                  "next checkpoint waits for it")
             .Default("0"),
-        Opt("checkpoint-copy-rate",
-            Kind::kRate,
-            json,
-            group,
-            "--checkpoint-async: of each GPU to its server's memory")
+        written.Rate("checkpoint-copy-rate", "of each GPU to its server's memory")
             .Otherwise("what copies reach of the GPU's PCIe link, as with --offload")
             .Range(1e6, 1e15)
-            .Example("200Gbps"),
+            .Example("200Gbps")
+            .Only(when::On("checkpoint-async")),
     };
-    rows.insert(rows.end() - 1, more.begin(), more.end());
+    if (checkpoints != Checkpoints::kNone)
+    {
+        rows.insert(rows.end() - 1, more.begin(), more.end());
+    }
     return rows;
 }
 
@@ -386,19 +362,10 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
     const bool recovers = spec->policy != RecoveryPolicy::kNone;
     const bool hasStates = v->table.Find("checkpoint-every");
     const bool writes = hasStates && values.Given("checkpoint-every");
-    if (!recovers)
+    v->Settle("recovery");
+    if (hasStates)
     {
-        v->MustNotBeGiven(kOfFailures, "has no meaning with --recovery=none");
-    }
-    if (hasStates && !writes)
-    {
-        v->MustNotBeGiven({"checkpoint-rate", "checkpoint-servers", "checkpoint-copy-rate"},
-                          "has no meaning without --checkpoint-every");
-        v->MustNotBeSet({"checkpoint-async"}, "has no meaning without --checkpoint-every");
-    }
-    if (!spec->MayRestart())
-    {
-        v->MustNotBeSet({"spares"}, "has no meaning without --recovery=restart or rebuild");
+        v->Settle("checkpoint-every");
     }
     if (!recovers && !writes)
     {
@@ -413,10 +380,10 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
     if (spec->policy == RecoveryPolicy::kShrink)
     {
         const training::TrainingOptions& o = scenario.options;
-        if (o.zero > 0)
+        if (o.sharding.optimizer)
         {
             v->Fail("recovery",
-                    "ZeRO stage " + std::to_string(o.zero) +
+                    "ZeRO stage " + std::to_string(o.sharding.Stage()) +
                         " has shards of the optimizer's states on every rank, of which a failed "
                         "one's are lost; allowed: shrink with --zero=0, or restart");
         }
@@ -459,9 +426,7 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
         spec->checkpointEvery = values.U32("checkpoint-every");
         if (values.Given("checkpoint-servers"))
         {
-            v->MustNotBeGiven(
-                {"checkpoint-rate"},
-                "has no meaning with --checkpoint-servers, which the network leads to");
+            v->Settle("checkpoint-servers");
             TakeStorage(v, cluster, spec.get());
         }
         else

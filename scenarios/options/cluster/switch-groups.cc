@@ -78,4 +78,25 @@ SwitchGroups(const ClusterSpec& cluster, const std::vector<coll::Rank>& ranks)
     return levels;
 }
 
+std::vector<std::vector<uint32_t>>
+GridPlaces(const ClusterSpec& cluster, const std::vector<coll::Rank>& ranks)
+{
+    std::vector<std::vector<uint32_t>> places;
+    if (!cluster.topology.About().grid)
+    {
+        return places;
+    }
+    for (const coll::Rank rank : ranks)
+    {
+        const uint32_t host = cluster.hostOfServer[rank / cluster.server.gpus];
+        const uint32_t edge = PlaceOfHost(cluster.topology, host).rack;
+        if (edge == ServerPlace::NONE)
+        {
+            return {};
+        }
+        places.push_back(cluster.topology.Coordinates(edge));
+    }
+    return places;
+}
+
 } // namespace scenario

@@ -43,6 +43,11 @@ ServerPlace PlaceOfHost(const topo::Topology& topology, uint32_t host);
 std::vector<std::vector<uint32_t>> SwitchGroups(const ClusterSpec& cluster,
                                                 const std::vector<coll::Rank>& ranks);
 
+/// Coordinates of the switch behind each rank's first NIC, as coll::Placement::at has them; empty:
+/// the network is no grid (topo::Description::grid). \param ranks as of SwitchGroups
+std::vector<std::vector<uint32_t>> GridPlaces(const ClusterSpec& cluster,
+                                              const std::vector<coll::Rank>& ranks);
+
 } // namespace scenario
 
 #endif // SCENARIOS_OPTIONS_CLUSTER_SWITCH_GROUPS_H

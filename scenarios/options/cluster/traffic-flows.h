@@ -21,16 +21,6 @@ namespace scenario
 
 constexpr uint64_t kMostFlows = 20000000;
 
-/// Options of patterns with a load alone, and of on-off among these.
-inline const std::vector<std::string> kLoadOptions{"load",
-                                                   "load-of",
-                                                   "cool-down",
-                                                   "incast-load",
-                                                   "incast-fan-in",
-                                                   "incast-bytes",
-                                                   "incast-arrivals"};
-inline const std::vector<std::string> kOnOffOptions{"on-time", "off-time", "on-off-times"};
-
 /// Whether flows of this pattern come at random, at a load.
 bool HasLoad(const std::string& pattern);
 

@@ -298,17 +298,19 @@ TransportItems()
 }
 
 std::vector<Option>
-TransportOptionRows(const std::string& group, const std::string& json)
+TransportOptionRows(const Section& section)
 {
-    return {Opt("transport",
-                Kind::kName,
-                json,
-                group,
+    return {
+        section
+            .Name(
+                "transport",
                 "how messages get through: sets loss recovery and what switches do, each of which "
                 "may be given too")
-                .Names("transport", TransportItems)
-                .Default("rc")
-                .Example("irn")};
+            .Names("transport", TransportItems)
+            .Default("rc")
+            .Example("irn")
+            .Only(when::Packets())
+            .IdleUnless(when::Rdma())};
 }
 
 TransportSpec

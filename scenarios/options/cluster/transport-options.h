@@ -37,7 +37,7 @@ std::vector<NamedItem> TransportItems();
 bool HasReads(const TransportSpec& transport);
 
 /// \param group, json where the options stand
-std::vector<Option> TransportOptionRows(const std::string& group, const std::string& json);
+std::vector<Option> TransportOptionRows(const Section& section);
 
 /// Decides what belongs to --transport. After ApplyInfiniBand and ApplyCompat, before any other
 /// option of the fabric is looked at: ApplyLoadBalancing too.

@@ -84,18 +84,19 @@ ChooseCongestionPreset(Validation* v, FabricSpec* f)
     }
     const rdma::EcnParameters marking = rdma::MarkingOf(f->cc, f->ccPreset);
     // Values from the preset in a configuration as run are not the user's choice.
-    const auto idle = [v, f](const char* option, bool asPreset) {
-        if (!f->ecn && v->values.Given(option) && !asPreset)
+    const auto usual = [v](const char* option, bool asPreset) {
+        if (asPreset)
         {
-            v->notes.push_back(v->values.Where(option) + " has no effect without --ecn");
+            v->usual.insert(option);
         }
     };
     v->DecideUnlessGiven("ecn-kmin", CanonicalBytes(marking.kmin.value));
     v->DecideUnlessGiven("ecn-kmax", CanonicalBytes(marking.kmax.value));
     v->DecideUnlessGiven("ecn-pmax", std::to_string(marking.pmax));
-    idle("ecn-kmin", values.Bytes("ecn-kmin") == marking.kmin);
-    idle("ecn-kmax", values.Bytes("ecn-kmax") == marking.kmax);
-    idle("ecn-pmax", std::abs(values.Real("ecn-pmax") - marking.pmax) < 1e-6); // to six places
+    usual("ecn-kmin", values.Bytes("ecn-kmin") == marking.kmin);
+    usual("ecn-kmax", values.Bytes("ecn-kmax") == marking.kmax);
+    usual("ecn-pmax", std::abs(values.Real("ecn-pmax") - marking.pmax) < 1e-6); // to six places
+    v->Settle("ecn");
 }
 
 } // namespace
@@ -110,8 +111,7 @@ MakeFabric(Validation* v)
     f.balancing = ApplyLoadBalancing(v);
     f.ets = ApplyEts(v);
     const auto& values = v->values;
-    f.compat = values.Text("compat");
-    f.nic = values.Text("nic");
+    v->Fill(&f);
     for (const auto& nic : NicNames())
     {
         if (f.nic == nic.name)
@@ -119,19 +119,17 @@ MakeFabric(Validation* v)
             f.nicRate = nic.rate;
         }
     }
-    f.mtu = values.U32("mtu");
     const bool extensions = values.Flag("extension-headers");
     if (values.Present("payload"))
     {
         f.mtu = values.U32("payload");
-        v->MustNotBeGiven({"mtu"}, "has no meaning with --payload, which says it");
+        v->Settle("payload");
         if (extensions)
         {
             v->Fail("payload",
                     "is no path MTU; allowed: --mtu=256, 512, 1024, 2048 or 4096, or any payload "
                     "with --no-extension-headers");
         }
-        v->values.Slot("mtu").present = false; // not in the configuration as run
     }
     const uint32_t ackBytes = values.U32("ack-bytes");
     f.frames = rdma::FrameSizes::Make(values.U32("line-overhead"),
@@ -139,11 +137,8 @@ MakeFabric(Validation* v)
                                       extensions,
                                       ackBytes,
                                       ackBytes + rdma::kCnpReservedBytes - rdma::kAethBytes);
-    f.timeUnit = values.Duration("time-unit");
     f.ackPriority =
         values.Present("ack-priority") ? static_cast<uint8_t>(values.Integer("ack-priority")) : 8;
-    f.variableWindow = values.Flag("variable-window");
-    f.ecnBehind = values.Flag("ecn-behind");
     MakeInfiniBand(v, &f);
     if (!f.infiniBand && !f.frames.AreStandard() && !values.List("pcap").empty())
     {
@@ -155,7 +150,6 @@ MakeFabric(Validation* v)
     }
     f.pfc = !f.infiniBand && values.Flag("pfc");
     f.ecn = !f.infiniBand && values.Flag("ecn");
-    f.cc = values.Text("cc");
     const rdma::Duration watchdog = values.Duration("pfc-watchdog");
     constexpr int64_t kLeastWatchdogPs =
         100000; // how often one looks; as of the switch's attribute
@@ -164,21 +158,11 @@ MakeFabric(Validation* v)
         v->Fail("pfc-watchdog",
                 "is too short for a watchdog; allowed: 0 (none), or at least 100ns");
     }
-    if (!f.infiniBand && !f.pfc)
+    if (!f.infiniBand)
     {
-        v->MustNotBeSet({"pfc-watchdog", "pfc-watchdog-action"},
-                        "has no meaning with --no-pfc, when nobody pauses");
+        v->Settle("pfc");
+        v->Settle("pfc-watchdog");
     }
-    else if (!f.infiniBand && watchdog.ps == 0)
-    {
-        v->MustNotBeSet({"pfc-watchdog-action"}, "has no meaning without --pfc-watchdog");
-    }
-    f.linkDelay = values.Duration("link-delay");
-    f.switchLatency = values.Duration("switch-latency");
-    f.bufferPer100G = values.Bytes("buffer");
-    f.windowBytes = values.Integer("window");
-    f.timeoutExponent = values.U32("timeout-exponent");
-    f.bitErrorRate = values.Real("bit-error-rate");
     if (f.ib.adaptiveRouting && values.Text("loss-recovery") != "out-of-order")
     {
         v->Fail("loss-recovery",
@@ -231,7 +215,7 @@ MakeFabric(Validation* v)
     }
     if (f.variableWindow && f.windowBytes == 0 && f.compat == "none")
     {
-        v->NoteIfSet({"variable-window"}, "has no effect without --window");
+        v->Settle("window");
     }
     ApplyNetwork(v, &f);
     return f;
@@ -333,13 +317,8 @@ MakeNetwork(Validation* v,
     {
         request.family = topo::FamilyOfFile(name).name;
         request.file = name;
-        const std::string said = "has no meaning with a topology from a file, which says it for "
-                                 "every link; leave it out";
         const size_t before = v->errors.size();
-        const bool asksForInfiniBand = rdma::ParseIbLink(values.Text("nic")).has_value();
-        v->MustNotBeGiven({"nic"},
-                          said + (asksForInfiniBand ? " (--fabric=ib: links are InfiniBand)" : ""));
-        v->MustNotBeGiven({"link-delay"}, said);
+        v->Settle("topology");
         if (v->errors.size() != before)
         {
             return network;
@@ -489,9 +468,7 @@ RunOptions
 MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
 {
     RunOptions run;
-    run.seed = v->values.Integer("seed");
-    run.dryRun = v->values.Flag("dry-run");
-    run.progress = v->values.Flag("progress");
+    v->Fill(&run);
     const Launcher launcher = FindLauncher();
     const uint64_t ranks = v->values.Integer("mpi-ranks");
     if (launcher.started && ranks > 1 && ranks != launcher.ranks)
@@ -521,7 +498,6 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     {
         run.threads = 1;
     }
-    run.pcap = v->values.List("pcap");
     if (run.threads > 1 && !run.pcap.empty())
     {
         v->Fail("threads", "captures are written by one thread; allowed: 1, or without --pcap");
@@ -530,13 +506,8 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     {
         run.threads = 1;
     }
-    run.attribution = v->values.Flag("attribution");
-    run.report = v->values.Flag("report");
-    run.timeline = v->values.Flag("timeline");
     run.capture = MakeCapture(v, topology);
     run.environment = ReadNs3Environment(&v->errors);
-    run.traceQueuePairs = v->values.List("trace-qps");
-    run.tracePaths = v->values.List("trace-paths");
     if (topology)
     {
         CheckQueuePairPatterns(v, "trace-qps", *topology);
@@ -560,10 +531,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.processes.noAttribution = several && run.attribution;
     run.attribution &= !several;
     run.optionAttributes = AttributesOf(v->table, v->values);
-    for (auto& attribute : TransportAttributes(*v))
-    {
-        run.optionAttributes.push_back(std::move(attribute));
-    }
+    Append(&run.optionAttributes, TransportAttributes(*v));
     run.ns3Arguments = read.ns3Arguments;
     run.attributes = read.attributes;
     RefuseAttributes(v, run);
@@ -600,10 +568,9 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
     {
         except.push_back("network"); // what every configuration means
     }
-    else
+    for (std::string& option : v.Hidden())
     {
-        const auto& options = OptionsOfPackets();
-        except.insert(except.end(), options.begin(), options.end());
+        except.push_back(std::move(option));
     }
     nlohmann::json json = ToJson(v.table, v.values, except);
     if (run.processes.Several() || !IsOfPackets(v))

@@ -5,13 +5,15 @@
  */
 #include "scenarios/options/collective/collective-checks.h"
 
+#include "collectives/aggregators.h"
 #include "collectives/msccl-xml.h"
 #include "collectives/placement.h"
 #include "collectives/registry.h"
-#include "scenarios/options/cluster/aggregators.h"
+#include "collectives/schedules/torus.h"
 #include "scenarios/options/cluster/rail-options.h"
 #include "scenarios/options/collective/nccl-environment.h"
 #include "scenarios/options/collective/network-choices.h"
+#include "topologies/family.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -255,6 +257,51 @@ CheckForOthers(Validation* v,
     }
 }
 
+namespace
+{
+
+/// Whether an algorithm with dimensions takes its own on a network that may be a torus of others.
+bool
+MayMissShape(const CollectiveOptions& c,
+             const coll::Algorithm& algorithm,
+             const ClusterSpec& cluster,
+             const coll::Placement& placement)
+{
+    const topo::Family* family = topo::FindFamily(cluster.topology.About().family);
+    return algorithm.Reads(coll::Knob::kDimensions) && c.options.dimensions.empty() &&
+           placement.at.empty() && !(family && family->noCycles);
+}
+
+/// A rank posts the messages of all its loops at once, a few hundred bytes each.
+std::string
+WhyTooMany(const coll::Algorithm& algorithm,
+           const coll::Collective& what,
+           const coll::Placement& placement,
+           const CollectiveOptions& c)
+{
+    constexpr uint64_t kMostPosts = 1UL << 22; // assumed: some 1 GB a rank
+    const auto cost = algorithm.CostOf(what, placement, c.OptionsFor(what.op));
+    return cost && cost->posts > kMostPosts
+               ? "is " + std::to_string(cost->posts) + " messages of each rank; at most " +
+                     std::to_string(kMostPosts) +
+                     " are simulated. Larger pieces (--pipeline) make fewer"
+               : "";
+}
+
+/// As --dimensions has it. \param sizes the closest first
+std::string
+ShapeText(const std::vector<uint32_t>& sizes)
+{
+    std::string text;
+    for (auto size = sizes.rbegin(); size != sizes.rend(); ++size)
+    {
+        text += (text.empty() ? "" : "x") + std::to_string(*size);
+    }
+    return text;
+}
+
+} // namespace
+
 void
 CheckChoices(Validation* v,
              const CollectiveOptions& c,
@@ -267,12 +314,21 @@ CheckChoices(Validation* v,
     const auto& values = v->values;
     // The network check reports pairs without a path.
     const bool apart = AreApart(cluster);
+    std::string shape; // as noted
     std::set<coll::Op> refused;
     for (const auto& collective : used)
     {
         const coll::Algorithm& algorithm = *ChoiceOf(c, collective, placement).algorithm;
         std::string why = algorithm.WhyNot(collective, placement, c.OptionsFor(collective.op));
         why = why.empty() ? coll::WhyNoElements(algorithm, collective.bytes, elementBytes) : why;
+        if (why.empty() && shape.empty() && MayMissShape(c, algorithm, cluster, placement))
+        {
+            shape = ShapeText(coll::TorusDimensions(placement, c.options));
+            v->notes.push_back(values.Where("dimensions") + ": " + algorithm.Name() + " takes " +
+                               shape + ", as this network tells no shape. Where it is a torus, " +
+                               "give its own: another one can end in a PFC deadlock");
+        }
+        why = why.empty() ? WhyTooMany(algorithm, collective, placement, c) : why;
         why = why.empty() ? WhyNotOnRails(c, algorithm, placement, collective.op) : why;
         if (why.empty() && c.protocol && c.protocol != topo::Protocol::kSimple &&
             !coll::ProtocolsInSwitches(algorithm).empty())
@@ -286,8 +342,9 @@ CheckChoices(Validation* v,
             continue;
         }
         const std::string blamed =
-            values.Given("channels") && why.find("channel") != std::string::npos   ? "channels"
-            : values.Given("dimensions") && why.find("torus") != std::string::npos ? "dimensions"
+            values.Given("pipeline") && why.find("--pipeline") != std::string::npos ? "pipeline"
+            : values.Given("channels") && why.find("channel") != std::string::npos  ? "channels"
+            : values.Given("dimensions") && why.find("torus") != std::string::npos  ? "dimensions"
             : values.Given("parameter-servers") && why.find("server") != std::string::npos
                 ? "parameter-servers"
             : values.Given("levels") && why.find("level") != std::string::npos ? "levels"

@@ -109,7 +109,7 @@ ReadTuner(Validation* v, CollectiveOptions* c)
     auto& values = v->values;
     if (values.Text("tuner") != kMeasuredTuner)
     {
-        v->MustNotBeGiven({"tuner-cache"}, "has no meaning without --tuner=measured");
+        v->Settle("tuner");
         return;
     }
     if (v->seat)

@@ -43,131 +43,116 @@ LibraryItems()
 std::vector<Option>
 CollectiveOptionRows()
 {
-    const std::string group = "Collectives";
-    const std::string json = "/collectives";
+    const Section section{"/collectives", "Collectives"};
+    const Section collective = section.Only(when::Collectives());
     return {
-        Opt("algorithm",
-            Kind::kList,
-            json,
-            group,
-            "an algorithm for all operations, or OP=NAME,OP=NAME; NAME@FROM-TO;NAME@TO- for sizes; "
-            "auto: the fastest by the machine's numbers; FILE.xml: a schedule in MSCCL's format")
+        collective
+            .List("algorithm",
+                  "an algorithm for all operations, or OP=NAME,OP=NAME; NAME@FROM-TO;NAME@TO- for "
+                  "sizes; "
+                  "auto: the fastest by the machine's numbers; FILE.xml: a schedule in MSCCL's "
+                  "format")
             .Shows("NAME|OP=NAME,...")
             .Otherwise("auto")
-            .Example("all_reduce=ring"),
-        Opt("protocol", Kind::kName, json, group, "how messages of a collective are sent")
+            .Example("all_reduce=ring")
+            .IdleUnless(when::Job(job::kMessages)),
+        collective.Name("protocol", "how messages of a collective are sent")
             .Names("protocol", ProtocolItems)
             .Default(kAutoAlgorithm)
-            .Example("ll128"),
-        Opt("tuner",
-            Kind::kName,
-            json,
-            group,
-            "how auto chooses: model (NCCL's formula), network (times on these links), measured "
-            "(the best few are simulated first, and the fastest is taken)")
+            .Example("ll128")
+            .IdleUnless(when::Job(job::kMessages))
+            .IdleUnless(when::Job(job::kProtocols)),
+        collective
+            .Name("tuner",
+                  "how auto chooses: model (NCCL's formula), network (times on these links), "
+                  "measured "
+                  "(the best few are simulated first, and the fastest is taken)")
             .Names("tuner", TunerItems)
             .Default(kModelTuner)
             .Example(kMeasuredTuner),
-        Opt("tuner-cache",
-            Kind::kText,
-            json,
-            group,
-            "folder where measurements of --tuner=measured are kept for later runs on the same "
-            "network, created if missing")
+        collective
+            .Text(
+                "tuner-cache",
+                "folder where measurements of --tuner=measured are kept for later runs on the same "
+                "network, created if missing")
             .Shows("DIR")
             .Otherwise("results/tuner-cache")
-            .Example("tuned"),
-        Opt("library",
-            Kind::kName,
-            json,
-            group,
-            "whose time it takes beyond the links: to launch, for each message, for flags")
+            .Example("tuned")
+            .Only(when::Is("tuner", {"measured"})),
+        section
+            .Name("library",
+                  "whose time it takes beyond the links: to launch, for each message, for flags")
             .Names("library", LibraryItems)
             .Default("nccl")
             .Example("none"),
-        Opt("channels", Kind::kInteger, json, group, "channels of an algorithm that has several")
+        collective.Integer("channels", "channels of an algorithm that has several")
             .Otherwise("the algorithm's own, one a NIC for rings")
             .Range(1, coll::kMaxChannels)
             .Example("2"),
-        Opt("pipeline",
-            Kind::kBytes,
-            json,
-            group,
-            "largest message of a pipelined algorithm; hierarchical ones choose it so that both "
-            "levels work at once, others do not cut")
+        collective
+            .Bytes("pipeline",
+                   "largest message of a pipelined algorithm; hierarchical ones choose it so that "
+                   "both "
+                   "levels work at once, others do not cut")
             .Otherwise("the algorithm's own")
             .Range(1, 9e15)
             .Example("512KiB"),
-        Opt("radix",
-            Kind::kInteger,
-            json,
-            group,
-            "of k-nomial trees: a rank sends to at most one less of each size of subtree; 2 is the "
-            "binomial tree")
+        collective
+            .Integer("radix",
+                     "of k-nomial trees: a rank sends to at most one less of each size of subtree; "
+                     "2 is the "
+                     "binomial tree")
             .Otherwise("4")
             .Range(2, 1e6)
             .Example("2"),
-        Opt("levels",
-            Kind::kList,
-            json,
-            group,
-            "hierarchical all_reduce: an algorithm for each level, the smallest groups first; the "
-            "last is the all_reduce between groups. With fewer names the smallest groups are left "
-            "out")
+        collective
+            .List("levels",
+                  "hierarchical all_reduce: an algorithm for each level, the smallest groups "
+                  "first; the "
+                  "last is the all_reduce between groups. With fewer names the smallest groups are "
+                  "left "
+                  "out")
             .Shows("NAME,NAME")
             .Otherwise("rings on both, which overlap")
             .Example("ring,halving-doubling"),
-        Opt("dimensions",
-            Kind::kText,
-            json,
-            group,
-            "torus: ranks along each dimension, the first between the nearest")
+        collective
+            .Text("dimensions",
+                  "torus: ranks along each dimension, the last between the nearest, as --torus "
+                  "counts switches")
             .Shows("NxN")
-            .Otherwise("the algorithm's own: GPUs of a server by servers")
+            .Otherwise("the network's on a torus or HyperX; elsewhere servers by GPUs of a server")
             .Example("4x4"),
-        Opt("parameter-servers",
-            Kind::kInteger,
-            json,
-            group,
-            "how many of the ranks are servers of a shard, too: of the algorithm parameter-server, "
-            "and of a --strategy that has them")
+        section
+            .Integer("parameter-servers",
+                     "how many of the ranks are servers of a shard, too: of the algorithm "
+                     "parameter-server, "
+                     "and of a --strategy that has them")
             .Otherwise("1; with a --strategy of dltrain one a server")
             .Range(1, 1e6)
             .Example("2"),
-        Opt("aggregation-delay",
-            Kind::kDuration,
-            json,
-            group,
-            "time from a switch to its reduction unit, and again back (sharp, collnet-*, nvls "
-            "between servers)")
+        section
+            .Duration(
+                "aggregation-delay",
+                "time from a switch to its reduction unit, and again back (sharp, collnet-*, nvls "
+                "between servers)")
             .Default("100ns")
             .Range(1, 1e9)
             .Example("250ns"),
-        Opt("aggregation-memory",
-            Kind::kBytes,
-            json,
-            group,
-            "bytes of one group that such a switch has room for")
+        section.Bytes("aggregation-memory", "bytes of one group that such a switch has room for")
             .Default("1MiB")
             .Range(1024, 9e15)
             .Example("256KiB"),
-        Opt("aggregation-groups",
-            Kind::kInteger,
-            json,
-            group,
-            "groups of ranks that such a switch serves; those that come later do without")
+        section
+            .Integer("aggregation-groups",
+                     "groups of ranks that such a switch serves; those that come later do without")
             .Default("8")
             .Range(0, 1e6)
             .Example("2"),
-        Opt("step-latency",
-            Kind::kDuration,
-            json,
-            group,
-            "time that software takes before every send of a schedule")
+        section.Duration("step-latency", "time that software takes before every send of a schedule")
             .Default("0ns")
             .Range(0, 1e12)
             .Example("2us"),
-        Opt("in-server", Kind::kName, json, group, "how collectives inside a server are simulated")
+        collective.Name("in-server", "how collectives inside a server are simulated")
             .Names("in-server",
                    {{"messages",
                      "every message over the links between its GPUs; what a ring passes on where "

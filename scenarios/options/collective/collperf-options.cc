@@ -105,6 +105,27 @@ BlockSizeItems()
             {"equal", "as alltoall"}};
 }
 
+/// sendrecv has the column redop in nccl-tests, too.
+bool
+HasReduction(coll::Op op)
+{
+    return coll::Reduces(op) || op == coll::Op::kSendRecv;
+}
+
+std::vector<std::string>
+OpsWith(bool (*property)(coll::Op))
+{
+    std::vector<std::string> names;
+    for (const coll::Op op : coll::AllOps())
+    {
+        if (property(op))
+        {
+            names.push_back(coll::OpName(op));
+        }
+    }
+    return names;
+}
+
 /// nccl-tests' -o is the reduction.
 std::string
 WhyNoOp(const std::string& text)
@@ -142,130 +163,121 @@ MakeCollperfTable()
     t.version = kVersion;
     t.description = "one collective over a range of sizes on a packet-level RDMA network; a table "
                     "in nccl-tests' columns";
-    const std::string group = "Collective";
-    const std::string json = "/collperf";
+    const Section section{"/collperf", "Collective"};
+    const Section sizes = section.Only(when::IsNot("op", {"barrier"}).Usual());
     t.Add({
-        Opt("op", Kind::kName, json, group, "the operation")
+        section.Name("op", "the operation")
             .Names("operation", OpItems)
             .Refuse(WhyNoOp)
             .Default("all_reduce"),
-        Opt("reduction",
-            Kind::kName,
-            json,
-            group,
-            "how contributions are added up, for the redop column: time does not depend on it")
+        section
+            .Name(
+                "reduction",
+                "how contributions are added up, for the redop column: time does not depend on it")
             .Names("reduction", ReductionItems)
             .Refuse(WhyNoReduction)
             .Default("sum")
             .Letter('o')
-            .Example("max"),
-        Opt("minbytes",
-            Kind::kBytes,
-            json,
-            group,
-            "smallest size, of the whole vector as nccl-tests counts it")
+            .Example("max")
+            .Only(when::Is("op", OpsWith(HasReduction)).Usual().Hides().Strict()),
+        sizes.Bytes("minbytes", "smallest size, of the whole vector as nccl-tests counts it")
             .Otherwise("32MiB")
             .Letter('b')
             .Range(1, 1e15)
             .Example("1MiB"),
-        Opt("maxbytes", Kind::kBytes, json, group, "largest size")
+        sizes.Bytes("maxbytes", "largest size")
             .Otherwise("as minbytes")
             .Letter('e')
             .Range(1, 1e15)
             .Example("64MiB"),
-        Opt("stepfactor", Kind::kReal, json, group, "from one size to the next: times this")
+        sizes.Real("stepfactor", "from one size to the next: times this")
             .Otherwise("2, unless stepbytes is given")
             .Letter('f')
             .Range(1.001, 1e6)
             .Example("4"),
-        Opt("stepbytes", Kind::kBytes, json, group, "from one size to the next: plus this")
+        sizes.Bytes("stepbytes", "from one size to the next: plus this")
             .Otherwise("none")
             .Letter('i')
             .Range(1, 1e15)
             .Example("32MiB"),
-        Opt("iters", Kind::kInteger, json, group, "measured repetitions of every size")
+        section.Integer("iters", "measured repetitions of every size")
             .Default("1")
             .Letter('n')
             .Range(1, 1000000)
-            .Example("3"),
-        Opt("warmup-iters", Kind::kInteger, json, group, "repetitions before them")
+            .Example("3")
+            .To(&CollperfScenario::iterations),
+        section.Integer("warmup-iters", "repetitions before them")
             .Default("0")
             .Letter('w')
             .Range(0, 1000000)
-            .Example("1"),
-        Opt("check",
-            Kind::kInteger,
-            json,
-            group,
-            "prove each size's schedule for these ranks first; 0: leave it to the tests, which "
-            "prove up to 33 ranks")
+            .Example("1")
+            .To(&CollperfScenario::warmupIterations),
+        section
+            .Integer(
+                "check",
+                "prove each size's schedule for these ranks first; 0: leave it to the tests, which "
+                "prove up to 33 ranks")
             .Default("0")
             .Letter('c')
             .Range(0, 1e6)
             .Example("1"),
-        Opt("ngpus",
-            Kind::kInteger,
-            json,
-            group,
-            "GPUs of a thread, as nccl-tests has them: with --nthreads it makes --gpus-per-server, "
-            "a server being a process")
+        section
+            .Integer("ngpus",
+                     "GPUs of a thread, as nccl-tests has them: with --nthreads it makes "
+                     "--gpus-per-server, "
+                     "a server being a process")
             .Otherwise("1")
             .Letter('g')
             .Range(1, 1024)
             .Example("8"),
-        Opt("nthreads", Kind::kInteger, json, group, "threads of a server")
+        section.Integer("nthreads", "threads of a server")
             .Otherwise("1")
             .Letter('t')
             .Range(1, 1024)
             .Example("2"),
-        Opt("datatype",
-            Kind::kName,
-            json,
-            group,
-            "type of the elements: sizes are whole elements; time does not depend on it otherwise")
+        section
+            .Name("datatype",
+                  "type of the elements: sizes are whole elements; time does not depend on it "
+                  "otherwise")
             .Names("datatype", DatatypeItems)
             .Default("float")
-            .Letter('d'),
-        Opt("average",
-            Kind::kInteger,
-            json,
-            group,
-            "whose time is reported, from the start to a rank's leaving; 0: rank 0's, 1: mean, 2: "
-            "least, 3: largest")
+            .Letter('d')
+            .To(&CollperfScenario::datatype),
+        section
+            .Integer("average",
+                     "whose time is reported, from the start to a rank's leaving; 0: rank 0's, 1: "
+                     "mean, 2: "
+                     "least, 3: largest")
             .Default("3")
             .Letter('a')
             .Range(0, 3)
-            .Example("1"),
-        Opt("compare",
-            Kind::kList,
-            json,
-            group,
-            "run these algorithms (or auto, or FILE.xml) as well at each size, and tell which is "
-            "the fastest")
+            .Example("1")
+            .To(&CollperfScenario::average),
+        section
+            .List("compare",
+                  "run these algorithms (or auto, or FILE.xml) as well at each size, and tell "
+                  "which is "
+                  "the fastest")
             .Shows("NAME,NAME")
             .Otherwise("none")
             .Distinct()
             .Example("ring,auto"),
-        ReferenceOptionRow(json, group),
-        Opt("root",
-            Kind::kInteger,
-            json,
-            group,
-            "rank that has the data at first, or in the end; broadcast, reduce, gather and scatter "
-            "only")
+        ReferenceOptionRow(section),
+        section.Integer("root", "rank that has the data at first, or in the end")
             .Otherwise("0")
             .Letter('r')
             .Range(0, 1e6)
-            .Example("1"),
-        Opt("block-sizes",
-            Kind::kNameOrFile,
-            json,
-            group,
-            "alltoallv only: what each rank has for each other, the size being what the rank with "
-            "most has: a name, or a file with a line a rank of shares for ranks 0, 1, ...")
+            .Example("1")
+            .Only(when::Is("op", OpsWith(coll::HasRoot))),
+        section
+            .NameOrFile(
+                "block-sizes",
+                "what each rank has for each other, the size being what the rank with "
+                "most has: a name, or a file with a line a rank of shares for ranks 0, 1, ...")
             .Names("block sizes", BlockSizeItems)
             .Otherwise("rccl-tests")
-            .Example("equal"),
+            .Example("equal")
+            .Only(when::Is("op", {"alltoallv"})),
     });
     t.Add(ClusterOptionRows(Defaults()));
     t.Add(CollectiveOptionRows());
@@ -279,10 +291,7 @@ MakeCollperfTable()
                AlgorithmList(),
                NcclVariableList(),
                ServerList()};
-    for (auto& list : FabricLists())
-    {
-        t.lists.push_back(std::move(list));
-    }
+    Append(&t.lists, FabricLists());
     t.foreign = NcclTestsNames();
     t.Finish();
     t.examples = {
@@ -302,18 +311,10 @@ Sizes(Validation* v, const CollperfScenario& s)
     auto& values = v->values;
     if (s.op == coll::Op::kBarrier)
     {
-        v->MustNotBeGiven({"minbytes", "maxbytes", "stepfactor", "stepbytes"},
-                          "has no meaning for barrier, which moves no data");
         return {0};
     }
-    if (!values.Given("minbytes"))
-    {
-        v->Decide("minbytes", "32MiB");
-    }
-    if (!values.Given("maxbytes"))
-    {
-        v->Decide("maxbytes", CanonicalBytes(values.Integer("minbytes")));
-    }
+    v->DecideUnlessGiven("minbytes", "32MiB");
+    v->DecideUnlessGiven("maxbytes", CanonicalBytes(values.Integer("minbytes")));
     const uint64_t low = values.Integer("minbytes");
     const uint64_t high = values.Integer("maxbytes");
     const bool plus = values.Given("stepbytes");
@@ -400,9 +401,6 @@ TakeBlockSizes(Validation* v, CollperfScenario* s)
     auto& values = v->values;
     if (s->op != coll::Op::kAllToAllV)
     {
-        v->MustNotBeGiven({"block-sizes"},
-                          "has no meaning for " + coll::OpName(s->op) +
-                              "; it belongs to alltoallv");
         return;
     }
     v->DecideUnlessGiven("block-sizes", "rccl-tests");
@@ -438,16 +436,13 @@ TakeBlockSizes(Validation* v, CollperfScenario* s)
     }
 }
 
-/// --reduction: sendrecv has the column in nccl-tests, too.
+/// --reduction.
 void
 TakeReduction(Validation* v, CollperfScenario* s)
 {
-    auto& values = v->values;
-    if (!coll::Reduces(s->op) && s->op != coll::Op::kSendRecv)
+    const auto& values = v->values;
+    if (!HasReduction(s->op))
     {
-        v->MustNotBeGiven({"reduction"},
-                          "has no meaning for " + coll::OpName(s->op) + ", which adds nothing up");
-        values.Slot("reduction").present = false;
         s->reductions = {"none"};
         return;
     }
@@ -510,7 +505,8 @@ ValidateCollperf(const ReadResult& read)
     auto& values = v.values;
     CollperfScenario s;
     s.op = *coll::ParseOp(values.Text("op"));
-    s.datatype = values.Text("datatype");
+    v.Settle("op");
+    v.Fill(&s);
     s.datatypes.clear();
     s.elementBytes = 1;
     for (const auto& t : Datatypes())
@@ -522,9 +518,6 @@ ValidateCollperf(const ReadResult& read)
         }
     }
     TakeReduction(&v, &s);
-    s.average = values.U32("average");
-    s.iterations = values.U32("iters");
-    s.warmupIterations = values.U32("warmup-iters");
     s.sizes = Sizes(&v, s);
     s.maxBytes = s.op == coll::Op::kBarrier ? 0 : values.Integer("maxbytes");
     s.checked = values.Integer("check") > 0;
@@ -544,18 +537,9 @@ ValidateCollperf(const ReadResult& read)
     if (cluster.valid)
     {
         s.ranks = cluster.spec.servers * cluster.spec.server.gpus;
-        if (!coll::HasRoot(s.op))
+        if (coll::HasRoot(s.op))
         {
-            v.MustNotBeGiven({"root"},
-                             "has no meaning for " + coll::OpName(s.op) +
-                                 "; it belongs to broadcast, reduce, gather and scatter");
-        }
-        else
-        {
-            if (!values.Given("root"))
-            {
-                v.Decide("root", "0");
-            }
+            v.DecideUnlessGiven("root", "0");
             s.root = values.U32("root");
             if (s.root >= s.ranks)
             {

@@ -3,8 +3,8 @@
  */
 #include "scenarios/options/collective/fabric-switches.h"
 
+#include "collectives/aggregators.h"
 #include "collectives/registry.h"
-#include "scenarios/options/cluster/aggregators.h"
 #include "scenarios/options/collective/collective-options.h"
 #include "scenarios/options/collective/nccl-environment.h"
 
@@ -163,10 +163,11 @@ AddFabricSwitches(Validation* v,
                     " planes; allowed: a network of one plane, or an algorithm without switches");
         return;
     }
-    cluster->aggregators = std::make_shared<Aggregators>(&cluster->topology,
-                                                         cluster->hostOfServer,
-                                                         cluster->server.nics,
-                                                         v->values.Duration("aggregation-delay"));
+    cluster->aggregators =
+        std::make_shared<coll::Aggregators>(&cluster->topology,
+                                            cluster->hostOfServer,
+                                            cluster->server.nics,
+                                            v->values.Duration("aggregation-delay"));
 }
 
 } // namespace scenario

@@ -108,12 +108,10 @@ ParseNcclFile(const std::string& text, std::string* problem)
 std::vector<Option>
 NcclOptionRows()
 {
-    return {Opt("nccl-env",
-                Kind::kText,
-                "/collectives",
-                "Collectives",
-                "NCCL's variables as presets of these options: NAME=VALUE,..., a file like "
-                "nccl.conf, or environment; options that are given win (--help=nccl-env)")
+    return {Section{"/collectives", "Collectives"}
+                .Text("nccl-env",
+                      "NCCL's variables as presets of these options: NAME=VALUE,..., a file like "
+                      "nccl.conf, or environment; options that are given win (--help=nccl-env)")
                 .Shows("NAME=VALUE,...|FILE|environment")
                 .Otherwise("none")
                 .Example("NCCL_ALGO=ring,NCCL_PROTO=LL,Simple")};

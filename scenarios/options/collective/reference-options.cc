@@ -14,14 +14,12 @@ namespace scenario
 {
 
 Option
-ReferenceOptionRow(const std::string& json, const std::string& group)
+ReferenceOptionRow(const Section& section)
 {
-    return Opt("reference",
-               Kind::kFile,
-               json,
-               group,
-               "output of nccl-tests or collperf for the same collective and GPUs: its time and "
-               "busbw beside this run's, and their ratio")
+    return section
+        .File("reference",
+              "output of nccl-tests or collperf for the same collective and GPUs: its time and "
+              "busbw beside this run's, and their ratio")
         .Shows("FILE.txt")
         .Otherwise("none");
 }

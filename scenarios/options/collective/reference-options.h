@@ -16,7 +16,7 @@
 namespace scenario
 {
 
-Option ReferenceOptionRow(const std::string& json, const std::string& group);
+Option ReferenceOptionRow(const Section& section);
 
 /// Reads the reference into the scenario, whose operation, sizes and ranks are known. Adds errors
 /// for another operation or number of GPUs, and if no size is one of the run's; notes for other

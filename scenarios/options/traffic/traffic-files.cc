@@ -161,12 +161,7 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
 {
     s->pattern = "flow file";
     const size_t before = v->errors.size();
-    v->MustNotBeGiven(
-        {"pattern", "offset", "fan-in", "target", "bytes", "sizes", "start-jitter", "priority"},
-        "has no meaning with --flows; the file says it");
-    v->MustNotBeGiven(kLoadOptions,
-                      "has no meaning with --flows; it belongs to --pattern=poisson and on-off");
-    v->MustNotBeGiven(kOnOffOptions, "has no meaning with --flows; it belongs to --pattern=on-off");
+    v->Settle("flows");
     if (v->errors.size() != before)
     {
         return;

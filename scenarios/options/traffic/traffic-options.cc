@@ -105,67 +105,65 @@ MakeTrafficTable()
     t.version = kVersion;
     t.description =
         "flows on a packet-level RDMA network: flow completion times, and frame-hops per second";
-    const std::string group = "Traffic";
-    const std::string json = "/traffic";
+    const Section section{"/traffic", "Traffic"};
+    const Section patterns = section.Only(when::Without("flows").Usual());
+    const Section load = patterns.Only(when::Is("pattern", {"poisson", "on-off"}));
+    const Section onOff = patterns.Only(when::Is("pattern", {"on-off"}));
+    const Section incastLoad = load.Only(when::Above("incast-load", 0));
     t.Add({
-        Opt("pattern", Kind::kName, json, group, "who sends to whom")
+        patterns.Name("pattern", "who sends to whom")
             .Names("pattern", Patterns())
             .Aliases([](const std::string& text) -> std::string {
                 return topo::FoldedName(text) == "random" ? "poisson" : "";
             })
             .Otherwise("permutation")
             .Example("all-to-all"),
-        Opt("offset", Kind::kInteger, json, group, "permutation: host i sends to (i + N) mod hosts")
+        patterns.Integer("offset", "permutation: host i sends to (i + N) mod hosts")
             .Otherwise(UsualOffset())
             .Range(1, 4294967295.0)
-            .Example("3"),
-        Opt("fan-in",
-            Kind::kInteger,
-            json,
-            group,
-            "incast: number of senders, the hosts behind the target")
+            .Example("3")
+            .Only(when::Is("pattern", {"permutation"})),
+        patterns.Integer("fan-in", "incast: number of senders, the hosts behind the target")
             .Otherwise("16, or all other hosts if fewer")
             .Range(1, 4294967295.0)
-            .Example("4"),
-        Opt("target", Kind::kInteger, json, group, "incast: the host that receives, from 0")
+            .Example("4")
+            .Only(when::Is("pattern", {"incast"})),
+        patterns.Integer("target", "incast: the host that receives, from 0")
             .Otherwise("0")
             .Range(0, 4294967295.0)
-            .Example("3"),
-        Opt("bytes",
-            Kind::kList,
-            json,
-            group,
-            "of every flow; of several sizes, flow i takes the i-th in turn")
+            .Example("3")
+            .Only(when::Is("pattern", {"incast"})),
+        patterns.List("bytes", "of every flow; of several sizes, flow i takes the i-th in turn")
             .Shows("SIZE,...")
             .Otherwise("40MB")
-            .Example("1MB,64KiB"),
-        Opt("sizes",
-            Kind::kNameOrFile,
-            json,
-            group,
-            "flow sizes at random from a distribution, instead of --bytes: a name, or a file of "
-            "lines \"bytes percent\" (of flows of at "
-            "most so many bytes; in between linearly)")
+            .Example("1MB,64KiB")
+            .Only(when::IsNot("pattern", {"poisson", "on-off"}).Usual())
+            .Only(when::Without("sizes").Usual()),
+        patterns
+            .NameOrFile("sizes",
+                        "flow sizes at random from a distribution, instead of --bytes: a name, or "
+                        "a file of "
+                        "lines \"bytes percent\" (of flows of at "
+                        "most so many bytes; in between linearly)")
             .Names("distribution of flow sizes", FlowSizeItems)
             .Aliases([](const std::string& text) -> std::string {
                 return topo::FoldedName(text) == "fbhdp" ? "fb-hadoop" : "";
             })
             .Otherwise("websearch for --pattern=poisson and on-off")
             .Example("fb-hadoop"),
-        Opt("start-jitter", Kind::kDuration, json, group, "flows start at random within this time")
+        patterns.Duration("start-jitter", "flows start at random within this time")
             .Otherwise("0, all at once")
             .Range(0, 1e15)
-            .Example("10us"),
-        Opt("load",
-            Kind::kReal,
-            json,
-            group,
-            "poisson, on-off: average load of each host's links in the direction out, 1 being "
-            "their rate")
+            .Example("10us")
+            .Only(when::IsNot("pattern", {"poisson", "on-off"}).Usual()),
+        load.Real(
+                "load",
+                "poisson, on-off: average load of each host's links in the direction out, 1 being "
+                "their rate")
             .Otherwise("0.5")
             .Range(1e-6, 10)
             .Example("0.3"),
-        Opt("load-of", Kind::kName, json, group, "the bytes that --load and --incast-load count")
+        load.Name("load-of", "the bytes that --load and --incast-load count")
             .Names("layer",
                    {{"payload",
                      "the flows' bytes alone, as HPCC's traffic generator: mean size x 8 / gap"},
@@ -174,102 +172,87 @@ MakeTrafficTable()
                      "ACKs, no repeats"}})
             .Otherwise("payload")
             .Example("wire"),
-        Opt("duration",
-            Kind::kDuration,
-            json,
-            group,
-            "time after --warm-up in which flows that start are measured; poisson, on-off: flows "
-            "are made for so long")
+        section
+            .Duration("duration",
+                      "time after --warm-up in which flows that start are measured; poisson, "
+                      "on-off: flows "
+                      "are made for so long")
             .Otherwise("10ms for poisson and on-off, else all flows")
             .Range(1, 1e15)
             .Example("5ms"),
-        Opt("warm-up",
-            Kind::kDuration,
-            json,
-            group,
-            "flows that start before are simulated and in no statistics; all counters begin here")
+        section
+            .Duration("warm-up",
+                      "flows that start before are simulated and in no statistics; all counters "
+                      "begin here")
             .Default("0ns")
             .Range(0, 1e15)
-            .Example("1ms"),
-        Opt("cool-down",
-            Kind::kDuration,
-            json,
-            group,
-            "poisson, on-off: unmeasured flows go on for this long, so that the last measured ones "
-            "meet the same load")
+            .Example("1ms")
+            .To(&Measuring::from),
+        load.Duration("cool-down",
+                      "poisson, on-off: unmeasured flows go on for this long, so that the last "
+                      "measured ones "
+                      "meet the same load")
             .Otherwise("0")
             .Range(0, 1e15)
             .Example("1ms"),
-        Opt("on-time", Kind::kDuration, json, group, "on-off: mean time a host is on")
+        onOff.Duration("on-time", "on-off: mean time a host is on")
             .Otherwise("100us")
             .Range(1, 1e15)
             .Example("50us"),
-        Opt("off-time",
-            Kind::kDuration,
-            json,
-            group,
-            "on-off: mean time a host is off; while on, its load is higher to make up for it")
+        onOff
+            .Duration(
+                "off-time",
+                "on-off: mean time a host is off; while on, its load is higher to make up for it")
             .Otherwise("100us")
             .Range(0, 1e15)
             .Example("50us"),
-        Opt("on-off-times", Kind::kName, json, group, "on-off: how those times are distributed")
+        onOff.Name("on-off-times", "on-off: how those times are distributed")
             .Names("distribution of times",
                    {{"exponential", "without memory"},
                     {"constant", "all the same"},
                     {"pareto", "heavy-tailed, of shape 2"}})
             .Otherwise("exponential")
             .Example("pareto"),
-        Opt("incast-load",
-            Kind::kReal,
-            json,
-            group,
-            "poisson, on-off: extra incasts of --incast-fan-in random hosts to a random one, as a "
-            "share of the rate of all hosts")
+        load.Real("incast-load",
+                  "poisson, on-off: extra incasts of --incast-fan-in random hosts to a random one, "
+                  "as a "
+                  "share of the rate of all hosts")
             .Otherwise("0, none")
             .Range(0, 10)
             .Example("0.02"),
-        Opt("incast-fan-in", Kind::kInteger, json, group, "senders of such an incast")
+        incastLoad.Integer("incast-fan-in", "senders of such an incast")
             .Otherwise("60, or all other hosts if fewer")
             .Range(1, 4294967295.0)
             .Example("8"),
-        Opt("incast-bytes", Kind::kBytes, json, group, "each of them sends")
+        incastLoad.Bytes("incast-bytes", "each of them sends")
             .Otherwise("500kB")
             .Range(1, 1e12)
             .Example("100kB"),
-        Opt("incast-arrivals", Kind::kName, json, group, "when these incasts come")
+        incastLoad.Name("incast-arrivals", "when these incasts come")
             .Names("kind of arrivals",
                    {{"periodic", "at equal gaps, the first after half of one"},
                     {"poisson", "at exponential gaps"}})
             .Otherwise("periodic")
             .Example("poisson"),
-        Opt("priority", Kind::kInteger, json, group, "of every flow")
-            .Otherwise("3")
-            .Range(0, 7)
-            .Example("5"),
-        Opt("flows",
-            Kind::kFile,
-            json,
-            group,
+        patterns.Integer("priority", "of every flow").Otherwise("3").Range(0, 7).Example("5"),
+        section.File(
+            "flows",
             "flows from a file instead of a pattern: HPCC's flow format, an htsim connection "
             "matrix, or CSV (start_ns, start_us or start_s; src, dst, bytes)"),
-        Opt("operation", Kind::kName, json, group, "the verb that moves a flow's bytes")
+        section.Name("operation", "the verb that moves a flow's bytes")
             .Names("operation",
                    {{"write", "RDMA WRITE"},
                     {"send", "SEND; of at most 2 GiB"},
                     {"read", "RDMA READ, posted by who gets the bytes; its time begins with that"}})
             .Default("write")
             .Example("read"),
-        Opt("completion",
-            Kind::kName,
-            json,
-            group,
-            "when a flow is complete, for its completion time and slowdown")
+        section.Name("completion", "when a flow is complete, for its completion time and slowdown")
             .Names("completion",
                    {{"receiver", "its last byte is at the receiver"},
                     {"sender", "its last ACK is at the sender, as HPCC's code has it"}})
             .Default("receiver")
             .Example("sender"),
-        Opt("queue-pairs", Kind::kName, json, group, "the queue pair that carries a flow")
+        section.Name("queue-pairs", "the queue pair that carries a flow")
             .Names("use of queue pairs",
                    {{"per-flow", "a new one for each, all made before the run"},
                     {"reused",
@@ -280,55 +263,52 @@ MakeTrafficTable()
                      "its rate"}})
             .Otherwise("reused for --pattern=poisson and on-off, else per-flow")
             .Example("per-pair"),
-        Opt("size-groups",
-            Kind::kInteger,
-            json,
-            group,
-            "slowdown.csv: groups of flows by size with about equally many flows each, as in "
-            "HPCC's figures")
+        section
+            .Integer(
+                "size-groups",
+                "slowdown.csv: groups of flows by size with about equally many flows each, as in "
+                "HPCC's figures")
             .Default("20")
             .Range(1, 1000)
-            .Example("10"),
-        Opt("size-bins",
-            Kind::kList,
-            json,
-            group,
-            "slowdown.csv: classes of flow sizes, by their largest")
+            .Example("10")
+            .To(&Measuring::sizeGroups),
+        section.List("size-bins", "slowdown.csv: classes of flow sizes, by their largest")
             .Shows("SIZE,...")
             .Otherwise("100kB,10MB, as pFabric's")
             .Example("10kB,1MB"),
-        Opt("queue-interval",
-            Kind::kDuration,
-            json,
-            group,
-            "time between looks at the queues of all switch ports: their distribution, and "
-            "queues.csv of the longest; 0: no looks")
+        section
+            .Duration(
+                "queue-interval",
+                "time between looks at the queues of all switch ports: their distribution, and "
+                "queues.csv of the longest; 0: no looks")
             .Otherwise("1us for --pattern=poisson and on-off, else 0")
             .Range(0, 1e15)
-            .Example("2us"),
-        Opt("rate-interval",
-            Kind::kDuration,
-            json,
-            group,
-            "time over which each flow's throughput is measured: Jain's index in fairness.csv, and "
-            "of at most 1000 flows rates.csv; 0: none")
+            .Example("2us")
+            .Only(when::Packets())
+            .To(&Measuring::queueInterval),
+        section
+            .Duration("rate-interval",
+                      "time over which each flow's throughput is measured: Jain's index in "
+                      "fairness.csv, and "
+                      "of at most 1000 flows rates.csv; 0: none")
             .Otherwise("100us for --pattern=poisson and on-off, else 0")
             .Range(0, 1e15)
-            .Example("50us"),
-        Opt("hosts", Kind::kInteger, json, group, "hosts of the network")
+            .Example("50us")
+            .Only(when::Packets())
+            .To(&Measuring::rateInterval),
+        section.Integer("hosts", "hosts of the network")
             .Otherwise(UsualHosts())
             .Range(2, 1048576)
             .Example("8"),
-        Opt("stop-after",
-            Kind::kDuration,
-            json,
-            group,
-            "end the run at this simulated time; 0: when all flows are done")
+        section
+            .Duration("stop-after",
+                      "end the run at this simulated time; 0: when all flows are done")
             .Default("0ns")
             .Range(0, 9.2e18)
-            .Example("5ms"),
+            .Example("5ms")
+            .To(&TrafficScenario::stopAfter),
     });
-    t.Add(ProtocolOptionRows(group, json));
+    t.Add(ProtocolOptionRows(section));
     t.Add(NetworkOptionRows("fat-tree", ServerCount::kHosts));
     t.Add(FabricOptionRows(Software::kDrivers));
     t.Add(RunOptionRows("traffic"));
@@ -372,11 +352,8 @@ ReadMeasuring(Validation* v, TrafficScenario* s)
                     : use == "per-pair" ? QueuePairUse::kPerPair
                                         : QueuePairUse::kPerFlow;
     Measuring& m = s->measuring;
-    m.from = values.Duration("warm-up");
+    v->Fill(&m);
     m.until = values.Given("duration") ? m.from + values.Duration("duration") : rdma::Duration();
-    m.queueInterval = values.Duration("queue-interval");
-    m.rateInterval = values.Duration("rate-interval");
-    m.sizeGroups = values.U32("size-groups");
     for (const char* name : {"queue-interval", "rate-interval"})
     {
         if (values.Duration(name).ps > 0 && values.Duration(name).ps < 10000)
@@ -468,7 +445,7 @@ ValidateTraffic(const ReadResult& read)
     Validation v{TrafficOptionTable(), read.values, {}, {}};
     TrafficScenario s;
     s.fabric = MakeFabric(&v);
-    s.stopAfter = v.values.Duration("stop-after");
+    v.Fill(&s);
     s.completionAtSender = v.values.Text("completion") == "sender";
     const ProtocolSpec protocol = ApplyProtocol(&v, s.fabric);
     ReadMeasuring(&v, &s);

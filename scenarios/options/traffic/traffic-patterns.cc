@@ -39,10 +39,7 @@ SizesInTurn(Validation* v)
 {
     std::vector<uint64_t> sizes;
     std::vector<std::string> canonical;
-    if (!v->values.Given("bytes"))
-    {
-        v->Decide("bytes", "40MB");
-    }
+    v->DecideUnlessGiven("bytes", "40MB");
     for (const auto& word : v->values.List("bytes"))
     {
         const auto bytes = rdma::ParseBytes(word);
@@ -179,9 +176,6 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
 {
     auto& values = v->values;
     const size_t before = v->errors.size();
-    v->MustNotBeGiven({"bytes", "start-jitter"},
-                      "has no meaning with --pattern=" + s->pattern +
-                          "; sizes are drawn from what --sizes names, starts follow from --load");
     v->DecideUnlessGiven("sizes", "websearch");
     v->DecideUnlessGiven("load", "0.5");
     v->DecideUnlessGiven("load-of", "payload");
@@ -205,11 +199,6 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
                     : kind == "pareto" ? PeriodKind::kPareto
                                        : PeriodKind::kExponential;
     }
-    else
-    {
-        v->MustNotBeGiven(kOnOffOptions,
-                          "has no meaning with --pattern=poisson; it belongs to --pattern=on-off");
-    }
     const double incastLoad = values.Real("incast-load");
     if (incastLoad > 0)
     {
@@ -228,8 +217,7 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
     }
     else
     {
-        v->MustNotBeGiven({"incast-fan-in", "incast-bytes", "incast-arrivals"},
-                          "has no meaning without --incast-load");
+        v->Settle("incast-load");
     }
     FlowSizes sizes;
     if (!ReadSizes(v, &sizes) || v->errors.size() != before)
@@ -371,16 +359,11 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
 {
     const uint32_t hosts = static_cast<uint32_t>(network.topology.Hosts().size());
     auto& values = v->values;
-    if (!values.Given("pattern"))
-    {
-        v->Decide("pattern", "permutation");
-    }
+    v->DecideUnlessGiven("pattern", "permutation");
     s->pattern = values.Text("pattern");
-    const std::string other = "has no meaning with --pattern=" + s->pattern + "; it belongs to ";
+    v->Settle("pattern");
     if (HasLoad(s->pattern))
     {
-        v->MustNotBeGiven({"offset"}, other + "--pattern=permutation");
-        v->MustNotBeGiven({"fan-in", "target"}, other + "--pattern=incast; see --incast-load");
         if (hosts < 2)
         {
             v->errors.push_back(
@@ -393,12 +376,10 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
         MakeLoadFlows(v, network, s);
         return;
     }
-    v->MustNotBeGiven(kLoadOptions, other + "--pattern=poisson and on-off");
-    v->MustNotBeGiven(kOnOffOptions, other + "--pattern=on-off");
     FlowSizes drawn;
     if (values.Given("sizes"))
     {
-        v->MustNotBeGiven({"bytes"}, "has no meaning with --sizes");
+        v->Settle("sizes");
         if (!ReadSizes(v, &drawn))
         {
             return;
@@ -412,22 +393,8 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
             {"", "", "the network has " + std::to_string(hosts) + " host; a flow needs two", ""});
         return;
     }
-    if (s->pattern != "permutation")
-    {
-        v->MustNotBeGiven({"offset"}, other + "--pattern=permutation");
-    }
-    if (s->pattern != "incast")
-    {
-        v->MustNotBeGiven({"fan-in", "target"}, other + "--pattern=incast");
-    }
-    if (!values.Given("priority"))
-    {
-        v->Decide("priority", UsualPriority(*v));
-    }
-    if (!values.Given("start-jitter"))
-    {
-        v->Decide("start-jitter", "0ns");
-    }
+    v->DecideUnlessGiven("priority", UsualPriority(*v));
+    v->DecideUnlessGiven("start-jitter", "0ns");
     const uint64_t seed = values.Integer("seed");
 
     std::vector<HostPair> pairs;
@@ -456,14 +423,8 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
     }
     else if (s->pattern == "incast")
     {
-        if (!values.Given("fan-in"))
-        {
-            v->Decide("fan-in", std::to_string(std::min(16u, hosts - 1)));
-        }
-        if (!values.Given("target"))
-        {
-            v->Decide("target", "0");
-        }
+        v->DecideUnlessGiven("fan-in", std::to_string(std::min(16u, hosts - 1)));
+        v->DecideUnlessGiven("target", "0");
         const uint32_t fanIn = values.U32("fan-in");
         const uint32_t target = values.U32("target");
         if (fanIn >= hosts)

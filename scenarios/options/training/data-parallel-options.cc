@@ -72,29 +72,31 @@ MakeCompression(Validation* v, training::TrainingOptions* o)
 std::vector<Option>
 DataParallelOptionRows()
 {
-    const std::string json = "/training";
-    const std::string group = "Training";
+    const Section section = Section{"/training", "Training"}.Only(when::Collectives());
+    const Section stage3 = section.Only(when::Zero("3"));
+    const Section deepSpeed = stage3.Only(when::Is("zero-impl", {"deepspeed"}));
     return {
-        Opt("first-bucket",
-            Kind::kBytes,
-            json,
-            group,
-            "--zero=0: gradients in the bucket that is reduced first (PyTorch's DDP)")
+        section
+            .Bytes("first-bucket", "gradients in the bucket that is reduced first (PyTorch's DDP)")
             .Otherwise("1MiB; that of --buckets if given, or with --tp or --pp")
             .Range(1, 1e15)
-            .Example("4MiB"),
-        Opt("reduce-dtype", Kind::kName, json, group, "gradients are kept and reduced in it")
+            .Example("4MiB")
+            .Only(when::Zero("0"))
+            .Only(when::Is("zero-impl", {"paper"}).Usual())
+            .IdleUnless(when::Job(job::kReplicas))
+            .To(&training::TrainingOptions::firstBucketBytes),
+        section.Name("reduce-dtype", "gradients are kept and reduced in it")
             .Alias("communication-data-type")
             .Names("datatype of gradients",
                    {{"parameters", "that of parameters, --dtype"}, {"fp32", "32 bits"}})
             .Otherwise("parameters")
-            .Example("fp32"),
-        Opt("sharding",
-            Kind::kName,
-            json,
-            group,
-            "from --zero=1 on: among whom the parameters (at stage 3; before that gradients and "
-            "the optimizer's state) are shared out")
+            .Example("fp32")
+            .IdleUnless(when::HalfPrecision()),
+        section
+            .Name("sharding",
+                  "from --zero=1 on: among whom the parameters (at stage 3; before that gradients "
+                  "and "
+                  "the optimizer's state) are shared out")
             .Names("sharding",
                    {{"full", "all ranks that hold the same"},
                     {"hybrid",
@@ -102,101 +104,65 @@ DataParallelOptionRows()
                      "shard, MiCS)"}})
             .Otherwise("full; hybrid with --shard-size")
             .Example("hybrid"),
-        Opt("shard-size",
-            Kind::kInteger,
-            json,
-            group,
-            "with --sharding=hybrid: ranks that share one copy out")
+        section.Integer("shard-size", "ranks that share one copy out")
             .Alias("mics-shard-size")
             .Otherwise("those of a server")
             .Range(2, 1e6)
-            .Example("4"),
-        Opt("zero-quantized-weights",
-            Kind::kFlag,
-            json,
-            group,
-            "stage 3: parameters are gathered in 8 bits (ZeRO++)")
+            .Example("4")
+            .Only(when::Is("sharding", {"hybrid"})),
+        stage3.Flag("zero-quantized-weights", "parameters are gathered in 8 bits (ZeRO++)")
             .Otherwise("0")
-            .Example("1"),
-        Opt("zero-hpz-partition-size",
-            Kind::kInteger,
-            json,
-            group,
-            "stage 3: ranks that share a second copy of the parameters, from which backward "
-            "gathers; with deepspeed all gathers but a step's first (ZeRO++)")
-            .Otherwise("1: there is none")
+            .Example("1")
+            .To(&training::TrainingOptions::quantizedWeights),
+        stage3
+            .Integer("zero-hpz-partition-size",
+                     "ranks that share a second copy of the parameters, from which backward "
+                     "gathers; with deepspeed all gathers but a step's first (ZeRO++)")
+            .Otherwise("1")
             .Range(1, 1e6)
-            .Example("8"),
-        Opt("zero-quantized-gradients",
-            Kind::kFlag,
-            json,
-            group,
-            "stage 3: gradients go in 4 bits, within servers and then between them (ZeRO++)")
+            .Example("8")
+            .To(&training::TrainingOptions::secondary),
+        stage3
+            .Flag("zero-quantized-gradients",
+                  "gradients go in 4 bits, within servers and then between them (ZeRO++)")
             .Otherwise("0")
             .Example("1"),
-        Opt("persistence-threshold",
-            Kind::kInteger,
-            json,
-            group,
-            "stage 3 with deepspeed: tensors of up to so many elements are on every rank")
+        deepSpeed
+            .Integer("persistence-threshold", "tensors of up to so many elements are on every rank")
             .Alias("stage3-param-persistence-threshold")
             .Otherwise("100000")
             .Range(0, 1e15)
-            .Example("1000000"),
-        Opt("zero-tensor-lists",
-            Kind::kFlag,
-            json,
-            group,
-            "stage 3 with deepspeed: collectives of lists of tensors, each of which is copied, as "
-            "until 2021; since then of flat buffers")
+            .Example("1000000")
+            .To(&training::TrainingOptions::persistElements),
+        deepSpeed
+            .Flag("zero-tensor-lists",
+                  "collectives of lists of tensors, each of which is copied, as "
+                  "until 2021; since then of flat buffers")
             .Otherwise("0")
-            .Example("1"),
-        Opt("cycle-time",
-            Kind::kDuration,
-            json,
-            group,
-            "with --zero-impl=horovod: from one look at what gradients there are to the next")
+            .Example("1")
+            .To(&training::TrainingOptions::tensorLists),
+        section.Duration("cycle-time", "from one look for gradients to the next")
             .Otherwise("1ms")
             .Range(0, 1e13)
-            .Example("5ms"),
-        Opt("gradient-compression",
-            Kind::kText,
-            json,
-            group,
-            "--zero=0: gradients are sent in 16 bits, or only this share of them, the largest")
+            .Example("5ms")
+            .Only(when::Is("zero-impl", {"horovod"}))
+            .IdleUnless(when::Job(job::kReplicas))
+            .To(&training::TrainingOptions::cycleTime),
+        section
+            .Text("gradient-compression",
+                  "gradients are sent in 16 bits, or only this share of them, the largest")
             .Shows("none|fp16|topk:RATIO")
             .Otherwise("none")
-            .Example("topk:0.01"),
+            .Example("topk:0.01")
+            .Only(when::Zero("0")),
     };
-}
-
-const std::vector<std::string>&
-DataParallelOptionNames()
-{
-    static const std::vector<std::string> names = [] {
-        std::vector<std::string> list;
-        for (const Option& option : DataParallelOptionRows())
-        {
-            list.push_back(option.name);
-        }
-        return list;
-    }();
-    return names;
 }
 
 void
 MakeDataParallel(Validation* v, training::TrainingOptions* o, uint32_t gpus)
 {
     auto& values = v->values;
-    const bool plain = o->zero == 0 && o->zeroImpl == training::ZeroImpl::kPaper;
-    if (values.Given("first-bucket"))
-    {
-        o->firstBucketBytes = values.Integer("first-bucket");
-        if (!plain)
-        {
-            v->MustNotBeGiven({"first-bucket"}, "belongs to --zero=0 with --zero-impl=paper");
-        }
-    }
+    v->Settle("zero-impl");
     o->wideReduction = values.Given("reduce-dtype") && values.Text("reduce-dtype") == "fp32";
     const bool hybrid =
         values.Given("sharding") ? values.Text("sharding") == "hybrid" : values.Given("shard-size");
@@ -211,27 +177,8 @@ MakeDataParallel(Validation* v, training::TrainingOptions* o, uint32_t gpus)
                                std::to_string(o->shard) + " ranks that share it out");
         }
     }
-    else
-    {
-        v->MustNotBeGiven({"shard-size"}, "belongs to --sharding=hybrid");
-    }
-    o->quantizedWeights = values.Flag("zero-quantized-weights");
-    o->secondary =
-        values.Given("zero-hpz-partition-size") ? values.U32("zero-hpz-partition-size") : 1;
+    v->Settle("sharding");
     o->quantizedGradients = values.Flag("zero-quantized-gradients") ? InOneServer(*o, gpus) : 0;
-    if (values.Given("persistence-threshold"))
-    {
-        o->persistElements = values.Integer("persistence-threshold");
-    }
-    o->tensorLists = values.Flag("zero-tensor-lists");
-    if (values.Given("cycle-time"))
-    {
-        o->cycleTime = values.Duration("cycle-time");
-        if (o->zeroImpl != training::ZeroImpl::kHorovod)
-        {
-            v->MustNotBeGiven({"cycle-time"}, "belongs to --zero-impl=horovod");
-        }
-    }
     if (values.Given("gradient-compression"))
     {
         MakeCompression(v, o);
@@ -241,7 +188,7 @@ MakeDataParallel(Validation* v, training::TrainingOptions* o, uint32_t gpus)
 void
 DecideDataParallel(Validation* v, const training::TrainingOptions& o)
 {
-    if (o.zero == 0 && o.zeroImpl == training::ZeroImpl::kPaper)
+    if (!o.sharding.optimizer && o.zeroImpl == training::ZeroImpl::kPaper)
     {
         v->Decide("first-bucket", CanonicalBytes(*o.firstBucketBytes));
     }
@@ -249,7 +196,7 @@ DecideDataParallel(Validation* v, const training::TrainingOptions& o)
     {
         v->Decide("shard-size", std::to_string(o.shard));
     }
-    if (o.zero == 3 && o.zeroImpl == training::ZeroImpl::kDeepSpeed)
+    if (o.sharding.parameters && o.zeroImpl == training::ZeroImpl::kDeepSpeed)
     {
         v->Decide("persistence-threshold", std::to_string(*o.persistElements));
     }

@@ -18,9 +18,6 @@ namespace scenario
 
 std::vector<Option> DataParallelOptionRows();
 
-/// Their names: of no use to servers of parameters.
-const std::vector<std::string>& DataParallelOptionNames();
-
 /// Reads how data-parallel ranks share gradients and parameters, and the datatype in which they are
 /// sent.
 /// \param options with all degrees of parallelism and the ZeRO stage

@@ -85,17 +85,8 @@ CheckSections(Validation* v, const std::vector<JobText>& texts)
     };
     const bool train = count(JobKind::kTraining) > 0;
     const bool communicate = train || count(JobKind::kCollective) > 0;
-    for (const Option& option : v->table.options)
-    {
-        if (!train && option.path.rfind("/training/", 0) == 0)
-        {
-            v->MustNotBeSet({option.name}, "has no meaning where no job of --jobs trains a model");
-        }
-        if (!communicate && option.path.rfind("/collectives/", 0) == 0)
-        {
-            v->MustNotBeSet({option.name}, "has no meaning where all jobs of --jobs are flows");
-        }
-    }
+    v->Settle(when::TrainingJob(), train);
+    v->Settle(when::CommunicatingJob(), communicate);
 }
 
 /// Where alone is long: the whole network is set up for each job.
@@ -249,16 +240,7 @@ JobsOnNetwork::Fail(const std::string& where, const std::string& value, const st
 bool
 JobsOnNetwork::CheckOptions()
 {
-    m_v.MustNotBeGiven({"gpus"}, "has no meaning with --jobs; each job says its servers");
-    for (const Option& option : RecoveryOptionRows(Checkpoints::kOfModel))
-    {
-        m_v.MustNotBeSet({option.name}, "is of a job that is alone; allowed: without --jobs");
-    }
-    m_v.MustNotBeSet({"layers"}, kNoLayers);
-    for (const Option& option : LaunchOptionRows())
-    {
-        m_v.MustNotBeSet({option.name}, "has no meaning with --jobs, which say what runs");
-    }
+    m_v.Settle("jobs");
     if (const Processes processes = ProcessesOf(m_v.values); processes.Several())
     {
         m_v.Fail("jobs", "is one process; allowed without " + processes.by);
@@ -524,21 +506,20 @@ std::vector<Option>
 JobsOptionRows()
 {
     return {
-        Opt("jobs",
-            Kind::kFile,
-            "/run",
-            "Run",
-            "several jobs on this network: a JSON file {\"jobs\": [...]}, each with its servers "
-            "and "
-            "a model, a collective or flows")
+        Section{"/run", "Run"}
+            .File("jobs",
+                  "several jobs on this network: a JSON file {\"jobs\": [...]}, each with its "
+                  "servers "
+                  "and "
+                  "a model, a collective or flows")
             .Otherwise("one job, as the options say"),
-        Opt("alone",
-            Kind::kFlag,
-            "/run",
-            "Run",
-            "jobs: simulate each of them by itself as well, on the same servers, and tell how much "
-            "slower it is with the others")
-            .Default("1"),
+        Section{"/run", "Run"}
+            .Flag("alone",
+                  "jobs: simulate each of them by itself as well, on the same servers, and tell "
+                  "how much "
+                  "slower it is with the others")
+            .Default("1")
+            .Only(when::With("jobs")),
     };
 }
 
@@ -575,7 +556,7 @@ HowText(const TrainingScenario& s)
     {
         text += degree > 1 ? name + (" " + std::to_string(degree)) + ", " : "";
     }
-    return text + "ZeRO-" + std::to_string(s.zero);
+    return text + "ZeRO-" + std::to_string(s.options.sharding.Stage());
 }
 
 } // namespace

@@ -60,64 +60,57 @@ AreRanks(const std::string& text, std::optional<uint32_t>* twice)
 std::vector<Option>
 LaunchOptionRows()
 {
-    const std::string group = "A script of one's own";
-    const std::string json = "/launch";
+    const Section section = Section{"/launch", "A script of one's own"}.Only(when::OneJob());
+    const Section captures = section.Only(when::With("launch"));
     return {
-        Opt("launch",
-            Kind::kText,
-            json,
-            group,
-            "capture an unmodified training script on simulated GPUs and run one of its steps: a "
-            "Python or bash script, a launcher's command line, or a shell line (docs/capture.md)")
+        section
+            .Text("launch",
+                  "capture an unmodified training script on simulated GPUs and run one of its "
+                  "steps: a "
+                  "Python or bash script, a launcher's command line, or a shell line "
+                  "(docs/capture.md)")
             .At("/launch/command")
             .Shows("COMMAND")
             .Otherwise("none")
             .Example("torchrun --nproc_per_node=8 train.py"),
-        Opt("capture-ranks",
-            Kind::kText,
-            json,
-            group,
-            "which ranks of it run: auto (up to 16 all, of more a sample, which is compared), all, "
-            "or numbers")
+        captures
+            .Text("capture-ranks",
+                  "which ranks of it run: auto (up to 16 all, of more a sample, which is "
+                  "compared), all, "
+                  "or numbers")
             .At("/launch/ranks")
             .Shows("auto|all|N,...")
             .Otherwise(kRanks)
             .Example("0,1,7"),
-        Opt("capture-steps",
-            Kind::kInteger,
-            json,
-            group,
-            "training steps to capture, of which the last is simulated; 0: until the script ends; "
-            "without it 3, or up to 5 until two are alike")
+        captures
+            .Integer("capture-steps",
+                     "training steps to capture, of which the last is simulated; 0: until the "
+                     "script ends; "
+                     "without it 3, or up to 5 until two are alike")
             .At("/launch/steps")
             .Shows("N")
             .Range(0, 1e6)
             .Otherwise("3 to 5")
             .Example("2"),
-        Opt("capture-step",
-            Kind::kText,
-            json,
-            group,
-            "what ends a training step: optimizer, a line (train.py:87), a function "
-            "(train_one_step) or a library call (call:torch.cuda.synchronize)")
+        captures
+            .Text("capture-step",
+                  "what ends a training step: optimizer, a line (train.py:87), a function "
+                  "(train_one_step) or a library call (call:torch.cuda.synchronize)")
             .At("/launch/step")
             .Shows("MARK")
             .Otherwise("it is found")
             .Example("train_one_step"),
-        Opt("capture-network",
-            Kind::kFlag,
-            json,
-            group,
-            "let it use the network (else it is in a network namespace of its own, where the "
-            "kernel allows that)")
+        captures
+            .Flag("capture-network",
+                  "let it use the network (else it is in a network namespace of its own, where the "
+                  "kernel allows that)")
             .At("/launch/network")
             .Otherwise("it is alone"),
-        Opt("capture-patience",
-            Kind::kInteger,
-            json,
-            group,
-            "seconds that a rank waits for another one that does not compute, before that is a "
-            "mistake")
+        captures
+            .Integer(
+                "capture-patience",
+                "seconds that a rank waits for another one that does not compute, before that is a "
+                "mistake")
             .At("/launch/patience_s")
             .Shows("SECONDS")
             .Range(1, 86400)
@@ -146,19 +139,14 @@ void
 CheckLaunch(Validation* v)
 {
     const auto& values = v->values;
+    v->Settle("launch");
     if (!values.Given("launch"))
     {
-        v->MustNotBeSet({"capture-ranks",
-                         "capture-steps",
-                         "capture-step",
-                         "capture-network",
-                         "capture-patience"},
-                        "has no meaning without --launch");
         return;
     }
     if (values.Present("trace"))
     {
-        v->Fail("trace", "has no meaning with --launch, whose capture it would be");
+        v->Fail("trace", v->Refusal(when::Without("launch")));
     }
     if (v->seat)
     {

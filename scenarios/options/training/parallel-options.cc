@@ -4,6 +4,7 @@
 #include "scenarios/options/training/parallel-options.h"
 
 #include "scenarios/options/format.h"
+#include "scenarios/options/spelling.h"
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/pipeline/schedule.h"
 #include "scenarios/training/stage-layers.h"
@@ -62,6 +63,33 @@ FindsStages(const Values& values)
                      !values.Given("pp") && !values.Given("dp");
 }
 
+/// Whether --partition divides by layers, which may not come out even.
+bool
+HasFill(const Values& values)
+{
+    const auto partition = training::ParsePartition(values.Text("partition"));
+    return partition && (partition->first == training::Partition::kParameters ||
+                         partition->first == training::Partition::kTypes);
+}
+
+When
+StagesSaid()
+{
+    return when::IsNot("replicas", {"auto"}).Usual();
+}
+
+When
+EvenStages()
+{
+    return when::Known("replicas", "the same number of replicas in each stage").Usual();
+}
+
+When
+NoFlush()
+{
+    return when::Known("pipeline-schedule", "--pipeline-schedule=pipedream");
+}
+
 std::vector<NamedItem>
 ScheduleItems()
 {
@@ -78,10 +106,11 @@ ScheduleItems()
 std::vector<Option>
 ParallelOptionRows()
 {
-    const std::string group = "Parallelism";
-    const std::string json = "/training";
+    const Section section{"/training", "Parallelism"};
+    const Section collective = section.Only(when::Collectives());
+    const Section pipeline = collective.IdleUnless(when::Above("pp", 1));
     const auto degree = [&](const char* name, const char* help) {
-        return Opt(name, Kind::kInteger, json, group, help).Range(1, 1e6).Example("2");
+        return section.Integer(name, help).Range(1, 1e6).Example("2");
     };
     return {
         degree("tp", "tensor parallel: GPUs that share every layer (Megatron-LM)")
@@ -92,12 +121,14 @@ ParallelOptionRows()
             .Alias("model-parallel-size")
             .Default("1"),
         degree("pp", "pipeline parallel: stages of the model")
+            .Only(StagesSaid())
             .Alias("pp-size")
             .Alias("pipeline-parallel")
             .Alias("pipeline-parallel-size")
             .Alias("pipeline-model-parallel-size")
             .Default("1"),
         degree("dp", "data parallel: copies of the model")
+            .Only(StagesSaid())
             .Alias("dp-size")
             .Alias("data-parallel-size")
             .Otherwise("GPUs / (tp x pp x cp)"),
@@ -109,104 +140,88 @@ ParallelOptionRows()
             .Alias("expert-parallel-size")
             .Alias("expert-model-parallel-size")
             .Default("1"),
-        Opt("moe-overlap",
-            Kind::kFlag,
-            json,
-            group,
-            "with --ep: overlap the all-to-alls of one micro-batch with the computing of another, "
-            "layer by layer, as DualPipe and Megatron-LM do")
+        collective
+            .Flag("moe-overlap",
+                  "with --ep: overlap the all-to-alls of one micro-batch with the computing of "
+                  "another, "
+                  "layer by layer, as DualPipe and Megatron-LM do")
             .Alias("overlap-moe-expert-parallel-comm")
-            .Default("0"),
-        Opt("rank-order",
-            Kind::kText,
-            json,
-            group,
-            "along which dimension ranks are counted first; ranks fill servers in their order")
+            .Default("0")
+            .To(&training::TrainingOptions::expertOverlap),
+        section
+            .Text(
+                "rank-order",
+                "along which dimension ranks are counted first; ranks fill servers in their order")
             .Shows("tp-cp-ep-dp-pp")
-            .Default("tp-cp-ep-dp-pp"),
-        Opt("sequence-parallel",
-            Kind::kFlag,
-            json,
-            group,
-            "with --tp: norms, dropout and residuals on a share of the tokens")
-            .Default("0"),
-        Opt("tp-overlap",
-            Kind::kFlag,
-            json,
-            group,
-            "with --tp: what is exchanged behind a backward runs beside the gradients of weights, "
-            "as in Megatron-LM since 2022")
-            .Default("1"),
-        Opt("tp-comm-overlap",
-            Kind::kFlag,
-            json,
-            group,
-            "with --sequence-parallel: gathers and reduce-scatters in pieces, beside the products "
-            "that they come before or behind")
-            .Default("0"),
-        Opt("gradient-accumulation-fusion",
-            Kind::kFlag,
-            json,
-            group,
-            "add a weight's gradient to those of earlier micro-batches within its matrix product, "
-            "without another kernel (Megatron-LM since 2022)")
+            .Default("tp-cp-ep-dp-pp")
+            .Only(EvenStages()),
+        section
+            .Flag("sequence-parallel",
+                  "with --tp: norms, dropout and residuals on a share of the tokens")
+            .Default("0")
+            .To(&training::TrainingOptions::sequenceParallel),
+        section
+            .Flag("tp-overlap",
+                  "what is exchanged behind a backward runs beside the gradients of weights, "
+                  "as in Megatron-LM since 2022")
+            .Default("1")
+            .IdleUnless(when::Above("tp", 1))
+            .To(&training::TrainingOptions::tensorOverlap),
+        section
+            .Flag("tp-comm-overlap",
+                  "with --sequence-parallel: gathers and reduce-scatters in pieces, beside the "
+                  "products "
+                  "that they come before or behind")
+            .Default("0")
+            .To(&training::TrainingOptions::piecewiseOverlap),
+        section
+            .Flag("gradient-accumulation-fusion",
+                  "add a weight's gradient to those of earlier micro-batches within its matrix "
+                  "product, "
+                  "without another kernel (Megatron-LM since 2022)")
             .Otherwise("1 with --tp or --pp, else 0")
-            .Example("0"),
-        Opt("context-exchange",
-            Kind::kName,
-            json,
-            group,
-            "with --cp: how attention gets at the keys of the whole sequence")
+            .Example("0")
+            .IdleUnless(when::Job(job::kAddedUp)),
+        section.Name("context-exchange", "how attention gets at the keys of the whole sequence")
             .Names("exchange",
                    {{"ring", "keys and values go round while attention computes"},
                     {"all-gather", "keys and values are gathered before it"},
                     {"ulysses", "all-to-all between tokens and heads, before and after it"}})
-            .Default("ring"),
-        Opt("pipeline-schedule",
-            Kind::kName,
-            json,
-            group,
-            "in which order a stage computes its micro-batches")
+            .Default("ring")
+            .IdleUnless(when::Above("cp", 1))
+            .To(&training::TrainingOptions::contextExchange, training::ParseContextExchange),
+        pipeline.Name("pipeline-schedule", "in which order a stage computes its micro-batches")
             .Names("schedule", ScheduleItems)
             .Otherwise("1f1b; interleaved with --virtual-stages, pipedream with --replicas")
             .Example("gpipe"),
-        Opt("partition",
-            Kind::kText,
-            json,
-            group,
-            "how layers become pipeline stages: uniform (equal numbers of blocks), balanced "
-            "(shortest longest stage), pipedream (with messages; finds stages and --replicas), "
-            "parameters (equal numbers), type:REGEX (equal numbers of such layers)")
+        pipeline
+            .Text(
+                "partition",
+                "how layers become pipeline stages: uniform (equal numbers of blocks), balanced "
+                "(shortest longest stage), pipedream (with messages; finds stages and --replicas), "
+                "parameters (equal numbers), type:REGEX (equal numbers of such layers)")
             .Shows("uniform|balanced|pipedream|parameters|type:REGEX")
             .Alias("pp-partition-method")
             .Alias("partition-method")
             .Default("uniform")
             .Example("balanced"),
-        Opt("partition-fill",
-            Kind::kName,
-            json,
-            group,
-            "with --partition=parameters or type:REGEX: where they do not divide evenly")
+        pipeline.Name("partition-fill", "where layers do not divide evenly")
             .Names("fill",
                    {{"even", "as little apart as can be (DeepSpeed since October 2023)"},
                     {"front",
                      "each stage as many as the fullest must have, the last what is left "
                      "(DeepSpeed before)"}})
-            .Default("even"),
-        Opt("replicas",
-            Kind::kText,
-            json,
-            group,
-            "copies of each stage of the pipeline, to which its micro-batches go in turns; auto: "
-            "as --partition=pipedream finds them")
+            .Default("even")
+            .Only(when::If("partition", "--partition=parameters or type:REGEX", HasFill)),
+        collective
+            .Text("replicas",
+                  "copies of each stage of the pipeline, to which its micro-batches go in turns; "
+                  "auto: "
+                  "as --partition=pipedream finds them")
             .Shows("N-N-...")
             .Otherwise("--dp each")
             .Example("2-1-1"),
-        Opt("pipeline-sends",
-            Kind::kName,
-            json,
-            group,
-            "with --pp: whether computing waits for a message to the next stage")
+        pipeline.Name("pipeline-sends", "whether computing waits for a message to the next stage")
             .Names("sends",
                    {{"background", "they run beside the next computation"},
                     {"awaited",
@@ -216,21 +231,21 @@ ParallelOptionRows()
                      "again for backward, as in DeepSpeed's pipelines"}})
             .Default("background")
             .Example("awaited"),
-        Opt("vertical-sync",
-            Kind::kFlag,
-            json,
-            group,
-            "with --pipeline-schedule=pipedream: a micro-batch takes on all stages weights of one "
-            "version")
-            .Default("0"),
-        Opt("layers",
-            Kind::kInteger,
-            json,
-            group,
-            "simulate so many of the model's blocks, and fewer, and extrapolate the step")
+        collective
+            .Flag("vertical-sync",
+                  "a micro-batch takes on all stages weights of one "
+                  "version")
+            .Default("0")
+            .Only(NoFlush())
+            .To(&training::TrainingOptions::verticalSync),
+        collective
+            .Integer("layers",
+                     "simulate so many of the model's blocks, and fewer, and extrapolate the step")
             .Range(1, 1e6)
             .Otherwise("all")
-            .Example("6"),
+            .Example("6")
+            .Only(when::OneJob())
+            .To(&training::TrainingOptions::layers),
         degree("virtual-stages", "chunks of layers a stage has, far apart in the model")
             .Default("1"),
     };
@@ -250,16 +265,10 @@ DecideStages(Validation* v)
                                      {"uniform", "balanced", "pipedream", "parameters", "type:"}));
         return;
     }
-    if (parsed->first != training::Partition::kParameters &&
-        parsed->first != training::Partition::kTypes)
-    {
-        v->MustNotBeSet({"partition-fill"},
-                        "allowed with --partition=parameters and --partition=type:REGEX");
-    }
+    v->Settle("partition");
+    v->Settle("replicas");
     if (FindsStages(values))
     {
-        const std::string why = "has no meaning with --replicas=auto: the partitioner finds stages";
-        v->MustNotBeGiven({"pp", "dp"}, why);
         if (values.Given("partition") && parsed->first != training::Partition::kPipeDream)
         {
             v->Fail("partition", "finds no replicas; allowed with --replicas=auto: pipedream");
@@ -290,8 +299,10 @@ DecideStages(Validation* v)
         // A configuration as run has the options that it follows from.
         if (!even || (values.Given("dp") && values.U32("dp") != replicas->front()))
         {
-            v->MustNotBeGiven({"dp"},
-                              "has no meaning with --replicas, which says it of each stage");
+            if (values.Given("dp"))
+            {
+                v->Fail("dp", v->Refusal(when::Without("replicas")));
+            }
         }
         v->Decide("pp", std::to_string(replicas->size()));
         v->DecideUnlessGiven("pipeline-schedule", "pipedream");
@@ -457,17 +468,11 @@ MakeParallel(Validation* v,
         training::ParsePartition(values.Text("partition"))
             .value_or(std::pair{training::Partition::kUniform, std::string()}); // has been said
     o->partitionFront = values.Text("partition-fill") == "front";
-    o->verticalSync = values.Flag("vertical-sync");
     if (values.Present("pipeline-schedule"))
     {
         o->schedule = values.Text("pipeline-schedule");
     }
-    if (HasFlush(*v))
-    {
-        v->MustNotBeSet({"vertical-sync"},
-                        "is of schedules without a flush; allowed with "
-                        "--pipeline-schedule=pipedream");
-    }
+    v->Settle(NoFlush(), !HasFlush(*v));
     o->links = links;
     if (FindsStages(values))
     {
@@ -507,15 +512,10 @@ MakeParallel(Validation* v,
     {
         v->Decide("dp", std::to_string(data));
     }
-    else
-    {
-        v->MustNotBeSet({"rank-order"},
-                        "has no meaning where stages have different numbers of replicas: ranks go "
-                        "stage by stage");
-    }
+    v->Settle(EvenStages(), o->replicas.empty());
     bool refused = false;
-    training::CheckExpert(*o, [&](const std::string& option, const std::string& why) {
-        v->Fail(option, why);
+    training::CheckExpert(*o, [&](const std::string& field, const std::string& why) {
+        v->Fail(OptionOfField(field), why);
         refused = true;
     });
     o->expert = refused ? 1 : o->expert;
@@ -529,8 +529,6 @@ MakeParallel(Validation* v,
         v->Fail("rank-order",
                 "allowed: each of tp, cp, ep, dp, pp once, with '-' between, the innermost first");
     }
-    o->layers = values.Present("layers") ? values.U32("layers") : 0;
-    o->sequenceParallel = values.Flag("sequence-parallel");
     if (o->sequenceParallel && o->tensor == 1)
     {
         if (values.Given("sequence-parallel"))
@@ -549,24 +547,12 @@ MakeParallel(Validation* v,
                            " times the all-to-all that --sequence-parallel has; Megatron-LM asks "
                            "for --sequence-parallel there");
     }
-    if (o->tensor == 1)
+    for (const char* degree : {"tp", "cp", "pp"})
     {
-        v->NoteIfSet({"tp-overlap"}, "has no effect with --tp=1");
+        v->Settle(degree);
     }
-    if (o->context == 1)
-    {
-        v->NoteIfSet({"context-exchange"}, "has no effect with --cp=1");
-    }
-    if (o->pipeline == 1)
-    {
-        v->NoteIfSet({"partition", "partition-fill", "pipeline-schedule", "pipeline-sends"},
-                     "has no effect with --pp=1");
-    }
-    o->expertOverlap = values.Flag("moe-overlap");
     o->deepSpeedSends = values.Text("pipeline-sends") == "deepspeed";
     o->awaitedSends = values.Text("pipeline-sends") == "awaited" || o->deepSpeedSends;
-    o->tensorOverlap = values.Flag("tp-overlap");
-    o->piecewiseOverlap = values.Flag("tp-comm-overlap");
     if (o->piecewiseOverlap && o->tensor == 1)
     {
         v->notes.push_back("--tp-comm-overlap has nothing to overlap with --tp=1");
@@ -579,7 +565,6 @@ MakeParallel(Validation* v,
     v->DecideUnlessGiven("gradient-accumulation-fusion",
                          o->tensor > 1 || o->pipeline > 1 ? "1" : "0");
     o->fusedAccumulation = values.Flag("gradient-accumulation-fusion");
-    o->contextExchange = *training::ParseContextExchange(values.Text("context-exchange"));
     o->virtualStages = values.U32("virtual-stages");
     if (o->pipeline > 1 && !values.Present("pipeline-schedule"))
     {

@@ -4,10 +4,6 @@
 #include "scenarios/options/training/strategy-options.h"
 
 #include "scenarios/options/cluster/processes.h"
-#include "scenarios/options/training/data-parallel-options.h"
-
-#include <algorithm>
-#include <utility>
 
 namespace scenario
 {
@@ -16,56 +12,6 @@ using training::Strategy;
 
 namespace
 {
-
-/// Options of collectives, and of how they lie beside computing.
-const std::vector<std::string> kOfCollectives = {"pipeline-schedule",
-                                                 "buckets",
-                                                 "gather-bytes",
-                                                 "workload",
-                                                 "moe-skew",
-                                                 "moe-overlap",
-                                                 "capacity-factor",
-                                                 "channels",
-                                                 "pipeline",
-                                                 "radix",
-                                                 "collective-sms",
-                                                 "protocol",
-                                                 "levels",
-                                                 "dimensions",
-                                                 "tuner",
-                                                 "tuner-cache",
-                                                 "in-server"};
-
-std::string
-With(Strategy strategy)
-{
-    return "has no meaning with --strategy=" + training::StrategyName(strategy);
-}
-
-/// Options that belong to other strategies.
-void
-RefuseOthers(Validation* v, Strategy strategy)
-{
-    const std::vector<std::pair<std::string, std::vector<Strategy>>> owners = {
-        {"fetch-every", {Strategy::kDownpour}},
-        {"push-every", {Strategy::kDownpour, Strategy::kSandblaster}},
-        {"backup-workers", {Strategy::kBackupWorkers}},
-        {"lbfgs-history", {Strategy::kSandblaster}},
-    };
-    for (const auto& [option, of] : owners)
-    {
-        if (std::find(of.begin(), of.end(), strategy) != of.end())
-        {
-            continue;
-        }
-        std::string names;
-        for (const Strategy one : of)
-        {
-            names += (names.empty() ? "--strategy=" : " or ") + training::StrategyName(one);
-        }
-        v->MustNotBeGiven({option}, With(strategy) + "; it belongs to " + names);
-    }
-}
 
 uint32_t
 OrDecide(Validation* v, const std::string& option, uint32_t otherwise)
@@ -80,10 +26,10 @@ OrDecide(Validation* v, const std::string& option, uint32_t otherwise)
 } // namespace
 
 std::vector<Option>
-StrategyOptionRows(const std::string& json, const std::string& group)
+StrategyOptionRows(const Section& section)
 {
     return {
-        Opt("strategy", Kind::kName, json, group, "who waits for whom in a step")
+        section.Name("strategy", "who waits for whom in a step")
             .Names("strategy",
                    {{"sync", "all GPUs for all, in collectives"},
                     {"downpour",
@@ -97,40 +43,38 @@ StrategyOptionRows(const std::string& json, const std::string& group)
                      "are dropped"}})
             .Otherwise("sync")
             .Example("downpour"),
-        Opt("fetch-every",
-            Kind::kInteger,
-            json,
-            group,
-            "downpour: steps of a replica from one fetch of parameters to the next (n_fetch)")
+        section
+            .Integer("fetch-every",
+                     "steps of a replica from one fetch of parameters to the next (n_fetch)")
             .Otherwise("1")
             .Range(1, 1e6)
-            .Example("4"),
-        Opt("push-every",
-            Kind::kInteger,
-            json,
-            group,
-            "downpour: steps of a replica from one push of gradients to the next (n_push); "
-            "sandblaster: pieces")
+            .Example("4")
+            .Only(when::Is("strategy", {"downpour"})),
+        section
+            .Integer(
+                "push-every",
+                "downpour: steps of a replica from one push of gradients to the next (n_push); "
+                "of pieces with sandblaster")
             .Otherwise("1; sandblaster: at the end of a batch only")
             .Range(1, 1e6)
-            .Example("4"),
-        Opt("backup-workers",
-            Kind::kInteger,
-            json,
-            group,
-            "how many of the GPUs a step with --strategy=backup-workers does not wait for")
+            .Example("4")
+            .Only(when::Is("strategy", {"downpour", "sandblaster"})),
+        section
+            .Integer("backup-workers",
+                     "how many of the GPUs a step with --strategy=backup-workers does not wait for")
             .Otherwise("1")
             .Range(1, 1e6)
-            .Example("2"),
-        Opt("lbfgs-history",
-            Kind::kInteger,
-            json,
-            group,
-            "sandblaster: pairs of vectors that L-BFGS keeps; its time on the servers grows with "
-            "them")
+            .Example("2")
+            .Only(when::Is("strategy", {"backup-workers"})),
+        section
+            .Integer("lbfgs-history",
+                     "sandblaster: pairs of vectors that L-BFGS keeps; its time on the servers "
+                     "grows with "
+                     "them")
             .Otherwise("10")
             .Range(1, 1000)
-            .Example("5"),
+            .Example("5")
+            .Only(when::Is("strategy", {"sandblaster"})),
     };
 }
 
@@ -141,31 +85,10 @@ MakeStrategy(Validation* v, uint32_t gpus, uint32_t servers)
     training::ServedOptions served;
     served.strategy = values.Given("strategy") ? *training::ParseStrategy(values.Text("strategy"))
                                                : Strategy::kSync;
-    RefuseOthers(v, served.strategy);
+    v->Settle("strategy");
     if (served.strategy == Strategy::kSync)
     {
         return served;
-    }
-    const std::string why = With(served.strategy) + ", which has neither collectives nor stages";
-    v->MustNotBeSet(kOfCollectives, why);
-    v->MustNotBeSet(DataParallelOptionNames(), why);
-    v->MustNotBeSet({"layers", "loader"},
-                    With(served.strategy) + ", whose replicas begin no step together");
-    v->MustNotBeSet({"offload"},
-                    With(served.strategy) + ", whose servers keep the optimizer's state");
-    if (served.strategy == Strategy::kSandblaster)
-    {
-        v->MustNotBeSet({"optimizer"}, With(served.strategy) + ", whose optimizer is L-BFGS");
-    }
-    // Those that every configuration has.
-    const std::vector<std::string>& algorithms = values.List("algorithm");
-    if (algorithms.size() > 1 || (algorithms.size() == 1 && algorithms[0] != "auto"))
-    {
-        v->MustNotBeGiven({"algorithm"}, why);
-    }
-    if (values.Text("zero-impl") != training::ZeroImplName(training::ZeroImpl::kPaper))
-    {
-        v->MustNotBeGiven({"zero-impl"}, why);
     }
     if (values.Given("zero") && values.U32("zero") != 0)
     {
@@ -185,20 +108,6 @@ MakeStrategy(Validation* v, uint32_t gpus, uint32_t servers)
                         " is one GPU; allowed with it: 1");
             return served;
         }
-    }
-    v->MustNotBeSet({"replicas",
-                     "partition",
-                     "partition-fill",
-                     "pipeline-schedule",
-                     "pipeline-sends",
-                     "vertical-sync"},
-                    "is of a pipeline, and a replica of --strategy=" +
-                        training::StrategyName(served.strategy) + " is one GPU");
-    if (served.strategy != Strategy::kDownpour)
-    {
-        v->MustNotBeGiven({"overlap"},
-                          With(served.strategy) + ": what is sent there is the sum of all that "
-                                                  "was computed");
     }
     if (const Processes processes = ProcessesOf(values); processes.Several())
     {

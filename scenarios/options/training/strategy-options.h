@@ -18,7 +18,7 @@
 namespace scenario
 {
 
-std::vector<Option> StrategyOptionRows(const std::string& json, const std::string& group);
+std::vector<Option> StrategyOptionRows(const Section& section);
 
 /// Adds errors for options that do not go together, and decides those that were not given; of
 /// --strategy=sync only that its own options are not given.

@@ -12,6 +12,7 @@
 #include "scenarios/options/cluster/cluster-options.h"
 #include "scenarios/options/cluster/compute-options.h"
 #include "scenarios/options/collective/collective-options.h"
+#include "scenarios/options/spelling.h"
 #include "scenarios/training/kernel-time.h"
 #include "topologies/names.h"
 
@@ -156,22 +157,17 @@ WriteChakra(const TrainingScenario& s, const std::string& folder, bool json)
 } // namespace
 
 std::vector<Option>
-TraceOptionRows(const std::string& json, const std::string& group)
+TraceOptionRows(const Section& section)
 {
     return {
-        Opt("trace",
-            Kind::kFile,
-            json,
-            group,
-            "run a recorded step instead of a model: " + formats::TraceFormats())
+        section.File("trace", "run a recorded step instead of a model: " + formats::TraceFormats())
             .Shows("PATH")
             .Otherwise("none"),
-        Opt("export",
-            Kind::kList,
-            json,
-            group,
-            "write the step into the output folder as other tools read it: chakra, chakra-json "
-            "(Chakra execution traces), goal (GOAL)")
+        section
+            .List(
+                "export",
+                "write the step into the output folder as other tools read it: chakra, chakra-json "
+                "(Chakra execution traces), goal (GOAL)")
             .Shows("FORMAT,...")
             .Distinct()
             .Otherwise("none")
@@ -192,28 +188,19 @@ NameOfTrace(const Values& values)
 }
 
 bool
+NeedsModel(const Option& option)
+{
+    return option.path.compare(0, 10, "/training/") == 0 && !kWithTrace.count(option.name);
+}
+
+bool
 HasTrace(Validation* v)
 {
-    const bool launched = v->values.Given("launch");
-    if (!v->values.Given("trace") && !launched)
+    if (!v->values.Given("trace") && !v->values.Given("launch"))
     {
         return false;
     }
-    std::vector<std::string> others;
-    for (const Option& option : v->table.options)
-    {
-        if (option.path.compare(0, 10, "/training/") == 0 && !kWithTrace.count(option.name))
-        {
-            others.push_back(option.name);
-        }
-    }
-    v->MustNotBeSet(others,
-                    launched ? "has no meaning with --launch, whose script says what is trained"
-                             : "has no meaning with --trace, whose step is recorded");
-    for (const std::string& other : others)
-    {
-        v->values.Slot(other).present = false; // not in the configuration as run
-    }
+    v->Settle("trace");
     return true;
 }
 
@@ -426,7 +413,11 @@ MakeTraced(Validation* v,
     s->options.dtype = *training::ParseDtype(values.Text("dtype"));
     s->model = NameOfTrace(values);
     s->gpu = gpu.name;
-    s->trace = formats::TraceName{trace.format, path, ranks, trace.notes};
+    s->trace = formats::TraceName{trace.format, path, ranks, {}};
+    for (const std::string& note : trace.notes)
+    {
+        s->trace->notes.push_back(Spelled(note));
+    }
 }
 
 void

@@ -20,10 +20,13 @@
 namespace scenario
 {
 
-std::vector<Option> TraceOptionRows(const std::string& json, const std::string& group);
+std::vector<Option> TraceOptionRows(const Section& section);
 
 /// The name of a recorded step, in place of a model's name: its file, or the script's command.
 std::string NameOfTrace(const Values& values);
+
+/// Whether the option says what a model does: with a trace it is refused.
+bool NeedsModel(const Option& option);
 
 /// Whether there is a trace, or will be one (--launch). Then adds errors for options that say what
 /// a model does, and takes them out of the configuration as run. First of all.

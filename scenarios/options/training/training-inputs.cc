@@ -90,18 +90,23 @@ GpuOfOption(Validation* v)
 
 } // namespace
 
+bool
+IsCsvProfile(const Values& values)
+{
+    return Extension(values.Text("profile")) == ".csv";
+}
+
 std::optional<training::LayerProfile>
 ChosenProfile(Validation* v, training::ProfileShape* shape)
 {
     const auto& values = v->values;
+    v->Settle("profile");
     if (!values.Given("profile"))
     {
-        const char* why = "has no meaning without --profile";
-        v->MustNotBeSet({"profile-model", "profile-batch", "profile-floor"}, why);
         return std::nullopt;
     }
     const std::string& file = values.Text("profile");
-    const bool isCsv = Extension(file) == ".csv";
+    const bool isCsv = IsCsvProfile(values);
     std::optional<training::LayerProfile> profile;
     if (isCsv)
     {
@@ -119,7 +124,6 @@ ChosenProfile(Validation* v, training::ProfileShape* shape)
     }
     else
     {
-        v->MustNotBeGiven({"profile-model"}, "has no meaning for a profile in JSON");
         if (const auto json = JsonFile(v, "profile"))
         {
             std::vector<topo::Error> errors;

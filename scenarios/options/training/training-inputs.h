@@ -24,6 +24,9 @@ namespace scenario
 /// Mistakes in a file, with its name and the place in it.
 void TakeFileErrors(Validation* v, const std::vector<topo::Error>& errors);
 
+/// Whether --profile is a CSV file.
+bool IsCsvProfile(const Values& values);
+
 /// Measured layers; nothing if there are none, or after an error. \param shape shape of a profile
 /// in JSON
 std::optional<training::LayerProfile> ChosenProfile(Validation* v, training::ProfileShape* shape);

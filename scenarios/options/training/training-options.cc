@@ -22,6 +22,7 @@
 #include "scenarios/options/training/parallel-options.h"
 #include "scenarios/options/training/strategy-options.h"
 #include "scenarios/options/training/trace-options.h"
+#include "scenarios/options/training/training-inputs.h"
 #include "scenarios/training/plan/training-plan.h"
 #include "scenarios/workload/registry.h"
 
@@ -136,34 +137,32 @@ MakeTrainingTable()
     t.version = kVersion;
     t.description = "training steps of a neural network on a packet-level RDMA network: step time, "
                     "and what the network costs of it";
-    const std::string group = "Training";
-    const std::string json = "/training";
+    const Section section{"/training", "Training"};
+    const Section collective = section.Only(when::Collectives());
+    const Section profiles = section.Only(when::With("profile"));
     t.Add({
-        Opt("model", Kind::kNameOrFile, json, group, "the network to train: a name or a JSON file")
+        section.NameOrFile("model", "the network to train: a name or a JSON file")
             .Names("model", ModelItems)
             .Aliases(ModelAlias)
             .Default("bloom-560m"),
-        Opt("zero", Kind::kInteger, json, group, "ZeRO stage; 0 is plain data parallelism")
+        section.Integer("zero", "ZeRO stage; 0 is plain data parallelism")
             .Alias("zero-stage")
             .Otherwise("2; 1 in a pipeline; 0 with lamb and adafactor")
             .Example("3")
             .OneOf({0, 1, 2, 3}),
-        Opt("zero-impl",
-            Kind::kName,
-            json,
-            group,
-            "as the paper has it, or as a framework does it by default")
+        collective.Name("zero-impl", "as the paper has it, or as a framework does it by default")
             .Names("ZeRO implementation",
                    {{"paper", "reduce-scatter and all-gather, overlapped"},
                     {"deepspeed", "DeepSpeed's defaults"},
                     {"horovod", "--zero=0 in buckets of what came in a cycle"}})
-            .Default("paper"),
-        Opt("micro-batch",
-            Kind::kInteger,
-            json,
-            group,
-            "samples a GPU computes at a time; auto: the most that fit its memory and divide the "
-            "global batch")
+            .Default("paper")
+            .IdleUnless(when::Job(job::kReplicas))
+            .To(&training::TrainingOptions::zeroImpl, training::ParseZeroImpl),
+        section
+            .Integer("micro-batch",
+                     "samples a GPU computes at a time; auto: the most that fit its memory and "
+                     "divide the "
+                     "global batch")
             .Alias("micro-batch-size")
             .Alias("train-micro-batch-size-per-gpu")
             .Alias("per-device-train-batch-size")
@@ -171,121 +170,109 @@ MakeTrainingTable()
             .Otherwise("4, or the largest below it of which the global batch is made")
             .Range(1, 1e6)
             .Example("2"),
-        Opt("accumulation", Kind::kInteger, json, group, "micro-batches a step")
+        section.Integer("accumulation", "micro-batches a step")
             .Alias("gradient-accumulation-steps")
             .Otherwise("1, or what the global batch leaves")
             .Range(1, 1e6)
             .Example("2"),
-        Opt("global-batch",
-            Kind::kInteger,
-            json,
-            group,
-            "samples a step = GPUs x micro-batch x accumulation")
+        section.Integer("global-batch", "samples a step = GPUs x micro-batch x accumulation")
             .Alias("global-batch-size")
             .Alias("train-batch-size")
             .Otherwise("what these make")
             .Range(1, 4e9)
             .Example("1024"),
-        Opt("seq", Kind::kInteger, json, group, "tokens of a sample")
+        section.Integer("seq", "tokens of a sample")
             .Alias("seq-length")
             .Alias("sequence-length")
             .Otherwise("2048, or the model's own if shorter")
             .Range(1, 1e7)
-            .Example("1024"),
-        Opt("dtype",
-            Kind::kName,
-            json,
-            group,
-            "format of parameters, gradients and activations; fp8: of the inputs of matrix "
-            "products only, the rest is bf16; GPUs without bf16 take fp16 or fp32")
+            .Example("1024")
+            .Only(when::Sequences()),
+        section
+            .Name("dtype",
+                  "format of parameters, gradients and activations; fp8: of the inputs of matrix "
+                  "products only, the rest is bf16; GPUs without bf16 take fp16 or fp32")
             .Names("datatype", DtypeItems)
             .Aliases(DtypeAlias)
             .Default("bf16"),
-        Opt("gpu", Kind::kNameOrFile, json, group, "a name or a JSON file")
+        section.NameOrFile("gpu", "a name or a JSON file")
             .Names("GPU", GpuItems)
             .Aliases(GpuAlias)
             .Otherwise("as the server has, A100 for dgx-a100")
             .Example("H100"),
-        Opt("workload", Kind::kName, json, group, "which steps the GPUs do, and when")
+        collective.Name("workload", "which steps the GPUs do, and when")
             .Names("workload", WorkloadItems)
             .Otherwise(workload::kDefaultWorkload)
             .Example("steps"),
-        Opt("steps", Kind::kInteger, json, group, "steps measured")
+        section.Integer("steps", "steps measured")
             .Default("1")
             .Range(1, 1e6)
-            .Example("3"),
-        Opt("warmup", Kind::kInteger, json, group, "steps before them, in no statistics")
+            .Example("3")
+            .To(&TrainingScenario::steps),
+        section.Integer("warmup", "steps before them, in no statistics")
             .Default("1")
             .Range(0, 1e6)
-            .Example("2"),
-        Opt("buckets",
-            Kind::kBytes,
-            json,
-            group,
-            "gradients reduced together; 0, with horovod: each tensor by itself")
+            .Example("2")
+            .To(&TrainingScenario::warmupSteps),
+        collective
+            .Bytes("buckets", "gradients reduced together; 0, with horovod: each tensor by itself")
             .Alias("fusion-threshold")
             .Otherwise("25MiB; with deepspeed 5e8 elements; with horovod 128MiB")
             .Range(0, 1e15)
-            .Example("50MiB"),
-        Opt("gather-bytes", Kind::kBytes, json, group, "largest all-gather after the optimizer")
+            .Example("50MiB")
+            .IdleUnless(when::Job(job::kReplicas))
+            .To(&training::TrainingOptions::bucketBytes),
+        collective.Bytes("gather-bytes", "largest all-gather after the optimizer")
             .Otherwise("5e8 elements")
             .Range(1, 1e15)
-            .Example("100MB"),
-        Opt("launch-gap",
-            Kind::kDuration,
-            json,
-            group,
-            "what a GPU waits between two kernels while its host makes the next one, as with "
-            "CUDA_LAUNCH_BLOCKING=1; 0: they are launched ahead")
+            .Example("100MB")
+            .IdleUnless(when::Zero("1 or 2"))
+            .To(&training::TrainingOptions::gatherBytes),
+        section
+            .Duration(
+                "launch-gap",
+                "what a GPU waits between two kernels while its host makes the next one, as with "
+                "CUDA_LAUNCH_BLOCKING=1; 0: they are launched ahead")
             .Default("0ns")
             .Example("50us"),
-        Opt("collective-sms",
-            Kind::kInteger,
-            json,
-            group,
-            "multiprocessors of a GPU that a collective in progress takes from computing beside it "
-            "(NCCL: one a channel)")
+        collective
+            .Integer("collective-sms",
+                     "multiprocessors of a GPU that a collective in progress takes from computing "
+                     "beside it "
+                     "(NCCL: one a channel)")
             .Default("0")
             .Range(0, 1e4)
-            .Example("16"),
-        Opt("slow-gpu",
-            Kind::kList,
-            json,
-            group,
-            "stragglers: computing on this GPU takes FACTOR times as long")
+            .Example("16")
+            .IdleUnless(when::Job(job::kMessages))
+            .To(&training::TrainingOptions::collectiveSms),
+        section.List("slow-gpu", "stragglers: computing on this GPU takes FACTOR times as long")
             .Shows("GPU:FACTOR,...")
             .Otherwise("none")
             .Example("5:1.3"),
-        Opt("gpu-spread",
-            Kind::kReal,
-            json,
-            group,
-            "standard deviation of the GPUs' compute times, relative to their mean; drawn once for "
-            "each GPU by --seed")
+        section
+            .Real("gpu-spread",
+                  "standard deviation of the GPUs' compute times, relative to their mean; drawn "
+                  "once for "
+                  "each GPU by --seed")
             .Range(0, 0.2)
             .Example("0.02")
             .Default("0"),
-        Opt("prefetch",
-            Kind::kBytes,
-            json,
-            group,
-            "stage 3: parameters gathered ahead of their layer")
+        section.Bytes("prefetch", "parameters gathered ahead of their layer")
             .Otherwise("one layer; with deepspeed 5e7 elements")
             .Range(0, 1e15)
-            .Example("100MB"),
-        Opt("overlap",
-            Kind::kFlag,
-            json,
-            group,
-            "reduce gradients and gather parameters while layers compute")
+            .Example("100MB")
+            .Only(when::Zero("3"))
+            .To(&training::TrainingOptions::prefetchBytes),
+        section.Flag("overlap", "reduce gradients and gather parameters while layers compute")
             .Alias("overlap-comm")
             .Otherwise("1; with deepspeed only at stage 3")
-            .Example("0"),
-        Opt("recompute",
-            Kind::kName,
-            json,
-            group,
-            "activation checkpointing: what backward computes again instead of keeping it")
+            .Example("0")
+            .Only(when::IsNot("strategy", {"sandblaster", "backup-workers"}).Usual())
+            .IdleUnless(when::Job(job::kReplicas))
+            .To(&training::TrainingOptions::overlap),
+        section
+            .Name("recompute",
+                  "activation checkpointing: what backward computes again instead of keeping it")
             .Alias("activation-checkpointing")
             .Alias("checkpoint-activations")
             .Alias("deepspeed-activation-checkpointing")
@@ -296,19 +283,16 @@ MakeTrainingTable()
                     {"selective", "the core of attention: scores, softmax, dropout"},
                     {"full", "every block, from its input"}})
             .OnOff("full", "none")
-            .Default("none"),
-        Opt("fused-attention",
-            Kind::kFlag,
-            json,
-            group,
-            "attention matrices never reach the memory (FlashAttention)")
+            .Default("none")
+            .IdleUnless(when::Job(job::kRecomputed))
+            .To(&training::TrainingOptions::recompute, training::ParseRecompute),
+        section
+            .Flag("fused-attention", "attention matrices never reach the memory (FlashAttention)")
             .Alias("use-flash-attn")
-            .Default("0"),
-        Opt("kernels",
-            Kind::kName,
-            json,
-            group,
-            "what a transformer's layers launch beside large products")
+            .Default("0")
+            .IdleUnless(when::Job(job::kAttention))
+            .To(&training::TrainingOptions::fusedAttention),
+        section.Name("kernels", "what a transformer's layers launch beside large products")
             .Names("kernel set",
                    {{"fused",
                      "what Megatron-LM and NVIDIA's scripts do: biases' gradients in products, "
@@ -317,58 +301,56 @@ MakeTrainingTable()
                     {"megatron",
                      "as fused, and what Megatron-LM's causal softmax reads and writes counted "
                      "pass by pass"}})
-            .Default("fused"),
-        Opt("master-weights",
-            Kind::kFlag,
-            json,
-            group,
-            "keep a 32-bit copy of parameters and optimizer states beside a 16-bit --dtype; 0: "
-            "--dtype alone, as PyTorch's own optimizers")
-            .Default("1"),
-        Opt("ignore-memory",
-            Kind::kFlag,
-            json,
-            group,
-            "run a step that does not fit a GPU's memory; a dry run only warns of it, unless this "
-            "is 0")
+            .Default("fused")
+            .IdleUnless(when::Job(job::kAttention))
+            .IdleUnless(when::Job(job::kScores))
+            .To(&training::TrainingOptions::kernels, training::ParseKernelSet),
+        section
+            .Flag(
+                "master-weights",
+                "keep a 32-bit copy of parameters and optimizer states beside a 16-bit --dtype; 0: "
+                "--dtype alone, as PyTorch's own optimizers")
+            .Default("1")
+            .IdleUnless(when::HalfPrecision())
+            .To(&training::TrainingOptions::masterWeights),
+        section
+            .Flag("ignore-memory",
+                  "run a step that does not fit a GPU's memory; a dry run only warns of it, unless "
+                  "this "
+                  "is 0")
             .Default("0"),
-        Opt("profile",
-            Kind::kFile,
-            json,
-            group,
-            "measured times of layers, in JSON or CSV, instead of those of their kernels; without "
-            "--model, layers in their order are the model")
+        section
+            .File("profile",
+                  "measured times of layers, in JSON or CSV, instead of those of their kernels; "
+                  "without "
+                  "--model, layers in their order are the model")
             .Otherwise("none"),
-        Opt("profile-model",
-            Kind::kText,
-            json,
-            group,
-            "of a profile in CSV with several models, the one to take")
+        profiles.Text("profile-model", "of a profile in CSV with several models, the one to take")
             .Shows("NAME")
             .Otherwise("the only one")
-            .Example("vgg16"),
-        Opt("profile-batch",
-            Kind::kInteger,
-            json,
-            group,
-            "samples that a pass of the profile was measured with; its times are scaled to "
-            "--micro-batch")
+            .Example("vgg16")
+            .Only(when::If("profile", "a profile in CSV", IsCsvProfile)),
+        profiles
+            .Integer(
+                "profile-batch",
+                "samples that a pass of the profile was measured with; its times are scaled to "
+                "--micro-batch")
             .Range(1, 1 << 24)
             .Otherwise("as the profile says, or --micro-batch")
             .Example("128"),
-        Opt("profile-floor",
-            Kind::kFlag,
-            json,
-            group,
-            "no pass of the profile takes less than its FLOPs at the peak of --gpu: of one that "
-            "was measured on a faster GPU")
-            .Default("0"),
+        profiles
+            .Flag("profile-floor",
+                  "no pass of the profile takes less than its FLOPs at the peak of --gpu: of one "
+                  "that "
+                  "was measured on a faster GPU")
+            .Default("0")
+            .To(&training::TrainingOptions::profileFloor),
     });
     t.Add(DataParallelOptionRows());
-    t.Add(ComputeOptionRows(json, group));
+    t.Add(ComputeOptionRows(section));
     t.Add(ParallelOptionRows());
-    t.Add(StrategyOptionRows(json, group));
-    t.Add(TraceOptionRows(json, group));
+    t.Add(StrategyOptionRows(section));
+    t.Add(TraceOptionRows(section));
     t.Add(LaunchOptionRows());
     t.Add(ClusterOptionRows(TrainingClusterDefaults()));
     t.Add(CollectiveOptionRows());
@@ -379,14 +361,33 @@ MakeTrainingTable()
     t.Add(JobsOptionRows());
     t.Add(RecoveryOptionRows(Checkpoints::kOfModel));
     t.Add(RunOptionRows("dltrain"));
+    for (Option& option : t.options)
+    {
+        if (option.name == "gpus")
+        {
+            option.Only(when::OneJob());
+        }
+        if (NeedsModel(option))
+        {
+            for (const When& when : when::Model())
+            {
+                option.Only(when);
+            }
+        }
+        if (option.path.rfind("/training/", 0) == 0)
+        {
+            option.Only(when::TrainingJob());
+        }
+        if (option.path.rfind("/collectives/", 0) == 0)
+        {
+            option.Only(when::CommunicatingJob());
+        }
+    }
     t.lists = {{"models", "Models (--model), or a JSON file", ModelItems},
                {"gpus", "GPUs (--gpu), or a JSON file", GpuItems},
                ServerList(),
                {"workloads", "Workloads (--workload)", WorkloadItems}};
-    for (auto& list : FabricLists())
-    {
-        t.lists.push_back(std::move(list));
-    }
+    Append(&t.lists, FabricLists());
     t.lists.push_back(AlgorithmList());
     t.lists.push_back(NcclVariableList());
     t.foreign = TrainingForeignNames();

@@ -15,6 +15,7 @@
 #include "scenarios/options/collective/measured-choices.h"
 #include "scenarios/options/collective/nccl-environment.h"
 #include "scenarios/options/parse-result.h"
+#include "scenarios/options/spelling.h"
 #include "scenarios/options/training/data-parallel-options.h"
 #include "scenarios/options/training/idle-options.h"
 #include "scenarios/options/training/jobs.h"
@@ -51,26 +52,24 @@ TakeProblems(Validation* v, const std::vector<training::Problem>& problems)
 {
     for (const auto& p : problems)
     {
+        const std::string option = OptionOfField(p.field);
         if (!p.error)
         {
-            v->notes.push_back("warning: " +
-                               (p.path.empty() ? ""
-                                               : (p.path[0] == '/' ? "" : "--") +
-                                                     rdma::Shown(p.path, 300) + ": ") +
-                               p.text);
+            const std::string where = option.empty() ? rdma::Shown(p.field, 300) : "--" + option;
+            v->notes.push_back("warning: " + (where.empty() ? "" : where + ": ") + p.text);
         }
-        else if (p.path == "accumulation" && !v->values.Given(p.path) &&
+        else if (option == "accumulation" && !v->values.Given(option) &&
                  v->values.Given("global-batch"))
         {
             v->Fail("global-batch", "makes an accumulation that " + p.text);
         }
-        else if (v->table.Find(p.path))
+        else if (v->table.Find(option))
         {
-            v->Fail(p.path, p.text);
+            v->Fail(option, p.text);
         }
         else
         {
-            v->errors.push_back({p.path, "", p.text, ""});
+            v->errors.push_back({p.field, "", p.text, ""});
         }
     }
 }
@@ -227,11 +226,11 @@ TrainingReader::CheckAlone()
     // In a configuration as run it stands as it is without being given.
     if (m_v.values.Given("alone") && m_v.values.Where("alone").rfind("--", 0) == 0)
     {
-        m_v.Fail("alone", "has no meaning without --jobs");
+        m_v.Fail("alone", m_v.Refusal(when::With("jobs")));
     }
-    else
+    else if (!m_v.seat)
     {
-        m_v.MustNotBeSet({"alone"}, "has no meaning without --jobs");
+        m_v.Settle("jobs");
     }
 }
 
@@ -247,7 +246,6 @@ TrainingReader::DecideZero()
     const bool whole =
         training::NeedsWholeTensors(*training::ParseOptimizer(values.Text("optimizer")));
     m_v.DecideUnlessGiven("zero", whole || !HasFlush(m_v) ? "0" : values.U32("pp") > 1 ? "1" : "2");
-    m_s.zero = values.U32("zero");
 }
 
 /// Chooses the model, or the trace, and the GPU.
@@ -304,16 +302,11 @@ TrainingReader::SetSequence(training::TrainingOptions* o)
 {
     if (!m_model->hasSequence)
     {
-        m_v.MustNotBeGiven({"seq"},
-                           "has no meaning for " + m_model->name +
-                               ", whose samples are no sequences");
+        m_v.Settle(when::Sequences(), false);
         o->sequence = 1;
         return;
     }
-    if (!m_v.values.Given("seq"))
-    {
-        m_v.Decide("seq", std::to_string(std::min(kDefaultSequence, m_model->sequence)));
-    }
+    m_v.DecideUnlessGiven("seq", std::to_string(std::min(kDefaultSequence, m_model->sequence)));
     o->sequence = m_v.values.U32("seq");
 }
 
@@ -322,45 +315,28 @@ void
 TrainingReader::SetModelOptions(training::TrainingOptions* o)
 {
     const Values& values = m_v.values;
-    o->zero = m_s.zero;
-    o->zeroImpl = *training::ParseZeroImpl(values.Text("zero-impl"));
+    o->sharding = training::ZeroStage(values.U32("zero"));
+    m_v.Fill(o);
     o->dtype = *training::ParseDtype(m_s.dtype);
-    o->recompute = *training::ParseRecompute(values.Text("recompute"));
-    o->fusedAttention = values.Flag("fused-attention");
-    o->masterWeights = values.Flag("master-weights");
-    o->kernels = *training::ParseKernelSet(values.Text("kernels"));
     o->gpu.rates.launch += static_cast<double>(values.Duration("launch-gap").ps) * 1e-12;
-    o->collectiveSms = values.U32("collective-sms");
     // A plan prints the need. If the check was asked for on the command line (a configuration as
     // run always has it), the plan is refused as the run is.
     const bool asked =
         values.Given("ignore-memory") && values.Where("ignore-memory").rfind("--", 0) == 0;
     o->ignoreMemory = values.Flag("ignore-memory") || (values.Flag("dry-run") && !asked);
     SetSequence(o);
-    if (values.Given("buckets"))
+    for (const auto& [option, isUsual] :
+         {std::pair{"zero-hpz-partition-size", o->secondary == 1},
+          std::pair{"persistence-threshold", o->persistElements.value_or(0) == 0},
+          std::pair{"gradient-compression", values.Text("gradient-compression") == "none"}})
     {
-        o->bucketBytes = values.Integer("buckets");
-    }
-    if (values.Given("gather-bytes"))
-    {
-        o->gatherBytes = values.Integer("gather-bytes");
-    }
-    if (values.Given("prefetch"))
-    {
-        o->prefetchBytes = values.Integer("prefetch");
-        if (m_s.zero != 3)
+        if (isUsual)
         {
-            m_v.MustNotBeGiven({"prefetch"},
-                               "has no meaning with --zero=" + std::to_string(m_s.zero) +
-                                   "; it belongs to --zero=3");
+            m_v.usual.insert(option);
         }
     }
-    if (values.Given("overlap"))
-    {
-        o->overlap = values.Flag("overlap");
-    }
+    m_v.Settle("zero");
     o->profile = std::move(m_profile);
-    o->profileFloor = values.Flag("profile-floor");
 }
 
 /// Samples of backup workers do not count.
@@ -460,7 +436,6 @@ TrainingReader::TrainModel()
     o.gpu = *m_gpu;
     o.ranks = m_cluster.spec.servers * m_cluster.spec.server.gpus;
     const training::ServedOptions served = MakeStrategy(&m_v, o.ranks, m_cluster.spec.servers);
-    m_s.zero = m_v.values.U32("zero");
     SetModelOptions(&o);
     if (IsFine())
     {
@@ -531,8 +506,7 @@ TrainingReader::Read()
     const Values& values = m_v.values;
     CheckAlone();
     CheckLaunch(&m_v);
-    m_s.steps = values.U32("steps");
-    m_s.warmupSteps = values.U32("warmup");
+    m_v.Fill(&m_s);
     m_s.workload = values.Given("workload") ? values.Text("workload") : workload::kDefaultWorkload;
     m_traced = HasTrace(&m_v);
     DecideStages(&m_v);

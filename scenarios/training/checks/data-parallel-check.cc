@@ -19,15 +19,16 @@ CheckDataParallel(const TrainingOptions& o, const Refuse& error)
         if (!stage)
         {
             error(option,
-                  "has no meaning with --zero=" + number(o.zero) +
-                      "; it belongs to --zero=" + stages);
+                  "has no meaning with {sharding}=" + number(o.sharding.Stage()) +
+                      "; it belongs to {sharding}=" + stages);
         }
         return stage;
     };
     const auto divides = [&](const char* option, uint32_t size) {
         if (o.expert > 1)
         {
-            error(option, "is not there for experts that are shared out; allowed with it: --ep=1");
+            error(option,
+                  "is not there for experts that are shared out; allowed with it: {expert}=1");
         }
         else if (size < 2 || all % size != 0)
         {
@@ -39,74 +40,75 @@ CheckDataParallel(const TrainingOptions& o, const Refuse& error)
     const auto alone = [&](const char* option) {
         if (o.shard > 0)
         {
-            error(option, "is for parameters that all share out; allowed with it: --sharding=full");
+            error(option,
+                  "is for parameters that all share out; allowed with it: {shardSpread}=full");
         }
     };
-    if (o.zeroImpl == ZeroImpl::kHorovod && (o.zero > 0 || o.tensor > 1 || o.pipeline > 1))
+    if (o.zeroImpl == ZeroImpl::kHorovod &&
+        (o.sharding.optimizer || o.tensor > 1 || o.pipeline > 1))
     {
-        error("zero-impl",
-              "is horovod, which has plain data parallelism only; allowed with it: --zero=0, "
-              "--tp=1, --pp=1");
+        error("framework",
+              "is horovod, which has plain data parallelism only; allowed with it: {sharding}=0, "
+              "{tensor}=1, {pipeline}=1");
     }
-    if (o.shard > 0 && needs("sharding", o.zero > 0, "1, 2 or 3"))
+    if (o.shard > 0 && needs("shardSpread", o.sharding.optimizer, "1, 2 or 3"))
     {
-        divides("shard-size", o.shard);
-        if (deepSpeed && o.zero < 3)
+        divides("shardSize", o.shard);
+        if (deepSpeed && !o.sharding.parameters)
         {
-            error("sharding",
-                  "is hybrid, which DeepSpeed has at stage 3 (MiCS); allowed: --zero=3, or "
-                  "--zero-impl=paper");
+            error("shardSpread",
+                  "is hybrid, which DeepSpeed has at stage 3 (MiCS); allowed: {sharding}=3, or "
+                  "{framework}=paper");
         }
     }
-    if (o.quantizedWeights && needs("zero-quantized-weights", o.zero == 3, "3"))
+    if (o.quantizedWeights && needs("quantizedWeights", o.sharding.parameters, "3"))
     {
-        alone("zero-quantized-weights");
+        alone("quantizedWeights");
     }
-    if (o.secondary != 1 && needs("zero-hpz-partition-size", o.zero == 3, "3"))
+    if (o.secondary != 1 && needs("secondPartition", o.sharding.parameters, "3"))
     {
-        divides("zero-hpz-partition-size", o.secondary);
-        alone("zero-hpz-partition-size");
+        divides("secondPartition", o.secondary);
+        alone("secondPartition");
     }
-    if (o.quantizedGradients > 0 && needs("zero-quantized-gradients", o.zero == 3, "3"))
+    if (o.quantizedGradients > 0 && needs("quantizedGradients", o.sharding.parameters, "3"))
     {
-        divides("zero-quantized-gradients", o.quantizedGradients);
-        alone("zero-quantized-gradients");
+        divides("quantizedGradients", o.quantizedGradients);
+        alone("quantizedGradients");
         if (o.quantizedGradients == all)
         {
-            error("zero-quantized-gradients",
-                  "goes between servers, and all " + ranks + " are in one");
+            error("quantizedGradients", "goes between servers, and all " + ranks + " are in one");
         }
     }
-    if (o.persistElements.value_or(0) > 0 && !(deepSpeed && o.zero == 3))
+    if (o.persistElements.value_or(0) > 0 && !(deepSpeed && o.sharding.parameters))
     {
-        error("persistence-threshold", "belongs to --zero-impl=deepspeed with --zero=3");
+        error("persistElements", "belongs to {framework}=deepspeed with {sharding}=3");
     }
     if (o.tensorLists)
     {
-        if (!deepSpeed || o.zero < 3)
+        if (!deepSpeed || !o.sharding.parameters)
         {
-            error("zero-tensor-lists", "belongs to --zero-impl=deepspeed with --zero=3");
+            error("tensorLists", "belongs to {framework}=deepspeed with {sharding}=3");
         }
         else if (o.shard > 0 || o.secondary != 1 || o.quantizedWeights || o.quantizedGradients > 0)
         {
-            error("zero-tensor-lists",
+            error("tensorLists",
                   "is DeepSpeed of 2021, which had neither MiCS nor ZeRO++; allowed with it: "
-                  "--sharding=full, and none of zero-quantized-weights, zero-hpz-partition-size, "
-                  "zero-quantized-gradients");
+                  "{shardSpread}=full, and none of {quantizedWeights}, {secondPartition}, "
+                  "{quantizedGradients}");
         }
     }
     if (o.compression != Compression::kNone)
     {
-        if (o.zero > 0 || deepSpeed || o.pipeline > 1)
+        if (o.sharding.optimizer || deepSpeed || o.pipeline > 1)
         {
-            error("gradient-compression",
-                  "goes with --zero=0 and --pp=1, and with --zero-impl=paper or horovod");
+            error("compression",
+                  "goes with {sharding}=0 and {pipeline}=1, and with {framework}=paper or horovod");
         }
         if (o.compression == Compression::kFp16 && o.GradientBytes() == 2)
         {
-            error("gradient-compression",
-                  "is fp16, and gradients have 16 bits already; allowed with it: --dtype=fp32, or "
-                  "--reduce-dtype=fp32");
+            error("compression",
+                  "is fp16, and gradients have 16 bits already; allowed with it: {dtype}=fp32, or "
+                  "{gradientType}=fp32");
         }
     }
 }

@@ -57,7 +57,7 @@ WhatWouldFit(const TrainingOptions& given)
     };
     for (uint32_t micro = given.microBatch / 2; micro > 0; micro /= 2)
     {
-        if (consider("--micro-batch=" + std::to_string(micro),
+        if (consider("{microBatch}=" + std::to_string(micro),
                      [micro](TrainingOptions& o) { o.microBatch = micro; }))
         {
             break;
@@ -65,20 +65,20 @@ WhatWouldFit(const TrainingOptions& given)
     }
     if (!given.fusedAttention)
     {
-        consider("--fused-attention", [](TrainingOptions& o) { o.fusedAttention = true; });
+        consider("{fusedAttention}", [](TrainingOptions& o) { o.fusedAttention = true; });
     }
     for (const Recompute r : {Recompute::kSelective, Recompute::kFull})
     {
-        if (r > given.recompute && consider("--recompute=" + RecomputeName(r),
+        if (r > given.recompute && consider("{recompute}=" + RecomputeName(r),
                                             [r](TrainingOptions& o) { o.recompute = r; }))
         {
             break;
         }
     }
-    for (uint32_t zero = given.zero + 1; given.Replicas() > 1 && zero <= 3; ++zero)
+    for (uint32_t zero = given.sharding.Stage() + 1; given.Replicas() > 1 && zero <= 3; ++zero)
     {
-        if (consider("--zero=" + std::to_string(zero),
-                     [zero](TrainingOptions& o) { o.zero = zero; }))
+        if (consider("{sharding}=" + std::to_string(zero),
+                     [zero](TrainingOptions& o) { o.sharding = ZeroStage(zero); }))
         {
             break;
         }
@@ -86,8 +86,9 @@ WhatWouldFit(const TrainingOptions& given)
     const bool even = given.replicas.empty();
     for (const Offload offload : {Offload::kOptimizer, Offload::kAll})
     {
-        if (offload > given.offload && given.zero >= (offload == Offload::kAll ? 3 : 1) &&
-            consider("--offload=" + OffloadName(offload),
+        if (offload > given.offload &&
+            (offload == Offload::kAll ? given.sharding.parameters : given.sharding.optimizer) &&
+            consider("{offload}=" + OffloadName(offload),
                      [offload](TrainingOptions& o) { o.offload = offload; }))
         {
             break;
@@ -96,7 +97,7 @@ WhatWouldFit(const TrainingOptions& given)
     for (uint32_t tensor = 2 * given.tensor; even && tensor <= 8 * given.tensor; tensor *= 2)
     {
         if (given.Replicas() % (tensor / given.tensor) == 0 &&
-            consider("--tp=" + std::to_string(tensor),
+            consider("{tensor}=" + std::to_string(tensor),
                      [tensor](TrainingOptions& o) { o.tensor = tensor; }))
         {
             break;
@@ -106,7 +107,7 @@ WhatWouldFit(const TrainingOptions& given)
          pipeline *= 2)
     {
         if (given.Replicas() % (pipeline / given.pipeline) == 0 &&
-            consider("--pp=" + std::to_string(pipeline),
+            consider("{pipeline}=" + std::to_string(pipeline),
                      [pipeline](TrainingOptions& o) { o.pipeline = pipeline; }))
         {
             break;
@@ -117,7 +118,7 @@ WhatWouldFit(const TrainingOptions& given)
     {
         for (uint32_t expert = 2 * given.expert; expert <= routing->experts; expert *= 2)
         {
-            if (consider("--ep=" + std::to_string(expert),
+            if (consider("{expert}=" + std::to_string(expert),
                          [expert](TrainingOptions& o) { o.expert = expert; }))
             {
                 break;
@@ -126,7 +127,7 @@ WhatWouldFit(const TrainingOptions& given)
     }
     for (uint32_t context = 2 * given.context; even && context <= 16 * given.context; context *= 2)
     {
-        if (consider("--cp=" + std::to_string(context),
+        if (consider("{context}=" + std::to_string(context),
                      [context](TrainingOptions& o) { o.context = context; }))
         {
             break;
@@ -160,15 +161,14 @@ CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
     {
         fits += (fits.empty() ? "" : ", ") + change;
     }
-    text +=
-        fits.empty()
-            ? "; no single change of micro-batch, recomputation, ZeRO, offload, --tp, --pp, --ep "
-              "or --cp makes it fit"
-            : "; by the estimate it fits with one of " + fits;
+    text += fits.empty() ? "; no single change of micro-batch, recomputation, ZeRO, offload, "
+                           "{tensor}, {pipeline}, {expert} "
+                           "or {context} makes it fit"
+                         : "; by the estimate it fits with one of " + fits;
     problems.push_back({!o.ignoreMemory,
                         "model",
                         o.ignoreMemory ? text + "; a real run would stop here"
-                                       : text + "; allowed as well: --ignore-memory"});
+                                       : text + "; allowed as well: {ignoreMemory}"});
 }
 
 } // namespace training

@@ -15,8 +15,8 @@
 namespace training
 {
 
-/// Takes an option, and the problem with it.
-using Refuse = std::function<void(const char* option, const std::string& text)>;
+/// Takes a field of the options, and the problem with it.
+using Refuse = std::function<void(const char* field, const std::string& text)>;
 
 /// How data-parallel ranks share their state, and how gradients are sent.
 void CheckDataParallel(const TrainingOptions& o, const Refuse& error);

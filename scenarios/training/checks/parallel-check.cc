@@ -52,10 +52,10 @@ MultipleNear(uint32_t tokens, uint32_t of)
 void
 CheckUnflushed(const TrainingOptions& o, const Refuse& error)
 {
-    if (o.zero > 0)
+    if (o.sharding.optimizer)
     {
-        error("zero",
-              "is " + Number(o.zero) + ", but --pipeline-schedule=" + o.schedule +
+        error("sharding",
+              "is " + Number(o.sharding.Stage()) + ", but {schedule}=" + o.schedule +
                   " keeps several versions of a stage's weights on each GPU; allowed: 0");
     }
     if (o.layers > 0)
@@ -66,21 +66,19 @@ CheckUnflushed(const TrainingOptions& o, const Refuse& error)
     }
     if (o.loaderRate > 0)
     {
-        error("loader",
-              "belongs to steps that begin together, which --pipeline-schedule=" + o.schedule +
+        error("loaderRate",
+              "belongs to steps that begin together, which {schedule}=" + o.schedule +
                   " has none of");
     }
     if (o.context > 1)
     {
-        error("cp",
-              "is " + Number(o.context) + "; allowed with --pipeline-schedule=" + o.schedule +
-                  ": 1");
+        error("context",
+              "is " + Number(o.context) + "; allowed with {schedule}=" + o.schedule + ": 1");
     }
     if (o.expert > 1)
     {
-        error("ep",
-              "is " + Number(o.expert) + "; allowed with --pipeline-schedule=" + o.schedule +
-                  ": 1");
+        error("expert",
+              "is " + Number(o.expert) + "; allowed with {schedule}=" + o.schedule + ": 1");
     }
     const auto stages = LayersByStage(o);
     const auto stageOf = [&stages](uint32_t layer) {
@@ -94,7 +92,7 @@ CheckUnflushed(const TrainingOptions& o, const Refuse& error)
         const LayerSpec& layer = o.model.layers[i];
         if (layer.tiedTo != kNotTied && stageOf(i) != stageOf(layer.tiedTo))
         {
-            error("pipeline-schedule",
+            error("schedule",
                   o.schedule + " updates each stage by itself, and \"" + layer.name + "\" of " +
                       o.model.name + " shares a matrix with \"" +
                       o.model.layers[layer.tiedTo].name + "\" of another stage");
@@ -115,7 +113,7 @@ CheckTensor(const TrainingOptions& o, const Refuse& error)
                                     [](const LayerSpec& layer) { return layer.IsShared(); });
     if (!shared)
     {
-        error("tp",
+        error("tensor",
               "is " + Number(o.tensor) + ", but " + o.model.name +
                   " does not say how its layers are shared out; allowed: 1, or a transformer");
     }
@@ -129,7 +127,7 @@ CheckTensor(const TrainingOptions& o, const Refuse& error)
         {
             if (count % o.tensor != 0)
             {
-                error("tp",
+                error("tensor",
                       "is " + Number(o.tensor) + ", which does not divide the " + Number(count) +
                           " " + what + " of " + o.model.name + "; allowed: " +
                           DivisorsText(std::gcd(std::gcd(t.heads, t.kvHeads), t.ffn)));
@@ -139,17 +137,17 @@ CheckTensor(const TrainingOptions& o, const Refuse& error)
     }
     if (o.sequenceParallel && !o.model.hasSequence)
     {
-        error("sequence-parallel",
+        error("sequenceParallel",
               "shares out the tokens of sequences, and the samples of " + o.model.name +
                   " are none (what a sample becomes inside the model is not shared out here); "
                   "allowed: 0");
     }
     else if (o.sequenceParallel && o.Sequence() / o.context % o.tensor != 0)
     {
-        error("sequence-parallel",
+        error("sequenceParallel",
               "tp " + Number(o.tensor) + " does not divide the " +
                   Number(o.Sequence() / o.context) +
-                  " tokens of a sequence; allowed: 0, or --seq=" +
+                  " tokens of a sequence; allowed: 0, or {sequence}=" +
                   Number(MultipleNear(o.Sequence(), o.context * o.tensor)) + ", say");
     }
 }
@@ -163,27 +161,27 @@ CheckContext(const TrainingOptions& o, const Refuse& error)
     {
         // Each rank has a piece of the front and its mirror image of the back, so that all have as
         // much of the causal triangle.
-        error("cp",
+        error("context",
               "is " + Number(o.context) +
                   (o.model.transformer && o.model.hasSequence
                        ? ", and twice that does not divide the " + Number(o.Sequence()) +
                              " tokens of a sequence; allowed: " + DivisorsText(o.Sequence() / 2) +
-                             ", or --seq=" + Number(MultipleNear(o.Sequence(), 2 * o.context)) +
-                             ", say"
+                             ", or {sequence}=" +
+                             Number(MultipleNear(o.Sequence(), 2 * o.context)) + ", say"
                        : ", but " + o.model.name + " has no sequences to share out; allowed: 1"));
     }
     if (o.context > 1 && o.contextExchange == ContextExchange::kUlysses && o.model.transformer &&
         (o.model.transformer->heads / o.tensor % o.context != 0 ||
          o.model.transformer->kvHeads / o.tensor % o.context != 0))
     {
-        error("cp",
+        error("context",
               "is " + Number(o.context) + ", which does not divide the heads of a rank (" +
                   Number(o.model.transformer->heads / o.tensor) + " of queries, " +
                   Number(o.model.transformer->kvHeads / o.tensor) +
-                  " of keys), as --context-exchange=ulysses needs; allowed: " +
+                  " of keys), as {contextExchange}=ulysses needs; allowed: " +
                   DivisorsText(std::gcd(o.model.transformer->heads / o.tensor,
                                         o.model.transformer->kvHeads / o.tensor)) +
-                  ", or another --context-exchange");
+                  ", or another {contextExchange}");
     }
 }
 
@@ -197,13 +195,13 @@ RefuseSchedule(const TrainingOptions& o, const PipelineRefusal& refusal, const R
         error("accumulation", "is " + Number(o.accumulation) + ", " + refusal.why);
         return;
     case PipelineRefusal::Of::kVirtualStages:
-        error("virtual-stages", "is " + Number(o.virtualStages) + ", " + refusal.why);
+        error("virtualStages", "is " + Number(o.virtualStages) + ", " + refusal.why);
         return;
     case PipelineRefusal::Of::kReplicas:
         error("replicas", "is " + ReplicasText(o) + ", " + refusal.why);
         return;
     default:
-        error("pipeline-schedule", "is " + o.schedule + ": " + refusal.why);
+        error("schedule", "is " + o.schedule + ": " + refusal.why);
     }
 }
 
@@ -224,25 +222,24 @@ CheckSchedule(const TrainingOptions& o, const Refuse& error)
         }
         if (o.deepSpeedSends && (o.schedule != "1f1b" || !o.replicas.empty()))
         {
-            error("pipeline-sends",
+            error("stageSends",
                   "is deepspeed, whose pipelines have " +
-                      std::string(o.replicas.empty()
-                                      ? "1f1b alone, but --pipeline-schedule=" + o.schedule
-                                      : "as many replicas of each stage") +
+                      std::string(o.replicas.empty() ? "1f1b alone, but {schedule}=" + o.schedule
+                                                     : "as many replicas of each stage") +
                       "; allowed: awaited, background");
         }
-        if (o.zero >= 2 && o.zeroImpl == ZeroImpl::kDeepSpeed)
+        if (o.sharding.gradients && o.zeroImpl == ZeroImpl::kDeepSpeed)
         {
-            error("zero",
-                  "is " + Number(o.zero) +
+            error("sharding",
+                  "is " + Number(o.sharding.Stage()) +
                       ", but DeepSpeed has no stage 2 or 3 in a pipeline; allowed: 0, 1, or "
-                      "--zero-impl=paper");
+                      "{framework}=paper");
         }
     }
     else if (o.virtualStages > 1)
     {
-        error("virtual-stages",
-              "is " + Number(o.virtualStages) + " without a pipeline; allowed: 1, or --pp");
+        error("virtualStages",
+              "is " + Number(o.virtualStages) + " without a pipeline; allowed: 1, or {pipeline}");
     }
 }
 
@@ -265,7 +262,7 @@ CheckExpert(const TrainingOptions& o, const Refuse& error)
     }
     if (experts == 0)
     {
-        error("ep",
+        error("expert",
               "is " + Number(o.expert) + ", but " + o.model.name + " has no experts; allowed: 1");
         return;
     }
@@ -276,7 +273,7 @@ CheckExpert(const TrainingOptions& o, const Refuse& error)
             experts % o.expert != 0
                 ? "the " + Number(experts) + " experts of " + o.model.name
                 : "dp " + Number(o.Data()) + " x cp " + Number(o.context) + " = " + Number(shared);
-        error("ep",
+        error("expert",
               "is " + Number(o.expert) + ", which does not divide " + what +
                   "; allowed: " + DivisorsText(std::gcd(experts, shared)));
     }
@@ -291,7 +288,7 @@ CheckParallel(const TrainingOptions& o, const Refuse& error)
     CheckExpert(o, error);
     if (const auto why = o.expertOverlap ? WhyNotPaired(o) : std::nullopt)
     {
-        error("moe-overlap", *why);
+        error("expertOverlap", *why);
     }
     const uint32_t blocks = StageBlocksOf(o.model);
     const bool hasBlocks = o.model.layers.size() > 1 && blocks > 1;
@@ -299,12 +296,12 @@ CheckParallel(const TrainingOptions& o, const Refuse& error)
     const uint64_t cuttable = hasBlocks && uniform ? blocks : o.model.layers.size();
     if (o.Pieces() > cuttable)
     {
-        error("pp",
+        error("pipeline",
               "is " + Number(o.pipeline) +
                   (o.virtualStages > 1 ? " x " + Number(o.virtualStages) + " virtual stages" : "") +
                   ", but " + o.model.name + " has " + Number(cuttable) +
                   (hasBlocks && uniform ? " blocks" : " layers") +
-                  "; allowed: --pp times --virtual-stages up to " + Number(cuttable));
+                  "; allowed: {pipeline} times {virtualStages} up to " + Number(cuttable));
         return; // there are no stages to look at
     }
     if (const auto why = WhyNotPartitioned(o))
@@ -316,7 +313,7 @@ CheckParallel(const TrainingOptions& o, const Refuse& error)
     {
         error("layers",
               "is " + Number(o.layers) +
-                  ", and fewer blocks are cut at other places by --partition=" + PartitionText(o) +
+                  ", and fewer blocks are cut at other places by {partition}=" + PartitionText(o) +
                   "; allowed: all");
     }
     if (const auto why = WhyNotFewer(o))
@@ -352,10 +349,10 @@ CheckCopies(const TrainingOptions& o, const Refuse& error)
     });
     if (between || copied.front() != copied.back())
     {
-        error("pp",
+        error("pipeline",
               "is " + Number(o.pipeline) + ", with which " + o.model.name +
                   " has layers that share a matrix in other stages than the first and the last; "
-                  "allowed: cuts that leave them there (--pp, --virtual-stages, --partition)");
+                  "allowed: cuts that leave them there ({pipeline}, {virtualStages}, {partition})");
     }
 }
 

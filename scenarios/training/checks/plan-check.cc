@@ -6,6 +6,7 @@
 #include "scenarios/training/checks/memory-check.h"
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/expert-load.h"
+#include "scenarios/training/framework.h"
 #include "scenarios/training/stage-layers.h"
 
 #include <algorithm>
@@ -18,37 +19,37 @@ namespace training
 void
 CheckCompute(const TrainingOptions& o, const Refuse& error)
 {
-    if (NeedsWholeTensors(o.optimizer) && o.zero > 0)
+    if (NeedsWholeTensors(o.optimizer) && o.sharding.optimizer)
     {
         // DeepSpeed's ZERO_SUPPORTED_OPTIMIZERS has neither.
         error("optimizer",
-              "is " + OptimizerName(o.optimizer) +
-                  ", which needs whole tensors, but --zero=" + std::to_string(o.zero) +
+              "is " + OptimizerName(o.optimizer) + ", which needs whole tensors, but {sharding}=" +
+                  std::to_string(o.sharding.Stage()) +
                   " divides them; allowed: adam, momentum, sgd, or "
-                  "--zero=0");
+                  "{sharding}=0");
     }
     if (!o.masterWeights && o.offload != Offload::kNone)
     {
-        error("master-weights",
-              "is 0, but --offload=" + OffloadName(o.offload) +
+        error("masterWeights",
+              "is 0, but {offload}=" + OffloadName(o.offload) +
                   ": DeepSpeed's optimizer on the CPU works in 32 bits; allowed: without "
-                  "--offload");
+                  "{offload}");
     }
     if (o.kernels == KernelSet::kEager && o.dtype == Dtype::kFp8)
     {
         error("kernels",
-              "is eager, but --dtype=fp8: products in it are Transformer Engine's, which has "
-              "kernels of its own beside them; allowed: fused, or --dtype=bf16, fp16, tf32, fp32");
+              "is eager, but {dtype}=fp8: products in it are Transformer Engine's, which has "
+              "kernels of its own beside them; allowed: fused, or {dtype}=bf16, fp16, tf32, fp32");
     }
     if (o.loaderRate > 0 && o.layers > 0)
     {
-        error("loader",
+        error("loaderRate",
               "waiting for data is no straight line over the number of blocks; allowed: without "
-              "--layers");
+              "{layers}");
     }
     if (AsksForExpertLoad(o) && !RoutingOf(o.model))
     {
-        error(o.moeSkew > 0 ? "moe-skew" : "capacity-factor",
+        error(o.moeSkew > 0 ? "moeSkew" : "capacityFactor",
               o.model.name + " has no experts; allowed with models that have");
     }
 }
@@ -58,21 +59,23 @@ CheckOffload(const TrainingOptions& o, const Refuse& error)
 {
     // DeepSpeed@00376da docs/_pages/config-json.md: offload_optimizer with stages 1, 2 and 3,
     // offload_param with 3.
-    const uint32_t least = o.offload == Offload::kAll ? 3 : 1;
-    if (o.offload != Offload::kNone && o.zero < least)
+    const bool all = o.offload == Offload::kAll;
+    const bool shared = all ? o.sharding.parameters : o.sharding.optimizer;
+    if (o.offload != Offload::kNone && !shared)
     {
         error("offload",
-              "is " + OffloadName(o.offload) + " with --zero=" + std::to_string(o.zero) +
-                  "; allowed: " + (o.zero == 0 ? "" : "optimizer, or ") +
-                  (least == 1 ? "with --zero=1, 2 or 3" : "with --zero=3"));
+              "is " + OffloadName(o.offload) +
+                  " with {sharding}=" + std::to_string(o.sharding.Stage()) +
+                  "; allowed: " + (!o.sharding.optimizer ? "" : "optimizer, or ") +
+                  (all ? "with {sharding}=3" : "with {sharding}=1, 2 or 3"));
     }
     if (o.offload != Offload::kNone && (o.shard > 0 || o.secondary != 1 || o.quantizedWeights ||
                                         o.quantizedGradients > 0 || o.tensorLists))
     {
         error("offload",
               "is " + OffloadName(o.offload) +
-                  "; allowed: with --sharding=full and without ZeRO++'s options and "
-                  "--zero-tensor-lists, or none");
+                  "; allowed: with {shardSpread}=full and without ZeRO++'s options and "
+                  "{tensorLists}, or none");
     }
     if (o.offload != Offload::kNone && o.profile && o.profile->optimizerSeconds)
     {
@@ -99,19 +102,20 @@ CheckTasks(const TrainingOptions& o, const TrainingOptions& resolved, const Refu
     };
     const uint64_t element = DtypeBytes(o.dtype);
     const uint64_t gradient = o.GradientBytes();
-    const double reductions = o.zero >= 2 ? o.accumulation : 1;
+    const ReduceSchedule schedule = ReductionsOf(o);
+    const double reductions = schedule.eachMicroBatch ? o.accumulation : 1;
     // Horovod cuts no tensor; another check reports buckets that are too small.
-    if (o.zeroImpl != ZeroImpl::kHorovod && *resolved.bucketBytes >= gradient &&
+    if (!schedule.inCycles && *resolved.bucketBytes >= gradient &&
         pieces(*resolved.bucketBytes, gradient) * reductions > kMostTasks)
     {
-        error("buckets",
+        error("bucketBytes",
               "is " + std::to_string(*resolved.bucketBytes) + " B, which cuts the " +
                   std::to_string(elements * gradient) +
                   " bytes of gradients into more than a million reductions");
     }
     if (pieces(*resolved.gatherBytes, element) > kMostTasks)
     {
-        error("gather-bytes",
+        error("gatherBytes",
               "is " + std::to_string(*resolved.gatherBytes) +
                   " B, which makes more than a million all-gathers");
     }
@@ -129,7 +133,7 @@ CheckGpu(const TrainingOptions& o, const Refuse& error)
     // At least half of a GPU computes.
     if (o.collectiveSms > 0 && 2 * o.collectiveSms > o.gpu.multiprocessors)
     {
-        error("collective-sms",
+        error("collectiveSms",
               "is " + std::to_string(o.collectiveSms) + ", and " + o.gpu.name +
                   (o.gpu.multiprocessors > 0
                        ? " has " + std::to_string(static_cast<uint32_t>(o.gpu.multiprocessors)) +
@@ -168,15 +172,15 @@ Check(const TrainingOptions& options)
     }
     if (options.ranks == 0)
     {
-        error("gpus", "is 0; at least one GPU is needed");
+        error("ranks", "is 0; at least one GPU is needed");
     }
-    if (options.zero > 3)
+    if (!options.sharding.IsStage())
     {
-        error("zero", "is " + std::to_string(options.zero) + "; the stages are 0, 1, 2 and 3");
+        error("sharding", "shares out more than stages 0, 1, 2 and 3 do");
     }
-    const std::pair<const char*, uint32_t> positive[] = {{"micro-batch", options.microBatch},
+    const std::pair<const char*, uint32_t> positive[] = {{"microBatch", options.microBatch},
                                                          {"accumulation", options.accumulation},
-                                                         {"seq", options.sequence}};
+                                                         {"sequence", options.sequence}};
     for (const auto& [path, value] : positive)
     {
         if (value == 0)
@@ -187,20 +191,20 @@ Check(const TrainingOptions& options)
     const uint64_t element = DtypeBytes(options.dtype);
     const uint64_t gradient = options.GradientBytes();
     const std::pair<const char*, std::optional<uint64_t>> buckets[] = {
-        {"buckets", options.bucketBytes},
-        {"first-bucket", options.firstBucketBytes}};
+        {"bucketBytes", options.bucketBytes},
+        {"firstBucketBytes", options.firstBucketBytes}};
     for (const auto& [path, bytes] : buckets)
     {
         if (bytes && *bytes == 0)
         {
             // HOROVOD_FUSION_THRESHOLD=0: docs/tensor-fusion.rst of horovod/horovod@31408cc.
-            if (options.zeroImpl != ZeroImpl::kHorovod)
+            if (!ReductionsOf(options).inCycles)
             {
-                error(
-                    path,
-                    "is 0, which goes with --zero=0 --zero-impl=horovod alone, where it lets each "
-                    "tensor be reduced by itself; allowed: " +
-                        std::to_string(gradient) + " bytes, a gradient, or more");
+                error(path,
+                      "is 0, which goes with {sharding}=0 {framework}=horovod alone, where it lets "
+                      "each "
+                      "tensor be reduced by itself; allowed: " +
+                          std::to_string(gradient) + " bytes, a gradient, or more");
             }
         }
         else if (bytes && *bytes < gradient)
@@ -210,7 +214,7 @@ Check(const TrainingOptions& options)
     }
     if (options.gatherBytes && *options.gatherBytes < element)
     {
-        error("gather-bytes",
+        error("gatherBytes",
               "is smaller than one parameter (" + std::to_string(element) + " bytes)");
     }
     const TrainingOptions resolved = ResolvedOptions(options);
@@ -229,14 +233,16 @@ Check(const TrainingOptions& options)
     }
     if (options.model.hasSequence && options.sequence > options.model.sequence)
     {
-        warning("seq",
+        warning("sequence",
                 std::to_string(options.sequence) + " is longer than the " +
                     std::to_string(options.model.sequence) + " tokens " + options.model.name +
                     " was made for");
     }
-    if (options.zero > 0 && options.ranks == 1)
+    if (options.sharding.optimizer && options.ranks == 1)
     {
-        warning("zero", "stage " + std::to_string(options.zero) + " partitions nothing on one GPU");
+        warning("sharding",
+                "stage " + std::to_string(options.sharding.Stage()) +
+                    " partitions nothing on one GPU");
     }
     CheckMemory(options, problems);
     if (options.profile)

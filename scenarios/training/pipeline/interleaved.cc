@@ -109,7 +109,7 @@ class Interleaved final : public PipelineSchedule
         {
             return PipelineRefusal{Of::kVirtualStages,
                                    "with which interleaved is 1f1b; allowed: at least 2, or "
-                                   "--pipeline-schedule=1f1b"};
+                                   "{schedule}=1f1b"};
         }
         if (shape.microBatches % shape.stages != 0)
         {

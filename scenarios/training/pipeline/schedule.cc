@@ -109,7 +109,7 @@ PipelineSchedule::WhyNotVirtual(const PipelineShape& shape) const
     }
     return Refusal{Of::kVirtualStages,
                    "but " + Name() + " has one virtual stage a device; allowed: 1" +
-                       (IsReplicated(shape) ? "" : ", or --pipeline-schedule=interleaved")};
+                       (IsReplicated(shape) ? "" : ", or {schedule}=interleaved")};
 }
 
 std::optional<PipelineRefusal>
@@ -121,9 +121,9 @@ PipelineSchedule::WhyNotReplicated(const PipelineShape& shape) const
     }
     return Refusal{Of::kReplicas,
                    "but " + Name() +
-                       " has one replica of each stage (data parallelism, --dp, replicates the "
+                       " has one replica of each stage (data parallelism, {data}, replicates the "
                        "whole pipeline); allowed: none" +
-                       (shape.virtualStages > 1 ? "" : ", or --pipeline-schedule=pipedream")};
+                       (shape.virtualStages > 1 ? "" : ", or {schedule}=pipedream")};
 }
 
 uint32_t

@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/plan/communication.h"
 
+#include "scenarios/training/framework.h"
 #include "scenarios/training/gradient-buckets.h"
 #include "scenarios/training/parameter-gathers.h"
 #include "scenarios/training/plan/gradient-reduction.h"
@@ -44,6 +45,7 @@ GatherParameters(const TrainingOptions& o,
                  std::vector<Transfer>& transfers)
 {
     const auto gathers = ParameterGathers(o, layers);
+    const GatherSchedule schedule = GathersOf(o);
     const auto count = static_cast<uint32_t>(layers.size());
     std::vector<Transfer> sorted;
     for (uint32_t m = 0; m < o.accumulation; ++m)
@@ -52,9 +54,9 @@ GatherParameters(const TrainingOptions& o,
         {
             const RankLayer& layer = layers[gathers[g].layer];
             const bool forward = gathers[g].use < count;
-            // The second partition is filled by a forward's gather and serves its backward; in
-            // DeepSpeed it is filled once, and serves to the end of the step.
-            const bool filled = !forward || (m > 0 && o.zeroImpl == ZeroImpl::kDeepSpeed);
+            // The second partition is filled by a forward's gather and serves its backward, or to
+            // the end of the step.
+            const bool filled = !forward || (m > 0 && schedule.secondOnce);
             const bool second = o.secondary > 1 && filled;
             Transfer t;
             t.task = Collective(Phase::kParameter,
@@ -161,12 +163,13 @@ Share(const TrainingOptions& o,
     {
         return;
     }
-    if (o.zero == 3)
+    const GatherSchedule schedule = GathersOf(o);
+    if (schedule.beforeLayers)
     {
         GatherParameters(o, work, layers, shared, transfers);
     }
     ReduceGradients(o, work, layers, shared, transfers);
-    if (o.zero == 1 || o.zero == 2)
+    if (schedule.afterOptimizer)
     {
         SpreadParameters(o, work, layers, shared, transfers);
     }

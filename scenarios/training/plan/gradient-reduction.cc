@@ -4,6 +4,7 @@
 #include "scenarios/training/plan/gradient-reduction.h"
 
 #include "collectives/registry.h"
+#include "scenarios/training/framework.h"
 #include "scenarios/training/gradient-buckets.h"
 #include "scenarios/training/zero-partition.h"
 
@@ -60,7 +61,7 @@ class Reduction
         m_name = std::string(m_shared.of) + "bucket " + std::to_string(index) +
                  OfMicroBatch(o, microBatch);
         m_elements = bucket.elements;
-        m_fused = m_options.zeroImpl == ZeroImpl::kHorovod && bucket.tensors > 1;
+        m_fused = ReductionsOf(m_options).inCycles && bucket.tensors > 1;
         // Batches of BATCHED_D2D_CAPACITY tensors by a kernel (horovod/horovod horovod/common/ops/
         // cuda/cuda_kernels.h; HOROVOD_BATCH_D2D_MEMCOPIES is on).
         m_copies = std::ceil(bucket.tensors / 160.0);
@@ -101,9 +102,9 @@ class Reduction
     void Plain(uint32_t microBatch)
     {
         const TrainingOptions& o = m_options;
-        const bool deepSpeed = o.zeroImpl == ZeroImpl::kDeepSpeed;
+        const ReduceSchedule schedule = ReductionsOf(o);
         const uint64_t bytes = m_elements * o.GradientBytes();
-        if (o.zero == 0 || (deepSpeed && o.zero < 3))
+        if (schedule.whole)
         {
             AllReduce(bytes);
             return;
@@ -121,9 +122,7 @@ class Reduction
             Ahead(std::move(t));
         }
         Add(coll::Op::kReduceScatter, bytes, m_shared.gradients, m_shared.gradientStream);
-        // DeepSpeed's MiCS adds copies up once a step (allreduce_mics_shard_grads of
-        // deepspeed/runtime/zero/mics.py), FSDP whenever gradients are reduced.
-        if (m_shared.copies > 1 && (!deepSpeed || microBatch + 1 == o.accumulation))
+        if (m_shared.copies > 1 && (!schedule.copiesOnce || microBatch + 1 == o.accumulation))
         {
             Add(coll::Op::kAllReduce, bytes / m_shared.ranks, m_shared.across, m_shared.copyStream);
         }
@@ -284,11 +283,11 @@ ReduceGradients(const TrainingOptions& o,
                 const Shared& shared,
                 std::vector<Transfer>& transfers)
 {
-    const auto buckets = o.zeroImpl == ZeroImpl::kHorovod
-                             ? CycleBuckets(o, layers, GradientTimes(o, work))
-                             : GradientBuckets(o, layers, shared.ranks);
+    const ReduceSchedule schedule = ReductionsOf(o);
+    const auto buckets = schedule.inCycles ? CycleBuckets(o, layers, GradientTimes(o, work))
+                                           : GradientBuckets(o, layers, shared.ranks);
     Reduction reduction(o, work, layers, shared, transfers);
-    for (uint32_t m = o.zero >= 2 ? 0 : o.accumulation - 1; m < o.accumulation; ++m)
+    for (uint32_t m = schedule.eachMicroBatch ? 0 : o.accumulation - 1; m < o.accumulation; ++m)
     {
         for (std::size_t b = 0; b < buckets.size(); ++b)
         {

@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/plan/overlap.h"
 
+#include "scenarios/training/framework.h"
 #include "scenarios/training/parameter-gathers.h"
 
 #include <algorithm>
@@ -31,9 +32,8 @@ Prefetch(const TrainingOptions& o,
     const uint32_t use = gathers[t.gather].use;
     const uint32_t beside = EarliestBeside(o, gathers, t.gather);
     t.begin = Before(PositionOfUse(work, work.order[t.users.front()].microBatch, beside));
-    // The first of a micro-batch runs beside the last backward of the one before; DeepSpeed's
-    // look-ahead ends with the micro-batch.
-    if (use == 0 && o.zeroImpl == ZeroImpl::kPaper)
+    // The first of a micro-batch runs beside the last backward of the one before.
+    if (use == 0 && GathersOf(o).ahead)
     {
         t.begin = Before(t.begin);
     }
@@ -65,7 +65,7 @@ ApplyOverlap(const TrainingOptions& o, const RankWork& work, std::vector<Transfe
         const auto experts = ExpertsOf(work.layers);
         std::vector<Gather> gathers;
         std::vector<Gather> ofExperts;
-        if (o.zero == 3)
+        if (GathersOf(o).beforeLayers)
         {
             gathers = ParameterGathers(o, work.layers);
             ofExperts = ParameterGathers(o, experts);

@@ -69,7 +69,7 @@ SumOf(const TrainingOptions& o, const RankWork& work)
             AddPart(part, sum);
         }
     }
-    if (o.zero >= 2)
+    if (o.sharding.gradients)
     {
         sum.elements = (sum.elements + o.Sharers() - 1) / o.Sharers();
     }

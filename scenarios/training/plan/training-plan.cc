@@ -94,9 +94,9 @@ LeaveOutUnused(const TrainingOptions& o, TrainingPlan& plan)
     std::vector<bool> streamUsed(kStreams, false);
     std::vector<bool> groupUsed(kGroupKinds, false);
     streamUsed[kComputeStream] = streamUsed[kGradientStream] = true;
-    streamUsed[kParameterStream] = o.zero >= 1;
+    streamUsed[kParameterStream] = o.sharding.optimizer;
     groupUsed[kGradientGroup] = true;
-    groupUsed[kGatherGroup] = o.zero == 3;
+    groupUsed[kGatherGroup] = o.sharding.parameters;
     for (const StepGraph& role : plan.roles)
     {
         for (const Task& task : role.tasks)

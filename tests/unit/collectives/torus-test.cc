@@ -7,8 +7,10 @@
 #include "collectives/schedules/torus.h"
 #include "prove.h"
 
+#include <algorithm>
 #include <map>
 #include <numeric>
+#include <random>
 
 namespace coll
 {
@@ -153,6 +155,89 @@ TEST(Torus, SaysWhyNot)
     EXPECT_EQ(torus.WhyNot(what, placement, Torus({1U << 31, 1U << 31, 1U << 31, 8})),
               "a torus of 2147483648x2147483648x2147483648x8 does not have 8 ranks");
     EXPECT_THROW(torus.Make(what, placement, Torus({3, 3})), std::invalid_argument);
+}
+
+/// Servers on a grid of switches, the last coordinate the fastest, in an order of their own.
+Placement
+OnGrid(const std::vector<uint32_t>& sizes, uint32_t perSwitch, const std::vector<uint32_t>& order)
+{
+    Placement placement = UniformPlacement(static_cast<uint32_t>(order.size()), 1);
+    for (const uint32_t place : order)
+    {
+        std::vector<uint32_t> at(sizes.size());
+        uint32_t rest = place / perSwitch;
+        for (size_t d = sizes.size(); d-- > 0;)
+        {
+            at[d] = rest % sizes[d];
+            rest /= sizes[d];
+        }
+        placement.at.push_back(at);
+    }
+    return placement;
+}
+
+// Whatever order the servers stand in: a rank sends to switches that a cable joins to its own, and
+// to its own switch, alone.
+TEST(Torus, OnATorusFollowsItsCables)
+{
+    std::mt19937 random(7);
+    for (const auto& [sizes, perSwitch] : {std::pair{std::vector<uint32_t>{4, 3, 5}, 1U},
+                                           std::pair{std::vector<uint32_t>{8, 2}, 1U},
+                                           std::pair{std::vector<uint32_t>{3, 4}, 2U},
+                                           std::pair{std::vector<uint32_t>{6}, 3U}})
+    {
+        std::vector<uint32_t> order(Product(sizes) * perSwitch);
+        std::iota(order.begin(), order.end(), 0);
+        for (int shuffle = 0; shuffle < 3; ++shuffle)
+        {
+            const Placement placement = OnGrid(sizes, perSwitch, order);
+            std::vector<uint32_t> closestFirst(sizes.rbegin(), sizes.rend());
+            if (perSwitch > 1)
+            {
+                closestFirst.insert(closestFirst.begin(), perSwitch);
+            }
+            EXPECT_EQ(TorusDimensions(placement, {}), closestFirst);
+            const auto n = static_cast<Rank>(order.size());
+            const auto schedule =
+                Find(Op::kAllReduce, "torus")->Make({Op::kAllReduce, 100000, n, 0}, placement, {});
+            for (Rank rank = 0; rank < n; rank++)
+            {
+                for (Lane lane = 0; lane < schedule->Lanes(rank); lane++)
+                {
+                    for (StepIndex k = 0; k < schedule->Steps(rank, lane); k++)
+                    {
+                        const Rank peer = schedule->At(rank, lane, k).sendPeer;
+                        uint32_t apart = 0;
+                        for (size_t d = 0; peer != kNoRank && d < sizes.size(); ++d)
+                        {
+                            const uint32_t way =
+                                (placement.at[peer][d] + sizes[d] - placement.at[rank][d]) %
+                                sizes[d];
+                            apart += std::min(way, sizes[d] - way);
+                        }
+                        ASSERT_LE(apart, 1U) << rank << " to " << peer;
+                    }
+                }
+            }
+            std::shuffle(order.begin(), order.end(), random);
+        }
+    }
+}
+
+// Part of a grid that is a box has that box's dimensions; one that is none has what it would have
+// elsewhere. Dimensions that were given stay, the last the closest.
+TEST(Torus, OnAPartOfATorusIsABoxOrNone)
+{
+    const std::vector<uint32_t> sizes{4, 4};
+    EXPECT_EQ(TorusDimensions(OnGrid(sizes, 1, {5, 6, 9, 10, 13, 14}), {}),
+              (std::vector<uint32_t>{2, 3}));
+    EXPECT_EQ(TorusDimensions(OnGrid(sizes, 1, {0, 1, 2, 3}), {}), (std::vector<uint32_t>{4}));
+    EXPECT_EQ(TorusDimensions(OnGrid(sizes, 1, {0, 1, 2, 3, 4, 8}), {}),
+              (std::vector<uint32_t>{2, 3}));
+    EXPECT_EQ(TorusDimensions(OnGrid(sizes, 1, {0, 1, 2, 3}), Torus({2, 2})),
+              (std::vector<uint32_t>{2, 2}));
+    EXPECT_EQ(TorusDimensions(UniformPlacement(8, 1), Torus({4, 2})),
+              (std::vector<uint32_t>{2, 4}));
 }
 
 } // namespace

@@ -41,7 +41,7 @@ Sum(const std::vector<uint64_t>& bytes)
 uint64_t
 WeightBytes(training::TrainingOptions o, coll::Rank rank)
 {
-    o.zero = 0;
+    o.sharding = training::ZeroStage(0);
     o.shard = 0;
     return training::EstimateStageMemory(o, PlaceOf(o.GetLayout(), rank).pipeline).parameters;
 }

@@ -377,14 +377,14 @@ TEST(ComputeModel, RecomputationStopsEarly)
         auto o = OptionsOn(model, "A100", "bf16", 8, 512);
         EXPECT_GT(shares(o), 0.6) << model;
         EXPECT_LT(shares(o), 0.75) << model;
-        o.zero = 3;
+        o.sharding = ZeroStage(3);
         o.ranks = 8;
         EXPECT_LT(shares(o), 0.75) << model;
         o.zeroImpl = ZeroImpl::kDeepSpeed;
         EXPECT_DOUBLE_EQ(shares(o), 1) << model;
         o.zeroImpl = ZeroImpl::kPaper;
         o.tensor = 2;
-        o.zero = 0;
+        o.sharding = ZeroStage(0);
         EXPECT_DOUBLE_EQ(shares(o), 1) << model;
         o.tensor = 1;
         o.pipeline = 2;
@@ -461,7 +461,7 @@ TEST(ComputeModel, PublishedRows)
         o.recompute = row.recompute ? Recompute::kFull : Recompute::kNone;
         o.accumulation = row.accumulation;
         o.ranks = row.ranks;
-        o.zero = row.zero;
+        o.sharding = ZeroStage(row.zero);
         const double measured = row.microBatch * row.accumulation / row.perGpu;
         const double error = StepSeconds(ResolvedOptions(o)) / measured - 1;
         EXPECT_LT(std::abs(error), 0.15) << row.model << " " << row.gpu << " " << row.dtype;

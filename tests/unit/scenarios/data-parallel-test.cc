@@ -90,9 +90,9 @@ Padded(const TrainingOptions& o, uint32_t n)
     for (const LayerSpec& layer : o.model.layers)
     {
         const uint64_t p = layer.Parameters();
-        sum += o.zero == 3 ? (p + n - 1) / n * n : p;
+        sum += o.sharding.Stage() == 3 ? (p + n - 1) / n * n : p;
     }
-    return static_cast<double>(o.zero == 0 ? sum : (sum + n - 1) / n * n);
+    return static_cast<double>(o.sharding.Stage() == 0 ? sum : (sum + n - 1) / n * n);
 }
 
 bool
@@ -100,7 +100,7 @@ Refuses(const TrainingOptions& o, const std::string& path)
 {
     const auto problems = Check(o);
     return std::any_of(problems.begin(), problems.end(), [&](const Problem& p) {
-        return p.error && p.path == path;
+        return p.error && p.field == path;
     });
 }
 
@@ -149,7 +149,7 @@ TEST(IntoBuckets, AKernelForEachGradient)
                 o.ranks = 8;
                 // Whoever has other buckets, or none, has no such kernels.
                 for (const auto& change : std::vector<std::function<void(TrainingOptions&)>>{
-                         [](TrainingOptions& other) { other.zero = 1; },
+                         [](TrainingOptions& other) { other.sharding = ZeroStage(1); },
                          [](TrainingOptions& other) { other.zeroImpl = ZeroImpl::kHorovod; },
                          [](TrainingOptions& other) { other.zeroImpl = ZeroImpl::kDeepSpeed; },
                          [](TrainingOptions& other) { other.toServers = true; }})
@@ -286,7 +286,7 @@ TEST(HybridShard, ClosedForms)
                     o.shard = s.sharers;
                     o.reuseElements = 0;
                     o.persistElements = 0;
-                    ASSERT_FALSE(Refuses(o, "shard-size"));
+                    ASSERT_FALSE(Refuses(o, "shardSize"));
                     const auto plan = MakePlan(o);
                     const double psi = 2 * Padded(o, s.sharers);
                     const double inside = psi * (g - 1) / g;
@@ -597,7 +597,7 @@ TEST(Horovod, ThresholdOfZero)
             o.dtype = dtype;
             o.bucketBytes = 0;
             o.cycleTime = rdma::Milliseconds(100'000);
-            EXPECT_FALSE(Refuses(o, "buckets"));
+            EXPECT_FALSE(Refuses(o, "bucketBytes"));
             const auto layers = LayersOfModel(ResolvedOptions(o));
             std::multiset<uint64_t> tensors;
             for (const RankLayer& layer : layers)
@@ -628,7 +628,7 @@ TEST(Horovod, ThresholdOfZero)
     }
     auto o = OptionsOf("gpt2", 4, 0);
     o.bucketBytes = 0;
-    EXPECT_TRUE(Refuses(o, "buckets"));
+    EXPECT_TRUE(Refuses(o, "bucketBytes"));
 }
 
 // However they are cut, all gradients are reduced once.
@@ -802,37 +802,37 @@ TEST(DataParallelCheck, WhatDoesNothingIsRefused)
     };
     using O = TrainingOptions;
     EXPECT_TRUE(Check(o).empty());
-    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.shard = 5; }), "shard-size"));
-    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.shard = 1; }), "shard-size"));
-    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.zero = 0, x.shard = 4; }), "sharding"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.shard = 5; }), "shardSize"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.shard = 1; }), "shardSize"));
+    EXPECT_TRUE(
+        Refuses(with(o, [](O& x) { x.sharding = ZeroStage(0), x.shard = 4; }), "shardSpread"));
     EXPECT_TRUE(Refuses(with(o,
                              [](O& x) {
-                                 x.zero = 2;
+                                 x.sharding = ZeroStage(2);
                                  x.shard = 4;
                                  x.zeroImpl = ZeroImpl::kDeepSpeed;
                              }),
-                        "sharding"));
-    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.secondary = 5; }), "zero-hpz-partition-size"));
+                        "shardSpread"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.secondary = 5; }), "secondPartition"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.sharding = ZeroStage(2), x.secondary = 4; }),
+                        "secondPartition"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.sharding = ZeroStage(2), x.quantizedWeights = true; }),
+                        "quantizedWeights"));
     EXPECT_TRUE(
-        Refuses(with(o, [](O& x) { x.zero = 2, x.secondary = 4; }), "zero-hpz-partition-size"));
-    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.zero = 2, x.quantizedWeights = true; }),
-                        "zero-quantized-weights"));
-    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.shard = 4, x.quantizedWeights = true; }),
-                        "zero-quantized-weights"));
-    EXPECT_TRUE(
-        Refuses(with(o, [](O& x) { x.quantizedGradients = 12; }), "zero-quantized-gradients"));
-    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.persistElements = 1; }), "persistence-threshold"));
-    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.zeroImpl = ZeroImpl::kHorovod; }), "zero-impl"));
+        Refuses(with(o, [](O& x) { x.shard = 4, x.quantizedWeights = true; }), "quantizedWeights"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.quantizedGradients = 12; }), "quantizedGradients"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.persistElements = 1; }), "persistElements"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.zeroImpl = ZeroImpl::kHorovod; }), "framework"));
     EXPECT_TRUE(Refuses(with(o, [](O& x) { x.compression = Compression::kTopK, x.topRatio = 0.1; }),
-                        "gradient-compression"));
+                        "compression"));
     const auto plain = OptionsOf("gpt2", 12, 0);
-    EXPECT_TRUE(Refuses(with(plain, [](O& x) { x.compression = Compression::kFp16; }),
-                        "gradient-compression"));
+    EXPECT_TRUE(
+        Refuses(with(plain, [](O& x) { x.compression = Compression::kFp16; }), "compression"));
     EXPECT_FALSE(Refuses(with(plain,
                               [](O& x) {
                                   x.compression = Compression::kFp16;
                                   x.wideReduction = true;
                               }),
-                         "gradient-compression"));
-    EXPECT_TRUE(Refuses(with(plain, [](O& x) { x.firstBucketBytes = 1; }), "first-bucket"));
+                         "compression"));
+    EXPECT_TRUE(Refuses(with(plain, [](O& x) { x.firstBucketBytes = 1; }), "firstBucketBytes"));
 }

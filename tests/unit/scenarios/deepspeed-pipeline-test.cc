@@ -199,7 +199,7 @@ TEST(DeepSpeedPipeline, HasOneSchedule)
     const auto refuses = [](const TrainingOptions& o) {
         const auto problems = Check(o);
         return std::any_of(problems.begin(), problems.end(), [](const Problem& p) {
-            return p.error && p.path == "pipeline-sends";
+            return p.error && p.field == "stageSends";
         });
     };
     TrainingOptions o = FourStages(8);

@@ -252,24 +252,24 @@ TEST(TensorLists, WhereTheyAreNot)
     const auto refuses = [](const TrainingOptions& o, const std::string& option) {
         const auto problems = Check(o);
         return std::any_of(problems.begin(), problems.end(), [&](const Problem& p) {
-            return p.error && p.path == option;
+            return p.error && p.field == option;
         });
     };
     auto o = StageThree("gpt2", 16);
     o.tensorLists = true;
-    EXPECT_FALSE(refuses(o, "zero-tensor-lists"));
+    EXPECT_FALSE(refuses(o, "tensorLists"));
     auto paper = o;
     paper.zeroImpl = ZeroImpl::kPaper;
-    EXPECT_TRUE(refuses(paper, "zero-tensor-lists"));
+    EXPECT_TRUE(refuses(paper, "tensorLists"));
     auto two = o;
-    two.zero = 2;
-    EXPECT_TRUE(refuses(two, "zero-tensor-lists"));
+    two.sharding = ZeroStage(2);
+    EXPECT_TRUE(refuses(two, "tensorLists"));
     auto plus = o;
     plus.quantizedWeights = true;
-    EXPECT_TRUE(refuses(plus, "zero-tensor-lists"));
+    EXPECT_TRUE(refuses(plus, "tensorLists"));
     auto shard = o;
     shard.shard = 4;
-    EXPECT_TRUE(refuses(shard, "zero-tensor-lists"));
+    EXPECT_TRUE(refuses(shard, "tensorLists"));
     auto host = o;
     host.offload = Offload::kOptimizer;
     EXPECT_TRUE(refuses(host, "offload"));

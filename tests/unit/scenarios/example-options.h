@@ -24,7 +24,7 @@ OptionsOf(const std::string& model,
     o.model = *training::FindModel(model);
     o.gpu = *training::FindGpu("A100");
     o.ranks = ranks;
-    o.zero = zero;
+    o.sharding = training::ZeroStage(zero);
     o.accumulation = accumulation;
     o.zeroImpl = impl;
     o.sequence = o.model.sequence;

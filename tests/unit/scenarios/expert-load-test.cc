@@ -235,7 +235,7 @@ TEST(ExpertLoad, NeedsExperts)
         const auto problems = Check(o);
         ASSERT_FALSE(problems.empty());
         EXPECT_TRUE(problems[0].error);
-        EXPECT_EQ(problems[0].path, skew ? "moe-skew" : "capacity-factor");
+        EXPECT_EQ(problems[0].field, skew ? "moeSkew" : "capacityFactor");
     }
 }
 

@@ -400,7 +400,7 @@ TEST(Gradients, AreAddedUpOverMicroBatches)
             EXPECT_LE(apart - fused, 1.3 * bytes / o.gpu.memoryBandwidth + (m - 1) * 0.01) << model;
             for (const uint32_t zero : {2u, 3u})
             {
-                o.zero = zero;
+                o.sharding = ZeroStage(zero);
                 o.fusedAccumulation = false;
                 const double one = computing(o);
                 EXPECT_GE(one - fused, 0.999 * bytes / 8 / o.gpu.memoryBandwidth) << model;
@@ -792,10 +792,10 @@ TEST(ModelParallel, PicturesHaveNoSequences)
     auto o = OptionsOf("vit-b-16", 4, 1);
     const auto error = [](const TrainingOptions& options) {
         const auto problems = Check(options);
-        return problems.empty() ? "" : problems[0].path + " " + problems[0].text;
+        return problems.empty() ? "" : problems[0].field + " " + problems[0].text;
     };
     o.context = 2;
-    EXPECT_EQ(error(o), "cp is 2, but vit-b-16 has no sequences to share out; allowed: 1");
+    EXPECT_EQ(error(o), "context is 2, but vit-b-16 has no sequences to share out; allowed: 1");
     o.context = 1;
     o.tensor = 4;
     ASSERT_TRUE(IsFine(o));

@@ -249,7 +249,7 @@ TEST(Offload, NeedsTheStagesThatDeepSpeedHasItFor)
             bool refused = false;
             for (const Problem& p : Check(Offloaded("gpt2", 2, zero, 1, offload)))
             {
-                refused = refused || (p.error && p.path == "offload");
+                refused = refused || (p.error && p.field == "offload");
             }
             EXPECT_EQ(refused, offload == Offload::kAll ? zero < 3 : zero < 1);
         }

@@ -40,7 +40,7 @@ ErrorOf(const TrainingOptions& o)
     {
         if (problem.error)
         {
-            return problem.path + " " + problem.text;
+            return problem.field + " " + problem.text;
         }
     }
     return "";
@@ -166,7 +166,7 @@ TEST(PairedActions, EveryCombinationEnds)
                                          2 * context,
                                          accumulation);
                         o.sequence = 512;
-                        o.zero = zero;
+                        o.sharding = ZeroStage(zero);
                         o.tensor = tensor;
                         o.pipeline = pipeline;
                         o.context = context;
@@ -245,17 +245,17 @@ TEST(PairedActions, WhatCannotBeIsRefused)
         ASSERT_EQ(ErrorOf(o), "");
         change(o);
         EXPECT_NE(ErrorOf(o).find(words), std::string::npos) << ErrorOf(o);
-        EXPECT_EQ(ErrorOf(o).rfind("moe-overlap ", 0), 0u) << ErrorOf(o);
+        EXPECT_EQ(ErrorOf(o).rfind("expertOverlap ", 0), 0u) << ErrorOf(o);
     };
-    refused([](TrainingOptions& o) { o.expert = 1; }, "--ep from 2 on");
-    refused([](TrainingOptions& o) { o.zero = 3; }, "--zero=0, 1 or 2");
+    refused([](TrainingOptions& o) { o.expert = 1; }, "{expert} from 2 on");
+    refused([](TrainingOptions& o) { o.sharding = ZeroStage(3); }, "{sharding}=0, 1 or 2");
     refused([](TrainingOptions& o) { o.accumulation = 1; }, "2 and more");
-    refused([](TrainingOptions& o) { o.schedule = "gpipe"; }, "--pipeline-schedule=1f1b");
-    refused([](TrainingOptions& o) { o.pipeline = 2; }, "--virtual-stages");
+    refused([](TrainingOptions& o) { o.schedule = "gpipe"; }, "{schedule}=1f1b");
+    refused([](TrainingOptions& o) { o.pipeline = 2; }, "{virtualStages}");
     refused(
         [](TrainingOptions& o) {
             o.pipeline = 2;
             o.schedule = "zero-bubble";
         },
-        "--virtual-stages");
+        "{virtualStages}");
 }

@@ -65,7 +65,7 @@ Errors(const TrainingOptions& o)
     std::string text;
     for (const Problem& problem : Check(o))
     {
-        text += problem.error ? problem.path + ": " + problem.text + '\n' : "";
+        text += problem.error ? problem.field + ": " + problem.text + '\n' : "";
     }
     return text;
 }
@@ -339,8 +339,8 @@ TEST(PipeDreamPlan, Refused)
     o.schedule = "1f1b";
     has(o, "replicas: is 2-1, but 1f1b has one replica of each stage");
     o = Balanced({1, 1}, 4);
-    o.zero = 1;
-    has(o, "zero: is 1, but --pipeline-schedule=pipedream keeps several versions");
+    o.sharding = ZeroStage(1);
+    has(o, "sharding: is 1, but {schedule}=pipedream keeps several versions");
     o = OptionsOf("gpt2", 2, 0, 4);
     o.pipeline = 2;
     o.schedule = "pipedream";
@@ -351,7 +351,7 @@ TEST(PipeDreamPlan, Refused)
     o.pipeline = 2;
     o.context = 2;
     o.schedule = "pipedream";
-    has(o, "cp: is 2");
+    has(o, "context: is 2");
 }
 
 // Without a pipeline it is data parallelism that updates after every micro-batch.
@@ -361,7 +361,7 @@ TEST(PipeDreamPlan, OneStage)
     o.overlap = false;
     const TrainingPlan plan = MakePlan(o);
     o.schedule = "1f1b";
-    o.zero = 0;
+    o.sharding = ZeroStage(0);
     o.accumulation = 1;
     const TrainingPlan synchronous = MakePlan(o);
     const NetworkOfSteps network{0, 1e6, 1e6, false};

@@ -19,7 +19,7 @@ Warns(const TrainingOptions& o, const std::string& path)
 {
     for (const auto& p : Check(o))
     {
-        if (!p.error && p.path == path)
+        if (!p.error && p.field == path)
         {
             return true;
         }
@@ -32,7 +32,7 @@ Errs(const TrainingOptions& o, const std::string& path)
 {
     for (const auto& p : Check(o))
     {
-        if (p.error && p.path == path)
+        if (p.error && p.field == path)
         {
             return true;
         }
@@ -45,18 +45,18 @@ Errs(const TrainingOptions& o, const std::string& path)
 // Rajbhandari et al., SC'20, figure 1: 7.5 B parameters on 64 GPUs, K = 12.
 TEST(PlanMemory, ZeroFigure1)
 {
-    EXPECT_NEAR(ModelStateBytes(7.5e9, 64, 0) / 1e9, 120, 0.05);
-    EXPECT_NEAR(ModelStateBytes(7.5e9, 64, 1) / 1e9, 31.4, 0.05);
-    EXPECT_NEAR(ModelStateBytes(7.5e9, 64, 2) / 1e9, 16.6, 0.05);
-    EXPECT_NEAR(ModelStateBytes(7.5e9, 64, 3) / 1e9, 1.9, 0.05);
+    EXPECT_NEAR(ModelStateBytes(7.5e9, 64, ZeroStage(0)) / 1e9, 120, 0.05);
+    EXPECT_NEAR(ModelStateBytes(7.5e9, 64, ZeroStage(1)) / 1e9, 31.4, 0.05);
+    EXPECT_NEAR(ModelStateBytes(7.5e9, 64, ZeroStage(2)) / 1e9, 16.6, 0.05);
+    EXPECT_NEAR(ModelStateBytes(7.5e9, 64, ZeroStage(3)) / 1e9, 1.9, 0.05);
 }
 
 // The same paper, table 1, 1 T parameters: 16,000 GB at one GPU and 15.6 GB at stage 3 on 1,024.
 TEST(PlanMemory, ZeroTable1)
 {
-    EXPECT_NEAR(ModelStateBytes(1e12, 1, 3) / 1e9, 16000, 1);
-    EXPECT_NEAR(ModelStateBytes(1e12, 1024, 3) / 1e9, 15.6, 0.05);
-    EXPECT_NEAR(ModelStateBytes(1e12, 1024, 2) / 1e9, 2013, 1);
+    EXPECT_NEAR(ModelStateBytes(1e12, 1, ZeroStage(3)) / 1e9, 16000, 1);
+    EXPECT_NEAR(ModelStateBytes(1e12, 1024, ZeroStage(3)) / 1e9, 15.6, 0.05);
+    EXPECT_NEAR(ModelStateBytes(1e12, 1024, ZeroStage(2)) / 1e9, 2013, 1);
 }
 
 TEST(PlanMemory, EstimateAgreesWithTheFormula)
@@ -66,7 +66,7 @@ TEST(PlanMemory, EstimateAgreesWithTheFormula)
         const auto o = OptionsOf("megatron-7.5b", 64, zero);
         const auto m = EstimateMemory(o);
         EXPECT_NEAR((m.parameters + m.gradients + m.optimizer) /
-                        ModelStateBytes(o.model.parameters, 64, zero),
+                        ModelStateBytes(o.model.parameters, 64, ZeroStage(zero)),
                     1,
                     1e-6);
         EXPECT_EQ(MakePlan(o).gpuMemoryBytes, m.Total());
@@ -98,7 +98,7 @@ TEST(PlanCheck, TooLargeIsRefused)
     auto o = OptionsOf("gpt3-175b", 384, 3);
     o.recompute = Recompute::kFull;
     EXPECT_FALSE(Errs(o, "model")); // SC'21, table 2, ran this: 384 GPUs of 80 GB, micro-batch 4
-    o.zero = 0;
+    o.sharding = ZeroStage(0);
     EXPECT_TRUE(Errs(o, "model"));
     EXPECT_EQ(Check(o).size(), 1u);
     o.ignoreMemory = true;
@@ -122,7 +122,7 @@ TEST(PlanCheck, WhatIsOfferedFits)
         {
             changed = o;
             changed.tensor = tensor;
-            if (text.find("--tp=" + std::to_string(tensor)) != std::string::npos)
+            if (text.find("{tensor}=" + std::to_string(tensor)) != std::string::npos)
             {
                 EXPECT_FALSE(Errs(changed, "model")) << text;
                 ++offered;
@@ -131,15 +131,15 @@ TEST(PlanCheck, WhatIsOfferedFits)
         for (const uint32_t zero : {1u, 2u, 3u})
         {
             changed = o;
-            changed.zero = zero;
-            if (text.find("--zero=" + std::to_string(zero)) != std::string::npos)
+            changed.sharding = ZeroStage(zero);
+            if (text.find("{sharding}=" + std::to_string(zero)) != std::string::npos)
             {
                 EXPECT_FALSE(Errs(changed, "model")) << text;
                 ++offered;
             }
         }
         EXPECT_TRUE(offered > 0 || text.find("no single change") != std::string::npos ||
-                    text.find("--pp=") != std::string::npos)
+                    text.find("{pipeline}=") != std::string::npos)
             << text;
     }
 }
@@ -153,17 +153,17 @@ TEST(PlanCheck, MistakesAreNamed)
         o.*field = value;
         return o;
     };
-    EXPECT_TRUE(Errs(with(&TrainingOptions::ranks, 0), "gpus"));
-    EXPECT_TRUE(Errs(with(&TrainingOptions::zero, 4), "zero"));
-    EXPECT_TRUE(Errs(with(&TrainingOptions::microBatch, 0), "micro-batch"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::ranks, 0), "ranks"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::sharding, Sharding{false, false, true}), "sharding"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::microBatch, 0), "microBatch"));
     EXPECT_TRUE(Errs(with(&TrainingOptions::accumulation, 0), "accumulation"));
     EXPECT_TRUE(Errs(with(&TrainingOptions::accumulation, 1000000000), "accumulation"));
-    EXPECT_TRUE(Errs(with(&TrainingOptions::sequence, 0), "seq"));
-    EXPECT_TRUE(Warns(with(&TrainingOptions::sequence, 4096), "seq"));
-    EXPECT_TRUE(Errs(with(&TrainingOptions::bucketBytes, 1), "buckets"));
-    EXPECT_TRUE(Errs(with(&TrainingOptions::bucketBytes, 25), "buckets"));     // MiB forgotten
+    EXPECT_TRUE(Errs(with(&TrainingOptions::sequence, 0), "sequence"));
+    EXPECT_TRUE(Warns(with(&TrainingOptions::sequence, 4096), "sequence"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::bucketBytes, 1), "bucketBytes"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::bucketBytes, 25), "bucketBytes")); // MiB forgotten
     EXPECT_TRUE(Errs(with(&TrainingOptions::gpu, *FindGpu("V100")), "dtype")); // no bf16
-    EXPECT_TRUE(Warns(with(&TrainingOptions::ranks, 1), "zero"));
+    EXPECT_TRUE(Warns(with(&TrainingOptions::ranks, 1), "sharding"));
 }
 
 TEST(PlanOptions, DefaultsOfTheTwoImplementations)
@@ -173,7 +173,7 @@ TEST(PlanOptions, DefaultsOfTheTwoImplementations)
     EXPECT_EQ(*r.bucketBytes, 25u << 20);
     EXPECT_TRUE(*r.overlap);
     // DDP's first bucket is smaller where bucket_cap_mb is not given.
-    o.zero = 0;
+    o.sharding = ZeroStage(0);
     EXPECT_EQ(*ResolvedOptions(o).firstBucketBytes, 1u << 20);
     o.bucketBytes = 10u << 20;
     EXPECT_EQ(*ResolvedOptions(o).firstBucketBytes, 10u << 20);
@@ -181,7 +181,7 @@ TEST(PlanOptions, DefaultsOfTheTwoImplementations)
     o.tensor = 2;
     EXPECT_EQ(*ResolvedOptions(o).firstBucketBytes, 25u << 20);
     o.tensor = 1;
-    o.zero = 2;
+    o.sharding = ZeroStage(2);
     // deepspeed/runtime/zero/config.py: 5e8, 5e7, 1e9 elements; overlap_comm true at stage 3 only.
     o.zeroImpl = ZeroImpl::kDeepSpeed;
     r = ResolvedOptions(o);
@@ -190,7 +190,7 @@ TEST(PlanOptions, DefaultsOfTheTwoImplementations)
     EXPECT_EQ(*r.reuseElements, 1000000000u);
     EXPECT_FALSE(*r.overlap);
     EXPECT_EQ(*r.persistElements, 0u);
-    o.zero = 3;
+    o.sharding = ZeroStage(3);
     EXPECT_EQ(*ResolvedOptions(o).persistElements, 100000u);
     EXPECT_TRUE(*ResolvedOptions(o).overlap);
     o.overlap = false;
@@ -210,11 +210,11 @@ TEST(PlanMemory, ExpertsAndSequencesAreSharedOutToFit)
         std::string text;
         for (const Problem& p : Check(options))
         {
-            text += p.path == "model" ? p.text : "";
+            text += p.field == "model" ? p.text : "";
         }
         return text;
     };
-    EXPECT_NE(advice(o).find("--ep=8"), std::string::npos) << advice(o);
+    EXPECT_NE(advice(o).find("{expert}=8"), std::string::npos) << advice(o);
     o.expert = 8;
     EXPECT_EQ(advice(o), "");
     // Of a long sequence the activations.
@@ -224,7 +224,7 @@ TEST(PlanMemory, ExpertsAndSequencesAreSharedOutToFit)
     o.fusedAttention = true;
     ASSERT_NE(advice(o), "");
     const std::string text = advice(o);
-    const std::size_t at = text.find("--cp=");
+    const std::size_t at = text.find("{context}=");
     ASSERT_NE(at, std::string::npos) << text;
     o.context = static_cast<uint32_t>(std::stoul(text.substr(at + 5)));
     EXPECT_EQ(advice(o), "");

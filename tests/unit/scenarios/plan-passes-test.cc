@@ -58,7 +58,7 @@ Variants()
 std::string
 Text(const TrainingOptions& o)
 {
-    return o.model.name + " zero " + std::to_string(o.zero) + " m " +
+    return o.model.name + " zero " + std::to_string(o.sharding.Stage()) + " m " +
            std::to_string(o.accumulation) + " n " + std::to_string(o.ranks) + " " +
            ZeroImplName(o.zeroImpl);
 }
@@ -93,7 +93,8 @@ TEST(RankWork, ForwardsThenBackwardsThenTheOptimizer)
         }
         EXPECT_EQ(work.order.back().phase, Phase::kOptimizer);
         // Adam steps psi / n of the parameters, but at stage 0 all of them.
-        const uint64_t mine = o.zero == 0 ? o.model.parameters : PaddedModel(o) / o.ranks;
+        const uint64_t mine =
+            o.sharding.Stage() == 0 ? o.model.parameters : PaddedModel(o) / o.ranks;
         const double seconds = OptimizerSeconds(Optimizer::kAdam, mine, o.gpu, o.dtype);
         EXPECT_EQ(work.order.back().duration.ps, rdma::FromSeconds(seconds).ps);
     }
@@ -122,7 +123,8 @@ TEST(GradientBuckets, CoverTheGradientOnce)
                 ASSERT_GE(buckets[b].first, buckets[b].last);
                 ASSERT_TRUE(b == 0 || buckets[b].first <= buckets[b - 1].last) << Text(o);
             }
-            const bool whole = o.zero == 0 || (o.zero < 3 && o.zeroImpl == ZeroImpl::kDeepSpeed);
+            const bool whole = o.sharding.Stage() == 0 ||
+                               (o.sharding.Stage() < 3 && o.zeroImpl == ZeroImpl::kDeepSpeed);
             EXPECT_EQ(sum, whole ? o.model.parameters : PaddedModel(o)) << Text(o);
         }
     }
@@ -145,13 +147,13 @@ TEST(Communication, ClosedFormVolumes)
         const uint64_t plain = o.model.parameters;
         const uint64_t psi = PaddedModel(o);
         std::map<coll::Op, uint64_t> expected;
-        if (o.zero == 0)
+        if (o.sharding.Stage() == 0)
         {
             expected[coll::Op::kAllReduce] = plain;
         }
-        else if (o.zero < 3)
+        else if (o.sharding.Stage() < 3)
         {
-            const uint64_t times = o.zero == 1 ? 1 : m;
+            const uint64_t times = o.sharding.Stage() == 1 ? 1 : m;
             expected[coll::Op::kAllGather] = RoundUp(plain, o.ranks);
             if (o.zeroImpl == ZeroImpl::kPaper)
             {
@@ -222,7 +224,7 @@ TEST(Communication, DataAreMadeBeforeTheyAreSentAndThereBeforeTheyAreUsed)
             }
             EXPECT_TRUE(work.order[t.made].phase != Phase::kForward);
         }
-        for (uint32_t m = 0; m < o.accumulation && o.zero == 3; ++m)
+        for (uint32_t m = 0; m < o.accumulation && o.sharding.Stage() == 3; ++m)
         {
             for (uint32_t i = 0; i < count; ++i)
             {
@@ -279,7 +281,7 @@ TEST(Overlap, MorePrefetchNeverBeginsLater)
     o.model = *FindModel("llama2-7b");
     o.gpu = *FindGpu("A100");
     o.ranks = 16;
-    o.zero = 3;
+    o.sharding = ZeroStage(3);
     o.accumulation = 2;
     std::vector<Position> before;
     for (const uint64_t prefetch : {0ULL, 500'000'000ULL, 3'000'000'000ULL})

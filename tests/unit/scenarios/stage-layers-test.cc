@@ -311,7 +311,7 @@ TEST(StageLayers, PipeDreamsTable)
         {
             for (const Problem& problem : Check(*options))
             {
-                EXPECT_FALSE(problem.error) << problem.path << ": " << problem.text;
+                EXPECT_FALSE(problem.error) << problem.field << ": " << problem.text;
             }
         }
         const double ratio = SamplesPerSecond(o) / SamplesPerSecond(bsp);
@@ -365,7 +365,7 @@ TEST(StageLayers, Perceptron)
     const auto minutes = [](const TrainingOptions& o) {
         for (const Problem& problem : Check(o))
         {
-            EXPECT_FALSE(problem.error) << problem.path << ": " << problem.text;
+            EXPECT_FALSE(problem.error) << problem.field << ": " << problem.text;
         }
         const TrainingPlan plan = MakePlan(o);
         StepsRunner runner(plan, 8, {10e-6, 10e9, 10e9, false});

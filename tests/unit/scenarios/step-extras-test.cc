@@ -24,7 +24,7 @@ FirstError(const TrainingOptions& o)
     {
         if (p.error)
         {
-            return p.path;
+            return p.field;
         }
     }
     return "";
@@ -81,7 +81,7 @@ TEST(Loading, IsNoStraightLineOverLayers)
     o.layers = 6;
     EXPECT_EQ(FirstError(o), "");
     o.loaderRate = 100;
-    EXPECT_EQ(FirstError(o), "loader");
+    EXPECT_EQ(FirstError(o), "loaderRate");
 }
 
 // fp32 master copy 4 (16-bit datatypes), momentum 4, variance 4.

@@ -121,14 +121,15 @@ TEST(ZeroVolume, PaddingIsSmall)
             TrainingOptions o;
             o.model = model;
             o.ranks = n;
-            o.zero = 0;
+            o.sharding = ZeroStage(0);
             EXPECT_EQ(PaddedModel(o), model.parameters);
-            for (o.zero = 1; o.zero <= 2; ++o.zero)
+            for (const uint32_t zero : {1u, 2u})
             {
+                o.sharding = ZeroStage(zero);
                 EXPECT_LE(PaddedModel(o) - model.parameters, 2 * (n - 1)); // experts' and others'
                 EXPECT_EQ(PaddedModel(o) % n, 0u);
             }
-            o.zero = 3;
+            o.sharding = ZeroStage(3);
             EXPECT_LE(PaddedModel(o) - model.parameters, 2 * (n - 1) * model.layers.size());
             EXPECT_EQ(PaddedModel(o) % n, 0u);
         }

@@ -6,12 +6,15 @@
 
 #include "contrib/dltrain/base/slots.h"
 #include "contrib/dltrain/base/transport.h"
-#include "results/flow-table.h"
+#include "contrib/rdma/core/ideal-completion.h"
+#include "results/tables/flow-table.h"
+#include "scenarios/run/protocol.h"
 
 #include "ns3/inet-socket-address.h"
 #include "ns3/ordinary-stack.h"
 #include "ns3/rdma-fabric.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -32,10 +35,42 @@ OrdinaryAddress(const ns3::OrdinaryStack& stack, uint32_t endpoint, uint16_t por
     return address;
 }
 
+/// \return wire bytes of an IP packet
+inline rdma::Bytes
+OrdinaryWire(uint32_t ipBytes)
+{
+    const rdma::Bytes frame(ipBytes + rdma::kEthernetHeaderBytes + rdma::kFcsBytes);
+    return rdma::WireBytes(std::max(frame, rdma::Bytes(rdma::kMinimumFrameBytes)));
+}
+
+/// \param acknowledged whether the message ends with an ACK of its last packet \return a message's
+/// packets, each as large as may be but for the last one
+inline std::vector<rdma::FrameRun>
+OrdinaryRuns(const scenario::ProtocolSpec& protocol, uint64_t bytes, bool acknowledged)
+{
+    const uint32_t headers = protocol.HeaderBytes();
+    const uint64_t payload = protocol.packetMtu - headers;
+    const uint64_t full = bytes == 0 ? 0 : (bytes - 1) / payload;
+    std::vector<rdma::FrameRun> runs;
+    if (full > 0)
+    {
+        runs.push_back({OrdinaryWire(protocol.packetMtu), full, rdma::Bytes(0)});
+    }
+    const auto last = static_cast<uint32_t>(bytes - full * payload);
+    runs.push_back({OrdinaryWire(last + headers), 1, rdma::Bytes(0)});
+    if (acknowledged)
+    {
+        rdma::AddAcks(runs, OrdinaryWire(headers), false);
+    }
+    return runs;
+}
+
 /// \param atSender whether a message ends with the sender's acknowledgement \return of a message of
-/// ns-3's sockets that has arrived
+/// ns-3's sockets that has arrived. Its ideal is of back-to-back packets on an idle network,
+/// without handshake and window.
 inline results::FlowRecord
 OrdinaryRecord(ns3::RdmaFabric& fabric,
+               const scenario::ProtocolSpec& protocol,
                const Places& places,
                const ChannelName& name,
                uint64_t bytes,
@@ -49,9 +84,7 @@ OrdinaryRecord(ns3::RdmaFabric& fabric,
     record.dst = places.ToOf(name);
     record.ideal = fabric.GetIdealCompletion(record.src,
                                              record.dst,
-                                             bytes,
-                                             false,
-                                             ns3::RdmaOperation::WRITE,
+                                             OrdinaryRuns(protocol, bytes, atSender),
                                              atSender);
     if (places.IsGpu(name.from))
     {

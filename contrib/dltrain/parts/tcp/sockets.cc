@@ -35,7 +35,7 @@ class Ns3Sockets : public SocketStack
     {
         if (protocol.IsTcp())
         {
-            return std::make_unique<TcpTransport>(parts, *m_stack);
+            return std::make_unique<TcpTransport>(parts, *m_stack, protocol);
         }
         return std::make_unique<UdpTransport>(parts, *m_stack, protocol, repeats);
     }

@@ -5,7 +5,7 @@
 
 #include "contrib/dltrain/observers/link-sampler.h"
 #include "contrib/dltrain/observers/trace-collector.h"
-#include "results/human-text.h"
+#include "results/base/human-text.h"
 #include "topologies/names.h"
 
 #include "ns3/inet-socket-address.h"
@@ -38,10 +38,13 @@ constexpr uint64_t PIECE = 65536;
 
 } // namespace
 
-TcpTransport::TcpTransport(const NetworkParts& parts, ns3::OrdinaryStack& stack)
+TcpTransport::TcpTransport(const NetworkParts& parts,
+                           ns3::OrdinaryStack& stack,
+                           const scenario::ProtocolSpec& protocol)
     : m_fabric(parts.fabric),
       m_collector(parts.collector),
       m_places(parts.places),
+      m_protocol(protocol),
       m_stack(stack)
 {
 }
@@ -315,6 +318,7 @@ void
 TcpTransport::Record(const Message& message, int64_t now)
 {
     const results::FlowRecord record = OrdinaryRecord(m_fabric,
+                                                      m_protocol,
                                                       m_places,
                                                       m_channels[message.channel].name,
                                                       message.post.bytes,
@@ -338,9 +342,7 @@ TcpTransport::Leave(Message* message)
 void
 TcpTransport::AddLosses(nlohmann::ordered_json& json) const
 {
-    json["segments_sent"] = m_counts.sent;
-    json["segments_retransmitted"] = m_counts.retransmitted;
-    json["time_outs"] = m_counts.timeouts;
+    results::AddTo(json, m_counts);
 }
 
 std::string

@@ -9,6 +9,7 @@
 #include "contrib/dltrain/observers/pending-messages.h"
 #include "contrib/dltrain/ranks/socket-part.h"
 #include "ordinary-channels.h"
+#include "results/stats/loss-counts.h"
 
 #include "ns3/address.h"
 #include "ns3/ordinary-stack.h"
@@ -25,14 +26,6 @@
 
 namespace dltrain
 {
-
-/// The retransmissions of TCP.
-struct SegmentCounts
-{
-    uint64_t sent = 0;          ///< segments with data
-    uint64_t retransmitted = 0; ///< segments that begin below data sent before
-    uint64_t timeouts = 0;      ///< after which a connection sent again
-};
 
 /**
  * Moves messages as bytes of ns-3's TCP connections, over the ports and switches that RDMA has
@@ -52,7 +45,9 @@ class TcpTransport : public PacketlessTransport, public LossCounts
 {
   public:
     /// \param stack of the fabric, outlives this
-    TcpTransport(const NetworkParts& parts, ns3::OrdinaryStack& stack);
+    TcpTransport(const NetworkParts& parts,
+                 ns3::OrdinaryStack& stack,
+                 const scenario::ProtocolSpec& protocol);
     ~TcpTransport() override;
 
     using Transport::Open;
@@ -122,7 +117,8 @@ class TcpTransport : public PacketlessTransport, public LossCounts
     ns3::RdmaFabric& m_fabric;
     TraceCollector& m_collector;
     const Places& m_places;
-    SegmentCounts m_counts;
+    const scenario::ProtocolSpec m_protocol;
+    results::SegmentCounts m_counts;
     ns3::OrdinaryStack& m_stack;
     OrdinaryChannels<Connection> m_channels;
     Slots<Message, std::deque<Message>> m_messages;

@@ -7,8 +7,8 @@
 #include "contrib/dltrain/observers/trace-collector.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/unit-strings.h"
-#include "results/human-text.h"
-#include "results/run-stats.h"
+#include "results/base/human-text.h"
+#include "results/stats/run-stats.h"
 
 #include "ns3/inet-socket-address.h"
 #include "ns3/node-windows.h"
@@ -33,8 +33,6 @@ namespace
 
 /// Where hosts listen, and the priorities behind it: assumed.
 constexpr uint16_t FIRST_PORT = 34000;
-/// The headers of IPv4 and UDP.
-constexpr uint32_t HEADERS = 20 + 8;
 
 /// Which datagram it is: no bytes of it.
 class DatagramTag : public ns3::Tag
@@ -93,10 +91,10 @@ UdpTransport::UdpTransport(const NetworkParts& parts,
     : m_fabric(parts.fabric),
       m_collector(parts.collector),
       m_places(parts.places),
+      m_protocol(protocol),
       m_stack(stack),
-      m_payload(protocol.packetMtu - HEADERS),
-      m_frame(protocol.packetMtu + rdma::kEthernetHeaderBytes + rdma::kFcsBytes +
-              rdma::kPreambleBytes + rdma::kInterFrameGapBytes),
+      m_payload(protocol.packetMtu - protocol.HeaderBytes()),
+      m_frame(static_cast<uint32_t>(OrdinaryWire(protocol.packetMtu).value)),
       m_rateBps(protocol.control.empty() ? 0 : rdma::ParseBitRate(protocol.control)->bps),
       m_repeats(repeats)
 {
@@ -380,8 +378,13 @@ void
 UdpTransport::Deliver(const Message& message, int64_t now)
 {
     const auto& channel = m_channels[message.channel];
-    const results::FlowRecord record =
-        OrdinaryRecord(m_fabric, m_places, channel.name, message.post.bytes, false, now);
+    const results::FlowRecord record = OrdinaryRecord(m_fabric,
+                                                      m_protocol,
+                                                      m_places,
+                                                      channel.name,
+                                                      message.post.bytes,
+                                                      false,
+                                                      now);
     NodeWindows::NoteCall([this, id = message.post.id, posted = message.posted, record] {
         m_collector.AddMessage(id, posted, record);
     });
@@ -393,11 +396,7 @@ UdpTransport::Deliver(const Message& message, int64_t now)
 void
 UdpTransport::AddLosses(nlohmann::ordered_json& json) const
 {
-    json["datagrams_sent"] = m_counts.sent;
-    json["datagrams_received"] = m_counts.received;
-    json["datagrams_lost"] = m_counts.GetLost();
-    json["datagrams_under_way"] = m_counts.GetUnderWay();
-    json["datagram_delay_us"] = results::ToJson(results::QuantilesOf(m_counts.delay, 1e6));
+    results::AddTo(json, m_counts);
 }
 
 std::string

@@ -8,7 +8,7 @@
 #include "contrib/dltrain/base/transport.h"
 #include "contrib/dltrain/ranks/socket-part.h"
 #include "ordinary-channels.h"
-#include "results/quantile-sketch.h"
+#include "results/stats/loss-counts.h"
 
 #include "ns3/ordinary-stack.h"
 #include "ns3/rdma-event.h"
@@ -24,27 +24,6 @@
 
 namespace dltrain
 {
-
-/// The fate of datagrams, in the whole run: sent = received + lost + in flight.
-struct DatagramCounts
-{
-    uint64_t sent = 0;
-    uint64_t received = 0;
-    /// Sent, and not behind the last one of its connection that has come.
-    uint64_t seen = 0;
-    results::QuantileSketch delay; ///< ps, from the sender's socket to the receiver's
-
-    /// One that comes late is lost no more.
-    uint64_t GetLost() const
-    {
-        return seen - received;
-    }
-
-    uint64_t GetUnderWay() const
-    {
-        return sent - seen;
-    }
-};
 
 /**
  * Moves messages as datagrams of ns-3's UDP sockets at a constant rate, over the ports and switches
@@ -167,12 +146,13 @@ class UdpTransport : public PacketlessTransport, public LossCounts
     ns3::RdmaFabric& m_fabric;
     TraceCollector& m_collector;
     const Places& m_places;
+    const scenario::ProtocolSpec m_protocol;
     ns3::OrdinaryStack& m_stack;
     uint32_t m_payload; ///< bytes of a full datagram
     uint32_t m_frame;   ///< bytes that it takes on the wire
     uint64_t m_rateBps;
     bool m_repeats;
-    DatagramCounts m_counts;
+    results::DatagramCounts m_counts;
     OrdinaryChannels<Connection> m_channels;
     Slots<Message, std::deque<Message>> m_messages;
     std::deque<Connection> m_connections;

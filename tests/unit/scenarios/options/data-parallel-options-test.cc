@@ -140,8 +140,9 @@ TEST(DataParallelOptions, AreRefusedWhereTheyDoNothing)
     {
         ExpectError(std::string("--zero=0 --gradient-compression=") + bad, {bad, "topk:RATIO"});
     }
-    for (const std::string& name : DataParallelOptionNames())
+    for (const Option& row : DataParallelOptionRows())
     {
+        const std::string& name = row.name;
         const std::string value = name == "sharding"               ? "=full"
                                   : name == "zero-tensor-lists"    ? ""
                                   : name == "reduce-dtype"         ? "=fp32"

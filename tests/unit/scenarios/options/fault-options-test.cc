@@ -158,9 +158,9 @@ TEST(Faults, WrongOnes)
     ExpectError("--fault=gpu-slow,at=1ms,on=gpu-0,to=2", {"GPUs that compute", "dltrain"});
     ExpectError("--fault=link-down,at=1ms,on=core-0:0 --network=analytic", {"--network=packet"});
     ExpectError("--fault=link-down,at=1ms,on=core-0:0 --mpi-ranks=2", {"one process", "without"});
-    ExpectError("--convergence=1ms", {"--convergence=1ms", "no meaning without a fault"});
+    ExpectError("--convergence=1ms", {"--convergence=1ms", "needs --fault=link-down, "});
     ExpectError("--fault=rate,at=0ns,on=all,to=50Gbps --fault-detection=1ms",
-                {"--fault-detection=1ms", "no meaning"});
+                {"--fault-detection=1ms", "cannot be combined with --fault="});
     ExpectError("--fault=", {"--fault"});
 }
 

@@ -189,7 +189,7 @@ TEST(InfiniBandCredits, LargerBlocksTellMore)
                   .rfind("--vl-buffer=5000B: does not hold one packet; ", 0),
               0u);
     EXPECT_EQ(ErrorOf({"--credit-block=128B"}),
-              "--credit-block=128B: has a meaning with --fabric=ib only");
+              "--credit-block=128B: needs --fabric=ib. This run has --fabric=roce.");
 }
 
 TEST(InfiniBandCodes, AreOfRateAndWidth)
@@ -205,5 +205,6 @@ TEST(InfiniBandCodes, AreOfRateAndWidth)
     EXPECT_EQ(FecDelay(Fabric({"--nic=EDR", "--ib-fec=LL"}), rdma::Gbps(100)).ps, 26279 + 37000);
     EXPECT_EQ(FecDelay(Fabric({}), rdma::Gbps(100)).ps, 0) << "Ethernet";
     EXPECT_EQ(ErrorOf({"--nic=NDR", "--ib-fec=RS272"}).rfind("--ib-fec=RS272: ", 0), 0u);
-    EXPECT_EQ(ErrorOf({"--ib-fec=RS"}), "--ib-fec=RS: has a meaning with --fabric=ib only");
+    EXPECT_EQ(ErrorOf({"--ib-fec=RS"}),
+              "--ib-fec=RS: needs --fabric=ib. This run has --fabric=roce.");
 }

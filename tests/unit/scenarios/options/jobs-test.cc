@@ -79,7 +79,7 @@ TEST(Jobs, EachHasItsServersAndItsOptions)
     const Job& train = set.jobs[0];
     EXPECT_EQ(train.kind, JobKind::kTraining);
     EXPECT_EQ(train.scenario->model, "gpt2");
-    EXPECT_EQ(train.scenario->zero, 1u);
+    EXPECT_EQ(train.scenario->options.sharding.Stage(), 1u);
     EXPECT_EQ(train.scenario->steps, 2u);
     EXPECT_EQ(train.scenario->plan.ranks, 6u);
 
@@ -188,8 +188,8 @@ TEST(Jobs, TheCommandLineIsForAllThatSayNothing)
     ASSERT_TRUE(result.scenario) << result.errors.front().Text();
     const auto& jobs = result.scenario->jobs->jobs;
     EXPECT_FALSE(result.scenario->jobs->alone);
-    EXPECT_EQ(jobs[0].scenario->zero, 3u);
-    EXPECT_EQ(jobs[1].scenario->zero, 1u);
+    EXPECT_EQ(jobs[0].scenario->options.sharding.Stage(), 3u);
+    EXPECT_EQ(jobs[1].scenario->options.sharding.Stage(), 1u);
     EXPECT_EQ(jobs[2].scenario->model, "gpt2");
     EXPECT_EQ(jobs[2].scenario->cluster.hostOfServer, (std::vector<uint32_t>{4})); // linear
     // What the run is recorded as, read again, is the same.
@@ -360,8 +360,9 @@ TEST(Jobs, OptionsThatNoJobHasAUseFor)
         {
             const auto result = of(jobs, option);
             ASSERT_EQ(result.errors.size(), 1u) << jobs << option;
-            EXPECT_NE(result.errors.front().Text().find(option + ": has no meaning"),
-                      std::string::npos)
+            EXPECT_NE(
+                result.errors.front().Text().find(option + ": cannot be combined with --jobs="),
+                std::string::npos)
                 << result.errors.front().Text();
         }
         EXPECT_TRUE(of(flows + ", " + train, option).scenario) << option;

@@ -120,11 +120,11 @@ TEST(LoadBalancingOptions, AgreeWithAdaptiveRouting)
 
 TEST(LoadBalancingOptions, BelongToTheirSchemes)
 {
-    EXPECT_TRUE(Has(Outcome("--spray=round-robin"), "allowed with --load-balancer=spray"));
+    EXPECT_TRUE(Has(Outcome("--spray=round-robin"), "needs --load-balancer=spray"));
     EXPECT_TRUE(Has(Outcome("--load-balancer=drill --flowlet-gap=1us"), "flowlet or conga"));
-    EXPECT_TRUE(Has(Outcome("--load-balancer=spray --ecmp-resilient"), "no meaning"));
+    EXPECT_TRUE(Has(Outcome("--load-balancer=spray --ecmp-resilient"), "cannot be combined"));
     EXPECT_TRUE(Has(Outcome("--load-balancer=spray --spray=least-queue"), "spray (least-queue)"));
-    EXPECT_TRUE(Has(Outcome("--load-balancer=spray --network=analytic"), "without packets"));
+    EXPECT_TRUE(Has(Outcome("--load-balancer=spray --network=analytic"), "needs --network=packet"));
     for (const std::string words : {"--spray=random",
                                     "--load-balancer=conga --flowlet-gap=1us",
                                     "--load-balancer=reps --ecmp-resilient",

@@ -390,17 +390,17 @@ TEST(OptionTables, OneDescription)
         for (size_t i = 0; i < table->options.size(); ++i)
         {
             const Option& o = table->options[i];
-            EXPECT_EQ(listed[i]["description"], Description(o));
+            EXPECT_EQ(listed[i]["description"], Description(*table, o));
             EXPECT_EQ(listed[i]["group"], o.group);
             EXPECT_NE(help.find(o.help), std::string::npos) << o.name;
         }
     }
     Option number = Opt("answer", Kind::kInteger, "/x", "X", "of all questions").Range(1, 42);
-    EXPECT_EQ(Description(number), "of all questions; 1 to 42");
+    EXPECT_EQ(Description({}, number), "of all questions; 1 to 42");
     number.OrWord("auto");
-    EXPECT_EQ(Description(number), "of all questions; 1 to 42, or auto");
+    EXPECT_EQ(Description({}, number), "of all questions; 1 to 42, or auto");
     number.OneOf({6, 7});
-    EXPECT_EQ(Description(number), "of all questions; one of 6, 7, or auto");
+    EXPECT_EQ(Description({}, number), "of all questions; one of 6, 7, or auto");
 }
 
 TEST(OptionTables, ExamplesOfTheHelpAreValid)

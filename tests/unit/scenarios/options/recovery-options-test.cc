@@ -158,7 +158,7 @@ TEST(RecoveryOptions, CheckpointServers)
             }
         }
     }
-    ExpectError("--checkpoint-servers=1", {"without --checkpoint-every"});
+    ExpectError("--checkpoint-servers=1", {"needs --checkpoint-every"});
     ExpectError("--checkpoint-every=1 --checkpoint-servers=1 --checkpoint-rate=1Gbps",
                 {"--checkpoint-rate", "--checkpoint-servers"});
     ExpectError("--gpus=32 --gpus-per-server=8 --checkpoint-every=1 --checkpoint-servers=1",
@@ -254,7 +254,7 @@ TEST(RecoveryOptions, Refused)
         ExpectError(option, {option.substr(0, option.find('=')), "--recovery=none"});
     }
     ExpectError("--spares=1", {"--spares", "--recovery=restart"});
-    ExpectError("--checkpoint-rate=1Gbps", {"without --checkpoint-every"});
+    ExpectError("--checkpoint-rate=1Gbps", {"needs --checkpoint-every"});
     ExpectError("--recovery=shrink --zero=1", {"--recovery", "--zero=0"});
     ExpectError("--recovery=shrink --zero=0 --spares=1", {"--spares"});
     ExpectError("--recovery=shrink --zero=0 --gpus-per-server=1 --pp=4", {"one replica"});

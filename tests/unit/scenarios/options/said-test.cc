@@ -74,8 +74,10 @@ TEST(Said, SwitchesHaveNoValueThatNobodyWrote)
 
 TEST(Said, ErrorsBeginWithWhatWasSaidOrIsMeant)
 {
-    EXPECT_EQ(ErrorsOf("traffic", "--no-pfc --fabric=ib").rfind("--no-pfc: has no meaning", 0), 0u);
-    EXPECT_EQ(ErrorsOf("traffic", "--pfc=0 --fabric=ib").rfind("--pfc=0: has no meaning", 0), 0u);
+    EXPECT_EQ(ErrorsOf("traffic", "--no-pfc --fabric=ib").rfind("--no-pfc: cannot be combined", 0),
+              0u);
+    EXPECT_EQ(ErrorsOf("traffic", "--pfc=0 --fabric=ib").rfind("--pfc=0: cannot be combined", 0),
+              0u);
     EXPECT_EQ(ErrorsOf("traffic", "--transport=uet --protocol=tcp")
                   .rfind("--transport=uet: --load-balancer=reps: is of RDMA's senders", 0),
               0u);
@@ -129,7 +131,7 @@ TEST(Said, HelpNamesAllNames)
                 continue;
             }
             // In its own words, or in a list at the end.
-            const std::string own = " " + Description(option) + " ";
+            const std::string own = " " + Description(*table, option) + " ";
             for (const NamedItem& item : option.names())
             {
                 bool found = listed.count(item.name) > 0;

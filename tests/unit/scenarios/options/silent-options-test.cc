@@ -366,9 +366,10 @@ TEST(SilentOptions, OfQueuePairsAndTheirPackets)
         EXPECT_TRUE(parsed.scenario) << options;
         return Join(parsed.notes, "\n");
     };
-    const std::string alone = "--split-data-on-qps has no effect with --qps-per-connection=1";
-    EXPECT_EQ(notes("--split-data-on-qps"), alone);
-    EXPECT_EQ(notes("--split-data-on-qps --qps-per-connection=1"), alone);
+    const std::string several = ": it needs --qps-per-connection above 1";
+    EXPECT_EQ(notes("--split-data-on-qps"), "--split-data-on-qps has no effect" + several);
+    EXPECT_EQ(notes("--split-data-on-qps --qps-per-connection=1"),
+              "--split-data-on-qps has no effect with --qps-per-connection=1" + several);
     EXPECT_EQ(notes("--split-data-on-qps --qps-per-connection=3"), "");
     EXPECT_EQ(notes("--split-data-on-qps=0"), "");
     EXPECT_EQ(notes("--ack-every=4"), "");
@@ -376,7 +377,7 @@ TEST(SilentOptions, OfQueuePairsAndTheirPackets)
     {
         const std::string without = "--network=" + std::string(network);
         EXPECT_EQ(notes("--ack-every=4 " + without),
-                  "--ack-every has no effect with " + without + ": nothing is acknowledged");
+                  "--ack-every has no effect with " + without + ": it needs --network=packet");
         EXPECT_EQ(notes(without), "");
     }
 }
@@ -418,20 +419,21 @@ TEST(SilentOptions, NotesSayWhy)
         {"name": "a", "forward_us": 100, "backward_us": 200, "activation_bytes": 4000},
         {"name": "b", "forward_us": 100, "backward_us": 200, "parameter_bytes": 4000}]})";
     const std::vector<std::pair<std::string, std::string>> said = {
-        {"--servers=2 --context-exchange=ulysses", "--cp=1"},
-        {"--servers=2 --partition=balanced", "--pp=1"},
-        {"--servers=2 --zero=3 --gather-bytes=1MB", "stages 1 and 2 gather parameters"},
-        {"--servers=2 --pp=16 --accumulation=16 --zero=0 --buckets=1MB", "no gradients"},
-        {"--servers=1 --gpus-per-server=1 --zero=0 --overlap=0", "nothing is communicated"},
-        {"--servers=1 --zero=0 --recompute --profile=" + profile,
-         "of whose layers no FLOPs are known"},
-        {"--servers=2 --model=resnet50 --fused-attention", "has no attention"},
-        {"--servers=2 --model=resnet50 --kernels=eager", "is no transformer"},
-        {"--servers=2 --model=gpt2 --kernels=megatron --fused-attention", "no matrix of scores"},
-        {"--servers=2 --model=bert-large-pretraining --kernels=megatron", "looks both ways"},
+        {"--servers=2 --context-exchange=ulysses", "--cp above 1"},
+        {"--servers=2 --partition=balanced", "--pp above 1"},
+        {"--servers=2 --zero=3 --gather-bytes=1MB", "with --zero=3: it needs --zero=1 or 2"},
+        {"--servers=2 --pp=16 --accumulation=16 --zero=0 --buckets=1MB",
+         "hold the same parameters"},
+        {"--servers=1 --gpus-per-server=1 --zero=0 --overlap=0", "hold the same parameters"},
+        {"--servers=1 --zero=0 --recompute --profile=" + profile, "known FLOPs with full"},
+        {"--servers=2 --model=resnet50 --fused-attention", "it needs a model with attention"},
+        {"--servers=2 --model=resnet50 --kernels=eager", "a model with attention"},
+        {"--servers=2 --model=gpt2 --kernels=megatron --fused-attention",
+         "attention without --fused-attention"},
+        {"--servers=2 --model=bert-large-pretraining --kernels=megatron", "needs causal attention"},
         {"--servers=2 --dtype=tf32 --master-weights=0", "with --dtype=tf32"},
         {"--servers=2 --model=mixtral-8x7b --capacity-factor=1.25 --ignore-memory", "--moe-skew"},
-        {"--servers=2 --dtype=fp32 --reduce-dtype=fp32", "32 bits"},
+        {"--servers=2 --dtype=fp32 --reduce-dtype=fp32", "--dtype of 16 bits"},
         {"--servers=2 --zero=2 --algorithm=all_reduce=tree", "this run does no all_reduce"},
         {"--servers=2 --strategy=downpour --nccl-env=NCCL_PROTO=LL", "--strategy=downpour"},
     };
@@ -452,7 +454,7 @@ TEST(SilentOptions, NotesSayWhy)
         ParseWords<TrainingScenario>("--dp=1 --pp=8 --servers=1 --accumulation=8 --zero=0 "
                                      "--model=llama-2-7b --protocol=ll --ignore-memory");
     ASSERT_TRUE(sends.scenario) << sends.errors.front().Text();
-    EXPECT_NE(Join(sends.notes, "\n").find("one protocol"), std::string::npos)
+    EXPECT_NE(Join(sends.notes, "\n").find("collectives other than exchanges"), std::string::npos)
         << Join(sends.notes, "\n");
 }
 

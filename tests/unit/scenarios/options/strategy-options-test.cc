@@ -88,7 +88,7 @@ TEST(StrategyOptions, AreDecided)
     EXPECT_EQ(o.fetchEvery, 3u);
     EXPECT_EQ(o.pushEvery, 1u);
     EXPECT_TRUE(downpour.scenario->served->Overlaps());
-    EXPECT_EQ(downpour.scenario->zero, 0u);
+    EXPECT_EQ(downpour.scenario->options.sharding.Stage(), 0u);
     EXPECT_FALSE(Train("--strategy=downpour --no-overlap").scenario->served->Overlaps());
 
     // 6 of 8 GPUs count.
@@ -134,7 +134,7 @@ TEST(StrategyOptions, WhatDoesNotGoTogether)
 {
     ExpectError("--strategy=downpour --zero=1", {"--zero=1", "allowed", "downpour: 0"});
     ExpectError("--strategy=async", {"--strategy=async", "downpour"});
-    ExpectError("--fetch-every=2", {"--fetch-every=2", "--strategy=sync", "--strategy=downpour"});
+    ExpectError("--fetch-every=2", {"--fetch-every=2", "needs --strategy=downpour"});
     ExpectError("--push-every=2", {"--strategy=downpour or sandblaster"});
     ExpectError("--strategy=downpour --backup-workers=1", {"--strategy=backup-workers"});
     ExpectError("--strategy=backup-workers --backup-workers=8", {"allowed: 1 to 7"});

@@ -128,7 +128,8 @@ TEST(TraceOptions, WhatAModelSaysIsRefused)
     {
         const auto read = Train(trace + " " + option);
         ASSERT_EQ(read.errors.size(), 1U) << option << ": " << ErrorOf(read);
-        EXPECT_NE(ErrorOf(read).find("has no meaning with --trace"), std::string::npos) << option;
+        EXPECT_NE(ErrorOf(read).find(": cannot be combined with --trace="), std::string::npos)
+            << option;
     }
     for (const char* option :
          {"--steps=2", "--slow-gpu=3:1.5", "--gpu-spread=0.02", "--jitter=0.1", "--gpu=H100"})

@@ -205,10 +205,9 @@ TEST(TrafficScenario, MistakesAreOneErrorEach)
               "--target=128: allowed: 0 to 127");
     EXPECT_EQ(
         TrafficError({"--pattern=incast", "--offset=3"}),
-        "--offset=3: has no meaning with --pattern=incast; it belongs to --pattern=permutation");
-    EXPECT_EQ(
-        TrafficError({"--target=3"}),
-        "--target=3: has no meaning with --pattern=permutation; it belongs to --pattern=incast");
+        "--offset=3: cannot be combined with --pattern=incast. It needs --pattern=permutation.");
+    EXPECT_EQ(TrafficError({"--target=3"}),
+              "--target=3: needs --pattern=incast. This run has --pattern=permutation.");
     EXPECT_EQ(TrafficError({"--pattern=permuttion"}),
               "--pattern=permuttion: unknown pattern; allowed: permutation, random-permutation, "
               "incast, all-to-all, poisson, on-off; did you mean 'permutation'?");
@@ -222,8 +221,9 @@ TEST(TrafficScenario, MistakesAreOneErrorEach)
               "--flows=/nowhere/flow.txt: cannot be read: No such file or directory");
     EXPECT_EQ(TrafficError({"--topology=/nowhere/fat.txt"}),
               "--topology=/nowhere/fat.txt: cannot be read: No such file or directory");
-    EXPECT_EQ(TrafficError({"--flows=/nowhere/flow.txt", "--pattern=incast"}),
-              "--pattern=incast: has no meaning with --flows; the file says it");
+    EXPECT_EQ(
+        TrafficError({"--flows=/nowhere/flow.txt", "--pattern=incast"}),
+        "--pattern=incast: cannot be combined with --flows=/nowhere/flow.txt. Use one of them.");
     EXPECT_EQ(TrafficError({"--ecn-kmin=2MB"}),
               "--ecn-kmin=2MB: allowed: at most ecn-kmax, 1600kB");
     EXPECT_EQ(TrafficError({"--window=100"}),
@@ -448,8 +448,9 @@ TEST(TrafficScenario, HpccFilesTogether)
     EXPECT_EQ(TrafficError({"--topology=" + folder + "t.topo", "--flows=" + folder + "bad.flow"}),
               folder + "bad.flow:2: dst 1 is not a host: it is a switch");
     EXPECT_EQ(TrafficError({"--topology=" + folder + "t.topo", "--nic=100GbE"}),
-              "--nic=100GbE: has no meaning with a topology from a file, which says it for every "
-              "link; leave it out");
+              "--nic=100GbE: cannot be combined with --topology=" + folder +
+                  "t.topo. It needs a topology by name: a file has the rate and delay of each "
+                  "link.");
     // On any other network the same flow file counts hosts.
     const auto counted = Traffic({"--k=4", "--flows=" + folder + "f.flow"});
     ASSERT_TRUE(counted.scenario);

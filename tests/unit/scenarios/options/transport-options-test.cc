@@ -299,7 +299,7 @@ TEST(Transport, HasNoMeaningWithoutPackets)
         // What the transport would decide of other options is nobody's fault.
         ASSERT_EQ(result.errors.size(), 1u) << item.name;
         EXPECT_EQ(result.errors[0].Text().rfind("--transport=" + item.name +
-                                                    ": has no meaning without packets",
+                                                    ": cannot be combined with --network=analytic.",
                                                 0),
                   0u)
             << result.errors[0].Text();

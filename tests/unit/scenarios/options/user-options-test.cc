@@ -572,7 +572,8 @@ TEST(NcclTests, OptionsMeanWhatTheyDoThere)
     ExpectIn(ErrorOf(Perf({"--op=sum"})),
              {"--op=sum: is a reduction", "--reduction", "all_reduce"});
     ExpectIn(ErrorOf(Perf({"-o", "all_reduce"})), {"-o=all_reduce: is a collective", "--op"});
-    ExpectIn(ErrorOf(Perf({"--op=all_gather", "-o", "sum"})), {"-o=sum: has no meaning for all_g"});
+    ExpectIn(ErrorOf(Perf({"--op=all_gather", "-o", "sum"})),
+             {"-o=sum: cannot be combined with --op=all_gather."});
     ExpectIn(ErrorOf(Perf({"-d", "all", "-b", "12"})), {"-b=12: allowed: multiples of 8 B"});
     EXPECT_EQ(Perf({"-a", "1"}).scenario->average, 1u);
     ExpectIn(ErrorOf(Perf({"-a", "4"})), {"-a=4", "0 to 3"});

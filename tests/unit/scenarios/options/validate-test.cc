@@ -288,8 +288,9 @@ TEST(BadInput, InfiniBandAndEthernetDoNotMix)
     ExpectStarts(TrainError({"--fabric=ib", "--nic=100GbE"}),
                  "--nic=100GbE: is Ethernet's; allowed with --fabric=ib: SDR, ");
     ExpectStarts(TrainError({"--nic=EDR", "--no-pfc"}),
-                 "--no-pfc: has no meaning with --fabric=ib");
-    ExpectStarts(TrainError({"--vls=2"}), "--vls=2: has a meaning with --fabric=ib only");
+                 "--no-pfc: needs --fabric=roce. This run has --fabric=ib.");
+    ExpectStarts(TrainError({"--vls=2"}),
+                 "--vls=2: needs --fabric=ib. This run has --fabric=roce.");
     ExpectStarts(TrainError({"--nic=EDR", "--vls=3"}), "--vls=3: ");
     ExpectStarts(TrainError({"--nic=EDR", "--vl-buffer=4kB"}),
                  "--vl-buffer=4kB: does not hold one packet; allowed with an MTU of 4096 B: 4224B "
@@ -381,17 +382,19 @@ TEST(Batches, DefaultGoesIntoTheGlobalBatch)
 
 TEST(BadInput, OptionsThatMeanNothingHere)
 {
-    EXPECT_EQ(TrainError({"--model=resnet-50", "--seq=512"}),
-              "--seq=512: has no meaning for resnet-50, whose samples are no sequences");
+    EXPECT_EQ(
+        TrainError({"--model=resnet-50", "--seq=512"}),
+        "--seq=512: cannot be combined with --model=resnet-50. It needs a model whose samples are "
+        "sequences.");
     EXPECT_EQ(TrainError({"--prefetch=50MB"}),
-              "--prefetch=50MB: has no meaning with --zero=2; it belongs to --zero=3");
+              "--prefetch=50MB: needs --zero=3. This run has --zero=2.");
     EXPECT_EQ(TrainError({"--leaves=3"}),
               "--leaves=3: has no meaning for fat-tree; it belongs to dual-plane or leaf-spine");
     EXPECT_EQ(PerfError({"--root=3"}),
-              "--root=3: has no meaning for all_reduce; it belongs to broadcast, reduce, gather "
-              "and scatter");
+              "--root=3: needs --op=broadcast, reduce, gather or scatter. This run has "
+              "--op=all_reduce.");
     EXPECT_EQ(PerfError({"--op=barrier", "-b", "8"}),
-              "-b=8: has no meaning for barrier, which moves no data");
+              "-b=8: cannot be combined with --op=barrier. It needs --op other than barrier.");
     EXPECT_EQ(TrainError({"--gpu=V100", "--dtype=bf16"}).find("--dtype=bf16: "), 0u);
 }
 
@@ -466,7 +469,7 @@ TEST(BadInput, SizesOfCollperf)
         EXPECT_EQ(Perf({"--op=" + op, "--root=15"}).scenario->root, 15u);
     }
     ExpectStarts(PerfError({"--op=sendrecv", "--root=1"}),
-                 "--root=1: has no meaning for sendrecv; ");
+                 "--root=1: cannot be combined with --op=sendrecv. It needs --op=broadcast, ");
 }
 
 TEST(BadInput, ExitStatusAndStreams)
@@ -492,7 +495,7 @@ TEST(Training, DefaultsAreThoseOfTheReadme)
     EXPECT_TRUE(result.notes.empty());
     const auto& s = *result.scenario;
     EXPECT_EQ(s.model, "bloom-560m");
-    EXPECT_EQ(s.zero, 2u);
+    EXPECT_EQ(s.options.sharding.Stage(), 2u);
     EXPECT_EQ(s.plan.ranks, 128u);
     EXPECT_EQ(s.cluster.servers, 16u);
     EXPECT_EQ(s.cluster.server.gpus, 8u);
@@ -908,7 +911,7 @@ TEST(Presets, TheLargeClusterIsTheOneOfTheIssue)
     EXPECT_EQ(result.scenario->cluster.servers, 384u);
     EXPECT_EQ(result.scenario->cluster.topologyName, "fat-tree k=12");
     EXPECT_EQ(result.scenario->fabric.nicRate, rdma::Gbps(100));
-    EXPECT_EQ(result.scenario->zero, 2u);
+    EXPECT_EQ(result.scenario->options.sharding.Stage(), 2u);
 }
 
 // The host's time goes on top of each kernel's own; by default kernels are launched ahead.

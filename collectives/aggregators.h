@@ -19,8 +19,8 @@
  * to the farthest server, then to all servers. Among equal ones it is the switch whose tree shares
  * links with the fewest trees of other NICs.
  */
-#ifndef SCENARIOS_OPTIONS_CLUSTER_AGGREGATORS_H
-#define SCENARIOS_OPTIONS_CLUSTER_AGGREGATORS_H
+#ifndef COLLECTIVES_AGGREGATORS_H
+#define COLLECTIVES_AGGREGATORS_H
 
 #include "collectives/schedule.h"
 #include "topologies/topology.h"
@@ -28,7 +28,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace scenario
+namespace coll
 {
 
 /// A switch's unit.
@@ -59,7 +59,7 @@ class Aggregators
     }
 
     /// The trees, by NIC. Empty: no switch where two servers meet.
-    const std::vector<coll::AggregationTree>& Trees() const
+    const std::vector<AggregationTree>& Trees() const
     {
         return m_trees;
     }
@@ -88,10 +88,10 @@ class Aggregators
     uint32_t PortTowards(uint32_t tree, uint32_t station, uint32_t other) const;
 
     std::vector<Aggregator> m_units;
-    std::vector<coll::AggregationTree> m_trees;
+    std::vector<AggregationTree> m_trees;
     std::vector<Ports> m_ports; ///< by tree
 };
 
-} // namespace scenario
+} // namespace coll
 
-#endif // SCENARIOS_OPTIONS_CLUSTER_AGGREGATORS_H
+#endif // COLLECTIVES_AGGREGATORS_H

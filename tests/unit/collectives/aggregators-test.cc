@@ -3,7 +3,7 @@
  *
  * Units of switches that add up, and their trees, on networks of several families.
  */
-#include "scenarios/options/cluster/aggregators.h"
+#include "collectives/aggregators.h"
 #include "topologies/family.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace
 {
 
 using coll::AggregationTree;
-using scenario::Aggregators;
+using coll::Aggregators;
 using topo::NodeId;
 
 constexpr uint32_t kNone = AggregationTree::kNone;
@@ -52,7 +52,7 @@ Check(topo::Topology topology, const std::vector<uint32_t>& hostOfServer, uint32
     std::set<NodeId> switches;
     for (std::size_t i = 0; i < made.Units().size(); ++i)
     {
-        const scenario::Aggregator& unit = made.Units()[i];
+        const coll::Aggregator& unit = made.Units()[i];
         EXPECT_EQ(unit.host, hosts + i);
         EXPECT_TRUE(switches.insert(unit.at).second);
         const NodeId host = topology.Hosts()[unit.host];
@@ -102,7 +102,7 @@ Check(topo::Topology topology, const std::vector<uint32_t>& hostOfServer, uint32
             ++edges;
             // As fast as the server's NIC where they meet at the same switch.
             const NodeId host = topology.Hosts()[hostOfServer[server]];
-            const scenario::Aggregator& at = made.Units()[unit];
+            const coll::Aggregator& at = made.Units()[unit];
             if (topology.Peer(host, static_cast<topo::PortId>(nic)) == at.at)
             {
                 const NodeId its = topology.Hosts()[at.host];
@@ -165,7 +165,7 @@ TEST(Aggregators, TreeOfAFatTree)
     std::sort(all.begin(), all.end());
     const Aggregators made(&topology, all, 1, rdma::Nanoseconds(100));
     std::map<std::string, uint32_t> kinds;
-    for (const scenario::Aggregator& unit : made.Units())
+    for (const coll::Aggregator& unit : made.Units())
     {
         const std::string& name = topology.Nodes()[unit.at].name;
         ++kinds[name.substr(0, name.find('-'))];

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "scenarios/options/cluster/aggregators.h"
+#include "collectives/aggregators.h"
 
 #include <algorithm>
 #include <deque>
@@ -9,13 +9,12 @@
 #include <stdexcept>
 #include <unordered_map>
 
-namespace scenario
+namespace coll
 {
 
 namespace
 {
 
-using coll::AggregationTree;
 using topo::NodeId;
 
 constexpr uint32_t kFar = std::numeric_limits<uint32_t>::max();
@@ -368,4 +367,4 @@ Aggregators::PortTo(uint32_t tree, uint32_t unit, uint32_t host) const
     return host < servers ? PortToServer(tree, unit, host) : PortToUnit(tree, unit, host - servers);
 }
 
-} // namespace scenario
+} // namespace coll

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Only scenarios/options knows how options are spelled. Other layers name a field in braces, and
+each of these fields has an option.
+"""
+
+import os
+import re
+import unittest
+
+from _system_test import ROOT, main
+
+LAYERS = ["scenarios/training", "scenarios/formats", "scenarios/traffic", "contrib/dltrain"]
+STRING = re.compile(r'"((?:\\.|[^"\\])*)"')
+#: Of other programs: apt-get.
+FOREIGN = ("--no-install-recommends",)
+
+
+def strings():
+    """(file, text) of all string literals, comments aside."""
+    for layer in LAYERS:
+        for folder, _, names in os.walk(os.path.join(ROOT, layer)):
+            for name in names:
+                path = os.path.join(folder, name)
+                if not name.endswith((".cc", ".h")) or f"{os.sep}test{os.sep}" in path:
+                    continue
+                with open(path, encoding="utf-8") as file:
+                    for line in file:
+                        if not line.strip().startswith(("//", "*", "/*", "#include")):
+                            for match in STRING.finditer(line):
+                                yield os.path.relpath(path, ROOT), match.group(1)
+
+
+def fields():
+    with open(os.path.join(ROOT, "scenarios/options/spelling.cc"), encoding="utf-8") as file:
+        return set(re.findall(r'\{"(\w+)", "[a-z0-9-]+"\}', file.read()))
+
+
+class Spellings(unittest.TestCase):
+    def test_no_layer_spells_an_option(self):
+        found = [
+            (path, text)
+            for path, text in strings()
+            if re.search(r"(?<![\w-])--(?!ns3::)[a-z][a-z-]+", text) and not any(f in text for f in FOREIGN)
+        ]
+        self.assertEqual(found, [])
+
+    def test_each_field_has_an_option(self):
+        known = fields()
+        self.assertGreater(len(known), 50)
+        named = {
+            field for _, text in strings() for field in re.findall(r"\{([a-zA-Z]+)\}", text)
+        }
+        self.assertGreater(len(named), 20)
+        self.assertEqual(named - known, set())
+
+    def test_each_problem_has_an_option(self):
+        folder = os.path.join(ROOT, "scenarios/training/checks")
+        named = set()
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                named |= set(re.findall(r'\b(?:error|warning)\(\s*"(\w+)"', file.read()))
+        self.assertGreater(len(named), 20)
+        self.assertEqual(named - fields(), set())
+
+
+if __name__ == "__main__":
+    main()
