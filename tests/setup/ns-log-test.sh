@@ -30,8 +30,8 @@ main()
 EOF
 
 begin "a debug build says what DCQCN decides"
-try g++ "${flags[@]}" -O0 -DNS3_LOG_ENABLE -o "$TMP/law" "$TMP/main.cc" "$law/rdma-congestion-ops.cc" \
-    "$law/dcqcn-congestion-ops.cc" -lns3-core -lns3-network
+try g++ "${flags[@]}" -O0 -DNS3_LOG_ENABLE -o "$TMP/law" "$TMP/main.cc" \
+    "$law/rdma-congestion-ops.cc" "$law/dcqcn-congestion-ops.cc" -lns3-core -lns3-network
 expect_status 0
 try env NS_LOG=DcqcnCongestionOps=logic "$TMP/law"
 expect_status 0

@@ -257,7 +257,7 @@ class PacketlessTest(SystemTest):
                 self.refuse(
                     f"traffic --hosts=4 --topology=single-switch --network={self.network} {option}",
                     option.split()[-1].split("=")[0],
-                    "without packets",
+                    f"--network={self.network}",
                     "--network=packet",
                 )
         self.refuse(

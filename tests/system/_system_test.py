@@ -28,6 +28,10 @@ ROOT = os.path.abspath(
 PROGRAMS = os.path.abspath(
     os.environ.get("DLTRAIN_PROGRAMS") or os.path.join(ROOT, ".ns3", "programs")
 )
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+from cluster_simulator.folder.lists import add_lists  # noqa: E402  (needs the path)
+from cluster_simulator.folder.tables import COLUMNS  # noqa: E402
+
 # Under the sanitizers (./ns3 test --sanitize) everything takes some five times as long.
 SLOWER = 5 if os.environ.get("DLTRAIN_SANITIZED") == "1" else 1
 
@@ -54,7 +58,7 @@ long_test = unittest.skipIf(is_share(), "a share of the tests: the rest with ./n
 # A line of progress on a standard error that is no terminal: on a slow machine any run has some.
 PROGRESS = re.compile(r"^.* ms simulated, +[0-9.]+% done, .*ETA .*\n", re.MULTILINE)
 
-# Outputs that hold wall time, rates and memory: results/stats-file.h, NONDETERMINISTIC_KEYS.
+# Outputs that hold wall time, rates and memory: results/stats/stats-file.h, NONDETERMINISTIC_KEYS.
 NONDETERMINISTIC = {
     "wall_s",
     "event_loop_s",
@@ -112,7 +116,8 @@ class Run:
 
     @property
     def stats(self):
-        return json.loads(self.text("stats.json"))
+        """stats.json, with the lists that are tables beside it."""
+        return add_lists(json.loads(self.text("stats.json")), self.folder)
 
     def rows(self, name):
         """Rows of a CSV file as dictionaries, numbers as numbers."""
@@ -124,6 +129,11 @@ class Run:
 
     def header(self, name):
         return self.text(name).split("\n", 1)[0]
+
+
+def header_of(name):
+    """The first line of a table, as the schema declares it."""
+    return ",".join(COLUMNS[name])
 
 
 def number(text):

@@ -7,14 +7,9 @@ import subprocess
 import sys
 import tempfile
 
-from _system_test import PROGRAMS
+from _system_test import PROGRAMS, add_lists, header_of
 
 PROGRAM = os.path.join(PROGRAMS, "traffic")
-FLOWS_HEADER = "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu"
-LINKS_HEADER = (
-    "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks,"
-    "queue_peak_bytes"
-)
 
 # Under the sanitizers (./ns3 test --sanitize) everything takes some five times as long.
 SLOWER = 5 if os.environ.get("DLTRAIN_SANITIZED") == "1" else 1
@@ -83,7 +78,7 @@ def run(*arguments, status=0, out="out", timeout=60):
 
 def stats(out="out"):
     with open(os.path.join(folder(out), "stats.json")) as file:
-        return json.load(file)
+        return add_lists(json.load(file), folder(out))
 
 
 def table(name, header, out="out"):
@@ -99,11 +94,11 @@ def table(name, header, out="out"):
 
 
 def flows(out="out"):
-    return table("flows.csv", FLOWS_HEADER, out)
+    return table("flows.csv", header_of("flows.csv"), out)
 
 
 def links(out="out"):
-    return table("links.csv", LINKS_HEADER, out)
+    return table("links.csv", header_of("links.csv"), out)
 
 
 def write(name, text):

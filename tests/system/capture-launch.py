@@ -307,13 +307,13 @@ class Failures(CaptureTest):
         for words, said in (
             (["--launch=no-such.sh"], "--launch=no-such.sh: 'no-such.sh': no such script"),
             (["--launch=python3 'x"], "No closing quotation"),
-            ([right, "--zero=2"], "--zero=2: has no meaning with --launch"),
-            ([right, "--trace=x"], "--trace=x: has no meaning with --launch"),
+            ([right, "--zero=2"], "--zero=2: cannot be combined with --launch"),
+            ([right, "--trace=x"], "--trace=x: cannot be combined with --launch"),
             ([right, "--capture-ranks=1,x"], "--capture-ranks=1,x: allowed: auto, all"),
             ([right, "--capture-ranks=1,2,1"], "=1,2,1: rank 1 stands twice; allowed: each"),
             ([right, "--mpi-ranks=2"], "is captured by one process"),
-            (["--capture-steps=2"], "--capture-steps=2: has no meaning without --launch"),
-            (["--capture-network"], "has no meaning without --launch"),
+            (["--capture-steps=2"], "--capture-steps=2: needs --launch"),
+            (["--capture-network"], "needs --launch"),
             ([right, "--gpus=12", "--gpus-per-server=8"], "--gpus=12: does not fill servers"),
         ):
             with self.subTest(words=words):

@@ -217,7 +217,7 @@ class CollperfCompare(SystemTest):
         self.assertEqual(rows(self.run_program("collperf --ranks=4 -b 1K -o max").out)[0][3], "max")
         self.refuse("collperf -o all_reduce", "-o=all_reduce", "--op")
         self.refuse("collperf --op=sum", "--op=sum", "--reduction")
-        self.refuse("collperf --op=all_gather -o sum", "-o=sum", "has no meaning for all_gather")
+        self.refuse("collperf --op=all_gather -o sum", "-o=sum", "with --op=all_gather")
 
     def test_whose_time(self):
         # Of a broadcast along a chain the root leaves first, and the end of the chain last.

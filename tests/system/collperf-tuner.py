@@ -280,7 +280,7 @@ class Tuner(SystemTest):
     def test_mistakes(self):
         small = "collperf --ranks=4 -b 64K" + QUIET  # of no network that has something to tell
         self.refuse(small + " --tuner=measure", "--tuner", "measured")
-        self.refuse(small + " --tuner-cache=x", "--tuner-cache", "without --tuner=measured")
+        self.refuse(small + " --tuner-cache=x", "--tuner-cache", "needs --tuner=measured")
         self.refuse(small + TUNED + " --algorithm=ring", "--tuner", "allowed: model")
         self.refuse(
             "collperf --op=sendrecv --ranks=4 -b 1K" + TUNED, "--tuner", "allowed: model"

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from _system_test import PROGRAMS, SLOWER
+from _system_test import PROGRAMS, SLOWER, add_lists
 
 PROGRAM = os.path.join(PROGRAMS, "dltrain")
 FOLDER = tempfile.mkdtemp(prefix="critical-path-test-")
@@ -34,7 +34,7 @@ def run(name, *arguments):
     )
     check(process.returncode == 0, process.stderr)
     with open(out + "/stats.json", encoding="utf-8") as file:
-        stats = json.load(file)
+        stats = add_lists(json.load(file), out)
     calls = collections.defaultdict(dict)  # by name, by rank: (start, end)
     with open(out + "/calls.log", encoding="utf-8") as file:
         for row in csv.reader((line for line in file if not line.startswith("#")), delimiter="\t"):

@@ -165,7 +165,7 @@ class Formats(SystemTest):
         bad = self.write("bad.goal", "num_ranks 1\nrank 0 {\ncalc x\n}\n")
         self.refuse(f"dltrain --trace={bad}", "bad.goal:3", '"x"')
         good = self.write("good.goal", "num_ranks 1\nrank 0 {\ncalc 5\n}\n")
-        self.refuse(f"dltrain --trace={good} --model=gpt2", "no meaning with --trace")
+        self.refuse(f"dltrain --trace={good} --model=gpt2", "cannot be combined with --trace")
         self.refuse("dltrain --trace=/none", "/none", "cannot be read")
         self.refuse("dltrain --export=svg", "chakra, chakra-json, goal")
 

@@ -327,7 +327,8 @@ class Jobs(SameBytesTest):
         )
         reduce = {"servers": 2, "collective": {"op": "all_reduce", "bytes": 1}}
         file = self.write("good.json", {"jobs": [reduce]})
-        self.refuse(f"dltrain --jobs={file} --model=gpt2", "--model=gpt2", "no job", "trains")
+        needs = "It needs a job that trains a model"
+        self.refuse(f"dltrain --jobs={file} --model=gpt2", "--model=gpt2", needs)
         self.refuse(f"dltrain --jobs={self.folder}", f"--jobs={self.folder}", "is a folder")
         self.refuse("dltrain --alone", "--alone", "without --jobs")
         self.refuse(f"dltrain --jobs={file} --mpi-ranks=2", "--jobs", "one process")

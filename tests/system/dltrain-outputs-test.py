@@ -14,7 +14,15 @@ import tempfile
 import time
 import unittest
 
-from _system_test import NONDETERMINISTIC, SystemTest, captured, main, repeatable
+from _system_test import (
+    NONDETERMINISTIC,
+    SystemTest,
+    add_lists,
+    captured,
+    header_of,
+    main,
+    repeatable,
+)
 
 
 def small(test):
@@ -27,14 +35,26 @@ def small(test):
 FILES = [
     "attribution.csv",
     "calls.log",
+    "critical_messages.csv",
+    "critical_path.csv",
     "flows.csv",
     "links.csv",
     "network_events.log",
     "report.html",
     "stats.json",
+    "step_collectives.csv",
+    "steps.csv",
     "timeline.json",
     "topology.json",
 ]
+PARTS = header_of("critical_path.csv").split(",")[7:]
+OF_STEPS = {
+    "calls.log",
+    "critical_messages.csv",
+    "critical_path.csv",
+    "step_collectives.csv",
+    "steps.csv",
+}
 
 
 class Names(SystemTest):
@@ -45,13 +65,9 @@ class Names(SystemTest):
         self.assertEqual(sorted(os.listdir(run.folder)), FILES)
         self.assertEqual(
             run.header("flows.csv"),
-            "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu",
+            header_of("flows.csv"),
         )
-        self.assertEqual(
-            run.header("links.csv"),
-            "time_us,link,from,to,rate_gbps,utilization,queue_bytes,pause_share,ecn_marks,"
-            "queue_peak_bytes",
-        )
+        self.assertEqual(run.header("links.csv"), header_of("links.csv"))
         self.assertTrue(run.text("calls.log").startswith("# calls of the measured steps"))
         self.assertIn(
             "\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n",
@@ -121,10 +137,10 @@ class Names(SystemTest):
         ):
             run = self.run_program(line)
             own = {"slowdown.csv" if run.stats["program"] == "traffic" else "collectives.csv"}
-            self.assertEqual(sorted(os.listdir(run.folder)), sorted({*FILES, *own} - {"calls.log"}))
+            self.assertEqual(sorted(os.listdir(run.folder)), sorted({*FILES, *own} - OF_STEPS))
             self.assertEqual(
                 run.header("flows.csv"),
-                "flow,src,dst,bytes,start_us,end_us,fct_us,ideal_fct_us,tag,from_gpu,to_gpu",
+                header_of("flows.csv"),
             )
             stats = run.stats
             for key in (
@@ -213,7 +229,7 @@ class Interrupted(SystemTest):
         self.assertEqual(process.returncode, 130, stdout + stderr)
         self.assertIn("interrupted", stdout + stderr)
         with open(os.path.join(out, "stats.json"), encoding="utf-8") as file:
-            stats = json.load(file)
+            stats = add_lists(json.load(file), out)
         self.assertFalse(stats["completed"])
         self.assertTrue(stats["interrupted"])
         self.assertTrue(0 < stats["share_done"] < 1)
@@ -332,6 +348,32 @@ class NsAttributes(SystemTest):
         )
 
 
+class ManyRanks(SystemTest):
+    """stats.json stays small: lists that grow with ranks or collectives are tables."""
+
+    def test_size_of_stats(self):
+        run = self.run_program(
+            "dltrain --model=gpt2 --gpus=128 --tensor-parallel=4 --accumulation=8"
+            " --network=analytic --steps=2 --report=0 --timeline=0"
+        )
+        rows = run.rows("step_collectives.csv")
+        self.assertGreater(len(rows), 5_000)
+        self.assertLess(os.path.getsize(run.path("stats.json")), 1e6)
+        told = json.loads(run.text("stats.json"))
+        for key in ("collectives", "step_times_us"):
+            self.assertNotIn(key, told)
+        # One step has more than 10,000; the other is as long.
+        self.assertEqual({row["step"] for row in rows}, {1})
+        self.assertEqual(told["collectives_left_out"], len(rows))
+        path = run.rows("critical_path.csv")
+        self.assertEqual(min(1000, told["critical_path"]["calls"]), len(path))
+        # A row's parts are its time; a computation has none.
+        for row in path:
+            parts = sum(value for name, value in row.items() if name in PARTS)
+            took = row["end_us"] - row["start_us"]
+            self.assertAlmostEqual(parts, took if row["messages"] != "" else 0, places=3)
+
+
 class ManySteps(SystemTest):
     """Memory does not grow with the number of steps: what is listed is of the first ones, sums and
     means are of all.
@@ -374,6 +416,7 @@ class ManySteps(SystemTest):
             self.assertEqual(stats["collectives_left_out"], 2 * steps - 10_000)
             self.assertEqual(len(stats["step_times_us"]), min(steps, 100_000))
             self.assertEqual(stats["step_times_left_out"], max(0, steps - 100_000))
+            self.assertLess(os.path.getsize(run.path("stats.json")), 1e6)
             # All steps are alike, so means of all of them are those of ten; a GPU sends half of 2 x
             # 1,024 B and 2 x 1,024 B.
             for key in ("step_time_us", "compute_time_us", "communication_time_us"):

@@ -8,6 +8,7 @@ commands run.
     docs-extending.py --keep=DIR   leaves the copy there, and takes it up again
 """
 
+import csv
 import os
 import re
 import shutil
@@ -194,6 +195,20 @@ class Written(Followed):
                 self.assertEqual(file.read().splitlines(), step.lines, str(step))
 
 
+    def test_an_option_is_few_files(self):
+        """Its changes, and what "To keep it" asks for: a test, docs/options.md with the report's
+        words, which one command writes.
+        """
+        text = read("docs/extending.md").split("\n")
+        first = text.index("## An option")
+        changes = {
+            step.path
+            for step in steps_of("docs/extending.md")
+            if step.start > first and step.kind in ("file", "change")
+        }
+        self.assertLessEqual(len(changes) + 2, 5, changes)
+
+
 @long_test
 class Extending(Followed):
     @classmethod
@@ -268,6 +283,24 @@ class Extending(Followed):
             done = captured([os.path.join(self.programs, program), f"--list={what}"], check=True)
             self.assertRegex(done.stdout, rf"(?m)^  {name} ", done.stdout)
 
+    def test_column_is_in_the_file(self):
+        """Two files declare it: the record and its row."""
+        changed_files = {step.path for step in steps() if step.kind == "change"}
+        self.assertEqual(
+            {path for path in changed_files if path.startswith("results/")},
+            {"results/tables/flow-table.h", "results/tables/flow-table.cc"},
+        )
+        out = os.path.join(self.folder, "with-column")
+        line = ["--hosts=4", "--topology=single-switch", "--bytes=1MB", f"--out={out}"]
+        captured([os.path.join(self.programs, "traffic"), *line], check=True)
+        with open(os.path.join(out, "flows.csv"), encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        for row in rows:
+            self.assertAlmostEqual(
+                float(row["mean_gbps"]), 8e-3 * int(row["bytes"]) / float(row["fct_us"]), places=4
+            )
+        self.assertTrue(rows)
+
     def test_what_is_wrong_is_refused(self):
         for command, words in (
             (
@@ -276,6 +309,10 @@ class Extending(Followed):
             ),
             ("traffic --topology=full-mesh --hosts=16 --k=4 --dry-run", ["--k", "fat-tree"]),
             ("collperf --op=all_gather --algorithm=binomial --dry-run", ["binomial", "ring"]),
+            (
+                "traffic --flows=flows.txt --stagger=1us",
+                ["--stagger=1us", "cannot be combined with --flows=flows.txt"],
+            ),
         ):
             program, *options = command.split()
             done = captured([os.path.join(self.programs, program), *options], cwd=self.folder)

@@ -169,8 +169,9 @@ def options_page():
             " command line wins. In Python it is an argument with underscores (`mtu=1024`). Sizes:"
             " 40MB = 40 * 10^6 bytes, 25MiB and 25M = 25 * 2^20. Times: 500ns, 1us, 2ms. Rates:"
             " 100Gbps. An option that is not in all programs, or has another default in one, names"
-            " its programs; one that is an [attribute](attributes.md) of ns-3 names that. The column"
-            ' "needs" lists the conditions under which an option applies. Elsewhere it is an error,'
+            " its programs; one that is an [attribute](attributes.md) of ns-3 names that. The"
+            ' column "needs" lists the conditions under which an option applies. Elsewhere it is an'
+            " error,"
             " or a note says that it has no effect."
         ),
         "",

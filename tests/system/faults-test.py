@@ -789,7 +789,7 @@ class Refused(SameBytesTest):
         slow = "gpu-slow,at=1us,on=gpu-0,to=2"
         self.refuse(f"collperf --ranks=4 -b 1K --fault={slow}", "with dltrain")
         self.refuse("dltrain --fault=gpu-stop,at=1us,on=gpu-99999", "is no GPU of this job")
-        self.refuse("traffic --convergence=1ms", "has no meaning without a fault")
+        self.refuse("traffic --convergence=1ms", "needs --fault=link-down")
         self.refuse("traffic --mpi-ranks=2 --fault=ber,at=0ns,on=all,to=1e-9", "one process")
         jobs = self.write("jobs.json", {"jobs": [{"name": "a", "servers": 2}]})
         self.refuse(f"dltrain --jobs={jobs} --fault=gpu-stop,at=0ns,on=gpu-0", "of which job")

@@ -182,9 +182,9 @@ class Errors(SystemTest):
             ("--load-balancer=plb --fabric=ib", "LIDs"),
             ("--load-balancer=tables", "does not exist with --fabric=roce"),
             ("--load-balancer=spray --fabric=ib --adaptive-routing", "adaptive"),
-            ("--spray=least-queue", "allowed with --load-balancer=spray"),
+            ("--spray=least-queue", "needs --load-balancer=spray"),
             ("--load-balancer=spray --flowlet-gap=1us", "flowlet or conga"),
-            ("--load-balancer=spray --ecmp-resilient", "no meaning with --load-balancer=spray"),
+            ("--load-balancer=spray --ecmp-resilient", "combined with --load-balancer=spray"),
             ("--load-balancer=spray --network=analytic", "packet"),
             ("--load-balancer=spray --ns3::RdmaSwitch::LoadBalancer=drill", "says another"),
             (

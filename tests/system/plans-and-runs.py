@@ -127,7 +127,7 @@ class PlansAndRuns(SystemTest):
         # which is but thresholds. Of a configuration as run, which has the preset's, none is told.
         line = "traffic --topology=single-switch --hosts=3 --bytes=7kB"
         for more, what in (
-            (" --ecn=0 --ecn-kmin=100kB", "--ecn-kmin has no effect without --ecn"),
+            (" --ecn=0 --ecn-kmin=100kB", "--ecn-kmin has no effect with --ecn=0"),
             (" --transport=ndp --cc-preset=nvidia-nic", "--cc-preset has no effect"),
             (" --fabric=ib --cc-preset=nvidia-nic", "InfiniBand's have --fecn-threshold"),
         ):

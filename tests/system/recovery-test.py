@@ -1466,7 +1466,7 @@ class Refused(RecoveryTest):
             "at most 0",
         )
         jobs = self.write("jobs.json", {"jobs": [{"name": "a", "servers": 2}]})
-        self.refuse(f"dltrain --jobs={jobs} --recovery=restart", "without --jobs")
+        self.refuse(f"dltrain --jobs={jobs} --recovery=restart", "cannot be combined with --jobs")
 
 
 if __name__ == "__main__":

@@ -320,7 +320,7 @@ class ReportTest(SystemTest):
             ),
         ]
         for run in runs:
-            stats = run.stats
+            stats = json.loads(run.text("stats.json"))
             configuration = stats.pop("configuration")
             # not shown
             with_units = {

@@ -229,7 +229,7 @@ class Studies(SystemTest):
                     while not os.path.exists(runs) and time.monotonic() - begin < 30:
                         time.sleep(0.05)
                     process.send_signal(number)
-                    _, said = process.communicate(timeout=20)
+                    _, said = process.communicate(timeout=120)
                     self.assertEqual((process.returncode, said), (status, ""))
                     time.sleep(0.3)
                     self.assertEqual(self.running(), [])

@@ -176,7 +176,7 @@ class Killed(SweepTest):
             row["bytes_sent_per_gpu_all_gather"], run.stats["bytes_sent_per_gpu"]["all_gather"]
         )
         self.assertEqual(row["links_0_utilization"], run.stats["links"][0]["utilization"])
-        self.assertEqual(json.loads(row["stats"])["collectives"], run.stats["collectives"])
+        self.assertEqual(json.loads(row["stats"])["attribution"], run.stats["attribution"])
 
     def test_killed_between_the_run_and_its_row(self):
         """A run that was complete, though its row was not written, counts; one that was cut off

@@ -11,6 +11,9 @@ from _system_test import ROOT, main
 
 LAYERS = ["scenarios/training", "scenarios/formats", "scenarios/traffic", "contrib/dltrain"]
 STRING = re.compile(r'"((?:\\.|[^"\\])*)"')
+OPTION = re.compile(r"(?<![\w-])--(?!ns3::)[a-z][a-z-]+")
+#: A key of stats.json with its meaning, which the schema of results has.
+KEY = re.compile(r"[a-z_]+( \([^)]*\))?: ")
 #: Of other programs: apt-get.
 FOREIGN = ("--no-install-recommends",)
 
@@ -40,7 +43,9 @@ class Spellings(unittest.TestCase):
         found = [
             (path, text)
             for path, text in strings()
-            if re.search(r"(?<![\w-])--(?!ns3::)[a-z][a-z-]+", text) and not any(f in text for f in FOREIGN)
+            if OPTION.search(text)
+            and not KEY.match(text)
+            and not any(foreign in text for foreign in FOREIGN)
         ]
         self.assertEqual(found, [])
 

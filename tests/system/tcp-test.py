@@ -319,7 +319,7 @@ class Refused(SystemTest):
             ("ack-every", "4"),
         ):
             run = self.run_program(f"{traffic} --{name}={value} --dry-run")
-            self.assertIn(f"--{name} is of RDMA's queue pairs: no effect", run.err)
+            self.assertIn(f"--{name} has no effect with --protocol=tcp", run.err)
         run = self.run_program(traffic + " --load-balancer=spray --dry-run")
         self.assertIn("TCP takes those that are overtaken", " ".join(run.err.split()))
         self.refuse(traffic + " --operation=read", "--operation", "read", "write")

@@ -119,7 +119,7 @@ class FamiliesTest(SystemTest):
             plan = self.run_program(f"traffic --topology={file} --fabric=ib --dry-run{more}")
             self.assertEqual(plan.err.count("for which there is --ib-switch=quantum-2"), told)
             self.assertNotIn("InfiniBand InfiniBand", plan.out)
-        self.refuse(f"traffic --topology={graph} --nic=HDR", "--fabric=ib: links are InfiniBand")
+        self.refuse(f"traffic --topology={graph} --nic=HDR", "needs a topology by name")
 
     def test_what_is_said_of_them(self):
         for program in PROGRAMS:

@@ -4,13 +4,10 @@
 import csv
 import json
 from decimal import Decimal
+from _system_test import header_of
 from _traffic import check, done, folder, run, stats
 
-HEADER = (
-    "flow,src,dst,bytes,tag,fct_us,ideal_fct_us,lost_us,backlog_us,nic_turns_us,nic_paused_us"
-    ",throttled_us,window_us,"
-    "repeating_us,serialization_us,propagation_us,queued_us,paused_us,host_us,why,path"
-)
+HEADER = header_of("attribution.csv")
 PARTS = HEADER.split(",")[8:-2]
 
 

@@ -210,7 +210,7 @@ for options, words in (
     (["--payload=1000"], "--no-extension-headers"),
     (
         ["--compat=hpcc", "--mtu=1024", "--payload=1000"],
-        "--mtu=1024: has no meaning with --payload",
+        "--mtu=1024: cannot be combined with --payload=1000",
     ),
     (["--completion=sendr"], "did you mean 'sender'?"),
 ):

@@ -36,7 +36,7 @@ RUN = [
     "--hosts=%d" % HOSTS,
     "--pattern=incast",
     "--fan-in=8",
-    "--bytes=300kB,299999",
+    "--bytes=120kB,119999",
     "--cc=ib-cc",
     "--vls=2",
     "--vl-buffer=%dB" % BUFFER,
@@ -69,7 +69,7 @@ FROM_HOSTS = (
 )
 
 OPERATIONS = (("write", {6, 7, 8}), ("send", {0, 1, 2}), ("read", {12, 13, 14, 15}))
-for operation, codes in share_of(OPERATIONS, one_in=2):
+for operation, codes in share_of(OPERATIONS, one_in=3):
     run(*RUN, "--operation=" + operation, "--pcap-format=pcapng", out=operation)
     told = stats(operation)
     for key in ("cnps", "retransmitted_packets", "ecn_marks"):

@@ -6,13 +6,12 @@ import csv
 import math
 import os
 
-from _system_test import write_time_us
+from _system_test import header_of, write_time_us
 from _traffic import check, done, flows, folder, near, run, stats, table
 
-SLOWDOWN = "tag,kind,from_bytes,to_bytes,flows,mean,p50,p95,p99,p999,max"
-QUEUES = "time_us,link,mean_bytes,max_bytes"
-FAIRNESS = "time_us,flows,jain,gbps"
-RATES = "time_us,flow,src,dst,gbps"
+SLOWDOWN, QUEUES, FAIRNESS, RATES = map(
+    header_of, ("slowdown.csv", "queues.csv", "fairness.csv", "rates.csv")
+)
 NAMES = ("mean", "p50", "p95", "p99", "p999", "max")
 
 

@@ -108,7 +108,7 @@ CASES = [
     (["--pcap=switch-0:01"], "--pcap=switch-0:01", ["no such port", "switch-0:0 to :3"]),
     (["--pcap=server-0:00"], "--pcap=server-0:00", ["no such port", "server-0:0"]),
     (["--pcap=server-0,all"], "--pcap=all", ["beside"]),
-    (["--pcap-snaplen=64"], "--pcap-snaplen=64", ["--pcap", "allowed"]),
+    (["--pcap-snaplen=64"], "--pcap-snaplen=64", ["needs --pcap"]),
     (["--pcap-format=pcap"], "--pcap-format=pcap", ["--pcap", "allowed"]),
     (["--pcap-flow=server-1->server-0"], "--pcap-flow=server-1->server-0", ["--pcap", "allowed"]),
 ]

@@ -2,6 +2,7 @@
 import glob
 import os
 import shutil
+import struct
 import subprocess
 from _traffic import TWO_LEAVES, check, done, folder, run, stats
 
@@ -46,4 +47,53 @@ if shutil.which("tshark"):
         check("infiniband" in line and "alformed" not in line, "tshark: " + line)
 else:
     print("no tshark: the files are there, but nobody read them")
+
+
+def packets(path):
+    """(bytes, length on the wire) of the frames of a capture."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at = 24
+    while at < len(data):
+        kept, length = struct.unpack_from("<II", data, at + 8)
+        yield data[at + 16 : at + 16 + kept], length
+        at += 16 + kept
+
+
+# Laws that add bytes to packets: behind the payload, before the ICRC. What a packet of 4,096 B in
+# the middle of a message has: Ethernet 14, IPv4 20, UDP 8, BTH 12, payload, those bytes, ICRC 4.
+PLAIN = 14 + 20 + 8 + 12 + 4096 + 4
+ACK = 14 + 20 + 8 + 12 + 4 + 4
+WRITE_MIDDLE, ACKNOWLEDGE = 7, 17
+for law, more, more_of_ack in (
+    ("hpcc", 42, 42),
+    ("powertcp", 42, 42),
+    ("hpcc-pint", 1, 1),
+    ("swift", 0, 8),
+    ("dcqcn", 0, 0),
+):
+    out = "law-" + law
+    run(*SMALL, "--pcap=server-1", "--cc=" + law, out=out)
+    name = folder(out + "/server-1-0.pcap")
+    lengths = {WRITE_MIDDLE: set(), ACKNOWLEDGE: set()}
+    for frame, length in packets(name):
+        opcode = frame[42]
+        lengths.get(opcode, set()).add(length)
+        came = frame[6:12] != bytes.fromhex("02000a000002")  # from another host
+        if law in ("hpcc", "powertcp") and opcode == WRITE_MIDDLE:
+            hops = int.from_bytes(frame[-6:-4], "big")
+            check(hops == (3 if came else 0), "%s: %d hops" % (law, hops))
+            rate = frame[-46] >> 5  # of the first hop: 2 is 100 Gb/s
+            check(not came or rate == 2, "%s: rate %d" % (law, rate))
+    check(lengths[WRITE_MIDDLE] == {PLAIN + more}, "%s: data of %s B" % (law, lengths))
+    check(lengths[ACKNOWLEDGE] == {ACK + more_of_ack}, "%s: ACKs of %s B" % (law, lengths))
+    if shutil.which("tshark"):
+        fields = ["-e", "_ws.malformed", "-e", "infiniband.bth.opcode", "-e", "ip.checksum.status"]
+        output = subprocess.run(
+            ["tshark", "-r", name, "-o", "ip.check_checksum:TRUE", "-T", "fields", *fields],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        ).stdout
+        check("alformed" not in output, "%s: tshark: %s" % (law, output))
 done()

@@ -290,10 +290,10 @@ class Refused(SystemTest):
         self.refuse(
             traffic.replace("udp", "tcp") + " --rate=1Gbps", "--rate=1Gbps", "--protocol=udp"
         )
-        self.refuse(JOB + " --background=rate=1Gbps", "--background: rate", "with protocol=udp")
+        self.refuse(JOB + " --background=rate=1Gbps", "--background: rate", "needs protocol=udp")
         self.refuse(JOB + " --background=protocol=udp,rate=0", "--background: rate", "0")
         run = self.run_program(traffic + " --window=4096 --rate=3Gbps --dry-run")
-        self.assertIn("--window is of RDMA's queue pairs: no effect", run.err)
+        self.assertIn("--window has no effect with --protocol=udp", run.err)
         self.assertIn("UDP, 3Gbps a flow", run.out)
 
 

@@ -95,7 +95,7 @@ Step(const nlohmann::json& line)
     o.sequence = whole("seq");
     o.ranks = whole("ranks");
     o.tensor = whole("tp");
-    o.zero = whole("zero");
+    o.sharding = ZeroStage(whole("zero"));
     o.sequenceParallel = line.at("sequence-parallel").get<bool>();
     o.fusedAttention = line.at("fused-attention").get<bool>();
     return o;

@@ -28,8 +28,8 @@ constexpr uint32_t HEADER_BYTES = RdmaFrame::DATA_OVERHEAD_BYTES - RdmaFrame::WI
 
 } // namespace
 
-/// Accessor of trace sources of messages, and of rates with ns-3's types. The NIC learns of the first
-/// callback and looks at none of their lists before.
+/// Accessor of trace sources of messages, and of rates with ns-3's types. The NIC learns of the
+/// first callback and looks at none of their lists before.
 class RdmaNic::MessageTraceAccessor : public TraceSourceAccessor
 {
   public:

@@ -39,7 +39,7 @@ TEST_F(LinkTableFile, HasSharesOfTheIntervalAsFarAsItWasMeasured)
 
 TEST_F(LinkTableFile, MergesPairsOfIntervalsWhenItIsFull)
 {
-    LinkTable table(Path("links.csv"), m_links, 10 * US, 4);
+    LinkTable table(Path("links.csv"), m_links, 10 * US, 5);
     table.StartMeasuring(0);
     // One link is busy for 4 of each 10 us, the other for 2 in every second interval.
     for (int64_t t = 10; t <= 40; t += 10)

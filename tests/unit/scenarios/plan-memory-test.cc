@@ -226,7 +226,8 @@ TEST(PlanMemory, ExpertsAndSequencesAreSharedOutToFit)
     const std::string text = advice(o);
     const std::size_t at = text.find("{context}=");
     ASSERT_NE(at, std::string::npos) << text;
-    o.context = static_cast<uint32_t>(std::stoul(text.substr(at + 5)));
+    const std::size_t value = at + std::string("{context}=").size();
+    o.context = static_cast<uint32_t>(std::stoul(text.substr(value)));
     EXPECT_EQ(advice(o), "");
     o.context /= 2;
     EXPECT_NE(advice(o), "") << "the least is named";

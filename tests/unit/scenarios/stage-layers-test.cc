@@ -273,7 +273,7 @@ TEST(StageLayers, Refused)
     o.virtualStages = 2;
     o.schedule = "interleaved";
     o.accumulation = 4;
-    EXPECT_NE(WhyNotPartitioned(o).value_or("").find("virtual-stages=2"), std::string::npos);
+    EXPECT_NE(WhyNotPartitioned(o).value_or("").find("{virtualStages}=2"), std::string::npos);
     o.virtualStages = 1;
     EXPECT_EQ(WhyNotPartitioned(o), std::nullopt);
     o.pipeline = 30;

@@ -577,7 +577,7 @@ TEST(LoadOptions, Errors)
     const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
         {{"--pattern=poisson", "--bytes=1MB"}, "--bytes"},
         {{"--pattern=poisson", "--on-time=1us"}, "--on-time"},
-        {{"--pattern=poisson", "--fan-in=3"}, "--incast-load"},
+        {{"--pattern=poisson", "--fan-in=3"}, "--pattern=incast"},
         {{"--pattern=poisson", "--incast-fan-in=3"}, "--incast-load"},
         {{"--pattern=poisson", "--incast-load=0.1", "--incast-fan-in=16"}, "1 to 15"},
         {{"--pattern=poisson", "--sizes=websarch"}, "websearch"},
