@@ -268,6 +268,11 @@ TrainingResults::ModelKeys()
             .Only([](const T& t) { return !t.HasModel(); }),
         T::OfModel({"parameters (count): Parameters of the model",
                     [](const T& t) { return t.scenario.parameters; }}),
+        T::OfModel({"active_parameters (count): Parameters that a token meets: all but those of "
+                    "experts that it is not sent to",
+                    [](const T& t) { return t.scenario.activeParameters; }}),
+        T::OfModel({"mtp (count): Modules for multi-token prediction, counted in the parameters",
+                    [](const T& t) { return t.scenario.predictors; }}),
         T::OfModel({"zero: ZeRO stage; 0: plain data parallelism",
                     [](const T& t) { return t.scenario.options.sharding.Stage(); }}),
         T::OfModel({"global_batch (samples): Samples of a step, all GPUs",

@@ -49,7 +49,9 @@ struct Kernel
     double keys = 0;
     double headSize = 0;
     bool causal = false; ///< a query sees the keys up to its own place only
-    bool fused = false;  ///< FlashAttention: the matrix of scores never reaches the memory
+    /// Queries are those of a longer sequence, of which each sees the nearest `keys`.
+    bool window = false;
+    bool fused = false; ///< FlashAttention: the matrix of scores never reaches the memory
 
     /// FLOPs of all launches together; a multiply-add counts 2. Attention's are those of the whole
     /// matrix, causal or not, as model FLOPs are counted.

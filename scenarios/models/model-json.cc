@@ -4,6 +4,7 @@
  * From the JSON of a model to its layers. Forms, told apart by their members:
  *
  *   config.json  Hugging Face's, by "model_type" or "architectures" (hugging-face.cc)
+ *   config       "config" is there: such a file, beside a name
  *   transformer  "hidden" is there: shapes in the words of Hugging Face's configs
  *   operators    "image" or "input" is there: convolutions and the like; parameters and FLOPs
  *                follow
@@ -51,7 +52,14 @@ Operator::Flops() const
         // Scores Q K^T and context P V, 2 s^2 h each, causal or not (Megatron-LM's count, SC'21
         // appendix). Lengths are a number or grow with the sequence.
         const double wide = headSize + (valueSize > 0 ? valueSize : headSize);
-        return Times(queries, keys) * (2 * heads * wide * count);
+        Work work = Times(queries, keys) * (2 * heads * wide * count);
+        if (window > 0)
+        {
+            work.local = work.pair;
+            work.window = window;
+            work.pair = 0;
+        }
+        return work;
     }
     return columns > 0 ? rows * (2 * columns * inner * count) : flops * count;
 }
@@ -126,6 +134,38 @@ LayerSpec::ActivationBytes() const
     return sum;
 }
 
+uint64_t
+ModelSpec::ActiveParameters() const
+{
+    uint64_t active = 0;
+    for (const LayerSpec& layer : layers)
+    {
+        for (const Part& part : layer.parts)
+        {
+            for (const Tensor& tensor : part.tensors)
+            {
+                active += tensor.elements * (tensor.experts > 0 ? part.routing->topK : 1);
+            }
+        }
+    }
+    return active;
+}
+
+void
+AddPredictors(ModelSpec& model, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        const std::string number = std::to_string(++model.predictors);
+        for (LayerSpec layer : model.predictor)
+        {
+            layer.name = "mtp " + number + (layer.name.empty() ? "" : " ") + layer.name;
+            model.parameters += layer.Parameters();
+            model.layers.push_back(std::move(layer));
+        }
+    }
+}
+
 double
 ModelSpec::ForwardFlops(uint32_t batch, uint32_t s) const
 {
@@ -148,9 +188,22 @@ ReadOurs(ModelSpec& model, topo::JsonObject& in)
     in.Text("family", model.family);
     in.Text("source", model.source);
     in.Whole("parameters_published", model.parametersPublished, 0, kMost);
+    in.Whole("active_published", model.activePublished, 0, kMost);
     in.Has("aliases"); // in the zoo
     in.Has("note");    // for people
-    if (in.Has("hidden"))
+    if (in.Has("config"))
+    {
+        topo::JsonObject config = in.Inner(in.At("config"), "config");
+        const std::string name = model.name;
+        const std::string family = model.family;
+        const std::string source = model.source;
+        BuildHuggingFace(model, config);
+        model.name = name.empty() ? model.name : name;
+        model.family = family.empty() ? model.family : family;
+        model.source = source.empty() ? model.source : source;
+        in.Whole("sequence", model.sequence, 1, 1 << 24);
+    }
+    else if (in.Has("hidden"))
     {
         BuildTransformer(model, in);
     }
@@ -216,6 +269,12 @@ ParseModelJson(const nlohmann::json& json,
     {
         in.Fail("parameters_published",
                 "is not what the layers have, " + std::to_string(model.parameters));
+    }
+    if (model.activePublished != 0 && errors.size() == before &&
+        model.ActiveParameters() != model.activePublished)
+    {
+        in.Fail("active_published",
+                "is not what a token meets, " + std::to_string(model.ActiveParameters()));
     }
     if (errors.size() != before)
     {

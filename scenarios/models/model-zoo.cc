@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The zoo, from its JSON (zoo-text.h).
+ * The zoo, from the JSON of all families.
  */
 #include "scenarios/models/model-zoo.h"
 
+#include "scenarios/models/family.h"
 #include "scenarios/models/zoo-json.h"
-#include "scenarios/models/zoo-text.h"
 
 namespace training
 {
@@ -18,9 +18,12 @@ const nlohmann::json&
 ModelZoo()
 {
     static const nlohmann::json zoo = [] {
-        auto all = nlohmann::json::parse(LanguageZoo());
-        const auto pictures = nlohmann::json::parse(PictureZoo());
-        all.insert(all.end(), pictures.begin(), pictures.end());
+        auto all = nlohmann::json::array();
+        for (const ModelFamily& family : ModelFamilies())
+        {
+            const auto models = nlohmann::json::parse(family.zoo);
+            all.insert(all.end(), models.begin(), models.end());
+        }
         return all;
     }();
     return zoo;

@@ -7,7 +7,8 @@
  *   {"name": "my-gpt", "layers": 24, "hidden": 1024, "heads": 16, "vocab": 50257, "sequence": 1024}
  *   {"name": "my-net", "layers": [{"name": "conv1", "parameters": 9408, "flops": 2.4e8}, ...]}
  *
- * or a config.json of Hugging Face. All forms: docs/scenarios.md.
+ * or a config.json of Hugging Face, alone or as "config" beside a name. All forms:
+ * docs/scenarios.md.
  *
  * Parameter counts come out of the arithmetic on shapes; `parameters_published` in the JSON is
  * checked against it.
@@ -18,6 +19,7 @@
 #include "scenarios/models/kernel.h"
 #include "topologies/error.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -45,10 +47,15 @@ struct Work
     double sample = 0;
     double token = 0;
     double pair = 0;
+    /// The same of attention that sees `window` keys at most: local s min(s, window). The works of
+    /// a layer have one window.
+    double local = 0;
+    double window = 0;
 
     double At(uint32_t batch, uint32_t sequence) const
     {
-        return batch * (sample + sequence * (token + pair * sequence));
+        const double keys = std::min<double>(sequence, window);
+        return batch * (sample + sequence * (token + pair * sequence + local * keys));
     }
 
     Work WithoutPairs() const
@@ -58,12 +65,12 @@ struct Work
 
     Work operator*(double factor) const
     {
-        return {sample * factor, token * factor, pair * factor};
+        return {sample * factor, token * factor, pair * factor, local * factor, window};
     }
 
     bool IsZero() const
     {
-        return sample == 0 && token == 0 && pair == 0;
+        return sample == 0 && token == 0 && pair == 0 && local == 0;
     }
 
     Work& operator+=(const Work& o)
@@ -71,6 +78,8 @@ struct Work
         sample += o.sample;
         token += o.token;
         pair += o.pair;
+        local += o.local;
+        window = o.local != 0 ? o.window : window;
         return *this;
     }
 };
@@ -153,6 +162,8 @@ struct Operator
     double kvHeads = 0;
     double headSize = 0;
     double valueSize = 0; ///< 0: headSize
+    double window = 0;    ///< keys that a query sees at most; 0: all of the sequence
+    bool chunked = false; ///< those of its own stretch of `window` tokens, not the nearest ones
     bool causal = false;
     bool joined = false;  ///< queries, keys and values are what one product makes
     bool dropout = false; ///< has dropout; also for kResidual and kEmbedding
@@ -161,9 +172,12 @@ struct Operator
     /// Elements that a kPointwise reads and writes, forward. Also for products without a shape
     /// (columns 0).
     Work elements;
-    Work bytes;          ///< kPointwise: the same, in bytes, of elements that are always in fp32
-    Work flops;          ///< for products without a shape
-    double backward = 2; ///< kPointwise: elements of backward for one of forward
+    Work bytes; ///< kPointwise: the same, in bytes, of elements that are always in fp32
+    Work flops; ///< for products without a shape
+    /// A product without a shape that is attention's kind of work: small products in a row, whose
+    /// matrices stay on the chip (recurrence-parts.h). `elements` are those of all `count`.
+    bool scan = false;
+    double backward = 2; ///< kPointwise, scan: work of backward for one of forward
     /// Backward of the layer needs nothing that it or a later one makes: recomputation that stops
     /// early stops before it.
     bool last = false;
@@ -232,6 +246,7 @@ struct TransformerShape
     uint32_t headSize = 0;
     uint32_t ffn = 0;
     uint32_t vocabulary = 0;
+    uint32_t recurrences = 0; ///< key heads of linear attention, or Mamba's groups; 0: neither
 };
 
 struct ModelSpec
@@ -241,14 +256,26 @@ struct ModelSpec
     std::string source; ///< where the shapes come from
     uint64_t parameters = 0;
     uint64_t parametersPublished = 0; ///< 0: none known
+    uint64_t activePublished = 0;     ///< the same of ActiveParameters()
     uint32_t sequence = 1; ///< usual length; 1 for models of images, where it has no meaning
     bool hasSequence = true;
     std::vector<LayerSpec> layers;
     std::optional<TransformerShape> transformer;
+    /// A module that predicts one token more (--mtp): its layers, which stand behind the others. It
+    /// uses the matrices of embedding and head. Empty: the model has none.
+    std::vector<LayerSpec> predictor;
+    uint32_t predictors = 0; ///< modules among the layers
+
+    /// Parameters that a token meets: all but those of experts that it is not sent to. Embedding
+    /// and head count whole.
+    uint64_t ActiveParameters() const;
 
     /// Forward FLOPs of b samples of s tokens, whole model; of experts those that tokens go to.
     double ForwardFlops(uint32_t batch, uint32_t sequence) const;
 };
+
+/// Puts so many modules of model.predictor behind the layers: "mtp 1", "mtp 1 head", ...
+void AddPredictors(ModelSpec& model, uint32_t count);
 
 /// Canonical names of the zoo, in the order in which it lists them (families together, sizes
 /// ascending).

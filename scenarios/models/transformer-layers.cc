@@ -6,8 +6,11 @@
  *   decoder, encoder   embedding | block 0 .. l-1 | head
  *   encoder-decoder    embedding | encoder block 0 .. | target embedding |
  *                      decoder block 0 .. | head
+ *
+ * Behind these, with --mtp, for each token more that is predicted: mtp 1 | mtp 1 head
  */
 #include "scenarios/models/model-forms.h"
+#include "scenarios/models/recurrence-parts.h"
 #include "scenarios/models/transformer-parts.h"
 
 namespace training
@@ -125,19 +128,49 @@ TargetEmbedding(const Transformer& t, const Work& source, const Work& target)
     return layer;
 }
 
+BlockShape
+ShapeOf(const Transformer& t, uint32_t index)
+{
+    if (!t.blocks.empty())
+    {
+        return t.blocks[index];
+    }
+    BlockShape shape;
+    const bool routed = t.experts.count > 0 && index >= t.experts.denseFirst;
+    shape.feed = routed ? Feed::kExperts : Feed::kMlp;
+    shape.window = t.window;
+    return shape;
+}
+
 LayerSpec
 Block(const Transformer& t, uint32_t index, const Work& tokens)
 {
     LayerSpec layer;
     layer.name = "block " + std::to_string(index);
-    const ExpertsShape& e = t.experts;
-    const bool routed = e.count > 0 && index >= e.denseFirst;
-    layer.parts = {SelfAttention(t, tokens, t.causal),
-                   routed ? Experts(t, tokens) : Mlp(t, tokens)};
+    const BlockShape shape = ShapeOf(t, index);
+    switch (shape.mixer)
+    {
+    case Mixer::kAttention:
+        layer.parts.push_back(SelfAttention(t, tokens, t.causal, shape));
+        break;
+    case Mixer::kDelta:
+        layer.parts.push_back(DeltaMixer(t, tokens));
+        break;
+    case Mixer::kMamba:
+        layer.parts.push_back(MambaMixer(t, tokens));
+        break;
+    case Mixer::kNone:
+        break;
+    }
+    if (shape.feed != Feed::kNone)
+    {
+        const bool routed = shape.feed == Feed::kExperts;
+        layer.parts.push_back(routed ? Experts(t, tokens) : Mlp(t, tokens));
+    }
     layer.checkpointBytes = tokens * (2.0 * t.hidden);
     layer.output = tokens * (1.0 * t.hidden);
     // Those with an MLP before those with experts are few, and of another kind.
-    layer.repeated = e.count == 0 || routed;
+    layer.repeated = t.experts.count == 0 || !t.blocks.empty() || shape.feed == Feed::kExperts;
     return layer;
 }
 
@@ -199,6 +232,11 @@ AddLogits(LayerSpec& layer, Part& part, const Transformer& t, const Work& tokens
     {
         part.tensors.push_back({matrix, Split::kTensor});
     }
+    if (t.headBias)
+    {
+        part.tensors.push_back({t.vocabulary, Split::kTensor});
+        part.operators[part.operators.size() - 2].bias = true;
+    }
 }
 
 LayerSpec
@@ -250,6 +288,41 @@ Head(const Transformer& t, const Work& tokens)
     return layer;
 }
 
+/// A module of DeepSeek-V3 that predicts one token more (arXiv 2412.19437, section 2.2): the state
+/// of the last block and the embedding of the next token, both normed, become one by a product; a
+/// block as the last one; a norm, and the logits. Embedding and head are the model's.
+std::vector<LayerSpec>
+Predictor(const ModelSpec& model, const Transformer& t, const Work& tokens)
+{
+    const uint64_t h = t.hidden;
+    LayerSpec block = Block(t, t.layers - 1, tokens);
+    Part part;
+    part.name = "both";
+    AddPointwise(part, tokens * (2.0 * h));
+    part.operators.back().role = Role::kEmbedding;
+    part.operators.back().tables = {1, static_cast<double>(t.vocabulary) * t.hidden, 0, true};
+    AddNorm(part, tokens, h, t.rms);
+    AddNorm(part, tokens, h, t.rms);
+    part.kept.push_back({tokens * (4.0 * h), Split::kSequence});
+    AddLinear(part, tokens, 2 * h, h, false, Linear::kWhole);
+    part.exit = tokens * (1.0 * h); // the look-up's
+    block.parts.insert(block.parts.begin(), std::move(part));
+    block.name.clear();
+    block.repeated = false;
+    block.tiedTo = 0;
+    block.tiedParameters = static_cast<uint64_t>(t.vocabulary) * h;
+
+    LayerSpec head = Head(t, tokens);
+    if (!t.tied)
+    {
+        std::vector<Tensor>& tensors = head.parts[0].tensors;
+        head.tiedTo = static_cast<uint32_t>(model.layers.size()) - 1;
+        head.tiedParameters = tensors.back().elements;
+        tensors.pop_back();
+    }
+    return {std::move(block), std::move(head)};
+}
+
 } // namespace
 
 void
@@ -278,6 +351,10 @@ AddTransformerLayers(ModelSpec& model, const Transformer& t)
     if (head.Flops().At(1, 1) > 0 || head.Parameters() > 0)
     {
         layers.push_back(std::move(head));
+    }
+    if (t.predictor)
+    {
+        model.predictor = Predictor(model, t, tokens);
     }
 }
 

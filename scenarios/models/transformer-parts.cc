@@ -11,17 +11,46 @@ namespace training
 namespace
 {
 
-/// Dropout (a mask of one byte is kept) and the sum with the residual: two reads, one write.
+/// Norms of queries and keys, each head by itself: a kernel each.
 void
-AddResidual(Part& part, const Work& tokens, uint64_t h, bool dropout)
+AddKeyNorm(Part& part, const Transformer& t, const Work& tokens, bool scaled)
 {
-    AddPointwise(part, tokens * (3.0 * h), Split::kSequence);
-    part.operators.back().role = Role::kResidual;
-    part.operators.back().dropout = dropout;
-    if (dropout)
+    for (const uint32_t heads : {t.heads, t.kvHeads})
     {
-        part.kept.push_back({tokens * (1.0 * h), Split::kSequence});
+        const double numbers = static_cast<double>(heads) * t.headSize;
+        if (scaled)
+        {
+            part.tensors.push_back({t.headSize});
+        }
+        AddPointwise(part, tokens * (2 * numbers), Split::kTensor);
+        part.operators.back().role = Role::kNorm;
+        part.kept.push_back({tokens * (2 * numbers), Split::kTensor});
     }
+}
+
+/// The scores by which sparse attention chooses keys. It reads what queries are made of, has every
+/// rank of a tensor group do all of it (deepseek-ai/DeepSeek-V3.2-Exp inference/model.py: linear
+/// layers that are not shared out), and is not differentiated through: it learns from a loss of its
+/// own, whose cost is that of the scores once more (assumed). Scores are written and read for the
+/// choice of the largest.
+void
+AddIndexer(Part& part, const Transformer& t, const Work& tokens)
+{
+    const IndexerShape& x = t.latent.indexer;
+    const uint64_t numbers = static_cast<uint64_t>(x.heads) * x.size;
+    AddLinear(part, tokens, t.latent.queryRank, numbers, false, Linear::kWhole);
+    AddLinear(part, tokens, t.hidden, x.size, false, Linear::kWhole);
+    part.tensors.insert(part.tensors.end(), {{x.size}, {x.size}}); // a norm with an offset
+    AddPointwise(part, tokens * (2.0 * x.size));
+    AddLinear(part, tokens, t.hidden, x.heads, false, Linear::kWhole);
+    Operator scores;
+    scores.kind = KernelClass::kMatrix;
+    scores.weights = false;
+    scores.scan = true;
+    scores.flops = Times(tokens, tokens) * (2.0 * numbers);
+    scores.elements = Times(tokens, tokens) * 2;
+    scores.backward = 1;
+    part.operators.push_back(scores);
 }
 
 /// The core: scores, softmax, context; then the product of its output.
@@ -33,7 +62,8 @@ AddCore(Part& part,
         uint64_t keySize,
         uint64_t valueSize,
         uint32_t kvHeads,
-        bool causal)
+        bool causal,
+        const BlockShape& block = {})
 {
     const double a = t.heads;
     Operator core;
@@ -46,14 +76,30 @@ AddCore(Part& part,
     core.headSize = static_cast<double>(keySize);
     core.valueSize = valueSize == keySize ? 0 : static_cast<double>(valueSize);
     core.causal = causal;
+    core.window = block.window;
+    core.chunked = block.chunked;
     core.dropout = t.dropout;
     part.operators.push_back(core);
     const double context = static_cast<double>(valueSize) * a;
     part.kept.push_back({tokens * (2.0 * keySize * a), Split::kTensor}); // queries
     part.kept.push_back({keys * (2.0 * (keySize + valueSize) * kvHeads), Split::kTensor});
     part.kept.push_back({Times(tokens, keys) * (t.dropout ? 5 * a : 2 * a), Split::kTensor, true});
+    if (t.sinks)
+    {
+        part.tensors.push_back({t.heads, Split::kTensor});
+    }
+    if (t.attentionGate)
+    {
+        AddPointwise(part, tokens * (3 * context), Split::kTensor);
+        part.operators.back().role = Role::kGate;
+        part.kept.push_back({tokens * (4 * context), Split::kTensor}); // both of its inputs
+    }
     part.kept.push_back({tokens * (2 * context), Split::kTensor}); // input of the next product
     AddLinear(part, tokens, valueSize * t.heads, t.hidden, t.bias || t.outputBias, Linear::kRows);
+    if (t.postNorms)
+    {
+        AddNorm(part, tokens, t.hidden, t.rms);
+    }
     AddResidual(part, tokens, t.hidden, t.dropout);
     part.entry = part.exit = tokens * (1.0 * t.hidden);
 }
@@ -88,15 +134,14 @@ AddLatent(Part& part, const Transformer& t, const Work& tokens)
               Linear::kColumns);
 }
 
-/// The MLP of width f, without its norm and residual.
+/// The MLP from h numbers over f to h, without its norm and residual.
 void
-AddMlp(Part& part, const Transformer& t, const Work& tokens, uint64_t f)
+AddMlp(Part& part, const Transformer& t, const Work& tokens, uint64_t h, uint64_t f, bool bias)
 {
-    const uint64_t h = t.hidden;
     if (t.gated)
     {
-        AddLinear(part, tokens, h, f, t.bias, Linear::kColumns);
-        AddLinear(part, tokens, h, f, t.bias, Linear::kColumns);
+        AddLinear(part, tokens, h, f, bias, Linear::kColumns);
+        AddLinear(part, tokens, h, f, bias, Linear::kColumns);
         AddPointwise(part, tokens * (3.0 * h));
         part.operators.back().role = Role::kJoin;
         AddPointwise(part, tokens * (3.0 * f), Split::kTensor);
@@ -106,16 +151,79 @@ AddMlp(Part& part, const Transformer& t, const Work& tokens, uint64_t f)
     }
     else
     {
-        AddLinear(part, tokens, h, f, t.bias, Linear::kColumns);
+        AddLinear(part, tokens, h, f, bias, Linear::kColumns);
         AddPointwise(part, tokens * (2.0 * f), Split::kTensor);
         part.operators.back().role = Role::kActivation;
         part.kept.push_back({tokens * (2.0 * f), Split::kTensor});
     }
     part.kept.push_back({tokens * (2.0 * f), Split::kTensor}); // input of the last product
-    AddLinear(part, tokens, f, h, t.bias, Linear::kRows);
+    AddLinear(part, tokens, f, h, bias, Linear::kRows);
+}
+
+/// The router: a score an expert, softmax or sigmoid, the largest of them (each a pass over the
+/// scores: assumed).
+void
+AddRouter(Part& part, const Transformer& t, const Work& tokens)
+{
+    const ExpertsShape& e = t.experts;
+    const double count = e.count;
+    part.tensors.push_back({static_cast<uint64_t>(t.hidden) * e.count});
+    if (e.routerBias)
+    {
+        part.tensors.push_back({e.count});
+    }
+    Operator router = Product(tokens, count, t.hidden);
+    router.split = Split::kSequence;
+    part.operators.push_back(router);
+    AddPointwise(part, tokens * (6 * count), Split::kSequence);
+    part.kept.push_back({tokens * (2 * count), Split::kSequence});
+}
+
+/// Experts' MLPs on numbers of `width` a token, between sorting tokens by expert and putting them
+/// back in order, weighted (each reads and writes them once).
+void
+AddRouted(Part& part, const Transformer& t, const Work& tokens, uint64_t width)
+{
+    const ExpertsShape& e = t.experts;
+    Part expert;
+    AddPointwise(expert, tokens * (2.0 * width));
+    AddMlp(expert, t, tokens, width, e.ffn, t.bias || e.bias);
+    AddPointwise(expert, tokens * (2.0 * width));
+    expert.kept.push_back({tokens * (2.0 * width)}); // input, in the experts' order
+    expert.kept.push_back({tokens * (2.0 * width)}); // output, for the gradients of the weights
+    for (Tensor& tensor : expert.tensors)
+    {
+        tensor.experts = e.count;
+        part.tensors.push_back(tensor);
+    }
+    for (Operator& op : expert.operators)
+    {
+        op.expert = true;
+        part.operators.push_back(op);
+    }
+    for (Kept& kept : expert.kept)
+    {
+        kept.bytes = kept.bytes * e.topK;
+        kept.expert = true;
+        part.kept.push_back(kept);
+    }
+    part.routing = Routing{e.count, e.topK, static_cast<double>(width)};
 }
 
 } // namespace
+
+void
+AddResidual(Part& part, const Work& tokens, uint64_t h, bool dropout)
+{
+    // A mask of one byte is kept; two reads, one write.
+    AddPointwise(part, tokens * (3.0 * h), Split::kSequence);
+    part.operators.back().role = Role::kResidual;
+    part.operators.back().dropout = dropout;
+    if (dropout)
+    {
+        part.kept.push_back({tokens * (1.0 * h), Split::kSequence});
+    }
+}
 
 void
 AddNorm(Part& part, const Work& tokens, uint64_t h, bool rms)
@@ -147,7 +255,7 @@ AddLinear(Part& part, const Work& tokens, uint64_t in, uint64_t out, bool bias, 
 }
 
 Part
-SelfAttention(const Transformer& t, const Work& tokens, bool causal)
+SelfAttention(const Transformer& t, const Work& tokens, bool causal, const BlockShape& block)
 {
     Part part;
     part.name = "attention";
@@ -157,18 +265,28 @@ SelfAttention(const Transformer& t, const Work& tokens, bool causal)
     if (t.latent.kvRank > 0)
     {
         AddLatent(part, t, tokens);
+        BlockShape reach = block;
+        if (t.latent.indexer.heads > 0)
+        {
+            AddIndexer(part, t, tokens);
+            reach.window = t.latent.indexer.topK;
+        }
         const uint64_t key = t.latent.plain + t.latent.rotary;
-        AddCore(part, t, tokens, tokens, key, t.latent.value, t.heads, causal);
+        AddCore(part, t, tokens, tokens, key, t.latent.value, t.heads, causal, reach);
         return part;
     }
     const uint64_t size = t.headSize;
     AddLinear(part,
               tokens,
               h,
-              size * (t.heads + 2ULL * t.kvHeads),
+              size * ((t.attentionGate ? 2ULL : 1ULL) * t.heads + 2ULL * t.kvHeads),
               t.bias || t.qkvBias,
               Linear::kColumns);
-    AddCore(part, t, tokens, tokens, size, size, t.kvHeads, causal);
+    if (t.keyNorm == KeyNorm::kHead || (t.keyNorm == KeyNorm::kPlain && block.chunked))
+    {
+        AddKeyNorm(part, t, tokens, t.keyNorm == KeyNorm::kHead);
+    }
+    AddCore(part, t, tokens, tokens, size, size, t.kvHeads, causal, block);
     for (Operator& op : part.operators)
     {
         op.joined = op.kind == KernelClass::kAttention;
@@ -200,10 +318,17 @@ Mlp(const Transformer& t, const Work& tokens)
     Part part;
     part.name = "mlp";
     const uint64_t h = t.hidden;
-    AddNorm(part, tokens, h, t.rms);
-    part.kept.push_back({tokens * (2.0 * h), Split::kSequence});
-    AddMlp(part, t, tokens, t.ffn);
-    const std::size_t last = part.operators.size() - 1; // the second product
+    if (!t.oneNorm)
+    {
+        AddNorm(part, tokens, h, t.rms);
+        part.kept.push_back({tokens * (2.0 * h), Split::kSequence});
+    }
+    AddMlp(part, t, tokens, h, t.ffn, t.bias);
+    if (t.postNorms)
+    {
+        AddNorm(part, tokens, h, t.rms);
+    }
+    const std::size_t last = part.operators.size() - 1; // the second product, or the norm
     AddResidual(part, tokens, h, t.dropout);
     for (std::size_t i = last; i < part.operators.size(); ++i)
     {
@@ -220,52 +345,33 @@ Experts(const Transformer& t, const Work& tokens)
     part.name = "experts";
     const ExpertsShape& e = t.experts;
     const uint64_t h = t.hidden;
-    const double count = e.count;
     AddNorm(part, tokens, h, t.rms);
     part.kept.push_back({tokens * (2.0 * h), Split::kSequence});
-
-    // The router: a score an expert, softmax or sigmoid, the largest of them (each a pass over the
-    // scores: assumed).
-    part.tensors.push_back({h * e.count});
-    if (e.routerBias)
+    AddRouter(part, t, tokens);
+    if (e.latent > 0)
     {
-        part.tensors.push_back({e.count});
+        AddLinear(part, tokens, h, e.latent, t.bias, Linear::kWhole);
+        AddRouted(part, t, tokens, e.latent);
+        part.kept.push_back({tokens * (2.0 * e.latent), Split::kSequence});
+        AddLinear(part, tokens, e.latent, h, t.bias, Linear::kWhole);
     }
-    Operator router = Product(tokens, count, static_cast<double>(h));
-    router.split = Split::kSequence;
-    part.operators.push_back(router);
-    AddPointwise(part, tokens * (6 * count), Split::kSequence);
-    part.kept.push_back({tokens * (2 * count), Split::kSequence});
-
-    // One expert's MLP on its tokens, between sorting tokens by expert and putting them back in
-    // order, weighted (each reads and writes them once).
-    Part expert;
-    AddPointwise(expert, tokens * (2.0 * h));
-    AddMlp(expert, t, tokens, e.ffn);
-    AddPointwise(expert, tokens * (2.0 * h));
-    expert.kept.push_back({tokens * (2.0 * h)}); // input, in the experts' order
-    expert.kept.push_back({tokens * (2.0 * h)}); // output, for the gradients of the weights
-    for (Tensor& tensor : expert.tensors)
+    else
     {
-        tensor.experts = e.count;
-        part.tensors.push_back(tensor);
+        AddRouted(part, t, tokens, h);
     }
-    for (Operator& op : expert.operators)
-    {
-        op.expert = true;
-        part.operators.push_back(op);
-    }
-    for (Kept& kept : expert.kept)
-    {
-        kept.bytes = kept.bytes * e.topK;
-        kept.expert = true;
-        part.kept.push_back(kept);
-    }
-    part.routing = Routing{e.count, e.topK, static_cast<double>(h)};
-
     if (e.sharedFfn > 0)
     {
-        AddMlp(part, t, tokens, e.sharedFfn);
+        AddMlp(part, t, tokens, h, e.sharedFfn, t.bias);
+    }
+    if (e.sharedGate)
+    {
+        AddLinear(part, tokens, h, 1, false, Linear::kWhole);
+        AddPointwise(part, tokens * (3.0 * h), Split::kSequence);
+        part.kept.push_back({tokens * (2.0 * h), Split::kSequence});
+    }
+    if (t.postNorms)
+    {
+        AddNorm(part, tokens, h, t.rms);
     }
     AddResidual(part, tokens, h, t.dropout);
     part.entry = part.exit = tokens * (1.0 * h);

@@ -32,8 +32,14 @@ void AddNorm(Part& part, const Work& tokens, uint64_t h, bool rms);
 /// A linear layer in -> out.
 void AddLinear(Part& part, const Work& tokens, uint64_t in, uint64_t out, bool bias, Linear how);
 
-/// Attention of tokens to one another.
-Part SelfAttention(const Transformer& t, const Work& tokens, bool causal);
+/// The end of a part: dropout, and the sum with what goes around.
+void AddResidual(Part& part, const Work& tokens, uint64_t h, bool dropout);
+
+/// Attention of tokens to one another. \param block how far it reaches
+Part SelfAttention(const Transformer& t,
+                   const Work& tokens,
+                   bool causal,
+                   const BlockShape& block = {});
 /// Attention of a decoder's tokens to the encoder's output.
 Part CrossAttention(const Transformer& t, const Work& tokens, const Work& source);
 Part Mlp(const Transformer& t, const Work& tokens);

@@ -48,6 +48,18 @@ CountText(double n)
 }
 
 std::string
+WholeText(uint64_t n)
+{
+    std::string text = std::to_string(n);
+    for (std::size_t at = text.size(); at > 3;)
+    {
+        at -= 3;
+        text.insert(at, ",");
+    }
+    return text;
+}
+
+std::string
 SecondsText(double s)
 {
     if (s >= 120)

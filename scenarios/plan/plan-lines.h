@@ -30,6 +30,9 @@ std::string PlanLineIf(const std::string& name, const std::string& text);
 /// "64.5 million": three digits; a billion is 10^9.
 std::string CountText(double n);
 
+/// "671,026,419,200".
+std::string WholeText(uint64_t n);
+
 /// "12.3 ms": three digits.
 std::string SecondsText(double s);
 

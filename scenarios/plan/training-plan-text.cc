@@ -263,7 +263,13 @@ ModelText(const TrainingScenario& s)
     std::string text;
     text += PlanLine(
         "model",
-        s.model + ", " + CountText(static_cast<double>(s.parameters)) + " parameters, " + s.dtype +
+        s.model + ", " + WholeText(s.parameters) + " parameters" +
+            (s.activeParameters < s.parameters ? " (" + WholeText(s.activeParameters) + " active)"
+                                               : "") +
+            (s.predictors > 0
+                 ? ", " + topo::Counted(s.predictors, "module") + " for multi-token prediction"
+                 : "") +
+            ", " + s.dtype +
             (s.options.model.hasSequence ? ", sequence " + std::to_string(s.sequence) : ""));
     text += PlanLine(
         "parallelism",

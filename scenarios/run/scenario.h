@@ -287,6 +287,8 @@ struct TrainingScenario
     std::vector<std::string> exports = {}; ///< formats the step is written in
     std::string model;                     ///< "bloom-560m"
     uint64_t parameters = 0;
+    uint64_t activeParameters = 0; ///< that a token meets
+    uint32_t predictors = 0;       ///< modules for multi-token prediction among the layers
     std::string dtype;
     std::string gpu;
     uint32_t microBatch = 0;

@@ -17,7 +17,7 @@ AreAlike(const LayerSpec& a, const LayerSpec& b)
     const Work x = a.Flops();
     const Work y = b.Flops();
     return a.Parameters() == b.Parameters() && x.sample == y.sample && x.token == y.token &&
-           x.pair == y.pair && a.parts.size() == b.parts.size();
+           x.pair == y.pair && x.local == y.local && a.parts.size() == b.parts.size();
 }
 
 } // namespace

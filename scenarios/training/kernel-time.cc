@@ -90,7 +90,8 @@ TiledOf(const Kernel& k, const GpuSpec& gpu, const KernelCosts& costs)
 }
 
 /// The share of the matrix of scores that a fused kernel computes. Causal: query i of n sees the
-/// keys up to its own, the last query all of them; the diagonal is computed in blocks.
+/// keys up to its own, the last query all of them; the diagonal is computed in blocks. A window has
+/// two such edges, and its first queries see less.
 double
 Seen(const Kernel& k)
 {
@@ -98,6 +99,10 @@ Seen(const Kernel& k)
     if (!k.causal || k.keys <= 0)
     {
         return 1;
+    }
+    if (k.window && k.queries > k.keys)
+    {
+        return 1 - k.keys / (2 * k.queries) + kBlock / k.keys;
     }
     const double queries = std::min(k.queries, k.keys);
     return std::min(1.0, (k.keys - queries / 2 + kBlock / 2) / k.keys);

@@ -22,8 +22,19 @@ ProductOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions
     if (op.columns == 0)
     {
         // In a list of layers the part has only its weights.
-        kernel.flops = op.flops.At(o.microBatch, sequence) * op.count;
-        kernel.elements = op.elements.At(o.microBatch, sequence);
+        double share = ShareOf(op.split, o);
+        if (op.scan)
+        {
+            kernel.kind = KernelClass::kAttention; // the rate of fused attention: assumed
+            kernel.fused = true;
+            share *= pass == Pass::kForward ? 1 : op.backward;
+        }
+        const auto all = [&o](Work work) {
+            work.pair *= o.context; // keys are those of the whole sequence
+            return work;
+        };
+        kernel.flops = all(op.flops).At(o.microBatch, sequence) * op.count * share;
+        kernel.elements = all(op.elements).At(o.microBatch, sequence) * share;
         for (const Tensor& tensor : part.tensors)
         {
             kernel.elements += op.weights ? static_cast<double>(tensor.All()) : 0;
@@ -125,7 +136,10 @@ AttentionOf(const Operator& op, Pass pass, const TrainingOptions& o)
     kernel.launches = op.count;
     kernel.heads = op.heads * share * o.microBatch;
     kernel.queries = op.queries.At(1, o.Sequence() / o.context);
-    kernel.keys = op.keys.At(1, o.Sequence());
+    const double keys = op.keys.At(1, o.Sequence());
+    const bool local = o.fusedAttention && op.window > 0 && op.window < keys;
+    kernel.keys = local ? op.window : keys; // without fusion all scores are made, and masked
+    kernel.window = local && !op.chunked;
     kernel.headSize = op.headSize;
     kernel.causal = op.causal;
     kernel.fused = o.fusedAttention;
@@ -133,7 +147,7 @@ AttentionOf(const Operator& op, Pass pass, const TrainingOptions& o)
     const double scores = kernel.heads * kernel.queries * kernel.keys;
     const double products = pass == Pass::kForward ? 1 : o.fusedAttention ? 2.5 : 2;
     kernel.flops = 2 * scores * (op.headSize + value) * products * op.count;
-    const double keysRead = op.kvHeads * share * o.microBatch * kernel.keys;
+    const double keysRead = op.kvHeads * share * o.microBatch * keys;
     double elements = (op.headSize + value) * (kernel.heads * kernel.queries + keysRead);
     const double times = pass == Pass::kForward ? 1 : 2;
     if (!o.fusedAttention)

@@ -664,8 +664,12 @@ StopsEarly(const TrainingOptions& o)
 bool
 IsRecomputed(const TrainingOptions& o, std::size_t layer)
 {
-    return o.recompute == Recompute::kFull && layer + 1 < o.model.layers.size() &&
-           o.model.layers[layer].Flops().At(1, 1) > 0;
+    const LayerSpec& spec = o.model.layers[layer];
+    const bool loses = std::any_of(spec.parts.begin(), spec.parts.end(), [](const Part& part) {
+        return !part.losses.IsZero();
+    });
+    return o.recompute == Recompute::kFull && layer + 1 < o.model.layers.size() && !loses &&
+           spec.Flops().At(1, 1) > 0;
 }
 
 } // namespace training

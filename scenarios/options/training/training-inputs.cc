@@ -146,6 +146,27 @@ ChosenProfile(Validation* v, training::ProfileShape* shape)
     return profile;
 }
 
+namespace
+{
+
+/// Adds --mtp's modules. \return whether the model has any
+bool
+WithPredictors(Validation* v, training::ModelSpec* model)
+{
+    const auto count = static_cast<uint32_t>(v->values.Integer("mtp"));
+    if (count > 0 && model->predictor.empty())
+    {
+        v->Fail("mtp",
+                "is " + std::to_string(count) + ", but " + model->name +
+                    " has no module for multi-token prediction; allowed: 0");
+        return false;
+    }
+    training::AddPredictors(*model, count);
+    return true;
+}
+
+} // namespace
+
 std::optional<training::ModelSpec>
 ChosenModel(Validation* v, std::optional<training::LayerProfile>* profile)
 {
@@ -183,7 +204,12 @@ ChosenModel(Validation* v, std::optional<training::LayerProfile>* profile)
         return model;
     }
     auto model = training::FindModel(v->values.Text("model"));
-    return model ? model : FromFile(v, "model", training::ParseModelJson);
+    model = model ? model : FromFile(v, "model", training::ParseModelJson);
+    if (model && !WithPredictors(v, &*model))
+    {
+        return std::nullopt;
+    }
+    return model;
 }
 
 void

@@ -62,28 +62,81 @@ TrainingClusterDefaults()
 namespace
 {
 
-std::vector<NamedItem>
-ModelItems()
+/// "30.5 G".
+std::string
+ParametersText(uint64_t count)
 {
-    static const std::vector<NamedItem> items = [] {
-        std::vector<NamedItem> list;
+    const auto p = static_cast<double>(count);
+    return p >= 999.5e9 ? Format("%.3g", p * 1e-12) + " T"
+           : p >= 1e9   ? Format("%.3g", p * 1e-9) + " G"
+                        : Format("%.4g", p * 1e-6) + " M";
+}
+
+/// A model of the zoo in a line.
+struct ModelLine
+{
+    std::string family;
+    NamedItem item;
+};
+
+const std::vector<ModelLine>&
+ModelLines()
+{
+    static const std::vector<ModelLine> lines = [] {
+        std::vector<ModelLine> list;
         for (const auto& name : training::ModelNames())
         {
             const auto model = training::FindModel(name);
-            const double p = static_cast<double>(model->parameters);
+            const uint64_t active = model->ActiveParameters();
             list.push_back(
-                {name,
-                 model->family + ", " +
-                     (p >= 999.5e9 ? Format("%.3g", p * 1e-12) + " T"
-                      : p >= 1e9   ? Format("%.3g", p * 1e-9) + " G"
-                                   : Format("%.4g", p * 1e-6) + " M") +
-                     " parameters" +
-                     (model->hasSequence ? ", sequence " + std::to_string(model->sequence) : "")});
+                {model->family,
+                 {name,
+                  ParametersText(model->parameters) + " parameters" +
+                      (active < model->parameters ? ", " + ParametersText(active) + " active"
+                                                  : "") +
+                      (model->hasSequence ? ", sequence " + std::to_string(model->sequence)
+                                          : "")}});
         }
-        list.push_back({kProfileModel, "the layers that --profile has in their order"});
         return list;
     }();
+    return lines;
+}
+
+const NamedItem&
+ProfileItem()
+{
+    static const NamedItem item{kProfileModel, "the layers that --profile has in their order"};
+    return item;
+}
+
+std::vector<NamedItem>
+ModelItems()
+{
+    std::vector<NamedItem> items;
+    for (const ModelLine& line : ModelLines())
+    {
+        items.push_back({line.item.name, line.family + ", " + line.item.description});
+    }
+    items.push_back(ProfileItem());
     return items;
+}
+
+constexpr const char* kModelTitle = "Models (--model), or a JSON file";
+
+/// The models of each family below its name.
+std::string
+ModelsByFamily()
+{
+    std::string text = std::string(kModelTitle) + "\n";
+    std::string family;
+    for (const ModelLine& line : ModelLines())
+    {
+        text += line.family != family ? "\n" + line.family + "\n" : "";
+        family = line.family;
+        text += Format("  %-28s", line.item.name.c_str()) + line.item.description + "\n";
+    }
+    return text + Format("\n  %-28s", ProfileItem().name.c_str()) + ProfileItem().description +
+           "\n";
 }
 
 std::string
@@ -145,6 +198,14 @@ MakeTrainingTable()
             .Names("model", ModelItems)
             .Aliases(ModelAlias)
             .Default("bloom-560m"),
+        section
+            .Integer("mtp",
+                     "multi-token prediction: modules that predict one token more each, where the "
+                     "model has them (DeepSeek-V3)")
+            .Alias("mtp-num-layers")
+            .Default("0")
+            .Range(0, 16)
+            .Example("1"),
         section.Integer("zero", "ZeRO stage; 0 is plain data parallelism")
             .Alias("zero-stage")
             .Otherwise("2; 1 in a pipeline; 0 with lamb and adafactor")
@@ -383,7 +444,7 @@ MakeTrainingTable()
             option.Only(when::CommunicatingJob());
         }
     }
-    t.lists = {{"models", "Models (--model), or a JSON file", ModelItems},
+    t.lists = {{"models", kModelTitle, ModelItems, ModelsByFamily},
                {"gpus", "GPUs (--gpu), or a JSON file", GpuItems},
                ServerList(),
                {"workloads", "Workloads (--workload)", WorkloadItems}};

@@ -462,6 +462,8 @@ TrainingReader::TrainModel()
     }
     m_s.model = m_model->name;
     m_s.parameters = m_model->parameters;
+    m_s.activeParameters = m_model->ActiveParameters();
+    m_s.predictors = m_model->predictors;
     m_s.sequence = o.sequence;
     m_s.gpu = m_gpu->name;
 }

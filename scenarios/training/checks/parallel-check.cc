@@ -122,7 +122,10 @@ CheckTensor(const TrainingOptions& o, const Refuse& error)
         const TransformerShape& t = *o.model.transformer;
         const std::pair<const char*, uint32_t> divided[] = {{"heads", t.heads},
                                                             {"key-value heads", t.kvHeads},
-                                                            {"MLP columns", t.ffn}};
+                                                            {"MLP columns", t.ffn},
+                                                            {"linear-attention key heads or "
+                                                             "Mamba groups",
+                                                             t.recurrences}};
         for (const auto& [what, count] : divided)
         {
             if (count % o.tensor != 0)
@@ -130,7 +133,8 @@ CheckTensor(const TrainingOptions& o, const Refuse& error)
                 error("tensor",
                       "is " + Number(o.tensor) + ", which does not divide the " + Number(count) +
                           " " + what + " of " + o.model.name + "; allowed: " +
-                          DivisorsText(std::gcd(std::gcd(t.heads, t.kvHeads), t.ffn)));
+                          DivisorsText(std::gcd(std::gcd(t.heads, t.kvHeads),
+                                                std::gcd(t.ffn, t.recurrences))));
                 break;
             }
         }
@@ -169,6 +173,12 @@ CheckContext(const TrainingOptions& o, const Refuse& error)
                              ", or {sequence}=" +
                              Number(MultipleNear(o.Sequence(), 2 * o.context)) + ", say"
                        : ", but " + o.model.name + " has no sequences to share out; allowed: 1"));
+    }
+    if (o.context > 1 && o.model.transformer && o.model.transformer->recurrences > 0)
+    {
+        error("context",
+              "is " + Number(o.context) + ", but how ranks hand on the states of " + o.model.name +
+                  "'s linear-attention or Mamba blocks is not modelled; allowed: 1");
     }
     if (o.context > 1 && o.contextExchange == ContextExchange::kUlysses && o.model.transformer &&
         (o.model.transformer->heads / o.tensor % o.context != 0 ||

@@ -5,6 +5,7 @@
 #include "scenarios/models/model-zoo.h"
 
 #include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -110,6 +111,38 @@ TEST(ModelZoo, CountsEqualPublishedOnes)
         {"vgg-19", 143667240},
         {"inception-v3", 27161264},
         {"alexnet", 61100840},
+        // Those of mixtures (but Qwen3's) and of models whose file has an encoder of pictures, too,
+        // are reckoned from shapes: docs/models.md.
+        {"deepseek-v3.2", 671877944064},
+        {"kimi-k2", 1026408232448},
+        {"gemma3-1b", 999885952},
+        {"glm-5", 743911218432},
+        {"gpt-oss-20b", 20914757184},
+        {"gpt-oss-120b", 116829156672},
+        {"llama3.2-1b", 1235814400},
+        {"llama3.2-3b", 3212749824},
+        {"llama4-scout", 107769861120},
+        {"llama4-maverick", 400711848960},
+        {"ministral-8b", 8019808256},
+        {"mistral-nemo-12b", 12247782400},
+        {"mistral-small-24b", 23572403200},
+        {"mistral-large-123b", 122610069504},
+        {"nemotron-nano-9b-v2", 8888227328},
+        {"phi-2", 2779683840},
+        {"phi-3-mini", 3821079552},
+        {"phi-3-medium", 13960238080},
+        {"phi-4-mini", 3836021760},
+        {"phi-4", 14659507200},
+        {"qwen3-0.6b", 596049920},
+        {"qwen3-1.7b", 1720574976},
+        {"qwen3-4b", 4022468096},
+        {"qwen3-8b", 8190735360},
+        {"qwen3-14b", 14768307200},
+        {"qwen3-32b", 32762123264},
+        {"qwen3-30b-a3b", 30532122624},
+        {"qwen3-next-80b-a3b", 79674391296},
+        {"qwen3-235b-a22b", 235093634560},
+        {"qwen3-coder-480b-a35b", 480154875392},
     };
     for (const auto& [name, count] : published)
     {
@@ -120,6 +153,129 @@ TEST(ModelZoo, CountsEqualPublishedOnes)
     {
         EXPECT_EQ(Model(name).parametersPublished != 0, published.count(name) == 1) << name;
     }
+}
+
+// Reckoned from shapes: all but those of the experts that a token is not sent to.
+TEST(ModelZoo, ActiveCounts)
+{
+    const std::map<std::string, uint64_t> active = {
+        {"mixtral-8x7b", 12879925248},
+        {"deepseek-v3", 37552297472},
+        {"deepseek-v3.2", 38403822336},
+        {"kimi-k2", 32861500928},
+        {"glm-5", 41784728832},
+        {"gpt-oss-20b", 4187440704},
+        {"gpt-oss-120b", 5711982912},
+        {"llama4-scout", 17172894720},
+        {"llama4-maverick", 17184691200},
+        {"qwen3-30b-a3b", 3353032704},
+        {"qwen3-235b-a22b", 22190763520},
+        {"qwen3-coder-480b-a35b", 35474765312},
+    };
+    for (const auto& [name, count] : active)
+    {
+        EXPECT_EQ(Model(name).ActiveParameters(), count) << name;
+    }
+    for (const char* dense : {"bloom-560m", "qwen3-8b", "resnet-50", "t5-base"})
+    {
+        EXPECT_EQ(Model(dense).ActiveParameters(), Model(dense).parameters) << dense;
+    }
+}
+
+// Counts published of the weights, which have embedding and head in the module, too.
+TEST(ModelZoo, ModulesForMultiTokenPrediction)
+{
+    const std::map<std::string, uint64_t> published = {
+        {"glm-4.5", 358337791296 - 2ULL * 151552 * 5120},
+        {"glm-4.5-air", 110468824832 - 2ULL * 151552 * 4096},
+        {"qwen3-next-80b-a3b", 81324862720},
+    };
+    for (const auto& [name, count] : published)
+    {
+        ModelSpec model = Model(name);
+        const uint64_t layers = model.layers.size();
+        AddPredictors(model, 1);
+        EXPECT_EQ(model.parameters, count) << name;
+        ASSERT_EQ(model.layers.size(), layers + 2);
+        const LayerSpec& block = model.layers[layers];
+        const LayerSpec& head = model.layers[layers + 1];
+        EXPECT_EQ(block.name, "mtp 1");
+        EXPECT_EQ(head.name, "mtp 1 head");
+        EXPECT_EQ(model.layers.at(block.tiedTo).name, "embedding");
+        EXPECT_EQ(model.layers.at(head.tiedTo).name, "head");
+        EXPECT_EQ(head.tiedParameters, block.tiedParameters);
+        // The logits once more, and a block with a product of 2 h x h.
+        const double h = model.transformer->hidden;
+        EXPECT_DOUBLE_EQ(head.Flops().token, 2 * h * model.transformer->vocabulary);
+        EXPECT_DOUBLE_EQ(block.Flops().token, model.layers[layers - 2].Flops().token + 4 * h * h);
+        EXPECT_FALSE(block.repeated);
+        AddPredictors(model, 1);
+        EXPECT_EQ(model.layers.back().name, "mtp 2 head");
+    }
+    EXPECT_TRUE(Model("qwen3-30b-a3b").predictor.empty());
+}
+
+// A window of w keys: 2 s min(s, w) a d each for scores and contexts, instead of 2 s^2 a d.
+TEST(ModelZoo, WindowsShortenAttention)
+{
+    // gpt-oss: 64 heads of 64; blocks 0, 2, ... have a window of 128 tokens.
+    const auto oss = Model("gpt-oss-20b");
+    for (const double s : {64.0, 128.0, 4096.0})
+    {
+        const auto tokens = static_cast<uint32_t>(s);
+        EXPECT_DOUBLE_EQ(oss.layers[2].Flops().At(1, tokens) - oss.layers[1].Flops().At(1, tokens),
+                         4 * s * (s - std::min(s, 128.0)) * 64 * 64);
+    }
+    // Llama 4: three of four blocks have stretches of 8,192 tokens, and norms of queries and keys.
+    const auto scout = Model("llama4-scout");
+    EXPECT_DOUBLE_EQ(scout.layers[4].Flops().At(1, 16384) - scout.layers[3].Flops().At(1, 16384),
+                     4.0 * 16384 * 8192 * 40 * 128);
+    // Gemma 3: every sixth block sees all.
+    const auto gemma = Model("gemma3-27b");
+    for (uint32_t i = 1; i <= 62; ++i)
+    {
+        EXPECT_EQ(gemma.layers[i].Flops().local == 0, i % 6 == 0) << i;
+    }
+    // DeepSeek-V3.2: 2,048 keys a query, and an indexer of 64 heads of 128 over all of them.
+    const auto v3 = Model("deepseek-v3");
+    const auto v32 = Model("deepseek-v3.2");
+    const double s = 32768;
+    const double products = 2 * s * (1536.0 * 64 * 128 + 7168 * 128 + 7168 * 64);
+    EXPECT_NEAR(v32.layers[5].Flops().At(1, 32768) /
+                    (v3.layers[5].Flops().At(1, 32768) - 2 * s * (s - 2048) * 128 * (192 + 128) +
+                     products + 2 * s * s * 64 * 128),
+                1,
+                1e-12);
+}
+
+// Work that grows with the tokens: no pairs. Products of a block by hand, without its chunks: of
+// Qwen3-Next 2 x 2048 x (2 x 16 + 2 x 32) x 128 + 2 x 2048 x 64 + 2 x 4096 x 2048; of Nemotron-H 8B
+// 2 x 4096 x (2 x 8192 + 2 x 1024 + 128) + 2 x 8192 x 4096.
+TEST(ModelZoo, LinearAttentionAndMamba)
+{
+    const auto next = Model("qwen3-next-80b-a3b");
+    const auto nemotron = Model("nemotron-h-8b");
+    const std::pair<const Part*, double> parts[] = {
+        {&next.layers[1].parts[0], 2.0 * 2048 * 12288 + 2.0 * 2048 * 64 + 2.0 * 4096 * 2048},
+        {&nemotron.layers[1].parts[0], 2.0 * 4096 * 18560 + 2.0 * 8192 * 4096},
+    };
+    for (const auto& [part, products] : parts)
+    {
+        Work work;
+        Work scans;
+        for (const Operator& op : part->operators)
+        {
+            work += op.Flops();
+            scans += op.scan ? op.Flops() : Work{};
+        }
+        EXPECT_DOUBLE_EQ(work.token - scans.token, products) << part->name;
+        EXPECT_EQ(work.pair, 0);
+        EXPECT_GT(scans.token, 0.02 * products);
+        EXPECT_LT(scans.token, 0.2 * products);
+    }
+    EXPECT_EQ(next.layers[4].parts[0].name, "attention");
+    EXPECT_EQ(nemotron.layers[8].parts[0].name, "attention");
+    EXPECT_EQ(nemotron.layers[2].parts[0].name, "mlp");
 }
 
 // These papers publish rounded numbers. Exact arithmetic: 12 l h^2 + 13 l h + (V + positions) h + 2

@@ -222,9 +222,11 @@ TEST(HuggingFace, T5IsGatedAsTransformersHasIt)
 TEST(HuggingFace, EveryMistakeIsNamed)
 {
     EXPECT_EQ(ErrorWith(R"({"model_type": "lama"})").Sentence(),
-              "config.json: /model_type: \"lama\" is none that is known here; allowed: llama, "
-              "mistral, mixtral, qwen2, deepseek, deepseek_v2, deepseek_v3, gpt2, gpt_neox, bloom, "
-              "opt, bert, t5 or vit (did you mean llama?)");
+              "config.json: /model_type: \"lama\" is none that is known here; allowed: bloom, "
+              "gpt2, gpt_neox, opt, llama, llama4, llama4_text, mistral, mistral3, mixtral, "
+              "deepseek, deepseek_v2, deepseek_v3, deepseek_v32, kimi_k2, glm4_moe, glm_moe_dsa, "
+              "qwen2, qwen3, qwen3_moe, qwen3_next, gpt_oss, gemma3, gemma3_text, phi, phi3, "
+              "phimoe, nemotron_h, bert, t5 or vit (did you mean llama?)");
     EXPECT_EQ(ErrorWith(R"({"model_type": null, "architectures": ["LlamaForSpeech"]})").where,
               "/architectures");
     EXPECT_EQ(ErrorWith(R"({"model_type": null, "architectures": "LlamaForCausalLM"})").where,
@@ -315,6 +317,133 @@ TEST(HuggingFace, AnyValueIsAModelOrAnError)
                 const auto model = Parsed(config, &errors);
                 EXPECT_EQ(model.has_value(), errors.empty()) << p.zoo << " " << key << " " << value;
                 EXPECT_TRUE(!model || model->parameters > 0);
+            }
+        }
+    }
+}
+
+namespace
+{
+
+/// A small model of each type since 2024, with the members that its reader looks at.
+const char* const kSmall[] = {
+    R"({"model_type": "mistral", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 4, "vocab_size": 10,
+        "sliding_window": 4})",
+    R"({"model_type": "llama4_text", "hidden_size": 8, "intermediate_size": 16,
+        "intermediate_size_mlp": 20, "num_hidden_layers": 4, "num_attention_heads": 2,
+        "vocab_size": 10, "num_local_experts": 4, "num_experts_per_tok": 1, "moe_layers": [1, 3],
+        "no_rope_layers": [1, 1, 1, 0], "attention_chunk_size": 8, "use_qk_norm": true,
+        "interleave_moe_layer_step": 2, "no_rope_layer_interval": 4})",
+    R"({"model_type": "deepseek_v32", "hidden_size": 8, "intermediate_size": 16,
+        "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 10, "kv_lora_rank": 4,
+        "q_lora_rank": 6, "qk_nope_head_dim": 4, "qk_rope_head_dim": 2, "v_head_dim": 4,
+        "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8,
+        "n_shared_experts": 1, "first_k_dense_replace": 1, "topk_method": "noaux_tc",
+        "index_n_heads": 2, "index_head_dim": 4, "index_topk": 8, "num_nextn_predict_layers": 1})",
+    R"({"model_type": "glm4_moe", "hidden_size": 8, "intermediate_size": 16,
+        "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 10, "head_dim": 4,
+        "attention_bias": true, "use_qk_norm": true, "n_routed_experts": 4,
+        "num_experts_per_tok": 2, "moe_intermediate_size": 8, "n_shared_experts": 1})",
+    R"({"model_type": "qwen3", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "vocab_size": 10, "head_dim": 4, "use_sliding_window": true,
+        "sliding_window": 4, "max_window_layers": 1})",
+    R"({"model_type": "qwen3_moe", "hidden_size": 8, "intermediate_size": 16,
+        "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 10, "num_experts": 4,
+        "num_experts_per_tok": 2, "moe_intermediate_size": 8, "decoder_sparse_step": 2,
+        "mlp_only_layers": [1]})",
+    R"({"model_type": "qwen3_next", "hidden_size": 8, "intermediate_size": 16,
+        "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 10, "num_experts": 4,
+        "num_experts_per_tok": 2, "moe_intermediate_size": 8, "full_attention_interval": 2,
+        "shared_expert_intermediate_size": 8, "linear_num_key_heads": 2,
+        "linear_num_value_heads": 4, "linear_key_head_dim": 4, "linear_value_head_dim": 4,
+        "linear_conv_kernel_dim": 4})",
+    R"({"model_type": "gpt_oss", "hidden_size": 8, "intermediate_size": 16,
+        "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 10, "head_dim": 4,
+        "num_local_experts": 4, "experts_per_token": 2, "sliding_window": 4,
+        "layer_types": ["sliding_attention", "full_attention"], "initial_context_length": 16})",
+    R"({"model_type": "gemma3", "text_config": {"hidden_size": 8, "intermediate_size": 16,
+        "num_hidden_layers": 2}})",
+    R"({"model_type": "gemma3_text", "hidden_size": 8, "intermediate_size": 16,
+        "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
+        "vocab_size": 10, "head_dim": 4, "sliding_window": 4, "sliding_window_pattern": 2})",
+    R"({"model_type": "phi", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "vocab_size": 10, "resid_pdrop": 0.1, "qk_layernorm": false})",
+    R"({"model_type": "phi3", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "vocab_size": 10, "original_max_position_embeddings": 16})",
+    R"({"model_type": "phimoe", "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "vocab_size": 10, "num_local_experts": 4,
+        "num_experts_per_tok": 2, "lm_head_bias": true, "attention_bias": true})",
+    R"({"model_type": "nemotron_h", "hidden_size": 8, "intermediate_size": 16,
+        "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 4, "vocab_size": 10,
+        "hybrid_override_pattern": "M*-E", "num_hidden_layers": 4, "mamba_num_heads": 4,
+        "mamba_head_dim": 4, "ssm_state_size": 4, "n_groups": 2, "conv_kernel": 4,
+        "chunk_size": 8, "n_routed_experts": 4, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 8, "moe_shared_expert_intermediate_size": 8,
+        "moe_latent_size": 4})",
+};
+
+} // namespace
+
+// Shapes by hand, of what the published counts (tests/system/dltrain-models.py) do not have.
+TEST(HuggingFace, SmallModelsByHand)
+{
+    const auto parameters = [](std::size_t i) {
+        std::vector<topo::Error> errors;
+        const auto model = Parsed(nlohmann::json::parse(kSmall[i]), &errors);
+        return model ? model->parameters : 0;
+    };
+    // Llama 4: two tables and a norm; attention 8 x 8 x 4; two norms; MLPs 3 x 8 x 20 in blocks 0
+    // and 2; else a router of 32, four experts and a shared one of 3 x 8 x 16.
+    EXPECT_EQ(parameters(1), 168u + 4 * (256 + 16) + 2 * (3 * 8 * 20) + 2 * (32 + 5 * 3 * 8 * 16));
+    // Qwen3-MoE: block 1 would have experts, were it not listed; q, k: norms of 4 in each.
+    EXPECT_EQ(parameters(5), 168u + 2 * (256 + 2 * 4 + 16 + 3 * 8 * 16));
+    // Phi: one norm a block, biases, the head's, too.
+    EXPECT_EQ(parameters(10), 160u + 10 + 16 + 2 * (16 + 4 * (64 + 8) + 2 * 8 * 16 + 16 + 8));
+    // Nemotron-H: Mamba 8 x (2 x 16 + 2 x 8 + 4), a convolution of (16 + 16) x 5, 3 x 4, a norm
+    // of 16, 16 x 8; attention 8 x (8 + 8) + 64; MLP 2 x 8 x 16; experts: router 32 + 4, 8 x 4
+    // twice, four of 2 x 4 x 8, a shared one of 2 x 8 x 8; a norm each, and the last one.
+    EXPECT_EQ(parameters(13),
+              160u + 5 * 8 + (8 * 52 + 32 * 5 + 12 + 16 + 128) + (128 + 64) + 256 +
+                  (36 + 64 + 4 * 64 + 128));
+}
+
+TEST(HuggingFace, AnyValueInLaterTypesIsAModelOrAnError)
+{
+    const std::vector<nlohmann::json> values = {nullptr,
+                                                true,
+                                                0,
+                                                -1,
+                                                1,
+                                                3,
+                                                1e30,
+                                                0.5,
+                                                18446744073709551615ULL,
+                                                "",
+                                                "M*x",
+                                                "MMMM",
+                                                nlohmann::json::array(),
+                                                nlohmann::json::array({nullptr}),
+                                                nlohmann::json::array({1, 2}),
+                                                nlohmann::json::array({"full_attention", "?"}),
+                                                nlohmann::json::object()};
+    for (const char* text : kSmall)
+    {
+        const auto good = nlohmann::json::parse(text);
+        std::vector<topo::Error> none;
+        ASSERT_TRUE(Parsed(good, &none)) << text << none.front().Sentence();
+        for (const auto& [key, old] : good.items())
+        {
+            for (const auto& value : values)
+            {
+                auto config = good;
+                config[key] = value;
+                std::vector<topo::Error> errors;
+                const auto model = Parsed(config, &errors);
+                EXPECT_EQ(model.has_value(), errors.empty()) << text << key << " " << value;
+                EXPECT_TRUE(!model || (model->parameters > 0 &&
+                                       model->ActiveParameters() <= model->parameters))
+                    << text << key << " " << value;
             }
         }
     }

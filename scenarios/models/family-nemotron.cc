@@ -1,0 +1,215 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Nemotron-H (NemotronHConfig of huggingface/transformers
+ * src/transformers/models/nemotron_h/configuration_nemotron_h.py): a block is Mamba-2, attention,
+ * an MLP or experts, by a letter each (M * - E). MLPs have two matrices.
+ */
+#include "scenarios/models/family.h"
+
+namespace training
+{
+
+namespace
+{
+
+/// The kinds of blocks: a word each, or a letter.
+std::vector<std::string>
+NemotronBlocks(Config& c)
+{
+    if (!c.Given("hybrid_override_pattern"))
+    {
+        return c.Texts("layers_block_type",
+                       {"mamba", "attention", "mlp", "moe", "linear_attention", "full_attention"});
+    }
+    std::vector<std::string> kinds;
+    for (const char letter : c.Text("hybrid_override_pattern", ""))
+    {
+        switch (letter)
+        {
+        case 'M':
+            kinds.emplace_back("mamba");
+            break;
+        case '*':
+            kinds.emplace_back("attention");
+            break;
+        case '-':
+            kinds.emplace_back("mlp");
+            break;
+        case 'E':
+            kinds.emplace_back("moe");
+            break;
+        default:
+            c.In().Fail("hybrid_override_pattern", "has other letters than M, *, - and E");
+            return {};
+        }
+    }
+    return kinds;
+}
+
+void
+ReadMamba(Config& c, Transformer& t)
+{
+    MambaShape& m = t.mamba;
+    m.heads = c.Count("mamba_num_heads", kMostHeads, 128);
+    m.headSize = c.Count("mamba_head_dim", kMostHeads, 64);
+    m.groups = c.Count(c.Either("n_groups", "mamba_n_groups"), kMostHeads, 8);
+    m.state = c.Count("ssm_state_size", kMostHeads, 128);
+    m.kernel = c.Count(c.Either("conv_kernel", "mamba_d_conv"), kMostHeads, 4);
+    m.chunk = c.Count(c.Either("chunk_size", "mamba_chunk_size"), kMostSequence, 128);
+    m.bias = c.Flag("use_bias", false);
+    m.convolutionBias = c.Flag(c.Either("use_conv_bias", "mamba_conv_bias"), true);
+    t.recurrences = m.groups;
+    if (m.groups > 0 && m.heads % m.groups != 0)
+    {
+        c.In().Fail(c.Either("n_groups", "mamba_n_groups"),
+                    "does not divide mamba_num_heads, " + std::to_string(m.heads));
+    }
+}
+
+void
+ReadNemotronExperts(Config& c, Transformer& t)
+{
+    ExpertsShape& e = t.experts;
+    e.count = c.Count("n_routed_experts", kMostHeads, 8);
+    e.topK = c.Count("num_experts_per_tok", kMostHeads, 2);
+    e.ffn = c.Count("moe_intermediate_size", kMostFfn, 7688);
+    e.sharedFfn = c.Count("moe_shared_expert_intermediate_size", kMostFfn, 7688);
+    e.latent = c.Count("moe_latent_size", kMostHidden, 0);
+    e.routerBias = true;
+}
+
+void
+ReadNemotronH(Config& c, Transformer& t, ModelSpec& model)
+{
+    t.hidden = c.Count("hidden_size", kMostHidden);
+    t.heads = c.Count("num_attention_heads", kMostHeads);
+    t.kvHeads = c.Count("num_key_value_heads", kMostHeads, 8);
+    t.headSize = c.Count(c.Either("head_dim", "attention_head_dim"), kMostHeads, 128);
+    t.ffn = c.Count("intermediate_size", kMostFfn, 21504);
+    t.vocabulary = c.Count("vocab_size", kMostWords);
+    t.tied = c.Flag("tie_word_embeddings", false);
+    t.rms = true;
+    t.bias = false;
+    t.dropout = c.Positive("hidden_dropout", 0);
+    t.qkvBias = t.outputBias = c.Flag("attention_bias", false);
+    c.MustBeOff("mlp_bias");
+    t.window = c.Count("sliding_window", kMostSequence, 0);
+    model.sequence = TrainedSequence(c, 4096);
+    const std::vector<std::string> kinds = NemotronBlocks(c);
+    t.layers = static_cast<uint32_t>(kinds.size());
+    if (kinds.empty())
+    {
+        if (!c.Given("hybrid_override_pattern") && !c.Given("layers_block_type"))
+        {
+            c.In().Missing("hybrid_override_pattern", ", as is /layers_block_type");
+        }
+        return;
+    }
+    if (kinds.size() > kMostLayers ||
+        c.Count("num_hidden_layers", kMostLayers, t.layers) != t.layers)
+    {
+        c.In().Fail("num_hidden_layers",
+                    "is not the number of blocks in " +
+                        std::string(c.Either("hybrid_override_pattern", "layers_block_type")) +
+                        ", " + std::to_string(t.layers));
+        return;
+    }
+    for (const std::string& kind : kinds)
+    {
+        BlockShape shape{Mixer::kNone, Feed::kNone};
+        shape.window = t.window;
+        if (kind == "mamba" || kind == "linear_attention")
+        {
+            shape.mixer = Mixer::kMamba;
+        }
+        else if (kind == "attention" || kind == "full_attention")
+        {
+            shape.mixer = Mixer::kAttention;
+        }
+        else
+        {
+            shape.feed = kind == "moe" ? Feed::kExperts : Feed::kMlp;
+        }
+        t.blocks.push_back(shape);
+        if (shape.mixer == Mixer::kMamba && t.mamba.heads == 0)
+        {
+            ReadMamba(c, t);
+        }
+        if (shape.feed == Feed::kExperts && t.experts.count == 0)
+        {
+            ReadNemotronExperts(c, t);
+        }
+    }
+}
+
+// clang-format off
+const char* const kNemotronZoo = R"zoo(
+[
+ {"name": "nemotron-h-8b", "aliases": ["nemotron-h"], "sequence": 8192,
+  "source": "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/models/nemotronh/nemotron_h_provider.py",
+  "config": {"model_type": "nemotron_h",
+  "hybrid_override_pattern": "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-", "hidden_size": 4096,
+  "intermediate_size": 21504, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
+  "mamba_num_heads": 128, "mamba_head_dim": 64, "ssm_state_size": 128, "n_groups": 8, "conv_kernel": 4,
+  "chunk_size": 128, "vocab_size": 131072}},
+ {"name": "nemotron-nano-9b-v2", "aliases": ["nemotron-nano-9b"], "sequence": 8192,
+  "parameters_published": 8888227328,
+  "source": "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/models/nemotronh/nemotron_h_provider.py; count published with nvidia/NVIDIA-Nemotron-Nano-9B-v2 (Hugging Face); sequence: assumed",
+  "config": {"model_type": "nemotron_h",
+  "hybrid_override_pattern": "M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-", "hidden_size": 4480,
+  "intermediate_size": 15680, "num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128,
+  "mamba_num_heads": 128, "mamba_head_dim": 80, "ssm_state_size": 128, "n_groups": 8, "conv_kernel": 4,
+  "chunk_size": 128, "vocab_size": 131072}},
+ {"name": "nemotron-nano-12b-v2", "aliases": ["nemotron-nano-12b"], "sequence": 8192,
+  "source": "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/models/nemotronh/nemotron_h_provider.py; sequence: assumed",
+  "config": {"model_type": "nemotron_h",
+  "hybrid_override_pattern": "M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M-",
+  "hidden_size": 5120, "intermediate_size": 20480, "num_attention_heads": 40, "num_key_value_heads": 8,
+  "head_dim": 128, "mamba_num_heads": 128, "mamba_head_dim": 80, "ssm_state_size": 128, "n_groups": 8,
+  "conv_kernel": 4, "chunk_size": 128, "vocab_size": 131072}},
+ {"name": "nemotron-3-nano-30b-a3b", "aliases": ["nemotron-3-nano", "nemotron-3-nano-30b"], "sequence": 8192,
+  "source": "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/models/nemotronh/nemotron_h_provider.py; 31,577,937,344 published (nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16, Hugging Face) without the 2,944 biases of its routers; sequence: assumed",
+  "config": {"model_type": "nemotron_h",
+  "hybrid_override_pattern": "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME", "hidden_size": 2688,
+  "intermediate_size": 1856, "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 128,
+  "mamba_num_heads": 64, "mamba_head_dim": 64, "ssm_state_size": 128, "n_groups": 8, "conv_kernel": 4,
+  "chunk_size": 128, "vocab_size": 131072, "n_routed_experts": 128, "num_experts_per_tok": 6,
+  "n_shared_experts": 1, "moe_intermediate_size": 1856, "moe_shared_expert_intermediate_size": 3712}},
+ {"name": "nemotron-h-47b", "sequence": 8192,
+  "source": "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/models/nemotronh/nemotron_h_provider.py",
+  "config": {"model_type": "nemotron_h",
+  "hybrid_override_pattern": "M-M-M-M-M-M-M-M-M*-M-M-M-M-M-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-M-M---MM---M-M*-M-M-M-M-M-",
+  "hidden_size": 8192, "intermediate_size": 30720, "num_attention_heads": 64, "num_key_value_heads": 8,
+  "head_dim": 128, "mamba_num_heads": 256, "mamba_head_dim": 64, "ssm_state_size": 256, "n_groups": 8,
+  "conv_kernel": 4, "chunk_size": 128, "vocab_size": 131072}},
+ {"name": "nemotron-h-56b", "sequence": 8192,
+  "source": "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/models/nemotronh/nemotron_h_provider.py",
+  "config": {"model_type": "nemotron_h",
+  "hybrid_override_pattern": "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-",
+  "hidden_size": 8192, "intermediate_size": 32768, "num_attention_heads": 64, "num_key_value_heads": 8,
+  "head_dim": 128, "mamba_num_heads": 256, "mamba_head_dim": 64, "ssm_state_size": 256, "n_groups": 8,
+  "conv_kernel": 4, "chunk_size": 128, "vocab_size": 131072}},
+ {"name": "nemotron-3-super-120b-a12b", "aliases": ["nemotron-3-super", "nemotron-3-super-120b"],
+  "sequence": 8192,
+  "source": "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/models/nemotronh/nemotron_h_provider.py; sequence: assumed",
+  "config": {"model_type": "nemotron_h",
+  "hybrid_override_pattern": "MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME",
+  "hidden_size": 4096, "intermediate_size": 2688, "num_attention_heads": 32, "num_key_value_heads": 2,
+  "head_dim": 128, "mamba_num_heads": 128, "mamba_head_dim": 64, "ssm_state_size": 128, "n_groups": 8,
+  "conv_kernel": 4, "chunk_size": 128, "vocab_size": 131072, "n_routed_experts": 512,
+  "num_experts_per_tok": 22, "n_shared_experts": 1, "moe_intermediate_size": 2688,
+  "moe_shared_expert_intermediate_size": 5376, "moe_latent_size": 1024}}
+]
+)zoo";
+// clang-format on
+
+} // namespace
+
+ModelFamily
+NemotronFamily()
+{
+    return {{{"nemotron_h", "NemotronH", "Nemotron", ReadNemotronH}}, kNemotronZoo};
+}
+
+} // namespace training
