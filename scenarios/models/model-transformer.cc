@@ -28,6 +28,11 @@
  *                      MLP instead), "router_bias" (false)
  *   latent_attention   {"kv_rank": 512, "query_rank": 1536, "plain": 128, "rotary": 64,
  *                      "value": 128}; without query_rank queries are projected at once
+ *   qk_norm            false; norms of queries and keys, a scale of head_size each
+ *   sinks              false; a learned score a head beside those of the keys
+ *   sliding_window     0, all; keys that a token sees at most
+ *   full_every         0, none; with a window, each so-many-th block sees all keys
+ *   mtp                false; has a module for multi-token prediction, as DeepSeek-V3 (--mtp)
  *   encoder_layers     0; blocks of an encoder, whose output those of "layers" attend to
  *   target_sequence    sequence; the decoder's tokens where the encoder has "sequence" (with
  *                      another sequence in proportion)
@@ -99,6 +104,38 @@ ReadPatches(topo::JsonObject& in, PatchShape& patches)
     if (patches.patch > 0 && patches.image % patches.patch != 0)
     {
         in.Fail("patch", "does not divide image, " + std::to_string(patches.image));
+    }
+}
+
+/// What later decoders have: norms of queries and keys, sinks, windows, multi-token prediction.
+void
+ReadDecoder(topo::JsonObject& in, Transformer& t)
+{
+    bool keyNorm = false;
+    in.Flag("qk_norm", keyNorm);
+    t.keyNorm = keyNorm ? KeyNorm::kHead : KeyNorm::kNone;
+    in.Flag("sinks", t.sinks);
+    in.Flag("mtp", t.predictor);
+    in.Whole("sliding_window", t.window, 0, 1 << 24);
+    uint32_t every = 0;
+    in.Whole("full_every", every, 0, 10000);
+    if (every > 0 && t.window == 0)
+    {
+        in.Fail("full_every", "has no meaning without sliding_window");
+    }
+    for (const char* key : {"qk_norm", "sinks", "mtp", "sliding_window"})
+    {
+        if (in.Has(key) && (t.encoderLayers > 0 || !t.head || t.pooler || t.maskedHead))
+        {
+            in.Fail(key, "is only for decoders with a head for the next word");
+        }
+    }
+    for (uint32_t i = 0; every > 0 && i < t.layers; ++i)
+    {
+        BlockShape shape;
+        shape.feed = t.experts.count > 0 && i >= t.experts.denseFirst ? Feed::kExperts : Feed::kMlp;
+        shape.window = (i + 1) % every == 0 ? 0 : t.window;
+        t.blocks.push_back(shape);
     }
 }
 
@@ -210,6 +247,7 @@ BuildTransformer(ModelSpec& model, topo::JsonObject& in)
             in.Fail("encoder_layers",
                     "does not go with experts or latent_attention; allowed: 0, or without these");
         }
+        ReadDecoder(in, t);
     }
     if (t.layers == 0 || t.hidden == 0 || t.heads == 0 ||
         (pictures ? t.patches.patch == 0 || t.patches.image % t.patches.patch != 0

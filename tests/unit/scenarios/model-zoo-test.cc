@@ -561,6 +561,45 @@ TEST(ModelJson, AUsersTransformer)
     EXPECT_EQ(model->sequence, 4u);
 }
 
+// In our own form as in the published one.
+TEST(ModelJson, LaterDecoders)
+{
+    const auto read = [](const std::string& text) {
+        std::vector<topo::Error> errors;
+        const auto model = ParseModelJson(nlohmann::json::parse(text), "x.json", errors);
+        EXPECT_TRUE(model) << errors.front().Sentence();
+        return model ? *model : ModelSpec{};
+    };
+    const auto qwen = read(R"({"name": "x", "layers": 36, "hidden": 4096, "heads": 32,
+        "kv_heads": 8, "head_size": 128, "ffn": 12288, "vocab": 151936, "gated_mlp": true,
+        "norm": "rms", "bias": false, "dropout": false, "tied_embeddings": false,
+        "qk_norm": true})");
+    EXPECT_EQ(qwen.parameters, Model("qwen3-8b").parameters);
+    EXPECT_EQ(qwen.layers[7].ActivationBytes().At(2, 99),
+              Model("qwen3-8b").layers[7].ActivationBytes().At(2, 99));
+    const auto windows = read(R"({"name": "x", "layers": 4, "hidden": 64, "heads": 2, "vocab": 10,
+                                  "sliding_window": 8, "full_every": 2, "sinks": true,
+                                  "mtp": true})");
+    for (const uint32_t block : {1u, 2u, 3u, 4u})
+    {
+        // 4 s k a d for scores and contexts of k keys.
+        EXPECT_DOUBLE_EQ(windows.layers[block].Flops().At(1, 100) -
+                             windows.layers[2].Flops().At(1, 100),
+                         block % 2 == 0 ? 0 : 4.0 * 100 * (8 - 100) * 64);
+    }
+    EXPECT_EQ(windows.predictor.size(), 2u);
+    for (const char* wrong : {R"("full_every": 2)",
+                              R"("mtp": true, "pooler": true)",
+                              R"("sliding_window": 8, "encoder_layers": 1)"})
+    {
+        std::string path;
+        FirstProblem(R"({"name": "x", "layers": 4, "hidden": 64, "heads": 2, "vocab": 10, )" +
+                         std::string(wrong) + "}",
+                     &path);
+        EXPECT_EQ(path, "/" + std::string(wrong).substr(1, std::string(wrong).find(':') - 2));
+    }
+}
+
 TEST(ModelJson, AUsersList)
 {
     std::vector<topo::Error> errors;
