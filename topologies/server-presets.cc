@@ -81,6 +81,16 @@
  * in and one out, and no "GDRDMA" behind them: data goes by way of the host's memory. So a port of
  * 100 Gb/s carries 40.5; that several of them at once carry as much each is assumed. "p3.2xlarge"
  * is mlsys-seo/ooo-backprop AWS-doc/README.md: 1 V100 with 16 GB, up to 10 Gb/s.
+ *
+ * H800 and A800 have 8 links of NVLink of an H100's and A100's rate, 200 GB/s each way, H20 all of
+ * H100's ("philisun": philisun.com/technical-analysis/nvidia-h800-vs-h100-a-technical-deep-dive-
+ * into-politically-defined-ai-chips, 400 GB/s both ways; "willitrunai": willitrunai.com/es/gpus/
+ * h20-96gb, 900 GB/s both ways). "gb300" is ai-infrastructure.net/nvidia-blackwell-platform: 72 GPUs
+ * with NVLink 5 at 1.8 TB/s both ways, a ConnectX-8 of 800 Gb/s each. An MI300X has seven links of
+ * Infinity Fabric, one to each other GPU of eight, of 64 GB/s each way ("emergentmind":
+ * emergentmind.com/topics/amd-mi300x-gpu, 128 GB/s both ways, 448 GB/s together), an MI355X of 76.5
+ * ("humeconsulting": humeconsulting.co/amd-mi355x-strong-node-level-inference-but-not-yet-rack-scale,
+ * 153 GB/s both ways). What RCCL gets of them is not measured here.
  */
 #include "topologies/server.h"
 
@@ -183,7 +193,24 @@ ServerPresetsJson()
      "source": "1 V100, 10G (PipeDream's cluster B, arXiv 1806.03377): pipedream_table.json, from memory, so assumed; p3.2xlarge has these; PCIe: as pcie3-v100, with one GPU nothing uses it"},
     {"name": "pcie3-k80", "gpu": "K80", "gpus": 8, "nics": 1, "nic_rate": "10Gbps",
      "scale_up": {"kind": "pcie", "per_gpu": "126Gbps", "host_bridge": "504Gbps", "efficiency": 0.762, "latency": "1us", "bulk_latency": "5.7us"},
-     "source": "PCIe 3.0 x16 15.75 GB/s: ml-eng; 4 cards of 2 GPUs, 1 NIC of 10G, host bridge of 4 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (PCIe; LL, Simple)"}
+     "source": "PCIe 3.0 x16 15.75 GB/s: ml-eng; 4 cards of 2 GPUs, 1 NIC of 10G, host bridge of 4 x16: assumed; efficiency: nccl topo.h; latency: nccl-tuner (PCIe; LL, Simple)"},
+    {"name": "hgx-h800", "base": "dgx-h100", "gpu": "H800", "scale_up": {"per_gpu": "1600Gbps"},
+     "library": {"channels": {"in_server": 16},
+                 "source": "as dgx-h100, assumed; channels in a server: 2 x 8 links of NVLink, as nccl-channels"},
+     "source": "200 GB/s: philisun; 8 GPUs, 8 x 400G and others: as dgx-h100, assumed"},
+    {"name": "hgx-h20", "base": "dgx-h100", "gpu": "H20",
+     "source": "450 GB/s: willitrunai; 8 GPUs, 8 x 400G and others: as dgx-h100, assumed"},
+    {"name": "hgx-a800", "base": "dgx-a100", "gpu": "A800", "scale_up": {"per_gpu": "1600Gbps"},
+     "source": "200 GB/s: 8 links of 25 GB/s, as H800, assumed; others: as dgx-a100, assumed"},
+    {"name": "gb300-nvl72", "base": "gb200-nvl72", "gpu": "GB300", "nic_rate": "800Gbps",
+     "source": "72 GPUs, 900 GB/s, an 800G ConnectX-8 a GPU: gb300; others: as gb200-nvl72, assumed"},
+    {"name": "mi300x-8", "gpu": "MI300X", "gpus": 8, "nics": 8, "nic_rate": "400Gbps",
+     "scale_up": {"kind": "nvlink-mesh", "per_gpu": "3584Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us"},
+     "source": "7 links of 64 GB/s = 448 GB/s, 8 GPUs: emergentmind; efficiency, latency: as dgx-1-v100, assumed; 8 x 400G: assumed"},
+    {"name": "mi325x-8", "base": "mi300x-8", "gpu": "MI325X",
+     "source": "8 GPUs, 7 links: wiaix.com/amd-instincttm-mi325x-accelerators; their rate and others: as mi300x-8, assumed"},
+    {"name": "mi355x-8", "base": "mi300x-8", "gpu": "MI355X", "scale_up": {"per_gpu": "4284Gbps"},
+     "source": "7 links of 76.5 GB/s = 535.5 GB/s: humeconsulting; others: as mi300x-8, assumed"}
   ]
 }
 )json";

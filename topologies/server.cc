@@ -25,9 +25,10 @@ const std::vector<std::string> kKinds = {"nvswitch",
                                          "pcie",
                                          "nvlink-islands"}; // in the order of ScaleUp::Kind
 
+/// \param need kOptional: `scaleUp` is another server's, which holds where nothing is said
 /// \param between islands, so of PCIe
 void
-ReadScaleUp(JsonObject in, ScaleUp& scaleUp, bool between = false)
+ReadScaleUp(JsonObject in, ScaleUp& scaleUp, Need need, bool between = false)
 {
     if (!in.Only({"kind",
                   "per_gpu",
@@ -41,8 +42,8 @@ ReadScaleUp(JsonObject in, ScaleUp& scaleUp, bool between = false)
     {
         return;
     }
-    std::string kind;
-    if (in.Text("kind", kind, Need::kRequired))
+    std::string kind = ToString(scaleUp.kind);
+    if (in.Text("kind", kind, need) || (need == Need::kOptional && !in.Has("kind")))
     {
         const auto it = std::find(kKinds.begin(), kKinds.end(), kind);
         if (it == kKinds.end())
@@ -50,12 +51,14 @@ ReadScaleUp(JsonObject in, ScaleUp& scaleUp, bool between = false)
             in.Fail("kind", "is not " + JoinNames(kKinds) + DidYouMean(kind, kKinds));
             return;
         }
+        if (static_cast<ScaleUp::Kind>(it - kKinds.begin()) != scaleUp.kind)
+        {
+            scaleUp = {}; // of other links nothing holds
+            need = Need::kRequired;
+        }
         scaleUp.kind = static_cast<ScaleUp::Kind>(it - kKinds.begin());
         const bool pcie = scaleUp.kind == ScaleUp::kPcie;
-        in.Rate("host_bridge",
-                scaleUp.hostBridge,
-                kSlowestScaleUp,
-                pcie ? Need::kRequired : Need::kOptional);
+        in.Rate("host_bridge", scaleUp.hostBridge, kSlowestScaleUp, pcie ? need : Need::kOptional);
         if (!pcie && in.Has("host_bridge"))
         {
             in.Fail("host_bridge", "has no meaning for " + kind + ", only for pcie");
@@ -75,11 +78,12 @@ ReadScaleUp(JsonObject in, ScaleUp& scaleUp, bool between = false)
         }
         if (islands)
         {
-            in.Whole("island", scaleUp.island, 2, kMostGpus, Need::kRequired);
-            if (const json* inner = in.Find("between", Need::kRequired))
+            in.Whole("island", scaleUp.island, 2, kMostGpus, need);
+            if (const json* inner = in.Find("between", need))
             {
-                auto links = std::make_shared<ScaleUp>();
-                ReadScaleUp(in.Inner(*inner, "between"), *links, true);
+                auto links = scaleUp.between ? std::make_shared<ScaleUp>(*scaleUp.between)
+                                             : std::make_shared<ScaleUp>();
+                ReadScaleUp(in.Inner(*inner, "between"), *links, need, true);
                 scaleUp.between = links;
             }
         }
@@ -89,9 +93,9 @@ ReadScaleUp(JsonObject in, ScaleUp& scaleUp, bool between = false)
         in.Fail("adds", "is only for the switch of kind nvswitch; allowed: false");
     }
     constexpr rdma::Duration kLongestLatency = rdma::Milliseconds(1000);
-    in.Rate("per_gpu", scaleUp.perGpu, kSlowestScaleUp, Need::kRequired);
+    in.Rate("per_gpu", scaleUp.perGpu, kSlowestScaleUp, need);
     in.Real("efficiency", scaleUp.efficiency, 0.001, 1);
-    in.Time("latency", scaleUp.latency, kLongestLatency, "1 s", Need::kRequired);
+    in.Time("latency", scaleUp.latency, kLongestLatency, "1 s", need);
     if (in.Time("bulk_latency", scaleUp.bulkLatency, kLongestLatency, "1 s") &&
         scaleUp.bulkLatency < scaleUp.latency)
     {
@@ -109,6 +113,26 @@ constexpr std::array<const char*, kProtocols> kProtocolNames = {"ll",
 constexpr uint64_t kLargestBurst = uint64_t{1} << 40;
 /// NCCL's, but for AMD's CPUs, which have 2 us (src/graph/tuning.cc, getNetOverhead).
 constexpr rdma::Duration kNetOverhead = rdma::Microseconds(1);
+
+/// The server that "base" names among those that are known; null, and an error, if none.
+const ServerSpec*
+BaseOf(JsonObject& in, const std::string& base, const std::vector<const ServerSpec*>& known)
+{
+    const auto its = std::find_if(known.begin(), known.end(), [&base](const ServerSpec* s) {
+        return SameName(base, s->name);
+    });
+    if (its != known.end())
+    {
+        return *its;
+    }
+    std::vector<std::string> names;
+    for (const ServerSpec* server : known)
+    {
+        names.push_back(server->name);
+    }
+    in.Fail("base", "is no preset" + DidYouMean(base, names));
+    return nullptr;
+}
 
 /// `known`: servers whose library others may build on.
 void
@@ -136,21 +160,13 @@ ReadLibrary(JsonObject in,
     const bool based = in.Text("base", base);
     if (based)
     {
-        const auto its = std::find_if(known.begin(), known.end(), [&base](const ServerSpec* s) {
-            return SameName(base, s->name);
-        });
-        if (its == known.end())
+        const ServerSpec* const of = BaseOf(in, base, known);
+        if (of == nullptr)
         {
-            std::vector<std::string> names;
-            for (const ServerSpec* server : known)
-            {
-                names.push_back(server->name);
-            }
-            in.Fail("base", "is no preset" + DidYouMean(base, names));
             return;
         }
-        library = (*its)->library;
-        if ((*its)->scaleUp.kind != scaleUp.kind)
+        library = of->library;
+        if (of->scaleUp.kind != scaleUp.kind)
         {
             library.expects = {}; // of other links inside
         }
@@ -290,7 +306,53 @@ ToString(ScaleUp::Kind kind)
 namespace
 {
 
-/// `before`: servers whose library those of the text may build on, beside their own.
+/// A server; what it does not say is its base's. `known`: servers that it may build on.
+void
+ReadServer(JsonObject in, const std::vector<const ServerSpec*>& known, ServerSpec& spec)
+{
+    if (!in.Only(
+            {"name", "base", "gpu", "gpus", "nics", "nic_rate", "scale_up", "library", "source"}))
+    {
+        return;
+    }
+    std::string base;
+    const ServerSpec* of = nullptr;
+    if (in.Text("base", base))
+    {
+        of = BaseOf(in, base, known);
+        if (of == nullptr)
+        {
+            return;
+        }
+        spec = *of;
+        spec.name.clear();
+        spec.source = "as " + of->name;
+    }
+    const Need need = of ? Need::kOptional : Need::kRequired;
+    if (in.Text("name", spec.name, Need::kRequired) && spec.name.empty())
+    {
+        in.Fail("name", "is empty");
+    }
+    in.Text("gpu", spec.gpu, need);
+    in.Whole("gpus", spec.gpus, 1, kMostGpus, need);
+    in.Whole("nics", spec.nics, 1, kMostNics, need);
+    in.Rate("nic_rate", spec.nicRate);
+    in.Text("source", spec.source);
+    if (const json* scaleUp = in.Find("scale_up", need))
+    {
+        ReadScaleUp(in.Inner(*scaleUp, "scale_up"), spec.scaleUp, need);
+    }
+    if (of == nullptr || of->scaleUp.kind != spec.scaleUp.kind)
+    {
+        spec.library = ExpectedLibrary(spec.scaleUp);
+    }
+    if (const json* library = in.Find("library"))
+    {
+        ReadLibrary(in.Inner(*library, "library"), known, spec.scaleUp, spec.library);
+    }
+}
+
+/// `before`: servers that those of the text may build on, beside their own.
 std::optional<std::vector<ServerSpec>>
 ReadServersAfter(const std::vector<ServerSpec>& before,
                  const std::string& text,
@@ -304,44 +366,32 @@ ReadServersAfter(const std::vector<ServerSpec>& before,
         return std::nullopt;
     }
     JsonObject root(*document, "", fileName, errors);
-    if (!root.Only({"servers"}))
+    std::vector<ServerSpec> servers;
+    const auto read = [&](JsonObject in) {
+        std::vector<const ServerSpec*> known;
+        const auto add = [&known](const ServerSpec& server) { known.push_back(&server); };
+        std::for_each(servers.begin(), servers.end(), add);
+        std::for_each(before.begin(), before.end(), add);
+        ServerSpec spec;
+        ReadServer(in, known, spec);
+        if (!spec.name.empty() && FindServer(servers, spec.name))
+        {
+            in.Fail("name", "is the name of an earlier server, too");
+        }
+        servers.push_back(std::move(spec));
+    };
+    if (document->is_object() && (document->contains("base") || document->contains("name")))
+    {
+        read(root); // one server
+    }
+    else if (!root.Only({"servers"}))
     {
         return std::nullopt;
     }
-    const json* list = root.List("servers", Need::kRequired);
-    std::vector<ServerSpec> servers;
+    const json* list = servers.empty() ? root.List("servers", Need::kRequired) : nullptr;
     for (size_t i = 0; list && i < list->size() && !root.TooMany(); ++i)
     {
-        JsonObject in = root.Inner((*list)[i], "servers/" + std::to_string(i));
-        if (!in.Only({"name", "gpu", "gpus", "nics", "nic_rate", "scale_up", "library", "source"}))
-        {
-            continue;
-        }
-        ServerSpec spec;
-        if (in.Text("name", spec.name, Need::kRequired) &&
-            (spec.name.empty() || FindServer(servers, spec.name)))
-        {
-            in.Fail("name", "is empty, or the name of an earlier server, too");
-        }
-        in.Text("gpu", spec.gpu, Need::kRequired);
-        in.Whole("gpus", spec.gpus, 1, kMostGpus, Need::kRequired);
-        in.Whole("nics", spec.nics, 1, kMostNics, Need::kRequired);
-        in.Rate("nic_rate", spec.nicRate);
-        in.Text("source", spec.source);
-        if (const json* scaleUp = in.Find("scale_up", Need::kRequired))
-        {
-            ReadScaleUp(in.Inner(*scaleUp, "scale_up"), spec.scaleUp);
-        }
-        spec.library = ExpectedLibrary(spec.scaleUp);
-        if (const json* library = in.Find("library"))
-        {
-            std::vector<const ServerSpec*> known;
-            const auto add = [&known](const ServerSpec& server) { known.push_back(&server); };
-            std::for_each(servers.begin(), servers.end(), add);
-            std::for_each(before.begin(), before.end(), add);
-            ReadLibrary(in.Inner(*library, "library"), known, spec.scaleUp, spec.library);
-        }
-        servers.push_back(std::move(spec));
+        read(root.Inner((*list)[i], "servers/" + std::to_string(i)));
     }
     if (errors.size() != errorsBefore)
     {

@@ -11,6 +11,11 @@
  *        "source": "where the numbers come from"}
  *     ]}
  *
+ * A file may also be one such object alone. With `"base": "dgx-h100"` a server is that preset but
+ * for the members that are given, in `scale_up` too:
+ *
+ *     {"name": "my-h100", "base": "dgx-h100", "nics": 4, "scale_up": {"efficiency": 0.7}}
+ *
  * `nic_rate` is the rate of each NIC, on Ethernet as on InfiniBand; without it the server gives no
  * rate. `per_gpu` is one direction of one GPU's port (2400Gbps = 300 GB/s, which data sheets call
  * 600 GB/s), `efficiency` the share of it that messages get (left out: all). `bulk_latency` (left

@@ -6,7 +6,8 @@
  * and what follows) are printed by scripts/fit-compute. "host_link_GBps" is PCIe x16 of the
  * generation that the GPU has, each way, 3.0 of 15.75, 4.0 of 31.5, 5.0 of 63 GB/s (the same
  * README; of K80 and the Titans assumed); 0 where another one joins GPU and CPU, or it is not
- * known.
+ * known. "ml-engineering-2026" is the same page in August 2026, which quotes AMD's and NVIDIA's
+ * product pages and has the best measured products of more GPUs.
  */
 #include "scenarios/models/gpu-zoo.h"
 
@@ -99,7 +100,37 @@ const char* const kZoo = R"zoo(
  {"name": "B300", "aliases": ["B300-SXM"], "base": "B200", "host_link_GBps": 0, "memory_GB": 288,
   "matrix_efficiency": 0.731, "fp8_efficiency": 0.669,
   "source": "ml-engineering; tf32 is half of bf16; fp32, fp8 and multiprocessors as B200: assumed",
-  "efficiency_source": "H100's times the ratio of the best measured products, 0.786 / 0.803 (ml-engineering); all else assumed as H100"}
+  "efficiency_source": "H100's times the ratio of the best measured products, 0.786 / 0.803 (ml-engineering); all else assumed as H100"},
+ {"name": "GB300", "base": "GB200", "fp32_tflops": 80, "memory_GB": 279, "multiprocessors": 160,
+  "source": "ml-engineering-2026 (bf16 2,500, fp8 5,000, fp32 80); 279 GB: verda.com/blog/gb300-nvl72-architecture; multiprocessors: awesomeagents.ai/hardware/nvidia-gb300-nvl72",
+  "efficiency_source": "assumed as GB200"},
+ {"name": "H800", "aliases": ["H800-SXM", "H800-SXM5", "H800-80GB"], "base": "H100",
+  "source": "as H100 but for NVLink and fp64: philisun.com/technical-analysis/nvidia-h800-vs-h100-a-technical-deep-dive-into-politically-defined-ai-chips, aiwiki.ai/wiki/nvidia_h800",
+  "efficiency_source": "assumed as H100"},
+ {"name": "H20", "aliases": ["H20-96GB", "H20-SXM"], "base": "H100",
+  "fp32_tflops": 44, "tf32_tflops": 74, "fp16_tflops": 148, "bf16_tflops": 148, "fp8_tflops": 296,
+  "memory_bandwidth_GBps": 4000, "memory_GB": 96, "multiprocessors": 78,
+  "source": "zangshuxian.com/new/674733024499207168 (peaks, multiprocessors, 4.0 TB/s); willitrunai.com/es/gpus/h20-96gb (96 GB); bf16 as fp16, fp8 as int8: assumed",
+  "efficiency_source": "assumed as H100"},
+ {"name": "A800", "aliases": ["A800-80GB", "A800-SXM", "A800-SXM4", "A800-SXM4-80GB"], "base": "A100",
+  "source": "as A100 but for NVLink: hmc-tech.com/gpu/nvidia-a800-vs-nvidia-t40 (peaks, 80 GB), siliconcat.net/gpu/nvidia-a800-pcie-40-gb (multiprocessors); 2,039 GB/s: assumed",
+  "efficiency_source": "assumed as A100"},
+ {"name": "MI300X", "aliases": ["Instinct MI300X"], "base": "H100",
+  "fp32_tflops": 163.4, "tf32_tflops": 653.7, "fp16_tflops": 1307.4, "bf16_tflops": 1307.4, "fp8_tflops": 2614.9,
+  "memory_bandwidth_GBps": 5300, "memory_GB": 192, "multiprocessors": 304,
+  "matrix_efficiency": 0.478, "fp8_efficiency": 0.437,
+  "source": "ml-engineering-2026; bf16, fp8 with all digits: github alpharomercoma/MI300X-vs-H200 METHODOLOGY.md; compute units: gpu.blog/gpus/instinct-mi300x-mi300x",
+  "efficiency_source": "H100's times the ratio of the best measured products, 0.514 / 0.803 (ml-engineering-2026); all else assumed as H100"},
+ {"name": "MI325X", "aliases": ["Instinct MI325X"], "base": "MI300X",
+  "memory_bandwidth_GBps": 6000, "memory_GB": 256, "matrix_efficiency": 0.562, "fp8_efficiency": 0.514,
+  "source": "ml-engineering-2026 (computes as MI300X); compute units: unanswered.io/guide/amd-instinct-mi325x",
+  "efficiency_source": "H100's times the ratio of the best measured products, 0.604 / 0.803 (ml-engineering-2026); all else assumed as H100"},
+ {"name": "MI355X", "aliases": ["Instinct MI355X"], "base": "MI300X",
+  "fp32_tflops": 157.3, "tf32_tflops": 0, "fp16_tflops": 2500, "bf16_tflops": 2500, "fp8_tflops": 5000,
+  "memory_bandwidth_GBps": 8000, "memory_GB": 288, "multiprocessors": 256,
+  "matrix_efficiency": 0.582, "fp8_efficiency": 0.532,
+  "source": "ml-engineering-2026 (no tf32); compute units: svethardware.cz/amd-uvadi-akceleratory-instinct-mi350x-a-mi355x-s-288gb-pameti-hbm3e/61870",
+  "efficiency_source": "H100's times the best measured product over its peak, 1,565 / 2,500 / 0.803 (ml-engineering-2026); all else assumed as H100"}
 ]
 )zoo";
 

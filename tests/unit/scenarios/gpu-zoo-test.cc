@@ -47,6 +47,34 @@ TEST(GpuZoo, BlackwellHasFp32)
     EXPECT_LT(FindGpu("B300")->Peak(Dtype::kFp32), FindGpu("B300")->Peak(Dtype::kTf32));
 }
 
+// Peaks of vendors' product pages, as ml-engineering quotes them; H20's of zangshuxian.com.
+TEST(GpuZoo, GpusSince2023)
+{
+    struct Known
+    {
+        const char* name;
+        double bf16, fp8, gigabytes, bandwidth, multiprocessors;
+    };
+
+    for (const Known& x : {Known{"H800-SXM", 989, 1979, 80, 3350, 132},
+                           Known{"H20", 148, 296, 96, 4000, 78},
+                           Known{"A800", 312, 0, 80, 2039, 108},
+                           Known{"GB300", 2500, 5000, 279, 8000, 160},
+                           Known{"MI300X", 1307.4, 2614.9, 192, 5300, 304},
+                           Known{"mi325x", 1307.4, 2614.9, 256, 6000, 304},
+                           Known{"Instinct MI355X", 2500, 5000, 288, 8000, 256}})
+    {
+        const auto gpu = FindGpu(x.name);
+        ASSERT_TRUE(gpu) << x.name;
+        EXPECT_NEAR(gpu->Peak(Dtype::kBf16), x.bf16 * 1e12, 1) << x.name;
+        EXPECT_NEAR(gpu->Peak(Dtype::kFp8), x.fp8 * 1e12, 1) << x.name;
+        EXPECT_EQ(gpu->memoryBytes, static_cast<uint64_t>(x.gigabytes) << 30) << x.name;
+        EXPECT_NEAR(gpu->memoryBandwidth, x.bandwidth * 1e9, 1) << x.name;
+        EXPECT_EQ(gpu->multiprocessors, x.multiprocessors) << x.name;
+    }
+    EXPECT_EQ(FindGpu("MI355X")->Peak(Dtype::kTf32), 0);
+}
+
 TEST(GpuZoo, Names)
 {
     EXPECT_EQ(FindGpu("a100-sxm4-80gb")->name, "A100");

@@ -26,22 +26,15 @@ TEST(Servers, Presets)
         EXPECT_NO_THROW(ScaleUpModel(server.scaleUp, server.gpus));
     }
     // GB/s, one direction: reference/hardware.json.
-    const std::pair<const char*, double> rates[] = {{"dgx-1-p100", 80},
-                                                    {"dgx-1-v100", 150},
-                                                    {"dgx-a100", 300},
-                                                    {"dgx-h100", 450},
-                                                    {"dgx-b200", 900},
-                                                    {"gb200-nvl72", 900},
-                                                    {"a100-nvlink-pairs", 300},
-                                                    {"dgx-2h", 150},
-                                                    {"big-basin", 80},
-                                                    {"jean-zay", 300},
-                                                    {"pipedream-a", 15.75},
-                                                    {"pipedream-b", 15.75},
-                                                    {"pcie3-k80", 15.75},
-                                                    {"pcie3-v100", 15.75},
-                                                    {"pcie4-a100", 31.5},
-                                                    {"pcie5-h100", 63}};
+    const std::pair<const char*, double> rates[] = {
+        {"dgx-1-p100", 80},         {"dgx-1-v100", 150},    {"dgx-a100", 300},
+        {"dgx-h100", 450},          {"dgx-b200", 900},      {"gb200-nvl72", 900},
+        {"a100-nvlink-pairs", 300}, {"dgx-2h", 150},        {"big-basin", 80},
+        {"jean-zay", 300},          {"hgx-h800", 200},      {"hgx-h20", 450},
+        {"hgx-a800", 200},          {"gb300-nvl72", 900},   {"mi300x-8", 7 * 64},
+        {"mi325x-8", 7 * 64},       {"mi355x-8", 7 * 76.5}, {"pipedream-a", 15.75},
+        {"pipedream-b", 15.75},     {"pcie3-k80", 15.75},   {"pcie3-v100", 15.75},
+        {"pcie4-a100", 31.5},       {"pcie5-h100", 63}};
     for (const auto& [name, gigabytes] : rates)
     {
         const auto* server = topo::FindServer(presets, name);
@@ -150,8 +143,8 @@ TEST(Servers, ReadErrors)
               "100Gbps, 25Gb/s or 400G, 1Mbps to 1000Tbps\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nicks": 1, )" +
                      scaleUp + "}]}"),
-              "my.json: /servers/0/nicks: unknown key (did you mean nics?); allowed are name, gpu, "
-              "gpus, nics, nic_rate, scale_up, library or source\n");
+              "my.json: /servers/0/nicks: unknown key (did you mean nics?); allowed are name, "
+              "base, gpu, gpus, nics, nic_rate, scale_up, library or source\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 129, )" +
                      scaleUp + "}]}"),
               "my.json: /servers/0/nics: 129 is not a whole number from 1 to 128\n");
@@ -373,6 +366,46 @@ TEST(Servers, Library)
               "my.json: /servers/0/library/simple/outside: \"2s\" is more than 1 s\n"
               "my.json: /servers/0/library/simple/between_servers: false: one protocol has to work "
               "everywhere, and that is simple; allowed: true\n");
+}
+
+// A preset but for what is said, in a list or alone.
+TEST(Servers, Base)
+{
+    const auto read = [](const std::string& text) {
+        std::vector<topo::Error> errors;
+        const auto servers = topo::ReadServers(text, "my.json", errors);
+        EXPECT_TRUE(servers) << text << (errors.empty() ? "" : errors[0].Sentence());
+        return servers ? servers->back() : topo::ServerSpec{};
+    };
+    const topo::ServerSpec& h100 = *topo::FindServer(topo::ServerPresets(), "dgx-h100");
+    const topo::ServerSpec alone = read(R"({"name": "x", "base": "DGX-H100", "nics": 4,
+                                            "scale_up": {"per_gpu": "1600Gbps"}})");
+    EXPECT_EQ(alone.name, "x");
+    EXPECT_EQ(alone.gpu, "H100");
+    EXPECT_EQ(alone.gpus, 8u);
+    EXPECT_EQ(alone.nics, 4u);
+    EXPECT_EQ(alone.nicRate, rdma::Gbps(400));
+    EXPECT_EQ(alone.source, "as dgx-h100");
+    EXPECT_EQ(alone.scaleUp.perGpu, rdma::Gbps(1600));
+    EXPECT_DOUBLE_EQ(alone.scaleUp.efficiency, h100.scaleUp.efficiency);
+    EXPECT_TRUE(alone.scaleUp.adds);
+    EXPECT_EQ(alone.library.launch, h100.library.launch);
+    // Of other links nothing holds, and the library is what NCCL expects of them.
+    const topo::ServerSpec pcie = read(R"({"servers": [
+        {"name": "x", "base": "dgx-h100", "gpus": 4, "source": "mine"},
+        {"name": "y", "base": "x", "scale_up": {"kind": "pcie", "per_gpu": "504Gbps",
+                                                "host_bridge": "2016Gbps", "latency": "1us"}}]})");
+    EXPECT_EQ(pcie.gpus, 4u);
+    EXPECT_DOUBLE_EQ(pcie.scaleUp.efficiency, 1);
+    EXPECT_FALSE(pcie.scaleUp.adds);
+    EXPECT_EQ(pcie.library.launch, topo::ExpectedLibrary(pcie.scaleUp).launch);
+    EXPECT_EQ(Errors(R"({"name": "x", "base": "dgx-h10"})"),
+              "my.json: /base: \"dgx-h10\" is no preset (did you mean dgx-h100?)\n");
+    EXPECT_EQ(Errors(R"({"base": "dgx-h100"})"), "my.json: /name: is missing\n");
+    EXPECT_EQ(Errors(R"({"name": "x", "base": "dgx-h100", "scale_up": {"kind": "pcie"}})"),
+              "my.json: /scale_up/host_bridge: is missing\n"
+              "my.json: /scale_up/per_gpu: is missing\n"
+              "my.json: /scale_up/latency: is missing\n");
 }
 
 TEST(Servers, SwitchesThatAdd)
