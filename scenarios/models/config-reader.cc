@@ -207,15 +207,13 @@ EachBlock(Transformer& t)
 }
 
 bool
-ReadLayerTypes(Config& c, Transformer& t, uint32_t window)
+ReadLayerTypes(Config& c, Transformer& t, const std::string& other, uint32_t window)
 {
     if (!c.Given("layer_types"))
     {
         return false;
     }
-    const auto types =
-        c.Texts("layer_types",
-                {"full_attention", "sliding_attention", "chunked_attention", "linear_attention"});
+    const auto types = c.Texts("layer_types", {"full_attention", other});
     if (c.In().Errors() > 0 || !c.HasOneEach("layer_types", types.size(), t.layers))
     {
         return true; // which is said
@@ -223,9 +221,11 @@ ReadLayerTypes(Config& c, Transformer& t, uint32_t window)
     std::vector<BlockShape>& blocks = EachBlock(t);
     for (uint32_t i = 0; i < t.layers; ++i)
     {
-        blocks[i].chunked = types[i] == "chunked_attention";
-        blocks[i].window = types[i] == "sliding_attention" || blocks[i].chunked ? window : 0;
-        blocks[i].mixer = types[i] == "linear_attention" ? Mixer::kDelta : Mixer::kAttention;
+        const bool isOther = types[i] == other;
+        const bool isLinear = isOther && other == "linear_attention";
+        blocks[i].chunked = isOther && other == "chunked_attention";
+        blocks[i].window = isOther && !isLinear ? window : 0;
+        blocks[i].mixer = isLinear ? Mixer::kDelta : Mixer::kAttention;
     }
     return true;
 }

@@ -74,9 +74,10 @@ uint32_t TrainedSequence(Config& c, uint32_t missing);
 /// The common keys of Llama and later models.
 void ReadLlama(Config& c, Transformer& t, ModelSpec& model);
 
-/// "layer_types" as blocks, with windows where it says so. \param window of sliding or chunked
-/// attention \return whether it was there
-bool ReadLayerTypes(Config& c, Transformer& t, uint32_t window);
+/// "layer_types" as blocks. \param other what stands beside "full_attention":
+/// "sliding_attention", "chunked_attention" or "linear_attention" \param window of the first two
+/// \return whether it was there
+bool ReadLayerTypes(Config& c, Transformer& t, const std::string& other, uint32_t window);
 
 /// "decoder_sparse_step" and "mlp_only_layers" of Qwen: the blocks that have experts.
 void ReadSparseBlocks(Config& c, Transformer& t);

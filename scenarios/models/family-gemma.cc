@@ -34,7 +34,7 @@ ReadGemma3(Config& c, Transformer& t, ModelSpec& model)
     t.postNorms = true;
     model.sequence = TrainedSequence(c, 131072);
     const uint32_t window = c.Count("sliding_window", kMostSequence, 4096);
-    if (ReadLayerTypes(c, t, window))
+    if (ReadLayerTypes(c, t, "sliding_attention", window))
     {
         return;
     }

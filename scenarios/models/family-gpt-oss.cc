@@ -27,7 +27,7 @@ ReadGptOss(Config& c, Transformer& t, ModelSpec& model)
     e.bias = true;
     e.routerBias = true;
     const uint32_t window = c.Count("sliding_window", kMostSequence, 128);
-    if (!ReadLayerTypes(c, t, window))
+    if (!ReadLayerTypes(c, t, "sliding_attention", window))
     {
         std::vector<BlockShape>& blocks = EachBlock(t);
         for (uint32_t i = 0; i < t.layers; i += 2)

@@ -43,7 +43,7 @@ void
 ReadLlama4Stretches(Config& c, Transformer& t)
 {
     const uint32_t stretch = c.Count("attention_chunk_size", kMostSequence, 8192);
-    if (ReadLayerTypes(c, t, stretch))
+    if (ReadLayerTypes(c, t, "chunked_attention", stretch))
     {
         return;
     }

@@ -96,13 +96,15 @@ ReadNemotronH(Config& c, Transformer& t, ModelSpec& model)
     c.MustBeOff("mlp_bias");
     t.window = c.Count("sliding_window", kMostSequence, 0);
     model.sequence = TrainedSequence(c, 4096);
+    const std::size_t before = c.In().Errors();
     const std::vector<std::string> kinds = NemotronBlocks(c);
     t.layers = static_cast<uint32_t>(kinds.size());
     if (kinds.empty())
     {
-        if (!c.Given("hybrid_override_pattern") && !c.Given("layers_block_type"))
+        if (c.In().Errors() == before)
         {
-            c.In().Missing("hybrid_override_pattern", ", as is /layers_block_type");
+            c.In().Say(c.Either("hybrid_override_pattern", "layers_block_type"),
+                       "has no blocks, or is missing");
         }
         return;
     }

@@ -18,7 +18,7 @@ void
 ReadQwenWindows(Config& c, Transformer& t)
 {
     const uint32_t window = c.Count("sliding_window", kMostSequence, 4096);
-    if (!c.Flag("use_sliding_window", false) || ReadLayerTypes(c, t, window))
+    if (!c.Flag("use_sliding_window", false) || ReadLayerTypes(c, t, "sliding_attention", window))
     {
         return;
     }
@@ -83,13 +83,19 @@ ReadQwen3Next(Config& c, Transformer& t, ModelSpec& model)
     t.delta.valueSize = c.Count("linear_value_head_dim", kMostHeads, 128);
     t.delta.kernel = c.Count("linear_conv_kernel_dim", kMostHeads, 4);
     t.recurrences = t.delta.keyHeads;
+    if (t.delta.keyHeads > 0 && t.delta.valueHeads % t.delta.keyHeads != 0)
+    {
+        c.In().Fail(c.Either("linear_num_key_heads", "linear_num_value_heads"),
+                    "does not divide linear_num_value_heads, " +
+                        std::to_string(t.delta.valueHeads));
+    }
     std::vector<BlockShape>& blocks = EachBlock(t);
     const uint32_t interval = c.Count("full_attention_interval", kMostLayers, 4);
     for (uint32_t i = 0; i < t.layers; ++i)
     {
         blocks[i].mixer = (i + 1) % interval == 0 ? Mixer::kAttention : Mixer::kDelta;
     }
-    ReadLayerTypes(c, t, 0);
+    ReadLayerTypes(c, t, "linear_attention", 0);
     ReadSparseBlocks(c, t);
 }
 
