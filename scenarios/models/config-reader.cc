@@ -127,6 +127,19 @@ Config::IsFor(const std::string& ending)
 }
 
 void
+Config::Refuse(const char* key, const std::string& message)
+{
+    if (m_in.Has(key))
+    {
+        m_in.Fail(key, message);
+    }
+    else
+    {
+        m_in.Say(key, message);
+    }
+}
+
+void
 Config::MustBeOff(const char* key)
 {
     if (Flag(key, false))

@@ -51,6 +51,8 @@ class Config
     const char* Either(const char* one, const char* other);
     /// Whether the class that the file is for ends so ("ForMaskedLM").
     bool IsFor(const std::string& ending);
+    /// An error of a member, which may be missing.
+    void Refuse(const char* key, const std::string& message);
     /// Refuses a flag that is on.
     void MustBeOff(const char* key);
     /// An error unless a list has as many entries as there are layers.

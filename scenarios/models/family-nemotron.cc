@@ -40,7 +40,7 @@ NemotronBlocks(Config& c)
             kinds.emplace_back("moe");
             break;
         default:
-            c.In().Fail("hybrid_override_pattern", "has other letters than M, *, - and E");
+            c.Refuse("hybrid_override_pattern", "has other letters than M, *, - and E");
             return {};
         }
     }
@@ -62,8 +62,8 @@ ReadMamba(Config& c, Transformer& t)
     t.recurrences = m.groups;
     if (m.groups > 0 && m.heads % m.groups != 0)
     {
-        c.In().Fail(c.Either("n_groups", "mamba_n_groups"),
-                    "does not divide mamba_num_heads, " + std::to_string(m.heads));
+        c.Refuse(c.Either("n_groups", "mamba_n_groups"),
+                 "does not divide mamba_num_heads, " + std::to_string(m.heads));
     }
 }
 
@@ -111,10 +111,10 @@ ReadNemotronH(Config& c, Transformer& t, ModelSpec& model)
     if (kinds.size() > kMostLayers ||
         c.Count("num_hidden_layers", kMostLayers, t.layers) != t.layers)
     {
-        c.In().Fail("num_hidden_layers",
-                    "is not the number of blocks in " +
-                        std::string(c.Either("hybrid_override_pattern", "layers_block_type")) +
-                        ", " + std::to_string(t.layers));
+        c.Refuse("num_hidden_layers",
+                 "is not the number of blocks in " +
+                     std::string(c.Either("hybrid_override_pattern", "layers_block_type")) + ", " +
+                     std::to_string(t.layers));
         return;
     }
     for (const std::string& kind : kinds)

@@ -85,9 +85,8 @@ ReadQwen3Next(Config& c, Transformer& t, ModelSpec& model)
     t.recurrences = t.delta.keyHeads;
     if (t.delta.keyHeads > 0 && t.delta.valueHeads % t.delta.keyHeads != 0)
     {
-        c.In().Fail(c.Either("linear_num_key_heads", "linear_num_value_heads"),
-                    "does not divide linear_num_value_heads, " +
-                        std::to_string(t.delta.valueHeads));
+        c.Refuse(c.Either("linear_num_key_heads", "linear_num_value_heads"),
+                 "does not divide linear_num_value_heads, " + std::to_string(t.delta.valueHeads));
     }
     std::vector<BlockShape>& blocks = EachBlock(t);
     const uint32_t interval = c.Count("full_attention_interval", kMostLayers, 4);

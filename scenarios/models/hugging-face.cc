@@ -109,21 +109,21 @@ Build(ModelSpec& model, const ConfigType& type, Config& c)
         t.headSize = t.hidden / t.heads;
         if (t.hidden % t.heads != 0)
         {
-            in.Fail(c.Either(type.headsKey, "num_attention_heads"),
-                    "does not divide the hidden size, " + std::to_string(t.hidden));
+            c.Refuse(c.Either(type.headsKey, "num_attention_heads"),
+                     "does not divide the hidden size, " + std::to_string(t.hidden));
             return;
         }
     }
     if (t.heads % t.kvHeads != 0)
     {
-        in.Fail("num_key_value_heads",
-                "does not divide num_attention_heads, " + std::to_string(t.heads));
+        c.Refuse("num_key_value_heads",
+                 "does not divide num_attention_heads, " + std::to_string(t.heads));
         return;
     }
     if (t.experts.topK > t.experts.count)
     {
-        in.Fail(c.Either("num_experts_per_tok", "experts_per_token"),
-                "is more than there are experts, " + std::to_string(t.experts.count));
+        c.Refuse(c.Either("num_experts_per_tok", "experts_per_token"),
+                 "is more than there are experts, " + std::to_string(t.experts.count));
         return;
     }
     const bool dense = std::any_of(t.blocks.begin(), t.blocks.end(), [](const BlockShape& block) {

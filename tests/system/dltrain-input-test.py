@@ -57,7 +57,7 @@ class BadInput(SystemTest):
     def test_names_that_are_near_each_other(self):
         for name in ("GPT3-13B", "gpt3-13B", "gpt3_13b"):
             self.assertIn(
-                "gpt3-13b, 12.9 billion parameters",
+                "gpt3-13b, 12,853,386,240 parameters",
                 self.run_program(f"dltrain --dry-run --model={name} --gpus=8").out,
             )
         self.refuse(

@@ -627,7 +627,7 @@ TEST(Training, EstimateOfTheDefaultJob)
     EXPECT_GT(EstimateStep(*Train({"--placement=random"}).scenario).meanHops, 4.5);
     const std::string plan = PlanText(*result.scenario);
     for (const char* word : {"bloom-560m",
-                             "559 million parameters",
+                             "559,214,592 parameters",
                              "16 hosts, 8 + 8 + 4 switches",
                              "reduce_scatter ring",
                              "GPU memory",
