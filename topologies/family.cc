@@ -387,6 +387,7 @@ Oversubscription()
         .Range(1, 1000)
         .Standard("1")
         .Always()
+        .OfSharing()
         .Example("4");
 }
 

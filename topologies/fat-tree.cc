@@ -26,6 +26,7 @@ CoreOversubscription()
                            "downlink to uplink capacity of an aggregation switch")
         .Range(1, 1000)
         .Chosen("1")
+        .OfSharing()
         .Example("2");
 }
 

@@ -94,6 +94,13 @@ Parameter::Always()
     return *this;
 }
 
+Parameter&
+Parameter::OfSharing()
+{
+    ofSharing = true;
+    return *this;
+}
+
 Parameter
 CountParameter(std::string name, std::string help)
 {

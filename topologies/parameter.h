@@ -50,6 +50,8 @@ struct Parameter
     bool recorded = false;
     /// Every configuration as run has it, even if the family has no use for it.
     bool always = false;
+    /// It acts only where messages share the links between switches.
+    bool ofSharing = false;
 
     Parameter& Range(double low, double high);
     Parameter& Standard(std::string text);
@@ -58,6 +60,7 @@ struct Parameter
     Parameter& Example(std::string text);
     Parameter& Recorded();
     Parameter& Always();
+    Parameter& OfSharing();
 };
 
 Parameter CountParameter(std::string name, std::string help); ///< 1 to 65535 if not said otherwise

@@ -74,6 +74,11 @@ class CommandLineReader
             if (arg.rfind("--ns3::", 0) == 0 || arg.rfind("--Print", 0) == 0)
             {
                 m_result->ns3Arguments.push_back(arg);
+                const std::size_t equals = arg.find('=');
+                if (arg.rfind("--ns3::", 0) == 0 && equals != std::string::npos)
+                {
+                    m_typed[arg.substr(0, equals)].push_back({arg, arg.substr(equals + 1)});
+                }
                 continue;
             }
             args.push_back(Normalised(arg));
@@ -161,6 +166,7 @@ class CommandLineReader
             }
             Take(p, given);
         }
+        NoteReplaced();
     }
 
   private:
@@ -395,21 +401,47 @@ class CommandLineReader
             all.raw = all.text = EntriesText(all.entries);
             return;
         }
-        if (given->count(option->name))
-        {
-            m_result->errors.push_back(
-                {where, text, "given twice (first " + (*given)[option->name].raw + ")", ""});
-            return;
-        }
         if (!ParseValue(*option, text, where, &value, &error))
         {
             m_result->errors.push_back(std::move(error));
             // Marked as given, so that nothing downstream complains about its absence.
             return;
         }
+        const bool bare = option->IsSwitch() && token.find('=') == std::string::npos;
+        m_typed[option->name].push_back(
+            {where + (bare ? "" : "=" + text), CanonicalText(*option, value)});
         (*given)[option->name] = std::move(value);
     }
 
+    /// Scripts append options to override earlier ones: the last one counts. One note an option.
+    void NoteReplaced()
+    {
+        for (const auto& [name, all] : m_typed)
+        {
+            std::vector<std::string> earlier;
+            for (const Typed& one : all)
+            {
+                if (one.value != all.back().value)
+                {
+                    earlier.push_back(rdma::Shown(one.text, 100));
+                }
+            }
+            if (!earlier.empty())
+            {
+                m_result->notes.push_back(rdma::Shown(all.back().text, 100) +
+                                          " replaces the earlier " + Join(earlier, " and "));
+            }
+        }
+    }
+
+    /// A value of an option as it was typed, and as it was read.
+    struct Typed
+    {
+        std::string text;
+        std::string value;
+    };
+
+    std::map<std::string, std::vector<Typed>> m_typed; ///< by option, in the order given
     const OptionTable& m_table;
     LongNames m_names;
     ReadResult* m_result;

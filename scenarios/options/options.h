@@ -8,8 +8,9 @@
  * The table is the only place where an option is described: parsing, the errors, --help, the JSON
  * keys, the "configuration as run", the words of report.html and docs/options.md, and the ns-3
  * attributes that take its value all come from it: what uses an option is the only other place that
- * knows it. The command line overrides the file. Nothing is ignored: an unknown option or key, a
- * repeated one, a wrong type, unit or range, each is one Error that says what would be right.
+ * knows it. The command line overrides the file, and a later option an earlier one, with a note.
+ * Nothing is ignored: an unknown option or key, a repeated key, a wrong type, unit or range, each
+ * is one Error that says what would be right.
  *
  * This part knows no option by name except --scenario, --help, --list and --version, which every
  * program has.
@@ -230,10 +231,10 @@ struct Option
         return *this;
     }
 
-    /// Elsewhere a note says that the option has no effect.
-    Option& IdleUnless(When when)
+    /// Elsewhere a note says that the option has no effect, or what it does not do.
+    Option& IdleUnless(When when, std::string idle = "has no effect")
     {
-        conditions.push_back({std::move(when), false});
+        conditions.push_back({std::move(when), false, std::move(idle)});
         return *this;
     }
 
@@ -502,6 +503,7 @@ struct ReadResult
 {
     Values values;
     std::vector<Error> errors;
+    std::vector<std::string> notes;  ///< of options given several times
     std::optional<std::string> text; ///< --help, --list, --version: print it and stop with status 0
     std::vector<std::string> ns3Arguments;
     std::vector<std::pair<std::string, std::string>>

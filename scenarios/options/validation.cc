@@ -135,7 +135,7 @@ Validation::Apply(const Option& option, const Condition& condition)
         else
         {
             const bool said = !when.option.empty() && values.Given(when.option);
-            notes.push_back(values.Where(option.name) + " has no effect" +
+            notes.push_back(values.Where(option.name) + " " + condition.idle +
                             (said ? " with " + SaidText(table, values, when.option) : "") +
                             ": it needs " + when.needs);
         }

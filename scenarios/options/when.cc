@@ -208,6 +208,18 @@ CutLinks()
 }
 
 When
+SharedLinks()
+{
+    return Is("network", {"packet", "fluid"}).Usual();
+}
+
+When
+SeveralPriorities()
+{
+    return Known("", "flows of several priorities");
+}
+
+When
 Sequences()
 {
     return Known("model", "a model whose samples are sequences").Usual();

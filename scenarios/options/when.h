@@ -74,7 +74,8 @@ struct When
 struct Condition
 {
     When when;
-    bool refuses = true; ///< an error; else a note
+    bool refuses = true;                ///< an error; else a note
+    std::string idle = "has no effect"; ///< the note's words
 };
 
 namespace when
@@ -102,6 +103,8 @@ std::vector<When> Model();     ///< neither --trace nor --launch
 When TrainingJob();            ///< --jobs has a job that trains a model
 When CommunicatingJob();       ///< --jobs has a job with collectives
 When CutLinks();               ///< --fault cuts a link
+When SharedLinks();            ///< messages share the links between switches
+When SeveralPriorities();      ///< flows have different ones
 When Sequences();              ///< samples of --model are sequences
 When HalfPrecision();          ///< --dtype has 16 bits
 When Job(const char* needs);   ///< a property of the training job: one of job::
@@ -113,6 +116,8 @@ namespace job
 {
 
 constexpr const char* kAttention = "a model with attention";
+constexpr const char* kKeptScores =
+    "scores that attention keeps: no --fused-attention, or --recompute=full";
 constexpr const char* kScores = "causal attention without --fused-attention";
 constexpr const char* kRecomputed = "layers to recompute: attention, or known FLOPs with full";
 constexpr const char* kAddedUp = "gradients that are added up over micro-batches";

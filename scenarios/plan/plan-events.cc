@@ -3,9 +3,12 @@
  */
 #include "scenarios/plan/plan-events.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/options/cluster/network-kinds.h"
 #include "scenarios/options/cluster/recovery-options.h"
 #include "scenarios/options/format.h"
+#include "scenarios/options/ns3-environment.h"
 #include "scenarios/plan/plan-lines.h"
 #include "topologies/names.h"
 
@@ -112,6 +115,39 @@ EtsText(const EtsSpec& ets)
         }
     }
     return text.empty() ? "all priorities alike" : text + ", others 1";
+}
+
+std::string
+LosslessText(const TrafficScenario& s)
+{
+    constexpr const char* kAttribute = "ns3::RdmaSwitch::LosslessPriorities";
+    constexpr uint32_t kOfSwitches = 1U << 3; // the attribute's default
+    const uint32_t lossless = s.LosslessPriorities();
+    const auto settings = Ns3SettingsOf(s.run);
+    const auto set = settings.find(kAttribute);
+    if (s.fabric.infiniBand || !s.fabric.pfc || !HasPackets(s.fabric))
+    {
+        return "";
+    }
+    if (set != settings.end())
+    {
+        return std::string("by ") + kAttribute + "=" + rdma::Shown(set->second, 60) +
+               ", a bit a priority";
+    }
+    if (lossless == kOfSwitches)
+    {
+        return "";
+    }
+    std::vector<std::string> priorities;
+    for (uint32_t p = 0; p < 8; ++p)
+    {
+        if (lossless >> p & 1)
+        {
+            priorities.push_back(std::to_string(p));
+        }
+    }
+    return "priorities " + Join(priorities, ", ") + ": 3 and those of flows; --" + kAttribute +
+           "=" + std::to_string(kOfSwitches) + " leaves all but 3 lossy";
 }
 
 std::string

@@ -20,6 +20,8 @@ std::string FaultsText(const FaultPlan& faults);
 /// \param topology names its hosts
 std::string RecoveryText(const RecoverySpec& recovery, const topo::Topology& topology);
 std::string EtsText(const EtsSpec& ets);
+/// The priorities that PFC keeps from losing, where they are not the switches' default alone.
+std::string LosslessText(const TrafficScenario& scenario);
 
 /// The parts of a run that its estimate leaves out: ", background and faults left out".
 std::string LeftOutText(const RunOptions& run);

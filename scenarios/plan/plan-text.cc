@@ -146,6 +146,7 @@ PlanText(const TrafficScenario& s)
     text += PlanLine("network", NetworkText(s.topology, s.topologyName));
     text += EventLines(s.run, s.topology) +
             FabricText(s.fabric, s.topology, !s.run.protocol.IsOrdinary()) +
+            PlanLineIf("lossless", LosslessText(s)) +
             PlanLineIf("scheduling", EtsText(s.fabric.ets)) + ProcessesLine(s.run);
     return text + EstimateText(EstimateRun(s), s.fabric, s.run);
 }

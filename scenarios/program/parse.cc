@@ -150,6 +150,7 @@ CheckRead(const ReadResult& read)
     rdma::SetUpPhase::Quiet() = !read.values.Flag("progress");
     const rdma::SetUpPhase phase("checking the scenario");
     result = program.validate(read);
+    result.notes.insert(result.notes.begin(), read.notes.begin(), read.notes.end());
     if (result.scenario && HasSteps(*result.scenario))
     {
         CheckNetwork(read, *result.scenario, &result.errors, &result.notes);

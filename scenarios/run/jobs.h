@@ -38,7 +38,6 @@ struct Job
     std::string pattern;
     std::vector<Flow> flows; ///< by start, from the beginning of the run
     FlowOperation operation = FlowOperation::kWrite;
-    std::vector<uint8_t> priorities;
     ProtocolSpec protocol; ///< protocol of the flows; at most one job has TCP
 };
 

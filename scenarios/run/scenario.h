@@ -444,6 +444,18 @@ struct TrafficScenario
     QueuePairUse queuePairs = QueuePairUse::kPerFlow;
     Measuring measuring;
     OfferedLoad offered;
+
+    /// Bit p: priority p is lossless unless an attribute says otherwise: 3, and those of RDMA's
+    /// flows.
+    uint32_t LosslessPriorities() const
+    {
+        uint32_t mask = 1U << 3;
+        for (const Flow& flow : flows)
+        {
+            mask |= run.protocol.IsOrdinary() ? 0 : 1U << flow.priority;
+        }
+        return mask;
+    }
 };
 
 } // namespace scenario

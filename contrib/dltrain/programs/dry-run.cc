@@ -78,12 +78,8 @@ DryRun(const scenario::TrafficScenario& scenario)
 void
 SetLosslessPriorities(const scenario::TrafficScenario& scenario)
 {
-    uint32_t lossless = 1U << 3;
-    for (const scenario::Flow& flow : scenario.flows)
-    {
-        lossless |= scenario.run.protocol.IsOrdinary() ? 0 : 1U << flow.priority;
-    }
-    ns3::Config::SetDefault("ns3::RdmaSwitch::LosslessPriorities", ns3::UintegerValue(lossless));
+    ns3::Config::SetDefault("ns3::RdmaSwitch::LosslessPriorities",
+                            ns3::UintegerValue(scenario.LosslessPriorities()));
 }
 
 } // namespace dltrain

@@ -42,9 +42,9 @@ PrioritiesOf(const scenario::JobSet& jobs)
     uint32_t priorities = 0;
     for (const scenario::Job& job : jobs.jobs)
     {
-        for (const uint8_t priority : job.priorities)
+        if (!job.protocol.IsOrdinary() && !job.flows.empty())
         {
-            priorities |= 1U << priority;
+            priorities |= 1U << job.flows.front().priority;
         }
     }
     return priorities;

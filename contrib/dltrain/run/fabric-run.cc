@@ -141,12 +141,9 @@ namespace
 void
 SetLosslessPriorities(const scenario::RunOptions& run, uint32_t lossless)
 {
-    if (run.background)
+    if (run.background && !run.background->protocol.IsOrdinary())
     {
-        for (const uint8_t priority : run.background->priorities)
-        {
-            lossless |= 1U << priority;
-        }
+        lossless |= 1U << run.background->priority;
     }
     if (lossless != 0)
     {

@@ -374,11 +374,8 @@ MakeFlowsAmong(const Settings& settings,
     {
         background->rateBps += link.rate.bps;
     }
-    if (!protocol.IsOrdinary())
-    {
-        background->priorities = {
-            static_cast<uint8_t>(v.values.Present("priority") ? v.values.Integer("priority") : 3)};
-    }
+    background->priority =
+        static_cast<uint8_t>(v.values.Present("priority") ? v.values.Integer("priority") : 3);
     background->flows = [maker](uint32_t epoch) { return maker->Make(epoch).flows; };
     return background;
 }
@@ -450,11 +447,8 @@ MakeBackground(Validation* v, const topo::Topology& topology, const FabricSpec& 
                                            rdma::Duration(kBackgroundEpochPs),
                                            kHostsKey,
                                            &v->errors);
-    constexpr uint8_t kOfJobs = 3;
-    if (background && v->values.Given("ets") &&
-        std::any_of(background->priorities.begin(), background->priorities.end(), [](uint8_t p) {
-            return p != kOfJobs;
-        }))
+    if (background && v->values.Given("ets") && !background->protocol.IsOrdinary() &&
+        background->priority != kJobPriority)
     {
         v->notes.push_back(
             "warning: " + v->values.Where("ets") +

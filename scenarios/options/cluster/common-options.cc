@@ -278,6 +278,10 @@ ParameterRow(const topo::SharedParameter& shared, ServerCount servers, const Sec
     {
         o.Range(p.min, p.max);
     }
+    if (p.ofSharing)
+    {
+        o.IdleUnless(when::SharedLinks(), "has no effect on how messages share links");
+    }
     if (p.always)
     {
         o.Default(p.standard);

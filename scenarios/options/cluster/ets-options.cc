@@ -49,7 +49,8 @@ EtsOptionRows()
             .Shows("P:WEIGHT,...")
             .Otherwise("6 and 7 strict, all others alike")
             .Example("0:30,3:70")
-            .Only(when::Packets()),
+            .Only(when::Packets())
+            .IdleUnless(when::SeveralPriorities(), "shares nothing among flows"),
     };
 }
 

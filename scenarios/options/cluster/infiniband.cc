@@ -144,6 +144,7 @@ InfiniBandOptionRows()
 {
     const Section section = Section{"/fabric", "InfiniBand (--fabric=ib)"}.Only(when::InfiniBand());
     const Section packets = section.Only(when::Packets());
+    const When severalLanes = when::Above("vls", 1);
     const std::string table = "virtual lanes and their weights in 64 B, 0:64,1:128";
     return {
         section.Name("ib-switch", "generation of the switches: latency and buffer")
@@ -201,10 +202,12 @@ InfiniBandOptionRows()
             .To(&IbSpec::fec),
         packets.Text("vl-high", "arbitration, high priority: " + table)
             .Otherwise("none")
-            .Example("0:64"),
+            .Example("0:64")
+            .IdleUnless(severalLanes),
         packets.Text("vl-low", "arbitration, low priority")
             .Otherwise("all lanes alike")
-            .Example("0:64"),
+            .Example("0:64")
+            .IdleUnless(severalLanes),
         packets
             .Integer("vl-high-limit",
                      "4 KiB of high priority that may pass before low priority gets a turn; 255: "
@@ -212,6 +215,7 @@ InfiniBandOptionRows()
             .Otherwise("255")
             .Range(0, 255)
             .Example("16")
+            .IdleUnless(severalLanes)
             .To(&IbSpec::highLimit),
         packets
             .Integer("fecn-threshold",
@@ -288,6 +292,7 @@ ApplyInfiniBand(Validation* v)
     v->DecideUnlessGiven("link-delay",
                          CanonicalDuration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
     v->DecideUnlessGiven("vls", std::to_string(family ? family->lanes : 1));
+    v->Settle("vls");
     const uint64_t share =
         uint64_t{rdma::kIbBlockBytes} * rdma::IbVlBlocks(device->portBuffer, values.U32("vls"));
     v->DecideUnlessGiven("vl-buffer",

@@ -159,7 +159,8 @@ LoadBalancingOptionRows()
             .Sets("ns3::EcmpLoadBalancer::Resilient")
             .Only(when::Is("load-balancer", {"ecmp", "adaptive", "conga", "reps", "plb"})
                       .Usual()
-                      .Hides()),
+                      .Hides())
+            .IdleUnless(when::CutLinks()),
     };
 }
 

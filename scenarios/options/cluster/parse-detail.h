@@ -50,6 +50,11 @@ FinishedOn(Cluster&& cluster, const ReadResult& read, Validation&& v, T&& scenar
     {
         scenario.run.background = MakeBackground(&v, cluster.spec.topology, scenario.fabric);
         SettleBackground(&v, &scenario.run);
+        const Background* beside = scenario.run.background.get();
+        if (!v.seat) // else another job may have another
+        {
+            v.Settle(when::SeveralPriorities(), beside && beside->priority != kJobPriority);
+        }
     }
     scenario.run.asRun = AsRun(v, scenario.run, cluster.fromFile);
     scenario.cluster = std::move(cluster.spec);

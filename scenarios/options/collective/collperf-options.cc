@@ -148,7 +148,7 @@ Defaults()
     ClusterDefaults d;
     d.total = "ranks";
     d.totalHelp = "ranks of the collective, one a GPU; must fill servers";
-    d.totalNote = "16, or all GPUs of --servers";
+    d.totalNote = "16, or all GPUs of --servers; with -g or -t those of one";
     d.serversNote = "what the ranks fill";
     d.defaultTotal = 16;
     d.gpusPerServer = 1;
@@ -489,6 +489,24 @@ TakeThreads(Validation* v, CollperfScenario* s)
     values.Slot("nthreads").present = values.Slot("ngpus").present = false;
 }
 
+/// With -g or -t one server, as nccl-tests without mpirun is one process.
+ClusterDefaults
+DefaultsOf(Validation* v)
+{
+    ClusterDefaults defaults = Defaults();
+    const Values& values = v->values;
+    const bool process = values.Given("ngpus") || values.Given("nthreads");
+    const uint32_t gpus = process ? values.U32("gpus-per-server") : 1;
+    if (gpus > 1 && !values.Given("servers") && !values.Given("ranks") &&
+        topo::FamilyOfParameters(values.Text("topology")))
+    {
+        defaults.defaultTotal = gpus;
+        v->notes.push_back(values.Where("gpus-per-server") +
+                           ": one server, as nccl-tests without mpirun; --servers has more");
+    }
+    return defaults;
+}
+
 } // namespace
 
 const OptionTable&
@@ -532,7 +550,7 @@ ValidateCollperf(const ReadResult& read)
     const auto server = ChosenServer(&v);
     ApplyServer(&v, server);
     s.fabric = MakeFabric(&v);
-    Cluster cluster = MakeCluster(&v, Defaults(), server, &s.fabric);
+    Cluster cluster = MakeCluster(&v, DefaultsOf(&v), server, &s.fabric);
     std::vector<coll::Collective> used;
     if (cluster.valid)
     {

@@ -548,6 +548,10 @@ ValidateTraffic(const ReadResult& read)
     {
         CheckStop(&v, s);
     }
+    v.Settle(when::SeveralPriorities(),
+             std::any_of(s.flows.begin(), s.flows.end(), [&s](const Flow& flow) {
+                 return flow.priority != s.flows.front().priority;
+             }));
     for (const Flow& flow : s.flows)
     {
         if (s.operation == FlowOperation::kSend && flow.bytes > 1ULL << 31)

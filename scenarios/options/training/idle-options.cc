@@ -116,6 +116,8 @@ NoteIdleOptions(Validation* v,
            o.recompute == training::Recompute::kFull
                ? AnyRecomputed(o)
                : attention || o.recompute == training::Recompute::kNone);
+    settle(job::kKeptScores,
+           !attention || o.recompute != training::Recompute::kSelective || !o.fusedAttention);
     usual("reduce-dtype", !o.wideReduction);
     v->Settle(when::HalfPrecision(), DtypeBytes(o.dtype) < 4);
     v->Settle(when::Known("moe-skew", "--moe-skew"), training::HasExpertLoad(o));

@@ -343,7 +343,6 @@ JobsOnNetwork::AddFlows(const JobText& text, const TrainingScenario& s, Job* job
     job->flows = flows->flows(0);
     job->pattern = flows->pattern;
     job->operation = flows->operation;
-    job->priorities = flows->priorities;
     if (job->flows.empty())
     {
         return Fail(text.where + "/flows/duration",
@@ -441,8 +440,10 @@ JobsOnNetwork::Finish()
 {
     RunOptions& run = m_whole.run;
     run.background = MakeBackground(&m_v, m_whole.cluster.topology, m_whole.fabric);
+    bool several = run.background && run.background->priority != kJobPriority;
     for (const Job& job : m_set->jobs)
     {
+        several |= !job.flows.empty() && job.flows.front().priority != kJobPriority;
         if (!job.protocol.IsOrdinary())
         {
             continue;
@@ -458,6 +459,7 @@ JobsOnNetwork::Finish()
         SettleThreads(&m_v, job.protocol, &run);
     }
     SettleBackground(&m_v, &run);
+    m_v.Settle(when::SeveralPriorities(), several);
     run.faults = MakeFaults(&m_v, &m_whole.cluster.topology, "");
     NoteAlone(*m_set, m_whole.cluster.topology, &m_result.notes);
     const bool fromFile = !topo::FamilyOfParameters(m_read.values.Text("topology"));

@@ -185,6 +185,45 @@ AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
     return micro;
 }
 
+/// The default where it fits, else the largest half of a half of it that does; at least 1.
+uint64_t
+FittingMicroBatch(training::TrainingOptions options)
+{
+    uint64_t micro = kDefaultMicroBatch;
+    while (micro > 1 && !Fits(options, micro))
+    {
+        micro /= 2;
+    }
+    return micro;
+}
+
+/// An option that frees memory makes room for a larger micro-batch, so the run is not compared with
+/// the one without it.
+void
+NoteRoomMade(Validation* v, const training::TrainingOptions& with, uint64_t micro)
+{
+    for (const char* option : {"recompute", "fused-attention"})
+    {
+        training::TrainingOptions without = with;
+        if (option == std::string("recompute"))
+        {
+            without.recompute = training::Recompute::kNone;
+        }
+        else
+        {
+            without.fusedAttention = false;
+        }
+        const uint64_t fits = v->values.Given(option) ? FittingMicroBatch(without) : micro;
+        if (fits != micro)
+        {
+            v->notes.push_back("micro-batch " + std::to_string(micro) + ": without " +
+                               v->values.Where(option) + " it is " + std::to_string(fits) +
+                               ", by the estimate; --micro-batch=" + std::to_string(fits) +
+                               " compares the two");
+        }
+    }
+}
+
 } // namespace
 
 uint64_t
@@ -224,10 +263,8 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
     {
         training::TrainingOptions o = *options;
         TakeAccumulation(*v, &o);
-        while (micro > 1 && !Fits(o, micro))
-        {
-            micro /= 2;
-        }
+        micro = FittingMicroBatch(o);
+        NoteRoomMade(v, o, micro);
         if (micro < kDefaultMicroBatch)
         {
             v->notes.push_back("micro-batch " + std::to_string(micro) + ": the default, " +

@@ -346,6 +346,7 @@ MakeTrainingTable()
             .OnOff("full", "none")
             .Default("none")
             .IdleUnless(when::Job(job::kRecomputed))
+            .IdleUnless(when::Job(job::kKeptScores), "frees no memory and repeats a kernel")
             .To(&training::TrainingOptions::recompute, training::ParseRecompute),
         section
             .Flag("fused-attention", "attention matrices never reach the memory (FlashAttention)")

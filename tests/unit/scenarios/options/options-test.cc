@@ -444,7 +444,43 @@ TEST(CommandLine, FlagsInAllTheirForms)
     EXPECT_EQ(OnlyError(Read(table, {"--pfc=2"})),
               "--pfc=2: allowed: 0, 1, true, false, on or off");
     EXPECT_EQ(OnlyError(Read(table, {"--no-pfc=1"})), "--no-pfc: takes no value");
-    EXPECT_EQ(OnlyError(Read(table, {"--pfc", "--no-pfc"})), "--no-pfc=0: given twice (first 1)");
+}
+
+// Scripts append options to override: the last one counts, and one note an option names them all.
+TEST(CommandLine, TheLastOfAnOptionCounts)
+{
+    const auto& table = TrafficOptionTable();
+    const auto read = [&table](const std::vector<std::string>& args) {
+        ReadResult result = Read(table, args);
+        EXPECT_TRUE(result.errors.empty()) << result.errors[0].Text();
+        return result;
+    };
+    const auto mtu = read({"--mtu=512", "--seed=3", "--mtu=1024"});
+    EXPECT_EQ(mtu.values.Integer("mtu"), 1024u);
+    EXPECT_EQ(mtu.notes, std::vector<std::string>{"--mtu=1024 replaces the earlier --mtu=512"});
+    const auto three = read({"--mtu=512", "--mtu=1024", "--mtu", "2048"});
+    EXPECT_EQ(three.values.Integer("mtu"), 2048u);
+    EXPECT_EQ(Join(three.notes, ";"), "--mtu=2048 replaces the earlier --mtu=512 and --mtu=1024");
+    const auto pfc = read({"--pfc", "--no-pfc"});
+    EXPECT_FALSE(pfc.values.Flag("pfc"));
+    EXPECT_EQ(Join(pfc.notes, ";"), "--no-pfc replaces the earlier --pfc");
+    EXPECT_EQ(Join(read({"--pfc=0", "--pfc"}).notes, ";"), "--pfc replaces the earlier --pfc=0");
+    // The same value in other words is no change.
+    EXPECT_TRUE(
+        read({"--link-delay=1us", "--link-delay=1000ns", "--pfc", "--pfc=on"}).notes.empty());
+    // What may stand there several times does.
+    const auto faults = read({"--fault=link-down,at=1ms,on=a", "--fault=link-down,at=2ms,on=b"});
+    EXPECT_EQ(faults.values["fault"].entries.size(), 2u);
+    EXPECT_TRUE(faults.notes.empty());
+    // ns-3's own, which it applies in order.
+    EXPECT_EQ(Join(read({"--ns3::RdmaNic::Mtu=512", "--ns3::RdmaNic::Mtu=1024"}).notes, ";"),
+              "--ns3::RdmaNic::Mtu=1024 replaces the earlier --ns3::RdmaNic::Mtu=512");
+    // A value that is none is an error wherever it stands.
+    EXPECT_EQ(OnlyError(Read(table, {"--mtu=1000", "--mtu=1024"})).substr(0, 11), "--mtu=1000:");
+    // A file that has a key twice stays an error (Json.DuplicateKeys...).
+    EXPECT_EQ(
+        ReadScenarioText(table, R"({"fabric": {"mtu": 512, "mtu": 1024}})", "a.json").errors.size(),
+        1u);
 }
 
 TEST(CommandLine, ShortOptionsAsNcclTestsHasThem)
@@ -492,8 +528,6 @@ TEST(CommandLine, MistakesAreOneLineThatHelps)
               "unexpected argument 'extra'; options begin with '-', see --help");
     EXPECT_EQ(OnlyError(Read(table, {"--mtu="})),
               "--mtu: needs a value; allowed: 256, 512, 1024, 2048, 4096");
-    EXPECT_EQ(OnlyError(Read(table, {"--mtu=512", "--mtu=1024"})),
-              "--mtu=1024: given twice (first 512)");
     EXPECT_EQ(OnlyError(Read(table, {"--link-delay=5"})),
               "--link-delay=5: allowed: a time such as 500ns, 1us, 2.5ms or 1s, 0ns to 10s");
     EXPECT_EQ(OnlyError(Read(table, {"--link-delay=5Gbps"})),

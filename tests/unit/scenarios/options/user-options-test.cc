@@ -550,18 +550,28 @@ TEST(NcclTests, OptionsMeanWhatTheyDoThere)
     EXPECT_EQ(s.scenario->sizes.back(), 4u << 20);
     EXPECT_EQ(s.scenario->sizes.size(), 13u);
     EXPECT_EQ(Perf({"--nthreads=2"}).scenario->cluster.server.gpus, 2u);
-    EXPECT_EQ(Perf({"--ngpus=8"}).scenario->cluster.servers, 2u); // 16 ranks, unless told otherwise
+    // As nccl-tests without mpirun: one server.
+    EXPECT_EQ(Perf({"--ngpus=8"}).scenario->ranks, 8u);
+    const auto pairs = Perf({"-g", "2", "--server=a100-nvlink-pairs"});
+    EXPECT_EQ(pairs.scenario->ranks, 2u);
+    EXPECT_NE(Join(pairs.notes, "\n").find("-g: one server, as nccl-tests without mpirun"),
+              std::string::npos)
+        << Join(pairs.notes, "\n");
+    EXPECT_EQ(Perf({"-g", "3"}).scenario->ranks, 3u);
+    EXPECT_EQ(Perf({"-g", "2", "--ranks=6"}).scenario->cluster.servers, 3u);
+    EXPECT_EQ(Perf({"-g", "1"}).scenario->ranks, 16u);
+    EXPECT_EQ(Perf({"--gpus-per-server=8"}).scenario->ranks, 16u);
     EXPECT_FALSE(Perf({"-c", "0"}).scenario->checked);
     EXPECT_EQ(Perf({}).scenario->gpusPerThread, 1u);
     EXPECT_EQ(Perf({"--gpus-per-server=8"}).scenario->gpusPerThread, 8u);
     // They win over what a server brings, and are the same run as --gpus-per-server.
     EXPECT_EQ(Perf({"--server=dgx-h100", "-g", "2"}).scenario->cluster.server.gpus, 2u);
     EXPECT_EQ(Perf({"-g", "2", "-t", "2"}).scenario->run.asRun,
-              Perf({"--gpus-per-server=4"}).scenario->run.asRun);
+              Perf({"--gpus-per-server=4", "--servers=1"}).scenario->run.asRun);
     ExpectIn(ErrorOf(Perf({"-g", "2", "--gpus-per-server=2"})),
              {"--gpus-per-server=2: has no meaning with --ngpus"});
     ExpectIn(ErrorOf(Perf({"-g", "1024", "-t", "2"})), {"-g=1024: makes 2048 GPUs a server"});
-    ExpectIn(ErrorOf(Perf({"-g", "3"})), {"16 ranks (the default of --ranks)"});
+    ExpectIn(ErrorOf(Perf({"--gpus-per-server=3"})), {"16 ranks (the default of --ranks)"});
     ExpectIn(ErrorOf(Perf({"-c", "1", "--ranks=1024"})), {"-c=1: proving takes memory", "0"});
     ExpectIn(ErrorOf(Perf({"-c", "1", "-b", "1G", "--pipeline=4KiB"})),
              {"-c=1: proving takes a while", "a larger --pipeline"});
@@ -674,8 +684,6 @@ TEST(TrainingSoftware, WhatThereIsNotIsSaid)
         {{"--num-layers=24"}, {"--model=FILE.json"}},
         {{"--batch-size=8"}, {"--micro-batch", "--global-batch"}},
         {{"--bf16=maybe"}, {"--bf16=maybe: is a flag that means --dtype=bf16"}},
-        {{"--micro-batch=2", "--micro-batch-size=4"}, {"given twice"}},
-        {{"--fp16", "--dtype=bf16"}, {"given twice"}},
     };
     for (const auto& [args, words] : cases)
     {
