@@ -79,3 +79,30 @@ TEST(MeasuredLayers, AreOfAGpusShare)
             << more;
     }
 }
+
+// Every priority of RDMA's flows is lossless, whatever the switches' own default says; the plan
+// says which, and how to have a lossy one.
+TEST(PlanOfTraffic, NamesTheLosslessPriorities)
+{
+    const auto line = [](const std::string& options) {
+        const auto read =
+            ParseWords<TrafficScenario>("--hosts=4 --topology=single-switch " + options);
+        EXPECT_TRUE(read.scenario) << options;
+        const std::string plan = read.scenario ? PlanText(*read.scenario) : "";
+        const std::size_t at = plan.find("  lossless");
+        return at == std::string::npos ? "" : plan.substr(at, plan.find('\n', at) - at);
+    };
+    EXPECT_EQ(line(""), ""); // 3, as the attribute
+    EXPECT_NE(line("--priority=5")
+                  .find("priorities 3, 5: 3 and those of flows; "
+                        "--ns3::RdmaSwitch::LosslessPriorities=8 leaves all but 3 "
+                        "lossy"),
+              std::string::npos)
+        << line("--priority=5");
+    EXPECT_NE(line("--priority=5 --ns3::RdmaSwitch::LosslessPriorities=8")
+                  .find("by ns3::RdmaSwitch::LosslessPriorities=8, a bit a priority"),
+              std::string::npos);
+    EXPECT_EQ(line("--priority=5 --no-pfc"), "");
+    EXPECT_EQ(line("--priority=5 --fabric=ib"), "");
+    EXPECT_EQ(line("--protocol=tcp"), ""); // of 0, a lossy one
+}

@@ -463,7 +463,7 @@ TEST(CommandLine, TheLastOfAnOptionCounts)
     EXPECT_EQ(Join(three.notes, ";"), "--mtu=2048 replaces the earlier --mtu=512 and --mtu=1024");
     const auto pfc = read({"--pfc", "--no-pfc"});
     EXPECT_FALSE(pfc.values.Flag("pfc"));
-    EXPECT_EQ(Join(pfc.notes, ";"), "--no-pfc replaces the earlier --pfc");
+    EXPECT_EQ(Join(pfc.notes, ";"), "--no-pfc replaces the earlier --pfc=1");
     EXPECT_EQ(Join(read({"--pfc=0", "--pfc"}).notes, ";"), "--pfc replaces the earlier --pfc=0");
     // The same value in other words is no change.
     EXPECT_TRUE(

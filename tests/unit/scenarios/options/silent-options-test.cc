@@ -382,6 +382,80 @@ TEST(SilentOptions, OfQueuePairsAndTheirPackets)
     }
 }
 
+TEST(SilentOptions, OfTheNetwork)
+{
+    const auto notes = [](const std::string& options) {
+        const auto parsed = ParseWords<CollperfScenario>("--ranks=8 -b 1M " + options);
+        EXPECT_TRUE(parsed.scenario) << options << ": " << parsed.errors.front().Text();
+        return Join(parsed.notes, "\n");
+    };
+    const auto flows = [](const std::string& options) {
+        const auto parsed =
+            ParseWords<TrafficScenario>("--hosts=4 --topology=leaf-spine " + options);
+        EXPECT_TRUE(parsed.scenario) << options << ": " << parsed.errors.front().Text();
+        return Join(parsed.notes, "\n");
+    };
+    const std::string leaves = "--topology=leaf-spine --hosts-per-leaf=4 ";
+    const std::string sharing = " has no effect on how messages share links with "
+                                "--network=analytic: it needs --network=packet or fluid";
+    EXPECT_EQ(notes(leaves + "--oversubscription=4 --network=analytic"),
+              "--oversubscription" + sharing);
+    EXPECT_EQ(notes("--topology=fat-tree --core-oversubscription=2 --network=analytic"),
+              "--core-oversubscription" + sharing);
+    EXPECT_EQ(notes(leaves + "--oversubscription=4 --network=fluid"), "");
+    EXPECT_EQ(notes(leaves + "--oversubscription=1 --network=analytic"), "");
+
+    EXPECT_EQ(flows("--ecmp-resilient"),
+              "--ecmp-resilient has no effect: it needs --fault=link-down, port-down, switch-down, "
+              "nic-down or flap");
+    EXPECT_EQ(flows("--ecmp-resilient --fault=link-down,at=1us,on=leaf-0-spine-0"), "");
+    EXPECT_EQ(flows("--ecmp-resilient=0"), "");
+
+    for (const char* lanes : {"--vl-high=0:64", "--vl-low=0:64", "--vl-high-limit=16"})
+    {
+        const std::string name = std::string(lanes).substr(0, std::string(lanes).find('='));
+        EXPECT_EQ(flows("--fabric=ib " + std::string(lanes)),
+                  name + " has no effect: it needs --vls above 1");
+    }
+    EXPECT_EQ(flows("--fabric=ib --vls=2 --vl-high=0:64 --vl-low=1:64 --vl-high-limit=16"), "");
+
+    const std::string ets =
+        "--ets shares nothing among flows: it needs flows of several priorities";
+    EXPECT_EQ(flows("--ets=0:30,3:70"), ets);
+    EXPECT_EQ(notes("--ets=0:30,3:70"), ets);
+    EXPECT_EQ(notes("--ets=0:30,3:70 --background=pattern=random,load=0.1,protocol=tcp"), "");
+    const std::string table = "/tmp/silent-flows-" + std::to_string(getpid()) + ".csv";
+    std::ofstream(table) << "start_ns,src,dst,bytes,priority\n0,0,1,4096,3\n0,1,2,4096,5\n";
+    EXPECT_EQ(flows("--ets=5:30,3:70 --flows=" + table), "");
+    std::remove(table.c_str());
+}
+
+// A choice that frees memory moves the default micro-batch: the note says from what, so that two
+// runs can be made alike.
+TEST(SilentOptions, RoomForALargerMicroBatch)
+{
+    const auto parse = [](const std::string& options) {
+        return ParseWords<TrainingScenario>("--model=gpt3-1.3b --gpu=A100 --servers=2 "
+                                            "--gpus-per-server=4 --zero=2 --dtype=bf16 " +
+                                            options);
+    };
+    const auto plain = parse("--seq=4096");
+    const auto full = parse("--seq=4096 --recompute=full");
+    ASSERT_TRUE(plain.scenario && full.scenario);
+    const uint32_t small = plain.scenario->microBatch;
+    ASSERT_LT(small, full.scenario->microBatch);
+    const std::string note = "micro-batch " + std::to_string(full.scenario->microBatch) +
+                             ": without --recompute it is " + std::to_string(small) +
+                             ", by the estimate; --micro-batch=" + std::to_string(small) +
+                             " compares the two";
+    EXPECT_NE(Join(full.notes, "\n").find(note), std::string::npos) << Join(full.notes, "\n");
+    const auto equal = parse("--seq=4096 --recompute=full --micro-batch=" + std::to_string(small));
+    EXPECT_EQ(Join(equal.notes, "\n").find("without --recompute"), std::string::npos);
+    // A model for which both fit.
+    EXPECT_EQ(Join(parse("--seq=256 --recompute=full").notes, "\n").find("without"),
+              std::string::npos);
+}
+
 // Measured times are not scaled: what they were measured with is checked where the file says it,
 // and told where it does not.
 TEST(SilentOptions, ProfilesOfAnotherShape)
@@ -428,6 +502,8 @@ TEST(SilentOptions, NotesSayWhy)
         {"--servers=1 --zero=0 --recompute --profile=" + profile, "known FLOPs with full"},
         {"--servers=2 --model=resnet50 --fused-attention", "it needs a model with attention"},
         {"--servers=2 --model=resnet50 --kernels=eager", "a model with attention"},
+        {"--servers=2 --model=gpt2 --fused-attention --recompute=selective",
+         "--recompute frees no memory and repeats a kernel: it needs scores that attention keeps"},
         {"--servers=2 --model=gpt2 --kernels=megatron --fused-attention",
          "attention without --fused-attention"},
         {"--servers=2 --model=bert-large-pretraining --kernels=megatron", "needs causal attention"},
