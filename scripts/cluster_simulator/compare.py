@@ -15,10 +15,12 @@ import sqlite3
 import sys
 
 from . import programs
+from .amounts import human_time
 from .errors import InvalidInput, ProgramNotFound, SimulatorError, missing_library
 from .files import parse_json, read_text
 from .flat import flat, repeatable
 from .nearest import nearest
+from .port_classes import held_up, paused, port_class
 from .quantiles import LEAST
 from .results import ResultsError, load
 from .shown import complaint
@@ -49,7 +51,8 @@ is measured unless the scenario or an option says otherwise: --queue-interval=1u
   --out=DIR         folder of the comparison. The same folder again: what is done is skipped
   --jobs=N          runs at a time [default: as many as there are cores, by --mpi-ranks]
   --retry-failed    run what failed again; otherwise it stays failed
-  --format=LIST     comma-separated: png, svg, pdf [default: all]
+  --format=LIST     of the picture, comma-separated: png, svg, pdf [default: all; without
+                    matplotlib no picture]
   --dry-run         list the runs; run nothing, write nothing
 
 Into DIR: compare.txt, which is also printed, compare.csv (the same numbers and more, a row a run,
@@ -197,8 +200,6 @@ def numbers_of(label, run, lows):
     """One row of compare.csv. A class has the same number in all rows; empty if this run has no
     flow of it.
     """
-    from .plots.comparison import paused, port_class  # matplotlib
-
     stats = run.stats
     slowdown, jain = stats.get("fct_slowdown") or {}, stats.get("fairness") or {}
     row = {"run": label, "flows": stats.get("messages") or 0}
@@ -272,9 +273,6 @@ def text_table(runs, rows):
             head = f"{size(low)} to {size(high)}" if i == 0 else ""
             cells = [f"{part[name]:.2f}" if enough(part, name) else "-" for part in parts]
             columns.append((head, name, cells))
-    from .plots.comparison import held_up
-    from .plots.style import human_time
-
     # The slowest flow is told of any number of them: it is one, no quantile.
     slowest = [row["slowdown_max"] for row in rows]
     columns.append(
@@ -368,12 +366,9 @@ def loaded(path):
 
 
 def present(folder, runs, title, formats):
-    """Table and picture of the runs that are done: [(label, folder)]."""
-    import matplotlib
-
-    from . import plots
-    from .plots import comparison, style
-
+    """Table of the runs that are done, [(label, folder)], and a picture unless `formats` is
+    empty.
+    """
     runs = [(label, loaded(path)) for label, path in runs]
     lows = lows_of(run for _, run in runs)
     rows = [numbers_of(label, run, lows) for label, run in runs]
@@ -391,15 +386,25 @@ def present(folder, runs, title, formats):
             " changes nothing here",
             file=sys.stderr,
         )
+    files = ["compare.txt", "compare.csv", *(picture(folder, runs, formats) if formats else [])]
+    print(f"Files       {os.path.join(folder, '')}: {', '.join(files)}; runs/")
+
+
+def picture(folder, runs, formats):
+    """Names of the files of the picture; none if there is nothing to show."""
+    import matplotlib
+
+    from . import plots
+    from .plots import comparison, style
+
     items = plots.items_of([run for _, run in runs], [label for label, _ in runs])
-    files = ["compare.txt", "compare.csv"]
     try:
         with matplotlib.rc_context(style.STYLE):
             figure = comparison.draw_comparison(items, 8.5)
-        files += [os.path.basename(path) for path in plots.save(figure, "compare", folder, formats)]
+        return [os.path.basename(path) for path in plots.save(figure, "compare", folder, formats)]
     except plots.NothingToShow as reason:
         print(f"compare: no picture: {reason}", file=sys.stderr)
-    print(f"Files       {os.path.join(folder, '')}: {', '.join(files)}; runs/")
+        return []
 
 
 # ---- the command line
@@ -474,8 +479,14 @@ def _main(arguments):
         for _, point in points:
             print("traffic", *programs.words(point))
         return 0
-    import matplotlib  # noqa: F401  (missing: said before an hour of runs and not after)
-    import pandas  # noqa: F401
+    try:  # missing: said before an hour of runs and not after
+        import matplotlib  # noqa: F401
+        import pandas  # noqa: F401
+    except ImportError as error:
+        if own["format"] is not None:
+            raise
+        print(f"compare: no picture: {missing_library(error)}", file=sys.stderr)
+        formats = ()
 
     out = own["out"]
     claim(out, digest, files[0])

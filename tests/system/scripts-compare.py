@@ -42,7 +42,7 @@ class CompareTest(SystemTest):
         super().setUp()
         self.scenario = self.write("job.json", SCENARIO)
 
-    def compare(self, *words, status=0):
+    def compare(self, *words, status=0, environment=None):
         done = subprocess.run(
             [sys.executable, os.path.join(ROOT, "scripts", "compare"), *words],
             cwd=self.folder,
@@ -50,7 +50,7 @@ class CompareTest(SystemTest):
             text=True,
             timeout=200,
             stdin=subprocess.DEVNULL,
-            env={**os.environ, "DLTRAIN_ROOT": ROOT},
+            env={**os.environ, "DLTRAIN_ROOT": ROOT, **(environment or {})},
         )
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
@@ -60,6 +60,20 @@ class CompareTest(SystemTest):
             os.path.join(self.folder, folder, "compare.csv"), newline="", encoding="utf-8"
         ) as file:
             return {row["run"]: row for row in csv.DictReader(file)}
+
+    def test_table_without_matplotlib(self):
+        """The table needs Python alone; the picture is left out, with a line that says why."""
+        os.mkdir(os.path.join(self.folder, "none"))
+        self.write("none/matplotlib.py", "raise ImportError('No module named matplotlib')\n")
+        none = {"PYTHONPATH": os.path.join(self.folder, "none")}
+        words = ["job.json", "--cc=none", "--duration=50us", "--out=o"]
+        done = self.compare(*words, environment=none)
+        self.assertIn("compare: no picture: No module named matplotlib; type: ", done.stderr)
+        self.assertIn("\nnone ", done.stdout)
+        self.assertEqual(list(self.rows("o")), ["none"])
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "o", "compare.png")))
+        refused = self.compare(*words, "--format=png", status=2, environment=none)
+        self.assertIn("compare: error: No module named matplotlib", refused.stderr)
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib and python3-pandas")
     def test_table_and_picture_are_what_the_runs_say(self):

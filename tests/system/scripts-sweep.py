@@ -325,6 +325,18 @@ class Points(SweepTest):
             "brackets do not match",
         )
 
+    def test_a_value_with_its_own_keys(self):
+        """A '=' outside of brackets: all is one value. In brackets there may be several."""
+        at = "link-down,at=1us,on=core-0:1"
+        self.assertEqual(
+            self.planned("traffic", "--k=4", f"--fault={at}"), [f"traffic --k=4 --fault={at}"]
+        )
+        later = at.replace("1us", "2us")
+        self.assertEqual(
+            self.planned("traffic", "--k=4", f"--fault=[{at}],[{later}]"),
+            [f"traffic --k=4 --fault={at}", f"traffic --k=4 --fault={later}"],
+        )
+
     def test_csv(self):
         table = self.write("points.csv", 'bytes,cc,ack-every\n"1MB,2MB",none,\n4MB,,2\n\n')
         self.assertEqual(
@@ -627,7 +639,8 @@ class Showing(SweepTest):
         sweep.stdout.close()
         text = shown.decode()
         self.assertEqual(
-            re.findall(r"\[(\d)/6\] dltrain model=gpt2 .*: done in [\d.]+ s", text), list("123456")
+            re.findall(r"\[(\d)/6\] dltrain zero=\d nic=\w+: done in [\d.]+ s", text),
+            list("123456"),
         )
         self.assertRegex(text, r"\r\x1b\[K\d of 6 done, 1 running, ETA (\d+ s|\d+:\d\d min)")
         ends = dict(re.findall(r"\[(\d)/6\] [^\r\n]*: done in [\d.]+ s([^\r\n]*)", text))
@@ -688,16 +701,28 @@ class Showing(SweepTest):
         self.assertTrue({"stats.json", "flows.csv", "links.csv"} <= set(os.listdir(folder)))
 
     def test_table(self):
-        self.sweep(*FAST, "--zero=0,3", f"--out={self.out}")
-        table = list(
-            csv.DictReader(
-                io.StringIO(self.sweep("table", self.out, "--columns=zero,step_time_us").stdout)
-            )
+        done = self.sweep(*FAST, "--zero=3,0", f"--out={self.out}", "--best=step_time_us")
+
+        def table(*words):
+            words = ["table", self.out, "--columns=zero,step_time_us", *words]
+            rows = csv.DictReader(io.StringIO(self.sweep(*words).stdout))
+            return [(int(row["zero"]), float(row["step_time_us"])) for row in rows]
+
+        exact = {row["zero"]: row["step_time_us"] for row in self.rows()}
+        first = min(exact, key=exact.get)
+        self.assertIn(
+            f"best step_time_us (smallest): {float(f'{exact[first]:.6g}'):g}".split(".")[0],
+            done.stdout,
         )
-        self.assertEqual(
-            [(int(row["zero"]), float(row["step_time_us"])) for row in table],
-            [(row["zero"], row["step_time_us"]) for row in self.rows()],
-        )
+        self.assertIn(f", dltrain zero={first}\n", done.stdout)
+        # By the option that varies, with six digits; or all of them, or in another order.
+        self.assertEqual(table(), [(zero, float(f"{exact[zero]:.6g}")) for zero in (0, 3)])
+        self.assertEqual(table("--digits=17"), [(zero, exact[zero]) for zero in (0, 3)])
+        self.assertEqual([zero for zero, _ in table("--sort=-zero")], [3, 0])
+        self.assertEqual(table("--best=step_time_us")[0][0], first)
+        self.assertEqual(table("--best=samples_per_s")[0][0], first)
+        self.refuse("table", self.out, "--best=zero", None, "--best=zero", "is no result")
+        self.refuse("table", self.out, "--digits=0", None, "--digits=0", "1 to 17")
         self.assertIn("fct_us_p99", self.sweep("table", self.out).stdout.split("\n")[0].split(","))
         self.refuse(
             "table",
@@ -707,6 +732,32 @@ class Showing(SweepTest):
             "--columns=step_time",
             "did you mean 'step_time_us'",
         )
+
+    def test_order_of_a_table(self):
+        """Numbers before words before nothing; the largest first only where more is better."""
+        from cluster_simulator.sweep.showing import MORE_IS_BETTER, in_order, rounded, varying
+
+        rows = [{"a": value} for value in (10, 9, "x", None, 2.5)]
+        order = lambda *columns: [row["a"] for row in in_order(rows, columns)]
+        self.assertEqual(order("a"), [2.5, 9, 10, "x", None])
+        self.assertEqual(order("-a"), ["x", 10, 9, 2.5, None])
+        self.assertEqual(varying([{"a": "1", "b": "2"}, {"a": "1", "b": "3", "c": "0"}]), ["b", "c"])
+        self.assertEqual(varying([{"a": "1", "b": "2"}]), ["a", "b"])
+        shown = [rounded(x, 6) for x in (447138.1234, 1.23456789e-7, 12345678.9, 3, "x", None)]
+        self.assertEqual(shown, [447138, 1.23457e-07, 12345700, 3, "x", None])
+        for name, more in (
+            ("step_time_us", False),
+            ("fct_slowdown_p99", False),
+            ("retransmitted_packets", False),
+            ("gpu_memory_bytes_estimate", False),
+            ("samples_per_s", True),
+            ("collectives_0_busbw_GBps", True),
+            ("flows_goodput_gbps", True),
+            ("mfu", True),
+            ("fairness_jain_mean", True),
+            ("collectives_0_efficiency", True),
+        ):
+            self.assertEqual(bool(MORE_IS_BETTER.search(name)), more, name)
 
     def test_what_a_mean_is_over(self):
         """Not the axis, nor what the lines are; options of --set have braces, columns have not."""

@@ -21,6 +21,7 @@ import matplotlib.transforms
 import numpy
 
 from .. import parallelism
+from ..amounts import BINARY, BYTES, TIMES, digits, human, human_bytes, human_time
 from ..measures import family, is_other, natural, some_blocks
 
 # inches between the margins of A4 or letter paper; a column of a two-column paper has 3.3
@@ -142,33 +143,6 @@ def say_empty(axis, words):
     axis.set_ylim(0, 1)
     axis.set_yticks([])
     say_instead(axis, words)
-
-
-def human(value, units):
-    """A number in the unit that suits it: units are (factor, name), ascending."""
-    factor, name = units[0]
-    for f, n in units:
-        if abs(value) >= f * 0.9995:
-            factor, name = f, n
-    return f"{digits(value / factor)} {name}"
-
-
-def digits(number):
-    """Three digits, and never 1e+03."""
-    return f"{number:,.0f}" if abs(number) >= 999.5 else f"{number:.3g}"
-
-
-TIMES = ((1e-3, "ns"), (1, "µs"), (1e3, "ms"), (1e6, "s"))
-BYTES = ((1, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
-BINARY = ((1, "B"), (2**10, "KiB"), (2**20, "MiB"), (2**30, "GiB"))
-
-
-def human_time(us):
-    return "0" if us == 0 else human(us, TIMES)
-
-
-def human_bytes(count):
-    return human(count, BYTES)
 
 
 def all_of_one_size(what, count):

@@ -7,6 +7,7 @@ import shlex
 import sqlite3
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 from .. import programs
 from ..errors import CannotWrite, InvalidInput, ProgramNotFound, missing_library
@@ -18,7 +19,8 @@ from .arguments import cores, is_file_of_jobs, jobs_of, option_of, said_too_many
 from .effects import without_effect
 from .errors import BadUse
 from .lock import Lock
-from .points import grid, option_name, read_points, split_values
+from .points import grid, option_name, option_values, read_points, split_values
+from .showing import best_first, best_text, digits_of, in_order, rounded, usual_order
 from .store import DATABASE, DONE, FAILED, PENDING, RUNNING, Store, as_number, describe
 from .sweeping import run_points
 
@@ -31,11 +33,13 @@ Usage
   scripts/sweep PROGRAM --out=DIR --points=FILE [--OPTION=...]    run a list from a file
   scripts/sweep resume DIR                                        run what is not done yet
   scripts/sweep status DIR                                        what is done; what failed
-  scripts/sweep table DIR [--columns=NAME,...]                    the results as CSV
+  scripts/sweep table DIR [--columns=NAME,...] [--best=NAME]      the results as CSV
   scripts/sweep plot DIR --x=NAME --y=NAME [--by=NAME,...]        one column over another
 
 PROGRAM is dltrain, collperf or traffic; its options: ./ns3 run "PROGRAM --help". A comma separates
-values; a value that has commas itself stands in brackets: --bytes=[1MB,2MB],4MB is two values.
+values; a value that has commas itself stands in brackets: --bytes=[1MB,2MB],4MB is two values. With
+a '=' outside of brackets all is one value: --fault=link-down,at=1ms,on=core-0:1. Two of them:
+"--fault=[link-down,at=1ms,on=core-0:1],[link-down,at=2ms,on=core-0:1]". Shells want the quotes.
 --recompute is --recompute=1, --no-pfc is --pfc=0.
 
 Running
@@ -52,9 +56,17 @@ Running
                     values of one's own, which stand wherever an option has {NAME}, as in the
                     command of a script: --launch="torchrun --nproc_per_node={n} train.py"
                     --set=n=2,4. May be given several times. Equal captures are made once
+  --best=NAME       a number of stats.json: at the end, the point that has the best one
   --keep            keep all result files of each run in DIR/runs/ID, for plots and reports
   --dry-run         list the points, and which of them the program refuses, with its reason; run
                     nothing, write nothing
+
+Tables, of all columns of points and results, ordered by the options that vary
+  --columns=NAME,...  only these
+  --sort=NAME,...   by these columns, the first one first; -NAME from the largest
+  --best=NAME       points that are done, the best by this column first: the smallest time, size,
+                    loss or slowdown, the largest rate, efficiency, utilization or Jain's index
+  --digits=N        digits of a number, 1 to 17 [default: 6]; sweep.sqlite has all
 
 Plotting
   --x, --y, --by    columns: an option (zero, micro_batch) or a number of stats.json (step_time_us,
@@ -75,6 +87,7 @@ RUNNING_A_SWEEP = {
     "out": None,
     "points": None,
     "retry_failed": False,
+    "best": None,
     "keep": False,
     "dry_run": False,
 }
@@ -148,7 +161,7 @@ def _sweep_command(program, arguments):
                     f"{argument}: given twice; all values go into one:"
                     f" --{name.replace('_', '-')}=A,B"
                 )
-            values[name] = split_values(text, name.replace("_", "-"))
+            values[name] = option_values(text, name.replace("_", "-"))
     if own["out"] is None and not own["dry_run"]:
         raise BadUse("--out=DIR is missing: the folder of the sweep")
     points = grid(values)
@@ -172,7 +185,7 @@ def _sweep_command(program, arguments):
     stopped_by, numbers = run_points(
         program, points, own["out"], jobs_of(own["jobs"]), own["keep"], own["retry_failed"], False
     )
-    return _conclude(own["out"], numbers, stopped_by)
+    return _conclude(own["out"], numbers, stopped_by, own["best"])
 
 
 def _refuse_unknown_options(program, points):
@@ -237,7 +250,7 @@ def _list_points(program, points, jobs):
     return 3 if refused else 0
 
 
-def _conclude(out, numbers, stopped_by):
+def _conclude(out, numbers, stopped_by, best=None):
     store = Store(out)
     try:
         wanted = set(numbers)
@@ -253,6 +266,9 @@ def _conclude(out, numbers, stopped_by):
         + (f", {count[FAILED]} failed" if count[FAILED] else "")
         + f": {os.path.join(out, DATABASE)}"
     )
+    if best:
+        with closing(Store(out)) as store:
+            print(best_text(rows, column_of(store, "best", best)))
     if idle:
         names = [
             launching.own_name(name) or f"--{name.replace('_', '-')}" for name in idle
@@ -298,13 +314,13 @@ def _folder_and_options(arguments, allowed):
 
 def _resume_command(arguments):
     folder, own = _folder_and_options(
-        arguments, {"jobs": None, "retry_failed": False, "keep": False}
+        arguments, {"jobs": None, "retry_failed": False, "keep": False, "best": None}
     )
     Store(folder).close()  # says so if it is none
     stopped_by, numbers = run_points(
         None, None, folder, jobs_of(own["jobs"]), own["keep"], own["retry_failed"], False
     )
-    return _conclude(folder, numbers, stopped_by)
+    return _conclude(folder, numbers, stopped_by, own["best"])
 
 
 def _status_command(arguments):
@@ -330,15 +346,28 @@ def _status_command(arguments):
 
 
 def _table_command(arguments):
-    folder, own = _folder_and_options(arguments, {"columns": None})
+    folder, own = _folder_and_options(
+        arguments, dict.fromkeys(("columns", "sort", "best", "digits"))
+    )
+    digits = digits_of(own["digits"])
+    if own["sort"] and own["best"]:
+        raise BadUse("--best: orders the table, as --sort does; allowed: one of them")
     store = Store(folder)
     rows, columns = store.rows(), [name for name in store.columns if name not in UNSEEN]
     if own["columns"]:
         columns = [column_of(store, "columns", name) for name in own["columns"].split(",")]
+    if own["best"]:
+        rows, _ = best_first(rows, column_of(store, "best", own["best"]))
+    elif own["sort"]:
+        wanted = own["sort"].split(",")
+        named = [("-" * (name[:1] == "-"), name.lstrip("-")) for name in wanted]
+        rows = in_order(rows, [down + column_of(store, "sort", name) for down, name in named])
+    else:
+        rows = usual_order(rows)
     store.close()
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([row[name] for name in columns] for row in rows)
+    writer.writerows([rounded(row[name], digits) for name in columns] for row in rows)
     sys.stdout.flush()
     return 0
 

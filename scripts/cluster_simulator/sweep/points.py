@@ -35,6 +35,16 @@ def split_values(text, option):
     return values
 
 
+def option_values(text, option):
+    """Values of a program's option: "0,1" are two; "link-down,at=1ms", which has a '=', is one."""
+    depth = 0
+    for character in text:
+        depth += {"[": 1, "]": -1}.get(character, 0)
+        if character == "=" and depth == 0:
+            return [text]
+    return split_values(text, option)
+
+
 def option_name(name):
     return name if name.startswith("ns3::") else name.replace("-", "_")
 

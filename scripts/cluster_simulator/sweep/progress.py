@@ -13,7 +13,8 @@ class Show:
     line that moves.
     """
 
-    def __init__(self, total, done_before, failed_before, quiet=False):
+    def __init__(self, total, done_before, failed_before, quiet=False, names=None):
+        self.names = names  # options that vary
         self.total, self.done, self.failed = total, done_before, failed_before
         self.seconds = []
         self.quiet = quiet
@@ -36,7 +37,7 @@ class Show:
             else f"failed: {first_line(row['error'])}"
         )
         print(
-            f"[{self.done + self.failed}/{self.total}] {describe(row)}: {how}"
+            f"[{self.done + self.failed}/{self.total}] {describe(row, self.names)}: {how}"
             + self._eta(waiting, running, jobs),
             file=sys.stderr,
             flush=True,

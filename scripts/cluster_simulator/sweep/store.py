@@ -248,7 +248,10 @@ def damaged(row, column):
     )
 
 
-def describe(row):
+def describe(row, names=None):
+    """The point in words; `names` are the options that tell it from others."""
     return row["program"] + "".join(
-        f" {column_of(name)}={value}" for name, value in options_of(row).items()
+        f" {column_of(name)}={value}"
+        for name, value in options_of(row).items()
+        if names is None or name in names
     )

@@ -12,6 +12,7 @@ from .lock import Lock
 from .points import option_name
 from .progress import Show
 from .runner import Runner, read_stats
+from .showing import varying
 from .store import DATABASE, DONE, FAILED, PENDING, RUNNING, Store, changed_file, options_of
 
 
@@ -133,7 +134,8 @@ def run_points(program, points, out, jobs, keep, retry_failed, quiet):
             programs.find(name)  # else each point would fail for it
         jobs = jobs or runs_at_once(options_of(rows[number]) for number in waiting)
         done = sum(rows[number]["status"] == DONE for number in numbers)
-        show = Show(len(numbers), done, len(numbers) - len(waiting) - done, quiet)
+        names = varying([options_of(rows[number]) for number in numbers])
+        show = Show(len(numbers), done, len(numbers) - len(waiting) - done, quiet, names)
         if not quiet:
             print(
                 (
