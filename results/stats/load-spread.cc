@@ -118,8 +118,8 @@ BalanceKeys()
          &Balance::largestHeldBytes},
         {"path_changes (packets): Packets that a sender put on another path than the one before",
          &Balance::pathChanges},
-        {"hash_collisions (count): Pairs of flows on one link while another link of the set had no "
-         "flow; null: not known, or flows keep no path",
+        {"hash_collisions (count): Pairs of flows on one link while another of the set had none; "
+         "null: flows keep no path, no --attribution, several processes, above 100,000 flows",
          &Balance::hashCollisions},
         {"equal_cost_links: Sets of links that packets could choose from, by tier, weighted by "
          "bytes",

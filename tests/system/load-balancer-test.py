@@ -139,6 +139,10 @@ class Schemes(SystemTest):
         for more in ("--load-balancer=spray", "--attribution=0"):
             stats = self.run_program(f"{TRAFFIC} {more}").stats
             self.assertIsNone(stats["load_balancing"]["hash_collisions"])
+        with open(os.path.join(ROOT, "docs", "keys.md"), encoding="utf-8") as file:
+            (line,) = [line for line in file if "load_balancing.hash_collisions" in line]
+        for why in ("no path", "no --attribution", "several processes", "100,000 flows"):
+            self.assertIn(why, line)
 
     def test_a_gap_of_nothing_sprays(self):
         for scheme in ("flowlet", "conga"):

@@ -108,7 +108,7 @@ TimelyCongestionOps::GetHeaderBytes() const
 {
     // The NIC remembers when a packet left: nothing on the wire. That code's packets carry 8 B; its
     // ACKs have room for them in their padding.
-    return {m_preset == rdma::kTimelyHpccCode ? 8U : 0U, 0};
+    return {m_preset == rdma::kTimelyHpccCode ? rdma::kTimelyStampBytes : 0U, 0};
 }
 
 rdma::TimelyParameters

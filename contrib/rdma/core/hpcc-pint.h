@@ -6,9 +6,11 @@
 #ifndef RDMA_CORE_HPCC_PINT_H
 #define RDMA_CORE_HPCC_PINT_H
 
+#include "added-bytes.h"
 #include "answered-packets.h"
 #include "congestion-control.h"
 #include "ecn-law.h"
+#include "pint.h"
 
 namespace rdma
 {
@@ -27,6 +29,7 @@ inline const RegisteredCongestionControl kHpccPint{
       "as HPCC's sigcomm19; 1.05 as the base of a byte's logarithm, every ACK looked at",
       EcnHpcc19(Gbps(100))}}};
 inline const AnswersEachPacket kHpccPintAnswers{"hpcc-pint"};
+inline const AddsToData kHpccPintAdds{"hpcc-pint", kPintBytes};
 
 } // namespace rdma
 

@@ -30,6 +30,7 @@
 #ifndef RDMA_CORE_HPCC_WINDOW_H
 #define RDMA_CORE_HPCC_WINDOW_H
 
+#include "added-bytes.h"
 #include "answered-packets.h"
 #include "congestion-control.h"
 #include "hop-comparison.h"
@@ -230,6 +231,7 @@ inline const RegisteredCongestionControl kHpcc{
       EcnHpcc19(Gbps(100))},
      HpccCodePreset(kHpccCode)}};
 inline const AnswersEachPacket kHpccAnswers{"hpcc"};
+inline const AddsToData kHpccAdds{"hpcc", kHpccTelemetryBytes};
 inline const ComparesHops kHpccComparesHops{"hpcc"};
 
 } // namespace rdma

@@ -57,6 +57,7 @@
 #ifndef RDMA_CORE_POWERTCP_WINDOW_H
 #define RDMA_CORE_POWERTCP_WINDOW_H
 
+#include "added-bytes.h"
 #include "answered-packets.h"
 #include "hop-comparison.h"
 #include "input-error.h"
@@ -253,6 +254,7 @@ inline const RegisteredCongestionControl kPowertcp{
     "packets (42 B each)",
     PowertcpPresets()};
 inline const AnswersEachPacket kPowertcpAnswers{"powertcp"};
+inline const AddsToData kPowertcpAdds{"powertcp", kHpccTelemetryBytes};
 inline const ComparesHops kPowertcpComparesHops{"powertcp"};
 
 inline const RegisteredCongestionControl kThetaPowertcp{

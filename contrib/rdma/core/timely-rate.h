@@ -44,6 +44,7 @@
 #ifndef RDMA_CORE_TIMELY_RATE_H
 #define RDMA_CORE_TIMELY_RATE_H
 
+#include "added-bytes.h"
 #include "answered-packets.h"
 #include "congestion-control.h"
 #include "hpcc-code-rates.h"
@@ -219,6 +220,8 @@ TimelyOf(TimelyPreset preset)
     return p;
 }
 
+constexpr uint32_t kTimelyStampBytes = 8; ///< of a data packet in HPCC's code
+
 inline const RegisteredCongestionControl kTimely{
     "timely",
     "TIMELY (Mittal et al., SIGCOMM 2015): rate by the gradient of round-trip times",
@@ -234,6 +237,7 @@ inline const RegisteredCongestionControl kTimely{
       EcnHpcc19(Gbps(100))},
      HpccCodePreset(kTimelyHpccCode)}};
 inline const AnswersEachPacket kTimelyAnswers{"timely"};
+inline const AddsToData kTimelyAdds{"timely", kTimelyStampBytes, kTimely.presets.back().name};
 
 } // namespace rdma
 

@@ -4,6 +4,7 @@
  * What queue pairs do with what a congestion control returns and asks for, whichever it is: changes
  * of the rate while a packet waits for its pace, echoes of marks, the switches' marking.
  */
+#include "contrib/rdma/core/added-bytes.h"
 #include "rdma-test-fabric.h"
 
 #include "ns3/object-factory.h"
@@ -212,6 +213,9 @@ class RdmaCongestionNamesTestCase : public TestCase
                     NS_TEST_EXPECT_MSG_EQ(ecn.kmax.value, preset.marking.kmax.value / 4, name);
                     NS_TEST_EXPECT_MSG_EQ(ecn.pmax, preset.marking.pmax, name);
                 }
+                NS_TEST_EXPECT_MSG_EQ(ops->GetHeaderBytes().data,
+                                      rdma::AddsToData::Of(name, preset.name),
+                                      name << " " << preset.name);
             }
         }
         for (const auto& [name, control] : rdma::CongestionControls())

@@ -3,6 +3,7 @@
  */
 #include "scenarios/options/cluster/capture-options.h"
 
+#include "contrib/rdma/core/added-bytes.h"
 #include "contrib/rdma/core/ib/ib-sizes.h"
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/port-selector.h"
@@ -366,7 +367,8 @@ MakeCapture(Validation* v, const topo::Topology* topology)
         (infiniBand ? rdma::IbHeaderBytes()
                     : rdma::kEthernetHeaderBytes + rdma::kIpv4HeaderBytes + rdma::kUdpHeaderBytes +
                           rdma::kBthBytes + rdma::kIcrcBytes) +
-        rdma::kRethBytes + rdma::kImmDtBytes;
+        rdma::kRethBytes + rdma::kImmDtBytes +
+        rdma::AddsToData::Of(v->values.Text("cc"), v->values.Text("cc-preset"));
     if (capture.snapLength && capture.snapLength < largest)
     {
         v->notes.push_back(

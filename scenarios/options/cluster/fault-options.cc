@@ -90,9 +90,11 @@ FaultOptionRows()
                      "for=TIME; "
                      "may be given several times. WHAT: " +
                          Join(FaultNames(), ", ") +
-                         " (--list=faults). WHERE as with --pcap, or gpu-N, HOST:gpu-N")
+                         " (--list=faults). WHERE as with --pcap, or gpu-N, HOST:gpu-N. to=: the "
+                         "new rate, lanes, share or factor. flap: cut for the share duty= of "
+                         "every period=")
             .At("/faults")
-            .Shows("WHAT,at=TIME,on=WHERE[,for=TIME][,to=VALUE]")
+            .Shows("WHAT,at=TIME,on=WHERE[,for=TIME][,to=VALUE][,period=TIME][,duty=SHARE]")
             .Keys(FaultKeys())
             .Otherwise("none")
             .Example("ber,at=10us,on=all,to=1e-9"),

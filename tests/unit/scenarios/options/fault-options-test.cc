@@ -38,6 +38,18 @@ PlanOf(const std::string& options)
     return result.scenario ? result.scenario->run.faults : FaultPlan();
 }
 
+TEST(Faults, HelpNamesEveryKey)
+{
+    const Option& fault = *TrafficOptionTable().Find("fault");
+    for (const std::string& key : fault.keys)
+    {
+        const bool first = key == "what"; // which needs no name
+        EXPECT_NE((fault.placeholder + fault.help).find(first ? "WHAT" : key + "="),
+                  std::string::npos)
+            << key;
+    }
+}
+
 TEST(Faults, NoneByDefault)
 {
     EXPECT_TRUE(PlanOf("").faults.empty());

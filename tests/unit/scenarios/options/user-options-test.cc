@@ -14,6 +14,7 @@
 #include "scenarios/plan/plan-text.h"
 #include "scenarios/program/parse.h"
 #include "tests/unit/full.h"
+#include "tests/unit/scenarios/parse-words.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -896,4 +897,30 @@ TEST(Datatype, IsOneThatTheGpuHas)
     // What is asked for is not replaced.
     ExpectIn(ErrorOf(Train({"--gpu=P100", "--model=resnet50", "--dtype=bf16"})),
              {"--dtype=bf16", "P100 has no bf16"});
+}
+
+// A length that cuts nothing: MTU and 78 B of headers, and what the law adds to each packet (HPCC's
+// telemetry 42 B, of at most five hops; PINT's 1 B).
+TEST(Captures, LengthThatCutsNothingCountsTheLawsBytes)
+{
+    const auto note = [](const std::string& options) {
+        const auto read = ParseWords<TrafficScenario>("--hosts=2 --topology=single-switch "
+                                                      "--pcap=all " +
+                                                      options);
+        EXPECT_TRUE(read.scenario) << options;
+        return Join(read.notes, "\n");
+    };
+    for (const auto& [cc, bytes] : {std::pair{"none", 4174},
+                                    std::pair{"hpcc", 4216},
+                                    std::pair{"powertcp", 4216},
+                                    std::pair{"hpcc-pint", 4175},
+                                    std::pair{"swift", 4174}})
+    {
+        const std::string with = "--cc=" + std::string(cc) + " --pcap-snaplen=";
+        EXPECT_NE(note(with + std::to_string(bytes - 1))
+                      .find("whole from --pcap-snaplen=" + std::to_string(bytes) + " on"),
+                  std::string::npos)
+            << cc;
+        EXPECT_EQ(note(with + std::to_string(bytes)), "") << cc;
+    }
 }
