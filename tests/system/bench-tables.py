@@ -92,6 +92,31 @@ class TablesTest(SystemTest):
         ):
             self.assertEqual(_table.time(us), text)
 
+    def test_what_is_said_of_scaling_is_what_the_rows_say(self):
+        """Losses over servers, of the rows "scaling from": published, and as measured here."""
+        text = read(os.path.join(ROOT, "docs", "validation.md"))
+        row = re.compile(
+            r"^\| scaling from \d+ GPUs, (\w+)-\S+ \| ([\d.]+)% \| ([\d.]+)% \|$", re.MULTILINE
+        )
+        losses = {}
+        for name, published, here in row.findall(text):
+            for kind, share in (("published", published), ("here", here)):
+                losses.setdefault((name, kind), []).append(round(100 - float(share), 1))
+        mpt, bert, resnet = "mpt", "bert", "goyal"
+        said = {
+            "MPT": f"| up to {max(losses[mpt, 'published'])}%; two rows gain 20% and 22% |",
+            "BERT": f"| {min(losses[bert, 'published'])} to {max(losses[bert, 'published'])}% |",
+            "ResNet-50": f"| {losses[resnet, 'published'][0]}% |",
+        }
+        ours = {
+            "MPT": "{} to {}%".format(min(losses[mpt, "here"]), max(losses[mpt, "here"])),
+            "BERT": "{} to {}%".format(min(losses[bert, "here"]), max(losses[bert, "here"])),
+            "ResNet-50": f"{losses[resnet, 'here'][0]}%",
+        }
+        for name, words in said.items():
+            self.assertIn(f"\n| {name} {words} {ours[name]} |\n", text)
+        self.assertEqual(sum(loss < 0 for loss in losses[mpt, "published"]), 3)  # one by 0.1%
+
     def test_every_command_is_accepted(self):
         # One of each scenario and table with the first of its options; all of them differ in values
         # that others check.

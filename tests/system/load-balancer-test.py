@@ -3,9 +3,10 @@
 """--load-balancer: every scheme with every program and fabric, what it needs of NICs, what is told
 of it, errors; several queue pairs a connection."""
 
+import os
 import unittest
 
-from _system_test import SystemTest
+from _system_test import ROOT, SystemTest
 
 SCHEMES = ["ecmp", "spray", "flowlet", "drill", "conga", "adaptive", "reps", "plb"]
 ON_INFINIBAND = ["tables", "ecmp", "spray", "flowlet", "drill", "adaptive"]
