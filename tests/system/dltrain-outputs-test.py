@@ -343,6 +343,13 @@ class NsAttributes(SystemTest):
     def test_what_ns3_can_print(self):
         run = self.run_program("dltrain --PrintAttributes=ns3::RdmaSwitch")
         self.assertIn("PipelineLatency", run.out)
+        # Defaults are what this run has; the attributes' own stand before.
+        run = self.run_program("traffic --priority=5 --PrintAttributes=ns3::RdmaSwitch")
+        self.assertIn(
+            "This run sets --ns3::RdmaSwitch::LosslessPriorities=[40]; the attribute's own default"
+            " is [8]\n",
+            run.out,
+        )
         self.assertTrue(
             re.search(r"DcqcnCongestionOps", self.run_program("dltrain --PrintTypeIds").out)
         )

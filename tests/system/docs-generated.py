@@ -354,13 +354,18 @@ def keys_page():
 
 
 def attributes_of(type_id):
-    """(parent's name or own, attribute, default, help) as --PrintAttributes prints them."""
-    found, owner = [], ""
+    """(parent's name or own, attribute, default, help) as --PrintAttributes prints them; the
+    default is the attribute's own, not what a program sets.
+    """
+    found, owner, defaults = [], "", {}
     for line in say("traffic", "--threads=1", f"--PrintAttributes={type_id}").split("\n"):
         if match := re.match(r"Attributes (?:for TypeId|defined in parent class) (\S+)$", line):
             owner = match.group(1)
+        elif match := re.match(r"This run sets --(\S+?)=.*own default is \[(.*)\]$", line):
+            defaults[match.group(1)] = match.group(2)
         elif match := re.match(r"    --(ns3::\w+)::(\w+)=\[(.*)\]$", line):
-            found.append([owner, match.group(2), match.group(3), ""])
+            own = defaults.get(f"{match.group(1)}::{match.group(2)}", match.group(3))
+            found.append([owner, match.group(2), own, ""])
         elif line.startswith(" " * 8) and found:
             found[-1][3] += (" " if found[-1][3] else "") + line.strip()
     return found
@@ -390,9 +395,10 @@ def attributes_page():
             " them is an option of any program: `--ns3::RdmaSwitch::PipelineLatency=300ns`; in a"
             ' scenario file `{"ns3": {"ns3::RdmaSwitch::PipelineLatency": "300ns"}}`; in Python'
             ' `**{"ns3::RdmaSwitch::PipelineLatency": "300ns"}`. Attributes go before what'
-            " [options](options.md) set. Defaults are the module's; the programs choose some"
-            " otherwise, which `stats.json` (`configuration`) shows. What they do is told in"
-            " [rdma.rst](../contrib/rdma/doc/rdma.rst), trace sources and paths too."
+            " [options](options.md) set. Defaults are the module's. Programs set some otherwise:"
+            " `--PrintAttributes` says which, and `stats.json` (`configuration`) what a run has."
+            " What they do is told in [rdma.rst](../contrib/rdma/doc/rdma.rst), trace sources and"
+            " paths too."
         ),
         "",
     ]
@@ -484,6 +490,8 @@ class Generated(unittest.TestCase):
                 if option.get("path"):
                     self.assertIn(f"`{option['path']}`", text)
         text = read("docs/attributes.md")
+        self.assertIn("| `Latency` | `90ns` |", text)  # InfiniBand's switch, which options set
+        self.assertIn("| `Turns` | `false` |", text)
         for type_id in re.findall(
             r"^ +(ns3::(?!Tcp)\w+CongestionOps|ns3::Rdma\w+|ns3::Ib\w+)$",
             say("dltrain", "--PrintTypeIds"),

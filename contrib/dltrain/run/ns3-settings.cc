@@ -9,6 +9,7 @@
 #include "contrib/dltrain/ranks/socket-part.h"
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "own-defaults.h"
 #include "scenarios/launch/part.h"
 #include "scenarios/options/cluster/load-balancing-options.h"
 #include "scenarios/options/ns3-environment.h"
@@ -30,6 +31,7 @@
 #include <boost/algorithm/string.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <iostream>
 #include <map>
 #include <regex>
 #include <set>
@@ -465,6 +467,11 @@ Print(const std::string& argument, std::string& error)
         understood = "--PrintAttributes=" + full;
     }
     Ranks::Leave(); // it ends the program, in every process alike
+    if (name == "PrintAttributes")
+    {
+        const std::string full = understood.substr(understood.find('=') + 1);
+        std::cout << OwnDefaultsText(ns3::TypeId::LookupByName(full));
+    }
     ns3::CommandLine commandLine;
     commandLine.Parse({"", understood});
     return true;
