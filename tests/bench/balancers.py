@@ -67,6 +67,35 @@ def rows():
     ]
 
 
+PERMUTATIONS = "traffic --topology=fat-tree --k=8 --bytes=16MB --attribution=0"
+PERMUTATIONS_HEADER = ["balancer", "shift by a pod", "random", "worst random draw"]
+SEEDS = range(1, 6)
+
+
+def permutations():
+    """Two kinds of permutations, five seeds each: the slowest flow against an idle network. The
+    shift puts all flows of an edge switch behind one other switch; a draw mixes them.
+    """
+
+    def cells(*runs):
+        slowest = [run["fct_slowdown"]["max"] for run in runs]
+        shift, drawn = slowest[: len(SEEDS)], slowest[len(SEEDS) :]
+        return [digits(x) for x in (statistics.median(shift), statistics.median(drawn), max(drawn))]
+
+    return [
+        (
+            [name],
+            [
+                f"{PERMUTATIONS} --pattern={pattern} {options} --seed={seed}"
+                for pattern in ("permutation", "random-permutation")
+                for seed in SEEDS
+            ],
+            cells,
+        )
+        for name, options in BALANCERS
+    ]
+
+
 PLACEMENTS_HEADER = [
     "balancer",
     "least",

@@ -46,6 +46,9 @@ TABLES = {
         picture=(balancers.PICTURE, balancers.draw),
     ),
     "balancers-published": one(balancers.PAGE, balancers.PUBLISHED_HEADER, balancers.published),
+    "permutations": one(
+        balancers.PAGE, balancers.PERMUTATIONS_HEADER, balancers.permutations
+    ),
     "placements": one(balancers.PAGE, balancers.PLACEMENTS_HEADER, balancers.placements),
     **{name: one(*table) for name, table in networks.TABLES.items()},
 }

@@ -41,7 +41,8 @@ LoadBalancers()
          Order::kSeldomLost,
          "its switches have no headers to tell each other of congestion in"},
         {"adaptive",
-         "as ecmp, or the forwarding table, until a queue is there; then by the shortest queue",
+         "assumed scheme, no vendor's: as ecmp, or the forwarding table, until a queue is there; "
+         "then by the shortest queue",
          Where::kSwitches,
          Order::kLost},
         {"reps",

@@ -186,6 +186,15 @@ TEST(LoadBalancingOptions, DetoursWithPfcAreAskedFor)
     EXPECT_FALSE(Has(Outcome("--load-balancer=ugal"), "warning: PFC"));
 }
 
+// No vendor's scheme has been modelled: the help says so.
+TEST(LoadBalancing, AdaptiveIsCalledAssumed)
+{
+    for (const NamedItem& item : LoadBalancerItems())
+    {
+        EXPECT_EQ(item.description.find("assumed") != std::string::npos, item.name == "adaptive");
+    }
+}
+
 // NCCL: equal parts, rounded up to 128 B, the last ones shorter or empty.
 TEST(QueuePairs, PartsAddUpToTheMessage)
 {
