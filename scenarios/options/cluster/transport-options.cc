@@ -275,6 +275,9 @@ TransportAttributes(const Validation& v)
         // 0.75 round trips (uec.cpp, with trimming).
         attributes.emplace_back("ns3::UetParameters::TargetDelay",
                                 std::to_string(network.roundTrip * 3 / 4) + "ps");
+        // 15 us and six queues, each of a round trip (main_uec.cpp: UecSrc::_min_rto).
+        attributes.emplace_back("ns3::RdmaNic::CreditTimeout",
+                                std::to_string(15000000 + 6 * network.roundTrip) + "ps");
     }
     return attributes;
 }

@@ -188,6 +188,8 @@ TEST(Transport, UetHearsOfMarksAndChoosesWaysItself)
     EXPECT_EQ(fabric.balancing.name, "reps");
     EXPECT_EQ(Attribute(uet, LOSS_RECOVERY), "uet");
     EXPECT_EQ(Attribute(uet, "ns3::RdmaSwitch::TrimRate"), "100Gbps");
+    // 15 us and six queues of a round trip, 12 us: main_uec.cpp of the consortium's simulator.
+    EXPECT_EQ(Attribute(uet, "ns3::RdmaNic::CreditTimeout"), "87000000ps");
     EXPECT_EQ(Fabric({"--transport=uet", "--ecn-kmin=20kB"}).ecnKmin.value, 20000u);
     EXPECT_EQ(Fabric({"--transport=uet", "--load-balancer=spray"}).balancing.name, "spray");
     EXPECT_NE(ErrorOf({"--transport=uet", "--ecn=0"}).find("allowed with --transport=uet: 1"),
