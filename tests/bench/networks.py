@@ -68,6 +68,7 @@ FLOWS = (
         (f"incast {senders}", f"--k=8 --pattern=incast --fan-in={senders} --bytes=1MB")
         for senders in (8, 64)
     ]
+    + [("incast 127", "--k=8 --pattern=incast --fan-in=127 --bytes=450kB")]
     + [("incast 431", "--k=12 --pattern=incast --fan-in=431 --bytes=450kB")]
 )
 
