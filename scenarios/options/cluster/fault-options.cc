@@ -188,7 +188,7 @@ MakeFaults(Validation* v, const topo::Topology* topology, const std::string& sev
     const bool cuts = std::any_of(plan.faults.begin(), plan.faults.end(), [](const Fault& f) {
         return f.IsCut();
     });
-    if (!cuts && v->errors.size() == before)
+    if (!cuts && v->errors.size() == before && !v->seat) // faults are of all jobs together
     {
         v->Settle(when::CutLinks(), false);
     }

@@ -459,8 +459,10 @@ JobsOnNetwork::Finish()
         SettleThreads(&m_v, job.protocol, &run);
     }
     SettleBackground(&m_v, &run);
+    const auto told = static_cast<std::ptrdiff_t>(m_v.notes.size()); // by the jobs, too
     m_v.Settle(when::SeveralPriorities(), several);
     run.faults = MakeFaults(&m_v, &m_whole.cluster.topology, "");
+    m_result.notes.insert(m_result.notes.end(), m_v.notes.begin() + told, m_v.notes.end());
     NoteAlone(*m_set, m_whole.cluster.topology, &m_result.notes);
     const bool fromFile = !topo::FamilyOfParameters(m_read.values.Text("topology"));
     nlohmann::json asked = AsRun(m_v, run, fromFile);

@@ -7,6 +7,7 @@
 #include "scenarios/plan/estimate.h"
 #include "tests/unit/scenarios/parse-words.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -371,6 +372,22 @@ TEST(Jobs, OptionsThatNoJobHasAUseFor)
     EXPECT_EQ(of(flows, "--algorithm=ring").errors.size(), 1u);
     // As it is without being given: so it stands in a configuration as run.
     EXPECT_TRUE(of(flows, "--warmup=1").scenario);
+}
+
+// What depends on all of them together is told once, by what all of them do.
+TEST(Jobs, NotesThatAreOfAllTogether)
+{
+    const auto count = [](const std::string& options, const std::string& words) {
+        const auto result = JobsFile(kThree).Parse(options);
+        EXPECT_TRUE(result.scenario) << options << ": " << result.errors.front().Text();
+        return std::count_if(result.notes.begin(), result.notes.end(), [&](const std::string& n) {
+            return n.find(words) != std::string::npos;
+        });
+    };
+    const std::string resilient = "--ecmp-resilient has no effect";
+    EXPECT_EQ(count("--ecmp-resilient", resilient), 1);
+    EXPECT_EQ(count("--ecmp-resilient --fault=link-down,at=1us,on=core-0:1", resilient), 0);
+    EXPECT_EQ(count("--ets=0:30,3:70", "--ets shares nothing among flows"), 1);
 }
 
 TEST(Jobs, AllHaveOneNetwork)

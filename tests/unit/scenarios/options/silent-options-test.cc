@@ -384,16 +384,25 @@ TEST(SilentOptions, OfQueuePairsAndTheirPackets)
 
 TEST(SilentOptions, OfTheNetwork)
 {
-    const auto notes = [](const std::string& options) {
-        const auto parsed = ParseWords<CollperfScenario>("--ranks=8 -b 1M " + options);
+    // Those about options that change nothing; a network may have others.
+    const auto idle = [](const std::string& options, const auto& parsed) {
         EXPECT_TRUE(parsed.scenario) << options << ": " << parsed.errors.front().Text();
-        return Join(parsed.notes, "\n");
+        std::vector<std::string> told;
+        for (const std::string& note : parsed.notes)
+        {
+            if (note.find("it needs ") != std::string::npos)
+            {
+                told.push_back(note);
+            }
+        }
+        return Join(told, "\n");
     };
-    const auto flows = [](const std::string& options) {
-        const auto parsed =
-            ParseWords<TrafficScenario>("--hosts=4 --topology=leaf-spine " + options);
-        EXPECT_TRUE(parsed.scenario) << options << ": " << parsed.errors.front().Text();
-        return Join(parsed.notes, "\n");
+    const auto notes = [&idle](const std::string& options) {
+        return idle(options, ParseWords<CollperfScenario>("--ranks=8 -b 1M " + options));
+    };
+    const auto flows = [&idle](const std::string& options) {
+        const std::string network = "--hosts=4 --topology=leaf-spine --hosts-per-leaf=2 ";
+        return idle(options, ParseWords<TrafficScenario>(network + options));
     };
     const std::string leaves = "--topology=leaf-spine --hosts-per-leaf=4 ";
     const std::string sharing = " has no effect on how messages share links with "
@@ -452,7 +461,7 @@ TEST(SilentOptions, RoomForALargerMicroBatch)
     const auto equal = parse("--seq=4096 --recompute=full --micro-batch=" + std::to_string(small));
     EXPECT_EQ(Join(equal.notes, "\n").find("without --recompute"), std::string::npos);
     // A model for which both fit.
-    EXPECT_EQ(Join(parse("--seq=256 --recompute=full").notes, "\n").find("without"),
+    EXPECT_EQ(Join(parse("--seq=256 --recompute=full").notes, "\n").find("without --"),
               std::string::npos);
 }
 
