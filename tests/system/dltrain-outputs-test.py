@@ -346,8 +346,8 @@ class NsAttributes(SystemTest):
         # Defaults are what this run has; the attributes' own stand before.
         run = self.run_program("traffic --priority=5 --PrintAttributes=ns3::RdmaSwitch")
         self.assertIn(
-            "This run sets --ns3::RdmaSwitch::LosslessPriorities=[40]; the attribute's own default"
-            " is [8]\n",
+            "This run sets ns3::RdmaSwitch::LosslessPriorities to 40; the attribute's own default"
+            " is 8\n",
             run.out,
         )
         self.assertTrue(

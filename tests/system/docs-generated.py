@@ -361,7 +361,7 @@ def attributes_of(type_id):
     for line in say("traffic", "--threads=1", f"--PrintAttributes={type_id}").split("\n"):
         if match := re.match(r"Attributes (?:for TypeId|defined in parent class) (\S+)$", line):
             owner = match.group(1)
-        elif match := re.match(r"This run sets --(\S+?)=.*own default is \[(.*)\]$", line):
+        elif match := re.match(r"This run sets (\S+) to .*; .* own default is (.*)$", line):
             defaults[match.group(1)] = match.group(2)
         elif match := re.match(r"    --(ns3::\w+)::(\w+)=\[(.*)\]$", line):
             own = defaults.get(f"{match.group(1)}::{match.group(2)}", match.group(3))

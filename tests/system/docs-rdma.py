@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 60
-"""The documentation of the ns-3 module names what the code has: all trace sources, its one header."""
+"""The documentation of the ns-3 module names what the code has: trace sources, its one header."""
 
 import glob
 import os

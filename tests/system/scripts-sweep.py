@@ -741,7 +741,8 @@ class Showing(SweepTest):
         order = lambda *columns: [row["a"] for row in in_order(rows, columns)]
         self.assertEqual(order("a"), [2.5, 9, 10, "x", None])
         self.assertEqual(order("-a"), ["x", 10, 9, 2.5, None])
-        self.assertEqual(varying([{"a": "1", "b": "2"}, {"a": "1", "b": "3", "c": "0"}]), ["b", "c"])
+        points = [{"a": "1", "b": "2"}, {"a": "1", "b": "3", "c": "0"}]
+        self.assertEqual(varying(points), ["b", "c"])
         self.assertEqual(varying([{"a": "1", "b": "2"}]), ["a", "b"])
         shown = [rounded(x, 6) for x in (447138.1234, 1.23456789e-7, 12345678.9, 3, "x", None)]
         self.assertEqual(shown, [447138, 1.23457e-07, 12345700, 3, "x", None])

@@ -17,8 +17,8 @@ OwnDefaultsText(ns3::TypeId type)
         const std::string own = about.originalInitialValue->SerializeToString(about.checker);
         if (set != own)
         {
-            text += "This run sets --" + type.GetAttributeFullName(i) + "=[" + set +
-                    "]; the attribute's own default is [" + own + "]\n";
+            text += "This run sets " + type.GetAttributeFullName(i) + " to " + set +
+                    "; the attribute's own default is " + own + "\n";
         }
     }
     return text;
