@@ -121,7 +121,8 @@ ReadHtsimTrace(const std::string& text, const std::string& file, std::vector<top
         send.kind = TaskKind::kSend;
         send.bytes = flow.bytes;
         send.peer = flow.dst;
-        send.tag = i; // each is a connection of its own
+        // Each is a connection of its own, unless it is a message of one.
+        send.tag = flow.message ? matrix.flows.size() + flow.id : i;
         send.name = NameOf(flow);
         if (flow.start.ps > kLongestPs)
         {

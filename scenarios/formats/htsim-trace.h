@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * htsim's connection matrices (scenarios/traffic/htsim-matrix.h) as a step: nodes are ranks, flows
- * messages, what waits for a trigger waits for the flows that call it.
+ * messages, what waits for a trigger waits for the flows that call it. Messages of one connection
+ * (`msg`) have one tag, and so a queue pair (recorded-lanes.h).
  *
  * A rank knows when its own flows are done and when it has got one. So a flow may wait for those of
  * its source and for those to its source; one that waits for a flow between two others is an error,

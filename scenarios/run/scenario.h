@@ -381,6 +381,9 @@ struct Flow
     uint16_t dport =
         100; ///< Destination port in a flow file, for fct.txt. HPCC's traffic generator writes 100.
     std::string tag; ///< "permutation", "incast", ...: the tag column of flows.csv
+    /// Messages of a number have one queue pair, and so one source, destination and priority; 0:
+    /// the flow has its own, or as QueuePairUse says.
+    uint32_t connection = 0;
 };
 
 /// The verb that moves the bytes of a flow.

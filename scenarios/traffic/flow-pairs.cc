@@ -17,29 +17,36 @@ struct Key
     uint32_t src;
     uint32_t dst;
     uint32_t flow;
+    uint32_t connection;
     uint8_t priority;
 
     bool IsOfPair(const Key& other) const
     {
-        return std::tie(src, dst, priority) == std::tie(other.src, other.dst, other.priority);
+        return std::tie(src, dst, priority, connection) ==
+               std::tie(other.src, other.dst, other.priority, other.connection);
     }
 };
 
 /// Calls what(flow, the one of its pair before it, or itself), pair by pair: sorted once, as a
 /// million flows may be of a million pairs, and a map of those is larger than the flows.
+/// \param connections whether they make pairs
 template <class What>
 void
-ForEachOfPairs(const std::vector<FlowEnds>& flows, What what)
+ForEachOfPairs(const std::vector<FlowEnds>& flows, bool connections, What what)
 {
     std::vector<Key> keys;
     keys.reserve(flows.size());
     for (const FlowEnds& flow : flows)
     {
-        keys.push_back({flow.src, flow.dst, static_cast<uint32_t>(keys.size()), flow.priority});
+        keys.push_back({flow.src,
+                        flow.dst,
+                        static_cast<uint32_t>(keys.size()),
+                        connections ? flow.connection : 0,
+                        flow.priority});
     }
     std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
-        return std::tie(a.src, a.dst, a.priority, a.flow) <
-               std::tie(b.src, b.dst, b.priority, b.flow);
+        return std::tie(a.src, a.dst, a.priority, a.connection, a.flow) <
+               std::tie(b.src, b.dst, b.priority, b.connection, b.flow);
     });
     for (std::size_t i = 0; i < keys.size(); ++i)
     {
@@ -54,7 +61,7 @@ std::vector<uint32_t>
 LanesOf(const std::vector<FlowEnds>& flows)
 {
     std::vector<uint32_t> lanes(flows.size());
-    ForEachOfPairs(flows, [&lanes](uint32_t flow, uint32_t before) {
+    ForEachOfPairs(flows, false, [&lanes](uint32_t flow, uint32_t before) {
         lanes[flow] = flow == before ? 0 : lanes[before] + 1;
     });
     return lanes;
@@ -64,7 +71,7 @@ FlowPairs::FlowPairs(const std::vector<FlowEnds>& flows)
     : pairOf(flows.size()),
       next(flows.size())
 {
-    ForEachOfPairs(flows, [this](uint32_t flow, uint32_t before) {
+    ForEachOfPairs(flows, true, [this](uint32_t flow, uint32_t before) {
         if (flow == before)
         {
             first.push_back(flow);

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Flows by their source, destination and priority, "pairs". What is said of a flow here depends on
- * the flows of its own pair alone, and on their order in the list.
+ * Flows by their source, destination and priority, "pairs", and by the connection that they share.
+ * What is said of a flow here depends on the flows of its own pair alone, and on their order in the
+ * list.
  */
 #ifndef SCENARIOS_TRAFFIC_FLOW_PAIRS_H
 #define SCENARIOS_TRAFFIC_FLOW_PAIRS_H
@@ -19,9 +20,10 @@ struct FlowEnds
     uint32_t src = 0;
     uint32_t dst = 0;
     uint8_t priority = 0;
+    uint32_t connection = 0; ///< FlowPairs: makes pairs of one source, destination and priority two
 };
 
-/// \return of each flow, how many of its pair stand before it
+/// \return of each flow, how many of its source, destination and priority stand before it
 std::vector<uint32_t> LanesOf(const std::vector<FlowEnds>& flows);
 
 /// The flows of each pair, in their order.

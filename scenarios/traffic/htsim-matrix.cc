@@ -6,7 +6,6 @@
 #include "contrib/rdma/core/shown-text.h"
 
 #include <charconv>
-#include <set>
 #include <sstream>
 #include <utility>
 
@@ -71,13 +70,14 @@ class Reader
                 uint64_t* value);
     bool ReadCount(const std::vector<std::string>& words);
     bool ReadFlow(const std::vector<std::string>& words);
+    bool CheckConnection(const HtsimFlow& flow);
     bool ReadTrigger(const std::vector<std::string>& words);
     bool Check();
 
     const std::string m_origin;
     uint64_t m_number = 0; ///< number of the line
     std::map<std::string, uint64_t> m_counts;
-    std::set<uint64_t> m_ids;
+    std::map<uint64_t, std::size_t> m_ids; ///< the first flow that has each
     HtsimMatrix m_matrix;
 };
 
@@ -172,9 +172,18 @@ Reader::ReadFlow(const std::vector<std::string>& words)
         }
         else if (word == "id")
         {
-            fine = Number(words, &at, 1, kMostId, &flow.id) &&
-                   (m_ids.insert(flow.id).second ||
-                    Fail("id " + words[at] + " a second time; allowed: once"));
+            fine = Number(words, &at, 1, kMostId, &flow.id);
+        }
+        else if (word == "msg")
+        {
+            // A number may follow, or the next word.
+            flow.message = 0;
+            if (at + 1 < words.size() &&
+                words[at + 1].find_first_not_of("0123456789") == std::string::npos)
+            {
+                fine = Number(words, &at, 1, kMostId, &number);
+                flow.message = number;
+            }
         }
         else if (word == "trigger")
         {
@@ -196,7 +205,8 @@ Reader::ReadFlow(const std::vector<std::string>& words)
         else
         {
             return FailOn(word,
-                          "id, start, trigger, size, prio, send_done_trigger or recv_done_trigger");
+                          "id, msg, start, trigger, size, prio, send_done_trigger or "
+                          "recv_done_trigger");
         }
         if (!fine)
         {
@@ -212,8 +222,39 @@ Reader::ReadFlow(const std::vector<std::string>& words)
     {
         return Fail("a flow without a size");
     }
+    if (!CheckConnection(flow))
+    {
+        return false;
+    }
     m_matrix.flows.push_back(flow);
     return true;
+}
+
+/// Flows of one id are messages, and of the same two nodes.
+bool
+Reader::CheckConnection(const HtsimFlow& flow)
+{
+    if (flow.id == 0)
+    {
+        return !flow.message || Fail("msg without an id, which names the connection");
+    }
+    const auto [known, isNew] = m_ids.emplace(flow.id, m_matrix.flows.size());
+    if (isNew)
+    {
+        return true;
+    }
+    const HtsimFlow& first = m_matrix.flows[known->second];
+    const std::string id = "id " + std::to_string(flow.id);
+    if (!first.message || !flow.message)
+    {
+        return Fail(id +
+                    " a second time; allowed: once, or with msg on each line, which makes them "
+                    "messages of one connection");
+    }
+    return (first.src == flow.src && first.dst == flow.dst) ||
+           Fail(id + " is a connection from " + std::to_string(first.src) + " to " +
+                std::to_string(first.dst) + " (line " + std::to_string(first.line) +
+                "); allowed: messages between these two");
 }
 
 bool
@@ -378,6 +419,8 @@ WriteHtsimMatrix(const HtsimMatrix& matrix)
     {
         out += std::to_string(flow.src) + "->" + std::to_string(flow.dst);
         word("id", flow.id);
+        out += flow.message ? " msg" : "";
+        out += flow.message.value_or(0) > 0 ? " " + std::to_string(*flow.message) : "";
         out += flow.trigger > 0 ? " trigger " + std::to_string(flow.trigger)
                                 : " start " + std::to_string(flow.start.ps);
         word("size", flow.bytes);

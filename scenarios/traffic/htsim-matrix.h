@@ -13,10 +13,11 @@
  *
  * As Broadcom/csg-htsim reads them, sim/datacenter/connection_matrix.cpp (20b22971): words with
  * blanks between them; `id`, `start` or `trigger`, `size`, `prio`, `send_done_trigger`,
- * `recv_done_trigger` in any order; lines that begin with '#' are remarks. A trigger is oneshot
- * (all its flows begin with its one call), multishot (a flow for each call) or a barrier with a
- * `count` of calls. Mistakes that end that reader are errors here, with their line. So are link
- * failures, `addon`, and flows without a size, which never end there.
+ * `recv_done_trigger` in any order; lines that begin with '#' are remarks. `msg`, with or without a
+ * number, as ultraethernet/uet-htsim has it: lines of one `id` are messages of one connection. A
+ * trigger is oneshot (all its flows begin with its one call), multishot (a flow for each call) or a
+ * barrier with a `count` of calls. Mistakes that end that reader are errors here, with their line.
+ * So are link failures, `addon`, and flows without a size, which never end there.
  */
 #ifndef SCENARIOS_TRAFFIC_HTSIM_MATRIX_H
 #define SCENARIOS_TRAFFIC_HTSIM_MATRIX_H
@@ -25,6 +26,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,8 @@ struct HtsimFlow
     /// Trigger that it calls when its source knows that all data have arrived; 0: none.
     uint64_t sendDone = 0;
     uint64_t recvDone = 0; ///< trigger that it calls when all data have arrived; 0: none
+    /// The flow is a message of connection `id`; the number behind `msg`, 0: it has none.
+    std::optional<uint64_t> message;
     uint64_t line = 0;
 };
 

@@ -112,6 +112,84 @@ class Formats(SystemTest):
         self.assertEqual(run.stats["bytes_sent_per_gpu"]["send"] * 3, 2e6)
         self.refuse(f"traffic --hosts=4 --flows={path}", "a.cm:5", "dltrain --trace")
 
+    def test_messages_of_a_connection(self):
+        # Whole packets: three messages of 30 packets leave as one of 90 does, on one queue pair.
+        head = "Nodes 2\nConnections {}\nTriggers 0\n"
+        line = "0->1 id 1 msg start 0 size {}\n"
+        parts = self.write("parts.cm", head.format(3) + 3 * line.format(30000))
+        whole = self.write("whole.cm", head.format(1) + line.format(90000))
+        options = "traffic --hosts=2 --topology=single-switch --payload=1000 --cc=none"
+        options += " --no-extension-headers --report=0 --trace-level=flows --flows="
+        ends = {}
+        for path in (parts, whole):
+            rows = self.run_program(options + path).rows("flows.csv")
+            ends[path] = [float(row["end_us"]) for row in rows]
+            self.assertEqual(len({row["qp"] for row in rows}), 1)
+        self.assertEqual(ends[parts], sorted(ends[parts]))
+        self.assertEqual(ends[parts][-1], ends[whole][-1])
+        for more, name in (
+            ("--operation=read", "operation"),
+            ("--protocol=udp", "protocol"),
+            ("--queue-pairs=reused", "queue-pairs"),
+        ):
+            self.refuse(f"{options}{parts} {more}", f"--{name}", "(msg)")
+
+    def test_topology_files(self):
+        # htsim's fat-tree of two tiers is a leaf-spine, with its times.
+        tiers = self.write(
+            "a.topo",
+            "Nodes 16\nTiers 2\nPodsize 16\n\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 4\n"
+            "Radix_Up 2\nDownlink_Latency_ns 500\n\nTier 1\nDownlink_speed_Gbps 200\n"
+            "Radix_Down 4\nDownlink_Latency_ns 500\n",
+        )
+        runs = [
+            self.run_program(
+                f"traffic --pattern=permutation --bytes=100kB --report=0 --seed=4 {network}"
+            )
+            for network in (
+                f"--topology={tiers}",
+                "--topology=leaf-spine --hosts=16 --leaves=4 --spines=2 --hosts-per-leaf=4"
+                " --fabric-rate=200Gbps --link-delay=500ns",
+            )
+        ]
+        self.assertEqual(runs[0].text("flows.csv"), runs[1].text("flows.csv"))
+        # What the file says of switches, unless the option does.
+        slow = self.write("b.topo", open(tiers).read() + "Switch_Latency_ns 0\n")
+        for option, expected in (("", "0ns"), ("--switch-latency=300ns", "300ns")):
+            stats = self.run_program(
+                f"traffic --topology={slow} --bytes=9kB --report=0 {option}"
+            ).stats
+            self.assertEqual(stats["configuration"]["switch"]["switch_latency"], expected)
+
+        # SimAI's: two servers of four H100, a rail for each GPU, one spine.
+        links = [(gpu, 8 + gpu // 4, 3600, 25) for gpu in range(8)]
+        links += [(gpu, 10 + gpu % 4, 400, 500) for gpu in range(8)]
+        links += [(rail, 14, 1600, 500) for rail in range(10, 14)]
+        servers = self.write(
+            "servers.txt",
+            "15 4 2 5 20 H100\n8 9 10 11 12 13 14\n"
+            + "".join("%d %d %dGbps %dns 0\n" % link for link in links),
+        )
+        job = "collperf --op=all_reduce --algorithm=ring -b 256M -e 256M -n 1 -w 0 --report=0"
+        run = self.run_program(f"{job} --topology={servers}")
+        stats = run.stats
+        self.assertEqual(stats["ranks"], 8)
+        cluster = stats["configuration"]["cluster"]
+        self.assertEqual((cluster["servers"], cluster["gpus_per_server"]), (2, 4))
+        self.assertEqual(cluster["nics_per_server"], 4)
+        # 400 Gb/s less what headers of 4 KiB packets take is 49 GB/s.
+        busbw = float(run.rows("collectives.csv")[0]["busbw_GBps"])
+        self.assertLess(busbw, 4 * 49)
+        self.assertGreater(busbw, 0.8 * 4 * 49)
+        # Run again from its configuration, it is the same; and another server may stand there.
+        again = self.write("again.json", json.dumps(stats["configuration"]))
+        self.assertEqual(
+            self.run_program(f"collperf --scenario={again}").text("collectives.csv"),
+            run.text("collectives.csv"),
+        )
+        other = self.run_program(f"{job} --topology={servers} --server=dgx-a100 --nics-per-server=4")
+        self.assertEqual(other.stats["ranks"], 16)
+
     def test_traces_of_the_profiler(self):
         def trace(rank):
             launch = {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "dur": 1}

@@ -75,7 +75,29 @@ EndsOf(const std::vector<scenario::Flow>& flows)
     ends.reserve(flows.size());
     for (const scenario::Flow& flow : flows)
     {
-        ends.push_back({flow.src, flow.dst, flow.priority});
+        ends.push_back({flow.src, flow.dst, flow.priority, flow.connection});
+    }
+    return ends;
+}
+
+/// The ends that share channels; none: each flow has its own.
+std::vector<scenario::FlowEnds>
+SharedEndsOf(const FlowJob& job)
+{
+    const bool perPair = job.queuePairs == scenario::QueuePairUse::kPerPair;
+    uint32_t connections = 0;
+    for (const scenario::Flow& flow : job.flows)
+    {
+        connections = std::max(connections, flow.connection);
+    }
+    std::vector<scenario::FlowEnds> ends;
+    if (perPair || connections > 0)
+    {
+        ends = EndsOf(job.flows);
+    }
+    for (scenario::FlowEnds& of : ends)
+    {
+        of.connection = perPair ? 0 : of.connection > 0 ? of.connection : ++connections;
     }
     return ends;
 }
@@ -124,14 +146,11 @@ FlowRunner::FlowRunner(const FlowJob& job,
       m_transport(transport),
       m_places(places),
       m_listener(listener),
-      m_pairs(IsPerPair() ? EndsOf(job.flows) : std::vector<scenario::FlowEnds>())
+      m_pairs(SharedEndsOf(job))
 {
-    if (IsPerPair())
-    {
-        m_channels.resize(m_pairs.first.size(), NO_CHANNEL);
-        m_arriving = m_pairs.first;
-    }
-    else
+    m_channels.resize(m_pairs.first.size(), NO_CHANNEL);
+    m_arriving = m_pairs.first;
+    if (!IsPerPair())
     {
         NS_ABORT_MSG_IF(job.repeats, "flows that begin again need a channel a pair");
         m_lanes = scenario::LanesOf(EndsOf(job.flows));
@@ -188,7 +207,9 @@ FlowRunner::NameOf(uint32_t index) const
     name.job = static_cast<uint16_t>(m_job.number);
     name.from = PosterOf(flow);
     name.to = m_read ? flow.src : flow.dst;
-    name.lane = IsPerPair() ? 0 : m_lanes[index];
+    name.lane = IsPerPair()   ? 0
+                : AreShared() ? m_lanes[m_pairs.first[m_pairs.pairOf[index]]]
+                              : m_lanes[index];
     name.rail = m_places.GpuOf(name.from);
     name.priority = flow.priority;
     name.single = m_job.queuePairs == scenario::QueuePairUse::kReused;
@@ -217,11 +238,11 @@ FlowRunner::Begin(uint32_t flow, int64_t now)
 {
     const uint32_t poster = PosterOf(m_job.flows[flow]);
     ns3::RdmaOwner::Check(m_places.ContextOf(poster), "begins a flow");
-    ChannelId channel = IsPerPair() ? m_channels[m_pairs.pairOf[flow]] : NO_CHANNEL;
+    ChannelId channel = AreShared() ? m_channels[m_pairs.pairOf[flow]] : NO_CHANNEL;
     if (channel == NO_CHANNEL)
     {
         channel = m_transport.Open(NameOf(flow), *this, CookieOf(flow));
-        if (IsPerPair())
+        if (AreShared())
         {
             m_channels[m_pairs.pairOf[flow]] = channel;
         }
@@ -238,7 +259,7 @@ FlowRunner::OnDelivered(const Delivery& delivery, int64_t now)
     const uint32_t place = m_read ? delivery.name.from : delivery.name.to;
     ns3::RdmaOwner::Check(m_places.ContextOf(place), "receives a flow");
     auto flow = static_cast<uint32_t>(delivery.cookie);
-    if (IsPerPair())
+    if (AreShared())
     {
         // They come in the order of their posts.
         uint32_t& arriving = m_arriving[flow];

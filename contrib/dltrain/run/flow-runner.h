@@ -82,8 +82,8 @@ ns3::RdmaOperation VerbOf(scenario::FlowOperation operation);
  * A flow may have a channel of its own (scenario::QueuePairUse), opened as it begins. If its ends
  * are to be used again, it is closed when the flow is acknowledged. Its lane is the flow's number
  * among those of its source, destination and priority, so its path does not depend on other flows.
- * Or all these flows share a channel, opened as the first one begins; then the receiver knows by
- * the order which flow has come.
+ * Or all these flows, or those of a Flow::connection, share a channel, opened as the first one
+ * begins; then the receiver knows by the order which flow has come.
  *
  * State that changes while flows run is kept by place and touched by that host's events only; the
  * lists are made before. Several FlowRunners, and jobs of ranks, run on one fabric, if their
@@ -168,6 +168,12 @@ class FlowRunner : public TransportUser
         return m_job.queuePairs == scenario::QueuePairUse::kPerPair;
     }
 
+    /// \return whether flows may have a channel together
+    bool AreShared() const
+    {
+        return !m_channels.empty();
+    }
+
     bool IsHere(uint32_t place) const
     {
         return m_places.ContextOf(place) != ns3::Simulator::NO_CONTEXT;
@@ -185,7 +191,7 @@ class FlowRunner : public TransportUser
     /// \return what comes back with the messages of a flow's channel: its pair, or itself
     uint64_t CookieOf(uint32_t flow) const
     {
-        return IsPerPair() ? m_pairs.pairOf[flow] : flow;
+        return AreShared() ? m_pairs.pairOf[flow] : flow;
     }
 
     void Begin(uint32_t flow, int64_t now);

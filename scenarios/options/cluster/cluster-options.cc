@@ -23,6 +23,7 @@
 #include "scenarios/run/job-seat.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
+#include "topologies/simai-format.h"
 
 #include <algorithm>
 #include <limits>
@@ -70,9 +71,8 @@ ClusterOptionRows(const ClusterDefaults& d)
             .Example("32"),
         section
             .NameOrFile("server",
-                        "what a server is made of: a preset or a JSON file; a preset sets GPUs, "
-                        "NICs and their "
-                        "rate, unless these are given")
+                        "what a server is made of: a preset, a JSON file or a topology file of "
+                        "SimAI; sets GPUs, NICs and their rate, unless these are given")
             .Names("server", ServerItems)
             .Default("dgx-a100")
             .Example("dgx-h100"),
@@ -92,9 +92,21 @@ ClusterOptionRows(const ClusterDefaults& d)
     return rows;
 }
 
+bool
+TopologyHasServer(const Values& values)
+{
+    const std::string& topology = values.Text("topology");
+    return !topo::FamilyOfParameters(topology) && topo::IsSimaiTopology(topology) &&
+           (!values.Given("server") || values.Text("server") == topology);
+}
+
 std::optional<topo::ServerSpec>
 ChosenServer(Validation* v)
 {
+    if (TopologyHasServer(v->values))
+    {
+        v->Decide("server", v->values.Text("topology"));
+    }
     const std::string& name = v->values.Text("server");
     if (const topo::ServerSpec* preset = topo::FindServer(topo::ServerPresets(), name))
     {
@@ -107,7 +119,15 @@ ChosenServer(Validation* v)
         v->FailFile("server", errors);
         return std::nullopt;
     }
-    const auto servers = topo::ReadServers(*text, name, errors);
+    std::optional<std::vector<topo::ServerSpec>> servers;
+    if (!topo::IsSimaiTopology(name))
+    {
+        servers = topo::ReadServers(*text, name, errors);
+    }
+    else if (auto server = topo::ReadSimaiServer(*text, name, errors))
+    {
+        servers = {std::move(*server)};
+    }
     for (const auto& e : errors)
     {
         v->errors.push_back({"", "", e.Sentence(), ""});
@@ -129,13 +149,14 @@ void
 ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server)
 {
     const auto& values = v->values;
-    if (!server || !values.Given("server"))
+    const bool ofTopology = TopologyHasServer(values);
+    if (!server || !(values.Given("server") || ofTopology))
     {
         return;
     }
     v->DecideUnlessGiven("gpus-per-server", std::to_string(server->gpus));
     v->DecideUnlessGiven("nics-per-server", std::to_string(server->nics));
-    if (values.Given("nic") || server->nicRate.bps == 0)
+    if (values.Given("nic") || server->nicRate.bps == 0 || ofTopology)
     {
         return;
     }

@@ -33,7 +33,11 @@ struct ClusterDefaults
 
 std::vector<Option> ClusterOptionRows(const ClusterDefaults& defaults);
 
-/// The preset, or the one server of a file.
+/// Whether --topology is a file that also says what a server is (SimAI's), and --server no other.
+bool TopologyHasServer(const Values& values);
+
+/// The preset, or the one server of a file; without --server that of the topology file, if it has
+/// one.
 std::optional<topo::ServerSpec> ChosenServer(Validation* v);
 
 struct Cluster
@@ -44,8 +48,8 @@ struct Cluster
 };
 
 /// Decides --gpus-per-server, --nics-per-server and --nic by a server that the user named, on the
-/// command line or in a scenario. Options that are given themselves stay. The NIC is Ethernet's of
-/// that rate, or InfiniBand's with --fabric=ib. Before MakeFabric.
+/// command line, in a scenario or by a topology file that has it. Options that are given themselves
+/// stay. The NIC is Ethernet's of that rate, or InfiniBand's with --fabric=ib. Before MakeFabric.
 void ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server);
 
 /// "8 x 400GbE", "100GbE": the NICs of a server.

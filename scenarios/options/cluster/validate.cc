@@ -392,6 +392,11 @@ MakeNetwork(Validation* v,
         fabric->linkDelay = network.topology.Links()[host.ports[0]].delay;
         fabric->nic =
             rdma::ToString(fabric->nicRate) + (fabric->infiniBand ? " InfiniBand" : " Ethernet");
+        if (about.switchLatency && !given("switch-latency"))
+        {
+            fabric->switchLatency = *about.switchLatency;
+            v->Decide("switch-latency", CanonicalDuration(about.switchLatency->ps));
+        }
     }
     return network;
 }

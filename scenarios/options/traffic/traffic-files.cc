@@ -130,6 +130,7 @@ ReadMatrixFlows(Validation* v,
                      read.flows.end(),
                      [](const HtsimFlow& a, const HtsimFlow& b) { return a.start < b.start; });
     PortTurns turns(topology);
+    std::unordered_map<uint64_t, Flow> connections; // by id: the first message
     s->flows.reserve(read.flows.size());
     for (const auto& h : read.flows)
     {
@@ -142,10 +143,23 @@ ReadMatrixFlows(Validation* v,
                         file + ", where flows wait for each other");
         }
         Flow f;
-        std::tie(f.src, f.dst) = turns.Next({h.src, {}}, {h.dst, {}});
+        const auto known = h.message ? connections.find(h.id) : connections.end();
+        if (known != connections.end())
+        {
+            f = known->second;
+        }
+        else
+        {
+            std::tie(f.src, f.dst) = turns.Next({h.src, {}}, {h.dst, {}});
+        }
         f.bytes = h.bytes;
         f.start = h.start;
         f.tag = "flow-file";
+        if (h.message && known == connections.end())
+        {
+            f.connection = static_cast<uint32_t>(connections.size() + 1);
+            connections.emplace(h.id, f);
+        }
         s->flows.push_back(std::move(f));
     }
     if (read.hasPriorities)

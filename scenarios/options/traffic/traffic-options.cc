@@ -406,6 +406,31 @@ CheckNumbers(Validation* v, const TrafficScenario& s, const topo::Topology& topo
     }
 }
 
+/// Messages of a connection share a queue pair, and are told by their order.
+void
+CheckConnections(Validation* v, const TrafficScenario& s, const ProtocolSpec& protocol)
+{
+    if (std::none_of(s.flows.begin(), s.flows.end(), [](const Flow& flow) {
+            return flow.connection > 0;
+        }))
+    {
+        return;
+    }
+    const std::string& file = v->values.Text("flows");
+    if (protocol.IsUdp() || s.operation == FlowOperation::kRead)
+    {
+        v->Fail(protocol.IsUdp() ? "protocol" : "operation",
+                "does not tell messages of one connection apart, which " + file +
+                    " has (msg); allowed: " + (protocol.IsUdp() ? "rdma, tcp" : "write, send"));
+    }
+    if (s.queuePairs == QueuePairUse::kReused)
+    {
+        v->Fail("queue-pairs",
+                "takes a queue pair away when a flow has ended, and " + file +
+                    " has several messages of a connection (msg); allowed: per-flow, per-pair");
+    }
+}
+
 /// A run that ends before the first measured flow starts would measure nothing.
 void
 CheckStop(Validation* v, const TrafficScenario& s)
@@ -527,6 +552,7 @@ ValidateTraffic(const ReadResult& read)
                "tells flows by the order in which they come, and UDP loses some; allowed with "
                "--protocol=udp: per-flow, reused");
     }
+    CheckConnections(&v, s, protocol);
     if (s.completionAtSender && protocol.IsUdp())
     {
         v.Fail("completion",

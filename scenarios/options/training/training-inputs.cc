@@ -226,7 +226,7 @@ ChooseServerAndGpu(Validation* v,
         {
             return;
         }
-        if (!values.Given("server"))
+        if (!values.Given("server") && !TopologyHasServer(values))
         {
             const auto& presets = topo::ServerPresets();
             const std::string& name = (*gpu)->name;

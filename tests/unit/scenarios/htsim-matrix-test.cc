@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 
 using namespace scenario;
 
@@ -64,6 +65,33 @@ TEST(HtsimMatrix, WhatToolsWrite)
     EXPECT_TRUE(IsHtsimMatrix("#\n\n  Nodes 1\n"));
     EXPECT_FALSE(IsHtsimMatrix("3\n0 1 3 100 5 2\n"));
     EXPECT_FALSE(IsHtsimMatrix(""));
+}
+
+// Lines of one id are messages of one connection, with a number or without.
+TEST(HtsimMatrix, MessagesOfAConnection)
+{
+    const std::string head = "Nodes 3\nConnections 3\nTriggers 0\n";
+    const auto read = ReadHtsimMatrix(head + "0->1 id 1 msg start 0 size 30000\n"
+                                             "0->1 id 1 msg 7 start 0 size 20000\n"
+                                             "0->2 id 2 start 0 size 1 msg\n",
+                                      "a.cm");
+    ASSERT_EQ(read.error, "");
+    ASSERT_EQ(read.flows.size(), 3U);
+    EXPECT_EQ(read.flows[0].message, 0U);
+    EXPECT_EQ(read.flows[1].message, 7U);
+    EXPECT_EQ(read.flows[2].message, 0U);
+    EXPECT_EQ(Told(ReadHtsimMatrix(Told(read), "a.cm")), Told(read));
+    for (const auto& [lines, expected] : std::vector<std::pair<std::string, std::string>>{
+             {"0->1 id 1 msg start 0 size 1\n0->1 id 1 start 0 size 1\n",
+              "a.cm:5: id 1 a second time; allowed: once, or with msg on each line"},
+             {"0->1 id 1 msg start 0 size 1\n0->2 id 1 msg start 0 size 1\n",
+              "a.cm:5: id 1 is a connection from 0 to 1 (line 4); allowed: messages between"},
+             {"0->1 msg start 0 size 1\n", "a.cm:4: msg without an id"},
+             {"0->1 id 1 msg 0 start 0 size 1\n", "a.cm:4: '0' where there should be the number"}})
+    {
+        const std::string error = ReadHtsimMatrix(head + lines, "a.cm").error;
+        EXPECT_NE(error.find(expected), std::string::npos) << error;
+    }
 }
 
 TEST(HtsimMatrix, WrittenAndReadIsTheSame)
@@ -163,6 +191,31 @@ TEST(HtsimTrace, FlowsWaitForEachOther)
     EXPECT_EQ(step.ended, step.tasks);
     EXPECT_EQ(step.time, 2000000 + MessageTime(1000) + MessageTime(5000) + MessageTime(100));
     EXPECT_EQ(plan->ranks, 5U);
+}
+
+// One connection of three messages: one queue pair, in their order; flows of their own have three.
+TEST(HtsimTrace, MessagesOfAConnectionShareAQueuePair)
+{
+    for (const bool messages : {true, false})
+    {
+        std::string text = "Nodes 2\nConnections 3\n";
+        for (int k = 1; k <= 3; ++k)
+        {
+            text += "0->1 id " + (messages ? std::string("1 msg") : std::to_string(k)) +
+                    " start 0 size 30000\n";
+        }
+        std::vector<topo::Error> errors;
+        const auto recording = formats::ReadHtsimTrace(text, "a.cm", errors);
+        ASSERT_TRUE(recording);
+        std::set<uint64_t> tags;
+        for (const formats::Event& event : recording->ranks[0])
+        {
+            tags.insert(event.tag);
+        }
+        EXPECT_EQ(tags.size(), messages ? 1U : 3U);
+        std::string error;
+        EXPECT_TRUE(PlanOf(text, &error)) << error;
+    }
 }
 
 TEST(HtsimTrace, ABarrierWaitsForAll)

@@ -182,7 +182,6 @@ TEST(HpccFormat, ErrorsNameTheLineAndWhatIsExpected)
     EXPECT_EQ(Error(Edited("6 2 5", "6 2 4")),
               "fat.txt:7: \"2\" is not the end of the file: the first line announces 4 links, and "
               "they have been read");
-    EXPECT_NE(Error("16 8 2 2 24 A100\n8 9 10 11\n").find("SimAI"), std::string::npos);
     EXPECT_NE(Error("99999999999999999999999999 1 1"), "");
 }
 
