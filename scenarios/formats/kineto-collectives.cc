@@ -79,13 +79,13 @@ KinetoCollectives::FindGroup(const KinetoEntry& entry, uint32_t* communicator)
             ranks = known->second;
             if (ranks->empty())
             {
-                ranks->resize(m_run.traces.size());
+                ranks->resize(m_run.rankOf.size());
                 std::iota(ranks->begin(), ranks->end(), 0);
             }
         }
-        else if (size == static_cast<int64_t>(m_run.traces.size()))
+        else if (size == static_cast<int64_t>(m_run.rankOf.size()))
         {
-            ranks.emplace(m_run.traces.size());
+            ranks.emplace(m_run.rankOf.size());
             std::iota(ranks->begin(), ranks->end(), 0);
         }
         else
@@ -99,13 +99,18 @@ KinetoCollectives::FindGroup(const KinetoEntry& entry, uint32_t* communicator)
     std::vector<Rank> members;
     for (const uint64_t rank : *ranks)
     {
-        if (rank >= m_run.traces.size())
+        if (rank >= m_run.rankOf.size())
         {
             return Fail(topo::Quoted(entry.name) + ": rank " + std::to_string(rank) +
                         " is in its group; allowed: 0 to " +
-                        std::to_string(m_run.traces.size() - 1));
+                        std::to_string(m_run.rankOf.size() - 1));
         }
-        members.push_back(static_cast<Rank>(rank));
+        members.push_back(m_run.rankOf[rank]);
+        m_outside = m_outside || members.back() == kNotSimulated;
+    }
+    if (m_outside)
+    {
+        return true;
     }
     const auto number = static_cast<uint32_t>(m_list.size());
     const auto [found, isNew] = m_communicators.try_emplace({name, members}, number);
@@ -120,6 +125,7 @@ KinetoCollectives::FindGroup(const KinetoEntry& entry, uint32_t* communicator)
 bool
 KinetoCollectives::Make(const KinetoEntry& entry, Rank rank, Event* event)
 {
+    m_outside = false;
     const std::string who = topo::Quoted(entry.name);
     std::string call = TextIn(entry.args, "Collective name");
     if (call.empty())
@@ -148,18 +154,27 @@ KinetoCollectives::Make(const KinetoEntry& entry, Rank rank, Event* event)
     if (call == "send" || call == "recv")
     {
         const auto peer = WholeIn(entry.args, call == "send" ? "Dst Rank" : "Src Rank");
-        if (!peer || *peer < 0 || *peer >= static_cast<int64_t>(m_run.traces.size()) ||
+        if (!peer || *peer < 0 || *peer >= static_cast<int64_t>(m_run.rankOf.size()) ||
             *peer == rank)
         {
             return Fail(who + ": \"" + (call == "send" ? "Dst" : "Src") +
                         " Rank\" is no other rank, 0 to " +
-                        std::to_string(m_run.traces.size() - 1));
+                        std::to_string(m_run.rankOf.size() - 1));
+        }
+        event->peer = m_run.rankOf[static_cast<std::size_t>(*peer)];
+        m_outside = event->peer == kNotSimulated;
+        if (m_outside)
+        {
+            return true;
         }
         event->kind = call == "send" ? TaskKind::kSend : TaskKind::kRecv;
-        event->peer = static_cast<Rank>(*peer);
         event->bytes = static_cast<uint64_t>(call == "send" ? *in : *out) * each;
         const std::string group = TextIn(entry.args, "Process Group Name");
         event->tag = m_tags.try_emplace(group, m_tags.size()).first->second;
+        if (m_run.replicates && !FindGroup(entry, &event->communicator))
+        {
+            event->communicator = kNoGroup;
+        }
         return true;
     }
     const auto found = std::find_if(std::begin(kCalls), std::end(kCalls), [&](const auto& one) {
@@ -176,9 +191,9 @@ KinetoCollectives::Make(const KinetoEntry& entry, Rank rank, Event* event)
     }
     event->kind = TaskKind::kCollective;
     event->op = found->second;
-    if (!FindGroup(entry, &event->communicator))
+    if (!FindGroup(entry, &event->communicator) || m_outside)
     {
-        return false;
+        return m_outside;
     }
     const auto ranks = m_list[event->communicator].ranks.size();
     m_anyRoot = m_anyRoot || coll::HasRoot(event->op);

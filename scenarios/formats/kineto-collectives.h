@@ -28,8 +28,15 @@ class KinetoCollectives
     {
     }
 
-    /// Makes it an event of this rank. False: Problem() says why not.
+    /// Makes it an event of this rank of the traces. False: Problem() says why not. Of a message
+    /// that will be replicated, Event::communicator is its group, or kNoGroup.
     bool Make(const KinetoEntry& entry, coll::Rank rank, Event* event);
+
+    /// Whether the last one is with ranks that are not simulated, and so no event was made.
+    bool IsOutside() const
+    {
+        return m_outside;
+    }
 
     const std::string& Problem() const
     {
@@ -64,7 +71,10 @@ class KinetoCollectives
     std::map<std::pair<std::string, std::vector<coll::Rank>>, uint32_t> m_communicators;
     std::map<std::string, uint64_t> m_tags; ///< tags of messages, by group
     bool m_anyRoot = false;
+    bool m_outside = false;
 };
+
+constexpr uint32_t kNoGroup = UINT32_MAX;
 
 } // namespace formats
 

@@ -64,7 +64,13 @@ struct KinetoRun
     std::map<std::string, std::vector<uint64_t>> groups; ///< ranks by name; empty: all ranks
     std::set<std::string> twoGroups;                     ///< names that mean two
     bool exact = false;                                  ///< waits of streams stand in the traces
+    /// By rank in the traces: its rank in the simulation, or kNotSimulated. As many as the profiled
+    /// run had.
+    std::vector<uint32_t> rankOf;
+    bool replicates = false; ///< all ranks will do the work of one (kineto-replicas.h)
 };
+
+constexpr uint32_t kNotSimulated = UINT32_MAX;
 
 /// A whole number, or the text of one.
 std::optional<int64_t> WholeIn(const nlohmann::json& object, const char* key);

@@ -6,14 +6,14 @@
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/kineto-collectives.h"
 #include "scenarios/formats/kineto-events.h"
+#include "scenarios/formats/kineto-replicas.h"
 #include "topologies/names.h"
 
 #include <algorithm>
 #include <cmath>
-#include <dirent.h>
 #include <map>
-#include <string_view>
-#include <sys/stat.h>
+#include <numeric>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -29,16 +29,14 @@ namespace
 class KinetoReader
 {
   public:
-    explicit KinetoReader(std::vector<topo::Error>& errors)
-        : m_errors(errors)
+    KinetoReader(const KinetoRanks& ranks, std::vector<topo::Error>& errors)
+        : m_ranks(ranks),
+          m_errors(errors)
     {
+        m_run.replicates = ranks.replicate > 0;
     }
 
-    bool AddText(const std::string& text, const std::string& file)
-    {
-        m_file = file;
-        return AddKinetoText(text, file, &m_run, m_errors);
-    }
+    bool AddText(const std::string& text, const std::string& file);
 
     std::optional<Recording> Make();
 
@@ -50,12 +48,18 @@ class KinetoReader
     }
 
     bool OrderRanks();
+    bool CheckAllRanks();
+    bool CheckChosenRanks();
     bool ChooseStep();
     bool MakeRank(Rank rank);
 
+    const KinetoRanks& m_ranks;
     std::vector<topo::Error>& m_errors;
     std::string m_file;
     std::string m_where;
+    std::set<int64_t> m_there; ///< ranks that have a trace
+    int64_t m_world = 0;       ///< ranks of the profiled run; 0: no trace says
+    uint64_t m_outside = 0;    ///< events with ranks that are not simulated
     KinetoRun m_run;
     std::vector<KinetoTrace>& m_traces = m_run.traces;
     KinetoCollectives m_collectives{m_run};
@@ -64,9 +68,40 @@ class KinetoReader
 };
 
 bool
+KinetoReader::AddText(const std::string& text, const std::string& file)
+{
+    m_file = file;
+    const bool exact = m_run.exact;
+    const std::size_t before = m_traces.size();
+    if (!AddKinetoText(text, file, &m_run, m_errors))
+    {
+        return false;
+    }
+    if (m_traces.size() == before)
+    {
+        return true; // groups
+    }
+    const KinetoTrace& trace = m_traces.back();
+    m_world = std::max(m_world, trace.world);
+    m_there.insert(trace.rank);
+    const auto& chosen = m_ranks.ranks;
+    if (!chosen.empty() && trace.rank >= 0 &&
+        std::find(chosen.begin(), chosen.end(), trace.rank) == chosen.end())
+    {
+        m_traces.pop_back();
+        m_run.exact = exact;
+    }
+    return true;
+}
+
+bool
 KinetoReader::OrderRanks()
 {
     m_where.clear();
+    if (m_traces.empty() && !m_there.empty())
+    {
+        return CheckChosenRanks();
+    }
     if (m_traces.empty())
     {
         return Fail("is an execution trace, without times; allowed: the trace of Kineto beside it");
@@ -74,15 +109,11 @@ KinetoReader::OrderRanks()
     if (m_traces.size() == 1 && m_traces[0].rank < 0)
     {
         m_traces[0].rank = 0;
+        m_there = {0};
     }
     std::sort(m_traces.begin(), m_traces.end(), [](const KinetoTrace& a, const KinetoTrace& b) {
         return std::tie(a.rank, a.file) < std::tie(b.rank, b.file);
     });
-    int64_t world = 0;
-    for (const KinetoTrace& trace : m_traces)
-    {
-        world = std::max(world, trace.world);
-    }
     for (std::size_t i = 0; i < m_traces.size(); ++i)
     {
         m_file = m_traces[i].file;
@@ -97,16 +128,77 @@ KinetoReader::OrderRanks()
             return Fail("is of rank " + std::to_string(rank) + ", as " + m_traces[i - 1].file +
                         " is");
         }
-        if (rank != static_cast<int64_t>(i))
+    }
+    return m_ranks.ranks.empty() && m_ranks.replicate == 0 ? CheckAllRanks() : CheckChosenRanks();
+}
+
+/// All ranks are there.
+bool
+KinetoReader::CheckAllRanks()
+{
+    const auto ranks = static_cast<int64_t>(m_traces.size());
+    const int64_t world = std::max({m_world, m_traces.back().rank + 1, ranks});
+    for (int64_t i = 0; i < ranks && world > ranks; ++i)
+    {
+        m_file = m_traces[static_cast<std::size_t>(i)].file;
+        const int64_t rank = m_traces[static_cast<std::size_t>(i)].rank;
+        const bool last = i + 1 == ranks;
+        if (rank == i && !last)
         {
-            return Fail("there is no trace of rank " + std::to_string(i) +
-                        ", but this one of rank " + std::to_string(rank));
+            continue;
+        }
+        const std::string here = std::to_string(m_traces[0].rank);
+        return Fail("there is no trace of rank " + std::to_string(rank == i ? ranks : i) +
+                    (rank == i ? "; \"world_size\" is " + std::to_string(world)
+                               : ", but this one of rank " + std::to_string(rank)) +
+                    "; allowed: traces of all ranks, {traceRanks}=" + here +
+                    " for that rank alone, or with {replicate}=" + std::to_string(world) +
+                    " its work for all");
+    }
+    m_run.rankOf.resize(m_traces.size());
+    std::iota(m_run.rankOf.begin(), m_run.rankOf.end(), 0);
+    return true;
+}
+
+/// Those that were chosen are there.
+bool
+KinetoReader::CheckChosenRanks()
+{
+    for (const uint32_t rank : m_ranks.ranks)
+    {
+        if (std::none_of(m_traces.begin(), m_traces.end(), [rank](const KinetoTrace& trace) {
+                return trace.rank == rank;
+            }))
+        {
+            const std::string first = std::to_string(*m_there.begin());
+            return Fail("{traceRanks}: there is no trace of rank " + std::to_string(rank) +
+                        "; allowed: " +
+                        (m_there.size() == 1 ? first
+                                             : first + " to " + std::to_string(*m_there.rbegin()) +
+                                                   ", " + topo::Counted(m_there.size(), "rank")));
         }
     }
-    if (world > static_cast<int64_t>(m_traces.size()))
+    if (m_run.replicates && m_traces.size() > 1)
     {
-        return Fail("there is no trace of rank " + std::to_string(m_traces.size()) +
-                    "; \"world_size\" is " + std::to_string(world));
+        return Fail("{replicate} gives the work of one rank to all, and there are traces of " +
+                    std::to_string(m_traces.size()) + "; allowed: {traceRanks}=" +
+                    std::to_string(m_traces[0].rank) + " or another one");
+    }
+    const int64_t world = std::max<int64_t>(
+        {m_world, m_traces.back().rank + 1, m_world > 0 ? 0 : int64_t{m_ranks.replicate}});
+    if (world > kMostRanks)
+    {
+        return Fail("is of more than " + std::to_string(kMostRanks) + " ranks");
+    }
+    m_run.rankOf.assign(static_cast<std::size_t>(world), kNotSimulated);
+    if (m_run.replicates)
+    {
+        std::iota(m_run.rankOf.begin(), m_run.rankOf.end(), 0);
+        return true;
+    }
+    for (uint32_t i = 0; i < m_traces.size(); ++i)
+    {
+        m_run.rankOf[static_cast<std::size_t>(m_traces[i].rank)] = i;
     }
     return true;
 }
@@ -290,16 +382,18 @@ KinetoReader::MakeRank(Rank rank)
         Event event;
         event.name = kernel.name;
         const bool nccl = !kernel.args.is_null();
-        if (nccl && !m_collectives.Make(kernel, rank, &event))
+        if (nccl && !m_collectives.Make(kernel, static_cast<Rank>(trace.rank), &event))
         {
             m_where = KinetoPlace(kernel.begin);
             return Fail(m_collectives.Problem());
         }
-        if (!nccl)
+        const bool outside = nccl && m_collectives.IsOutside();
+        m_outside += outside;
+        if (!nccl || outside)
         {
             event.duration =
                 rdma::Duration(static_cast<int64_t>((kernel.end - kernel.begin) * 1e6 + 0.5));
-            if (kernel.stream != compute)
+            if (kernel.stream != compute || outside)
             {
                 event.kind = TaskKind::kHost;
                 event.thread =
@@ -397,6 +491,25 @@ KinetoReader::Make()
     }
     m_recording.communicators = m_collectives.TakeCommunicators();
     auto& notes = m_recording.notes;
+    if (m_run.replicates)
+    {
+        const auto rank = static_cast<Rank>(m_traces[0].rank);
+        m_file = m_traces[0].file;
+        if (const std::string why = ReplicateRank(rank, m_ranks.replicate, &m_recording);
+            !why.empty())
+        {
+            Fail("{replicate}=" + std::to_string(m_ranks.replicate) + ": " + why);
+            return std::nullopt;
+        }
+        notes.push_back("all " + std::to_string(m_ranks.replicate) + " ranks do the work of rank " +
+                        std::to_string(rank) + ", in groups shifted from its own");
+    }
+    if (m_outside > 0)
+    {
+        notes.push_back(
+            topo::Counted(m_outside, "collective or message", "collectives or messages") +
+            " with ranks that are not simulated: recorded times");
+    }
     if (m_step)
     {
         notes.push_back("the step is ProfilerStep#" + std::to_string(*m_step));
@@ -416,56 +529,12 @@ KinetoReader::Make()
 
 } // namespace
 
-std::vector<std::string>
-FindKinetoFiles(const std::string& path)
-{
-    const auto isJson = [](const std::string& name) {
-        const auto ends = [&name](std::string_view end) {
-            return name.size() > end.size() &&
-                   name.compare(name.size() - end.size(), end.size(), end) == 0;
-        };
-        return ends(".json") || ends(".json.gz");
-    };
-    std::vector<std::string> files;
-
-    struct stat about
-    {
-    };
-
-    if (::stat(path.c_str(), &about) != 0)
-    {
-        return files;
-    }
-    if (!S_ISDIR(about.st_mode))
-    {
-        files.push_back(path);
-    }
-    else if (DIR* const open = ::opendir(path.c_str()))
-    {
-        while (const dirent* const entry = ::readdir(open))
-        {
-            if (isJson(entry->d_name))
-            {
-                files.push_back(path + "/" + entry->d_name);
-            }
-        }
-        ::closedir(open);
-    }
-    std::sort(files.begin(), files.end());
-    if (files.empty() || !isJson(files[0]))
-    {
-        return {};
-    }
-    std::vector<topo::Error> ignored;
-    const auto text = ReadInput(files[0], ignored);
-    return text && (IsKineto(*text) || IsExecutionTrace(*text)) ? files
-                                                                : std::vector<std::string>();
-}
-
 std::optional<Recording>
-ReadKineto(const std::vector<std::string>& files, std::vector<topo::Error>& errors)
+ReadKineto(const std::vector<std::string>& files,
+           const KinetoRanks& ranks,
+           std::vector<topo::Error>& errors)
 {
-    KinetoReader reader(errors);
+    KinetoReader reader(ranks, errors);
     for (const std::string& file : files)
     {
         const auto text = ReadInput(file, errors);
@@ -480,9 +549,10 @@ ReadKineto(const std::vector<std::string>& files, std::vector<topo::Error>& erro
 std::optional<Recording>
 RecordingOfKineto(const std::vector<std::string>& texts,
                   const std::vector<std::string>& files,
+                  const KinetoRanks& ranks,
                   std::vector<topo::Error>& errors)
 {
-    KinetoReader reader(errors);
+    KinetoReader reader(ranks, errors);
     for (std::size_t i = 0; i < texts.size(); ++i)
     {
         if (!reader.AddText(texts[i], files[i]))

@@ -22,6 +22,9 @@
  * The step is the last ProfilerStep#N that all ranks have, by launches; without one, the whole
  * trace.
  *
+ * Some ranks can run without the others (KinetoRanks): what they do with others takes its recorded
+ * time. And one rank's work can be that of all ranks (kineto-replicas.h).
+ *
  * Names are those of pytorch/kineto, libkineto/src/output_json.cpp, and of PyTorch's
  * torch/csrc/profiler/util.cpp and execution_trace_observer.cpp.
  */
@@ -45,14 +48,23 @@ bool IsExecutionTrace(const std::string& text);
 /// first of them is no trace of Kineto.
 std::vector<std::string> FindKinetoFiles(const std::string& path);
 
+/// The ranks of the traces that run.
+struct KinetoRanks
+{
+    std::vector<uint32_t> ranks; ///< by number, ascending; empty: all
+    uint32_t replicate = 0;      ///< ranks that all do the work of one; 0: each does its own
+};
+
 /// Reads the traces. Nothing, and an error, if a file is damaged, a rank is missing, or needed data
 /// are missing.
 std::optional<Recording> ReadKineto(const std::vector<std::string>& files,
+                                    const KinetoRanks& ranks,
                                     std::vector<topo::Error>& errors);
 
 /// The same of texts. \param files their names, for errors
 std::optional<Recording> RecordingOfKineto(const std::vector<std::string>& texts,
                                            const std::vector<std::string>& files,
+                                           const KinetoRanks& ranks,
                                            std::vector<topo::Error>& errors);
 
 } // namespace formats

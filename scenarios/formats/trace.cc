@@ -7,7 +7,6 @@
 #include "scenarios/formats/goal.h"
 #include "scenarios/formats/htsim-trace.h"
 #include "scenarios/formats/input-file.h"
-#include "scenarios/formats/kineto.h"
 #include "scenarios/formats/recorded-plan.h"
 #include "scenarios/traffic/htsim-matrix.h"
 #include "scenarios/training/message-match.h"
@@ -117,19 +116,27 @@ ReadTrace(const std::string& path,
           const KernelTime& time,
           const CaptureMachine& machine,
           std::vector<topo::Error>& errors,
-          const TraceCluster& cluster)
+          const TraceCluster& cluster,
+          const KinetoRanks& ranks)
 {
     const auto fail = [&](const std::string& problem) {
         AddError(errors, path, "", problem);
         return std::nullopt;
     };
+    if (const auto files = IsCapture(path) ? std::vector<std::string>() : FindKinetoFiles(path);
+        !files.empty())
+    {
+        return TraceOf(ReadKineto(files, ranks, errors));
+    }
+    if (!ranks.ranks.empty() || ranks.replicate > 0)
+    {
+        return fail(
+            "is no trace of PyTorch's profiler, of which alone {traceRanks} and {replicate} "
+            "take a rank");
+    }
     if (IsCapture(path))
     {
         return TraceOf(ReadCapture(path, machine, errors));
-    }
-    if (const auto files = FindKinetoFiles(path); !files.empty())
-    {
-        return TraceOf(ReadKineto(files, errors));
     }
     const std::size_t before = errors.size();
     const auto files = FindChakraFiles(path, errors);

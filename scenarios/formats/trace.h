@@ -8,6 +8,7 @@
 
 #include "scenarios/formats/capture.h"
 #include "scenarios/formats/chakra.h"
+#include "scenarios/formats/kineto.h"
 #include "scenarios/formats/layer-text.h"
 #include "scenarios/formats/recording.h"
 
@@ -45,11 +46,13 @@ struct Trace
 /// formats, or is not in order.
 /// \param time times of kernels on the GPU of `machine`
 /// \param cluster data that lists of layers do not have
+/// \param ranks of PyTorch's profiler, those that run
 std::optional<Trace> ReadTrace(const std::string& path,
                                const KernelTime& time,
                                const CaptureMachine& machine,
                                std::vector<topo::Error>& errors,
-                               const TraceCluster& cluster = {});
+                               const TraceCluster& cluster = {},
+                               const KinetoRanks& ranks = {});
 
 /// Ranks of a plan.
 struct Places

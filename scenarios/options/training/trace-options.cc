@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -45,6 +46,8 @@ ExportItems()
 
 /// The options of training that a recorded step leaves to the user.
 const std::set<std::string> kWithTrace = {"trace",
+                                          "trace-ranks",
+                                          "replicate",
                                           "export",
                                           "gpu",
                                           "dtype",
@@ -164,6 +167,23 @@ TraceOptionRows(const Section& section)
             .Shows("PATH")
             .Otherwise("none"),
         section
+            .List("trace-ranks",
+                  "ranks of traces of PyTorch's profiler that run without the others; collectives "
+                  "and messages with others take their recorded time")
+            .Shows("N,...")
+            .Distinct()
+            .Otherwise("all")
+            .Example("0")
+            .Only(when::With("trace")),
+        section
+            .Integer("replicate",
+                     "ranks that all do the work of the one rank of PyTorch's profiler that is "
+                     "read, in its process groups, shifted")
+            .Range(1, formats::kMostRanks)
+            .Otherwise("none")
+            .Example("64")
+            .Only(when::With("trace")),
+        section
             .List(
                 "export",
                 "write the step into the output folder as other tools read it: chakra, chakra-json "
@@ -241,6 +261,34 @@ DecideServers(Validation* v, uint32_t ranks, uint32_t each, const topo::ServerSp
 
 } // namespace
 
+namespace
+{
+
+/// --trace-ranks and --replicate. Nothing after an error.
+std::optional<formats::KinetoRanks>
+RanksToRun(Validation* v)
+{
+    const auto& values = v->values;
+    formats::KinetoRanks ranks;
+    ranks.replicate = values.Present("replicate") ? values.U32("replicate") : 0;
+    for (const std::string& word : values.List("trace-ranks"))
+    {
+        uint32_t rank = 0;
+        const char* const end = word.data() + word.size();
+        const auto [rest, bad] = std::from_chars(word.data(), end, rank);
+        if (bad != std::errc() || rest != end || rank >= formats::kMostRanks)
+        {
+            v->Fail("trace-ranks", "allowed: numbers of ranks, such as 0 or 0,8");
+            return std::nullopt;
+        }
+        ranks.ranks.push_back(rank);
+    }
+    std::sort(ranks.ranks.begin(), ranks.ranks.end());
+    return ranks;
+}
+
+} // namespace
+
 std::optional<formats::Trace>
 ReadTraceFiles(Validation* v,
                const training::GpuSpec& gpu,
@@ -293,7 +341,12 @@ ReadTraceFiles(Validation* v,
     cluster.gpus = values.Given("gpus")      ? values.U32("gpus")
                    : values.Given("servers") ? values.U32("servers") * each
                                              : 0;
-    auto trace = formats::ReadTrace(values.Text("trace"), time, machine, errors, cluster);
+    const auto ranks = RanksToRun(v);
+    if (!ranks)
+    {
+        return std::nullopt;
+    }
+    auto trace = formats::ReadTrace(values.Text("trace"), time, machine, errors, cluster, *ranks);
     for (const topo::Error& error : errors)
     {
         v->errors.push_back({values.Where("trace"), "", error.Sentence(), ""});

@@ -330,7 +330,7 @@ TEST(FormatsFuzz, TracesOfKineto)
     };
     const std::string other = make(1);
     const auto read = [&other](const std::string& text, std::vector<topo::Error>& errors) {
-        return PlanOf(RecordingOfKineto({text, other}, {"f.0", "f.1"}, errors), errors);
+        return PlanOf(RecordingOfKineto({text, other}, {"f.0", "f.1"}, {}, errors), errors);
     };
     std::vector<topo::Error> errors;
     ASSERT_TRUE(read(make(0), errors)) << errors[0].Sentence();

@@ -103,7 +103,9 @@ class Trace
 };
 
 std::optional<training::TrainingPlan>
-PlanOf(const std::vector<std::string>& texts, std::string* error = nullptr)
+PlanOf(const std::vector<std::string>& texts,
+       std::string* error = nullptr,
+       const KinetoRanks& ranks = {})
 {
     std::vector<std::string> files;
     for (std::size_t i = 0; i < texts.size(); ++i)
@@ -111,7 +113,7 @@ PlanOf(const std::vector<std::string>& texts, std::string* error = nullptr)
         files.push_back("t" + std::to_string(i) + ".json");
     }
     std::vector<topo::Error> errors;
-    const auto recording = RecordingOfKineto(texts, files, errors);
+    const auto recording = RecordingOfKineto(texts, files, ranks, errors);
     auto plan = recording ? MakePlan(*recording, "t", 0, errors) : std::nullopt;
     EXPECT_EQ(plan.has_value(), errors.empty());
     EXPECT_LE(errors.size(), 1U);
@@ -128,10 +130,10 @@ PlanOf(const std::vector<std::string>& texts, std::string* error = nullptr)
 }
 
 std::string
-ErrorOf(const std::vector<std::string>& texts)
+ErrorOf(const std::vector<std::string>& texts, const KinetoRanks& ranks = {})
 {
     std::string error;
-    EXPECT_FALSE(PlanOf(texts, &error));
+    EXPECT_FALSE(PlanOf(texts, &error, ranks));
     return error;
 }
 
@@ -425,5 +427,113 @@ TEST(Kineto, WhatIsMissingIsOneError)
     // Two ranks that do not do the same.
     EXPECT_NE(ErrorOf({zero, without("\"ncclDevKernel_allreduce\"", Trace(1, 2).Text())})
                   .find("rank 0 calls 1 collective, rank 1 0"),
+              std::string::npos);
+}
+
+// One rank of two: its collective takes the 40 us that it took, from 112 us on (100 here).
+TEST(Kineto, OneRankAlone)
+{
+    const auto plan = PlanOf({Step(0, 2).Text()}, nullptr, {{0}, 0});
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->ranks, 1U);
+    const int64_t c = std::max<int64_t>(150, 100 + 40) * kUs + 10 * kUs;
+    EXPECT_EQ(onestep::Run(*plan).time, c + (5 + 7) * kUs);
+    // Of several traces the one that is named; two of three, whose own group is simulated.
+    EXPECT_TRUE(PlanOf({Step(0, 2).Text(), Step(1, 2).Text()}, nullptr, {{1}, 0}));
+    const auto two =
+        PlanOf({Step(0, 3).Text(), Step(1, 3).Text(), Step(2, 3).Text()}, nullptr, {{0, 1}, 0});
+    ASSERT_TRUE(two);
+    EXPECT_EQ(onestep::Run(*two).time,
+              onestep::Run(*PlanOf({Step(0, 2).Text(), Step(1, 2).Text()})).time);
+
+    const std::string refused = ErrorOf({Step(0, 64).Text()});
+    EXPECT_NE(
+        refused.find("no trace of rank 1; \"world_size\" is 64; allowed: traces of all ranks, "
+                     "{traceRanks}=0 for that rank alone, or with {replicate}=64"),
+        std::string::npos)
+        << refused;
+    EXPECT_NE(ErrorOf({Step(0, 2).Text(), Step(1, 2).Text()}, {{5}, 0})
+                  .find("there is no trace of rank 5; allowed: 0 to 1, 2 ranks"),
+              std::string::npos);
+    EXPECT_NE(ErrorOf({Step(3, 8).Text()}, {{5}, 0}).find("no trace of rank 5; allowed: 3"),
+              std::string::npos);
+}
+
+namespace
+{
+
+/// Rank 5 of 16: tensor parallel [4 5 6 7], data parallel [1 5 9 13], a ring in the former.
+std::string
+Replicable(const std::string& tensor = "[4, 5, 6, 7]",
+           const std::string& data = "[1, 5, 9, 13]",
+           int to = 6,
+           int from = 4)
+{
+    Trace trace(5, 16);
+    trace.Kernel("a", 10, 12, 100);
+    trace.Collective("allreduce", 20, 112, 40, 1000, 1000, tensor);
+    trace.Collective("allreduce", 30, 160, 40, 9000, 9000, data);
+    trace.Collective("send", 40, 200, 5, 25, 25, tensor, {{"Dst Rank", to}});
+    trace.Collective("recv", 50, 210, 5, 25, 25, tensor, {{"Src Rank", from}});
+    return trace.Text();
+}
+
+} // namespace
+
+TEST(Kineto, OneRanksWorkForAll)
+{
+    const auto plan = PlanOf({Replicable()}, nullptr, {{5}, 32});
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->ranks, 32U);
+    std::map<uint64_t, const training::Task*> byBytes;
+    const auto& tasks = plan->roles[plan->roleOf[9]].tasks;
+    for (const auto& task : tasks)
+    {
+        byBytes[task.bytes] = &task;
+    }
+    const auto groupOf = [&](uint64_t bytes, coll::Rank rank) {
+        for (const auto& group : plan->groupKinds[byBytes.at(bytes)->group].groups)
+        {
+            if (std::find(group.begin(), group.end(), rank) != group.end())
+            {
+                return group;
+            }
+        }
+        return std::vector<coll::Rank>();
+    };
+    EXPECT_EQ(groupOf(4000, 9), (std::vector<coll::Rank>{8, 9, 10, 11}));
+    // 1 5 9 13 is as far behind 0 4 8 12 as 17 21 25 29 behind 16 20 24 28.
+    EXPECT_EQ(groupOf(36000, 9), (std::vector<coll::Rank>{1, 5, 9, 13}));
+    EXPECT_EQ(groupOf(36000, 26), (std::vector<coll::Rank>{18, 22, 26, 30}));
+    const auto step = onestep::Run(*plan);
+    EXPECT_EQ(step.ended, step.tasks);
+    // Around the group: 11 sends to 8.
+    for (const auto& task : plan->roles[plan->roleOf[11]].tasks)
+    {
+        if (task.kind == training::TaskKind::kSend)
+        {
+            EXPECT_EQ((11 + task.peerOffset) % 32, 8U);
+        }
+    }
+}
+
+TEST(Kineto, WhatCannotBeReplicatedIsOneError)
+{
+    const auto error = [](const std::string& text, uint32_t ranks) {
+        return ErrorOf({text}, {{5}, ranks});
+    };
+    EXPECT_NE(error(Replicable(), 30)
+                  .find("{replicate}=30: group \"0\" of rank 5, [4, 5, 6, 7], "
+                        "does not fill 30 ranks when it is shifted"),
+              std::string::npos)
+        << error(Replicable(), 30);
+    EXPECT_NE(
+        error(Replicable("[4, 5, 6, 7]", "[1, 5, 6, 13]"), 16).find("[1, 5, 6, 13], does not"),
+        std::string::npos);
+    EXPECT_NE(error(Replicable("[4, 5, 6, 7]", "[1, 5, 9, 13]", 6, 6), 16).find("stages of a"),
+              std::string::npos);
+    EXPECT_NE(error(Replicable("[4, 5, 6, 7]", "[0, 4, 8, 12]"), 16).find("rank 5 is not in [0, 4"),
+              std::string::npos);
+    EXPECT_NE(ErrorOf({Step(0, 2).Text(), Step(1, 2).Text()}, {{}, 4}).find("{traceRanks}=0"),
               std::string::npos);
 }
