@@ -117,6 +117,12 @@ class HtsimReader
         return std::move(m_result);
     }
 
+    /// Of the file that was read.
+    std::optional<rdma::Duration> SwitchLatency() const
+    {
+        return m_switchLatency;
+    }
+
   private:
     bool Fail(uint32_t line, const std::string& value, const std::string& problem)
     {
@@ -150,7 +156,7 @@ class HtsimReader
     bool CheckOversubscription(size_t tier);
     bool CheckSize();
     Topology Build();
-    void SetLatencies(std::array<rdma::Duration, 3>& delays, Description& about);
+    void SetLatencies(std::array<rdma::Duration, 3>& delays);
 
     const std::string& m_text;
     const std::string& m_name;
@@ -164,6 +170,7 @@ class HtsimReader
     uint64_t m_edges = 0;  ///< of a pod
     uint64_t m_aggs = 0;   ///< of a pod; spines
     uint64_t m_toCore = 0; ///< core switches above an aggregation switch
+    std::optional<rdma::Duration> m_switchLatency;
     TopologyResult m_result;
 };
 
@@ -396,7 +403,7 @@ HtsimReader::CheckSize()
 }
 
 void
-HtsimReader::SetLatencies(std::array<rdma::Duration, 3>& delays, Description& about)
+HtsimReader::SetLatencies(std::array<rdma::Duration, 3>& delays)
 {
     const size_t tiers = *m_tiers.number;
     uint64_t least = UINT64_MAX;
@@ -414,7 +421,7 @@ HtsimReader::SetLatencies(std::array<rdma::Duration, 3>& delays, Description& ab
     {
         return; // --switch-latency has a default of its own
     }
-    about.switchLatency = rdma::Nanoseconds(static_cast<int64_t>(least));
+    m_switchLatency = rdma::Nanoseconds(static_cast<int64_t>(least));
     for (size_t t = 0; t < tiers; ++t)
     {
         const auto half =
@@ -429,7 +436,7 @@ HtsimReader::SetLatencies(std::array<rdma::Duration, 3>& delays, Description& ab
     {
         m_result.notes.push_back(
             m_name + ": tiers of different Switch_Latency_ns: --switch-latency is " +
-            rdma::ToString(*about.switchLatency) +
+            rdma::ToString(*m_switchLatency) +
             ", and the links at switches of the others have the rest in their delays");
     }
 }
@@ -438,8 +445,7 @@ Topology
 HtsimReader::Build()
 {
     std::array<rdma::Duration, 3> delays{};
-    Description about;
-    SetLatencies(delays, about);
+    SetLatencies(delays);
     const auto number = [](uint64_t n) { return static_cast<uint32_t>(n); };
     const bool three = m_toCore > 0;
     Topology t;
@@ -488,8 +494,17 @@ HtsimReader::Build()
             connect(agg[a], core[a % m_aggs * m_toCore + c], 2);
         }
     }
-    t.Describe(std::move(about));
     return t;
+}
+
+bool
+IsHtsimTopology(const std::string& path)
+{
+    const std::vector<std::string> words = FirstWords(path);
+    return !words.empty() &&
+           std::any_of(HtsimHeader().begin(), HtsimHeader().end(), [&](const HtsimKey& key) {
+               return rdma::SameName(words[0], key.name);
+           });
 }
 
 Family
@@ -498,13 +513,7 @@ Htsim()
     Family f("htsim", "a leaf-spine or fat-tree, from a topology file of htsim");
     f.file = "a topology file of htsim";
     f.noCycles = true;
-    f.reads = [](const std::string& path) {
-        const std::vector<std::string> words = FirstWords(path);
-        return !words.empty() &&
-               std::any_of(HtsimHeader().begin(), HtsimHeader().end(), [&](const HtsimKey& key) {
-                   return rdma::SameName(words[0], key.name);
-               });
-    };
+    f.reads = IsHtsimTopology;
     f.make = [](const TopologyRequest& r) { return detail::MakeFromFile(r, ReadHtsimTopology); };
     return f;
 }
@@ -517,6 +526,22 @@ TopologyResult
 ReadHtsimTopology(const std::string& text, const std::string& name)
 {
     return HtsimReader(text, name).Read();
+}
+
+std::optional<rdma::Duration>
+HtsimSwitchLatency(const std::string& text)
+{
+    const std::string name; // kept by the reader
+    HtsimReader reader(text, name);
+    return reader.Read().topology ? reader.SwitchLatency() : std::nullopt;
+}
+
+std::optional<rdma::Duration>
+SwitchLatencyOfFile(const std::string& path)
+{
+    std::vector<Error> ignored;
+    const auto text = IsHtsimTopology(path) ? ReadWholeFile(path, ignored) : std::nullopt;
+    return text ? HtsimSwitchLatency(*text) : std::nullopt;
 }
 
 } // namespace topo

@@ -21,8 +21,8 @@
  * The network is that of the family leaf-spine or fat-tree with this shape, down to names and order
  * of links. (htsim numbers core switches in another order.)
  *
- * A network here has one switch latency (Description::switchLatency). Where tiers differ it is the
- * least of them. What a tier has beyond it is in the delays of the links at its switches, half of
+ * A network here has one switch latency (HtsimSwitchLatency). Where tiers differ it is the least of
+ * them. What a tier has beyond it is in the delays of the links at its switches, half of
  * it in each: a path through the switch takes two of them.
  */
 #ifndef TOPOLOGIES_HTSIM_FORMAT_H
@@ -30,6 +30,7 @@
 
 #include "topologies/family.h"
 
+#include <optional>
 #include <string>
 
 namespace topo
@@ -38,6 +39,11 @@ namespace topo
 /// Reads a file of the family "htsim", before checks against the request. `name` is the file's name
 /// for messages.
 TopologyResult ReadHtsimTopology(const std::string& text, const std::string& name);
+
+/// The switches' latency of such a text; nothing if it does not say, or is no such text.
+std::optional<rdma::Duration> HtsimSwitchLatency(const std::string& text);
+/// The same of a file, whatever its kind.
+std::optional<rdma::Duration> SwitchLatencyOfFile(const std::string& path);
 
 } // namespace topo
 

@@ -153,7 +153,11 @@ JsonObject::Only(const std::vector<std::string>& keys)
     bool good = true;
     for (const auto& item : m_json.items())
     {
-        if (std::find(keys.begin(), keys.end(), item.key()) == keys.end() && !TooMany())
+        if (TooMany())
+        {
+            break;
+        }
+        if (std::find(keys.begin(), keys.end(), item.key()) == keys.end())
         {
             Say(PathPart(item.key()),
                 "unknown key" + DidYouMean(item.key(), keys) + "; allowed are " + JoinNames(keys));

@@ -4,10 +4,9 @@
 #include "topologies/json-text.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "topologies/json-builder.h"
 
 #include <algorithm>
-#include <set>
-#include <vector>
 
 namespace topo
 {
@@ -110,49 +109,43 @@ JsonByte(const json::exception& error, const std::string& text)
     return at == std::string::npos ? 0 : at;
 }
 
+namespace
+{
+
+/// Hears of what is wrong although it is JSON.
+class Watch : public JsonBuilder
+{
+  public:
+    std::string repeated;
+    std::string cut; ///< has a NUL: readers of numbers and names would see only the text before it
+    bool tooDeep = false;
+
+  private:
+    bool OnKey(int, const std::string& key, bool again) override
+    {
+        repeated = again && repeated.empty() ? key : repeated;
+        return OnText(key);
+    }
+
+    bool OnText(const std::string& text) override
+    {
+        cut = cut.empty() && text.find('\0') != std::string::npos ? text : cut;
+        return true;
+    }
+
+    bool OnOpen(int depth) override
+    {
+        tooDeep = depth > kDeepest + 1; // printing a value is recursive
+        return !tooDeep;
+    }
+};
+
+} // namespace
+
 JsonText
 ParseJsonText(const std::string& text, const std::string& file)
 {
     JsonText result;
-    std::vector<std::set<std::string>> keys;
-    std::string repeated;
-    std::string cut; // has a NUL: readers of numbers and names would see only the text before it
-    bool tooDeep = false;
-    const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-        if (depth > kDeepest)
-        {
-            tooDeep = true; // printing a value is recursive
-            return false;
-        }
-        switch (event)
-        {
-        case json::parse_event_t::object_start:
-            keys.emplace_back();
-            break;
-        case json::parse_event_t::object_end:
-            if (!keys.empty())
-            {
-                keys.pop_back();
-            }
-            break;
-        case json::parse_event_t::key:
-            if (!keys.empty() && !keys.back().insert(parsed.get<std::string>()).second &&
-                repeated.empty())
-            {
-                repeated = parsed.get<std::string>();
-            }
-            break;
-        default:
-            break;
-        }
-        if ((event == json::parse_event_t::key || event == json::parse_event_t::value) &&
-            parsed.is_string() && cut.empty() &&
-            parsed.get_ref<const std::string&>().find('\0') != std::string::npos)
-        {
-            cut = parsed.get<std::string>();
-        }
-        return true;
-    };
     // The parser takes it for the end, and would not look at later text.
     if (const std::size_t nul = text.find('\0'); nul != std::string::npos)
     {
@@ -163,22 +156,19 @@ ParseJsonText(const std::string& text, const std::string& file)
                         Place(text, file, nul + 1)};
         return result;
     }
-    try
-    {
-        result.value = json::parse(text, watch);
-    }
-    catch (const json::exception& e) // malformed, or a number out of range
+    Watch watch;
+    watch.Read(text);
+    if (!watch.Reason().empty()) // malformed, or a number out of range
     {
         result.error = {"",
                         "",
-                        "malformed JSON: " + JsonReason(e.what()),
+                        "malformed JSON: " + watch.Reason(),
                         "",
-                        Place(text, file, JsonByte(e, text) + 1)};
+                        Place(text, file, watch.Byte() + 1)};
         return result;
     }
-    if (tooDeep)
+    if (watch.tooDeep)
     {
-        result.value = nullptr;
         result.error = {"",
                         "",
                         "more than " + std::to_string(kDeepest) +
@@ -187,6 +177,9 @@ ParseJsonText(const std::string& text, const std::string& file)
                         Place(text, file, TooDeepAt(text) + 1)};
         return result;
     }
+    result.value = watch.Take();
+    const std::string& cut = watch.cut;
+    const std::string& repeated = watch.repeated;
     if (!cut.empty())
     {
         const size_t at = text.find("\\u0000");

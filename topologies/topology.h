@@ -91,7 +91,6 @@ struct Description
     /// NIC i of every server hangs on rail i mod rails; 0: NICs are on no rails.
     uint32_t rails = 0;
     bool railsApart = false; ///< no switch joins two rails
-    std::optional<rdma::Duration> switchLatency; ///< pipeline of switches, where a file has it
 };
 
 /// Built node by node and link by link. It is a value whose copies share one graph until they are

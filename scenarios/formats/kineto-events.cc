@@ -6,7 +6,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/kineto.h"
-#include "topologies/json-text.h"
+#include "topologies/json-builder.h"
 
 #include <algorithm>
 #include <array>
@@ -82,74 +82,89 @@ class Texts
     std::vector<std::size_t> m_places; ///< Places in the list of the events that were kept.
 };
 
-bool
-Texts::Parse(const std::string& text, json* document)
+/// A trace has millions of events that do not count: they are thrown away as they are read.
+class EventFilter : public topo::JsonBuilder
 {
-    // A trace has millions of events that do not count: they are thrown away as they are read.
-    static const std::set<std::string> kCounts = {"kernel",
-                                                  "gpu_memcpy",
-                                                  "gpu_memset",
-                                                  "cuda_runtime",
-                                                  "cuda_driver",
-                                                  "cuda_sync",
-                                                  "user_annotation"};
+  public:
     bool deep = false;
-    std::string list;
-    std::set<std::string> lists;
-    std::string twice; // a key of the document that stands twice: one of both would be ignored
-    std::size_t events = 0;
-    std::optional<std::size_t> wrong; // an event that is no object
-    const auto keep = [&](int depth, json::parse_event_t event, json& value) {
-        using What = json::parse_event_t;
-        deep = deep || depth > kMostLevels;
-        if (event == What::key && depth == 1)
+    std::string twice; ///< a key of the document that stands twice: one of both would be ignored
+    std::optional<std::size_t> wrong; ///< an event that is no object
+    std::vector<std::size_t> places;  ///< in the list, of the events that were kept
+
+  private:
+    bool OnKey(int depth, const std::string& key, bool again) override
+    {
+        if (depth == 1)
         {
-            list = value.get<std::string>();
-            twice = lists.insert(list).second ? twice : list;
+            m_list = key;
+            twice = again ? key : twice;
         }
-        const bool ends =
-            event == What::object_end || event == What::array_end || event == What::value;
-        if (!ends || depth != 2 || list != "traceEvents")
+        return true;
+    }
+
+    bool OnOpen(int depth) override
+    {
+        deep = depth > kMostLevels + 1;
+        return !deep;
+    }
+
+    bool OnElement(int depth, const json& event) override
+    {
+        static const std::set<std::string> kCounts = {"kernel",
+                                                      "gpu_memcpy",
+                                                      "gpu_memset",
+                                                      "cuda_runtime",
+                                                      "cuda_driver",
+                                                      "cuda_sync",
+                                                      "user_annotation"};
+        if (depth != 2 || m_list != "traceEvents")
         {
-            return !deep;
+            return true;
         }
-        const std::size_t place = events++;
-        if (event != What::object_end)
+        const std::size_t place = m_events++;
+        if (!event.is_object())
         {
             wrong = wrong.value_or(place);
             return false;
         }
-        const auto category = value.find("cat");
-        const bool counts = category != value.end() && category->is_string() &&
+        const auto category = event.find("cat");
+        const bool counts = category != event.end() && category->is_string() &&
                             kCounts.count(category->get_ref<const std::string&>()) > 0;
         if (counts)
         {
-            m_places.push_back(place);
+            places.push_back(place);
         }
         return counts;
-    };
-    m_places.clear();
-    try
-    {
-        *document = json::parse(text, keep);
     }
-    catch (const json::exception& e)
+
+    std::string m_list;
+    std::size_t m_events = 0;
+};
+
+bool
+Texts::Parse(const std::string& text, json* document)
+{
+    EventFilter filter;
+    filter.Read(text);
+    if (!filter.Reason().empty())
     {
-        m_where = "byte " + std::to_string(topo::JsonByte(e, text));
-        return Fail("is no JSON: " + rdma::Shown(topo::JsonReason(e.what()), 300));
+        m_where = "byte " + std::to_string(filter.Byte());
+        return Fail("is no JSON: " + rdma::Shown(filter.Reason(), 300));
     }
-    if (deep || !document->is_object())
+    *document = filter.Take();
+    m_places = std::move(filter.places);
+    if (filter.deep || !document->is_object())
     {
-        return Fail(deep ? "has more than " + std::to_string(kMostLevels) + " levels of JSON"
-                         : std::string("is no JSON object"));
+        return Fail(filter.deep ? "has more than " + std::to_string(kMostLevels) + " levels of JSON"
+                                : std::string("is no JSON object"));
     }
-    if (!twice.empty())
+    if (!filter.twice.empty())
     {
-        return Fail("the key " + topo::Quoted(twice) + " stands twice in the document");
+        return Fail("the key " + topo::Quoted(filter.twice) + " stands twice in the document");
     }
-    if (wrong)
+    if (filter.wrong)
     {
-        m_where = "/traceEvents/" + std::to_string(*wrong);
+        m_where = "/traceEvents/" + std::to_string(*filter.wrong);
         return Fail("is no JSON object, as an event is");
     }
     return true;

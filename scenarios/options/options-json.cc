@@ -85,6 +85,10 @@ class ScenarioReader
         }
         for (const auto& [key, value] : parsed.value.items())
         {
+            if (TooMany())
+            {
+                return;
+            }
             if (key == "program")
             {
                 continue;
@@ -124,6 +128,21 @@ class ScenarioReader
                                     std::move(nearest)});
     }
 
+    /// Enough mistakes for one sitting: the nearest name of each costs a look at all options.
+    bool TooMany()
+    {
+        constexpr std::size_t kMostMistakes = 100;
+        if (m_result->errors.size() == kMostMistakes)
+        {
+            m_result->errors.push_back(
+                {At("/"),
+                 "",
+                 "has more mistakes; these are the first " + std::to_string(kMostMistakes),
+                 ""});
+        }
+        return m_result->errors.size() > kMostMistakes;
+    }
+
     void ReadAttributes(const json& object)
     {
         if (!object.is_object())
@@ -135,6 +154,10 @@ class ScenarioReader
         }
         for (const auto& [key, value] : object.items())
         {
+            if (TooMany())
+            {
+                return;
+            }
             if (key.rfind("ns3::", 0) != 0 || key.find("::", 5) == std::string::npos)
             {
                 Fail("/ns3/" + key,
@@ -172,6 +195,10 @@ class ScenarioReader
             }
             for (const auto& [key, inner] : value.items())
             {
+                if (TooMany())
+                {
+                    return;
+                }
                 Walk(path + "/" + key, inner);
             }
             return;

@@ -27,6 +27,7 @@
 #include "scenarios/options/said.h"
 #include "scenarios/traffic/random.h"
 #include "topologies/family.h"
+#include "topologies/htsim-format.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -392,10 +393,11 @@ MakeNetwork(Validation* v,
         fabric->linkDelay = network.topology.Links()[host.ports[0]].delay;
         fabric->nic =
             rdma::ToString(fabric->nicRate) + (fabric->infiniBand ? " InfiniBand" : " Ethernet");
-        if (about.switchLatency && !given("switch-latency"))
+        const auto latency = topo::SwitchLatencyOfFile(name);
+        if (latency && !given("switch-latency"))
         {
-            fabric->switchLatency = *about.switchLatency;
-            v->Decide("switch-latency", CanonicalDuration(about.switchLatency->ps));
+            fabric->switchLatency = *latency;
+            v->Decide("switch-latency", CanonicalDuration(latency->ps));
         }
     }
     return network;

@@ -73,7 +73,7 @@ TEST(HtsimFormat, LeafSpineIsTheFamilys)
     r.linkDelay = rdma::Nanoseconds(500);
     r.parameters.SetCount("leaves", 4).SetCount("spines", 2).SetCount("hosts-per-leaf", 4);
     EXPECT_EQ(Told(*result.topology), Told(*topo::MakeTopology(r).topology));
-    EXPECT_FALSE(result.topology->About().switchLatency) << "the file does not say";
+    EXPECT_FALSE(topo::HtsimSwitchLatency(kLeafSpine)) << "the file does not say";
 }
 
 TEST(HtsimFormat, FatTreeIsTheFamilys)
@@ -109,7 +109,7 @@ TEST(HtsimFormat, BundlesAndLatencies)
     };
     // The core's 100 ns more than the least are in its links, half in each of the two that a path
     // takes.
-    EXPECT_EQ(t.About().switchLatency, rdma::Nanoseconds(300));
+    EXPECT_EQ(topo::HtsimSwitchLatency(kThreeTiers), rdma::Nanoseconds(300));
     EXPECT_EQ(delay("server-0->edge-0-0"), 1000000);
     EXPECT_EQ(delay("edge-0-0->agg-0-0"), 2000000);
     EXPECT_EQ(delay("agg-0-0->core-0"), 3050000);
