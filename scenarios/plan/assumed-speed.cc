@@ -85,4 +85,18 @@ AssumeSpeed(const SpeedNeeds& needs)
     return speed;
 }
 
+AssumedMessages
+AssumeMessages(const std::string& network)
+{
+    // User time of collperf in November 2026 on two shared cores: ring all-reduce of 1,024 servers
+    // of one GPU (2.1 million messages between servers; 3.7 and 5.8 s) and of 64 servers of eight
+    // (523,264 between, 3.7 million inside; 4.3 and 5.2 s); all-to-all of 64 servers (4,032
+    // channels; 0.08 and 0.11 s).
+    AssumedMessages messages;
+    messages.between = network == "fluid" ? 2.8e-6 : 1.8e-6;
+    messages.inside = 0.9e-6;
+    messages.channel = 12e-6;
+    return messages;
+}
+
 } // namespace scenario

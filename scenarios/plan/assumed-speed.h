@@ -47,6 +47,23 @@ struct AssumedSpeed
 /// frame-hop (docs/speed.md: all-to-all-128), nor of attribution.
 AssumedSpeed AssumeSpeed(const SpeedNeeds& needs);
 
+/// The time of messages on a network without packets, seconds of one core.
+struct AssumedMessages
+{
+    double between = 0; ///< of a message between servers
+    double inside = 0;  ///< of one inside
+    double channel = 0; ///< of opening a channel, with its path
+
+    double Seconds(double messages, double messagesInside, double channels) const
+    {
+        return messages * between + messagesInside * inside + channels * channel;
+    }
+};
+
+/// \param network "analytic", "fluid". It does not know of messages that share links, each of which
+/// takes the fluid network up to three times as long.
+AssumedMessages AssumeMessages(const std::string& network);
+
 } // namespace scenario
 
 #endif // SCENARIOS_PLAN_ASSUMED_SPEED_H

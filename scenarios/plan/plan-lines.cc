@@ -265,6 +265,22 @@ WallTimeText(const Estimate& e, const RunOptions& run)
                              : " as of one core, in " + processes);
 }
 
+/// The same of a network without packets.
+std::string
+MessageTimeText(const Estimate& e, const FabricSpec& fabric)
+{
+    const AssumedMessages each = AssumeMessages(fabric.network);
+    return "about " +
+           SecondsText(e.speed.setUpSeconds +
+                       each.Seconds(e.messages, e.messagesInside, e.connections)) +
+           ": an assumed " + SecondsText(e.speed.setUpSeconds) + " of set-up, " +
+           SecondsText(each.between) + " a message between servers, " +
+           (e.messagesInside > 0
+                ? SecondsText(each.inside) + " one of " + CountText(e.messagesInside) + " inside, "
+                : "") +
+           SecondsText(each.channel) + " a channel, of one core";
+}
+
 std::string
 SimulatedText(const Estimate& e)
 {
@@ -299,6 +315,9 @@ EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
     if (!packets)
     {
         text += PlanLine("simulated time", SimulatedText(e));
+        text += PlanLine("wall time", MessageTimeText(e, fabric));
+        text +=
+            PlanLine("host memory", HostMemoryText(e.memory, run.processes, AvailableHostMemory()));
         return text +
                PlanLine("results",
                         run.out +

@@ -4,6 +4,7 @@
  * What --dry-run says of a training step.
  */
 #include "parse-words.h"
+#include "scenarios/plan/assumed-speed.h"
 #include "scenarios/plan/plan-text.h"
 
 #include <algorithm>
@@ -35,6 +36,26 @@ TEST(PlanOfFewerLayers, IsExtendedToAll)
     {
         EXPECT_NEAR(value(part, of), value(whole, of), 0.02 * value(whole, of)) << of;
     }
+}
+
+// Networks without packets say what a run will take, as networks with packets do.
+TEST(PlanOfMessages, HasWallTimeAndMemory)
+{
+    for (const char* network : {"packet", "analytic", "fluid"})
+    {
+        const auto read = ParseWords<CollperfScenario>(
+            std::string("--servers=64 --gpus-per-server=1 --op=alltoall --network=") + network);
+        ASSERT_TRUE(read.scenario);
+        const std::string plan = PlanText(*read.scenario);
+        for (const char* line : {"\n  wall time       about ", "\n  host memory     "})
+        {
+            EXPECT_NE(plan.find(line), std::string::npos) << network << plan;
+        }
+    }
+    // A ring of 1,024 servers: 2.1 million messages, 3.7 s.
+    const AssumedMessages analytic = AssumeMessages("analytic");
+    EXPECT_NEAR(analytic.Seconds(2095104, 0, 1024), 3.7, 0.5);
+    EXPECT_LT(analytic.between, AssumeMessages("fluid").between);
 }
 
 // What the server's CPU takes for the optimizer is known before: 28 B a parameter over the rate of
