@@ -248,6 +248,7 @@ struct CollectiveOptions
     /// A collective among GPUs of one server takes the tuner's formula from the last entry on,
     /// instead of its messages.
     bool insideByFormula = false;
+    bool allByFormula = false;   ///< the same of groups of several servers: --collective-times
     bool insideOneByOne = false; ///< --in-server=one-by-one
     bool ownNics = false;        ///< --peer-nic=own (rail-options.h)
     uint32_t rails = 0;          ///< topo::Description::rails

@@ -19,7 +19,6 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <set>
 #include <stdexcept>
@@ -239,7 +238,8 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
         plan.rates = coll::ExchangeRates(comm.placement, m_options.machine);
         plan.limited = CanBeLimited(plan, comm.placement);
     }
-    if (m_options.insideByFormula && !coll::HasSeveralServers(comm.placement))
+    plan.between = coll::HasSeveralServers(comm.placement);
+    if (m_options.insideByFormula && (m_options.allByFormula || !plan.between))
     {
         TakeFormula(&plan, comm.placement);
     }
@@ -253,37 +253,6 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
                   plan.schedule->PassesOn() && choice.protocol != topo::Protocol::kExchange &&
                   coll::HasSeveralServers(comm.placement) && SharesServers(comm.placement);
     return plan;
-}
-
-void
-CollectiveRunner::TakeFormula(Plan* plan, const coll::Placement& placement) const
-{
-    const coll::Collective& what = plan->schedule->What();
-    const std::optional<double> seconds =
-        coll::EstimateSeconds(*plan->algorithm,
-                              plan->protocol.value_or(topo::Protocol::kSimple),
-                              what,
-                              placement,
-                              m_options.OptionsFor(what.op),
-                              m_options.machine);
-    if (!seconds)
-    {
-        return; // validation has refused it, but for communicators that it does not know
-    }
-    plan->formula = std::llround(*seconds * 1e12);
-    for (Rank rank = 0; rank < what.ranks; ++rank)
-    {
-        uint64_t bytes = 0;
-        for (coll::Lane lane = 0; lane < plan->schedule->Lanes(rank); ++lane)
-        {
-            for (coll::StepIndex i = 0; i < plan->schedule->Steps(rank, lane); ++i)
-            {
-                const coll::Step step = plan->schedule->At(rank, lane, i);
-                bytes += step.sendPeer != coll::kNoRank ? step.sendBytes : 0;
-            }
-        }
-        plan->bytesOf.push_back(bytes);
-    }
 }
 
 void

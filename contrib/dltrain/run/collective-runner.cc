@@ -9,6 +9,7 @@
 #include "scenarios/options/collective/collective-options.h"
 
 #include "ns3/assert.h"
+#include "ns3/node-windows.h"
 #include "ns3/prefetch-line.h"
 #include "ns3/rdma-owner.h"
 
@@ -84,6 +85,12 @@ CollectiveRunner::Start(uint32_t communicator,
     {
         return;
     }
+    if (plan->formula >= 0 && plan->between)
+    {
+        ns3::NodeWindows::NoteCall(
+            [this, &member, sequence, now] { MeetBetween(member, sequence, now); });
+        return;
+    }
     if (plan->formula >= 0)
     {
         Meet(member, part, now);
@@ -105,40 +112,6 @@ CollectiveRunner::Start(uint32_t communicator,
         Launch(member, part, now);
     }
     DropCause(member);
-}
-
-void
-CollectiveRunner::Meet(Member& member, const Part& part, int64_t now)
-{
-    const Plan& plan = *part.plan;
-    Communicator& comm = m_communicators[member.communicator];
-    const auto meeting = comm.meetings.try_emplace(part.sequence, 0).first;
-    if (++meeting->second < comm.ranks.size())
-    {
-        return;
-    }
-    comm.meetings.erase(meeting);
-    // They all waited for the entry of this member.
-    member.cause = m_paths ? m_paths->Enter(member.rank, part.tag, now) : CollectivePaths::NONE;
-    for (Rank position = 0; position < comm.ranks.size(); ++position)
-    {
-        Member& other = comm.members[position];
-        GetPart(other, part.sequence).bytesSent = plan.bytesOf[position];
-        other.bytesSent += plan.bytesOf[position];
-        if (m_paths && position > 0)
-        {
-            CollectivePaths::Hold(member.cause);
-        }
-        EventPayload meet{};
-        meet.kind = EventKind::MEET;
-        meet.member = &other;
-        meet.to = member.rank;
-        meet.sequence = part.sequence;
-        meet.bytes = static_cast<uint64_t>(now);
-        meet.path = member.cause;
-        Schedule(other, now + plan.formula, meet);
-    }
-    member.cause = CollectivePaths::NONE; // the events have it
 }
 
 CollectiveRunner::Part&
@@ -609,6 +582,10 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
     {
         path =
             m_paths->ArriveInside(path, e.to, e.member->rank, static_cast<int64_t>(e.bytes), now);
+    }
+    if (e.kind == EventKind::MEET_BETWEEN && m_paths)
+    {
+        path = m_paths->Arrive(path, e.to, e.member->rank, now);
     }
     Leave(*e.member, e.sequence, path, now);
 }

@@ -230,6 +230,7 @@ class CollectiveRunner : public TransportUser
         uint64_t parts = 1;   ///< Schedule::PartsOfMessage
         bool relays = false;  ///< messages may pass servers by Relay
         std::vector<uint64_t> bytesOf = {}; ///< bytes that ranks send, with a formula
+        bool between = false;               ///< with a formula: several servers
     };
 
     /// Passing on along a ring inside a server (collective-runner-relay.h).
@@ -330,6 +331,14 @@ class CollectiveRunner : public TransportUser
         }
     };
 
+    /// Ranks of several servers that have entered a collective with a formula.
+    struct Meeting
+    {
+        uint32_t entered = 0;
+        int64_t last = -1; ///< ps: the last entry so far
+        Rank position = 0; ///< of it; of several the first
+    };
+
     struct Communicator
     {
         std::vector<Rank> ranks;
@@ -341,6 +350,8 @@ class CollectiveRunner : public TransportUser
         /// By sequence: the number of ranks that have entered a collective with a formula. The last
         /// one ends it for all. All ranks are in one server.
         std::map<uint32_t, uint32_t> meetings;
+        /// The same of several servers, between the nodes' events.
+        std::map<uint32_t, Meeting> meetingsBetween;
         std::unordered_multimap<uint64_t, Plan> plans; ///< by the collective's bytes
     };
 
@@ -367,11 +378,12 @@ class CollectiveRunner : public TransportUser
 
     enum class EventKind : uint8_t
     {
-        LEAVE,    ///< a rank is done
-        LAUNCH,   ///< it begins
-        SEND,     ///< the software latency before a send is over
-        MEET,     ///< the time by formula is over
-        SEND_OUT, ///< Relay::SendOut
+        LEAVE,        ///< a rank is done
+        LAUNCH,       ///< it begins
+        SEND,         ///< the software latency before a send is over
+        MEET,         ///< the time by formula is over
+        MEET_BETWEEN, ///< the same, of several servers
+        SEND_OUT,     ///< Relay::SendOut
     };
 
     /// The payload of a rank's event.
@@ -404,7 +416,7 @@ class CollectiveRunner : public TransportUser
     Plan MakePlan(const coll::Choice& choice,
                   std::unique_ptr<const coll::Schedule> schedule,
                   const Communicator& comm) const;
-    /// --in-server=formula, of ranks of one server.
+    /// --in-server=formula, of ranks of one server; --collective-times=formula, of all.
     void TakeFormula(Plan* plan, const coll::Placement& placement) const;
     /// As asked for, else as the tuner chooses; where switches have no room, as it does without.
     coll::Choice Choose(Communicator& comm, const coll::Collective& what);
@@ -433,6 +445,8 @@ class CollectiveRunner : public TransportUser
     void Launch(Member& member, Part& part, int64_t now);
     /// A rank has entered a collective with a formula.
     void Meet(Member& member, const Part& part, int64_t now);
+    /// The same of several servers. Between the nodes' events.
+    void MeetBetween(const Member& member, uint32_t sequence, int64_t now);
     /// A rank's last lane has ended.
     void EndRank(Member& member, const Part& part, int64_t now);
     void Leave(Member& member, uint32_t sequence, results::PathRecord* path, int64_t now);

@@ -375,7 +375,7 @@ CheckFormulas(Validation* v,
               const std::vector<coll::Collective>& used,
               const coll::Placement& placement)
 {
-    if (!c.insideByFormula || coll::HasSeveralServers(placement))
+    if (!c.insideByFormula || (!c.allByFormula && coll::HasSeveralServers(placement)))
     {
         return;
     }
@@ -384,7 +384,7 @@ CheckFormulas(Validation* v,
         const coll::Algorithm& algorithm = *ChoiceOf(c, collective, placement).algorithm;
         if (!algorithm.CostOf(collective, placement, c.OptionsFor(collective.op)))
         {
-            v->Fail("in-server",
+            v->Fail(c.allByFormula ? "collective-times" : "in-server",
                     algorithm.Name() + " " + coll::OpName(collective.op) +
                         " has no formula; allowed: messages, or another algorithm");
             return;

@@ -116,7 +116,8 @@ IsByNetwork(const CollectiveOptions& options,
 {
     return options.measured && options.measured->Network() && what.ranks > 1 &&
            what.op != coll::Op::kAllToAllV &&
-           !(options.insideByFormula && !coll::HasSeveralServers(placement));
+           !(options.insideByFormula &&
+             (options.allByFormula || !coll::HasSeveralServers(placement)));
 }
 
 } // namespace

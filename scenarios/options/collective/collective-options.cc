@@ -219,11 +219,22 @@ MakeCollectives(Validation* v,
         ReadDimensions(v, &c.options.dimensions);
     }
     c.stepLatency = values.Duration("step-latency");
-    c.insideByFormula = values.Text("in-server") == "formula";
+    c.allByFormula =
+        values.Present("collective-times") && values.Text("collective-times") == "formula";
+    c.insideByFormula = c.allByFormula || values.Text("in-server") == "formula";
     c.insideOneByOne = values.Text("in-server") == "one-by-one";
     if (c.insideByFormula && c.stepLatency.ps > 0)
     {
-        v->Fail("step-latency", "is of messages; allowed with --in-server=formula: 0");
+        v->Fail("step-latency",
+                std::string("is of messages; allowed with --") +
+                    (c.allByFormula ? "collective-times" : "in-server") + "=formula: 0");
+    }
+    if (c.allByFormula && v->table.Find("mpi-ranks") && values.Present("mpi-ranks") &&
+        values.U32("mpi-ranks") > 1)
+    {
+        v->Fail("collective-times",
+                "waits for ranks of all servers, which --mpi-ranks puts into several processes; "
+                "allowed there: messages");
     }
     ReadTuner(v, &c);
     const bool hasLibrary = values.Text("library") != "none";

@@ -164,6 +164,18 @@ CollectiveOptionRows()
                      "they do not slow each other down"}})
             .Default("messages")
             .Example("formula"),
+        collective
+            .Name("collective-times",
+                  "of collectives on a network without packets, between servers too")
+            .Names("collective-times",
+                   {{"messages", "every message shares its NICs with all others"},
+                    {"formula",
+                     "the time that --algorithm=auto compares by, from the last GPU's entry on, on "
+                     "the group's share of the NICs; nothing slows it down: seconds for what takes "
+                     "messages hours"}})
+            .Otherwise("messages")
+            .Example("formula")
+            .Only(when::Is("network", {"analytic"})),
     };
 }
 

@@ -363,7 +363,8 @@ ChoicesByNetwork(const NetworkChoices& network,
                                      " " + std::to_string(what.ranks) + " " +
                                      std::to_string(what.root) +
                                      (coll::HasSeveralServers(placement) ? " between" : " inside");
-            const bool byFormula = options.insideByFormula && !coll::HasSeveralServers(placement);
+            const bool byFormula = options.insideByFormula &&
+                                   (options.allByFormula || !coll::HasSeveralServers(placement));
             if (byFormula || !IsLeftToTuner(options, what, placement) || !known.insert(name).second)
             {
                 continue;
