@@ -228,7 +228,29 @@ class Formats(SystemTest):
         self.assertEqual(stats["bytes_sent_per_gpu"]["all_reduce"], 1e6)
         self.assertGreater(stats["step_time_us"], 700 + 1e6 * 8 / 100e3)
         os.remove(os.path.join(folder, "rank1.pt.trace.json"))
-        self.refuse(f"dltrain --trace={folder}", "there is no trace of rank 1")
+        self.refuse(
+            f"dltrain --trace={folder}",
+            "there is no trace of rank 1",
+            "--trace-ranks=0 for that rank alone",
+            "--replicate=2",
+        )
+        # Rank 0 alone takes what was recorded: its all-reduce, too.
+        alone = self.run_program(f"dltrain --trace={folder} --trace-ranks=0 {QUIET}")
+        self.assertEqual(alone.stats["gpus"], 1)
+        self.assertGreater(alone.stats["step_time_us"], 799 - 1e-6)
+        self.assertLess(alone.stats["step_time_us"], 830)
+        # Its work for 4 ranks: two groups of two, as with both traces.
+        four = self.run_program(
+            f"dltrain --trace={folder} --replicate=4 --gpus-per-server=1 {QUIET}"
+        ).stats
+        self.assertEqual(four["trace"]["ranks"], 4)
+        self.assertWithin(four["step_time_us"], stats["step_time_us"], 0.01)
+        self.assertEqual(four["bytes_sent_per_gpu"]["all_reduce"], 1e6)
+        self.refuse(f"dltrain --trace={folder} --replicate=3", "--replicate=3", "does not fill 3")
+        self.refuse(f"dltrain --trace={folder} --trace-ranks=1", "--trace-ranks", "allowed: 0")
+        self.refuse("dltrain --model=gpt2 --trace-ranks=0", "--trace-ranks", "--trace")
+        goal = self.write("one.goal", "num_ranks 1\nrank 0 {\ncalc 5\n}\n")
+        self.refuse(f"dltrain --trace={goal} --replicate=4", "--replicate", "PyTorch's profiler")
 
     def test_a_trace_is_not_written_over(self):
         run = self.run_program(f"dltrain --model=gpt2 --gpus=2 {QUIET} --export=goal --warmup=0")

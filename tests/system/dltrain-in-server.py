@@ -49,6 +49,43 @@ class InServer(SystemTest):
         self.assertEqual(runs[0], runs[1])
         self.assertEqual(runs[0], runs[2])
 
+    def test_all_by_formula(self):
+        # Alone on the NICs, a ring takes nearly what its messages take, without them; 2 x 4 groups
+        # of single GPUs share one NIC, and an all-to-all its own.
+        for line in (
+            "--model=gpt2-medium --servers=4 --gpus-per-server=1 --algorithm=ring",
+            "--model=gpt2-medium --servers=4 --gpus-per-server=4 --tp=4",
+            "--model=gpt2-medium --servers=4 --gpus-per-server=4 --nics-per-server=4 --tp=4",
+        ):
+            with self.subTest(line):
+                messages, formula = (
+                    self.run_program(
+                        f"dltrain {line} --network=analytic --collective-times={how}{QUIET}"
+                    ).stats
+                    for how in ("messages", "formula")
+                )
+                self.assertEqual(messages["bytes_sent_per_gpu"], formula["bytes_sent_per_gpu"])
+                ratio = formula["step_time_us"] / messages["step_time_us"]
+                self.assertLess(abs(ratio - 1), 0.15, ratio)
+                self.assertLess(formula["events"], messages["events"] / 2)
+        line = "dltrain --model=gpt2 --servers=4 --gpus-per-server=4 --network=analytic"
+        line += " --collective-times=formula" + QUIET
+        runs = [
+            self.run_program(line + more).stats["step_time_us"]
+            for more in (" --threads=1", " --threads=2", " --engine=ns3")
+        ]
+        self.assertEqual(runs[0], runs[1])
+        self.assertEqual(runs[0], runs[2])
+        for more, words in (
+            ("", ["--collective-times", "--network=analytic"]),
+            (" --network=analytic --step-latency=1us", ["--step-latency"]),
+        ):
+            run = self.run_program(
+                f"dltrain --model=gpt2 --collective-times=formula{more}", status=2
+            )
+            for word in words:
+                self.assertIn(word, run.err)
+
     def test_refuses_what_has_no_formula(self):
         run = self.run_program(
             "dltrain --model=gpt2 --in-server=formula --step-latency=1us", status=2
