@@ -26,6 +26,7 @@ struct HtsimKey
 };
 
 constexpr uint64_t kLongestHtsimNs = 10000000000; // kLongestDelay
+constexpr uint64_t kMostHtsimSwitchNs = 1000000;  // as --switch-latency
 constexpr uint64_t kFastestHtsimGbps = 1000000;   // kFastestLink
 
 const std::vector<HtsimKey>&
@@ -43,7 +44,7 @@ HtsimTierKeys()
 {
     static const std::vector<HtsimKey> keys = {{"Downlink_speed_Gbps", 1, kFastestHtsimGbps},
                                                {"Downlink_Latency_ns", 0, kLongestHtsimNs},
-                                               {"Switch_Latency_ns", 0, kLongestHtsimNs / 10},
+                                               {"Switch_Latency_ns", 0, kMostHtsimSwitchNs},
                                                {"Radix_Down", 1, 65535},
                                                {"Radix_Up", 1, 65535},
                                                {"Oversubscribed", 1, 65535},
@@ -267,12 +268,10 @@ HtsimReader::CheckKeys()
             return Fail(1, "", std::string(name) + " is missing");
         }
     }
-    bool queues = false;
     for (size_t t = 0; t < m_tier.size(); ++t)
     {
-        HtsimTier& tier = m_tier[t];
+        const HtsimTier& tier = m_tier[t];
         const bool there = t < *m_tiers.number;
-        const bool last = t + 1 == *m_tiers.number;
         if (there != (tier.line > 0))
         {
             return there ? Fail(m_tiers.line, "", TierText(t) + " is missing")
@@ -281,10 +280,12 @@ HtsimReader::CheckKeys()
                                 "is above the last of " + std::to_string(*m_tiers.number) +
                                     " tiers, which count from 0");
         }
-        if (!there)
-        {
-            continue;
-        }
+    }
+    bool queues = false;
+    for (size_t t = 0; t < *m_tiers.number; ++t)
+    {
+        HtsimTier& tier = m_tier[t];
+        const bool last = t + 1 == *m_tiers.number;
         const std::pair<const char*, const HtsimValue*> needed[] = {
             {"Downlink_speed_Gbps", &tier.speed},
             {"Downlink_Latency_ns", &tier.latency},

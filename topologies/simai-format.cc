@@ -139,7 +139,7 @@ SimaiReader::SortLinks()
     m_nvLinkOf.assign(m_file.gpus, 0);
     for (FileLink& link : m_read)
     {
-        if (link.a >= m_file.gpus)
+        if (link.b < m_file.gpus)
         {
             std::swap(link.a, link.b);
         }
@@ -151,7 +151,7 @@ SimaiReader::SortLinks()
             {
                 return FailAt(link.line,
                               ends,
-                              "joins an NVSwitch and a switch; allowed: NVSwitches join the GPUs "
+                              "joins an NVSwitch and no GPU; allowed: NVSwitches join the GPUs "
                               "of a server");
             }
             (fromGpu ? m_file.nics : m_file.fabric).push_back(link);
@@ -159,12 +159,11 @@ SimaiReader::SortLinks()
         }
         if (!fromGpu || !m_isNvSwitch[link.b])
         {
-            return FailAt(
-                link.line,
-                ends,
-                std::string(fromGpu ? "joins two GPUs" : "joins an NVSwitch and a switch") +
-                    "; allowed: a GPU and its server's NVSwitches, a GPU and a switch, "
-                    "two switches");
+            return FailAt(link.line,
+                          ends,
+                          std::string(fromGpu ? "joins two GPUs" : "joins an NVSwitch and no GPU") +
+                              "; allowed: a GPU and its server's NVSwitches, a GPU and a switch, "
+                              "two switches");
         }
         uint32_t& server = serverOfNvSwitch[link.b];
         server = server == kNone ? m_file.ServerOf(link.a) : server;

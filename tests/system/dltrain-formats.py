@@ -119,14 +119,15 @@ class Formats(SystemTest):
         parts = self.write("parts.cm", head.format(3) + 3 * line.format(30000))
         whole = self.write("whole.cm", head.format(1) + line.format(90000))
         options = "traffic --hosts=2 --topology=single-switch --payload=1000 --cc=none"
-        options += " --no-extension-headers --report=0 --trace-level=flows --flows="
+        options += " --no-extension-headers --report=0 --flows="
         ends = {}
         for path in (parts, whole):
             rows = self.run_program(options + path).rows("flows.csv")
-            ends[path] = [float(row["end_us"]) for row in rows]
-            self.assertEqual(len({row["qp"] for row in rows}), 1)
-        self.assertEqual(ends[parts], sorted(ends[parts]))
-        self.assertEqual(ends[parts][-1], ends[whole][-1])
+            ends[path] = sorted(float(row["end_us"]) for row in rows)
+        first, second, third = ends[parts]
+        self.assertAlmostEqual(second - first, third - second, 6)
+        self.assertGreater(second - first, 30000 * 8 / 100e3)
+        self.assertEqual(third, ends[whole][0])
         for more, name in (
             ("--operation=read", "operation"),
             ("--protocol=udp", "protocol"),
@@ -159,7 +160,7 @@ class Formats(SystemTest):
             stats = self.run_program(
                 f"traffic --topology={slow} --bytes=9kB --report=0 {option}"
             ).stats
-            self.assertEqual(stats["configuration"]["switch"]["switch_latency"], expected)
+            self.assertEqual(stats["configuration"]["fabric"]["switch_latency"], expected)
 
         # SimAI's: two servers of four H100, a rail for each GPU, one spine.
         links = [(gpu, 8 + gpu // 4, 3600, 25) for gpu in range(8)]
@@ -244,7 +245,7 @@ class Formats(SystemTest):
             f"dltrain --trace={folder} --replicate=4 --gpus-per-server=1 {QUIET}"
         ).stats
         self.assertEqual(four["trace"]["ranks"], 4)
-        self.assertWithin(four["step_time_us"], stats["step_time_us"], 0.01)
+        self.assertWithin(four["step_time_us"], stats["step_time_us"], 0.05)
         self.assertEqual(four["bytes_sent_per_gpu"]["all_reduce"], 1e6)
         self.refuse(f"dltrain --trace={folder} --replicate=3", "--replicate=3", "does not fill 3")
         self.refuse(f"dltrain --trace={folder} --trace-ranks=1", "--trace-ranks", "allowed: 0")

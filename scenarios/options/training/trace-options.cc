@@ -216,12 +216,8 @@ NeedsModel(const Option& option)
 bool
 HasTrace(Validation* v)
 {
-    if (!v->values.Given("trace") && !v->values.Given("launch"))
-    {
-        return false;
-    }
     v->Settle("trace");
-    return true;
+    return v->values.Given("trace") || v->values.Given("launch");
 }
 
 namespace
