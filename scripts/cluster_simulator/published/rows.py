@@ -5,12 +5,14 @@ below, each with where it is from.
 """
 
 import collections
+import functools
 import math
 import os
 import re
 
 from .. import lines
 from ..errors import InvalidInput
+from . import modern
 
 # One published time. `seconds`: of a step, or None where only ratios are published. `kind` tells
 # rows of a table apart whose errors have other causes. `facts`: numbers that ratios are made of.
@@ -698,6 +700,8 @@ READERS = (
     ("throughput", examples_row),
     ("over_bsp", pipedream_rows),
     ("arrangement", perceptron_row),
+    ("options_that_were_tried", functools.partial(modern.train_row, Row, fewer_layers)),
+    ("peak_allocated_gib", functools.partial(modern.peak_row, Row)),
 )
 
 
