@@ -79,24 +79,26 @@ const char* const kZoo = R"zoo(
   "fp32_tflops": 67, "tf32_tflops": 494.5, "fp16_tflops": 989, "bf16_tflops": 989, "fp8_tflops": 1979,
   "memory_bandwidth_GBps": 3350, "host_link_GBps": 63, "memory_GB": 80, "multiprocessors": 132,
   "matrix_efficiency": 0.747, "fp32_efficiency": 0.875, "fp8_efficiency": 0.683, "product_memory_efficiency": 0.926, "launch_us": 5.12,
-  "convolution_ratio": 0.654, "attention_ratio": 0.652, "attention_backward_ratio": 0.61,
-  "memory_efficiency": 0.911, "optimizer_efficiency": 0.8, "sustained_ratio": 0.8,
+  "convolution_ratio": 0.654, "attention_ratio": 0.812, "attention_backward_ratio": 0.863,
+  "flash2_ratio": 0.501, "flash2_backward_ratio": 0.859,
+  "memory_efficiency": 0.911, "optimizer_efficiency": 0.8, "sustained_ratio": 0.84, "collective_sms": 25,
   "source": "NVIDIA data sheet, SXM5; ml-engineering (fp8 1,979, bf16 989); tf32 is half of bf16; multiprocessors: glennklockwood.com/garden/processors/h100",
-  "efficiency_source": "products, their bandwidth and launch: fitted (gemm_efficiency_vidur.csv); fp8: best measured product in fp8 over that in bf16, 0.734 / 0.803 (ml-engineering, H200); sustained: fitted to three steps (mcore-h100-* of train_throughput.csv, run with scripts/published: least squares of their errors); fp32 as V100, all else as A100: assumed"},
+  "efficiency_source": "products, their bandwidth and launch: fitted (gemm_efficiency_vidur.csv); fp8: best measured product in fp8 over that in bf16, 0.734 / 0.803 (ml-engineering, H200); attention: cuDNN 600 and 518, FlashAttention 2 370 and 318 TFLOP/s forward and backward, heads of 128, 8,192 tokens (arXiv 2407.08608, figures 5 and 6); sustained: fitted to the Megatron rows on H100 of train-2024-2026.csv, run with scripts/published; collective_sms: 18.9% of the multiprocessors, the mean slow-down of computing beside collectives (arXiv 2507.03114); fp32 as V100, all else as A100: assumed"},
  {"name": "H200", "aliases": ["H200-SXM", "H200-SXM5"], "base": "H100",
   "memory_bandwidth_GBps": 4800, "memory_GB": 141,
   "source": "NVIDIA data sheet; ml-engineering"},
  {"name": "B200", "aliases": ["B200-SXM"], "base": "H100",
   "fp32_tflops": 80, "tf32_tflops": 1125, "fp16_tflops": 2250, "bf16_tflops": 2250, "fp8_tflops": 4500,
   "memory_bandwidth_GBps": 8000, "memory_GB": 180, "multiprocessors": 148,
-  "matrix_efficiency": 0.722, "fp8_efficiency": 0.660,
+  "matrix_efficiency": 0.722, "fp8_efficiency": 0.660, "attention_ratio": 0.76, "flash2_ratio": 0,
+  "sustained_ratio": 0.65,
   "source": "ml-engineering; tf32 is half of bf16; fp32, fp8: HGX B200 at 1,000 W, by NVIDIA's figures in glennklockwood.com/garden/processors/B200; multiprocessors: hmc-tech.com/gpus/nvidia-b200-vs-nvidia-gb200",
-  "efficiency_source": "H100's times the ratio of the best measured products, 0.776 / 0.803 (ml-engineering); all else assumed as H100"},
+  "efficiency_source": "H100's times the ratio of the best measured products, 0.776 / 0.803 (ml-engineering); attention: cuDNN 9.13 1,235 TFLOP/s forward, 1,605 of FlashAttention 4 over 1.3 (together.ai/blog/flashattention-4), backward's ratio as H100; sustained: fitted to memory-peaks.csv; all else assumed as H100"},
  {"name": "GB200", "base": "B200",
   "fp32_tflops": 90, "tf32_tflops": 1250, "fp16_tflops": 2500, "bf16_tflops": 2500, "fp8_tflops": 5000, "host_link_GBps": 0, "memory_GB": 186,
-  "matrix_efficiency": 0.678, "fp8_efficiency": 0.620,
+  "matrix_efficiency": 0.678, "fp8_efficiency": 0.620, "sustained_ratio": 0.73,
   "source": "ml-engineering; tf32 is half of bf16; fp32, fp8: GB200 at 1,200 W, by NVIDIA's figures in glennklockwood.com/garden/processors/B200",
-  "efficiency_source": "H100's times the ratio of the best measured products, 0.729 / 0.803 (ml-engineering); all else assumed as H100"},
+  "efficiency_source": "H100's times the ratio of the best measured products, 0.729 / 0.803 (ml-engineering); sustained: fitted to five rows of train-2024-2026.csv; all else as B200"},
  {"name": "B300", "aliases": ["B300-SXM"], "base": "B200", "host_link_GBps": 0, "memory_GB": 288,
   "matrix_efficiency": 0.731, "fp8_efficiency": 0.669,
   "source": "ml-engineering; tf32 is half of bf16; fp32, fp8 and multiprocessors as B200: assumed",
@@ -161,7 +163,10 @@ ReadRates(topo::JsonObject& in, KernelRates& rates)
     in.Real("convolution_ratio", rates.convolution, kLeast, 10);
     in.Real("attention_ratio", rates.attention, kLeast, 10);
     in.Real("attention_backward_ratio", rates.attentionBackward, kLeast, 10);
+    in.Real("flash2_ratio", rates.flash2, 0, 10); // 0: as attention_ratio
+    in.Real("flash2_backward_ratio", rates.flash2Backward, kLeast, 10);
     in.Real("sustained_ratio", rates.sustained, kLeast, 1);
+    in.Real("collective_sms", rates.collectiveSms, 0, 1e4);
     in.Real("memory_efficiency", rates.pointwise, kLeast, 1);
     in.Real("optimizer_efficiency", rates.optimizer, kLeast, 1);
     double us = rates.launch * 1e6;

@@ -76,6 +76,20 @@ BytesOf(const Kernel& k, Dtype dtype)
     return bytes;
 }
 
+/// Seconds of the casts to fp8 ahead of a product, whose activations are rows x inner.
+double
+CastSeconds(const Kernel& k, const GpuSpec& gpu, Dtype dtype)
+{
+    constexpr double kCastBytes = 4; // an element: 2 read, 1 written, 1 written transposed
+    if (dtype != Dtype::kFp8 || k.rows <= 0 || k.pass == Pass::kBackwardWeights)
+    {
+        return 0;
+    }
+    const double elements = k.batch * k.rows * k.inner;
+    return k.launches *
+           (gpu.rates.launch + elements * kCastBytes / (gpu.memoryBandwidth * gpu.rates.pointwise));
+}
+
 /// FLOPs of all launches, in tiles where the shape is known.
 double
 TiledOf(const Kernel& k, const GpuSpec& gpu, const KernelCosts& costs)
@@ -186,7 +200,8 @@ Seconds(const Kernel& k, const GpuSpec& gpu, Dtype dtype, const KernelCosts& cos
     {
     case KernelClass::kMatrix:
         work = Overlapped(TiledOf(k, gpu, costs) / ProductRate(gpu, dtype),
-                          BytesOf(k, dtype) / (memory * gpu.rates.productMemory));
+                          BytesOf(k, dtype) / (memory * gpu.rates.productMemory)) +
+               CastSeconds(k, gpu, dtype);
         break;
     case KernelClass::kConvolution:
         work = Overlapped(

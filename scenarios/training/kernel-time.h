@@ -33,8 +33,11 @@
  *     :    :    : : rows
  *
  * fp8 is for products and convolutions only: their inputs have 1 byte, their outputs 2. All else
- * (attention, pointwise, parameters, gradients) is 16 bit, as Transformer Engine has it by default;
- * casting to fp8 costs nothing here, as it is fused into the kernel before: assumed.
+ * (attention, pointwise, parameters, gradients) is 16 bit, as Transformer Engine has it by default.
+ * Each product's activations (forward) and gradients (backward) are cast by a kernel that reads 2
+ * bytes and writes 1 byte twice, once transposed for the product of the weights' gradients
+ * (cast_transpose of NVIDIA/TransformerEngine; that none of them is fused into the kernel before is
+ * assumed). Weights are cast once a step, which is not counted.
  */
 #ifndef SCENARIOS_TRAINING_KERNEL_TIME_H
 #define SCENARIOS_TRAINING_KERNEL_TIME_H

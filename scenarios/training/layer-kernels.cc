@@ -136,6 +136,13 @@ AttentionOf(const Operator& op, Pass pass, const TrainingOptions& o)
     kernel.launches = op.count;
     kernel.heads = op.heads * share * o.microBatch;
     kernel.queries = op.queries.At(1, o.Sequence() / o.context);
+    if (op.causal && o.context > 1)
+    {
+        // Ranks of a ring have a chunk of the front and one of the back each, so all see half of
+        // the keys, and with Ulysses a rank has whole sequences of fewer heads: the same work.
+        kernel.heads /= o.context;
+        kernel.queries *= o.context;
+    }
     const double keys = op.keys.At(1, o.Sequence());
     const bool local = o.fusedAttention && op.window > 0 && op.window < keys;
     kernel.keys = local ? op.window : keys; // without fusion all scores are made, and masked

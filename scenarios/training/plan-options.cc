@@ -121,6 +121,30 @@ ParseKernelSet(std::string_view text)
 }
 
 std::string
+AttentionKernelName(AttentionKernel kernel)
+{
+    constexpr const char* kNames[] = {"vendor", "flash2"};
+    return kNames[static_cast<uint32_t>(kernel)];
+}
+
+std::optional<AttentionKernel>
+ParseAttentionKernel(std::string_view text)
+{
+    return Named({AttentionKernel::kVendor, AttentionKernel::kFlash2}, AttentionKernelName, text);
+}
+
+GpuSpec
+WithAttention(GpuSpec gpu, AttentionKernel kernel)
+{
+    if (kernel == AttentionKernel::kFlash2 && gpu.rates.flash2 > 0)
+    {
+        gpu.rates.attention = gpu.rates.flash2;
+        gpu.rates.attentionBackward = gpu.rates.flash2Backward;
+    }
+    return gpu;
+}
+
+std::string
 OffloadName(Offload offload)
 {
     constexpr const char* kNames[] = {"none", "optimizer", "all"};

@@ -98,6 +98,20 @@ enum class KernelSet : uint8_t
 std::string KernelSetName(KernelSet kernels);
 std::optional<KernelSet> ParseKernelSet(std::string_view text);
 
+/// The library of fused attention.
+enum class AttentionKernel : uint8_t
+{
+    kVendor, ///< cuDNN's, which Transformer Engine calls
+    kFlash2, ///< FlashAttention 2, which PyTorch's scaled_dot_product_attention calls
+};
+
+/// "vendor", "flash2".
+std::string AttentionKernelName(AttentionKernel kernel);
+std::optional<AttentionKernel> ParseAttentionKernel(std::string_view text);
+
+/// The GPU with that kernel's rates as its rates of attention.
+GpuSpec WithAttention(GpuSpec gpu, AttentionKernel kernel);
+
 /// The state that is in the server's memory instead of the GPU's (host-work.h).
 enum class Offload : uint8_t
 {

@@ -8,6 +8,7 @@
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/kernel-time.h"
 #include "scenarios/training/layer-kernels.h"
+#include "scenarios/training/recomputation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,32 +25,11 @@ Bytes(const TrainingOptions& o, double elements)
     return static_cast<uint64_t>(std::llround(elements)) * DtypeBytes(o.dtype);
 }
 
-/// Which of a part's operators.
-enum class Which : uint8_t
-{
-    kAll,
-    kCore, ///< the core of attention: selective recomputation repeats it
-    kKept, ///< recomputation that stops early repeats it
-};
-
+/// Seconds of a pass of all operators.
 double
-SecondsOf(const Part& part, Pass pass, const TrainingOptions& o, Which which = Which::kAll)
+SecondsOf(const Part& part, Pass pass, const TrainingOptions& o)
 {
-    double seconds = 0;
-    const GpuSpec gpu = InTraining(o.gpu);
-    for (const Operator& op : part.operators)
-    {
-        if ((which == Which::kCore && op.kind != KernelClass::kAttention) ||
-            (which == Which::kKept && op.last))
-        {
-            continue;
-        }
-        for (const Kernel& kernel : KernelsOf(op, part, pass, o))
-        {
-            seconds += Seconds(kernel, gpu, o.dtype);
-        }
-    }
-    return seconds;
+    return SecondsOfShares(part, pass, o, [](const Operator&) { return 1.0; });
 }
 
 bool
@@ -265,7 +245,7 @@ AddTensorOverlap(const Part& part, const TrainingOptions& o, RankPart& rank)
     }
 }
 
-RankPart PartOf(const Part& part, const TrainingOptions& o, bool recomputed);
+RankPart PartOf(const Part& part, const TrainingOptions& o, Again again);
 
 /// Attention whose keys are those of all ranks of a context group: what stands before its core, the
 /// core, and what stands behind it, with what the group exchanges in between.
@@ -274,7 +254,7 @@ RankPart PartOf(const Part& part, const TrainingOptions& o, bool recomputed);
 ///                 shift    shift                backward: they and their gradients, which come
 ///                                               home behind the last
 std::vector<RankPart>
-ContextParts(const Part& part, const Operator& core, const TrainingOptions& o, bool recomputed)
+ContextParts(const Part& part, const Operator& core, const TrainingOptions& o, Again again)
 {
     const auto at = static_cast<std::size_t>(&core - part.operators.data());
     Part before = PieceOf(part, 0, at, "projections");
@@ -283,9 +263,9 @@ ContextParts(const Part& part, const Operator& core, const TrainingOptions& o, b
     before.entry = part.entry;
     behind.exit = part.exit;
     behind.losses = part.losses;
-    RankPart first = PartOf(before, o, recomputed);
-    const RankPart whole = PartOf(middle, o, recomputed);
-    const RankPart last = PartOf(behind, o, recomputed);
+    RankPart first = PartOf(before, o, again);
+    const RankPart whole = PartOf(middle, o, again);
+    const RankPart last = PartOf(behind, o, again);
 
     const double share = ShareOf(core.split, o) * o.microBatch;
     const double tokens = core.queries.At(1, o.Sequence()) / o.context;
@@ -354,21 +334,14 @@ ContextParts(const Part& part, const Operator& core, const TrainingOptions& o, b
 }
 
 RankPart
-PartOf(const Part& part, const TrainingOptions& o, bool recomputed)
+PartOf(const Part& part, const TrainingOptions& o, Again again)
 {
     RankPart rank;
     rank.name = part.name;
     rank.forward = SecondsOf(part, Pass::kForward, o);
     rank.backwardInput = SecondsOf(part, Pass::kBackwardInput, o);
     rank.backwardWeights = SecondsOf(part, Pass::kBackwardWeights, o);
-    if (recomputed)
-    {
-        rank.again = SecondsOf(part, Pass::kForward, o, StopsEarly(o) ? Which::kKept : Which::kAll);
-    }
-    else if (o.recompute == Recompute::kSelective)
-    {
-        rank.again = SecondsOf(part, Pass::kForward, o, Which::kCore);
-    }
+    rank.again = SecondsAgain(part, again, o);
     AddTensorExchanges(part, o, rank);
     AddExpertExchanges(part, o, rank);
     AddTensorOverlap(part, o, rank);
@@ -461,6 +434,7 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
     rank.tiedParameters = static_cast<uint64_t>(
         std::ceil(static_cast<double>(layer.tiedParameters) * ShareOf(layer.tiedSplit, o)));
     rank.recomputed = IsRecomputed(o, index);
+    const Again again = AgainOf(o, index);
     for (const Part& part : layer.parts)
     {
         for (const Tensor& tensor : part.tensors)
@@ -507,15 +481,19 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
         const Operator* const core = o.context > 1 ? AttentionIn(part) : nullptr;
         if (core)
         {
-            for (RankPart& piece : ContextParts(part, *core, o, rank.recomputed))
+            for (RankPart& piece : ContextParts(part, *core, o, again))
             {
                 rank.parts.push_back(std::move(piece));
             }
         }
         else
         {
-            rank.parts.push_back(PartOf(part, o, rank.recomputed));
+            rank.parts.push_back(PartOf(part, o, again));
         }
+    }
+    if (again == Again::kHalf)
+    {
+        rank.keptBytes /= 2; // every second product's output: assumed of the rest
     }
     if (const ProfiledLayer* const measured = o.profile ? o.profile->Find(layer.name) : nullptr)
     {
@@ -653,23 +631,6 @@ ExpertsOf(const std::vector<RankLayer>& layers)
         layer.tiedTo = kNotTied;
     }
     return experts;
-}
-
-bool
-StopsEarly(const TrainingOptions& o)
-{
-    return o.tensor == 1 && o.pipeline == 1 && o.zeroImpl != ZeroImpl::kDeepSpeed;
-}
-
-bool
-IsRecomputed(const TrainingOptions& o, std::size_t layer)
-{
-    const LayerSpec& spec = o.model.layers[layer];
-    const bool loses = std::any_of(spec.parts.begin(), spec.parts.end(), [](const Part& part) {
-        return !part.losses.IsZero();
-    });
-    return o.recompute == Recompute::kFull && layer + 1 < o.model.layers.size() && !loses &&
-           spec.Flops().At(1, 1) > 0;
 }
 
 } // namespace training

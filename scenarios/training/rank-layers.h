@@ -130,16 +130,6 @@ std::vector<RankLayer> LayersOfStage(const std::vector<RankLayer>& all,
 /// copies.
 std::vector<RankLayer> ExpertsOf(const std::vector<RankLayer>& layers);
 
-/// Full recomputation leaves out what stands behind the last tensor that backward needs (without
-/// dropout the last product of a block), as PyTorch's torch.utils.checkpoint does by default
-/// (set_checkpoint_early_stop), and so FSDP. Megatron-LM and DeepSpeed have their own, which runs
-/// the whole block: what tensor or pipeline parallelism and ZeroImpl::kDeepSpeed are taken for.
-bool StopsEarly(const TrainingOptions& options);
-
-/// Recomputed whole before its backward: all that computes, but for the last layer of the model,
-/// whose backward follows its forward at once.
-bool IsRecomputed(const TrainingOptions& options, std::size_t layer);
-
 } // namespace training
 
 #endif // SCENARIOS_TRAINING_RANK_LAYERS_H

@@ -7,6 +7,7 @@
 #include "collectives/tuner.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/rank-layers.h"
+#include "scenarios/training/recomputation.h"
 
 #include <algorithm>
 
@@ -109,6 +110,7 @@ NoteIdleOptions(Validation* v,
     // Compute and memory.
     const bool attention = HasAttention(o.model);
     settle(job::kAttention, attention);
+    settle(job::kFusedAttention, attention && o.fusedAttention);
     settle(job::kScores,
            !attention || o.kernels != training::KernelSet::kMegatron ||
                (!o.fusedAttention && HasAttention(o.model, true)));
@@ -117,7 +119,8 @@ NoteIdleOptions(Validation* v,
                ? AnyRecomputed(o)
                : attention || o.recompute == training::Recompute::kNone);
     settle(job::kKeptScores,
-           !attention || o.recompute != training::Recompute::kSelective || !o.fusedAttention);
+           !attention || o.recompute != training::Recompute::kSelective || !o.fusedAttention ||
+               RepeatsByOperator(o));
     usual("reduce-dtype", !o.wideReduction);
     v->Settle(when::HalfPrecision(), DtypeBytes(o.dtype) < 4);
     v->Settle(when::Known("moe-skew", "--moe-skew"), training::HasExpertLoad(o));

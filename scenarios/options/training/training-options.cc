@@ -20,6 +20,7 @@
 #include "scenarios/options/training/jobs.h"
 #include "scenarios/options/training/launch-options.h"
 #include "scenarios/options/training/parallel-options.h"
+#include "scenarios/options/training/recipes.h"
 #include "scenarios/options/training/strategy-options.h"
 #include "scenarios/options/training/trace-options.h"
 #include "scenarios/options/training/training-inputs.h"
@@ -198,6 +199,10 @@ MakeTrainingTable()
             .Names("model", ModelItems)
             .Aliases(ModelAlias)
             .Default("bloom-560m"),
+        section.Name("recipe", "options as a framework has them; any other option overrides it")
+            .Names("recipe", RecipeItems)
+            .Otherwise("none")
+            .Example("megatron"),
         section
             .Integer("mtp",
                      "multi-token prediction: modules that predict one token more each, where the "
@@ -301,7 +306,7 @@ MakeTrainingTable()
                      "multiprocessors of a GPU that a collective in progress takes from computing "
                      "beside it "
                      "(NCCL: one a channel)")
-            .Default("0")
+            .Otherwise("the GPU's, 25 for H100; 0 for A100 and older, and with --trace")
             .Range(0, 1e4)
             .Example("16")
             .IdleUnless(when::Job(job::kMessages))
@@ -341,7 +346,9 @@ MakeTrainingTable()
             .Alias("recompute-granularity")
             .Names("recomputation",
                    {{"none", "nothing"},
-                    {"selective", "the core of attention: scores, softmax, dropout"},
+                    {"selective",
+                     "the core of attention: scores, softmax, dropout; with --zero=3 and "
+                     "--fused-attention all but attention and every second product, as torchtitan"},
                     {"full", "every block, from its input"}})
             .OnOff("full", "none")
             .Default("none")
@@ -354,6 +361,13 @@ MakeTrainingTable()
             .Default("0")
             .IdleUnless(when::Job(job::kAttention))
             .To(&training::TrainingOptions::fusedAttention),
+        section.Name("attention-kernel", "library of --fused-attention")
+            .Names("library of fused attention",
+                   {{"vendor", "cuDNN's, which Transformer Engine calls"},
+                    {"flash2", "FlashAttention 2, as PyTorch's scaled_dot_product_attention"}})
+            .Otherwise("flash2 with --zero=3, else vendor")
+            .Example("flash2")
+            .IdleUnless(when::Job(job::kFusedAttention)),
         section.Name("kernels", "what a transformer's layers launch beside large products")
             .Names("kernel set",
                    {{"fused",

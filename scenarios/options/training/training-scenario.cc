@@ -22,6 +22,7 @@
 #include "scenarios/options/training/launch-options.h"
 #include "scenarios/options/training/micro-batch.h"
 #include "scenarios/options/training/parallel-options.h"
+#include "scenarios/options/training/recipes.h"
 #include "scenarios/options/training/strategy-options.h"
 #include "scenarios/options/training/trace-options.h"
 #include "scenarios/options/training/training-inputs.h"
@@ -316,8 +317,15 @@ TrainingReader::SetModelOptions(training::TrainingOptions* o)
 {
     const Values& values = m_v.values;
     o->sharding = training::ZeroStage(values.U32("zero"));
+    m_v.DecideUnlessGiven("collective-sms",
+                          std::to_string(static_cast<uint32_t>(m_gpu->rates.collectiveSms)));
     m_v.Fill(o);
     o->dtype = *training::ParseDtype(m_s.dtype);
+    // FSDP is PyTorch's own, and so is its attention.
+    m_v.DecideUnlessGiven("attention-kernel", o->sharding.parameters ? "flash2" : "vendor");
+    o->gpu =
+        training::WithAttention(o->gpu,
+                                *training::ParseAttentionKernel(values.Text("attention-kernel")));
     o->gpu.rates.launch += static_cast<double>(values.Duration("launch-gap").ps) * 1e-12;
     // A plan prints the need. If the check was asked for on the command line (a configuration as
     // run always has it), the plan is refused as the run is.
@@ -511,6 +519,7 @@ TrainingReader::Read()
     m_v.Fill(&m_s);
     m_s.workload = values.Given("workload") ? values.Text("workload") : workload::kDefaultWorkload;
     m_traced = HasTrace(&m_v);
+    ApplyRecipe(&m_v);
     DecideStages(&m_v);
     DecideZero();
     ChooseInputs();

@@ -5,6 +5,7 @@
 #include "scenarios/training/layer-kernels.h"
 #include "scenarios/training/rank-layers.h"
 #include "scenarios/training/rank-work.h"
+#include "scenarios/training/recomputation.h"
 
 #include <algorithm>
 #include <cmath>

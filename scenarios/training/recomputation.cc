@@ -1,0 +1,117 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/recomputation.h"
+
+#include "scenarios/training/kernel-time.h"
+#include "scenarios/training/layer-kernels.h"
+
+#include <algorithm>
+
+namespace training
+{
+
+namespace
+{
+
+/// A layer that backward may compute again: the last one's backward follows at once, and so does
+/// that of a layer with a loss.
+bool
+IsBlock(const TrainingOptions& o, std::size_t layer)
+{
+    const LayerSpec& spec = o.model.layers[layer];
+    const bool loses = std::any_of(spec.parts.begin(), spec.parts.end(), [](const Part& part) {
+        return !part.losses.IsZero();
+    });
+    return layer + 1 < o.model.layers.size() && !loses && spec.Flops().At(1, 1) > 0;
+}
+
+bool
+IsAttention(const Operator& op)
+{
+    return op.kind == KernelClass::kAttention;
+}
+
+} // namespace
+
+bool
+RepeatsByOperator(const TrainingOptions& o)
+{
+    return o.recompute == Recompute::kSelective && o.fusedAttention && o.sharding.parameters &&
+           o.zeroImpl == ZeroImpl::kPaper;
+}
+
+Again
+AgainOf(const TrainingOptions& o, std::size_t layer)
+{
+    if (IsRecomputed(o, layer))
+    {
+        return Again::kWhole;
+    }
+    if (RepeatsByOperator(o))
+    {
+        return IsBlock(o, layer) ? Again::kHalf : Again::kNothing;
+    }
+    return o.recompute == Recompute::kSelective ? Again::kCore : Again::kNothing;
+}
+
+double
+SecondsOfShares(const Part& part,
+                Pass pass,
+                const TrainingOptions& o,
+                const std::function<double(const Operator&)>& share)
+{
+    double seconds = 0;
+    const GpuSpec gpu = InTraining(o.gpu);
+    for (const Operator& op : part.operators)
+    {
+        const double much = share(op);
+        if (much == 0)
+        {
+            continue;
+        }
+        for (const Kernel& kernel : KernelsOf(op, part, pass, o))
+        {
+            seconds += much * Seconds(kernel, gpu, o.dtype);
+        }
+    }
+    return seconds;
+}
+
+double
+SecondsAgain(const Part& part, Again again, const TrainingOptions& o)
+{
+    const auto of = [&](const std::function<double(const Operator&)>& share) {
+        return SecondsOfShares(part, Pass::kForward, o, share);
+    };
+    switch (again)
+    {
+    case Again::kWhole: {
+        const bool early = StopsEarly(o);
+        return of([early](const Operator& op) { return early && op.last ? 0.0 : 1.0; });
+    }
+    case Again::kCore:
+        return of([](const Operator& op) { return IsAttention(op) ? 1.0 : 0.0; });
+    case Again::kHalf:
+        return of([](const Operator& op) {
+            return IsAttention(op) ? 0.0 : op.kind == KernelClass::kMatrix ? 0.5 : 1.0;
+        });
+    case Again::kNothing:
+        break;
+    }
+    return 0;
+}
+
+bool
+StopsEarly(const TrainingOptions& o)
+{
+    return o.tensor == 1 && o.pipeline == 1 && o.zeroImpl != ZeroImpl::kDeepSpeed;
+}
+
+bool
+IsRecomputed(const TrainingOptions& o, std::size_t layer)
+{
+    return o.recompute == Recompute::kFull && IsBlock(o, layer);
+}
+
+} // namespace training

@@ -1,0 +1,59 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What backward computes again of a layer (--recompute):
+ *
+ *   full        blocks, whole
+ *   selective   the core of attention (Korthikanti et al. 2022, section 5). Fused attention has no
+ *               core to repeat; with it an FSDP job repeats what torchtitan's policy "op" does not
+ *               save: all operators but attention and every second product (pytorch/torchtitan
+ *               torchtitan/distributed/activation_checkpoint.py)
+ */
+#ifndef SCENARIOS_TRAINING_RECOMPUTATION_H
+#define SCENARIOS_TRAINING_RECOMPUTATION_H
+
+#include "scenarios/training/plan-options.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace training
+{
+
+enum class Again : uint8_t
+{
+    kNothing,
+    kCore, ///< of attention
+    kHalf, ///< every second product, and what is no attention
+    kWhole,
+};
+
+/// \param layer its index in the model
+Again AgainOf(const TrainingOptions& options, std::size_t layer);
+
+/// Seconds that backward needs to compute it again.
+double SecondsAgain(const Part& part, Again again, const TrainingOptions& options);
+
+/// Seconds of a pass, of so much of each operator. \param share 0 to 1
+double SecondsOfShares(const Part& part,
+                       Pass pass,
+                       const TrainingOptions& options,
+                       const std::function<double(const Operator&)>& share);
+
+/// Selective recomputation of an FSDP job with fused attention: operators, as above.
+bool RepeatsByOperator(const TrainingOptions& options);
+
+/// Full recomputation leaves out what stands behind the last tensor that backward needs (without
+/// dropout the last product of a block), as PyTorch's torch.utils.checkpoint does by default
+/// (set_checkpoint_early_stop), and so FSDP. Megatron-LM and DeepSpeed have their own, which runs
+/// the whole block: what tensor or pipeline parallelism and ZeroImpl::kDeepSpeed are taken for.
+bool StopsEarly(const TrainingOptions& options);
+
+/// Recomputed whole before its backward: all that computes, but for the last layer of the model,
+/// whose backward follows its forward at once.
+bool IsRecomputed(const TrainingOptions& options, std::size_t layer);
+
+} // namespace training
+
+#endif // SCENARIOS_TRAINING_RECOMPUTATION_H
