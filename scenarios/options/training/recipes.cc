@@ -1,0 +1,139 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/options/training/recipes.h"
+
+#include "scenarios/models/gpu-zoo.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace scenario
+{
+
+namespace
+{
+
+/// When an option of a recipe applies.
+enum class If : uint8_t
+{
+    kAlways,
+    kHalfPrecision, ///< parameters of 16 bits
+    kTensor,        ///< --tp above 1
+};
+
+struct Setting
+{
+    const char* option;
+    const char* value;
+    If where = If::kAlways;
+};
+
+struct Recipe
+{
+    const char* name;
+    const char* help;
+    std::vector<Setting> settings;
+};
+
+const std::vector<Recipe>&
+Recipes()
+{
+    // megatron: NVIDIA-NeMo/Megatron-Bridge, recipes of 2025: distributed optimizer, gradients
+    // reduced in fp32 unless grad_reduce_in_fp32=False, sequence parallelism with TP, Transformer
+    // Engine's attention; from memory, not opened again: assumed.
+    // fsdp2, torchtitan: pytorch/torchtitan torchtitan/config: data_parallel_shard_degree -1
+    // (ZeRO-3), mixed_precision_reduce "float32", SDPA; torchtitan: activation_checkpoint mode
+    // "selective". From memory: assumed.
+    // deepspeed: zero/config.py defaults (ZeroImpl), stage 3, FlashAttention 2: assumed.
+    static const std::vector<Recipe> recipes = {
+        {"megatron",
+         "Megatron-LM: distributed optimizer, fp32 gradients, sequence parallel, cuDNN's attention",
+         {{"zero", "1"},
+          {"fused-attention", "1"},
+          {"attention-kernel", "vendor"},
+          {"reduce-dtype", "fp32", If::kHalfPrecision},
+          {"sequence-parallel", "1", If::kTensor}}},
+        {"fsdp2",
+         "PyTorch's fully_shard: ZeRO-3, fp32 gradients, FlashAttention 2",
+         {{"zero", "3"},
+          {"fused-attention", "1"},
+          {"attention-kernel", "flash2"},
+          {"reduce-dtype", "fp32", If::kHalfPrecision},
+          {"sequence-parallel", "1", If::kTensor}}},
+        {"torchtitan",
+         "as fsdp2, with selective recomputation",
+         {{"zero", "3"},
+          {"fused-attention", "1"},
+          {"attention-kernel", "flash2"},
+          {"reduce-dtype", "fp32", If::kHalfPrecision},
+          {"recompute", "selective"},
+          {"sequence-parallel", "1", If::kTensor}}},
+        {"deepspeed",
+         "DeepSpeed's ZeRO-3 with its own defaults, FlashAttention 2",
+         {{"zero", "3"},
+          {"zero-impl", "deepspeed"},
+          {"fused-attention", "1"},
+          {"attention-kernel", "flash2"}}},
+    };
+    return recipes;
+}
+
+bool
+Applies(If where, const Values& values)
+{
+    switch (where)
+    {
+    case If::kAlways:
+        return true;
+    case If::kHalfPrecision: {
+        const auto dtype = training::ParseDtype(values.Text("dtype"));
+        return dtype && training::DtypeBytes(*dtype) == 2;
+    }
+    case If::kTensor:
+        return values.U32("tp") > 1;
+    }
+    return false;
+}
+
+} // namespace
+
+std::vector<NamedItem>
+RecipeItems()
+{
+    std::vector<NamedItem> items;
+    for (const Recipe& recipe : Recipes())
+    {
+        items.push_back({recipe.name, recipe.help});
+    }
+    return items;
+}
+
+void
+ApplyRecipe(Validation* v)
+{
+    if (!v->values.Given("recipe"))
+    {
+        return;
+    }
+    const std::string& name = v->values.Text("recipe");
+    const auto recipe = std::find_if(Recipes().begin(),
+                                     Recipes().end(),
+                                     [&name](const Recipe& each) { return each.name == name; });
+    std::string set;
+    for (const Setting& setting : recipe->settings)
+    {
+        if (!v->values.Given(setting.option) && Applies(setting.where, v->values))
+        {
+            v->Decide(setting.option, setting.value);
+            Value& value = v->values.Slot(setting.option);
+            value.given = true; // no default of another option replaces it
+            value.where = "--recipe=" + name + ": --" + setting.option;
+            set += std::string(" --") + setting.option + "=" + setting.value;
+        }
+    }
+    v->notes.push_back("--recipe=" + name +
+                       (set.empty() ? ": every option it has is given" : " sets" + set));
+}
+
+} // namespace scenario

@@ -1,0 +1,99 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --recipe: what it sets, what overrides it, and that a configuration as run is the same run.
+ */
+#include "tests/unit/scenarios/parse-words.h"
+
+#include <gtest/gtest.h>
+#include <string>
+
+using namespace scenario;
+
+namespace
+{
+
+ParseResult<TrainingScenario>
+Train(const std::string& more)
+{
+    return ParseWords<TrainingScenario>("--model=gpt2 --servers=2 --gpus-per-server=4 " + more);
+}
+
+std::string
+NoteOf(const ParseResult<TrainingScenario>& read)
+{
+    for (const std::string& note : read.notes)
+    {
+        if (note.rfind("--recipe", 0) == 0)
+        {
+            return note;
+        }
+    }
+    return "";
+}
+
+} // namespace
+
+TEST(Recipes, SetOptionsAndSaySo)
+{
+    const auto read = Train("--recipe=megatron --tp=2");
+    ASSERT_TRUE(read.scenario);
+    const auto& o = read.scenario->options;
+    EXPECT_EQ(o.sharding.Stage(), 1U);
+    EXPECT_TRUE(o.fusedAttention);
+    EXPECT_TRUE(o.wideReduction);
+    EXPECT_TRUE(o.sequenceParallel);
+    EXPECT_EQ(NoteOf(read),
+              "--recipe=megatron sets --zero=1 --fused-attention=1 --attention-kernel=vendor "
+              "--reduce-dtype=fp32 --sequence-parallel=1");
+}
+
+// --tp=1 has nothing to share out, and fp32 parameters have gradients of 32 bits.
+TEST(Recipes, SetOnlyWhatApplies)
+{
+    const auto read = Train("--recipe=megatron --dtype=fp32");
+    ASSERT_TRUE(read.scenario);
+    EXPECT_EQ(NoteOf(read),
+              "--recipe=megatron sets --zero=1 --fused-attention=1 --attention-kernel=vendor");
+}
+
+TEST(Recipes, AnyOptionOverridesThem)
+{
+    const auto read = Train("--recipe=fsdp2 --zero=2 --reduce-dtype=parameters");
+    ASSERT_TRUE(read.scenario);
+    EXPECT_EQ(read.scenario->options.sharding.Stage(), 2U);
+    EXPECT_FALSE(read.scenario->options.wideReduction);
+    EXPECT_TRUE(read.scenario->options.fusedAttention);
+}
+
+TEST(Recipes, NamesAreChecked)
+{
+    const auto read = Train("--recipe=megatrn");
+    ASSERT_EQ(read.errors.size(), 1U);
+    EXPECT_NE(read.errors[0].Text().find("did you mean 'megatron'"), std::string::npos)
+        << read.errors[0].Text();
+}
+
+// Fused attention of H100: 600 TFLOP/s forward by cuDNN and 370 by FlashAttention 2, of heads of
+// 128 and 8,192 tokens (arXiv 2407.08608, figure 5). The rates are of products alone.
+TEST(Recipes, FlashAttention2IsSlowerOnHopper)
+{
+    const auto h100 = *training::FindGpu("H100");
+    const auto flash2 = training::WithAttention(h100, training::AttentionKernel::kFlash2);
+    const double product = h100.Peak(training::Dtype::kBf16) * h100.rates.tensorProduct;
+    EXPECT_NEAR(product * h100.rates.attention * 1e-12, 600, 3);
+    EXPECT_NEAR(product * flash2.rates.attention * 1e-12, 370, 3);
+    const auto a100 = *training::FindGpu("A100");
+    EXPECT_EQ(training::WithAttention(a100, training::AttentionKernel::kFlash2).rates.attention,
+              a100.rates.attention);
+}
+
+// FSDP's attention is PyTorch's, whatever else is taken.
+TEST(Recipes, ShardedParametersBringFlashAttention2)
+{
+    const auto sharded = Train("--gpu=H100 --fused-attention --zero=3");
+    const auto whole = Train("--gpu=H100 --fused-attention --zero=1");
+    ASSERT_TRUE(sharded.scenario && whole.scenario);
+    EXPECT_LT(sharded.scenario->options.gpu.rates.attention,
+              whole.scenario->options.gpu.rates.attention);
+}
