@@ -30,13 +30,6 @@ IsCollective(const training::Task& task)
     return task.kind == training::TaskKind::kCollective;
 }
 
-/// Below 5% is not worth a word.
-bool
-LosesTime(const PathHop& hop)
-{
-    return hop.waited * 20 > hop.time;
-}
-
 } // namespace
 
 uint16_t
@@ -647,6 +640,9 @@ CriticalPath::Keys()
         {"compute_us (us): Computing on the path", [](const P& p) { return Us(p.m_computing); }},
         {"collectives_us (us): Collectives and messages on the path",
          [](const P& p) { return Us(p.Total() - p.m_computing - p.m_onHost); }},
+        {"by_parallelism_us: collectives_us by the parallelism of the collective or message",
+         itself,
+         ParallelismKeys()},
         {"parts_us (us): Parts of the path, together total_us", itself, PartKeys(false)},
         {"share (0 to 1): The same over total_us", itself, PartKeys(true)},
         {"hops: Up to 10 ports where messages of the path were longest",
@@ -669,162 +665,6 @@ nlohmann::ordered_json
 CriticalPath::ToJson() const
 {
     return m_path.empty() ? Json() : Keys().ToJson(*this);
-}
-
-std::string
-CriticalPath::InWords(std::size_t share) const
-{
-    return GetPathShareWords(share, m_link);
-}
-
-std::string
-CriticalPath::NoteOf(const Hop& hop) const
-{
-    const Part& call = m_path[hop.call];
-    return m_notes ? m_notes->Of(hop.hop.port, call.start, call.end) : "";
-}
-
-void
-CriticalPath::AddHop(const Hop& longest, std::vector<Line>& lines) const
-{
-    const PathHop& hop = longest.hop;
-    lines.push_back({"longest at",
-                     -1,
-                     m_ports[hop.port] + ", " + HumanTime(Us(hop.time)) + " of " +
-                         m_path[longest.call].task->name});
-    if (LosesTime(hop))
-    {
-        std::string text = Percent(hop.waited, hop.time) + " of it lost, mostly " +
-                           InWords(static_cast<std::size_t>(longest.why));
-        text += hop.behind < m_tags.size() ? ", behind " + m_tags[hop.behind] : "";
-        lines.push_back({"", -1, std::move(text)});
-    }
-    if (std::string note = NoteOf(longest); !note.empty())
-    {
-        lines.push_back({"", -1, std::move(note)});
-    }
-}
-
-/// A link that fails, or that has too much to carry, holds up others: a pause, missing credits, or
-/// a rank that waits are told where they are seen. Faults come first; that a link is the busiest of
-/// its kind is told where the longest hop lost time and has no word of its own.
-void
-CriticalPath::AddCauseElsewhere(std::vector<Line>& lines) const
-{
-    if (!m_notes || m_hops.empty())
-    {
-        return;
-    }
-    const auto add = [this, &lines](const auto& noteOf) {
-        for (std::size_t i = 1; i < m_hops.size(); ++i)
-        {
-            const Hop& hop = m_hops[i];
-            if (const std::string note = noteOf(hop); !note.empty())
-            {
-                lines.push_back(
-                    {"also over",
-                     -1,
-                     m_ports[hop.hop.port] + ", " + HumanTime(Us(hop.hop.time)) + ": " + note});
-                return true;
-            }
-        }
-        return false;
-    };
-    const PathHop& longest = m_hops.front().hop;
-    if (!add([this](const Hop& hop) {
-            const Part& call = m_path[hop.call];
-            return m_notes->FaultsOf(hop.hop.port, call.start, call.end);
-        }) &&
-        LosesTime(longest) && NoteOf(m_hops.front()).empty())
-    {
-        add([this](const Hop& hop) { return NoteOf(hop); });
-    }
-}
-
-std::string
-CriticalPath::Stragglers() const
-{
-    std::map<coll::Rank, int64_t> by;
-    for (const Part& part : m_path)
-    {
-        by[part.rank] += part.straggling;
-    }
-    const auto most = std::max_element(by.begin(), by.end(), [](const auto& a, const auto& b) {
-        return a.second < b.second;
-    });
-    const std::string gpu = "GPU " + std::to_string(most->first);
-    return most->second == m_straggling ? gpu
-                                        : Percent(most->second, m_straggling) + " of that " + gpu;
-}
-
-std::vector<CriticalPath::Line>
-CriticalPath::InLines() const
-{
-    std::vector<Line> lines;
-    if (m_path.empty())
-    {
-        return lines;
-    }
-    std::map<std::string, int64_t> collectives; // without what follows the last space: numbers
-    const Part* latest = nullptr;
-    for (const Part& part : m_path)
-    {
-        if (Computes(*part.task))
-        {
-            continue;
-        }
-        const std::string& name = part.task->name;
-        collectives[name.substr(0, name.find(' '))] += part.end - part.start;
-        if (part.waited > 0 && (!latest || part.waited > latest->waited))
-        {
-            latest = &part;
-        }
-    }
-    const int64_t total = m_path.back().end - m_path.front().start;
-    lines.push_back({"", total, "calls that waited for each other, back from the last one"});
-    lines.push_back({"computing", m_computing, ""});
-    if (m_straggling * 100 >= total)
-    {
-        lines.back().words =
-            "(" + HumanTime(Us(m_straggling)) + " of it straggling, " + Stragglers() + ")";
-    }
-    for (const auto& [name, ps] : collectives)
-    {
-        lines.push_back({name, ps, ""});
-    }
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < PATH_SHARES; ++i)
-    {
-        order.push_back(i);
-    }
-    std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
-        return m_shares[a] > m_shares[b];
-    });
-    const int64_t communicating = total - m_computing - m_onHost;
-    for (std::size_t i = 0; i < 3 && m_shares[order[i]] * 20 > communicating; ++i)
-    {
-        lines.push_back({i ? "" : "of the collectives",
-                         -1,
-                         Percent(m_shares[order[i]], communicating) + " " + InWords(order[i])});
-        if (m_notes && order[i] == static_cast<std::size_t>(TimeShare::REPEATING))
-        {
-            const std::string lost = m_notes->Losses(m_path.front().start, m_path.back().end);
-            lines.back().words += lost.empty() ? "" : " (" + lost + ")";
-        }
-    }
-    if (!m_hops.empty())
-    {
-        AddHop(m_hops.front(), lines);
-        AddCauseElsewhere(lines);
-    }
-    if (latest)
-    {
-        lines.push_back({"longest wait",
-                         -1,
-                         HumanTime(Us(latest->waited)) + " for GPU " +
-                             std::to_string(latest->rank) + ", at " + latest->task->name});
-    }
-    return lines;
 }
 
 } // namespace results

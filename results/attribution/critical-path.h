@@ -9,6 +9,7 @@
 #include "results/base/records.h"
 #include "results/schema/object.h"
 #include "scenarios/training/message-match.h"
+#include "scenarios/training/parallelism.h"
 #include "scenarios/training/step-graph.h"
 
 #include <array>
@@ -174,6 +175,10 @@ class CriticalPath
 
     /// parts_us of stats.json, or share.
     static const Object<CriticalPath>& PartKeys(bool asShare);
+    static const Object<CriticalPath>& ParallelismKeys();
+    /// \return of a call that communicates
+    training::Parallelism ParallelismOf(const Part& part) const;
+    int64_t TimeOf(training::Parallelism parallelism) const;
     /// \return whether a call has a row
     static bool IsTold(const Part& part);
     std::size_t CountCalls() const;
@@ -216,7 +221,10 @@ class CriticalPath
                         training::TaskId receive,
                         training::TaskId waiting) const;
     void AddCollective(const Times& times, int64_t end, Part& part);
-    std::string InWords(std::size_t share) const;
+    /// \param ofCollective of a collective's message, else of one between two ranks
+    std::string InWords(std::size_t share, bool ofCollective) const;
+    /// Whether a share of the path's messages is collectives' for the larger part.
+    bool IsMostlyCollectives(std::size_t share) const;
     void AddHop(const Hop& longest, std::vector<Line>& lines) const;
     void AddCauseElsewhere(std::vector<Line>& lines) const;
     std::string NoteOf(const Hop& hop) const;

@@ -7,9 +7,11 @@
 #define RESULTS_BASE_RECORDS_H
 
 #include "collectives/schedule.h"
+#include "scenarios/training/parallelism.h"
 #include "scenarios/training/step-graph.h"
 #include "topologies/library-model.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -67,15 +69,36 @@ struct CallRecord
     uint32_t step;
 };
 
+/// What one rank waited for in a round, ps. In each instant without computing that a collective or
+/// message is under way, the first kind in the order of training::Parallelism counts.
+struct ExposedTimes
+{
+    std::array<int64_t, training::kParallelisms> by{};
+    /// Time that an awaited message was under way and nothing of the rank's own.
+    int64_t received = 0;
+};
+
+/// One stage of a pipeline in a step: means over its ranks.
+struct StageRecord
+{
+    double forwardPs = 0;
+    double backwardPs = 0;
+    double bubblePs = 0;
+    double bytesSent = 0; ///< in collectives and messages, inside servers too
+};
+
 /// One training step as it ran.
 struct StepRecord
 {
-    int64_t end = 0;            ///< ps: the last rank's
-    double share = 1;           ///< share of the plan's ranks that did it: others have left
-    double computePs = 0;       ///< mean over the ranks: compute stream busy
-    double communicationPs = 0; ///< mean over the ranks: a collective or a send is under way
-    /// Mean over the ranks: computing stood still for a message of another stage. What a rank waits
-    /// after its last computation counts with its next step.
+    int64_t end = 0;      ///< ps: the last rank's
+    double share = 1;     ///< share of the plan's ranks that did it: others have left
+    double computePs = 0; ///< mean over the ranks: compute stream busy
+    /// Mean over the ranks: a collective, a send or an awaited message is under way.
+    double communicationPs = 0;
+    /// Mean over the ranks: part of it in which nothing was computed, by training::Parallelism.
+    std::array<double, training::kParallelisms> exposedPs{};
+    /// Mean over the ranks: computing stood still for a message that another stage had not sent.
+    /// What a rank waits after its last computation counts with its next step.
     double bubblePs = 0;
     /// Mean over the ranks: nothing was under way but copies from and to the host and what its CPU
     /// does; and nothing but loading data.
@@ -83,6 +106,7 @@ struct StepRecord
     double loadingPs = 0;
     uint64_t messageBytes = 0; ///< bytes of sends, by all ranks and actors together
     std::vector<CollectiveRecord> collectives;
+    std::vector<StageRecord> stages; ///< of a pipeline; else empty
 };
 
 } // namespace results

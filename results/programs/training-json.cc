@@ -126,6 +126,22 @@ struct TrainingResults::Told
         return r.GetStepUs();
     }
 
+    bool HasSamples() const
+    {
+        return of.HasSamples();
+    }
+
+    bool HasTokens() const
+    {
+        return of.HasTokens();
+    }
+
+    /// Of a model, or of a recording that has them.
+    bool KnowsFlops() const
+    {
+        return HasModel() || of.HasFlops();
+    }
+
     /// Absent for a recorded step.
     static Key<Told> OfModel(Key<Told> key)
     {
@@ -173,21 +189,46 @@ struct TrainingResults::Told
     static Key<Told> Compute()
     {
         return Number("compute_time_us (us): Of a step: a GPU computes; mean over GPUs and steps",
-                      [](const TrainingResults& r) { return r.Mean(&Size::computeUs); });
+                      [](const TrainingResults& r) { return r.GetBreakdown().compute; });
     }
 
     static Key<Told> Communication()
     {
-        return Number("communication_time_us (us): Of a step: a GPU has a collective or its own "
-                      "message in flight, hidden or not; mean over GPUs",
-                      [](const TrainingResults& r) { return r.Mean(&Size::communicationUs); });
+        return Number(
+            "communication_time_us (us): Of a step: a GPU has a collective, its own or an "
+            "awaited message in flight, hidden or not; mean over GPUs",
+            [](const TrainingResults& r) { return r.GetBreakdown().underWay; });
     }
 
     static Key<Told> Exposed()
     {
-        return Number("exposed_communication_time_us (us): Step time less computing, offload and "
-                      "loading: communication that computing does not hide, and waiting",
-                      [](const TrainingResults& r) { return r.GetExposedUs(); });
+        return Number("exposed_communication_time_us (us): Of communication_time_us: nothing is "
+                      "computed meanwhile; mean over GPUs and steps",
+                      [](const TrainingResults& r) { return r.GetBreakdown().Exposed(); });
+    }
+
+    static Key<Told> ExposedBy()
+    {
+        return Key<Told>(
+                   "exposed_by_parallelism_us: The same by the parallelism of the collective "
+                   "or message; of several at once, the first in this order",
+                   [](const Told& t) { return t.of.GetBreakdown(); },
+                   ExposedKeys())
+            .NullUnless([](const Told& t) { return t.of.HasWhole(); });
+    }
+
+    static Key<Told> Bubble()
+    {
+        return Number("bubble_time_us (us): Of a pipeline: computing waits for a message that "
+                      "another stage has not sent; mean over GPUs",
+                      [](const TrainingResults& r) { return r.GetBreakdown().bubble; });
+    }
+
+    static Key<Told> Waiting()
+    {
+        return Number("waiting_time_us (us): Nothing of the GPU's own is under way, as at the end "
+                      "of a step; with computing, exposed, bubble, offload and loading the step",
+                      [](const TrainingResults& r) { return r.GetBreakdown().waiting; });
     }
 
     static Key<Told> Measured()
@@ -218,15 +259,13 @@ TrainingResults::ExtrapolationKeys()
          [](const T& t) { return t.of.OfSizes(&Size::communicationUs); }},
         {"error (ratio): How far the line through the two smaller numbers misses the largest; "
          "null: two numbers",
-         [](const T& t) { return training::ExtrapolationError(t.of.Blocks(), times(t)); }},
+         [](const T& t) { return t.of.LineError(); }},
         {"error_of_whole (ratio): How far the line misses the whole model if it bends on (parabola "
          "through three)",
-         [](const T& t) {
-             return training::WholeError(t.of.Blocks(), times(t), t.scenario.plan.blocks);
-         }},
+         [](const T& t) { return t.of.WholeLineError(); }},
         {"held_at_largest: More blocks took less time: the whole takes as long as the largest "
          "number",
-         [](const T& t) { return Falls(times(t)); }},
+         [](const T& t) { return t.of.IsHeld(); }},
         Key<T>("bubble_shares (0 to 1): Of a pipeline: bubble over exposed time, for each number",
                [](const T& t) {
                    std::vector<double> shares;
@@ -292,6 +331,7 @@ TrainingResults::TimeKeys()
         T::Compute(),
         T::Communication(),
         T::Exposed(),
+        T::ExposedBy(),
         T::Number("offload_time_us (us): With --offload: only PCIe copies or the CPU's optimizer "
                   "run; mean over GPUs",
                   [](const TrainingResults& r) { return r.Mean(&Size::hostUs); })
@@ -307,9 +347,14 @@ TrainingResults::TimeKeys()
                "tokens' expert choices that is dropped",
                [](const T& t) { return training::DroppedShare(t.scenario.options); })
             .Only([](const T& t) { return training::AsksForExpertLoad(t.scenario.options); }),
-        T::Number("bubble_time_us (us): Of a pipeline, part of exposed: computing waits for "
-                  "another stage's message; mean over GPUs",
-                  [](const TrainingResults& r) { return r.BubbleUs(r.GetExposedUs()); })};
+        T::Bubble(),
+        T::Waiting(),
+        Key<T>(
+            "stages: Of a pipeline: its stages, means over their GPUs and steps; with --layers "
+            "of the largest number of blocks",
+            [](const T& t) { return t.of.GetStages(); },
+            StageKeys())
+            .Only([](const T& t) { return !t.of.GetStages().empty(); })};
     return keys;
 }
 
@@ -325,15 +370,19 @@ TrainingResults::GpuKeys()
         {"activations (B): Kept from forward for backward", &Memory::activations},
         {"buffers (B): Gradient buckets and gathered parameters in flight", &Memory::buffers}};
     static const Object<T> keys{
-        T::OfModel(T::Samples()),
-        T::OfModel(T::Tflops()),
-        T::OfModel(
-            T::OfFlops("mfu (0 to 1): Model FLOPs utilization: tflops_per_gpu over "
-                       "peak_tflops_per_gpu (PaLM, appendix B)",
-                       [](const TrainingResults& r) { return r.Utilization(r.GetStepUs()); })),
-        T::OfModel(
-            {"peak_tflops_per_gpu (TFLOP/s): Peak of the GPU with this data type, without sparsity",
-             [](const T& t) { return t.of.Peak() * 1e-12; }}),
+        T::Samples().Only(&T::HasSamples),
+        T::Number("tokens_per_s (1/s): Tokens trained per second, all GPUs; models of images: none",
+                  [](const TrainingResults& r) { return r.TokensPerStep() / T::OfStep(r) * 1e6; })
+            .Only(&T::HasTokens),
+        T::Tflops().Only(&T::KnowsFlops),
+        T::OfFlops("mfu (0 to 1): Model FLOPs utilization: tflops_per_gpu over "
+                   "peak_tflops_per_gpu (PaLM, appendix B)",
+                   [](const TrainingResults& r) { return r.Utilization(r.GetStepUs()); })
+            .Only(&T::KnowsFlops),
+        Key<T>("peak_tflops_per_gpu (TFLOP/s): Peak of the GPU with this data type, without "
+               "sparsity; capture: of its FLOPs' data types",
+               [](const T& t) { return t.of.Peak() * 1e-12; })
+            .Only(&T::KnowsFlops),
         T::OfModel({"gpu_memory_bytes_estimate (B): Memory that a GPU would need, estimated",
                     [](const T& t) { return t.scenario.plan.gpuMemoryBytes; }}),
         T::OfModel({"gpu_memory_parts_bytes (B): Parts of this estimate",
@@ -425,6 +474,9 @@ TrainingResults::StepKeys()
                                 T::Compute(),
                                 T::Communication(),
                                 T::Exposed(),
+                                T::ExposedBy(),
+                                T::Bubble(),
+                                T::Waiting(),
                                 T::Samples().Only(samples),
                                 T::Tflops().Only(samples),
                                 T::Sent()};

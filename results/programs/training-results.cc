@@ -63,6 +63,18 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
     of.computeUs += record.computePs * us;
     of.communicationUs += record.communicationPs * us;
     of.bubbleUs += record.bubblePs * us;
+    for (std::size_t i = 0; i < training::kParallelisms; ++i)
+    {
+        of.exposedUs[i] += record.exposedPs[i] * us;
+    }
+    of.stages.resize(record.stages.size());
+    for (std::size_t i = 0; i < record.stages.size(); ++i)
+    {
+        of.stages[i].forwardPs += record.stages[i].forwardPs;
+        of.stages[i].backwardPs += record.stages[i].backwardPs;
+        of.stages[i].bubblePs += record.stages[i].bubblePs;
+        of.stages[i].bytesSent += record.stages[i].bytesSent;
+    }
     of.hostUs += record.hostPs * us;
     of.loadingUs += record.loadingPs * us;
     of.messageBytes += static_cast<double>(record.messageBytes);
@@ -130,58 +142,6 @@ TrainingResults::Mean(double Size::*sum) const
     return Whole(OfSizes(sum));
 }
 
-double
-TrainingResults::BubbleUs(double exposedUs) const
-{
-    if (!IsExtrapolated())
-    {
-        // Other waits in it, for the host or data, are not exposed communication.
-        return std::clamp(Mean(&Size::bubbleUs), 0.0, std::max(exposedUs, 0.0));
-    }
-    // A bubble is no straight line. With few blocks it is mostly the wait for the stages that also
-    // have the embedding and the head. More blocks cover that wait, so a line may fall below zero.
-    // Step and computing are straight lines, and so is their difference; the bubble keeps its share
-    // of it.
-    return BubbleShare(m_sizes[0]) * std::max(exposedUs, 0.0);
-}
-
-std::string
-TrainingResults::BubbleShares() const
-{
-    if (!IsExtrapolated())
-    {
-        return "";
-    }
-    std::string shares;
-    for (std::size_t i = 0; i < m_sizes.size(); ++i)
-    {
-        shares += Format(i > 0 ? ", %.0f" : "%.0f", 100 * BubbleShare(m_sizes[i]));
-    }
-    return "; rough: of the exposed " + shares + "%";
-}
-
-std::string
-TrainingResults::CommunicationOfSizes() const
-{
-    if (!IsExtrapolated())
-    {
-        return "";
-    }
-    std::string times;
-    for (const double us : OfSizes(&Size::communicationUs))
-    {
-        times += (times.empty() ? "" : ", ") + HumanTime(us);
-    }
-    return "; rough: extrapolated from " + times;
-}
-
-double
-TrainingResults::BubbleShare(const Size& size)
-{
-    const double exposed = size.stepUs - size.computeUs - size.hostUs;
-    return exposed > 0 ? std::clamp(size.bubbleUs / exposed, 0.0, 1.0) : 0;
-}
-
 std::map<std::string, double>
 TrainingResults::BytesSent() const
 {
@@ -242,7 +202,8 @@ TrainingResults::Whole(const std::vector<double>& values) const
 bool
 TrainingResults::HasWhole() const
 {
-    return m_measured > 0 && (m_scenario.plan.sizes.size() < 2 || IsExtrapolated());
+    return m_measured > 0 &&
+           (m_scenario.plan.sizes.size() < 2 || (IsExtrapolated() && !IsBelowComputing()));
 }
 
 bool
@@ -254,7 +215,24 @@ TrainingResults::IsExtrapolated() const
 bool
 TrainingResults::HasTokens() const
 {
-    return m_scenario.sequence > 1; // models of images have 1
+    return TokensPerStep() > 0;
+}
+
+double
+TrainingResults::TokensPerStep() const
+{
+    if (m_scenario.trace)
+    {
+        return static_cast<double>(m_scenario.plan.tokensPerStep);
+    }
+    // Models of images have a sequence of 1.
+    return m_scenario.sequence > 1 ? SamplesPerStep() * m_scenario.sequence : 0;
+}
+
+bool
+TrainingResults::HasSamples() const
+{
+    return !m_scenario.trace || m_scenario.plan.samplesPerStep > 0;
 }
 
 double
@@ -267,25 +245,14 @@ TrainingResults::SamplesPerStep() const
 double
 TrainingResults::Peak() const
 {
-    return m_scenario.options.gpu.Peak(m_scenario.options.dtype);
+    return m_scenario.plan.peakFlops > 0 ? m_scenario.plan.peakFlops
+                                         : m_scenario.options.gpu.Peak(m_scenario.options.dtype);
 }
 
 double
 TrainingResults::Utilization(double stepUs) const
 {
     return m_scenario.plan.flopsPerGpuPerStep / (stepUs * 1e-6) / Peak();
-}
-
-double
-TrainingResults::GetExposedUs() const
-{
-    // Where steps of GPUs overlap (no flush, replicas at their own pace) a few steps may have more
-    // computing in them than time between their ends.
-    const double stepUs = Mean(&Size::stepUs);
-    const double exposedUs =
-        stepUs - Mean(&Size::computeUs) - Mean(&Size::hostUs) - Mean(&Size::loadingUs);
-    // A rest from rounding between equal sums is no time.
-    return exposedUs > 1e-12 * stepUs ? exposedUs : 0;
 }
 
 double

@@ -8,11 +8,14 @@
 #include "results/base/records.h"
 #include "results/schema/object.h"
 #include "scenarios/run/scenario.h"
+#include "scenarios/training/least-step.h"
 #include "scenarios/workload/served.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -25,9 +28,9 @@ namespace results
  * Measured steps, summed up (training-results.cc): dltrain's keys of stats.json (training-json.cc)
  * and its summary (training-summary.cc). Memory does not grow with their number.
  *
- * A step's time is from the end of the step before (the last rank's) to its own end. Exposed
- * communication is what computing does not cover: step time - time the compute stream is busy, mean
- * over the ranks.
+ * A step's time is from the end of the step before (the last rank's) to its own end. It is
+ * computing, work of the host, exposed communication (under way, and no computing), a pipeline's
+ * bubble, and waiting: nothing of the GPU's own was under way.
  */
 class TrainingResults
 {
@@ -61,12 +64,28 @@ class TrainingResults
     static const Shape& StepWords();
 
     /// Mean of the measured steps; 0 if there are none.
-    double GetStepUs() const
-    {
-        return Mean(&Size::stepUs);
-    }
+    double GetStepUs() const;
 
-    double GetExposedUs() const;
+    /// Where the time of a step went: mean over GPUs and steps, us. The parts are 0 or more and
+    /// together the step.
+    struct Breakdown
+    {
+        double step = 0;
+        double compute = 0;
+        double host = 0;
+        double loading = 0;
+        double underWay = 0; ///< communication, exposed or not: no part
+        std::array<double, training::kParallelisms> exposed{};
+        double bubble = 0;
+        double waiting = 0;
+
+        double Exposed() const;
+    };
+
+    /// \pre HasWhole
+    Breakdown GetBreakdown() const;
+    /// \return means over the measured steps of the largest size; empty: no pipeline
+    std::vector<StageRecord> GetStages() const;
 
     void Print(std::ostream& os,
                const CriticalPath* critical,
@@ -94,6 +113,8 @@ class TrainingResults
         double stepUs = 0;
         double computeUs = 0;
         double communicationUs = 0;
+        std::array<double, training::kParallelisms> exposedUs{};
+        std::vector<StageRecord> stages; ///< sums, us and bytes
         double bubbleUs = 0;
         double hostUs = 0;
         double loadingUs = 0;
@@ -134,20 +155,31 @@ class TrainingResults
     }
 
     bool HasTokens() const;
+    /// 0: not known, or a model of images.
+    double TokensPerStep() const;
+    /// Whether the number of samples is known: a recording may not have it.
+    bool HasSamples() const;
     /// \return means over the measured steps of each size, us: as m_sizes
     std::vector<double> OfSizes(double Size::*sum) const;
+    /// By size: what a pipeline's step takes over a network without delay; empty: not extrapolated,
+    /// no pipeline, or not known. The last one is the whole model's.
+    const std::vector<training::IdealStep>& Ideals() const;
+    /// A part of the step beyond the ideal pipeline's, which is a line over the blocks.
+    /// \param ideal this part of an ideal step, us
+    double BeyondIdeal(const std::vector<double>& values,
+                       double (*ideal)(const training::IdealStep&)) const;
     /// Mean over the measured steps, us: of the whole model, extrapolated where the plan's sizes
     /// have fewer blocks. 0: no step was measured.
     double Mean(double Size::*sum) const;
-    /// The bubble of the whole model. \param exposedUs exposed time of the whole model
-    double BubbleUs(double exposedUs) const;
+    /// The bubble of the whole model. \param leftUs time without computing and work of the host
+    double BubbleUs(double leftUs) const;
+    /// Misses of the line (fewer-layers.h), of the whole step.
+    std::optional<double> LineError() const;
+    std::optional<double> WholeLineError() const;
 
-    /// \param times steps of an extrapolated run, the largest number of blocks first; one, if it
-    /// was interrupted \return whether more blocks took less time
-    static bool Falls(const std::vector<double>& times)
-    {
-        return times.size() > 1 && times[0] < times[1];
-    }
+    /// \return whether the whole takes as long as the largest number of blocks, as more blocks took
+    /// less time
+    bool IsHeld() const;
 
     /// The bubble of one size as a share of its exposed time; and all sizes' shares, as words of an
     /// extrapolated run.
@@ -165,6 +197,9 @@ class TrainingResults
     /// Whether anything is known of a step of the whole model: of a run that was interrupted when
     /// it had done only one of several numbers of blocks, nothing is.
     bool HasWhole() const;
+    /// Whether the line over the blocks ends below the computing of the whole model: it bends on
+    /// the way, as where few blocks do not hide what many hide.
+    bool IsBelowComputing() const;
     /// All measured steps together.
     double MeasuredUs() const;
 
@@ -177,6 +212,8 @@ class TrainingResults
     static const Object<Told>& CountKeys();
     static const Object<Told>& ExtrapolationKeys();
     static const Object<Told>& StepKeys();
+    static const Object<Breakdown>& ExposedKeys();
+    static const Object<StageRecord>& StageKeys();
     static const JoinedKeys g_words;
     static const RegisteredKeys g_keys;
     static const RegisteredKeys g_pathKeys;
@@ -186,6 +223,7 @@ class TrainingResults
     std::string ExtrapolationText() const;
     std::string StepsText() const;
     void PrintStep(std::ostream& os, const CriticalPath* critical) const;
+    void PrintStages(std::ostream& os) const;
     void PrintThroughput(std::ostream& os) const;
     void PrintCollectives(std::ostream& os) const;
 
@@ -200,6 +238,7 @@ class TrainingResults
     std::vector<double> m_stepBegins; ///< us; of the same, where something is between them
     std::vector<ListedStep> m_listed; ///< the first
     uint64_t m_collectivesListed = 0;
+    mutable std::optional<std::vector<training::IdealStep>> m_ideals; ///< made once
 };
 
 } // namespace results

@@ -14,13 +14,42 @@
 #include "scenarios/training/fewer-layers.h"
 #include "topologies/names.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace results
 {
 
 namespace
 {
+
+/// "TP 12 ms, DP 3 ms; ", those of at least 0.1% of the step; "DP; " if there is only one.
+std::string
+ExposedText(const TrainingResults::Breakdown& parts)
+{
+    constexpr double LEAST = 5e-4; // of the step
+    std::vector<std::pair<double, const char*>> kinds;
+    for (std::size_t i = 0; i < training::kParallelisms; ++i)
+    {
+        if (parts.exposed[i] > LEAST * parts.step)
+        {
+            kinds.emplace_back(parts.exposed[i],
+                               training::ParallelismWord(static_cast<training::Parallelism>(i)));
+        }
+    }
+    std::stable_sort(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) {
+        return a.first > b.first;
+    });
+    std::string text;
+    for (const auto& [us, word] : kinds)
+    {
+        text += text.empty() ? "" : ", ";
+        text += kinds.size() > 1 ? word + (" " + HumanTime(us)) : word;
+    }
+    return text.empty() ? "" : text + "; ";
+}
 
 void
 PrintCriticalPath(std::ostream& os, const CriticalPath& critical, const std::string& ofWhat)
@@ -108,7 +137,7 @@ TrainingResults::ExtrapolationText() const
         what += (i > 0 ? ", " : " ") + std::to_string(m_sizes[i].blocks) + " (" +
                 HumanTime(times[i]) + ")";
     }
-    const auto error = training::ExtrapolationError(Blocks(), times);
+    const auto error = LineError();
     const auto percent = [](double share) {
         return share < 1 ? Format("%.2g%%", 100 * share) : Format("%.0f%%", 100 * share);
     };
@@ -121,12 +150,12 @@ TrainingResults::ExtrapolationText() const
                 (least < plan.blocks ? ", --layers=" + std::to_string(least) + " tells one"
                                      : std::string());
     }
-    if (Falls(times))
+    if (IsHeld())
     {
         what += "; more blocks took less time, by chance or by how they meet, so that the whole is "
                 "taken to be as long as the largest, at least";
     }
-    const auto whole = training::WholeError(Blocks(), times, plan.blocks);
+    const auto whole = WholeLineError();
     what += whole ? ", the whole by " + percent(*whole) + " if it bends on" : "";
     return what;
 }
@@ -150,57 +179,84 @@ TrainingResults::StepsText() const
 void
 TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
 {
-    const double stepUs = Mean(&Size::stepUs);
-    const double computeUs = Mean(&Size::computeUs);
-    const double hostUs = Mean(&Size::hostUs);
-    const double loadingUs = Mean(&Size::loadingUs);
-    const double exposedUs = GetExposedUs();
-    // A trace may have nothing but operations of no time.
-    const auto share = [stepUs](double us) { return stepUs > 0 ? 100 * us / stepUs : 0; };
-    os << Format("Step time              %10s   ", HumanTime(stepUs).c_str()) << StepsText() << "\n"
-       << Format("  computing            %10s   %5.1f%%\n",
-                 HumanTime(computeUs).c_str(),
-                 share(computeUs))
-       << Format("  exposed communication%10s   %5.1f%%   (communication was under way for %s%s)\n",
-                 HumanTime(exposedUs).c_str(),
-                 share(exposedUs),
-                 HumanTime(Mean(&Size::communicationUs)).c_str(),
-                 CommunicationOfSizes().c_str());
+    const Breakdown parts = GetBreakdown();
+    const auto line = [&](const char* what, double us, const std::string& words) {
+        // A trace may have nothing but operations of no time.
+        const double share = parts.step > 0 ? 100 * us / parts.step : 0;
+        os << Format("  %-21s%10s   %5.1f%%", what, HumanTime(us).c_str(), share)
+           << (words.empty() ? "" : "   (" + words + ")") << "\n";
+    };
+    os << Format("Step time              %10s   ", HumanTime(parts.step).c_str()) << StepsText()
+       << "\n";
+    line("computing", parts.compute, "");
+    line("exposed communication",
+         parts.Exposed(),
+         ExposedText(parts) + "communication was under way for " + HumanTime(parts.underWay) +
+             CommunicationOfSizes());
+    if (m_scenario.options.pipeline > 1)
+    {
+        line("bubble",
+             parts.bubble,
+             "computing waited for a message that another stage had not sent" + BubbleShares());
+    }
     if (m_scenario.options.offload != training::Offload::kNone)
     {
-        os << Format(
-            "  offload              %10s   %5.1f%%   (for PCIe and the CPU's optimizer alone)\n",
-            HumanTime(hostUs).c_str(),
-            share(hostUs));
+        line("offload", parts.host, "for PCIe and the CPU's optimizer alone");
     }
-    constexpr double LEAST_HOST_US = 1e-3; // less is nothing to be told
-    if (m_scenario.trace && hostUs >= LEAST_HOST_US)
+    constexpr double LEAST_TOLD_US = 1e-3; // less is nothing to be told
+    if (m_scenario.trace && parts.host >= LEAST_TOLD_US)
     {
         // Kernels beside the default stream run at full speed, so they are work of the host's kind.
-        os << Format("  host, other streams  %10s   %5.1f%%   (nothing else was under way)\n",
-                     HumanTime(hostUs).c_str(),
-                     share(hostUs));
+        line("host, other streams", parts.host, "nothing else was under way");
     }
     if (m_scenario.options.loaderRate > 0)
     {
-        os << Format("  data loading         %10s   %5.1f%%   (all waited for the next batch)\n",
-                     HumanTime(loadingUs).c_str(),
-                     share(loadingUs));
+        line("data loading", parts.loading, "all waited for the next batch");
     }
-    if (m_scenario.options.pipeline > 1)
+    constexpr double LEAST_WAITING = 5e-4; // of the step: 0.1% as it is printed
+    if (parts.waiting > LEAST_WAITING * parts.step)
     {
-        os << Format(
-            "  of that bubble       %10s   %5.1f%%   (computing waited for another stage%s)\n",
-            HumanTime(BubbleUs(exposedUs)).c_str(),
-            share(BubbleUs(exposedUs)),
-            BubbleShares().c_str());
+        line("waiting", parts.waiting, "nothing of the GPU's own was under way");
     }
+    PrintStages(os);
     if (critical)
     {
         PrintCriticalPath(
             os,
             *critical,
             IsExtrapolated() ? "of " + std::to_string(m_sizes[0].blocks) + " blocks alone: " : "");
+    }
+}
+
+void
+TrainingResults::PrintStages(std::ostream& os) const
+{
+    const std::vector<StageRecord> stages = GetStages();
+    if (stages.empty())
+    {
+        return;
+    }
+    constexpr std::size_t MOST_STAGES = 16; // more are in stats.json
+    const std::string head =
+        IsExtrapolated() ? "Stages, " + std::to_string(m_sizes[0].blocks) + " blocks" : "Stages";
+    os << Format("%-22s%10s  %10s  %10s  %12s\n",
+                 head.c_str(),
+                 "forward",
+                 "backward",
+                 "bubble",
+                 "sent per GPU");
+    for (std::size_t i = 0; i < std::min(stages.size(), MOST_STAGES); ++i)
+    {
+        os << Format("  %-20zu%10s  %10s  %10s  %12s\n",
+                     i,
+                     HumanTime(stages[i].forwardPs * 1e-6).c_str(),
+                     HumanTime(stages[i].backwardPs * 1e-6).c_str(),
+                     HumanTime(stages[i].bubblePs * 1e-6).c_str(),
+                     HumanBytes(stages[i].bytesSent).c_str());
+    }
+    if (stages.size() > MOST_STAGES)
+    {
+        os << "  ... " << stages.size() - MOST_STAGES << " more in stats.json\n";
     }
 }
 
@@ -213,23 +269,29 @@ TrainingResults::PrintThroughput(std::ostream& os) const
         os << "Throughput             none: the step takes no time\n\n";
         return;
     }
-    const double samples = SamplesPerStep() / stepUs * 1e6;
-    constexpr double FIVE_DIGITS = 99999.5; // more are shown whole
-    os << "Throughput             "
-       << (samples < FIVE_DIGITS ? Format("%.5g", samples)
-                                 : HumanCount(static_cast<uint64_t>(samples + 0.5)))
-       << " samples/s";
+    os << "Throughput             ";
+    const char* separator = "";
+    if (HasSamples())
+    {
+        const double samples = SamplesPerStep() / stepUs * 1e6;
+        constexpr double FIVE_DIGITS = 99999.5; // more are shown whole
+        os << (samples < FIVE_DIGITS ? Format("%.5g", samples)
+                                     : HumanCount(static_cast<uint64_t>(samples + 0.5)))
+           << " samples/s";
+        separator = ", ";
+    }
     if (HasTokens())
     {
-        os << ", " << HumanCount(static_cast<uint64_t>(samples * m_scenario.sequence + 0.5))
+        os << separator << HumanCount(static_cast<uint64_t>(TokensPerStep() / stepUs * 1e6 + 0.5))
            << " tokens/s";
     }
     if (!HasFlops())
     {
-        os << "; TFLOP/s unknown: no layer says its FLOPs\n\n";
+        os << (m_scenario.trace ? "" : "; TFLOP/s unknown: no layer says its FLOPs") << "\n\n";
         return;
     }
-    os << Format(", %.4g TFLOP/s per GPU, MFU %.1f%% of %.4g\n\n",
+    os << separator
+       << Format("%.4g TFLOP/s per GPU, MFU %.1f%% of %.4g\n\n",
                  m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6,
                  100 * Utilization(stepUs),
                  Peak() * 1e-12);
@@ -285,6 +347,19 @@ TrainingResults::Print(std::ostream& os,
         os << "no measured step was completed\n\n";
         return;
     }
+    if (!HasWhole() && IsExtrapolated())
+    {
+        os << "no step of the whole model: a line through ";
+        for (std::size_t i = 0; i < m_sizes.size(); ++i)
+        {
+            os << (i == 0 ? "" : ", ") << m_sizes[i].blocks << " blocks ("
+               << HumanTime(m_sizes[i].stepUs / m_sizes[i].measured) << ")";
+        }
+        os << " ends at " << HumanTime(GetStepUs()) << " for all " << m_scenario.plan.blocks
+           << ", which compute for " << HumanTime(Mean(&Size::computeUs))
+           << ". Simulate more blocks, as --layers=" << 3 * m_sizes[0].blocks << ", or all\n\n";
+        return;
+    }
     if (!HasWhole())
     {
         os << "no step of the whole model: of its " << m_scenario.plan.blocks << " blocks only "
@@ -293,13 +368,13 @@ TrainingResults::Print(std::ostream& os,
         return;
     }
     PrintStep(os, critical);
-    if (m_scenario.trace)
+    if (!m_scenario.trace || m_scenario.plan.samplesPerStep > 0 || HasFlops())
     {
-        os << "\n";
+        PrintThroughput(os);
     }
     else
     {
-        PrintThroughput(os);
+        os << "\n";
     }
     if (served)
     {

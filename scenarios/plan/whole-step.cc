@@ -4,6 +4,7 @@
 #include "scenarios/plan/whole-step.h"
 
 #include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/plan/ideal-step.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -105,6 +106,13 @@ WholeStepOf(const TrainingScenario& s, const Estimate& e, double steps)
     };
     whole.computeSeconds = extended(computing);
     whole.graphSeconds = extended(graph);
+    // A pipeline's is no line: with few blocks its stages wait for that of the head.
+    const auto all = training::IdealStepOf(s.options, s.plan, s.plan.blocks);
+    const auto largest = training::IdealStepOf(s.options, s.plan, blocks.front());
+    if (all && largest && largest->stepSeconds > 0)
+    {
+        whole.graphSeconds = graph.front() * all->stepSeconds / largest->stepSeconds;
+    }
     whole.busiestPortSeconds = extended(ports);
     for (const auto& [op, bytes] : moved)
     {

@@ -16,9 +16,6 @@ namespace training
 namespace
 {
 
-/// Tasks of all ranks that are looked at: a second or so, and some 300 MB.
-constexpr std::size_t kMostTasks = 3'000'000;
-
 /// In which group of each kind a rank stands, and where.
 class Seats
 {
@@ -94,7 +91,7 @@ class SideBySide
     {
         m_met.insert(first);
         m_walks.push_back(Walk(first, GraphOf(first)));
-        for (std::size_t i = 0; i < m_walks.size() && m_tasks <= kMostTasks; ++i)
+        for (std::size_t i = 0; i < m_walks.size() && m_tasks <= kMostTasksOfLeastStep; ++i)
         {
             m_tasks += m_walks[i].graph->tasks.size();
             Meet(i);
@@ -104,6 +101,20 @@ class SideBySide
     std::size_t CountTasks() const
     {
         return m_tasks;
+    }
+
+    /// \return computing in a step, mean over the ranks, ps
+    double MeanComputing() const
+    {
+        double all = 0;
+        for (const Walk& walk : m_walks)
+        {
+            for (const Task& task : walk.graph->tasks)
+            {
+                all += Computes(task) ? static_cast<double>(Lasts(walk.rank, task)) : 0;
+            }
+        }
+        return all / static_cast<double>(m_walks.size());
     }
 
     /// One more step of all. \return when the last of them ends it, ps; empty: they wait for each
@@ -311,6 +322,24 @@ class SideBySide
 
 } // namespace
 
+namespace
+{
+
+/// The second of two steps, as some stages of a pipeline go on while others still compute.
+std::optional<int64_t>
+SecondStep(SideBySide& ranks)
+{
+    if (ranks.CountTasks() > kMostTasksOfLeastStep)
+    {
+        return {};
+    }
+    const auto first = ranks.Step();
+    const auto both = first ? ranks.Step() : first;
+    return both ? std::optional(*both - *first) : std::nullopt;
+}
+
+} // namespace
+
 rdma::Duration
 LeastStep(const TrainingPlan& plan, coll::Rank rank)
 {
@@ -319,16 +348,21 @@ LeastStep(const TrainingPlan& plan, coll::Rank rank)
         return {};
     }
     SideBySide ranks(plan, rank);
-    if (ranks.CountTasks() > kMostTasks)
+    rdma::Duration least;
+    least.ps = SecondStep(ranks).value_or(0);
+    return least;
+}
+
+std::optional<IdealStep>
+LeastStepInParts(const TrainingPlan& plan, coll::Rank rank)
+{
+    SideBySide ranks(plan, rank);
+    const auto step = SecondStep(ranks);
+    if (!step)
     {
         return {};
     }
-    // Some stages of a pipeline may go on while others still compute.
-    const auto first = ranks.Step();
-    const auto both = first ? ranks.Step() : first;
-    rdma::Duration least;
-    least.ps = both ? *both - *first : 0;
-    return least;
+    return IdealStep{static_cast<double>(*step) * 1e-12, ranks.MeanComputing() * 1e-12};
 }
 
 } // namespace training

@@ -11,6 +11,9 @@
 
 #include "scenarios/training/step-graph.h"
 
+#include <cstddef>
+#include <optional>
+
 namespace training
 {
 
@@ -23,6 +26,19 @@ namespace training
 /// \return zero where that is not known: plans with actors or a pipeline that is never empty, more
 /// than some million tasks, and ranks that wait for each other for ever
 rdma::Duration LeastStep(const TrainingPlan& plan, coll::Rank rank);
+
+/// A step of a pipeline over a network that takes no time.
+struct IdealStep
+{
+    double stepSeconds = 0;
+    double computeSeconds = 0; ///< computing in it, mean over the stages
+};
+
+/// The same with the computing in it. \pre no actors, and steps are alike
+std::optional<IdealStep> LeastStepInParts(const TrainingPlan& plan, coll::Rank rank);
+
+/// Tasks of all ranks that are looked at: a second or so, and some 300 MB.
+constexpr std::size_t kMostTasksOfLeastStep = 3'000'000;
 
 } // namespace training
 

@@ -117,8 +117,9 @@ struct PlanSize
 struct TrainingPlan
 {
     uint32_t ranks = 0;
-    std::vector<StepGraph> roles; ///< roles of each size in turn
-    std::vector<uint32_t> roleOf; ///< per rank; of actors behind them, one that tells their calls
+    std::vector<StepGraph> roles;  ///< roles of each size in turn
+    std::vector<uint32_t> roleOf;  ///< per rank; of actors behind them, one that tells their calls
+    std::vector<uint32_t> stageOf; ///< per rank: stage of the pipeline; empty: there is none
     std::vector<PlanSize> sizes = {{}}; ///< largest first; at least one
     uint32_t blocks = 0;                ///< blocks of the whole model, if `sizes` have fewer
     /// For a pipeline that is never empty: in the first step, which fills it, rank r plays
@@ -141,6 +142,9 @@ struct TrainingPlan
     // For throughput figures:
     uint64_t samplesPerStep = 0;   ///< global batch
     double flopsPerGpuPerStep = 0; ///< model FLOPs, without recomputation
+    /// Of a captured step: FLOP/s at which its FLOPs would run at the peaks of their data types.
+    double peakFlops = 0;
+    uint64_t tokensPerStep = 0; ///< of a captured step; 0: not known
     /// Estimate of the memory in use on one GPU (parameters, gradients, optimizer, activations).
     uint64_t gpuMemoryBytes = 0;
 
@@ -193,6 +197,13 @@ struct TrainingPlan
     uint32_t StepsBeforeCounting(uint32_t warmup, uint32_t measured) const
     {
         return static_cast<uint32_t>(sizes.size() - 1) * (warmup + measured) + warmup;
+    }
+
+    /// \return stages of the pipeline; 0: there is none
+    std::size_t CountStages() const
+    {
+        const auto last = std::max_element(stageOf.begin(), stageOf.end());
+        return last == stageOf.end() ? 0 : *last + std::size_t{1};
     }
 
     bool HasActors() const

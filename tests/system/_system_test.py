@@ -224,6 +224,23 @@ RETH = 16  # first packet of a WRITE
 IMMEDIATE = 4  # last packet of a WRITE with immediate
 
 
+# Keys of the parts of a step: together step_time_us.
+STEP_PARTS = (
+    "compute_time_us",
+    "exposed_communication_time_us",
+    "bubble_time_us",
+    "waiting_time_us",
+    "offload_time_us",
+    "host_time_us",
+    "data_loading_time_us",
+)
+
+
+def parts_of_step(stats):
+    """The parts of a step of stats.json, by key; those that a run does not have are 0."""
+    return {key: stats.get(key, 0) for key in STEP_PARTS}
+
+
 def write_packets(size, mtu=MTU, immediate=True):
     """Wire bytes of the packets of an RDMA WRITE: (bytes, how many in a row)."""
     packets = max(1, -(-size // mtu))

@@ -199,7 +199,8 @@ def lines_of_path(text):
 
 told = lines_of_path(text)
 check(
-    told["computing"].endswith("%") and told["all-gather"].endswith("%"), "the terminal: %s" % told
+    told["computing"].endswith("%") and told["DP all-gather"].endswith("%"),
+    "the terminal: %s" % told,
 )
 check(
     sum(
@@ -211,7 +212,8 @@ check(
     "its parts are the path: %s" % told,
 )
 check(
-    "% waiting for earlier messages on the same connection" in told["of the collectives"],
+    "% pipelining: waiting for the chunk before it on the same connection"
+    in told["of the collectives"],
     "plain words: %s" % told,
 )
 of_path = text.split("Critical path", 1)[1].split("Throughput", 1)[0].splitlines()[1:]

@@ -3,7 +3,7 @@
 unequal loads.
 """
 
-from _system_test import SystemTest, main
+from _system_test import SystemTest, main, parts_of_step
 
 QUIET = "--report=0 --timeline=0 --network=analytic"
 GPT2 = f"dltrain --model=gpt2 --servers=2 --warmup=1 {QUIET}"  # 16 GPUs, 4 samples each
@@ -13,13 +13,10 @@ class Host(SystemTest):
     def parts_add_up(self, stats):
         self.assertAlmostEqual(
             stats["step_time_us"],
-            stats["compute_time_us"]
-            + stats["exposed_communication_time_us"]
-            + stats.get("offload_time_us", 0)
-            + stats.get("data_loading_time_us", 0),
+            sum(parts_of_step(stats).values()),
             places=3,
         )
-        self.assertGreaterEqual(stats["exposed_communication_time_us"], -1e-3)
+        self.assertGreaterEqual(min(parts_of_step(stats).values()), 0)
 
     def test_loading(self):
         plain = self.run_program(GPT2).stats

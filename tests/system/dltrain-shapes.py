@@ -8,7 +8,7 @@ one error that names an option.
 
 import random
 
-from _system_test import SLOWER, Run, SystemTest, captured, main
+from _system_test import SLOWER, Run, SystemTest, captured, main, parts_of_step
 
 QUIET = "--warmup=0 --report=0 --timeline=0 --progress=0"
 # Bytes a parameter that an optimizer keeps beside 16-bit parameters and gradients: an fp32 copy,
@@ -118,8 +118,14 @@ class Shapes(SystemTest):
         stats = run.stats
         self.assertTrue(stats["completed"])
         step, exposed = stats["step_time_us"], stats["exposed_communication_time_us"]
-        self.assertAlmostEqual(stats["compute_time_us"] + exposed, step, delta=1e-6 * step)
-        self.assertLessEqual(stats.get("bubble_time_us", 0), exposed + 1e-3)
+        self.assertAlmostEqual(sum(parts_of_step(stats).values()), step, delta=1e-6 * step)
+        self.assertGreaterEqual(min(parts_of_step(stats).values()), 0)
+        self.assertLessEqual(exposed, stats["communication_time_us"] * (1 + 1e-9))
+        by = stats["exposed_by_parallelism_us"]
+        self.assertAlmostEqual(sum(by.values()), exposed, delta=1e-6 * step)
+        used = {name for name, us in by.items() if us > 0}
+        degrees = {name: options.get(name, 1) for name in ("tp", "pp", "cp", "ep")}
+        self.assertLessEqual(used, {"dp", *(name for name, n in degrees.items() if n > 1)})
         self.assertLessEqual(stats["mfu"], 1)
         # The same work, whoever does it.
         gpus = options["servers"] * options["gpus-per-server"]

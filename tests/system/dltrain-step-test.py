@@ -3,7 +3,7 @@
 moves.
 """
 
-from _system_test import SystemTest, main
+from _system_test import SystemTest, main, parts_of_step
 
 PARAMETERS = 4 << 20  # of the model below
 PSI = 2 * PARAMETERS  # bytes in bf16
@@ -47,7 +47,7 @@ class DefaultJob(SystemTest):
         # independently.
         self.assertAlmostEqual(
             stats["step_time_us"],
-            stats["compute_time_us"] + stats["exposed_communication_time_us"],
+            sum(parts_of_step(stats).values()),
             places=3,
         )
         records = calls(run)
@@ -217,6 +217,63 @@ class StepTimes(SystemTest):
         # Without overlap all communication is exposed, and so is waiting for the last rank of each
         # collective.
         self.assertWithin(off["exposed_communication_time_us"], off["communication_time_us"], 0.01)
+
+    def test_parts_of_a_step_by_parallelism(self):
+        """Parts are 0 or more and add up to the step, no more is exposed than was under way, and
+        only parallelisms that a job has are exposed.
+        """
+        quiet = "--network=analytic --report=0 --timeline=0 --attribution=0 --micro-batch=1"
+        dp = "--gpus=16 --servers=2 --accumulation=4"
+        layouts = {
+            f"{dp}": "dp",
+            f"{dp} --tp=2": "dp tp",
+            f"{dp} --pp=2": "dp pp",
+            f"{dp} --pp=4 --tp=4 --warmup=0": "pp tp",
+            f"{dp} --pp=2 --virtual-stages=2 --pipeline-sends=awaited": "dp pp",
+            f"{dp} --pp=4 --pipeline-schedule=zero-bubble --tp=2 --steps=3": "dp pp tp",
+            f"{dp} --cp=2 --zero=3": "cp dp",
+            f"{dp} --pp=2 --pipeline-schedule=gpipe --slow-gpu=3:1.5": "dp pp",
+        }
+        for layout, has in layouts.items():
+            with self.subTest(layout):
+                stats = self.step(f"{quiet} {layout}")
+                step, parts = stats["step_time_us"], parts_of_step(stats)
+                self.assertGreaterEqual(min(parts.values()), 0)
+                self.assertWithin(sum(parts.values()), step, 1e-9)
+                exposed = stats["exposed_communication_time_us"]
+                self.assertLessEqual(exposed, stats["communication_time_us"] * (1 + 1e-9))
+                by = stats["exposed_by_parallelism_us"]
+                self.assertAlmostEqual(sum(by.values()), exposed, delta=1e-9 * step)
+                self.assertLessEqual({name for name, us in by.items() if us}, set(has.split()))
+                count = int(layout.partition("--pp=")[2][:1] or 0)
+                stages = stats.get("stages", [])
+                self.assertEqual(len(stages), count)
+                if not stages:
+                    continue
+                # Each stage is as large a share of the GPUs as the others.
+                mean = {key: sum(one[key] for one in stages) / count for key in stages[0]}
+                self.assertWithin(
+                    mean["bytes_sent"], sum(stats["bytes_sent_per_gpu"].values()), 1e-6
+                )
+                self.assertGreaterEqual(mean["bubble_us"], stats["bubble_time_us"] - 1e-3)
+                self.assertLess(
+                    mean["forward_us"] + mean["backward_us"], stats["compute_time_us"]
+                )
+                self.assertGreater(min(min(one.values()) for one in stages[1:]), 0)
+
+    def test_fewer_layers_of_a_pipeline(self):
+        """The wait for the stage of the head is the same with few blocks as with many: the bubble
+        of 24 blocks is no line through those of 2 and 4, nor its share of the step.
+        """
+        options = (
+            "--servers=1 --pp=2 --tp=4 --accumulation=4 --micro-batch=1 --network=analytic"
+            " --report=0 --timeline=0"
+        )
+        whole = self.step(options, "gpt3-1.3b")
+        for layers in (4, 6):
+            few = self.step(f"{options} --layers={layers}", "gpt3-1.3b")
+            for key in ("step_time_us", "compute_time_us", "bubble_time_us"):
+                self.assertWithin(few[key], whole[key], 5e-3, key)
 
     def test_gpus_and_networks_change_the_result(self):
         # FIELD.md, 5. More servers: the same bytes a GPU but for (n-1)/n, in more and smaller

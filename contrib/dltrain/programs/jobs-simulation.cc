@@ -514,7 +514,8 @@ JobsSimulation::Member::Print(std::ostream& os, const std::optional<double>& alo
         return us ? results::HumanTime(*us) : std::string("-");
     };
     const std::string exposed =
-        m_training && time ? results::HumanTime(m_training->GetResults().GetExposedUs()) : "-";
+        m_training && time ? results::HumanTime(m_training->GetResults().GetBreakdown().Exposed())
+                           : "-";
     const std::string slower =
         time && alone && *alone > 0 ? results::Format("%.2f", *time / *alone) : "-";
     os << results::Format("%-16s %10s %10s %7s %12s %10s",

@@ -79,7 +79,7 @@ JobRunner::JobRunner(workload::Workload& workload,
     }
     for (const training::StepGraph& graph : m_plan.roles)
     {
-        m_graphs.emplace_back(graph, tagOf);
+        m_graphs.emplace_back(graph, m_plan.groupKinds, tagOf);
     }
 }
 
@@ -269,9 +269,15 @@ JobRunner::Open(uint32_t number)
     NS_ASSERT_MSG(number >= m_closed, "round " << number << " has ended");
     while (m_open.size() <= number - m_closed)
     {
-        m_open.emplace_back();
+        m_open.emplace_back().stages.resize(m_plan.CountStages());
     }
     return m_open[number - m_closed];
+}
+
+JobRunner::OpenRound::Stage*
+JobRunner::StageIn(OpenRound& round, Rank rank) const
+{
+    return round.stages.empty() ? nullptr : &round.stages[m_plan.stageOf[rank]];
 }
 
 results::StepRecord
@@ -284,6 +290,21 @@ JobRunner::Join(OpenRound& round) const
     record.computePs = static_cast<double>(round.computePs) / ranks;
     record.communicationPs = static_cast<double>(round.communicationPs) / ranks;
     record.bubblePs = static_cast<double>(round.bubblePs) / ranks;
+    for (std::size_t i = 0; i < training::kParallelisms; ++i)
+    {
+        record.exposedPs[i] = static_cast<double>(round.exposedPs[i]) / ranks;
+    }
+    for (std::size_t i = 0; i < round.stages.size(); ++i)
+    {
+        const OpenRound::Stage& stage = round.stages[i];
+        const double of =
+            static_cast<double>(std::count(m_plan.stageOf.begin(), m_plan.stageOf.end(), i)) *
+            record.share;
+        record.stages.push_back({static_cast<double>(stage.forwardPs) / of,
+                                 static_cast<double>(stage.backwardPs) / of,
+                                 static_cast<double>(stage.bubblePs) / of,
+                                 static_cast<double>(stage.bytesSent) / of});
+    }
     record.hostPs = static_cast<double>(round.hostPs) / ranks;
     record.loadingPs = static_cast<double>(round.loadingPs) / ranks;
     record.messageBytes = round.messageBytes;
@@ -353,6 +374,11 @@ JobRunner::TellPart(const results::CollectivePart& part)
 void
 JobRunner::HearPart(const results::CollectivePart& part)
 {
+    if (!m_plan.stageOf.empty())
+    {
+        OpenRound& round = Open(std::max(part.round, m_closed));
+        StageIn(round, m_rankAt[part.communicator][part.position])->bytesSent += part.bytesSent;
+    }
     if (const auto whole = m_join.Add(part))
     {
         // A helping rank may leave when the others have ended the round: then the next round has
@@ -362,9 +388,9 @@ JobRunner::HearPart(const results::CollectivePart& part)
 }
 
 void
-JobRunner::OnMessageDone(Rank, uint64_t cookie, int64_t now)
+JobRunner::OnMessageDone(Rank, uint64_t cookie, int64_t now, int64_t sent)
 {
-    m_ranks[RankRunner::RunnerOf(cookie)]->EndTask(RankRunner::TaskOf(cookie), now);
+    m_ranks[RankRunner::RunnerOf(cookie)]->EndTask(RankRunner::TaskOf(cookie), now, sent);
 }
 
 void
@@ -433,6 +459,17 @@ JobRunner::HearCall(const Call& ended)
         Measured(call.end - ended.communicated, call.end);
     // The wait of replicas for servers is no bubble of a pipeline.
     round.bubblePs += m_plan.HasActors() ? 0 : static_cast<uint64_t>(ended.bubble);
+    if (OpenRound::Stage* const stage = StageIn(round, call.rank))
+    {
+        const bool computes = training::Computes(*call.task);
+        const auto phase = [&](training::Phase of) {
+            return computes && call.task->phase == of ? Measured(call.start, call.end) : 0;
+        };
+        stage->forwardPs += phase(training::Phase::kForward);
+        stage->backwardPs += phase(training::Phase::kBackward);
+        stage->bubblePs += m_plan.HasActors() ? 0 : static_cast<uint64_t>(ended.bubble);
+        stage->bytesSent += call.task->kind == TaskKind::kSend ? call.task->bytes : 0;
+    }
     if (call.start < m_measuredUntil)
     {
         m_listener.OnCall({call.start,
@@ -445,9 +482,12 @@ JobRunner::HearCall(const Call& ended)
 }
 
 void
-JobRunner::OnRoundEnd(Rank rank, const workload::Round& round, int64_t now)
+JobRunner::OnRoundEnd(Rank rank,
+                      const workload::Round& round,
+                      const results::ExposedTimes& exposed,
+                      int64_t now)
 {
-    NodeWindows::Note<&JobRunner::TellRoundEnd>(this, RoundEnd{rank, round, now});
+    NodeWindows::Note<&JobRunner::TellRoundEnd>(this, RoundEnd{rank, round, now, exposed});
     Begin(rank, m_workload.Next(rank), now);
 }
 
@@ -476,6 +516,14 @@ JobRunner::HearRoundEnd(const RoundEnd& ended)
     }
     OpenRound& open = Open(StepOf(ended.round.number));
     open.end = std::max(open.end, std::min(ended.time, m_measuredUntil));
+    if (!m_plan.HasActors())
+    {
+        for (std::size_t i = 0; i < training::kParallelisms; ++i)
+        {
+            open.exposedPs[i] += static_cast<uint64_t>(ended.exposed.by[i]);
+        }
+        open.communicationPs += static_cast<uint64_t>(ended.exposed.received);
+    }
     if (m_plan.HasActors())
     {
         m_measuredFrom = notice.measure ? ended.time : m_measuredFrom;

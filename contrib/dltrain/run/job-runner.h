@@ -8,6 +8,7 @@
 #include "results/attribution/collective-join.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -181,7 +182,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     void OnRankDone(const results::CollectivePart& part, uint64_t cookie) override;
 
     // MessageUser
-    void OnMessageDone(Rank rank, uint64_t cookie, int64_t now) override;
+    void OnMessageDone(Rank rank, uint64_t cookie, int64_t now, int64_t sent) override;
 
   private:
     /// Rounds of one number, not ended by all ranks.
@@ -194,15 +195,30 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         unsigned __int128 computePs = 0;
         unsigned __int128 communicationPs = 0;
         unsigned __int128 bubblePs = 0;
+        std::array<unsigned __int128, training::kParallelisms> exposedPs{};
         unsigned __int128 hostPs = 0;
         unsigned __int128 loadingPs = 0;
         uint64_t messageBytes = 0;
         std::vector<CollectiveRecord> collectives;
+
+        /// The ranks of a stage of a pipeline.
+        struct Stage
+        {
+            unsigned __int128 forwardPs = 0;
+            unsigned __int128 backwardPs = 0;
+            unsigned __int128 bubblePs = 0;
+            unsigned __int128 bytesSent = 0;
+        };
+
+        std::vector<Stage> stages;
     };
 
     // RankListener
     void OnCall(const results::CallRecord& call, int64_t communicated, int64_t bubble) override;
-    void OnRoundEnd(Rank runner, const workload::Round& round, int64_t now) override;
+    void OnRoundEnd(Rank runner,
+                    const workload::Round& round,
+                    const results::ExposedTimes& exposed,
+                    int64_t now) override;
 
     std::string NameOfRound(uint32_t number) const override
     {
@@ -223,6 +239,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         Rank rank; //!< or actor
         workload::Round round;
         int64_t time; //!< ps
+        results::ExposedTimes exposed;
     };
 
     /// A Call as it goes to another process, which has the same plan.
@@ -259,6 +276,8 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     }
 
     OpenRound& Open(uint32_t number);
+    /// \return null: there is no pipeline
+    OpenRound::Stage* StageIn(OpenRound& round, Rank rank) const;
     results::StepRecord Join(OpenRound& round) const;
     /// All ranks have ended the oldest that is open.
     void EndOldest();

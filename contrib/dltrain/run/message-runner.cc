@@ -9,6 +9,7 @@
 
 #include "ns3/rdma-owner.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -35,6 +36,24 @@ uint64_t
 PathKey(ChannelId channel, bool inside)
 {
     return inside ? ~channel : channel;
+}
+
+/// A message's immediate tells its receiver when its send started: in units of 2^16 ps, modulo
+/// 2^32, some 281 s.
+constexpr int UNIT_BITS = 16;
+
+uint32_t
+ImmediateOf(int64_t started)
+{
+    return static_cast<uint32_t>(started >> UNIT_BITS);
+}
+
+/// \param now of the arrival, less than 281 s later
+int64_t
+StartOf(uint32_t immediate, int64_t now)
+{
+    const uint32_t age = ImmediateOf(now) - immediate;
+    return std::max<int64_t>(0, ((now >> UNIT_BITS) - int64_t{age}) << UNIT_BITS);
 }
 
 /// Two ranks. \param servers 1 or 2
@@ -107,7 +126,7 @@ MessageRunner::Send(const MessageOrder& order,
     }
     const CollectivePaths::Path path =
         m_paths ? m_paths->Enter(order.from, name, now) : CollectivePaths::NONE;
-    const EventPayload send{&sending, order.from, name, path, bytes, cookie};
+    const EventPayload send{&sending, order.from, name, path, bytes, cookie, now};
     const Places& places = m_interconnect.GetPlaces();
     const bool inside = places.ServerOf(order.from) == places.ServerOf(order.to);
     const int64_t wait = inside ? m_inside : m_outside;
@@ -162,6 +181,7 @@ MessageRunner::Post(const EventPayload& send)
     }
     post.id = send.name;
     post.hasImmediate = true;
+    post.immediate = ImmediateOf(send.started);
     post.cause = send.path; // held until it arrives
     sending.transport->Post(sending.channel, post);
 }
@@ -194,7 +214,7 @@ MessageRunner::EndSoon(Rank rank, uint64_t cookie, int64_t now)
     server.ending.emplace_back(rank, cookie);
     server.events.Schedule(now,
                            places.ContextOf(rank),
-                           {nullptr, rank, 0, CollectivePaths::NONE, 0, cookie});
+                           {nullptr, rank, 0, CollectivePaths::NONE, 0, cookie, now});
 }
 
 uint64_t
@@ -261,13 +281,17 @@ MessageRunner::OnEvent(const EventPayload& e, int64_t now)
 }
 
 void
-MessageRunner::End(Rank rank, uint64_t cookie, results::PathRecord* path, int64_t now)
+MessageRunner::End(Rank rank,
+                   uint64_t cookie,
+                   CollectivePaths::Path path,
+                   int64_t now,
+                   int64_t sent)
 {
     if (m_paths)
     {
         m_paths->SetLeaving(path);
     }
-    m_user.OnMessageDone(rank, cookie, now);
+    m_user.OnMessageDone(rank, cookie, now, sent);
     if (m_paths)
     {
         m_paths->Drop(path);
@@ -306,7 +330,7 @@ MessageRunner::OnDelivered(const Delivery& delivery, int64_t now)
     }
     const uint64_t cookie = receiving.cookies.front();
     receiving.cookies.pop_front();
-    End(order.to, cookie, path, now);
+    End(order.to, cookie, path, now, StartOf(delivery.immediate, now));
 }
 
 void

@@ -36,8 +36,11 @@ class MessageUser
 {
   public:
     virtual ~MessageUser() = default;
-    /// A send is acknowledged, or a receive has its message. \param cookie what its start was given
-    virtual void OnMessageDone(Rank rank, uint64_t cookie, int64_t now) = 0;
+    /// A send is acknowledged, or a receive has its message.
+    /// \param cookie what its start was given
+    /// \param sent of a receive: the start of its send, to 65 ns; -1: a send, or the message had
+    /// arrived before it was awaited
+    virtual void OnMessageDone(Rank rank, uint64_t cookie, int64_t now, int64_t sent) = 0;
 };
 
 /// Messages between two ranks that are taken in the order in which they are sent.
@@ -175,6 +178,7 @@ class MessageRunner : public TransportUser
         results::PathRecord* path; ///< held
         uint64_t bytes;
         uint64_t cookie;
+        int64_t started; ///< ps: start of the send
     };
 
     using Events = EventPool<MessageRunner, EventPayload>;
@@ -205,7 +209,8 @@ class MessageRunner : public TransportUser
     /// A task ends by an event of its own, now.
     void EndSoon(Rank rank, uint64_t cookie, int64_t now);
     /// \param path on which the task ends, held; given back
-    void End(Rank rank, uint64_t cookie, results::PathRecord* path, int64_t now);
+    /// \param sent MessageUser::OnMessageDone
+    void End(Rank rank, uint64_t cookie, results::PathRecord* path, int64_t now, int64_t sent = -1);
     std::string NameOf(Rank rank) const;
     std::vector<std::string> Describe(const MessageOrder& order,
                                       const Sending* sending,

@@ -19,13 +19,15 @@ using training::TaskId;
 using training::TaskKind;
 
 GraphTables::GraphTables(const training::StepGraph& what,
+                         const std::vector<training::GroupKind>& kinds,
                          const std::function<uint32_t(const std::string&)>& tagOf)
     : graph(&what),
       dependencies(what.tasks.size()),
       after(what.tasks.size()),
       streams(what.streams.size()),
       tags(what.tasks.size()),
-      receives(what.tasks.size(), NONE)
+      receives(what.tasks.size(), NONE),
+      parallelism(what.tasks.size(), training::Parallelism::kOther)
 {
     for (TaskId id = 0; id < what.tasks.size(); ++id)
     {
@@ -38,6 +40,10 @@ GraphTables::GraphTables(const training::StepGraph& what,
         streams[task.stream].push_back(id);
         const bool named = task.kind == TaskKind::kCollective || task.kind == TaskKind::kSend;
         tags[id] = named ? tagOf(task.name) : 0;
+        if (Communicates(task))
+        {
+            parallelism[id] = training::ParallelismOf(kinds[task.group], task);
+        }
         if (task.kind == TaskKind::kRecv)
         {
             receives[id] = receiveCount++;
@@ -89,7 +95,11 @@ RankRunner::Begin(const workload::Round& round, const GraphTables& tables, int64
     m_waiting = tables.dependencies;
     m_left = static_cast<uint32_t>(tables.graph->tasks.size());
     m_received.assign(tables.receiveCount, now);
-    m_computedUntil = m_computedUntil < 0 ? now : m_computedUntil;
+    m_arrivals.clear();
+    if (m_computedUntil < 0)
+    {
+        m_computedUntil = m_accounted = now;
+    }
     m_streams.assign(tables.streams.size(), Stream());
     // A round without tasks never ends from within its beginning: such rounds would nest.
     if (m_left == 0 || round.earliest.ps > now)
@@ -107,7 +117,11 @@ RankRunner::GoOn(int64_t now)
 {
     if (m_left == 0)
     {
-        m_listener.OnRoundEnd(m_runner, m_round, now);
+        TellWait();
+        m_listener.OnRoundEnd(m_runner,
+                              m_round,
+                              std::exchange(m_exposed, results::ExposedTimes()),
+                              now);
         return;
     }
     if (m_speed && StandsStill(now))
@@ -147,10 +161,8 @@ RankRunner::TryStart(uint32_t s, int64_t now)
     stream.since = now;
     if (Computes(task))
     {
-        const uint32_t receive = m_tables->receives[id];
-        m_bubble = receive == GraphTables::NONE
-                       ? 0
-                       : std::max<int64_t>(m_received[receive] - m_computedUntil, 0);
+        Account(now);
+        m_bubble = EndWait(m_tables->receives[id]);
         Compute(id, now);
         return;
     }
@@ -169,6 +181,7 @@ RankRunner::TryStart(uint32_t s, int64_t now)
         {
             m_sending->since = now;
         }
+        ++m_sending->by[static_cast<std::size_t>(m_tables->parallelism[id])];
     }
     Communicate(id, now);
 }
@@ -180,9 +193,62 @@ RankRunner::Account(int64_t now)
     {
         // With both in progress, a faster offload would shorten the time, not faster loading.
         const bool loading = m_hosting[false] == 0;
-        m_waited[loading] += m_hosting[loading] > 0 ? now - m_accounted : 0;
+        const int64_t hosted = m_hosting[loading] > 0 ? now - m_accounted : 0;
+        m_waited[loading] += hosted;
+        m_wait.hosted += hosted;
+    }
+    else if (!m_computing)
+    {
+        const auto first = std::find_if(m_sending->by.begin(), m_sending->by.end(), [](uint32_t n) {
+            return n > 0;
+        });
+        m_wait.exposed[static_cast<std::size_t>(first - m_sending->by.begin())] +=
+            now - m_accounted;
     }
     m_accounted = now;
+}
+
+int64_t
+RankRunner::EndWait(uint32_t receive)
+{
+    Wait done = m_told; // part of the time that is told otherwise
+    int64_t bubble = 0;
+    const auto last = std::find_if(m_arrivals.begin(), m_arrivals.end(), [receive](const auto& a) {
+        return a.receive == receive;
+    });
+    if (receive != GraphTables::NONE && last != m_arrivals.end())
+    {
+        // Until the message had arrived computing waited for it, whatever else was under way.
+        done = last->before;
+        int64_t busy = 0; // of this time, not told
+        int64_t left = m_received[receive] - m_computedUntil - done.hosted;
+        for (std::size_t i = 0; i < training::kParallelisms; ++i)
+        {
+            busy += done.exposed[i] - m_told.exposed[i];
+            left -= m_told.exposed[i];
+        }
+        const int64_t since = std::max(last->sent, m_computedUntil);
+        const int64_t flight =
+            last->sent < 0 ? 0 : std::max<int64_t>(0, std::min(left, m_received[receive] - since));
+        m_exposed.by[static_cast<std::size_t>(training::Parallelism::kPipeline)] += flight;
+        m_exposed.received += std::max<int64_t>(0, flight - busy);
+        bubble = std::max<int64_t>(0, left - flight);
+    }
+    for (std::size_t i = 0; i < training::kParallelisms; ++i)
+    {
+        m_exposed.by[i] += m_wait.exposed[i] - done.exposed[i];
+    }
+    return bubble;
+}
+
+void
+RankRunner::TellWait()
+{
+    for (std::size_t i = 0; i < training::kParallelisms; ++i)
+    {
+        m_exposed.by[i] += m_wait.exposed[i] - m_told.exposed[i];
+    }
+    m_told = m_wait;
 }
 
 void
@@ -299,7 +365,7 @@ RankRunner::OnEvent(TaskId task, int64_t now)
 }
 
 void
-RankRunner::EndTask(TaskId id, int64_t now)
+RankRunner::EndTask(TaskId id, int64_t now, int64_t sent)
 {
     ns3::RdmaOwner::Check(m_services.collectives->ContextOf(m_rank), "ends a task of a rank");
     const Task& task = m_tables->graph->tasks[id];
@@ -308,6 +374,10 @@ RankRunner::EndTask(TaskId id, int64_t now)
     Account(now);
     const bool idle = Communicates(task) && task.kind != TaskKind::kRecv &&
                       --m_sending->busy == 0 && (m_runner == m_rank || m_sending != &m_ownSending);
+    if (Communicates(task) && task.kind != TaskKind::kRecv)
+    {
+        --m_sending->by[static_cast<std::size_t>(m_tables->parallelism[id])];
+    }
     int64_t waited = 0;
     if (task.kind == TaskKind::kHost)
     {
@@ -317,11 +387,17 @@ RankRunner::EndTask(TaskId id, int64_t now)
     else if (task.kind == TaskKind::kRecv)
     {
         m_received[m_tables->receives[id]] = now;
+        if (!m_computing)
+        {
+            m_arrivals.push_back({m_tables->receives[id], sent, m_wait});
+        }
     }
     else if (Computes(task))
     {
         m_computedUntil = now;
         m_computing = false;
+        m_wait = m_told = {};
+        m_arrivals.clear();
     }
     else if (task.kind == TaskKind::kCollective)
     {

@@ -25,7 +25,9 @@ namespace dltrain
 struct GraphTables
 {
     /// \param tagOf gives the number of a name
+    /// \param kinds kinds of groups of the plan
     GraphTables(const training::StepGraph& graph,
+                const std::vector<training::GroupKind>& kinds,
                 const std::function<uint32_t(const std::string&)>& tagOf);
 
     const training::StepGraph* graph;
@@ -37,6 +39,8 @@ struct GraphTables
     /// that puts received data together, has that of the receive it waits for. NONE: there is none.
     std::vector<uint32_t> receives;
     uint32_t receiveCount = 0;
+    /// Per task: of one that communicates.
+    std::vector<training::Parallelism> parallelism;
 
     static constexpr uint32_t NONE = UINT32_MAX;
 };
@@ -66,11 +70,15 @@ class RankListener
     /// they were busy, with those of actors that send for it. 0 otherwise, and for other actors.
     /// For a task on the host: the ps since the last such end for which only host tasks were
     /// running (loading tasks are counted separately)
-    /// \param bubble ps for which computing stood still for the message that this computation
-    /// waited for; else 0
+    /// \param bubble ps for which computing stood still, before it was sent, for the message that
+    /// this computation waited for; else 0
     virtual void OnCall(const results::CallRecord& call, int64_t communicated, int64_t bubble) = 0;
     /// The last task of a round has ended. \param runner TrainingPlan::Runners
-    virtual void OnRoundEnd(Rank runner, const workload::Round& round, int64_t now) = 0;
+    /// \param exposed what the rank waited for; of an actor nothing
+    virtual void OnRoundEnd(Rank runner,
+                            const workload::Round& round,
+                            const results::ExposedTimes& exposed,
+                            int64_t now) = 0;
     /// \return what people call a round of this number: "step 3"
     virtual std::string NameOfRound(uint32_t number) const = 0;
 };
@@ -137,8 +145,9 @@ class RankRunner
     int64_t CommunicatesSince() const;
     /// \return a line that says which one; empty: it is in none
     std::string DescribeCommunicating() const;
-    /// A communication has ended.
-    void EndTask(training::TaskId task, int64_t now);
+    /// A communication has ended. \param sent of a receive: when its message was sent; -1: it was
+    /// not waited for
+    void EndTask(training::TaskId task, int64_t now, int64_t sent = -1);
 
     /// \return that it is in, or the last
     const workload::Round& GetRound() const
@@ -220,8 +229,14 @@ class RankRunner
     void GoOn(int64_t now);
     void TryStart(uint32_t stream, int64_t now);
     void Compute(training::TaskId id, int64_t now);
-    /// Time that the host alone was busy, up to now.
+    /// Time without computing, up to now.
     void Account(int64_t now);
+    /// A computation begins: what the time since the last one was waited for.
+    /// \param receive GraphTables::receives
+    /// \return its bubble
+    int64_t EndWait(uint32_t receive);
+    /// The round ends: what has been waited for is told.
+    void TellWait();
 
     static bool IsLoading(const training::Task& task)
     {
@@ -259,6 +274,27 @@ class RankRunner
     std::vector<int64_t> m_received; ///< per receive of the round: when it ended
     int64_t m_computedUntil = -1;    ///< end of the last computation; -1: there was none
     int64_t m_bubble = 0;            ///< bubble of the computation that runs
+
+    /// Time since the last computation, ps.
+    struct Wait
+    {
+        /// A collective or a send was under way.
+        std::array<int64_t, training::kParallelisms> exposed{};
+        int64_t hosted = 0; ///< nothing but work of the host
+    };
+
+    /// A receive that ended since then.
+    struct Arrival
+    {
+        uint32_t receive; ///< GraphTables::receives
+        int64_t sent;     ///< ps; -1: it was not waited for
+        Wait before;      ///< until then
+    };
+
+    Wait m_wait;
+    Wait m_told; ///< part of it that was told with the round before
+    std::vector<Arrival> m_arrivals;
+    results::ExposedTimes m_exposed; ///< of this round
     uint32_t m_left = 0;             ///< tasks of this round
     bool m_stopped = false;          ///< the round
     bool m_aborted = false;
@@ -267,7 +303,8 @@ class RankRunner
     struct Sending
     {
         uint32_t busy = 0;
-        int64_t since = 0; ///< ps: when they were idle last
+        int64_t since = 0;                                  ///< ps: when they were idle last
+        std::array<uint32_t, training::kParallelisms> by{}; ///< `busy` by parallelism
     };
 
     Sending m_ownSending;

@@ -227,6 +227,16 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
     m_collector = &run.Collector();
     m_lastEnd = m_setting.start;
     Add({m_scenario.cluster.hostOfServer}, {});
+    for (const training::StepGraph& role : m_scenario.plan.roles)
+    {
+        for (const training::Task& task : role.tasks)
+        {
+            if (task.kind == training::TaskKind::kCollective)
+            {
+                run.Collector().MarkCollective(m_setting.tagOf(task.name));
+            }
+        }
+    }
     // There is no critical path for a step that replicas do each at its own pace, nor for one in
     // which a pipeline goes on with the messages of the step before. Without packets the time of
     // messages between servers is not divided; noting paths takes a tenth of such a run.

@@ -188,6 +188,7 @@ class Bed : public JobListener
     {
         critical->OnStep(number, end);
         end = record.end;
+        this->record = record;
         communicationPs = record.communicationPs;
         hostPs = record.hostPs;
         loadingPs = record.loadingPs;
@@ -224,6 +225,7 @@ class Bed : public JobListener
     std::unique_ptr<MessageRunner> messages;
     std::map<std::pair<uint32_t, std::string>, std::pair<int64_t, int64_t>> calls;
     int64_t end{0};
+    results::StepRecord record; //!< of the last step
     double communicationPs{0};
     double hostPs{0};
     double loadingPs{0};

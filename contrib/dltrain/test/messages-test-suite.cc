@@ -50,10 +50,21 @@ class MessagesTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(bed.EndOf("receive 1"), arrival, "as the last byte is there");
         NS_TEST_EXPECT_MSG_EQ(bed.EndOf("send 0"), arrival + 2 * A + P, "as its ACK is there");
         NS_TEST_EXPECT_MSG_EQ(bed.EndOf("forward 1"), arrival + 3 * US, "what waits for it");
-        // A rank communicates from a send's start to its end; a receive only waits.
-        NS_TEST_EXPECT_MSG_EQ(bed.communicationPs,
-                              static_cast<double>(2 * W + P + 2 * A + P) / 2,
-                              "mean over the ranks");
+        // A rank communicates from a send's start to its end; one that waits for a message, from
+        // the send's start, which it knows to 65,536 ps, to the arrival. Before it is a bubble.
+        constexpr double UNIT = 65536;
+        const double send = 2 * W + P + 2 * A + P;
+        const double flight = 2 * W + P;
+        NS_TEST_EXPECT_MSG_EQ_TOL(bed.communicationPs,
+                                  (send + flight) / 2,
+                                  UNIT / 2,
+                                  "mean over the ranks");
+        const auto pp = static_cast<std::size_t>(training::Parallelism::kPipeline);
+        NS_TEST_EXPECT_MSG_EQ_TOL(bed.record.exposedPs[pp],
+                                  (send + flight) / 2,
+                                  UNIT / 2,
+                                  "nobody computes meanwhile");
+        NS_TEST_EXPECT_MSG_EQ_TOL(bed.record.bubblePs, 5.0 * US / 2, UNIT / 2, "rank 1's");
         // The path goes back from what rank 1 computes over the message to what rank 0 did: the
         // ACK, which comes later, ends the step, and is behind the same message.
         const auto calls = bed.critical->GetCalls();

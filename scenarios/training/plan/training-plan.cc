@@ -319,6 +319,10 @@ MakePlan(const TrainingOptions& given)
         const Place at = PlaceOf(layout, rank);
         plan.roleOf.push_back(o.replicas.empty() ? at.pipeline * ExpertRoles(o) + expertRole[rank]
                                                  : layout.RanksBefore(at.pipeline) + at.data);
+        if (o.pipeline > 1)
+        {
+            plan.stageOf.push_back(at.pipeline);
+        }
     }
     LeaveOutUnused(o, plan);
     plan.contention =

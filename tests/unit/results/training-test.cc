@@ -6,6 +6,7 @@
 #include "results/tables/call-log.h"
 #include "scratch-folder.h"
 
+#include <random>
 #include <sstream>
 
 namespace results
@@ -327,6 +328,7 @@ TEST_F(Training, ResultsAreMeansOverTheMeasuredSteps)
     step.end = 120 * US;
     step.computePs = 12 * US;
     step.communicationPs = 5 * US;
+    step.exposedPs[static_cast<std::size_t>(training::Parallelism::kData)] = 4 * US;
     step.collectives = {collective};
     results.Add(step, 100 * US);
     step.end = 160 * US;
@@ -335,7 +337,10 @@ TEST_F(Training, ResultsAreMeansOverTheMeasuredSteps)
     results.WriteTables(Path("."), nullptr, {"all-reduce bucket 0"});
     EXPECT_EQ(json["step_time_us"], 30.0);
     EXPECT_EQ(ReadAll(Path("steps.csv")), HeaderOf("steps.csv") + "\n1,,20\n2,,40\n");
-    EXPECT_EQ(json["exposed_communication_time_us"], 18.0);
+    EXPECT_EQ(json["exposed_communication_time_us"], 4.0);
+    EXPECT_EQ(json["exposed_by_parallelism_us"]["dp"], 4.0);
+    EXPECT_EQ(json["communication_time_us"], 5.0);
+    EXPECT_EQ(json["waiting_time_us"], 30.0 - 12 - 4);
     EXPECT_EQ(json["bytes_sent_per_gpu"].begin().value(), 4000.0);
     const std::string collectives = ReadAll(Path("step_collectives.csv"));
     EXPECT_EQ(std::count(collectives.begin(), collectives.end(), '\n'), 3);
@@ -436,6 +441,33 @@ TEST_F(Training, ALineThatFallsIsNotExtended)
     EXPECT_NE(text.str().find("more blocks took less time"), std::string::npos) << text.str();
 }
 
+// 4 blocks take 20 us and compute for 5, 8 take 21 and compute for 10: for 32 the line says 27 us,
+// and they compute for 40.
+TEST_F(Training, ALineBelowItsComputingIsNoStep)
+{
+    const scenario::TrainingScenario scenario = FewerBlocks();
+    TrainingResults results(scenario);
+    StepRecord step;
+    step.end = 20 * US;
+    step.computePs = 5 * US;
+    results.Add(step, 0);
+    step.end = 41 * US;
+    step.computePs = 10 * US;
+    results.Add(step, 20 * US);
+    const auto json = results.ToJson(nullptr);
+    for (const char* key : {"step_time_us", "compute_time_us", "samples_per_s", "mfu"})
+    {
+        EXPECT_TRUE(json[key].is_null()) << key;
+    }
+    std::ostringstream text;
+    results.Print(text, nullptr);
+    EXPECT_NE(text.str().find("no step of the whole model: a line through 8 blocks (21.0 us), 4 "
+                              "blocks (20.0 us) ends at 27.0 us for all 32, which compute for 40.0 "
+                              "us. Simulate more blocks, as --layers=24, or all"),
+              std::string::npos)
+        << text.str();
+}
+
 TEST_F(Training, WaitingForTheHostIsNoCommunication)
 {
     scenario::TrainingScenario scenario;
@@ -449,18 +481,76 @@ TEST_F(Training, WaitingForTheHostIsNoCommunication)
     step.computePs = 12 * US;
     step.hostPs = 7 * US;
     step.loadingPs = 6 * US;
+    step.communicationPs = 4 * US;
+    step.exposedPs[static_cast<std::size_t>(training::Parallelism::kTensor)] = 3 * US;
     results.Add(step, 0);
     const auto json = results.ToJson(nullptr);
     EXPECT_EQ(json["offload_time_us"], 7.0);
     EXPECT_EQ(json["data_loading_time_us"], 6.0);
-    EXPECT_EQ(json["exposed_communication_time_us"], 30.0 - 12 - 7 - 6);
+    EXPECT_EQ(json["exposed_communication_time_us"], 3.0);
+    EXPECT_EQ(json["waiting_time_us"], 30.0 - 12 - 7 - 6 - 3);
     std::ostringstream text;
     results.Print(text, nullptr);
     for (const char* line : {"  offload                 7.00 us    23.3%",
                              "  data loading            6.00 us    20.0%",
-                             "  exposed communication   5.00 us    16.7%"})
+                             "  exposed communication   3.00 us    10.0%   (TP; communication was "
+                             "under way for 4.00 us)\n",
+                             "  waiting                 2.00 us     6.7%"})
     {
         EXPECT_NE(text.str().find(line), std::string::npos) << text.str();
+    }
+}
+
+// Whatever GPUs report: parts of a step are 0 or more and add up to it, and no more is exposed than
+// was under way. A GPU that began its step early may have longer parts than the step.
+TEST_F(Training, PartsAddUpToTheStep)
+{
+    std::mt19937 dice(1);
+    std::uniform_real_distribution<double> upTo(0, 1);
+    for (int round = 0; round < 200; ++round)
+    {
+        scenario::TrainingScenario scenario =
+            round % 2 ? FewerBlocks() : scenario::TrainingScenario();
+        scenario.plan.ranks = m_plan.ranks;
+        scenario.steps = 1;
+        TrainingResults results(scenario);
+        for (std::size_t size = 0; size < scenario.plan.sizes.size(); ++size)
+        {
+            StepRecord step;
+            double exposed = 0;
+            for (double& ps : step.exposedPs)
+            {
+                ps = upTo(dice) < 0.5 ? 0 : upTo(dice) * US;
+                exposed += ps;
+            }
+            step.communicationPs = exposed + upTo(dice) * US;
+            step.computePs = 5 * upTo(dice) * US;
+            step.bubblePs = 2 * upTo(dice) * US;
+            step.hostPs = upTo(dice) * US;
+            step.end = static_cast<int64_t>((1 + 9 * upTo(dice)) * US);
+            results.Add(step, 0);
+        }
+        std::ostringstream text;
+        results.Print(text, nullptr);
+        if (text.str().find("no step of the whole model") != std::string::npos)
+        {
+            continue; // the line is below its computing
+        }
+        const TrainingResults::Breakdown parts = results.GetBreakdown();
+        double sum = 0;
+        for (const double us : parts.exposed)
+        {
+            EXPECT_GE(us, 0) << round;
+            sum += us;
+        }
+        for (const double us :
+             {parts.compute, parts.host, parts.loading, parts.bubble, parts.waiting})
+        {
+            EXPECT_GE(us, 0) << round;
+            sum += us;
+        }
+        EXPECT_NEAR(sum, parts.step, 1e-9 * parts.step) << round;
+        EXPECT_LE(parts.Exposed(), parts.underWay * (1 + 1e-12)) << round;
     }
 }
 
@@ -694,7 +784,7 @@ TEST(CollperfTable, OnlyTheLastRanksTimeHasABound)
         scenario.average = average;
         CollperfTable table(scenario);
         CollectiveRecord last;
-        last.algorithm = coll::AlgorithmsFor(scenario.op).front();
+        last.algorithm = coll::Find(scenario.op, "ring");
         last.bytes = 4096;
         std::ostringstream os;
         table.Add(os, {last, 3 + 0.5 * average, last.bytes});
