@@ -154,7 +154,10 @@ CaptureKernels::DtypeOf(const std::string& text)
 }
 
 bool
-CaptureKernels::Set(CaptureObject& line, const std::string& kind, training::Task* task)
+CaptureKernels::Set(CaptureObject& line,
+                    const std::string& kind,
+                    training::Task* task,
+                    CapturedWork* work)
 {
     const std::string text = line.Dtype();
     if ((kind == "gemm" || kind == "conv") && !line.Needs({"m", "n", "k"}))
@@ -177,6 +180,15 @@ CaptureKernels::Set(CaptureObject& line, const std::string& kind, training::Task
         return line.Fail("takes more than 1000 s on " + m_gpu.name);
     }
     task->duration = rdma::Duration(static_cast<int64_t>(seconds * 1e12 + 0.5));
+    const bool multiplies = kernel.kind == KernelClass::kMatrix ||
+                            kernel.kind == KernelClass::kConvolution ||
+                            kernel.kind == KernelClass::kAttention;
+    const bool forward = task->phase == training::Phase::kForward;
+    if (multiplies && (forward || task->phase == training::Phase::kBackward))
+    {
+        (forward ? work->forward : work->backward) += kernel.flops;
+        work->secondsAtPeak += kernel.flops / m_gpu.Peak(dtype);
+    }
     task->kind = kind == "optimizer" || kind == "memory" ? TaskKind::kMemory : TaskKind::kCompute;
     return true;
 }

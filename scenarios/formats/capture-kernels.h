@@ -10,12 +10,35 @@
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/training/step-graph.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace formats
 {
+
+/// FLOPs of matrix products, convolutions and attention in a step of a rank.
+struct CapturedWork
+{
+    double forward = 0;
+    double backward = 0;      ///< with what is computed again
+    double secondsAtPeak = 0; ///< both, at the peaks of their data types
+
+    /// FLOPs of the model: 3 x forward for training, less where backward computes less, as with
+    /// frozen layers. What is computed again counts once.
+    double OfModel() const
+    {
+        return std::min(forward + backward, 3 * forward);
+    }
+
+    /// The time of these FLOPs at the peak.
+    double ModelSecondsAtPeak() const
+    {
+        const double all = forward + backward;
+        return all > 0 ? secondsAtPeak * OfModel() / all : 0;
+    }
+};
 
 class CaptureKernels
 {
@@ -27,7 +50,11 @@ class CaptureKernels
 
     /// Sets the kind and the duration of a task. False, and an error of the line, if its sizes are
     /// not in order, or it takes too long. \param kind one of Names()
-    bool Set(CaptureObject& line, const std::string& kind, training::Task* task);
+    /// \param work adds its FLOPs, by the task's phase
+    bool Set(CaptureObject& line,
+             const std::string& kind,
+             training::Task* task,
+             CapturedWork* work);
 
     /// Data types that the GPU has not, and those whose times their kernels take.
     const std::map<std::string, std::string>& Replaced() const

@@ -166,6 +166,28 @@ ReadSteps(CaptureObject& meta,
     return true;
 }
 
+/// Reads what the step trains, where the capture knows it.
+bool
+ReadWork(CaptureObject& meta,
+         const std::string& file,
+         std::vector<topo::Error>& errors,
+         CaptureMeta* read)
+{
+    if (!meta.Has("work"))
+    {
+        return true;
+    }
+    if (!meta.At("work").is_object())
+    {
+        return meta.Fail("work is no JSON object");
+    }
+    constexpr uint64_t kMost = uint64_t{1} << 50;
+    CaptureObject work(meta.At("work"), file, "/work", errors);
+    read->samples = work.Whole("samples", kMost, 0);
+    read->tokens = work.Whole("tokens", kMost, 0);
+    return work.IsFine();
+}
+
 /// Checks the keys that ReadFindings (capture-findings.h) and ReadNotes take without checks.
 bool
 CheckFindings(CaptureObject& meta, const std::string& file, std::vector<topo::Error>& errors)
@@ -262,7 +284,8 @@ ReadCaptureMeta(const std::string& folder, std::vector<topo::Error>& errors)
     }
     CaptureMeta read;
     if (!ReadHead(meta, &read) || !ReadGroups(meta, &read) || !ReadRoles(meta, &read) ||
-        !ReadSteps(meta, file, errors, &read) || !CheckFindings(meta, file, errors))
+        !ReadSteps(meta, file, errors, &read) || !ReadWork(meta, file, errors, &read) ||
+        !CheckFindings(meta, file, errors))
     {
         return std::nullopt;
     }

@@ -26,8 +26,11 @@ struct CaptureMeta
     std::vector<coll::Rank> captured; ///< ranks that have a file, ascending
     std::vector<coll::Rank> roleOf;   ///< by rank: the captured rank whose role it plays
     uint64_t step = 0;                ///< step that is taken
-    std::string gpu;                  ///< GPU that it was captured for; may be empty
-    std::vector<std::string> notes;   ///< findings of the capture, and facts that it could not know
+    // Of the step; 0: not known
+    uint64_t samples = 0;
+    uint64_t tokens = 0;
+    std::string gpu;                ///< GPU that it was captured for; may be empty
+    std::vector<std::string> notes; ///< findings of the capture, and facts that it could not know
 };
 
 /// Reads the head of the capture in a folder. Nothing, and an error with its JSON path, if it is

@@ -274,7 +274,8 @@ RankReader::SetKernel(CaptureObject& line, const std::string& kind, uint64_t str
         return line.Fail("kind is " + topo::Quoted(kind) + "; allowed: " + topo::JoinNames(kinds) +
                          ", memcpy, collective, send, recv, sync, host");
     }
-    const bool fine = line.Needs({"stream"}) && m_shared->kernels.Set(line, kind, task);
+    const bool fine =
+        line.Needs({"stream"}) && m_shared->kernels.Set(line, kind, task, &m_role.work);
     if (stream != 0)
     {
         m_shared->anySide = true;

@@ -29,6 +29,7 @@ struct CapturedRole
     training::StepGraph graph;
     /// All-to-all-v: the task, and its bytes for each position.
     std::vector<std::pair<training::TaskId, std::vector<uint64_t>>> sends;
+    CapturedWork work;
     std::vector<uint32_t> modules; ///< by task: ModulesOfTasks::ofTask
 };
 

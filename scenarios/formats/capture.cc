@@ -61,6 +61,7 @@ class CaptureReader
     SharedSizes BlocksOf(const Task& task, uint32_t g, std::size_t k);
     bool Fail(const std::string& problem);
     void AddNotes(const CaptureShared& shared);
+    void SetWork();
 
     const CapturedRole& RoleOf(Rank rank) const
     {
@@ -206,6 +207,23 @@ CaptureReader::MakePlan()
     return CheckGroups() && SetBlocks();
 }
 
+/// What the step trains, where it is known.
+void
+CaptureReader::SetWork()
+{
+    double flops = 0;
+    double seconds = 0;
+    for (const Rank role : m_meta.roleOf)
+    {
+        flops += m_roles.at(role).work.OfModel();
+        seconds += m_roles.at(role).work.ModelSecondsAtPeak();
+    }
+    m_plan.flopsPerGpuPerStep = flops / m_meta.ranks;
+    m_plan.peakFlops = seconds > 0 ? flops / seconds : 0;
+    m_plan.samplesPerStep = m_meta.samples;
+    m_plan.tokensPerStep = m_meta.tokens;
+}
+
 void
 CaptureReader::AddNotes(const CaptureShared& shared)
 {
@@ -259,6 +277,7 @@ CaptureReader::Read()
     {
         return std::nullopt;
     }
+    SetWork();
     m_notes = m_meta.notes;
     AddNotes(shared);
     return Captured{std::move(m_plan), m_meta.gpusPerServer, std::move(m_notes)};

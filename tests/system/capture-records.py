@@ -132,6 +132,28 @@ class Records(SystemTest):
             roles += len(set(made.roles.values())) == 2
         self.assertGreater(roles, 40)
 
+    def test_samples_of_a_step(self):
+        """What the largest module is called with, of all ranks; where ranks share a batch, as with
+        tensor parallelism, it is not known.
+        """
+        forward = {"t": "input", "n": "GPT", "parameters": "100", "sizes": "i3x16", "l": ""}
+        other = {"t": "input", "n": "Critic", "parameters": "9", "sizes": "5x16", "l": ""}
+        for group, kind, work in (
+            (0, "GPT", {"samples": 2 * 3 * WORLD, "tokens": 2 * 3 * 16 * WORLD}),
+            (0, "DistributedDataParallel", {"samples": 2 * 3 * WORLD, "tokens": 96 * WORLD}),
+            (1, "DistributedDataParallel", None),
+        ):
+            ranks = [Rank(rank, rank, 7) for rank in range(WORLD)]
+            for one in ranks:
+                one.lines = [line for line in one.lines if line["t"] not in ("op", "coll", "done")]
+                one.collective(0)
+                one.lines[-2].update({"g": group, "b": 3, "q": 1})
+                step = next(at for at, line in enumerate(one.lines) if line["t"] == "step")
+                one.lines[step:step] = [{**forward, "n": kind}, other, {**forward, "n": kind}]
+                end = next(at for at, line in enumerate(one.lines) if line["t"] == "end")
+                one.lines.insert(end, forward)  # behind the step
+            self.assertEqual(self.made(ranks).throughput(), {"work": work} if work else {})
+
     def test_groups_that_differ(self):
         """The same lines mean another collective where the group is another one."""
         ranks = [Rank(rank, rank, 3) for rank in range(WORLD)]

@@ -5,6 +5,8 @@ import functools
 import threading
 import weakref
 
+from . import batches
+
 # What wrappers of modules put into the path of what they wrap.
 WRAPPERS = {"module", "_fsdp_wrapped_module", "_fpw_module", "_checkpoint_wrapped_module"}
 
@@ -36,6 +38,7 @@ def _watch_modules(torch, device):
         root = getattr(_thread, "root", None)
         if root is None:
             _thread.root = self
+            batches.note(torch, device, self, arguments, options)
         paths = _paths_of(root or self)
         device.enter_module(paths.get(id(self), type(self).__name__))
         try:

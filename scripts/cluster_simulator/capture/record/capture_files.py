@@ -5,7 +5,7 @@ import collections
 import json
 import os
 
-from . import mistakes, raw, roles, shared_gpus
+from . import mistakes, raw, roles, samples, shared_gpus
 from .groups import Groups
 from .order import Tasks
 
@@ -258,6 +258,15 @@ class Capture:
                 )
         return found
 
+    def throughput(self):
+        """What the step that is taken trains; {}: not known."""
+        if not self._steps or sorted(self._steps) != sorted(self.tasks):
+            return {}
+        work = samples.of_step(
+            self.records, self.tasks, self._steps, self.role_of(), self.steps()["take"][0]
+        )
+        return {"work": work} if work else {}
+
     def write(self, folder, more):
         """`more`: what of meta.json the launcher knows."""
         files = sorted(set(self.roles.values()))
@@ -271,6 +280,7 @@ class Capture:
             "role_of": self.role_of(),
             "groups": self.groups.kinds,
             "steps": self.steps() if self.records else None,
+            **self.throughput(),
             "memory": self.memory(),
             "mistakes": self.mistakes,
             "notes": self.notes() + more.get("notes", []),
