@@ -194,6 +194,13 @@ TailAttribution::LostOf(const FlowRecord& r) const
            (answers.empty() ? "" : "lost acknowledgements: " + answers);
 }
 
+bool
+TailAttribution::IsOfCollective(const Late& late) const
+{
+    return m_collectives && late.record.tag < m_collectives->size() &&
+           (*m_collectives)[late.record.tag];
+}
+
 std::string
 TailAttribution::Why(const Late& late) const
 {
@@ -216,7 +223,9 @@ TailAttribution::Why(const Late& late) const
             break;
         }
         text += (text.empty() ? "" : ", ") + Percent(part, whole) + " ";
-        text += GetTimeShareWords(share, m_link);
+        text += share == TimeShare::BACKLOG && IsOfCollective(late)
+                    ? PIPELINING
+                    : GetTimeShareWords(share, m_link);
         // Where its last packet waited longest is at least the average, unless others did.
         if (share == TimeShare::QUEUED &&
             late.atPort * static_cast<int64_t>(late.way.size()) < part)

@@ -44,6 +44,13 @@ class TailAttribution
         m_notes = notes;
     }
 
+    /// \param tags by tag: whether it is a collective, whose chunks follow one another; kept; tags
+    /// beyond it are none
+    void SetCollectives(const std::vector<bool>* tags)
+    {
+        m_collectives = tags;
+    }
+
     /// \param parts of this message
     void Add(const FlowRecord& record, const MessageParts& parts);
     void AddUnknown();
@@ -96,12 +103,14 @@ class TailAttribution
     std::string LostOf(const FlowRecord& record) const;
     std::string Why(const Late& late) const;
     std::string NoteOf(const Late& late) const;
+    bool IsOfCollective(const Late& late) const;
 
     const std::vector<std::string>& m_endpoints;
     const std::vector<std::string>& m_ports;
     const std::vector<std::string>& m_tags;
     const rdma::LinkWords& m_link;
     const LinkNotes* m_notes{nullptr};
+    const std::vector<bool>* m_collectives{nullptr};
     std::vector<Late> m_slowest; //!< min-heap
     TimeParts m_sums{};
     int64_t m_sum{0};

@@ -94,6 +94,7 @@ struct RunStats
     uint64_t frameHops{0};
     uint64_t bufferPeakBytes{0};
     uint64_t queuePeakBytes{0};
+    std::string queuePeakLink;    //!< link out of the port with this queue; empty: nothing waited
     std::vector<LinkUse> busiest; //!< descending, switch and host links together
     uint64_t flowRows{0};
     bool flowsSampled{false}; //!< flows.csv is a sample

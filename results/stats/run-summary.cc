@@ -7,6 +7,7 @@
 #include "results/base/output-errors.h"
 #include "results/stats/stats-file.h"
 #include "scenarios/options/cluster/processes.h"
+#include "scenarios/options/format.h"
 
 #include <filesystem>
 #include <iostream>
@@ -155,6 +156,11 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     {
         os << ", " << HumanTime(s.pfcPauseTimeUs) << " in all";
     }
+    if (!s.queuePeakLink.empty())
+    {
+        os << "; longest queue " << HumanBytes(static_cast<double>(s.queuePeakBytes)) << " at "
+           << s.queuePeakLink;
+    }
     os << "\n";
     if (!s.balance.usual)
     {
@@ -253,7 +259,7 @@ PrintEnd(std::ostream& os,
         os << (outcome.moreThreads ? "; one thread, as so short a run gains nothing by more"
                                    : "; one thread, as the simulator has no more");
     }
-    os << "; peak memory " << HumanBytes(static_cast<double>(PeakRssBytes())) << "\n";
+    os << "; peak memory " << scenario::BinarySize(static_cast<double>(PeakRssBytes())) << "\n";
     if (run.processes.Several())
     {
         os << "Processes        " << Wrapped(scenario::ProcessesText(run.processes), 17, 2) << "\n";

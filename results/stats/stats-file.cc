@@ -269,6 +269,10 @@ const Object<RunStats> RUN{
     OfAllPackets("port_queue_peak_bytes (B): Longest queue of any port, without the frame being "
                  "sent; whole run",
                  &RunStats::queuePeakBytes),
+    OfAllPackets("port_queue_peak_link: Link out of that port; null: nothing waited",
+                 [](const RunStats& s) {
+                     return s.queuePeakLink.empty() ? std::nullopt : std::optional(s.queuePeakLink);
+                 }),
     Measured("links: The busiest links", &RunStats::busiest, LINK).Only([](const auto& s) {
         return s.packets || !s.busiest.empty();
     }),

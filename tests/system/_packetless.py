@@ -30,6 +30,7 @@ PACKETS_KEYS = {
     "data_bytes",
     "switch_buffer_peak_bytes",
     "port_queue_peak_bytes",
+    "port_queue_peak_link",
     "links",
     "links_csv",
     "attribution",

@@ -29,6 +29,9 @@ class QueuePeaks(SameBytesTest):
                 self.assertTrue(port.startswith("switch-0->"), port)
                 self.assertEqual(peaks[port], (senders - 1) * frame)
                 self.assertEqual(run.stats["port_queue_peak_bytes"], (senders - 1) * frame)
+                self.assertEqual(run.stats["port_queue_peak_link"], port)
+                # The terminal names it beside marks and pauses.
+                self.assertRegex(run.err + run.out, rf"Congestion .*; longest queue .* at {port}\n")
 
     def test_random_shapes(self):
         """At least what waits at the end of the row and of the one before; the largest is the

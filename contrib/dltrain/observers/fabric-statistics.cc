@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <string>
+#include <tuple>
+#include <utility>
 
 namespace dltrain
 {
@@ -90,6 +93,35 @@ BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
     return links;
 }
 
+/// The longest queue of any port in the whole run, and the link out of that port; of equal ones the
+/// first by name.
+std::pair<uint64_t, std::string>
+LongestQueue(const TraceCollector& collector)
+{
+    std::pair<uint64_t, std::string> longest;
+    const auto consider = [&longest](uint64_t bytes, const std::string& link) {
+        if (bytes > longest.first || (bytes == longest.first && bytes > 0 && link < longest.second))
+        {
+            longest = {bytes, link};
+        }
+    };
+    const auto& ports = collector.GetFabric().GetPorts();
+    for (uint32_t i = 0; i < ports.size(); ++i)
+    {
+        consider(ports[i]->GetCounters().maxQueueBytes,
+                 collector.GetPortNames()[collector.GetFabric().GetEnd(i)]);
+    }
+    if (Ranks::Get().Several())
+    {
+        for (const std::string& one :
+             Ranks::Get().Gather(std::to_string(longest.first) + " " + longest.second))
+        {
+            consider(std::stoull(one), one.substr(one.find(' ') + 1));
+        }
+    }
+    return longest;
+}
+
 template <class T>
 T
 SumOfRanks(const T& counters)
@@ -167,7 +199,6 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     const auto largest = [&ranks](uint64_t value) {
         return static_cast<uint64_t>(ranks.Max(static_cast<int64_t>(value)));
     };
-    ports.maxQueueBytes = largest(mine.maxQueueBytes);
     nics.largestReorder = largest(ours.largestReorder);
     nics.largestHeldBytes = largest(ours.largestHeldBytes);
     FabricBaseline base = collector.GetBaseline();
@@ -259,7 +290,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         s.bufferPeakBytes = std::max<uint64_t>(s.bufferPeakBytes, device->GetSharedBufferPeak());
     }
     s.bufferPeakBytes = largest(s.bufferPeakBytes);
-    s.queuePeakBytes = ports.maxQueueBytes;
+    std::tie(s.queuePeakBytes, s.queuePeakLink) = LongestQueue(collector);
     s.linkRows = links.GetRows();
     if (const QueuePairLog* log = collector.GetQueuePairLog())
     {

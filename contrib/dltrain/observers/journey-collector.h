@@ -107,6 +107,12 @@ class JourneyCollector
         return m_attribution;
     }
 
+    /// TailAttribution::SetCollectives
+    void SetCollectives(const std::vector<bool>* tags)
+    {
+        m_attribution.SetCollectives(tags);
+    }
+
     /// \return null if no paths are chosen
     const results::PathTable* GetPaths() const
     {

@@ -165,6 +165,7 @@ TraceCollector::NoteJourneys()
         m_fabric,
         JourneyCollector::Names{m_endpointNames, m_portNames, m_tags, m_words, m_linkNotes},
         m_options.paths);
+    m_journeys->SetCollectives(&m_collectiveTags);
 }
 
 uint32_t

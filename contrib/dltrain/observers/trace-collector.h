@@ -72,6 +72,14 @@ class TraceCollector : public ns3::RdmaNicWatcher
     /// The same of messages that are summed up apart. \param owner results::FlowTable's
     uint32_t Tag(const std::string& name, uint32_t owner);
 
+    /// Messages with this tag are a collective's: its chunks follow one another.
+    void MarkCollective(uint32_t tag)
+    {
+        m_collectiveTags.resize(
+            std::max<std::size_t>(m_collectiveTags.size(), tag + std::size_t{1}));
+        m_collectiveTags[tag] = true;
+    }
+
     /// Before the first message. \param name of a job, or of traffic beside one \param aside
     /// results::FlowTable::AddOwner \return its number
     uint32_t AddOwner(const std::string& name, bool aside);
@@ -433,6 +441,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     ns3::RdmaFabric& m_fabric;
     Options m_options;
     std::vector<std::string> m_tags;
+    std::vector<bool> m_collectiveTags; //!< by tag; later ones are none
     std::unordered_map<std::string, uint32_t> m_tagIndex;
     std::vector<std::string> m_endpointNames;
     std::vector<std::string> m_portNames;

@@ -92,6 +92,7 @@ CollperfSimulation::Populate()
         return results::OutputErrors::First();
     }
     m_tag = m_run.Collector().Tag(coll::OpName(m_scenario.op));
+    m_run.Collector().MarkCollective(m_tag);
     m_run.SetActor([this](const std::string& what) { Act(what); });
     if (RankNotes* notes = m_run.Notes())
     {
