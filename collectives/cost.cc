@@ -113,6 +113,12 @@ LeastBytesPerRank(Op op, uint64_t bytes, uint32_t ranks)
     return ranks <= 1 ? 0 : BusBwFactor(op, ranks) * bytes;
 }
 
+double
+LeastBytesWithSwitches(Op op, uint64_t bytes, double least)
+{
+    return op == Op::kAllReduce ? std::min(least, static_cast<double>(bytes)) : least;
+}
+
 uint32_t
 LeastChain(Op /* op */, uint32_t ranks)
 {

@@ -77,6 +77,10 @@ Bandwidth BandwidthOf(Op op, uint64_t bytes, uint32_t ranks, double timeUs);
 /// in-network reduction); alltoallv here and below: with equal blocks.
 double LeastBytesPerRank(Op op, uint64_t bytes, uint32_t ranks);
 
+/// The same where switches add up: each rank's vector leaves it once, and the sum comes in once. It
+/// holds for servers, too, where switches between them add up.
+double LeastBytesWithSwitches(Op op, uint64_t bytes, double least);
+
 /// Messages that must follow one another: one, since a rank may send to all others at once (and
 /// pays for it in posts and bytes). Algorithms that send to one rank at a time need ceil(log2 n).
 uint32_t LeastChain(Op op, uint32_t ranks);

@@ -94,10 +94,10 @@ const Table<CollperfRowShown> COLLPERF(
       [](const auto& r) { return r.bandwidth.algbw; }},
      {"busbw_GBps (GB/s): algbw times the operation's factor: comparable with the hardware's rate",
       [](const auto& r) { return r.bandwidth.busbw; }},
-     {"bound_us (us): Least time in which links carry the bytes; empty: not known",
+     {"bound_us (us): Least time in which links carry the bytes; switches add up where the "
+      "algorithm uses them; empty: not known",
       &CollperfRowShown::boundUs},
-     {"efficiency (ratio): bound_us over time_us; above 1 where switches add up",
-      &CollperfRowShown::efficiency},
+     {"efficiency (0 to 1): bound_us over time_us", &CollperfRowShown::efficiency},
      {"software_us (us): On the last rank's path: launch, and the library's time per message",
       [](const auto& r) { return r.Of(&PathSummary::software); }},
      {"inside_servers_us (us): On that path: messages inside servers",
@@ -117,6 +117,18 @@ const Table<CollperfRowShown> COLLPERF(
 
 } // namespace
 
+namespace
+{
+
+bool
+AddsUp(const CollperfRow& row)
+{
+    const coll::InNetwork adds = row.last.algorithm->Uses();
+    return adds.serverSwitch || adds.fabricSwitches;
+}
+
+} // namespace
+
 PathSummary
 Summarize(const std::array<int64_t, PATH_SHARES>& path)
 {
@@ -132,33 +144,6 @@ Summarize(const std::array<int64_t, PATH_SHARES>& path)
         part += path[share];
     }
     return summary;
-}
-
-double
-LeastSecondsByBytes(const scenario::CollperfScenario& scenario, uint64_t bytes)
-{
-    // Uneven blocks: what the busiest has to send is not what the formulas take.
-    if (scenario.op == coll::Op::kAllToAllV && !scenario.blockWeights.empty())
-    {
-        return 0;
-    }
-    const coll::Machine& machine = scenario.collectives.machine;
-    const uint32_t servers = scenario.cluster.servers;
-    const double nics = machine.nicRate * machine.nics;
-    const double perServer =
-        servers > 1 ? coll::LeastBytesPerServer(scenario.op, bytes, scenario.ranks, servers) / nics
-                    : 0;
-    // Data that leave a GPU go over its port inside the server or over NICs, which share nothing
-    // here (docs/limits.md). All of a server's GPUs are alike, so each has its share of the NICs.
-    // But all bytes of a gather or a scatter are the root's, and no other GPU needs the NICs.
-    const uint32_t gpus = scenario.ranks / std::max<uint32_t>(1, servers);
-    const bool ofRoot = scenario.op == coll::Op::kGather || scenario.op == coll::Op::kScatter;
-    const double share = ofRoot ? nics : nics / gpus;
-    const double rate = (gpus > 1 ? machine.insideRate : 0) + (servers > 1 ? share : 0);
-    const bool known = rate > 0 && (gpus == 1 || machine.insideRate > 0);
-    const double perRank =
-        known ? coll::LeastBytesPerRank(scenario.op, bytes, scenario.ranks) / rate : 0;
-    return std::max(perServer, perRank);
 }
 
 CollperfTable::CollperfTable(const scenario::CollperfScenario& scenario)
@@ -246,7 +231,7 @@ CollperfTable::Efficiency(const CollperfRow& row) const
     {
         return std::nullopt;
     }
-    const double least = LeastSecondsByBytes(m_scenario, row.last.bytes);
+    const double least = LeastSecondsByBytes(m_scenario, row.last.bytes, *row.last.algorithm);
     return least > 0 && row.timeUs > 0 ? std::optional(least * 1e6 / row.timeUs) : std::nullopt;
 }
 
@@ -286,7 +271,7 @@ CollperfTable::ShownOf(const CollperfRow& row) const
     shown.efficiency = Efficiency(row);
     if (shown.efficiency)
     {
-        shown.boundUs = LeastSecondsByBytes(m_scenario, row.last.bytes) * 1e6;
+        shown.boundUs = LeastSecondsByBytes(m_scenario, row.last.bytes, *row.last.algorithm) * 1e6;
     }
     if (row.path)
     {
@@ -538,6 +523,22 @@ CollperfTable::PrintShares(std::ostream& os) const
         }
         os << "\n";
     }
+    if (std::any_of(m_rows.begin(), m_rows.end(), [this](const CollperfRow& row) {
+            return Efficiency(row).has_value();
+        }))
+    {
+        const bool adding = std::any_of(m_rows.begin(), m_rows.end(), AddsUp);
+        const bool sending = !std::all_of(m_rows.begin(), m_rows.end(), AddsUp);
+        os << "Efficiency       "
+           << Wrapped(
+                  std::string("least time of the bytes on links without headers, over the time: ") +
+                      (sending ? "messages between GPUs" : "") +
+                      (sending && adding ? "; of algorithms in which switches add up: " : "") +
+                      (adding ? "each GPU's vector sent once, to switches that add up" : ""),
+                  17,
+                  2)
+           << "\n";
+    }
     const scenario::ClusterSpec& cluster = m_scenario.cluster;
     const topo::ScaleUp::Kind kind = cluster.server.scaleUp.kind;
     const bool pcie = kind == topo::ScaleUp::kPcie || kind == topo::ScaleUp::kNvLinkIslands;
@@ -597,8 +598,8 @@ SizeKeys()
          {"busbw_GBps (GB/s): algbw times the operation's factor: comparable with the hardware's "
           "rate",
           [](const Shown& s) { return s.bandwidth.busbw; }},
-         {"efficiency (ratio): Least time in which links carry the bytes, over time_us; above 1 "
-          "where switches add up",
+         {"efficiency (0 to 1): Least time in which links carry the bytes, over time_us; switches "
+          "add up where the algorithm uses them",
           &Shown::efficiency},
          Key<Shown>(
              "path (us): Where the time of the last iteration went, on the last rank's path",

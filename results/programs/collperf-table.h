@@ -45,10 +45,13 @@ struct CollperfRowShown;
 
 PathSummary Summarize(const std::array<int64_t, PATH_SHARES>& path);
 
-/// Seconds that no algorithm with messages between ranks can be faster than, by bytes alone: a
-/// server's NICs carry LeastBytesPerServer, a GPU's port and its share of NICs LeastBytesPerRank
-/// (cost.h), at the links' rates with nothing for headers or flags. 0: not known, or no bytes.
-double LeastSecondsByBytes(const scenario::CollperfScenario& scenario, uint64_t bytes);
+/// Seconds that no algorithm of this kind can be faster than, by bytes alone: with messages between
+/// ranks, or with switches that add up, as Algorithm::Uses says. A server's NICs carry
+/// LeastBytesPerServer, a GPU's port and its share of NICs LeastBytesPerRank (cost.h), at the
+/// links' rates with nothing for headers or flags. 0: not known, or no bytes.
+double LeastSecondsByBytes(const scenario::CollperfScenario& scenario,
+                           uint64_t bytes,
+                           const coll::Algorithm& algorithm);
 
 /**
  * The table of nccl-tests, printed row by row as sizes are done; collperf's keys of stats.json, and

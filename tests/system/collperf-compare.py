@@ -8,7 +8,7 @@ import json
 import re
 import unittest
 
-from _system_test import SystemTest, main
+from _system_test import SystemTest, main, share_of
 
 ROW = re.compile(r"^ *(\d+) +(\d+) +(\S+) +(\S+) +(-?\d+) +([\d.]+) +([\d.]+) +([\d.]+) ")
 PARTS = [
@@ -200,6 +200,41 @@ class CollperfCompare(SystemTest):
         self.assertGreater(float(self.csv_of(run)[-1]["efficiency"]), 0.9)
         self.assertLess(float(self.csv_of(run)[-1]["efficiency"]), 0.985)
         self.assertIn("efficiency", run.err)
+
+    def test_no_efficiency_is_above_one(self):
+        """Whatever the algorithm, the operation and the number of GPUs. Where switches add up, an
+        all-reduce of n GPUs moves each vector once instead of 2 (n-1)/n times.
+        """
+        cases = [
+            (f"--servers=1 --server={server} -g {gpus}", op)
+            for server in ("dgx-h100", "dgx-a100", "pcie4-a100", "dgx-1-v100")
+            for gpus in (2, 3, 5, 8)
+            for op in ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast")
+        ]
+        cases += [
+            (f"--servers={servers} -g {gpus} --library=none", op)
+            for servers, gpus in ((2, 5), (3, 1), (3, 3))
+            for op in ("all_reduce", "gather", "scatter", "sendrecv")
+        ]
+        cases = share_of(cases, one_in=7)
+        cases += [
+            (f"--servers=1 --server=dgx-h100 -g {n} --compare=ring,nvls", "all_reduce")
+            for n in (5, 8)
+        ]
+        for options, op in cases:
+            with self.subTest(options, op=op):
+                run = self.run_program(
+                    f"collperf --op={op} {options} -b 64M -e 64M --report=0 --timeline=0"
+                )
+                bounds = {}
+                for row in self.csv_of(run):
+                    self.assertLessEqual(float(row["efficiency"]), 1)
+                    self.assertGreater(float(row["efficiency"]), 0)
+                    bounds[row["algorithm"]] = float(row["bound_us"])
+                if {"nvls", "ring"} <= set(bounds):
+                    n = run.stats["gpus"]
+                    self.assertWithin(bounds["ring"] / bounds["nvls"], 2 * (n - 1) / n, 1e-5)
+                    self.assertIn("each GPU's vector sent once", " ".join(run.err.split()))
 
     def test_rows_of_all_reductions_and_datatypes(self):
         run = self.run_program("collperf --ranks=4 -b 8 -e 1K -f 128 -o all -d all")

@@ -193,6 +193,11 @@ TEST(Cost, LowerBounds)
     EXPECT_DOUBLE_EQ(LeastBytesPerRank(Op::kGather, 800, 8), 700);
     EXPECT_DOUBLE_EQ(LeastBytesPerRank(Op::kSendRecv, 800, 8), 800);
     EXPECT_DOUBLE_EQ(LeastBytesPerRank(Op::kSendRecv, 800, 1), 0);
+    // Switches that add up take each vector once; two ranks exchange no more without them.
+    EXPECT_DOUBLE_EQ(LeastBytesWithSwitches(Op::kAllReduce, 800, 1400), 800);
+    EXPECT_DOUBLE_EQ(LeastBytesWithSwitches(Op::kAllReduce, 800, 800), 800);
+    EXPECT_DOUBLE_EQ(LeastBytesWithSwitches(Op::kAllReduce, 800, 0), 0);
+    EXPECT_DOUBLE_EQ(LeastBytesWithSwitches(Op::kAllGather, 800, 700), 700);
     EXPECT_EQ(LeastChain(Op::kAllToAll, 8), 1U);
     EXPECT_EQ(LeastChain(Op::kAllReduce, 8), 1U) << "everybody to everybody at once";
     EXPECT_EQ(LeastChain(Op::kAllToAll, 1), 0U);
