@@ -41,7 +41,8 @@ STATS = {
     **dict.fromkeys(
         "share_done gpus servers messages message_bytes steps_measured warmup_steps step_time_us"
         " step_times_left_out compute_time_us communication_time_us exposed_communication_time_us"
-        " measured_from_us simulated_time_us samples_per_s tflops_per_gpu mfu"
+        " bubble_time_us waiting_time_us"
+        " measured_from_us simulated_time_us samples_per_s tokens_per_s tflops_per_gpu mfu"
         " gpu_memory_bytes_estimate gpu_memory_capacity_bytes collectives_left_out ecn_marks cnps"
         " pfc_pauses pfc_pause_time_us retransmitted_packets timeouts event_loop_s".split(),
         NUMBER,
@@ -106,6 +107,8 @@ STATS = {
     "critical_path": {"share": {}, "hops": [ANY], "path": [ANY], "longest_messages": [ANY]},
     "credits": {"stalls": NUMBER, "stall_time_us": NUMBER},
     "gpu_memory_parts_bytes": {EACH: NUMBER},
+    "exposed_by_parallelism_us": {EACH: NUMBER},
+    "stages": [dict.fromkeys("forward_us backward_us bubble_us bytes_sent".split(), NUMBER)],
     "bytes_sent_per_gpu": {},
     "parameter_servers": {},
     "replica_rounds": {},

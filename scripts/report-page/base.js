@@ -43,6 +43,12 @@ const time = (us, digits) => {
   return (digits === undefined ? three(value) : digit(value, digits)) + "\u00a0" + units[i];
 };
 const bytes = (n) => !isNumber(n) ? UNKNOWN : withSi(n, ["B", "kB", "MB", "GB", "TB", "PB"]);
+// Memory, in the unit of PyTorch and nvidia-smi, as the terminal has it.
+const memorySize = (n) => {
+  if (!isNumber(n)) return UNKNOWN;
+  const power = [3, 2, 1].find((e) => n >= Math.pow(1024, e)) || 0;
+  return (n / Math.pow(1024, power)).toFixed(power === 0 || (power < 3 && n / Math.pow(1024, power) >= 100) ? 0 : 1) + "\u00a0" + ["B", "KiB", "MiB", "GiB"][power];
+};
 const longestQueue = (net) => "longest queue" + (net.queue_peaks ? "" : " at the end of an interval");
 // Sizes of one axis are told in KiB, MiB, GiB if all of them are whole KiB (or less than one), as in pictures of scripts/plot.
 const areBinary = (sizes) => sizes.some((n) => n >= 1024) && sizes.every((n) => n < 1024 || n % 1024 === 0);
@@ -76,14 +82,33 @@ function element(name, attributes, ...children) {
 }
 
 const SHORT = { summary: "Summary", mistakes: "Mistakes", notes: "Notes", timeline: "Timeline", critical: "Critical path", topology: "Network", balance: "Link choice", bysize: "Slowdown by size", kinds: "Fairness", sizes: "Sizes", completion: "Completion times", why: "Where the time went", ports: "Queues and pauses",
-  staleness: "Staleness", memory: "Memory", collectives: "Collectives", configuration: "Configuration", numbers: "Every number" };
+  staleness: "Staleness", stages: "Stages", memory: "Memory", collectives: "Collectives", configuration: "Configuration", numbers: "Every number" };
 
 function section(id, title, introduction) {
   const node = element("section", { id, "aria-labelledby": id + "-title" }, element("h2", { id: id + "-title" }, title),
     introduction ? element("p", {}, introduction) : null);
-  document.getElementById("main").append(node);
-  document.getElementById("sections").append(element("li", {}, element("a", { href: "#" + id }, SHORT[id])));
+  (folded || document.getElementById("main")).append(node);
+  const link = element("a", { href: "#" + id }, SHORT[id]);
+  link.addEventListener("click", () => openFor("#" + id));
+  document.getElementById("sections").append(element("li", {}, link));
   return node;
+}
+
+// Sections from now on stand in a box that is closed at first, until unfold(). Pictures in it are drawn when it opens.
+let folded = null;
+function foldInto(id, title) {
+  folded = element("details", { id, class: "fold" }, element("summary", {}, title));
+  folded.addEventListener("toggle", redrawAll);
+  document.getElementById("main").append(folded);
+}
+function unfold() {
+  folded = null;
+}
+// A link into a box that is closed opens it.
+function openFor(hash) {
+  const target = hash.length > 1 ? document.getElementById(hash.slice(1)) : null;
+  const box = target && target.closest("details.fold");
+  if (box) box.open = true;
 }
 
 function swatch(colour) {
@@ -117,7 +142,7 @@ function colour(name) {
 }
 // Of a pipeline GPUs wait for another stage; else they wait for the slowest, or for data.
 // Of a recording that is what the host does, and kernels beside the default stream.
-const idleName = stats.bubble_time_us > 0 ? "idle (bubble)" : stats.host_time_us > 0 && stats.trace ? "host, other streams, idle" : "idle";
+const idleName = stats.bubble_time_us > 0 ? "idle (bubble, waiting)" : stats.host_time_us > 0 && stats.trace ? "host, other streams, idle" : "idle";
 // A rank that has entered a collective waits there for the slowest one. Until when calls.log does
 // not tell: it has the kind of a collective's group, and not whose group it is.
 const exposedName = "exposed communication, waiting for slower ranks included";

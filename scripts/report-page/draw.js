@@ -4,7 +4,13 @@ const ORDER = {
   traffic: [completionTimes, flowsBySize, kindsOfTraffic, whereTheTimeWent, sizes, topology, balance, ports],
   collperf: [collectives, topology, balance, completionTimes, flowsBySize, whereTheTimeWent, sizes, ports],
 };
-const TRAINING = [mistakes, notes, timeline, criticalPath, staleness, topology, balance, sizes, completionTimes, flowsBySize, whereTheTimeWent, ports, memory, collectives];
+function foldNetwork() {
+  if (!foldsNetwork()) return;
+  foldInto("network-details", "The network in detail: links, messages, queues");
+  folded.append(element("dl", { class: "tiles" }, networkTiles().filter((each) => each)));
+}
+const TRAINING = [mistakes, notes, memory, timeline, criticalPath, stages, collectives, staleness, foldNetwork,
+  topology, balance, sizes, completionTimes, flowsBySize, whereTheTimeWent, ports, unfold];
 
 // Of a file that somebody has changed, one section may be impossible: it says so, and the others are drawn.
 function attempt(make) {
@@ -18,5 +24,6 @@ function attempt(make) {
 
 attempt(summary);
 (Object.hasOwn(ORDER, stats.program) ? ORDER[stats.program] : TRAINING).concat(configuration, numbers).forEach(attempt);
+openFor(location.hash);
 redrawAll();
 document.documentElement.dataset.ready = "yes";

@@ -26,6 +26,12 @@ function mistakes() {
     + (rows.every((row) => ALONE.includes(row.kind)) ? "" : " found by comparing what the ranks do") + ". On GPUs such a job fails, or waits for ever.");
   node.append(wideTable("", ["kind", "ranks", "lines", "what"],
     rows.map((row) => [kind(row.kind), ranks(row.ranks), Array.isArray(row.lines) ? row.lines.map(String).join(", ") : "", String(row.text)]), true));
+  const failed = data.traceback;
+  if (failed && failed.frames.length) {
+    node.append(element("h3", {}, "Where the script failed"), element("ol", { class: "traceback" },
+      failed.frames.map(([file, line, name, source]) => element("li", {}, element("span", { class: "muted" }, file + ":" + line + ", in " + name), element("pre", {}, source)))),
+    element("p", { class: "error" }, failed.error));
+  }
 }
 
 // What was assumed of a recorded step, or not taken as it stands there.

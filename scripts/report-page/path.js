@@ -16,6 +16,12 @@ function criticalPath() {
   const parts = Object.entries(told.share).filter(([, share]) => isNumber(share) && share >= 0.0005).sort((a, b) => b[1] - a[1]);
   node.append(wideTable("Parts", ["part", "time", "share", ""],
     parts.map(([name, share]) => [meaningOf("critical_path.share." + name), number(time(share * told.total_us)), number(percent(share)), shareBar(share)])));
+  const words = { tp: "tensor parallelism", cp: "context parallelism", ep: "expert parallelism", pp: "pipeline: messages between stages, the shared embedding", dp: "data parallelism, ZeRO", other: "groups with other names" };
+  const kinds = Object.entries(told.by_parallelism_us || {}).filter(([name, us]) => Object.hasOwn(words, name) && isNumber(us) && us >= 0.0005 * told.total_us).sort((a, b) => b[1] - a[1]);
+  if (kinds.length) {
+    node.append(wideTable("Its communication, by parallelism", ["parallelism", "time", "share", ""],
+      kinds.map(([name, us]) => [words[name], number(time(us)), number(percent(us / told.total_us)), shareBar(us / told.total_us)])));
+  }
   const rows = (list, ...numbers) => (list || []).filter((row) => row && numbers.every((key) => isNumber(row[key])));
   const word = (part) => meaningOf("critical_path.share." + part);
   const most = (of) => Object.entries(of || {}).filter(([, us]) => isNumber(us)).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([part, us]) => word(part) + ", " + time(us)).join("; ");

@@ -22,6 +22,7 @@ from messages import fairness_of, messages_of
 from network import picture_of, series_of
 from ports import Events, ports_of
 from states import MOST_STEPS, timeline_of
+from traceback_lines import traceback_of
 
 MOST_COLLECTIVES = 2000  # rows of the table of collectives
 KNOWN_FILES = [*FILES, "topology.json"]
@@ -59,6 +60,7 @@ def page_data(folder):
         "timeline": timeline,
         "flows": _shown(files, "flows.csv", lambda: messages_of(files, stats)),
         "fairness": _shown(files, "fairness.csv", lambda: fairness_of(files)),
+        "traceback": _shown(files, "stderr.txt", lambda: traceback_of(files, stats)),
         "topology": topology,
         "ports": _shown(files, "links.csv", lambda: ports_of(events, series))
         if series and measured

@@ -156,25 +156,36 @@ function stepsText() {
     + (isNumber(part.error_of_whole) ? ", the whole by " + signed(part.error_of_whole) + " if it bends on" : "");
 }
 
+// ": TP 12 ms, DP 3 ms", those of at least 0.1% of the step.
+function exposedBy() {
+  const words = { tp: "TP", cp: "CP", ep: "EP", pp: "PP", dp: "DP", other: "other" };
+  const parts = Object.entries(stats.exposed_by_parallelism_us || {}).filter(([name, us]) => Object.hasOwn(words, name) && isNumber(us) && us > 0.0005 * stats.step_time_us);
+  return parts.length ? ": " + parts.sort((a, b) => b[1] - a[1]).map(([name, us]) => words[name] + " " + time(us)).join(", ") : "";
+}
+
 function stepTiles() {
   const step = stats.step_time_us, tiles = [];
   if (!isNumber(step)) return [];
   tiles.push(tile("Step time", time(step), stepsText()));
+  if (isNumber(stats.mfu)) {
+    tiles.push(tile("Model FLOPs utilization (MFU)", percent(stats.mfu), "of the peak of " + digit(stats.peak_tflops_per_gpu, 4) + " TFLOP/s per GPU"));
+  }
+  if (isNumber(stats.tokens_per_s)) tiles.push(tile("Tokens a second", count(stats.tokens_per_s), "all GPUs together"));
+  if (isNumber(stats.samples_per_s)) tiles.push(tile("Samples a second", digit(stats.samples_per_s, 4), "all GPUs together" + (isNumber(stats.tflops_per_gpu) ? "; " + digit(stats.tflops_per_gpu, 3) + " TFLOP/s per GPU" : "")));
   tiles.push(tile("Computing", time(stats.compute_time_us), percent(stats.compute_time_us / step) + " of the step"));
   tiles.push(tile("Exposed communication", time(stats.exposed_communication_time_us), percent(stats.exposed_communication_time_us / step)
-    + " of the step, waiting for slower ranks included" + (stats.bubble_time_us > 0 ? ", " + time(stats.bubble_time_us) + " of it bubble" : "")
-    + "; under way for " + time(stats.communication_time_us) + (fewer() ? " (rough, as a bubble is: no straight line over blocks)" : "")));
+    + " of the step" + exposedBy() + "; under way for " + time(stats.communication_time_us) + (fewer() ? " (rough: no straight line over blocks)" : "")));
+  if (stats.bubble_time_us > 0) tiles.push(tile("Bubble", time(stats.bubble_time_us), percent(stats.bubble_time_us / step) + " of the step: computing waited for a message that another stage had not sent"));
+  if (stats.waiting_time_us > 0.0005 * step) tiles.push(tile("Waiting", time(stats.waiting_time_us), percent(stats.waiting_time_us / step) + " of the step: nothing of the GPU\u2019s own was under way"));
   for (const [name, value, what] of [["Offloading", stats.offload_time_us, "copies over PCIe and the CPU\u2019s optimizer"], ["Loading data", stats.data_loading_time_us, "the next batch"]]) {
     if (isNumber(value) && value > 0) tiles.push(tile(name, time(value), percent(value / step) + " of the step with nothing under way but " + what));
   }
   const held = stats.gpu_memory_peak;
   if (held && isNumber(held.reserved_bytes) && isNumber(held.allocated_bytes)) {
-    tiles.push(tile("GPU memory", bytes(held.reserved_bytes), "PyTorch's allocator at most, rank " + held.rank + "; " + bytes(held.allocated_bytes) + " of it allocated"));
+    tiles.push(tile("GPU memory", memorySize(held.reserved_bytes), "PyTorch's allocator at most, rank " + held.rank + "; " + memorySize(held.allocated_bytes) + " of it allocated"));
   }
-  if (isNumber(stats.samples_per_s)) tiles.push(tile("Samples a second", digit(stats.samples_per_s, 4), "all GPUs together" + (isNumber(stats.tflops_per_gpu) ? "; " + digit(stats.tflops_per_gpu, 3) + " TFLOP/s per GPU" : "")));
-  if (isNumber(stats.mfu)) {
-    tiles.push(tile("Model FLOPs utilization (MFU)", percent(stats.mfu), "of the peak of " + digit(stats.peak_tflops_per_gpu, 4) + " TFLOP/s per GPU"));
-  }
+  const estimate = stats.gpu_memory_bytes_estimate, capacity = stats.gpu_memory_capacity_bytes;
+  if (isNumber(estimate)) tiles.push(tile("GPU memory", memorySize(estimate), "estimated" + (capacity ? "; the GPU has " + memorySize(capacity) : "")));
   return tiles;
 }
 
@@ -314,8 +325,8 @@ function stepBar(parent) {
     return;
   }
   if (stats.bubble_time_us > 0) {
-    parent.append(element("p", { class: "muted" }, "The bubble of " + time(stats.bubble_time_us) + " is all the time for which computing waited for another stage. "
-      + "While a message was under way this bar has it as exposed communication, and only the rest as idle."));
+    parent.append(element("p", { class: "muted" }, "The bubble of " + time(stats.bubble_time_us) + " is all the time for which computing waited for a message that another stage had not sent. "
+      + "While a message of the GPU\u2019s own was under way this bar has it as exposed communication, and only the rest as idle."));
   }
   const critical = stats.critical_path || {}, straggling = (critical.parts_us || {}).straggling;
   if (straggling >= 0.01 * critical.total_us) {
@@ -326,7 +337,7 @@ function stepBar(parent) {
   const waiting = stats.step_time_us - whole;
   if (waiting > 0.001 * stats.step_time_us) {
     parent.append(element("p", { class: "muted" }, "GPUs end " + time(waiting) + " before the step does, on average: it ends with the slowest of them. The figures above are of the whole "
-      + time(stats.step_time_us) + " and count that, and what is idle, as exposed communication."));
+      + time(stats.step_time_us) + " and count that as waiting."));
   }
 }
 
@@ -360,10 +371,13 @@ function recovery(parent) {
   if (r.gave_up) box.append(element("p", {}, "The job gave up: " + String(r.gave_up) + "."));
 }
 
+// Of a training run the network is for whoever asks why communication takes so long. Several jobs are about the network they share.
+const foldsNetwork = () => !Object.hasOwn(ORDER, stats.program) && !stats.jobs && isNumber(stats.step_time_us);
+
 function summary() {
   subtitle();
   banner();
-  const tiles = [...stepTiles(), ...flowTiles(), ...collectiveTiles(), ...networkTiles(), ...backgroundTiles()].filter((each) => each);
+  const tiles = [...stepTiles(), ...flowTiles(), ...collectiveTiles(), ...(foldsNetwork() ? [] : networkTiles()), ...backgroundTiles()].filter((each) => each);
   const node = section("summary", stats.program === "dltrain" && !stats.jobs ? "The step at a glance" : "At a glance");
   if (!tiles.length) {
     node.append(element("p", {}, data.measured ? "No number of the measured part is there." : "Nothing was measured."));

@@ -5,7 +5,7 @@ function memory() {
   if (!isNumber(total)) return;
   const parts = Object.entries(stats.gpu_memory_parts_bytes || { estimate: total }).filter(([, value]) => value > 0);
   const capacity = stats.gpu_memory_capacity_bytes;
-  const gib = (value) => digit(value / Math.pow(2, 30), 3) + "\u00a0GiB";
+  const gib = memorySize;
   const node = section("memory", "Memory of a GPU", "An estimate of what one GPU holds: " + gib(total)
     + (capacity ? " of " + gib(capacity) + " (" + percent(total / capacity, 0) + ")." : ".") + (((stats.configuration || {}).training || {}).pp > 1 ? " It is one of the pipeline\u2019s stage that needs most."
       : ((stats.configuration || {}).training || {}).moe_skew > 0 ? " It is one of those with the busiest experts." : " GPUs of one job hold the same."));
@@ -25,6 +25,15 @@ function memory() {
   const keys = element("div");
   node.append(keys);
   redraws.push(() => keys.replaceChildren(legend(parts.map(([name, value], i) => [seriesColour(i), name + " " + gib(value)]))));
+}
+
+// What each stage of a pipeline computes, waits and sends.
+function stages() {
+  const rows = (Array.isArray(stats.stages) ? stats.stages : []).filter((row) => row && ["forward_us", "backward_us", "bubble_us", "bytes_sent"].every((key) => isNumber(row[key])));
+  if (!rows.length) return;
+  const part = fewer();
+  section("stages", "Stages of the pipeline", "Means over the GPUs of a stage and over the measured steps" + (part ? ", of " + count(part.blocks_simulated[0]) + " blocks." : "."))
+    .append(wideTable("", ["stage", "forward", "backward", "bubble", "sent, a GPU"], rows.map((row, i) => [String(i), number(time(row.forward_us)), number(time(row.backward_us)), number(time(row.bubble_us)), number(bytes(row.bytes_sent))]), true));
 }
 
 function collectives() {

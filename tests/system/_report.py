@@ -181,6 +181,15 @@ def need_browser():
         sys.exit(77)
 
 
+def unfold(browser):
+    """Opens what the page keeps closed at first; its pictures are drawn then."""
+    browser.execute_async_script(
+        "const done = arguments[0];"
+        "document.querySelectorAll('details.fold').forEach((box) => { box.open = true; });"
+        "setTimeout(done, 50);"
+    )
+
+
 def start_browser(test, width=1280, dark=False):
     """Headless Chromium."""
     from selenium import webdriver

@@ -11,7 +11,15 @@ import signal
 import subprocess
 import time
 
-from _report import need_browser, report, requested, set_scheme, start_browser, write_big_results
+from _report import (
+    need_browser,
+    report,
+    requested,
+    set_scheme,
+    start_browser,
+    unfold,
+    write_big_results,
+)
 from _system_test import SystemTest, long_test, main, share_of
 
 # How quickly a page opens depends on the machine; what it has to read and to draw does not.
@@ -50,6 +58,7 @@ class BrowserTest(SystemTest):
         self.assertEqual(
             browser.execute_script("return document.documentElement.dataset.ready"), "yes"
         )
+        unfold(browser)
         self.assertEqual(browser.get_log("browser"), [])
         # (chrome: the browser's own pages, such as the empty one it begins with; a file cannot.)
         self.assertEqual(

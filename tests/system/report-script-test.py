@@ -532,7 +532,9 @@ class ReportTest(SystemTest):
         self.assertAlmostEqual(timeline["mean_us"]["R"], 150)
 
     def test_a_pipeline_waits_instead_of_communicating(self):
-        """A posted receive is no communication, here as in stats.json: what is left is a bubble."""
+        """A posted receive is no communication of the timeline. In stats.json it is from when its
+        message is sent; before it is a bubble.
+        """
         lines = (
             "--pp=2 --accumulation=5",
             "--pp=4 --tp=2 --accumulation=3",
@@ -545,7 +547,9 @@ class ReportTest(SystemTest):
             )
             mean, stats = page_data(run.path("report.html"))["timeline"]["mean_us"], run.stats
             self.assertWithin(mean["C"] + mean["O"], stats["compute_time_us"], 1e-6)
-            self.assertWithin(mean["O"] + mean["X"], stats["communication_time_us"], 1e-6)
+            under_way = stats["communication_time_us"]
+            self.assertLessEqual(mean["O"] + mean["X"], under_way * (1 + 1e-6))
+            self.assertLessEqual(under_way, (mean["O"] + mean["X"] + mean["I"]) * (1 + 1e-6))
             self.assertGreater(mean["I"], 0.5 * stats["bubble_time_us"])
 
     def test_3072_gpus_are_bounded(self):
