@@ -53,11 +53,17 @@ class Pictures:
             ax.set_title(_title(self, str(self.stats.get("model", self.program or "step"))))
             return ax
         left = 0
-        for key, (label, colour) in (
-            ("compute_time_us", style.STATES[0]),
-            ("exposed_communication_time_us", style.STATES[2]),
+        told = ("compute_time_us", "exposed_communication_time_us")
+        rest = _number(self, "step_time_us") - sum(_number(self, key) for key in told)
+        computing, _, exposed, waiting = style.STATES
+        for us, (label, colour) in (
+            (_number(self, told[0]), computing),
+            (_number(self, told[1]), exposed),
+            (rest if rest > 1e-6 * _number(self, "step_time_us") else 0, waiting),
         ):
-            value = _number(self, key) / 1000
+            if us == 0 and colour == waiting[1]:
+                continue
+            value = us / 1000
             ax.barh([0], [value], left=left, color=colour, label=f"{label} {value:.3g} ms")
             left += value
         ax.set_yticks([])

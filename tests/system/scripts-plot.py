@@ -177,7 +177,9 @@ class Pictures(Base):
         self.assertAlmostEqual(computing + hidden, stats["compute_time_us"], delta=1e-6 * total)
         self.assertAlmostEqual(hidden + exposed, stats["communication_time_us"], delta=1e-6 * total)
         self.assertAlmostEqual(
-            exposed + waiting, stats["exposed_communication_time_us"], delta=1e-6 * total
+            exposed + waiting,
+            total - stats["compute_time_us"],
+            delta=1e-6 * total,
         )
         self.assertGreater(hidden, 0)
         # Bars of the calls: computing, by kind, adds up to computing; a collective's exposed part
@@ -1803,6 +1805,27 @@ class Arithmetic(Base):
         (carried,) = [carried for a, b, carried, _ in graph.links if (a, b) == ("a", "c")]
         self.assertAlmostEqual(carried, 0.5 * 100e-6 * 12.5e9)
 
+    def test_streams_without_a_drawn_call_have_no_lane(self):
+        """A captured script has a stream for each group of ranks; those of other GPUs, and with
+        calls of no time, would be empty lanes.
+        """
+        folder = self.folder_of("lanes", stats={"program": "dltrain"}).folder
+        head = (
+            "# calls\n# start_us\tend_us\tstep\trank\tstream\tkind\tcall\tbytes\tgroup\n"
+        )
+        rows = (
+            "0\t10\t1\t0\tnccl tp 1\tcollective\tall_reduce\t8\ttp",
+            "5\t5\t1\t1\thost\thost\tcopy\t0\t-",
+            "0\t20\t1\t1\tcompute\tcompute\taten::addmm train.py:31\t0\t-",
+            "5\t15\t1\t1\tnccl world\tcollective\tall_reduce\t8\tworld",
+        )
+        self.write("lanes/calls.log", head + "".join(row + "\n" for row in rows))
+        figure = self.plots.draw("timeline", [self.load(folder)])
+        lanes = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+        self.assertEqual(lanes, ["compute", "nccl world"])
+        legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+        self.assertIn("aten::addmm", legend)
+
     def test_names(self):
         for name, expected in (
             ("reduce-scatter bucket 7", "reduce-scatter"),
@@ -1825,6 +1848,8 @@ class Arithmetic(Base):
             ("web/search 3", "web/search"),
             ("send gradients micro-batch 3", "send gradients"),
             ("send gradients chunk 1 micro-batch 12", "send gradients chunk 1"),
+            ("aten::addmm train.py:31", "aten::addmm"),  # of a captured script
+            ("aten::log2 lib/model.py:7", "aten::log2"),
         ):
             self.assertEqual(self.measures.operation(name), expected)
         self.assertEqual(self.measures.tier("edge-0-1->agg-0-0#2"), "edge→agg")

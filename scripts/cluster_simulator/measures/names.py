@@ -38,6 +38,11 @@ def operation(name):
             return collective
     if plain.startswith("alltoall"):
         return "all-to-all"
+    # A kernel of a captured script: "aten::log2 train.py:31", of which the line is another one each
+    # time.
+    of_a_line = re.fullmatch(r"(\S+) \S+:\d+", name)
+    if of_a_line:
+        return of_a_line[1]
     first = plain.split(" ", 1)[0]
     if first in PASSES:
         return first

@@ -109,7 +109,7 @@ def draw_timeline(items, width):
     why_not = WHY_NOT + each_job(items)
     items = shown_of(items, lambda item: span_of(item.run) is not None, why_not)
     lanes = len(items) == 1
-    streams = stream_order(items[0].run.calls()) if lanes else []
+    streams = used_streams(items[0].run) if lanes else []
     more, streams = streams[MOST_STREAMS:], streams[:MOST_STREAMS]
     heights = ([0.26 * len(streams) + 0.05] if lanes else []) + [
         raster_height(item.run) for item in items
@@ -192,11 +192,24 @@ def rank_ticks(axis, numbers, group):
     )
 
 
-def draw_lanes(axis, run, streams, span, factor, width):
-    """The streams of the rank that ended last, call by call."""
+def drawn_calls(run):
+    """(rank that ended last, its calls that took time since measuring began)."""
     calls = run.calls()
     rank = calls.loc[calls["end_us"].idxmax(), "rank"]
-    mine = calls[(calls["rank"] == rank) & (calls["end_us"] > span[0])]
+    begin = span_of(run)[0]
+    lasting = (calls["end_us"] > begin) & (calls["end_us"] > calls["start_us"])
+    return rank, calls[(calls["rank"] == rank) & lasting]
+
+
+def used_streams(run):
+    """Those in which something is drawn: a capture has one for each group of ranks."""
+    used = set(drawn_calls(run)[1]["stream"])
+    return [stream for stream in stream_order(run.calls()) if stream in used]
+
+
+def draw_lanes(axis, run, streams, span, factor, width):
+    """The streams of the rank that ended last, call by call."""
+    rank, mine = drawn_calls(run)
     kinds = main_kinds(operations(mine["call"]), mine["end_us"] - mine["start_us"], MOST_CALLS)
     looks = call_looks(kinds.unique())
     for y, stream in enumerate(streams):
