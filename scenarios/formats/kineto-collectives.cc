@@ -173,7 +173,7 @@ KinetoCollectives::Make(const KinetoEntry& entry, Rank rank, Event* event)
         event->tag = m_tags.try_emplace(group, m_tags.size()).first->second;
         if (m_run.replicates && !FindGroup(entry, &event->communicator))
         {
-            event->communicator = kNoGroup;
+            event->communicator = kWithoutGroup;
         }
         return true;
     }

@@ -29,7 +29,7 @@ class KinetoCollectives
     }
 
     /// Makes it an event of this rank of the traces. False: Problem() says why not. Of a message
-    /// that will be replicated, Event::communicator is its group, or kNoGroup.
+    /// that will be replicated, Event::communicator is its group, or kWithoutGroup.
     bool Make(const KinetoEntry& entry, coll::Rank rank, Event* event);
 
     /// Whether the last one is with ranks that are not simulated, and so no event was made.
@@ -74,7 +74,7 @@ class KinetoCollectives
     bool m_outside = false;
 };
 
-constexpr uint32_t kNoGroup = UINT32_MAX;
+constexpr uint32_t kWithoutGroup = UINT32_MAX;
 
 } // namespace formats
 

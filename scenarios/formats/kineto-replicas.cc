@@ -104,7 +104,7 @@ class Replicator
     /// The group of a message; of one without, all ranks.
     const std::vector<Rank>& GroupOf(const Event& event) const
     {
-        return event.communicator == kNoGroup ? m_all : m_groups[event.communicator].ranks;
+        return event.communicator == kWithoutGroup ? m_all : m_groups[event.communicator].ranks;
     }
 
     /// How far behind the recorded rank a message's peer stands in its group.
@@ -120,14 +120,14 @@ class Replicator
     Recording& m_recording;
     const std::vector<Communicator> m_groups; ///< of the recorded rank
     std::vector<Rank> m_all;
-    std::map<uint32_t, Tiles> m_tiles;      ///< by number in m_groups; kNoGroup: all ranks
+    std::map<uint32_t, Tiles> m_tiles;      ///< by number in m_groups; kWithoutGroup: all ranks
     std::map<uint32_t, uint32_t> m_firstOf; ///< the communicator of the first tile, likewise
 };
 
 std::string
 Replicator::MakeTiles()
 {
-    m_tiles[kNoGroup] = {{m_all}, std::vector<uint32_t>(m_ranks, 0)};
+    m_tiles[kWithoutGroup] = {{m_all}, std::vector<uint32_t>(m_ranks, 0)};
     for (const Event& event : m_recording.ranks[0])
     {
         const bool collective = event.kind == TaskKind::kCollective;

@@ -26,7 +26,7 @@ namespace formats
 
 /**
  * \param rank of the profiled run: the only one in the recording, whose communicators and peers
- * have the run's numbers. Messages have a communicator, too, or kNoGroup
+ * have the run's numbers. Messages have a communicator, too, or kWithoutGroup
  * \param ranks as many as shall be
  * \return why not, or nothing
  */

@@ -133,9 +133,10 @@ EffectOf(const TrainingScenario& s)
         out << host;
     }
     const auto& c = s.collectives;
-    out << c.stepLatency << c.insideByFormula << c.allByFormula << c.insideOneByOne << c.options.channels
-        << c.options.pipelineBytes << c.options.radix << c.options.parameterServers
-        << c.machine.hasLibrary << (c.measured != nullptr); // before anything runs, and chooses
+    out << c.stepLatency << c.insideByFormula << c.allByFormula << c.insideOneByOne
+        << c.options.channels << c.options.pipelineBytes << c.options.radix
+        << c.options.parameterServers << c.machine.hasLibrary
+        << (c.measured != nullptr); // before anything runs, and chooses
     for (const auto& level : c.options.levels)
     {
         out << level;
