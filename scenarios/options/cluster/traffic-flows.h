@@ -68,6 +68,10 @@ class PortTurns
 void MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s);
 void ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s);
 
+/// Messages of a connection share a queue pair, and are told by their order: adds errors for a run
+/// that cannot.
+void CheckConnections(Validation* v, const TrafficScenario& s, const ProtocolSpec& protocol);
+
 } // namespace scenario
 
 #endif // SCENARIOS_OPTIONS_CLUSTER_TRAFFIC_FLOWS_H

@@ -406,31 +406,6 @@ CheckNumbers(Validation* v, const TrafficScenario& s, const topo::Topology& topo
     }
 }
 
-/// Messages of a connection share a queue pair, and are told by their order.
-void
-CheckConnections(Validation* v, const TrafficScenario& s, const ProtocolSpec& protocol)
-{
-    if (std::none_of(s.flows.begin(), s.flows.end(), [](const Flow& flow) {
-            return flow.connection > 0;
-        }))
-    {
-        return;
-    }
-    const std::string& file = v->values.Text("flows");
-    if (protocol.IsUdp() || s.operation == FlowOperation::kRead)
-    {
-        v->Fail(protocol.IsUdp() ? "protocol" : "operation",
-                "does not tell messages of one connection apart, which " + file +
-                    " has (msg); allowed: " + (protocol.IsUdp() ? "rdma, tcp" : "write, send"));
-    }
-    if (s.queuePairs == QueuePairUse::kReused)
-    {
-        v->Fail("queue-pairs",
-                "takes a queue pair away when a flow has ended, and " + file +
-                    " has several messages of a connection (msg); allowed: per-flow, per-pair");
-    }
-}
-
 /// A run that ends before the first measured flow starts would measure nothing.
 void
 CheckStop(Validation* v, const TrafficScenario& s)
