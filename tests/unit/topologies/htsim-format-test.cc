@@ -131,8 +131,8 @@ TEST(HtsimFormat, ErrorsNameTheLineAndWhatIsRight)
               "a.topo:13: Tier 1: Radix_Down 5 contradicts other keys; allowed: 4, a bundle of 1 "
               "for each of 4 leaves");
     EXPECT_EQ(HtsimError("Radix_Up 2", "Radix_Up 2\nOversubscribed 2"),
-              "a.topo:9: Tier 0: Oversubscribed 2 contradicts other keys: 4 downlinks of 100Gbps "
-              "and 2 uplinks of 200Gbps are 1:1");
+              "a.topo:9: Tier 0: Oversubscribed 2 contradicts other keys: 4 downlinks of 100 Gb/s "
+              "and 2 uplinks of 200 Gb/s are 1:1");
     EXPECT_EQ(HtsimError("Radix_Up 2", "Radix_Upp 2"),
               "a.topo:8: \"Radix_Upp\" is no key (did you mean Radix_Up?); allowed here: "
               "Downlink_speed_Gbps, Downlink_Latency_ns, Switch_Latency_ns, Radix_Down, Radix_Up, "

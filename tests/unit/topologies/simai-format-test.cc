@@ -138,8 +138,8 @@ TEST(SimaiFormat, ErrorsNameTheLineAndWhatIsAllowed)
               "a.txt:7: 4 8 leads to an NVSwitch of server 0, and the GPU stands in server 1; "
               "allowed: an NVSwitch of its own server");
     EXPECT_EQ(SimaiError("4 9 3600", "4 9 1800"),
-              "a.txt:1: GPU 4 has 1800Gbps to NVSwitches; allowed: a rate above 0, the same of all "
-              "GPUs (GPU 0 has 3600Gbps)");
+              "a.txt:1: GPU 4 has 1.8 Tb/s to NVSwitches; allowed: a rate above 0, the same of all "
+              "GPUs (GPU 0 has 3.6 Tb/s)");
     EXPECT_EQ(SimaiError("7 13 400", "12 13 400"),
               "a.txt:1: server 1 has 3 links to switches; allowed: 1 to 128, as many as server 0, "
               "4");
