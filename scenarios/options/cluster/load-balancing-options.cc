@@ -161,7 +161,7 @@ LoadBalancingOptionRows()
             .Only(when::Is("load-balancer", {"ecmp", "adaptive", "conga", "reps", "plb"})
                       .Usual()
                       .Hides())
-            .IdleUnless(when::CutLinks()),
+            .IdleUnless(when::CutLinks(), "changes nothing but the hash"),
     };
 }
 

@@ -384,7 +384,7 @@ TEST(Jobs, NotesThatAreOfAllTogether)
             return n.find(words) != std::string::npos;
         });
     };
-    const std::string resilient = "--ecmp-resilient has no effect";
+    const std::string resilient = "--ecmp-resilient changes nothing but the hash";
     EXPECT_EQ(count("--ecmp-resilient", resilient), 1);
     EXPECT_EQ(count("--ecmp-resilient --fault=link-down,at=1us,on=core-0:1", resilient), 0);
     EXPECT_EQ(count("--ets=0:30,3:70", "--ets shares nothing among flows"), 1);

@@ -416,7 +416,8 @@ TEST(SilentOptions, OfTheNetwork)
     EXPECT_EQ(notes(leaves + "--oversubscription=1 --network=analytic"), "");
 
     EXPECT_EQ(flows("--ecmp-resilient"),
-              "--ecmp-resilient has no effect: it needs --fault=link-down, port-down, switch-down, "
+              "--ecmp-resilient changes nothing but the hash: it needs --fault=link-down, "
+              "port-down, switch-down, "
               "nic-down or flap");
     EXPECT_EQ(flows("--ecmp-resilient --fault=link-down,at=1us,on=leaf-0-spine-0"), "");
     EXPECT_EQ(flows("--ecmp-resilient=0"), "");
