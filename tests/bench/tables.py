@@ -9,7 +9,7 @@ there; columns that are not measured (what happens, what a paper says) stay. Sen
 tables are for a human: read them again. What they draw from the runs beside the tables is printed
 as "NAME, more". --list: tables and commands, nothing is run. The programs have to be built (./ns3
 test -N does that). A run that --keep has from before is not run again, so take a new DIR after the
-simulator has changed. All of it: 500 runs, some 70 minutes of a core.
+simulator has changed. All of it: 630 runs, some 75 minutes of a core.
 """
 
 import argparse
