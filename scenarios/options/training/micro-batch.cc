@@ -200,8 +200,12 @@ FittingMicroBatch(training::TrainingOptions options)
 /// An option that frees memory makes room for a larger micro-batch, so the run is not compared with
 /// the one without it.
 void
-NoteRoomMade(Validation* v, const training::TrainingOptions& with, uint64_t micro)
+NoteRoomMade(Validation* v, const training::TrainingOptions& with, uint64_t most)
 {
+    const uint64_t global = v->values.Given("global-batch") ? v->values.Integer("global-batch") : 0;
+    const uint64_t share = global % with.Data() == 0 ? global / with.Data() : 0;
+    const auto taken = [share](uint64_t fits) { return share ? LargestPart(share, fits) : fits; };
+    const uint64_t micro = taken(most);
     for (const char* option : {"recompute", "fused-attention"})
     {
         training::TrainingOptions without = with;
@@ -213,7 +217,7 @@ NoteRoomMade(Validation* v, const training::TrainingOptions& with, uint64_t micr
         {
             without.fusedAttention = false;
         }
-        const uint64_t fits = v->values.Given(option) ? FittingMicroBatch(without) : micro;
+        const uint64_t fits = v->values.Given(option) ? taken(FittingMicroBatch(without)) : micro;
         if (fits != micro)
         {
             v->notes.push_back("micro-batch " + std::to_string(micro) + ": without " +
