@@ -70,24 +70,25 @@ SlowdownTable::Add(uint32_t flow, int64_t fct, int64_t ideal)
 }
 
 void
-SlowdownTable::Finish(
-    const std::function<std::vector<Completed>(const std::vector<Completed>&)>& gather)
+SlowdownTable::Finish(const std::function<std::vector<Completed>(std::vector<Completed>)>& gather)
 {
-    const std::vector<Completed> completed = gather(m_completed);
+    std::vector<Completed> completed = gather(std::move(m_completed));
     m_completed = {};
     std::vector<Sized> flows;
+    flows.reserve(completed.size());
     std::set<std::string> tags;
     for (const Completed& c : completed)
     {
         const scenario::Flow& flow = m_flows[c.flow];
         flows.emplace_back(flow.bytes, c.slowdown);
-        tags.insert(flow.tag);
+        tags.insert(flow.tag.Text());
     }
-    Summarize("all", flows);
     if (tags.size() == 1)
     {
         tags.clear(); // the same again
+        completed = {};
     }
+    Summarize("all", flows);
     // The first by name, not by completion: which they are does not depend on the result.
     std::size_t summaries = 0;
     for (const std::string& tag : tags)
@@ -99,7 +100,7 @@ SlowdownTable::Finish(
         flows.clear();
         for (const Completed& c : completed)
         {
-            if (m_flows[c.flow].tag == tag)
+            if (m_flows[c.flow].tag.Text() == tag)
             {
                 flows.emplace_back(m_flows[c.flow].bytes, c.slowdown);
             }

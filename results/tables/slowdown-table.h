@@ -62,7 +62,7 @@ class SlowdownTable
     void Add(uint32_t flow, int64_t fct, int64_t ideal);
     /// No more flows. \param gather of several processes at the first one the flows of all,
     /// elsewhere nothing
-    void Finish(const std::function<std::vector<Completed>(const std::vector<Completed>&)>& gather);
+    void Finish(const std::function<std::vector<Completed>(std::vector<Completed>)>& gather);
 
     void Write(const std::string& path) const;
     /// `slowdown_by_size` of stats.json. \param measured false: the run ended in its warm-up

@@ -18,6 +18,7 @@
 #include "scenarios/run/connections.h"
 #include "scenarios/run/ets.h"
 #include "scenarios/run/fault-plan.h"
+#include "scenarios/run/flow-tag.h"
 #include "scenarios/run/launch-spec.h"
 #include "scenarios/run/load-balancing.h"
 #include "scenarios/run/protocol.h"
@@ -84,7 +85,8 @@ struct RecoverySpec;
 struct RunOptions
 {
     std::string out; ///< output folder, already created and known to be writable (not with dryRun)
-    std::vector<std::string> made; ///< folders that were created for `out`, the outermost first
+    std::vector<std::string> made;   ///< folders that were created for `out`, the outermost first
+    std::vector<std::string> inputs; ///< files and folders that options name
     uint64_t seed = 1;
     bool dryRun = false;
     bool progress = true;
@@ -381,7 +383,7 @@ struct Flow
     uint8_t priority = 3;
     uint16_t dport =
         100; ///< Destination port in a flow file, for fct.txt. HPCC's traffic generator writes 100.
-    std::string tag; ///< "permutation", "incast", ...: the tag column of flows.csv
+    FlowTag tag; ///< "permutation", "incast", ...: the tag column of flows.csv
     /// Messages of a number have one queue pair, and so one source, destination and priority; 0:
     /// the flow has its own, or as QueuePairUse says.
     uint32_t connection = 0;

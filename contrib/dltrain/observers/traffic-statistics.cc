@@ -216,7 +216,7 @@ TrafficStatistics::Finish(int64_t now)
 {
     const Ranks& ranks = Ranks::OfHosts();
     m_ended = now;
-    m_slowdowns.Finish([&ranks](const auto& completed) { return ranks.GatherAll(completed); });
+    m_slowdowns.Finish([&ranks](auto completed) { return ranks.GatherAll(std::move(completed)); });
     if (m_ports)
     {
         PortUse::Counters end = Look();

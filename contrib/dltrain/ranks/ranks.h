@@ -112,7 +112,7 @@ class Ranks
 
     /// \return at the first rank the elements of all, by rank; elsewhere nothing
     template <class T>
-    std::vector<T> GatherAll(const std::vector<T>& values) const
+    std::vector<T> GatherAll(std::vector<T> values) const
     {
         static_assert(std::is_trivially_copyable_v<T>, "as bytes");
         if (!Several())

@@ -10,6 +10,7 @@
 #include "ns3/rdma-owner.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace dltrain
@@ -155,7 +156,7 @@ FlowRunner::FlowRunner(const FlowJob& job,
         NS_ABORT_MSG_IF(job.repeats, "flows that begin again need a channel a pair");
         m_lanes = scenario::LanesOf(EndsOf(job.flows));
     }
-    const std::string* last = nullptr;
+    std::optional<scenario::FlowTag> last;
     for (const scenario::Flow& flow : job.flows)
     {
         NS_ABORT_MSG_IF(places.ServerOf(flow.src) == places.ServerOf(flow.dst),
@@ -167,8 +168,8 @@ FlowRunner::FlowRunner(const FlowJob& job,
         // Get a tag's number now: the listener to messages has one list for all hosts.
         if (!last || *last != flow.tag)
         {
-            last = &flow.tag;
-            m_tags.try_emplace(flow.tag, tagOf(flow.tag));
+            last = flow.tag;
+            m_tags.try_emplace(&flow.tag.Text(), tagOf(flow.tag.Text()));
         }
     }
 }
@@ -223,9 +224,9 @@ FlowRunner::PostOf(uint32_t index) const
     const bool measured =
         m_job.measuring.Covers(flow.start) && !(m_job.isWarmup && *m_job.isWarmup);
     TransportPost post;
-    post.id =
-        results::MessageId::Of(m_tags.at(flow.tag) | (measured ? 0 : results::MessageId::WARMUP),
-                               m_job.firstFlow + index);
+    post.id = results::MessageId::Of(m_tags.at(&flow.tag.Text()) |
+                                         (measured ? 0 : results::MessageId::WARMUP),
+                                     m_job.firstFlow + index);
     post.operation = VerbOf(m_job.operation);
     post.bytes = flow.bytes;
     return post;

@@ -204,10 +204,10 @@ class FlowRunner : public TransportUser
     const Places& m_places;
     FlowListener& m_listener;
     Decider m_decider;
-    std::unordered_map<std::string, uint32_t> m_tags; //!< numbers
-    std::deque<Host> m_hosts;                         //!< by place
-    std::vector<uint32_t> m_lanes;                    //!< by flow; with pairs empty
-    scenario::FlowPairs m_pairs;                      //!< empty unless they share channels
+    std::unordered_map<const std::string*, uint32_t> m_tags; //!< numbers
+    std::deque<Host> m_hosts;                                //!< by place
+    std::vector<uint32_t> m_lanes;                           //!< by flow; with pairs empty
+    scenario::FlowPairs m_pairs;                             //!< empty unless they share channels
     std::vector<ChannelId> m_channels; //!< by pair, of the poster; NO_CHANNEL: no flow so far
     std::vector<uint32_t> m_arriving;  //!< by pair, of the receiver: the flow that arrives next
     uint32_t m_hostsBusy = 0;          //!< with measured flows that have not ended
