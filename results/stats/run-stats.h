@@ -77,6 +77,7 @@ struct RunStats
     BalanceStats balance;
     uint64_t retransmittedPackets{0};
     uint64_t timeouts{0};
+    double timeoutUs{0}; //!< that senders waited until these, summed
     uint64_t naks{0};
     uint64_t failedQueuePairs{0};
     uint64_t failedRequests{0};

@@ -3,6 +3,7 @@
  */
 #include "results/stats/run-summary.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "results/base/human-text.h"
 #include "results/base/output-errors.h"
 #include "results/stats/stats-file.h"
@@ -83,6 +84,21 @@ PrintBusiest(std::ostream& os, const RunStats& s)
         os << "\n";
         head = "                 ";
     }
+}
+
+/// How long senders waited for their time-outs: one lost packet may be most of a run.
+std::string
+WaitedText(const RunStats& s)
+{
+    if (s.timeouts == 0)
+    {
+        return "";
+    }
+    const double whole = static_cast<double>(s.endPs - s.measuredFromPs) / 1e6;
+    return " after " + HumanTime(s.timeoutUs) + " of waiting" +
+           (s.timeoutUs > whole
+                ? " in all"
+                : Format(", %.0f%% of the measured time", 100 * s.timeoutUs / whole));
 }
 
 } // namespace
@@ -181,7 +197,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
         }
     }
     os << "; " << HumanCount(s.retransmittedPackets) << " of " << HumanCount(s.dataPackets)
-       << " packets retransmitted, " << Counted(s.timeouts, "time-out");
+       << " packets retransmitted, " << Counted(s.timeouts, "time-out") << WaitedText(s);
     if (s.measuredFromPs > 0 && !s.faults.empty())
     {
         // Faults below it may have lost more.
@@ -270,11 +286,12 @@ PrintEnd(std::ostream& os,
     }
     if (OutputErrors::ResultsLost())
     {
-        os << "Files            " << run.out << "/: incomplete, see the error below\n";
+        os << "Files            " << rdma::Printable(run.out)
+           << "/: incomplete, see the error below\n";
     }
     else if (!run.out.empty())
     {
-        os << "Files            " << run.out << "/: stats.json, flows.csv, "
+        os << "Files            " << rdma::Printable(run.out) << "/: stats.json, flows.csv, "
            << (network.packets ? "links.csv, " : "") << "topology.json"
            << (network.packets ? ", network_events.log" : "")
            << (std::filesystem::exists(run.out + "/attribution.csv") ? ", attribution.csv" : "")

@@ -6,6 +6,7 @@
 #include "collectives/placement.h"
 #include "scenarios/options/cluster/network-kinds.h"
 #include "scenarios/options/cluster/rail-options.h"
+#include "scenarios/options/format.h"
 #include "scenarios/plan/message-counter.h"
 #include "scenarios/plan/plan-lines.h"
 #include "scenarios/run/jobs.h"
@@ -316,6 +317,7 @@ Times(Estimate e, double n)
     e.messagesInside *= n;
     e.networkBytes *= n;
     e.dataPackets *= n;
+    e.arriving *= n;
     e.ackPackets *= n;
     e.frameHops *= n;
     e.busiestPortSeconds *= n;
@@ -338,6 +340,7 @@ Add(const Estimate& e, Estimate* sum)
     sum->messagesInside += e.messagesInside;
     sum->networkBytes += e.networkBytes;
     sum->dataPackets += e.dataPackets;
+    sum->arriving += e.arriving;
     sum->ackPackets += e.ackPackets;
     sum->frameHops += e.frameHops;
     sum->busiestPortSeconds += e.busiestPortSeconds;
@@ -549,6 +552,24 @@ EstimateRun(const TrafficScenario& s)
         e.stopSeconds = stop;
     }
     return e;
+}
+
+double
+ArrivingShare(const Estimate& e)
+{
+    return e.dataPackets > 0 ? std::min(1.0, e.arriving / e.dataPackets) : 1;
+}
+
+std::string
+NoteOfBitErrors(const Estimate& e)
+{
+    constexpr double kHardlyAny = 1e-3; // assumed: a thousand tries, each a time-out
+    const double share = ArrivingShare(e);
+    return share > kHardlyAny
+               ? ""
+               : "warning: of data packets a share of" + Format(" %.2g", share) +
+                     " passes its links without a bit error, so that senders do little but time "
+                     "out; give a lower --bit-error-rate or a smaller --mtu";
 }
 
 std::string

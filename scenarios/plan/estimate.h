@@ -84,6 +84,7 @@ struct Estimate
     double messagesInside = 0; ///< servers
     double networkBytes = 0;   ///< payload that crosses the network between servers
     double dataPackets = 0;
+    double arriving = 0; ///< data packets that pass all their links without a bit error
     double ackPackets = 0;
     double frameHops = 0;        ///< frame-hops of data and ACKs
     double meanHops = 0;         ///< links a data packet crosses
@@ -144,6 +145,12 @@ Estimate EstimateJob(const Job& job,
                      EstimateFor what = EstimateFor::kPlan);
 /// EstimateRun of --jobs. \param ofJobs EstimateJob of each, in their order
 Estimate EstimateTogether(const TrainingScenario& scenario, const std::vector<Estimate>& ofJobs);
+
+/// The share of data packets that pass their links without a bit error; 1 without such errors.
+double ArrivingShare(const Estimate& e);
+
+/// What to do where next to no data packet passes its links; empty elsewhere.
+std::string NoteOfBitErrors(const Estimate& e);
 
 /// Why a run takes more simulated time than can be counted, of its picoseconds in 64 bits with room
 /// to spare; empty if it does not.

@@ -40,6 +40,10 @@ MessageCounter::MessageCounter(const topo::Topology& topology,
       m_out(topology.Endpoints().size()),
       m_in(topology.Endpoints().size())
 {
+    for (const topo::Link& link : topology.Links())
+    {
+        m_errorRate = std::max(m_errorRate, link.bitErrorRate);
+    }
 }
 
 void
@@ -345,6 +349,9 @@ MessageCounter::AddPackets(topo::EndpointId from,
     m_sum.ackPackets += acks * times;
     m_sum.frameHops += hops * (n + acks * times);
     m_dataHops += hops * n;
+    const double frame = static_cast<double>(bytes) / static_cast<double>(packets) + header -
+                         m_fabric.frames.lineOverhead;
+    m_sum.arriving += n * std::exp(8 * frame * hops * std::log1p(-m_errorRate));
     const double wire =
         (static_cast<double>(bytes) + static_cast<double>(packets) * header) * times;
     m_out[from] += wire;

@@ -132,6 +132,7 @@ class MessageCounter
     std::vector<double> m_in;
     Estimate m_sum;
     double m_dataHops = 0;
+    double m_errorRate = 0; ///< of bits, of the worst link
     double m_usedLinks = 0; ///< at most
     double m_lanes = 0;
     double m_posted = 0;

@@ -320,7 +320,7 @@ EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
             PlanLine("host memory", HostMemoryText(e.memory, run.processes, AvailableHostMemory()));
         return text +
                PlanLine("results",
-                        run.out +
+                        rdma::Printable(run.out) +
                             (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
     }
     const bool detours = fabric.balancing.name == "valiant" || fabric.balancing.name == "ugal";
@@ -328,12 +328,19 @@ EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
                      CountText(e.dataPackets) + " data, " + CountText(e.ackPackets) + " ACK, " +
                          Format("%.2f", e.meanHops) + " links each" +
                          (detours ? ", were they on shortest ways" : ""));
+    if (const double share = ArrivingShare(e); share < 1)
+    {
+        text += PlanLine("bit errors",
+                         Format(share < 1e-3 ? "%.2g%%" : "%.4g%%", 100 * share) +
+                             " of data packets pass their links without one; the others are lost");
+    }
     text += PlanLine("frame-hops", CountText(e.frameHops));
     text += PlanLine("simulated time", SimulatedText(e));
     text += PlanLine("wall time", WallTimeText(e, run));
     text += PlanLine("host memory", HostMemoryText(e.memory, run.processes, AvailableHostMemory()));
     text += PlanLine("results",
-                     run.out + (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
+                     rdma::Printable(run.out) +
+                         (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
     return text;
 }
 

@@ -278,6 +278,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.balance = CollectBalance(fabric, base, nowPs, nics, collector.GetFlowWays());
     s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
     s.timeouts = nics.timeouts - base.nics.timeouts;
+    s.timeoutUs = static_cast<double>(nics.timeoutPs - base.nics.timeoutPs) / 1e6;
     s.naks = nics.naksSent - base.nics.naksSent;
     s.failedQueuePairs = nics.failedQps;
     s.failedRequests = ranks.Sum(collector.GetFailed());

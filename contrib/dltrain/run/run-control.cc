@@ -283,6 +283,13 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
         m_shareAsked = now;
         m_done.store(std::clamp(m_portion > 0 ? m_share() / m_portion : 0.0, 0.0, 1.0),
                      std::memory_order_relaxed);
+        if (m_collector->HasPackets())
+        {
+            const ns3::RdmaNicCounters nics = m_collector->GetFabric().GetNicTotals();
+            m_timeouts.store(nics.timeouts, std::memory_order_relaxed);
+            m_answered.store(nics.acksSent + nics.naksSent + nics.messagesReceived,
+                             std::memory_order_relaxed);
+        }
     }
     if (m_watched && IsInterrupted())
     {
@@ -605,6 +612,22 @@ RunControl::ThreadMain()
     }
 }
 
+std::string
+RunControl::OnlyTimeouts()
+{
+    const uint64_t timeouts = m_timeouts.load(std::memory_order_relaxed);
+    const uint64_t answered = m_answered.load(std::memory_order_relaxed);
+    const double done = m_done.load(std::memory_order_relaxed);
+    const uint64_t more = timeouts - m_timeoutsShown;
+    const bool only = more > 0 && answered == m_answersShown && done <= m_doneShown;
+    m_timeoutsShown = timeouts;
+    m_answersShown = answered;
+    m_doneShown = done;
+    return only ? "; since the last line no packet arrived: " + std::to_string(more) +
+                      (more == 1 ? " time-out" : " time-outs")
+                : "";
+}
+
 void
 RunControl::PrintProgress(bool terminal)
 {
@@ -631,7 +654,7 @@ RunControl::PrintProgress(bool terminal)
                   done > 0.001
                       ? ("ETA " + ClockText((m_eventLoopS + elapsed) * (1 / done - 1))).c_str()
                       : "ETA unknown");
-    std::fprintf(stderr, terminal ? "\r\033[K%s" : "%s\n", text);
+    std::fprintf(stderr, terminal ? "\r\033[K%s%s" : "%s%s\n", text, OnlyTimeouts().c_str());
     std::fflush(stderr);
     m_lineShown = terminal;
 }

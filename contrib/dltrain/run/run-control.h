@@ -148,6 +148,8 @@ class RunControl
     void MergeRanks();
     void ThreadMain();
     void PrintProgress(bool terminal);
+    /// What the next progress line adds where senders did nothing but time out since the last one.
+    std::string OnlyTimeouts();
 
     bool m_progress;
     bool m_watched; //!< for signals, by the simulation: no other thread may stop it
@@ -179,10 +181,16 @@ class RunControl
     int64_t m_jobQuietSince{0};           //!< ps
     uint64_t m_jobMoved{0};
 
+    uint64_t m_timeoutsShown{0}; //!< by the last progress line: m_timeouts
+    uint64_t m_answersShown{0};  //!< m_answered
+    double m_doneShown{0};       //!< m_done
+
     // shared with the thread
     std::atomic<int64_t> m_now{0};
     std::atomic<uint64_t> m_frames{0};
     std::atomic<double> m_done{0};
+    std::atomic<uint64_t> m_timeouts{0}; //!< of senders
+    std::atomic<uint64_t> m_answered{0}; //!< packets with which receivers answered data
     std::atomic<bool> m_running{false};
     std::mutex m_mutex; //!< guards the members below
     std::condition_variable m_wake;

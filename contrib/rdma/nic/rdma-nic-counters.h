@@ -26,6 +26,7 @@ struct RdmaNicCounters
     uint64_t retransmittedPackets{0};
     uint64_t naksSent{0};
     uint64_t timeouts{0};
+    uint64_t timeoutPs{0}; //!< time that senders have waited in them
     uint64_t failedQps{0};
     uint64_t outOfOrderReceived{0}; //!< data packets behind one that had not come
     uint64_t outOfOrderDropped{0};  //!< out-of-order packets that were not kept

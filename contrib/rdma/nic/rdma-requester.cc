@@ -423,6 +423,7 @@ RdmaRequester::OnTimer()
                              << ": time-out of PSN " << m_sender->ackedPsn << " at " << now
                              << " ps, retry " << m_sender->retries + 1);
     ++m_qp->m_nic->m_counters.timeouts;
+    m_qp->m_nic->m_counters.timeoutPs += static_cast<uint64_t>(now - m_sender->timerStart);
     m_qp->m_nic->m_timeoutTrace(m_qp, m_sender->ackedPsn, now);
     ++m_sender->retries;
     if (recovery.GivesUp(*this, now))

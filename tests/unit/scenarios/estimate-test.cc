@@ -8,6 +8,7 @@
 #include "parse-words.h"
 #include "scenarios/plan/estimate.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace scenario;
@@ -35,6 +36,21 @@ ExpectWithinHalf(double estimate, const Measured& run)
 {
     EXPECT_LT(estimate, 1.5 * run.megabytes * 1e6) << run.options;
     EXPECT_GT(estimate, run.megabytes * 1e6 / 1.5) << run.options;
+}
+
+// Errors of bits are independent: of n bits none is wrong with probability (1 - p)^n. A packet of
+// 4,096 B has some 62 B of headers, and crosses two links.
+TEST(Estimate, PacketsThatHaveNoBitError)
+{
+    const std::string line = "--topology=single-switch --hosts=2 --bytes=4096 --mtu=4096";
+    const auto with = [&line](const std::string& rate) {
+        return EstimateOf<TrafficScenario>(line + " --bit-error-rate=" + rate);
+    };
+    EXPECT_EQ(ArrivingShare(with("0")), 1);
+    EXPECT_NEAR(ArrivingShare(with("1e-6")), std::pow(1 - 1e-6, 8 * 2 * 4158), 1e-3);
+    EXPECT_EQ(NoteOfBitErrors(with("1e-6")), "");
+    EXPECT_LT(ArrivingShare(with("0.001")), 1e-20);
+    EXPECT_EQ(NoteOfBitErrors(with("0.001")).find("warning: of data packets a share of "), 0U);
 }
 
 TEST(MemoryEstimate, Collperf)
