@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/shown-text.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -26,8 +27,23 @@ ReasonOf(const std::exception& error)
 namespace
 {
 
-std::string g_firstError;
-bool g_onlyViews = true;
+struct Lost
+{
+    std::string path; ///< empty: a view
+    std::string message;
+};
+
+std::vector<Lost> g_lost;
+
+/// A file that is written beside its place is missing at its place.
+std::string
+PlaceOf(const std::string& path)
+{
+    static const std::string part = ".part";
+    const bool beside = path.size() > part.size() &&
+                        path.compare(path.size() - part.size(), part.size(), part) == 0;
+    return beside ? path.substr(0, path.size() - part.size()) : path;
+}
 
 } // namespace
 
@@ -40,38 +56,49 @@ OutputErrors::Add(const std::string& path, int error)
 void
 OutputErrors::Add(const std::string& path, const std::string& why)
 {
-    Add(path + ": cannot be written: " + why);
-}
-
-void
-OutputErrors::Add(const std::string& message)
-{
-    if (g_firstError.empty() || g_onlyViews)
+    const std::string place = PlaceOf(path);
+    const bool known = std::any_of(g_lost.begin(), g_lost.end(), [&place](const Lost& lost) {
+        return lost.path == place;
+    });
+    if (!known)
     {
-        g_firstError = message;
-        g_onlyViews = false;
+        g_lost.push_back({place, place + ": cannot be written: " + why});
     }
 }
 
 void
 OutputErrors::AddView(const std::string& message)
 {
-    if (g_firstError.empty())
-    {
-        g_firstError = message;
-    }
+    g_lost.push_back({"", message});
 }
 
 bool
 OutputErrors::ResultsLost()
 {
-    return Any() && !g_onlyViews;
+    return !LostFiles().empty();
 }
 
-const std::string&
+std::vector<std::string>
+OutputErrors::LostFiles()
+{
+    std::vector<std::string> names;
+    for (const Lost& lost : g_lost)
+    {
+        if (!lost.path.empty())
+        {
+            names.push_back(lost.path.substr(lost.path.rfind('/') + 1));
+        }
+    }
+    return names;
+}
+
+std::string
 OutputErrors::First()
 {
-    return g_firstError;
+    const auto result = std::find_if(g_lost.begin(), g_lost.end(), [](const Lost& lost) {
+        return !lost.path.empty();
+    });
+    return g_lost.empty() ? "" : result != g_lost.end() ? result->message : g_lost.front().message;
 }
 
 int
@@ -82,10 +109,31 @@ OutputErrors::Status(const std::string& program, int status)
         return status;
     }
     std::fflush(stdout);
-    std::cerr << program << ": error: " << rdma::Printable(g_firstError)
-              << (g_onlyViews ? "; the other files are complete" : "; results are incomplete")
-              << std::endl;
+    constexpr std::size_t MOST = 20; // assumed: a screen; captures can be thousands
+    const bool onlyViews = !ResultsLost();
+    for (std::size_t i = 0; i < g_lost.size(); ++i)
+    {
+        const bool more = i + 1 == MOST && g_lost.size() > MOST;
+        const bool last = more || i + 1 == g_lost.size();
+        std::cerr << program << ": error: "
+                  << (more ? std::to_string(g_lost.size() - i) + " more files cannot be written"
+                           : rdma::Printable(g_lost[i].message))
+                  << (!last       ? ""
+                      : onlyViews ? "; the other files are complete"
+                                  : "; results are incomplete")
+                  << std::endl;
+        if (last)
+        {
+            break;
+        }
+    }
     return status ? status : 1;
+}
+
+void
+OutputErrors::Forget()
+{
+    g_lost.clear();
 }
 
 bool

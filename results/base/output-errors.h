@@ -6,6 +6,7 @@
 
 #include <exception>
 #include <string>
+#include <vector>
 
 namespace results
 {
@@ -14,15 +15,15 @@ namespace results
 std::string ReasonOf(const std::exception& error);
 
 /**
- * What could not be written, of the whole program: a run whose results are incomplete must not end
- * as if all were well. Used by the simulation's thread alone.
+ * The outputs that could not be written, of the whole program: a run whose results are incomplete
+ * must not end as if all were well. A file counts once, with its first error. Used by the
+ * simulation's thread alone.
  */
 class OutputErrors
 {
   public:
     /// The file's `errno` was `error`.
     static void Add(const std::string& path, int error);
-    static void Add(const std::string& message);
     /// \param why "No space left on device"
     static void Add(const std::string& path, const std::string& why);
 
@@ -37,11 +38,18 @@ class OutputErrors
     /// \return whether something else than a view could not be written
     static bool ResultsLost();
 
+    /// \return names of the files that are not whole, without their folder; views are not among
+    /// them
+    static std::vector<std::string> LostFiles();
+
     /// \return "path: cannot be written: No space left on device"; empty if all was written
-    static const std::string& First();
+    static std::string First();
     /// \param status status of a run
-    /// \return it, or not 0 if an output failed. Then it prints one error for all outputs.
+    /// \return it, or not 0 if an output failed. Then it prints one error for each.
     static int Status(const std::string& program, int status);
+
+    /// For tests: nothing has failed.
+    static void Forget();
 };
 
 /// Give a file that was written beside its place its name; if that fails it is removed, and the

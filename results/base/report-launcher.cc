@@ -3,7 +3,9 @@
  */
 #include "results/base/report-launcher.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "results/base/output-errors.h"
+#include "scenarios/program/output-folder.h"
 
 #include <cerrno>
 #include <csignal>
@@ -11,8 +13,8 @@
 #include <cstring>
 #include <fcntl.h>
 #include <iostream>
-#include <spawn.h>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,9 +44,65 @@ FindScript()
     return "";
 }
 
+/// Starts argv[0]. It is killed when this process is, however that ends: a page that comes later
+/// would stand beside the results of another run. Until then it holds the folder, too.
+/// \param output standard output and error of the child
+/// \return the child, or -1 and errno
+pid_t
+Start(char* const* argv, int output)
+{
+    const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int held = scenario::HeldOutput();
+    const pid_t parent = getpid();
+    // No handler of the simulation's may run in the child, whose memory is the parent's.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    volatile int error = 0;
+    const pid_t child = vfork(); // fork() would copy the page tables of gigabytes
+    if (child == 0)
+    {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent) // else it has died before
+        {
+            dup2(input, STDIN_FILENO);
+            // Standard output belongs to the results (collperf's table): the script has only
+            // complaints.
+            dup2(output, STDOUT_FILENO);
+            dup2(output, STDERR_FILENO);
+            if (held >= 0)
+            {
+                fcntl(held, F_SETFD, 0);
+            }
+            // Default signals: caught ones become that by themselves.
+            struct sigaction usual = {};
+            usual.sa_handler = SIG_DFL;
+            sigaction(SIGPIPE, &usual, nullptr);
+            sigset_t none;
+            sigemptyset(&none);
+            sigprocmask(SIG_SETMASK, &none, nullptr);
+            execve(argv[0], argv, environ);
+            error = errno;
+        }
+        _exit(127);
+    }
+    const int failed = child < 0 ? errno : error;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (input >= 0)
+    {
+        close(input);
+    }
+    if (child > 0 && failed)
+    {
+        waitpid(child, nullptr, 0);
+    }
+    errno = failed;
+    return failed ? -1 : child;
+}
+
 /// \param [out] said output of the script: complaints
-/// \return the wait status, or -1 and errno. The script gets default signals: the simulation
-/// catches Ctrl-C, and its children would inherit a mask.
+/// \return the wait status, or -1 and errno
 int
 Spawn(const std::string& script, const std::string& folder, std::string& said)
 {
@@ -55,31 +113,11 @@ Spawn(const std::string& script, const std::string& folder, std::string& said)
     }
     std::string words[] = {script, "--after-run", "--", folder};
     char* argv[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_init(&files);
-    sigset_t ours;
-    sigset_t none;
-    sigemptyset(&ours);
-    sigemptyset(&none);
-    sigaddset(&ours, SIGINT);
-    sigaddset(&ours, SIGTERM);
-    sigaddset(&ours, SIGPIPE); // which the programs ignore
-    posix_spawnattr_setsigdefault(&attributes, &ours);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    // Standard output belongs to the results (collperf's table): the script has only complaints.
-    posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&files, ends[1], STDERR_FILENO);
-    pid_t child = 0;
-    const int error = posix_spawn(&child, argv[0], &files, &attributes, argv, environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attributes);
+    const pid_t child = Start(argv, ends[1]);
+    const int error = errno;
     close(ends[1]);
     char text[4096];
-    for (ssize_t n = 1; !error && n != 0;)
+    for (ssize_t n = 1; child > 0 && n != 0;)
     {
         n = read(ends[0], text, sizeof(text));
         if (n < 0 && errno != EINTR)
@@ -91,7 +129,7 @@ Spawn(const std::string& script, const std::string& folder, std::string& said)
     close(ends[0]);
     int status = -1;
     errno = error;
-    while (!error && waitpid(child, &status, 0) < 0)
+    while (child > 0 && waitpid(child, &status, 0) < 0)
     {
         if (errno != EINTR)
         {
@@ -147,7 +185,7 @@ WriteReport(const scenario::RunOptions& run, std::ostream& os)
     }
     if (why.empty())
     {
-        os << "Report           " << run.out << "/report.html" << std::endl;
+        os << "Report           " << rdma::Printable(run.out) << "/report.html" << std::endl;
     }
     else
     {

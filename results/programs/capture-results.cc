@@ -110,7 +110,7 @@ EndWithoutSteps(const scenario::TrainingScenario& scenario, std::ostream& os)
     {
         return capture.status;
     }
-    RemoveOldResults(scenario.run.out);
+    RemoveOldResults(scenario.run.out, scenario.run.inputs);
     RunOutcome outcome;
     outcome.exitStatus = capture.status;
     outcome.message = capture.why;
@@ -118,11 +118,7 @@ EndWithoutSteps(const scenario::TrainingScenario& scenario, std::ostream& os)
     stats["gpus"] = capture.findings.world;
     stats["model"] = scenario.model;
     CaptureKeys().AddTo(stats, capture.findings);
-    std::string error;
-    if (!WriteStats(stats, scenario.run.out, error))
-    {
-        OutputErrors::Add(error);
-    }
+    WriteStats(stats, scenario.run.out);
     WriteReport(scenario.run, os);
     return OutputErrors::Status("dltrain", capture.status);
 }

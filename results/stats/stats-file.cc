@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/regular-file.h"
 #include "results/attribution/path-table.h"
 #include "results/attribution/tail-attribution.h"
+#include "results/base/output-errors.h"
 #include "results/schema/object.h"
 #include "results/tables/queue-pair-table.h"
 
@@ -39,9 +40,21 @@ struct Head
     const RunOutcome& outcome;
     const std::string& network;
 
+    /// A run that lost results did not come to its end, whatever it simulated.
+    bool Completed() const
+    {
+        return outcome.completed && !OutputErrors::ResultsLost();
+    }
+
     bool Incomplete() const
     {
-        return !outcome.completed;
+        return !Completed();
+    }
+
+    std::string Message() const
+    {
+        const std::string lost = OutputErrors::ResultsLost() ? OutputErrors::First() : "";
+        return outcome.message + (outcome.message.empty() || lost.empty() ? "" : "\n") + lost;
     }
 };
 
@@ -49,16 +62,17 @@ const Object<Head> HEAD{
     {"schema_version: Version of stats.json", [](const auto&) { return SCHEMA_VERSION; }},
     {"program: dltrain trains, collperf measures collectives, traffic sends flows",
      [](const auto& h) { return h.program; }},
-    {"completed: Whether the run reached its end",
-     [](const auto& h) { return h.outcome.completed; }},
+    {"completed: Whether the run reached its end, and all its files are whole", &Head::Completed},
     {"interrupted: Whether a signal (Ctrl-C) ended it",
      [](const auto& h) { return h.outcome.interrupted; }},
     Key<Head>("share_done (0 to 1): If not completed: how far the run came",
               [](const auto& h) { return h.outcome.shareDone; })
         .Only(&Head::Incomplete),
-    Key<Head>("message: If not completed: why, in the program's words",
-              [](const auto& h) { return h.outcome.message; })
+    Key<Head>("message: If not completed: why, in the program's words", &Head::Message)
         .Only(&Head::Incomplete),
+    Key<Head>("incomplete_files: Files that could not be written, or not to their end",
+              [](const auto&) { return OutputErrors::LostFiles(); })
+        .Only([](const auto&) { return OutputErrors::ResultsLost(); }),
     {"configuration: Configuration, valid as a --scenario",
      [](const auto& h) { return Json(h.run.asRun); }},
     {"nondeterministic: Keys that differ from run to run",
@@ -249,6 +263,8 @@ const Object<RunStats> RUN{
     OfPackets("retransmitted_packets (packets): Data packets sent again",
               &RunStats::retransmittedPackets),
     OfPackets("timeouts (count): Times a sender heard nothing and sent again", &RunStats::timeouts),
+    OfPackets("timeout_wait_us (us): Time that senders waited until these, summed",
+              &RunStats::timeoutUs),
     OfPackets("naks (frames): Negative acknowledgements sent", &RunStats::naks),
     OfAllPackets("failed_queue_pairs (count): Queue pairs that retried in vain; whole run",
                  &RunStats::failedQueuePairs),
@@ -351,8 +367,8 @@ AddExtras(nlohmann::ordered_json& stats, const RunExtras& extras)
     EXTRAS.AddTo(stats, extras);
 }
 
-bool
-WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std::string& error)
+void
+WriteStats(const nlohmann::ordered_json& stats, const std::string& out)
 {
     const std::string path = out + "/stats.json";
     const std::string temporary = path + ".part";
@@ -372,10 +388,9 @@ WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std::str
     }
     if (!ok)
     {
-        error = path + ": cannot be written: " + why;
+        OutputErrors::Add(path, why);
         unlink(temporary.c_str());
     }
-    return ok;
 }
 
 nlohmann::ordered_json

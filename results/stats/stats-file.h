@@ -44,9 +44,9 @@ struct RunExtras
 };
 
 void AddExtras(nlohmann::ordered_json& stats, const RunExtras& extras);
-/// stats.json in the run's folder, by a temporary file and a rename. \return false, and why, if it
-/// could not be written
-bool WriteStats(const nlohmann::ordered_json& stats, const std::string& out, std::string& error);
+/// stats.json in the run's folder, by a temporary file and a rename. OutputErrors reports a
+/// failure.
+void WriteStats(const nlohmann::ordered_json& stats, const std::string& out);
 
 /// gpus, servers and, with several GPUs a server, the network inside: the keys of every program
 /// that runs on GPUs.

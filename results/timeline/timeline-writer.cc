@@ -3,6 +3,7 @@
  */
 #include "results/timeline/timeline-writer.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "results/base/line-log.h"
 #include "results/base/output-errors.h"
 #include "results/timeline/timeline-choice.h"
@@ -353,7 +354,7 @@ WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
     try
     {
         const nlohmann::ordered_json about = WriteTimeline(run.out, path, TIMELINE_EVENTS);
-        os << "Timeline         " << path
+        os << "Timeline         " << rdma::Printable(path)
            << (about["left_out"].empty() ? "" : ", a choice; scripts/timeline shows more") << "\n";
     }
     catch (const NothingToShow&)

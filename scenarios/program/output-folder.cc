@@ -20,10 +20,6 @@
 namespace scenario
 {
 
-namespace
-{
-
-/// Why a folder, which may not exist yet, could not be made and written into; "" if it could.
 std::string
 WhyNotWritable(const std::filesystem::path& folder)
 {
@@ -75,6 +71,9 @@ WhyNotWritable(const std::filesystem::path& folder)
     }
 }
 
+namespace
+{
+
 /// As std::filesystem::create_directories, and notes which ones it made.
 void
 MakeFolders(const std::filesystem::path& folder,
@@ -99,13 +98,15 @@ MakeFolders(const std::filesystem::path& folder,
     }
 }
 
+int g_held = -1; ///< HeldOutput()
+
 /// A folder's results belong to one run: until this process ends no other one writes there.
 /// \return false if another one does. Without locks (some network file systems) this is not
 /// detected
 bool
 HoldOutput(const std::string& folder)
 {
-    static int held = -1;
+    int& held = g_held;
     const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
     {
@@ -147,8 +148,14 @@ OutputNames()
                                              "report.html",       "slowdown.csv",
                                              "stats.json",        "step_collectives.csv",
                                              "steps.csv",         "timeline.json",
-                                             "topology.json"};
+                                             "topology.json",     "trace.goal"};
     return names;
+}
+
+int
+HeldOutput()
+{
+    return g_held;
 }
 
 void

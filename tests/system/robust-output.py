@@ -217,6 +217,27 @@ class Files(RobustTest):
                 )
                 self.assertEqual([file for file in os.listdir(out) if file.endswith(".part")], [])
 
+    def test_a_cut_file_is_named(self):
+        """Every table that is cut is named, by a line and in stats.json, which says that the run is
+        not complete.
+        """
+        line = (
+            "traffic --topology=fat-tree --k=6 --pattern=permutation --bytes=300kB --report=0"
+            " --timeline=0"
+        )
+        status, errors, out = self.limited("-f 12", line, "cut")
+        self.assertEqual(status, 1, errors)
+        with open(os.path.join(out, "stats.json"), encoding="utf-8") as file:
+            stats = json.load(file)
+        self.assertIs(stats["completed"], False)
+        self.assertIn("links.csv", stats["incomplete_files"])
+        whole = self.run_program(line)
+        for name in sorted(os.listdir(whole.folder)):
+            with self.subTest(name):
+                lost = os.path.getsize(os.path.join(whole.folder, name)) > 12 * 1024
+                self.assertEqual(name in stats["incomplete_files"], lost)
+                self.assertEqual(f"/{name}: cannot be written: File too large" in errors, lost)
+
     def test_few_descriptors(self):
         """What cannot be opened once the input is right is status 1, whichever file it is."""
         for name, line in self.lines(" --pcap=all --timeline=0"):
@@ -255,6 +276,82 @@ class Files(RobustTest):
                 for more in ("", " --dry-run"):
                     self.refuse(f"{line} --out={out}{more}", "--out", f"{name} in it is a folder")
                 self.assertEqual(os.listdir(out), [name])
+
+    def test_a_killed_run_writes_no_report_later(self):
+        """The script that makes report.html ends with the run that started it: the page would stand
+        beside the results of a later run.
+        """
+        clone = os.path.join(self.folder, "clone")
+        os.makedirs(os.path.join(clone, "scripts"))
+        script = os.path.join(clone, "scripts", "report")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\necho $$ > "$3/pid.part"; mv "$3/pid.part" "$3/pid"\n')
+            file.write("exec sleep 30\n")
+        os.chmod(script, 0o755)
+        out = os.path.join(self.folder, "killed")
+        run, _ = self.start(
+            "traffic --topology=single-switch --hosts=3 --bytes=1kB",
+            out=out,
+            env={**os.environ, "DLTRAIN_ROOT": clone},
+        )
+        deadline = time.time() + 60
+        while not os.path.exists(os.path.join(out, "pid")) and time.time() < deadline:
+            time.sleep(0.01)
+        with open(os.path.join(out, "pid"), encoding="utf-8") as file:
+            child = f"/proc/{int(file.read())}/stat"
+
+        def lives():
+            try:
+                with open(child, encoding="utf-8") as file:
+                    return file.read().rpartition(")")[2].split()[0] not in "ZX"
+            except OSError:
+                return False
+
+        self.assertTrue(lives())
+        # While the page is made, the folder is that run's.
+        self.refuse(
+            f"traffic --topology=single-switch --hosts=3 --bytes=1kB --out={out}",
+            "another run is writing to it",
+        )
+        run.kill()
+        run.communicate(timeout=60)
+        deadline = time.time() + 20
+        while lives() and time.time() < deadline:
+            time.sleep(0.01)
+        self.assertFalse(lives())
+
+    def test_exports_of_an_earlier_run(self):
+        """An exported step goes with the other files of an earlier run, but for one that is
+        read.
+        """
+        out = os.path.join(self.folder, "exports")
+        model = self.model()
+        job = (
+            f"dltrain --gpus=2 --gpus-per-server=1 --model={model} --micro-batch=1 --steps=1"
+            f" --warmup=0 --report=0 --timeline=0 --out={out}"
+        )
+        self.run_program(job + " --export=goal,chakra-json")
+        self.assertIn("trace.goal", os.listdir(out))
+        self.run_program(
+            f"dltrain --trace={out}/chakra-json --gpus-per-server=1 --report=0 --timeline=0"
+            f" --steps=1 --warmup=0 --out={out}"
+        )
+        self.assertNotIn("trace.goal", os.listdir(out))
+        self.assertIn("chakra-json", os.listdir(out))
+        self.run_program(job)
+        self.assertNotIn("chakra-json", os.listdir(out))
+
+    def test_a_line_break_in_the_folder(self):
+        out = os.path.join(self.folder, "a\nb")
+        for more in ("", " --dry-run"):
+            words, _ = self.command("traffic --topology=single-switch --hosts=3 --bytes=1kB" + more)
+            words = [word for word in words if not word.startswith("--out=")] + [f"--out={out}"]
+            done = subprocess.run(
+                words, cwd=self.folder, capture_output=True, text=True, timeout=60
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("a\\x0ab", done.stdout)
+            self.assertNotRegex(done.stdout, r"(?m)^b")
 
     def test_one_run_a_folder(self):
         """Of two runs that are told to write to one folder the second is refused, and the first

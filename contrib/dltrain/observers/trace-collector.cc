@@ -36,7 +36,7 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
 {
     if (!options.out.empty())
     {
-        results::RemoveOldResults(options.out);
+        results::RemoveOldResults(options.out, options.inputs);
     }
     m_words = fabric.GetLinkLayer().GetWords();
     NameAll();

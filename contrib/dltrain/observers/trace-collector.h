@@ -43,10 +43,11 @@ class TraceCollector : public ns3::RdmaNicWatcher
   public:
     struct Options
     {
-        std::string out;         //!< folder; empty: no files
-        uint64_t seed{1};        //!< seed of the sample in flows.csv
-        bool warmup{false};      //!< nothing is measured before StartMeasuring
-        bool attribution{false}; //!< note where the time of messages goes (TailAttribution)
+        std::string out;                 //!< folder; empty: no files
+        std::vector<std::string> inputs; //!< what the run reads: it stays, if it is in that folder
+        uint64_t seed{1};                //!< seed of the sample in flows.csv
+        bool warmup{false};              //!< nothing is measured before StartMeasuring
+        bool attribution{false};         //!< note where the time of messages goes (TailAttribution)
         std::vector<std::string> queuePairs; //!< patterns, for queue_pairs.csv; none: no file
         std::vector<std::string> paths;      //!< the same for paths.csv; needs `attribution`
         bool atSender{false}; //!< a message is complete when its last ACK is at the sender

@@ -12,6 +12,7 @@
 #include "contrib/dltrain/ranks/ranks.h"
 #include "fabric-builder.h"
 #include "ordinary-setup.h"
+#include "results/base/line-log.h"
 #include "results/base/output-errors.h"
 #include "results/base/report-launcher.h"
 #include "results/stats/run-summary.h"
@@ -198,6 +199,7 @@ FabricRun::Build(FabricSimulation& simulation)
     }
     TraceCollector::Options options;
     options.out = m_run.out;
+    options.inputs = m_run.inputs;
     options.seed = m_run.seed;
     options.warmup = m_options.warmup;
     options.atSender = m_options.completionAtSender;
@@ -478,6 +480,12 @@ FabricRun::WriteStatistics(const FabricSimulation& simulation,
                            const results::RunOutcome& outcome,
                            const results::RunStats& network) const
 {
+    // stats.json names the files that are not whole: it is the last one.
+    if (!m_run.out.empty())
+    {
+        simulation.WriteTables();
+    }
+    results::LineLog::CloseAll();
     nlohmann::ordered_json stats =
         results::BeginStats(m_program, m_run, outcome, network.packets ? "" : m_spec.network);
     stats.update(simulation.GetStatistics());
@@ -505,12 +513,7 @@ FabricRun::WriteStatistics(const FabricSimulation& simulation,
     results::AddExtras(stats, extras);
     if (!m_run.out.empty())
     {
-        simulation.WriteTables();
-    }
-    std::string error;
-    if (!m_run.out.empty() && !results::WriteStats(stats, m_run.out, error))
-    {
-        results::OutputErrors::Add(error);
+        results::WriteStats(stats, m_run.out);
     }
 }
 

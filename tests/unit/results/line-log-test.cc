@@ -3,6 +3,8 @@
 #include "results/base/output-errors.h"
 #include "scratch-folder.h"
 
+#include <algorithm>
+
 namespace results
 {
 namespace
@@ -46,9 +48,9 @@ TEST(Numbers, FieldsAreQuotedIfTheyMustBe)
     EXPECT_EQ(text, "plain\"a,\"\"b\"\"\"");
 }
 
-/// (The errors are the whole program's, so this is one test.)
 TEST_F(LineLogFile, WhatAFullDiskDoesNotHoldIsRemembered)
 {
+    OutputErrors::Forget();
     {
         LineLog log(Path("log"));
         log.Write("one");
@@ -74,6 +76,22 @@ TEST_F(LineLogFile, WhatAFullDiskDoesNotHoldIsRemembered)
     EXPECT_FALSE(RenameOutput(Write("new.part", "new\n"), Path("flows.csv")))
         << "no file takes a folder's name";
     EXPECT_FALSE(std::filesystem::exists(Path("new.part"))) << "no part is left";
+
+    OutputErrors::AddView("report.html: not written: no script");
+    OutputErrors::Add("/results/flows.csv.part", "a second error of one file");
+    OutputErrors::Add("/results/links.csv.part", "File too large");
+    EXPECT_EQ(OutputErrors::LostFiles(),
+              (std::vector<std::string>{"full", "flows.csv", "flows.csv", "links.csv"}))
+        << "two of this name, in two folders; no view";
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(OutputErrors::Status("test", 0), 1);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("test: error: /results/links.csv: cannot be written: File too large; "
+                        "results are incomplete\n"),
+              std::string::npos)
+        << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 5) << "every one is named: " << said;
+    OutputErrors::Forget();
 }
 
 } // namespace

@@ -36,7 +36,19 @@ TEST_F(OldResults, GoAndNothingElse)
     ASSERT_EQ(symlink(Path("elsewhere").c_str(), Path("links.csv").c_str()), 0);
     std::filesystem::create_directories(Path("flows.csv"));
 
-    RemoveOldResults(Path("."));
+    // Exports. What the run reads stays, whichever name it has.
+    std::filesystem::create_directories(Path("chakra"));
+    std::filesystem::create_directories(Path("chakra-json/mine"));
+    for (const char* name : {"trace.goal",
+                             "chakra/trace.0.et",
+                             "chakra/comm_groups.json",
+                             "chakra-json/trace.12.json",
+                             "fct.txt"})
+    {
+        Write(name, "old");
+    }
+
+    RemoveOldResults(Path("."), {Path("fct.txt")});
 
     std::set<std::string> left;
     for (const auto& entry : std::filesystem::directory_iterator(Path(".")))
@@ -49,7 +61,25 @@ TEST_F(OldResults, GoAndNothingElse)
                                      "notes.txt",
                                      "elsewhere",
                                      "links.csv",
+                                     "chakra-json",
+                                     "fct.txt",
                                      "flows.csv"}));
+    EXPECT_FALSE(std::filesystem::exists(Path("chakra-json/trace.12.json")));
+    EXPECT_TRUE(std::filesystem::exists(Path("chakra-json/mine")));
+}
+
+TEST_F(OldResults, ATraceThatIsReadStays)
+{
+    std::filesystem::create_directories(Path("chakra"));
+    const std::string file = Path("chakra/trace.0.et");
+    for (const std::string& input : {Path("chakra"), Path("chakra/trace"), file})
+    {
+        Write("chakra/trace.0.et", "mine");
+        RemoveOldResults(Path("."), {input});
+        EXPECT_TRUE(std::filesystem::exists(file)) << input;
+    }
+    RemoveOldResults(Path("."), {Path("other")});
+    EXPECT_FALSE(std::filesystem::exists(Path("chakra")));
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "results/base/output-errors.h"
 #include "results/stats/run-summary.h"
 #include "results/stats/stats-file.h"
 #include "scratch-folder.h"
@@ -85,16 +86,37 @@ TEST(Stats, RatesOfARunWithoutEventsAreZero)
     }
 }
 
+TEST(Stats, NameTheFilesThatAreNotWhole)
+{
+    OutputErrors::Forget();
+    RunOutcome outcome;
+    outcome.completed = true;
+    outcome.shareDone = 1;
+    OutputErrors::AddView("/r/report.html: not written: no script");
+    EXPECT_EQ(BeginStats("traffic", {}, outcome)["completed"], true) << "a view is no result";
+    OutputErrors::Add("/r/links.csv", "File too large");
+    OutputErrors::Add("/r/flows.csv.part", "File too large");
+    const ordered_json j = BeginStats("traffic", {}, outcome);
+    EXPECT_EQ(j["completed"], false);
+    EXPECT_EQ(j["message"], "/r/links.csv: cannot be written: File too large");
+    EXPECT_EQ(j["incomplete_files"], (std::vector<std::string>{"links.csv", "flows.csv"}));
+    OutputErrors::Forget();
+    EXPECT_FALSE(BeginStats("traffic", {}, outcome).contains("incomplete_files"));
+}
+
 TEST_F(StatsFile, IsWholeOrNotThere)
 {
-    std::string error;
-    EXPECT_TRUE(WriteStats({{"name", "not UTF-8: \xff"}}, Path("."), error)) << error;
+    OutputErrors::Forget();
+    WriteStats({{"name", "not UTF-8: \xff"}}, Path("."));
+    EXPECT_FALSE(OutputErrors::Any()) << OutputErrors::First();
     const ordered_json read = ordered_json::parse(ReadAll(Path("stats.json")));
     EXPECT_EQ(read["name"], "not UTF-8: \xef\xbf\xbd") << "U+FFFD";
 
     std::filesystem::create_directories(Path("full/stats.json"));
-    EXPECT_FALSE(WriteStats({{"a", 1}}, Path("full"), error));
-    EXPECT_EQ(error, Path("full/stats.json") + ": cannot be written: Is a directory");
+    WriteStats({{"a", 1}}, Path("full"));
+    EXPECT_EQ(OutputErrors::First(),
+              Path("full/stats.json") + ": cannot be written: Is a directory");
+    OutputErrors::Forget();
     EXPECT_FALSE(std::filesystem::exists(Path("full/stats.json.part")));
 }
 
