@@ -506,6 +506,7 @@ ReadOptions(const OptionTable& table, int argc, const char* const* argv)
     for (auto& [name, value] : given)
     {
         result.values.Slot(name) = value;
+        result.kept.erase(name);
     }
     return result;
 }

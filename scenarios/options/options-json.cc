@@ -83,13 +83,17 @@ class ScenarioReader
                                         ""});
             return;
         }
+        if (const auto it = parsed.value.find("given"); it != parsed.value.end())
+        {
+            ReadGiven(*it);
+        }
         for (const auto& [key, value] : parsed.value.items())
         {
             if (TooMany())
             {
                 return;
             }
-            if (key == "program")
+            if (key == "program" || key == "given")
             {
                 continue;
             }
@@ -141,6 +145,51 @@ class ScenarioReader
                  ""});
         }
         return m_result->errors.size() > kMostMistakes;
+    }
+
+    /// The options that somebody gave, of a configuration as run: the others follow from them.
+    void ReadGiven(const json& names)
+    {
+        if (!names.is_array())
+        {
+            Fail("/given", names, "must be a list of names of options");
+            return;
+        }
+        m_given.emplace();
+        std::vector<std::string> known;
+        for (const Option& o : m_table.options)
+        {
+            if (!o.path.empty())
+            {
+                known.push_back(o.name);
+            }
+        }
+        for (const json& name : names)
+        {
+            const std::string text = name.is_string() ? name.get<std::string>() : "";
+            if (std::find(known.begin(), known.end(), text) == known.end())
+            {
+                Fail("/given",
+                     name,
+                     "is no option that a scenario may have",
+                     rdma::NearestName(text, known));
+                return;
+            }
+            m_given->insert(text);
+        }
+    }
+
+    /// A value that was read.
+    void Store(const Option& o, const json& given, Value value)
+    {
+        if (!m_given || m_given->count(o.name))
+        {
+            m_result->values.Slot(o.name) = std::move(value);
+        }
+        else
+        {
+            m_result->kept[o.name] = {o.path, given, std::move(value)};
+        }
     }
 
     void ReadAttributes(const json& object)
@@ -250,7 +299,7 @@ class ScenarioReader
         }
         if (folder.empty())
         {
-            siblings.insert(siblings.end(), {"ns3", "program", "description"});
+            siblings.insert(siblings.end(), {"ns3", "program", "description", "given"});
         }
         std::string nearest = elsewhere;
         if (nearest.empty())
@@ -359,7 +408,7 @@ class ScenarioReader
         {
             parsed.text = FolderOf(m_origin) + parsed.text;
         }
-        m_result->values.Slot(o.name) = std::move(parsed);
+        Store(o, value, std::move(parsed));
     }
 
     /// Objects, or texts as they stand on the command line.
@@ -391,7 +440,7 @@ class ScenarioReader
         if (good && !read.entries.empty())
         {
             read.raw = read.text = EntriesText(read.entries);
-            m_result->values.Slot(o.name) = std::move(read);
+            Store(o, given, std::move(read));
         }
     }
 
@@ -493,6 +542,7 @@ class ScenarioReader
     ReadResult* m_result;
     std::map<std::string, const Option*> m_byPath;
     std::set<std::string> m_sections;
+    std::optional<std::set<std::string>> m_given; ///< nothing: all
 };
 
 } // namespace

@@ -363,6 +363,50 @@ AttributesOf(const OptionTable& table, const Values& values)
     return all;
 }
 
+namespace
+{
+
+/// A path, and no name of a registry.
+bool
+IsPath(const Option& o, const Value& v)
+{
+    return o.kind == Kind::kFile || (o.kind == Kind::kNameOrFile && NameMeant(o, v.text).empty());
+}
+
+} // namespace
+
+std::vector<std::string>
+GivenOf(const OptionTable& table, const Values& values, const std::vector<std::string>& except)
+{
+    std::vector<std::string> given;
+    for (const Option& o : table.options)
+    {
+        const Value& v = values[o.name];
+        if (!o.path.empty() && v.given && v.present &&
+            std::find(except.begin(), except.end(), o.name) == except.end())
+        {
+            given.push_back(o.name);
+        }
+    }
+    std::sort(given.begin(), given.end());
+    return given;
+}
+
+std::vector<std::string>
+FilesOf(const OptionTable& table, const Values& values)
+{
+    std::vector<std::string> files;
+    for (const Option& o : table.options)
+    {
+        const Value& v = values[o.name];
+        if (v.given && v.present && !v.text.empty() && IsPath(o, v))
+        {
+            files.push_back(v.text);
+        }
+    }
+    return files;
+}
+
 json
 ToJson(const OptionTable& table, const Values& values, const std::vector<std::string>& except)
 {
@@ -410,7 +454,7 @@ ToJson(const OptionTable& table, const Values& values, const std::vector<std::st
             break;
         }
         // A file stays the same file wherever this JSON is read from.
-        if (o.kind == Kind::kFile || (o.kind == Kind::kNameOrFile && NameMeant(o, v.text).empty()))
+        if (IsPath(o, v))
         {
             slot = std::filesystem::absolute(v.text).lexically_normal().string();
         }

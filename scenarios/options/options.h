@@ -498,6 +498,15 @@ class Values
 
 struct JobSeat;
 
+/// A value of a configuration as run that nobody gave: a default, or decided from others. A run of
+/// that configuration decides it again.
+struct KeptValue
+{
+    std::string path; ///< its option's
+    nlohmann::json json;
+    Value value; ///< as if it were given
+};
+
 /// The result of reading a command line.
 struct ReadResult
 {
@@ -509,6 +518,7 @@ struct ReadResult
     std::vector<std::pair<std::string, std::string>>
         attributes;                      ///< attributes in the JSON's "ns3" object, in its order
     std::shared_ptr<const JobSeat> seat; ///< seat of a job among several; null: the run has one job
+    std::map<std::string, KeptValue> kept; ///< by option
 };
 
 /// Reads argv[1..] and the --scenario file it names.
@@ -540,6 +550,14 @@ std::string CanonicalDuration(int64_t ps);
 /// value.
 std::vector<std::pair<std::string, std::string>> AttributesOf(const OptionTable& table,
                                                               const Values& values);
+
+/// The paths of files that were given.
+std::vector<std::string> FilesOf(const OptionTable& table, const Values& values);
+
+/// The options that were given, of those that ToJson writes.
+std::vector<std::string> GivenOf(const OptionTable& table,
+                                 const Values& values,
+                                 const std::vector<std::string>& except);
 
 /// All values as a scenario that reads back as the same values. Options without a value are left
 /// out, and those in `except`.

@@ -129,12 +129,55 @@ HasSteps(const TrainingScenario& scenario)
     return scenario.HasSteps();
 }
 
+template <class T>
+ParseResult<T>
+CheckValues(const ReadResult& read)
+{
+    ParseResult<T> result = ProgramOf(static_cast<const T*>(nullptr)).validate(read);
+    result.notes.insert(result.notes.begin(), read.notes.begin(), read.notes.end());
+    if (result.scenario && HasSteps(*result.scenario))
+    {
+        CheckNetwork(read, *result.scenario, &result.errors, &result.notes);
+        if (result.errors.empty())
+        {
+            CheckProcesses(read, &*result.scenario, &result.errors);
+        }
+        if (!result.errors.empty())
+        {
+            result.scenario.reset();
+        }
+    }
+    return result;
+}
+
+/// Of a configuration as run, the values that nobody gave and that are not decided again as they
+/// stand there: somebody has changed them, or others. They count as given.
+/// \param asRun null: with what was given alone there is no run
+ReadResult
+TakeKept(const ReadResult& read, const nlohmann::json* asRun)
+{
+    ReadResult set = read;
+    set.kept.clear();
+    for (const auto& [option, kept] : read.kept)
+    {
+        const nlohmann::json::json_pointer place(kept.path);
+        if (asRun && asRun->contains(place) && (*asRun)[place] == kept.json)
+        {
+            set.kept.emplace(option, kept);
+        }
+        else
+        {
+            set.values.Slot(option) = kept.value;
+        }
+    }
+    return set;
+}
+
 /// The scenario of options that were read, as one machine or another can run it: no folder is made.
 template <class T>
 ParseResult<T>
 CheckRead(const ReadResult& read)
 {
-    const Program<T> program = ProgramOf(static_cast<const T*>(nullptr));
     ParseResult<T> result;
     if (read.text)
     {
@@ -149,18 +192,14 @@ CheckRead(const ReadResult& read)
     }
     rdma::SetUpPhase::Quiet() = !read.values.Flag("progress");
     const rdma::SetUpPhase phase("checking the scenario");
-    result = program.validate(read);
-    result.notes.insert(result.notes.begin(), read.notes.begin(), read.notes.end());
-    if (result.scenario && HasSteps(*result.scenario))
+    result = CheckValues<T>(read);
+    const ReadResult set = TakeKept(read, result.scenario ? &result.scenario->run.asRun : nullptr);
+    if (set.kept.size() < read.kept.size())
     {
-        CheckNetwork(read, *result.scenario, &result.errors, &result.notes);
-        if (result.errors.empty())
+        ParseResult<T> again = CheckValues<T>(set);
+        if (again.scenario || result.scenario)
         {
-            CheckProcesses(read, &*result.scenario, &result.errors);
-        }
-        if (!result.errors.empty())
-        {
-            result.scenario.reset();
+            return again;
         }
     }
     return result;
@@ -200,6 +239,10 @@ PrepareRead(const ReadResult& read)
         {
             result.scenario.reset();
             result.errors.push_back({"", "", why, ""});
+        }
+        else if (const std::string note = NoteOfBitErrors(estimate); !note.empty())
+        {
+            result.notes.push_back(note);
         }
     }
     if (result.scenario)

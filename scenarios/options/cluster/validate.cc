@@ -537,6 +537,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     }
     run.processes.noAttribution = several && run.attribution;
     run.attribution &= !several;
+    run.inputs = FilesOf(v->table, v->values);
     run.optionAttributes = AttributesOf(v->table, v->values);
     Append(&run.optionAttributes, TransportAttributes(*v));
     run.ns3Arguments = read.ns3Arguments;
@@ -554,8 +555,15 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
 nlohmann::json
 AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
 {
-    std::vector<std::string>
-        except{"out", "progress", "report", "timeline", "export", "engine", "threads", "mpi-ranks"};
+    // Where results go, and what does not change them.
+    std::vector<std::string> except{"out", "progress", "engine", "threads"};
+    for (const char* option : {"report", "timeline", "export", "mpi-ranks"})
+    {
+        if (v.table.Find(option) && !v.values.Given(option))
+        {
+            except.emplace_back(option);
+        }
+    }
     if (v.table.Find("tuner-cache"))
     {
         except.emplace_back("tuner-cache"); // a place, as --out
@@ -580,6 +588,7 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
         except.push_back(std::move(option));
     }
     nlohmann::json json = ToJson(v.table, v.values, except);
+    json["given"] = GivenOf(v.table, v.values, except);
     if (run.processes.Several() || !IsOfPackets(v))
     {
         json["run"]["attribution"] = false; // so that it can be given to --scenario

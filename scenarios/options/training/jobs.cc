@@ -423,6 +423,7 @@ JobsOnNetwork::Add(JobText& text)
                     "",
                     "switches between servers add up for one job only; allowed: other algorithms");
     }
+    Append(&m_whole.run.inputs, s.run.inputs);
     Job job = std::move(text.job);
     if ((job.kind == JobKind::kFlows && !AddFlows(text, s, &job)) || !AddServers(text, s))
     {

@@ -195,7 +195,7 @@ TEST(MpiRanks, AgreeWithMpirunThatStartedThem)
               "--mpi-ranks=65: allowed: a whole number, 1 to 64");
 }
 
-TEST(MpiRanks, AreNotInTheConfigurationButThatThereIsNoAttribution)
+TEST(MpiRanks, AreInTheConfigurationAndThatThereIsNoAttribution)
 {
     const char* argv[] = {"traffic", "--k=4", "--dry-run", "--mpi-ranks=8"};
     const auto several = scenario::ParseAs<scenario::TrafficScenario>(4, argv);
@@ -203,6 +203,8 @@ TEST(MpiRanks, AreNotInTheConfigurationButThatThereIsNoAttribution)
     ASSERT_TRUE(several.scenario && one.scenario);
     nlohmann::json expected = one.scenario->run.asRun;
     expected["run"]["attribution"] = false;
+    expected["run"]["mpi_ranks"] = 8;
+    expected["given"] = {"k", "mpi-ranks"};
     EXPECT_EQ(several.scenario->run.asRun, expected);
 }
 

@@ -700,6 +700,29 @@ TEST(Json, TheCommandLineOverridesTheFile)
               "--scenario=" + file + ": cannot be read: No such file or directory");
 }
 
+// A configuration as run: its other values were derived, and are derived again.
+TEST(Json, GivenNamesTheValuesThatSomebodyGave)
+{
+    const std::string text = R"({"program": "traffic", "given": ["mtu"],)"
+                             R"( "fabric": {"mtu": 1024, "pfc": false}})";
+    const ReadResult read = ReadScenarioText(TrafficOptionTable(), text, "job.json");
+    ASSERT_TRUE(read.errors.empty()) << read.errors[0].Text();
+    EXPECT_TRUE(read.values.Given("mtu"));
+    EXPECT_EQ(read.values.Integer("mtu"), 1024U);
+    EXPECT_FALSE(read.values.Given("pfc"));
+    EXPECT_TRUE(read.values.Flag("pfc")) << "the default";
+    ASSERT_EQ(read.kept.size(), 1U);
+    EXPECT_FALSE(read.kept.at("pfc").value.flag) << "if it turns out that it was changed";
+    const auto error = [](const std::string& given) {
+        return OnlyError(
+            ReadScenarioText(TrafficOptionTable(), "{\"given\": " + given + "}", "job.json"));
+    };
+    EXPECT_EQ(error("3"), "job.json: /given=3: must be a list of names of options");
+    EXPECT_EQ(error("[\"mtuu\"]"),
+              "job.json: /given=\"mtuu\": is no option that a scenario may have; did you mean "
+              "'mtu'?");
+}
+
 TEST(Json, BrokenBytesNeverCrash)
 {
     std::ifstream in(DLTRAIN_ROOT "/scenarios/presets/default.json");

@@ -150,7 +150,7 @@ TEST(TraceOptions, TheConfigurationAsRunCanBeReadBack)
     ASSERT_TRUE(again.scenario) << ErrorOf(again);
     EXPECT_EQ(again.scenario->plan.ranks, 16U);
     EXPECT_EQ(again.scenario->run.asRun, read.scenario->run.asRun);
-    EXPECT_TRUE(again.scenario->exports.empty());
+    EXPECT_EQ(again.scenario->exports, std::vector<std::string>{"goal"});
 }
 
 TEST(TraceOptions, Errors)

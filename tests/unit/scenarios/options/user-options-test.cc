@@ -612,7 +612,11 @@ TEST(TrainingSoftware, ItsNamesAreAliases)
                          const std::vector<std::string>& ours) {
         const auto a = Train(theirs);
         ASSERT_TRUE(a.scenario) << theirs[0] << ": " << ErrorOf(a);
-        EXPECT_EQ(a.scenario->run.asRun, Train(ours).scenario->run.asRun) << theirs[0];
+        nlohmann::json values = a.scenario->run.asRun;
+        nlohmann::json expected = Train(ours).scenario->run.asRun;
+        values.erase("given"); // some names stand for several options, or for none
+        expected.erase("given");
+        EXPECT_EQ(values, expected) << theirs[0];
     };
     same({"--zero-stage", "3"}, {"--zero=3"});
     same({"--zero_stage=1"}, {"--zero=1"});
