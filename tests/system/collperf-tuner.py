@@ -286,7 +286,9 @@ class Tuner(SystemTest):
             "collperf --op=sendrecv --ranks=4 -b 1K" + TUNED, "--tuner", "allowed: model"
         )
         self.write("file", "")
-        self.refuse(small + TUNED.replace("=tuned", "=file/x"), "--tuner-cache", "file/x")
+        for more in ("", " --dry-run"):
+            line = small + TUNED.replace("=tuned", "=file/x") + more
+            self.refuse(line, "--tuner-cache", "file/x", "file is a file, not a folder")
         self.run_program(small + TUNED)
         (file,) = self.cached()
         with open(file, encoding="utf-8") as kept:

@@ -58,7 +58,7 @@ class BadInput(SystemTest):
         for name in ("GPT3-13B", "gpt3-13B", "gpt3_13b"):
             self.assertIn(
                 "gpt3-13b, 12,853,386,240 parameters",
-                self.run_program(f"dltrain --dry-run --model={name} --gpus=8").out,
+                self.run_program(f"dltrain --dry-run --model={name} --gpus=8 --ignore-memory").out,
             )
         self.refuse(
             "dltrain --model=gpt3-67b",
@@ -595,12 +595,13 @@ class Chosen(SystemTest):
     def test_a_note_for_what_was_chosen(self):
         self.assertIn("k=6", self.run_program("dltrain --dry-run --servers=40").err)
 
-    def test_a_warning_when_it_does_not_fit_the_gpu(self):
-        run = self.run_program("dltrain --dry-run --model=gpt3-175b")
+    def test_one_rule_for_what_does_not_fit_the_gpu(self):
+        for more in ("", " --dry-run"):
+            self.refuse(f"dltrain --model=gpt3-175b{more}", "GPU memory", "--ignore-memory")
+        run = self.run_program("dltrain --dry-run --model=gpt3-175b --ignore-memory")
         told = [line for line in run.err.splitlines() if "warning" in line]
         self.assertEqual(len(told), 1)
         self.assertIn("GPU memory", told[0])
-        self.refuse("dltrain --model=gpt3-175b", "GPU memory", "--ignore-memory")
 
 
 if __name__ == "__main__":

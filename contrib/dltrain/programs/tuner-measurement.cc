@@ -256,6 +256,11 @@ Tune(const std::string& program,
     {
         return 0;
     }
+    problem = scenario::WhyNotWritable(collectives.measuredFolder);
+    if (!problem.empty())
+    {
+        return fail(collectives.measuredFolder + ": cannot be written: " + problem);
+    }
     if (run.dryRun)
     {
         std::cerr << program << scenario::Spelled(": note: {tuner}: ")

@@ -120,8 +120,10 @@ ReadTuner(Validation* v, CollectiveOptions* c)
         return;
     }
     c->measured = std::make_shared<MeasuredChoices>();
-    c->measuredFolder =
-        values.Present("tuner-cache") ? values.Text("tuner-cache") : "results/tuner-cache";
+    const bool apart = values.Present("out") && !values.Text("out").empty();
+    c->measuredFolder = values.Present("tuner-cache") ? values.Text("tuner-cache")
+                        : apart                       ? values.Text("out") + "/tuner-cache"
+                                                      : "results/tuner-cache";
     if (c->measuredFolder.empty())
     {
         v->Fail("tuner-cache", "allowed: a folder");

@@ -76,7 +76,7 @@ CollectiveOptionRows()
                 "folder where measurements of --tuner=measured are kept for later runs on the same "
                 "network, created if missing")
             .Shows("DIR")
-            .Otherwise("results/tuner-cache")
+            .Otherwise("tuner-cache in --out, or results/tuner-cache")
             .Example("tuned")
             .Only(when::Is("tuner", {"measured"})),
         section

@@ -389,11 +389,7 @@ MakeTrainingTable()
             .Default("1")
             .IdleUnless(when::HalfPrecision())
             .To(&training::TrainingOptions::masterWeights),
-        section
-            .Flag("ignore-memory",
-                  "run a step that does not fit a GPU's memory; a dry run only warns of it, unless "
-                  "this "
-                  "is 0")
+        section.Flag("ignore-memory", "run, or plan, a step that does not fit a GPU's memory")
             .Default("0"),
         section
             .File("profile",

@@ -327,11 +327,7 @@ TrainingReader::SetModelOptions(training::TrainingOptions* o)
         training::WithAttention(o->gpu,
                                 *training::ParseAttentionKernel(values.Text("attention-kernel")));
     o->gpu.rates.launch += static_cast<double>(values.Duration("launch-gap").ps) * 1e-12;
-    // A plan prints the need. If the check was asked for on the command line (a configuration as
-    // run always has it), the plan is refused as the run is.
-    const bool asked =
-        values.Given("ignore-memory") && values.Where("ignore-memory").rfind("--", 0) == 0;
-    o->ignoreMemory = values.Flag("ignore-memory") || (values.Flag("dry-run") && !asked);
+    o->ignoreMemory = values.Flag("ignore-memory");
     SetSequence(o);
     for (const auto& [option, isUsual] :
          {std::pair{"zero-hpz-partition-size", o->secondary == 1},

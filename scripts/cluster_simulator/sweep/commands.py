@@ -11,7 +11,7 @@ from contextlib import closing
 
 from .. import programs
 from ..errors import CannotWrite, InvalidInput, ProgramNotFound, missing_library
-from ..files import check_new_file, parse_json, read_text
+from ..files import check_new_file
 from ..nearest import nearest
 from ..shown import complaint
 from . import launching
@@ -203,19 +203,6 @@ def _refuse_unknown_options(program, points):
         raise BadUse(unknown)
 
 
-def _ignores_memory(options):
-    """Whether a point says itself what is to be done without enough GPU memory, or its scenario
-    says that it runs all the same.
-    """
-    if "ignore_memory" in options or "scenario" not in options:
-        return "ignore_memory" in options
-    try:
-        scenario = parse_json(read_text(options["scenario"]))
-        return bool(scenario.get("training", {}).get("ignore_memory"))
-    except (OSError, ValueError, AttributeError):
-        return True  # the program says what is wrong with it
-
-
 def _list_points(program, points, jobs):
     """--dry-run: the points, as command lines; behind them those that would be refused. What a
     script would do is known once it was captured.
@@ -224,8 +211,6 @@ def _list_points(program, points, jobs):
     def why_refused(options):
         if launching.uses_script(options):
             return None
-        if program == "dltrain" and not _ignores_memory(options):
-            options = {**options, "ignore_memory": 0}  # the run would be refused, too
         status, messages = programs.dry_run(program, options)
         return programs.why_failed(status, messages) if status else None
 
