@@ -1374,9 +1374,17 @@ class MovedRanks(RecoveryTest):
 
 
 class SameBytes(RecoveryTest):
+    def line(self):
+        """A job of few frames: threads that run every window spin through each."""
+        layers = [
+            {"name": f"layer-{i}", "parameters": 1 << 20, "flops": 2.0e10} for i in range(4)
+        ]
+        model = self.write("small.json", {"name": "small", "sequence": 128, "layers": layers})
+        return BASE.replace(" --progress=0", "").replace("gpt2", model)
+
     def test_engines_and_threads(self):
         line = (
-            f"{BASE.replace(' --progress=0', '')} --servers=3 --gpus-per-server=1 --zero=1"
+            f"{self.line()} --servers=3 --gpus-per-server=1 --zero=1"
             " --recovery=restart --spares=1"
             f" --checkpoint-every=2 --timeout-exponent=6 {TIMES}"
             " --fault=nic-down,at=6ms,on=server-1"
@@ -1390,9 +1398,9 @@ class SameBytes(RecoveryTest):
 
     def test_rebuild_with_engines_and_threads(self):
         line = (
-            f"{BASE.replace(' --progress=0', '')} --servers=3 --gpus-per-server=2"
+            f"{self.line()} --servers=3 --gpus-per-server=2"
             f" --nics-per-server=2 --zero=0 --recovery=rebuild --timeout-exponent=6 {TIMES}"
-            " --fault=nic-down,at=6ms,on=server-1:1 --fault=gpu-stop,at=15ms,on=gpu-5"
+            " --fault=nic-down,at=6ms,on=server-1:1 --fault=gpu-stop,at=11ms,on=gpu-5"
         )
         expected = self.written(line + " --threads=1", without=["events"])
         for more in (" --engine=ns3", " --threads=2" + ALWAYS):

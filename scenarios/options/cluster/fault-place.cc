@@ -178,17 +178,41 @@ class FaultPlacer
             m_known.kind != FaultKind::kNicDown || how != rdma::Selection::kPort || host;
         if (!(m_known.places & place) || !isHosts)
         {
-            m_reader.Fail(
-                "on",
-                std::string(how == rdma::Selection::kNode   ? host ? "is a host" : "is a switch"
-                            : how == rdma::Selection::kPort ? "is a port of a switch"
-                            : how == rdma::Selection::kAll  ? "is every link"
-                            : IsOneWay()                    ? "is one direction"
-                                                            : "is a link") +
-                    "; allowed for " + m_known.name + ": " + FaultPlacesText(m_known.places));
+            m_reader.Fail("on",
+                          std::string(how == rdma::Selection::kNode
+                                          ? host ? "is a host" : "is a switch"
+                                      : how == rdma::Selection::kPort ? "is a port of a switch"
+                                      : how == rdma::Selection::kAll  ? "is every link"
+                                      : IsOneWay()                    ? "is one direction"
+                                                                      : "is a link") +
+                              "; allowed for " + m_known.name + ": " +
+                              FaultPlacesText(m_known.places) + LinksOf(node));
             return false;
         }
         return true;
+    }
+
+    /// The names of a node's links, where a node was named in place of one of them.
+    std::string LinksOf(topo::NodeId node) const
+    {
+        constexpr std::size_t kMost = 4;
+        std::vector<std::string> names;
+        if (m_how != rdma::Selection::kNode || !(m_known.places & kCables))
+        {
+            return "";
+        }
+        for (topo::PortId port = 0; port < m_topology.Nodes()[node].ports.size(); ++port)
+        {
+            const std::string name = m_topology.Nodes()[node].name + "-" +
+                                     m_topology.Nodes()[m_topology.Peer(node, port)].name;
+            if (std::find(names.begin(), names.end(), name) == names.end())
+            {
+                names.push_back(name);
+            }
+        }
+        const bool more = names.size() > kMost;
+        names.resize(std::min(names.size(), kMost));
+        return ", as " + Join(names, ", ") + (more ? ", ..." : "");
     }
 
     /// \param end that the name selects

@@ -52,6 +52,19 @@ Has(const std::string& text, const std::string& part)
 
 } // namespace
 
+// Names go into tables and onto terminals.
+TEST(LayerProfile, NamesHaveNoControlCharacters)
+{
+    const std::string head = "op,fwd_ms,bwd_ms,activation_bytes,parameter_bytes\n";
+    for (const std::string name : {"a\tb", "\x1b[31ma", "a\x7f", "a\xc2\x9b"})
+    {
+        const std::string error = CsvError(head + name + ",1,2,3,4\n");
+        EXPECT_TRUE(Has(error, "UTF-8 without control characters")) << error;
+        EXPECT_FALSE(Has(error, "\x1b")) << error;
+    }
+    EXPECT_EQ(CsvError(head + "\xc3\xa4,1,2,3,4\n"), "") << "a letter";
+}
+
 // Sums as pipedream_profile_summary.json of the reference has them: 251.87 and 438.63 ms, of which
 // 17.972 are the input's, which is no layer; 138,357,544 parameters of 4 bytes. FLOPs of a forward
 // pass: 15.47 GMAC a sample, the sum over VGG-16's convolutions (13) and products (3) of outputs x

@@ -386,6 +386,10 @@ TEST(Chakra, ErrorsOfJson)
 {
     const std::vector<std::pair<std::string, std::string>> wrong = {
         {"[]", "byte 0"},
+        {R"({"id": 1, "name": "a\tb"})", "UTF-8 without control characters"},
+        {R"({"id": 1, "name": "a\nb"})", "UTF-8 without control characters"},
+        {R"({"id": 1, "name": "\u001b[31m"})", "UTF-8 without control characters"},
+        {R"({"id": 1, "name": "\u202e"})", "UTF-8 without control characters"},
         {"{\"id\": \"1\"", "byte 0: begins an object that has no end"},
         {"{\"id\": \"1\"} {\"id\": x}", "byte 19"},
         {"{\"id\": \"x\"}", "is not a number"},
