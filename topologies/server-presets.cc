@@ -85,12 +85,12 @@
  * H800 and A800 have 8 links of NVLink of an H100's and A100's rate, 200 GB/s each way, H20 all of
  * H100's ("philisun": philisun.com/technical-analysis/nvidia-h800-vs-h100-a-technical-deep-dive-
  * into-politically-defined-ai-chips, 400 GB/s both ways; "willitrunai": willitrunai.com/es/gpus/
- * h20-96gb, 900 GB/s both ways). "gb300" is ai-infrastructure.net/nvidia-blackwell-platform: 72 GPUs
- * with NVLink 5 at 1.8 TB/s both ways, a ConnectX-8 of 800 Gb/s each. An MI300X has seven links of
- * Infinity Fabric, one to each other GPU of eight, of 64 GB/s each way ("emergentmind":
+ * h20-96gb, 900 GB/s both ways). "gb300" is ai-infrastructure.net/nvidia-blackwell-platform: 72
+ * GPUs with NVLink 5 at 1.8 TB/s both ways, a ConnectX-8 of 800 Gb/s each. An MI300X has seven
+ * links of Infinity Fabric, one to each other GPU of eight, of 64 GB/s each way ("emergentmind":
  * emergentmind.com/topics/amd-mi300x-gpu, 128 GB/s both ways, 448 GB/s together), an MI355X of 76.5
- * ("humeconsulting": humeconsulting.co/amd-mi355x-strong-node-level-inference-but-not-yet-rack-scale,
- * 153 GB/s both ways). What RCCL gets of them is not measured here.
+ * ("humeconsulting": humeconsulting.co/amd-mi355x-strong-node-level-inference-but-not-yet-rack-
+ * scale, 153 GB/s both ways). What RCCL gets of them is not measured here.
  */
 #include "topologies/server.h"
 

@@ -163,6 +163,10 @@ ReadRates(topo::JsonObject& in, KernelRates& rates)
     in.Real("convolution_ratio", rates.convolution, kLeast, 10);
     in.Real("attention_ratio", rates.attention, kLeast, 10);
     in.Real("attention_backward_ratio", rates.attentionBackward, kLeast, 10);
+    if (in.Has("attention_ratio") && !in.Has("flash2_ratio"))
+    {
+        rates.flash2 = 0; // not the base's: measured attention is that of all libraries
+    }
     in.Real("flash2_ratio", rates.flash2, 0, 10); // 0: as attention_ratio
     in.Real("flash2_backward_ratio", rates.flash2Backward, kLeast, 10);
     in.Real("sustained_ratio", rates.sustained, kLeast, 1);

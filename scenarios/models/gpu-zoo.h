@@ -56,13 +56,13 @@ struct KernelRates
     double optimizer = 0.8;      ///< share of the memory bandwidth
     double launch = 5.36e-6;     ///< seconds a kernel takes that has nothing to do
     double attentionBackward = 0.61; ///< rate of its backward over that of its forward
-    /// The same two of FlashAttention 2, which PyTorch's scaled_dot_product_attention runs; 0: as
-    /// the vendor's library, above.
-    double flash2 = 0;
-    double flash2Backward = 0;
     /// Rate of products on tensor cores in training over that of products timed alone: clocks fall
     /// under a load that lasts, memory and caches are shared with what runs beside.
     double sustained = 0.894;
+    /// Attention and its backward as above, of FlashAttention 2, which PyTorch's
+    /// scaled_dot_product_attention runs; 0: as those, which are of the vendor's library.
+    double flash2 = 0;
+    double flash2Backward = 0;
     /// Multiprocessors that a collective takes from computing beside it, with what it takes of the
     /// memory's bandwidth and of the power; 0 where `sustained` has it in.
     double collectiveSms = 0;
@@ -109,8 +109,8 @@ std::optional<GpuSpec> FindGpu(std::string_view name);
 /// (also "tf32_tflops", "fp16_tflops", "fp8_tflops"), bandwidth and memory have to be there, and
 /// A100's rates are taken for those left out (KernelRates, in its order, and
 /// "attention_backward_ratio", "flash2_ratio", "flash2_backward_ratio", "sustained_ratio",
-/// "collective_sms"; "matrix_efficiency" is that of tensor cores, "memory_efficiency" that of pointwise kernels). GB
-/// of memory are 2^30.
+/// "collective_sms"; "matrix_efficiency" is that of tensor cores, "memory_efficiency" that of
+/// pointwise kernels). GB of memory are 2^30.
 /// \param file for the errors
 std::optional<GpuSpec> ParseGpuJson(const nlohmann::json& json,
                                     const std::string& file,

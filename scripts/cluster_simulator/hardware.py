@@ -25,13 +25,21 @@ class GPUmodel(enum.Enum):
     B200 = "B200"
     GB200 = "GB200"
     B300 = "B300"
+    GB300 = "GB300"
+    H800 = "H800"
+    H20 = "H20"
+    A800 = "A800"
+    MI300X = "MI300X"
+    MI325X = "MI325X"
+    MI355X = "MI355X"
 
     def __repr__(self):
         return f"GPUmodel.{self.name}"
 
 
-# The server whose links between GPUs are those that such GPUs are sold with. GB200 and B300 have
-# the NVLink of B200; cards without NVLink stand in servers with PCIe of their generation (assumed).
+# The server whose links between GPUs are those that such GPUs are sold with. GB200, B300 and GB300
+# have the NVLink of B200; cards without NVLink stand in servers with PCIe of their generation
+# (assumed).
 SOLD_IN = {
     GPUmodel.K80: "pcie3-v100",
     GPUmodel.TITANX_MAXWELL: "pcie3-v100",
@@ -47,6 +55,13 @@ SOLD_IN = {
     GPUmodel.B200: "dgx-b200",
     GPUmodel.GB200: "dgx-b200",
     GPUmodel.B300: "dgx-b200",
+    GPUmodel.GB300: "dgx-b200",
+    GPUmodel.H800: "hgx-h800",
+    GPUmodel.H20: "hgx-h20",
+    GPUmodel.A800: "hgx-a800",
+    GPUmodel.MI300X: "mi300x-8",
+    GPUmodel.MI325X: "mi325x-8",
+    GPUmodel.MI355X: "mi355x-8",
 }
 
 

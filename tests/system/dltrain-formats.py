@@ -173,9 +173,7 @@ class Formats(SystemTest):
         )
         job = "collperf --op=all_reduce --algorithm=ring -b 256M -e 256M -n 1 -w 0 --report=0"
         run = self.run_program(f"{job} --topology={servers}")
-        stats = run.stats
-        self.assertEqual(stats["ranks"], 8)
-        cluster = stats["configuration"]["cluster"]
+        cluster = run.stats["configuration"]["cluster"]
         self.assertEqual((cluster["servers"], cluster["gpus_per_server"]), (2, 4))
         self.assertEqual(cluster["nics_per_server"], 4)
         # 400 Gb/s less what headers of 4 KiB packets take is 49 GB/s.
@@ -188,7 +186,8 @@ class Formats(SystemTest):
             self.run_program(f"collperf --scenario={again}").text("collectives.csv"),
             run.text("collectives.csv"),
         )
-        other = self.run_program(f"{job} --topology={servers} --server=dgx-a100 --nics-per-server=4")
+        line = f"{job} --topology={servers} --server=dgx-a100 --nics-per-server=4"
+        other = self.run_program(line)
         self.assertEqual(other.stats["ranks"], 16)
 
     def test_traces_of_the_profiler(self):

@@ -116,7 +116,6 @@ class BadInput(SystemTest):
             self.refuse(f"{program} --sede=1", "--sede", "unknown option", "did you mean '--seed'")
             self.refuse(f"{program} stray", "stray", "unexpected argument")
             self.refuse(f"{program} --out=x --seed", "--seed", "needs a value")
-            self.refuse(f"{program} --seed=1 --seed=2", "--seed=2", "given twice")
             self.refuse(f"{program} --mtu=1500", "--mtu=1500", "256, 512, 1024, 2048, 4096")
             self.refuse(f"{program} --mtu=", "--mtu")
         self.refuse("dltrain --bytes=1MB", "--bytes", "unknown option")  # another program's
@@ -463,6 +462,11 @@ class Help(SystemTest):
                         words = ["dltrain", "--dry-run", given]
                         self.assertIn(said, self.run_program(words, status=2).err)
                         continue
+                    elif name in ("trace-ranks", "replicate"):
+                        # Profiles of PyTorch run in dltrain-formats.py.
+                        words = f"dltrain --dry-run --{name}={option['example']}"
+                        self.refuse(words, f"--{name}", "needs --trace")
+                        continue
                     elif f"{program} {name}" == "dltrain radix":
                         # No collective of a training step is one that k-nomial does.
                         self.refuse("dltrain --dry-run --radix=2", "has no meaning for", "k-nomial")
@@ -492,7 +496,10 @@ class Help(SystemTest):
                 described = self.run_program(f"{program} --list={name}").out
                 self.assertGreater(len(described.splitlines()), 1, described)  # a title, and names
                 helped = self.run_program(f"{program} --help={name}").out
-                if name == "algorithms":  # with times, options and sources
+                if name == "models":  # by family
+                    for line in described.splitlines()[1:]:
+                        self.assertIn(f"\n  {line.split()[0]}", helped)
+                elif name == "algorithms":  # with times, options and sources
                     for line in described.splitlines()[1:]:
                         if line[:3].strip():
                             self.assertIn(f"\n  {line.split()[0]}\n", helped)

@@ -330,7 +330,7 @@ class Jobs(SameBytesTest):
         needs = "It needs a job that trains a model"
         self.refuse(f"dltrain --jobs={file} --model=gpt2", "--model=gpt2", needs)
         self.refuse(f"dltrain --jobs={self.folder}", f"--jobs={self.folder}", "is a folder")
-        self.refuse("dltrain --alone", "--alone", "without --jobs")
+        self.refuse("dltrain --alone", "--alone", "needs --jobs")
         self.refuse(f"dltrain --jobs={file} --mpi-ranks=2", "--jobs", "one process")
         self.refuse(f"dltrain --jobs={file} --layers=4", "--layers=4", "other jobs")
         for dry in ("", " --dry-run"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Models from config.json files as Hugging Face publishes them, and by name: parameter counts in the
-plan and in stats.json, multi-token prediction, and what is refused.
+"""Models from config.json files as Hugging Face publishes them, and by name: parameter counts in
+the plan and in stats.json, multi-token prediction, and what is refused.
 
 model-configs/ has published files; long members that shape no language model are emptied.
 """
@@ -40,8 +40,9 @@ NAMES = {
     "glm-5": "GLM-5",
 }
 # One GPU, which all of these exceed.
-PLAN = "--servers=1 --gpus-per-server=1 --nics-per-server=1 --micro-batch=1 --seq=1024 --dry-run"
-RUN = PLAN.replace("--dry-run", "--network=analytic --ignore-memory --warmup=0")
+PLAN = "--servers=1 --gpus-per-server=1 --nics-per-server=1 --micro-batch=1 --seq=1024"
+PLAN += " --ignore-memory --dry-run"
+RUN = PLAN.replace("--dry-run", "--network=analytic --warmup=0")
 
 
 def config(name):
@@ -114,6 +115,7 @@ class Models(SystemTest):
         plan = self.run_program(
             "dltrain --model=deepseek-v3 --mtp=1 --servers=16 --gpus-per-server=8 --tp=8 --pp=16"
             " --zero=1 --dry-run --micro-batch=1 --accumulation=16 --sequence-parallel"
+            " --ignore-memory"
         )
         self.assertIn("multi-token prediction", model_line(plan))
         self.refuse(f"dltrain --model=qwen3-30b-a3b --mtp=1 {PLAN}", "--mtp", "allowed: 0")

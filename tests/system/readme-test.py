@@ -96,6 +96,7 @@ class Readme(unittest.TestCase):
             ("program", "--scenario"),
             ("hidden", "--model"),
             ("layers", "--model"),
+            ("nics", "--server"),
             ("base", "--gpu"),
             ("servers", "--server"),
             ("nodes", "--topology"),

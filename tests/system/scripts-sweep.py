@@ -316,14 +316,6 @@ class Points(SweepTest):
                 "dltrain --algorithm=hierarchical",
             ],
         )
-        faults = [
-            "link-down,on=server-0-switch-0,at=1us,for=2us",
-            "link-down,at=1us,on=server-1-switch-0",
-        ]
-        self.assertEqual(
-            self.planned("traffic", "--topology=single-switch", f"--fault={','.join(faults)}"),
-            [f"traffic --topology=single-switch --fault={fault}" for fault in faults],
-        )
         self.refuse(
             "traffic",
             "--bytes=[1MB,2MB",

@@ -109,8 +109,8 @@ CASES = [
     (["--pcap=server-0:00"], "--pcap=server-0:00", ["no such port", "server-0:0"]),
     (["--pcap=server-0,all"], "--pcap=all", ["beside"]),
     (["--pcap-snaplen=64"], "--pcap-snaplen=64", ["needs --pcap"]),
-    (["--pcap-format=pcap"], "--pcap-format=pcap", ["--pcap", "allowed"]),
-    (["--pcap-flow=server-1->server-0"], "--pcap-flow=server-1->server-0", ["--pcap", "allowed"]),
+    (["--pcap-format=pcap"], "--pcap-format=pcap", ["needs --pcap"]),
+    (["--pcap-flow=server-1->server-0"], "--pcap-flow=server-1->server-0", ["needs --pcap"]),
 ]
 for arguments, where, words in CASES:
     result = run(*SWITCH, *arguments, status=2, out="bad")

@@ -85,11 +85,11 @@ void
 ApplyNetwork(Validation* v, FabricSpec* fabric)
 {
     const Values& values = v->values;
+    v->Settle("network");
     if (HasPackets(*fabric))
     {
         return;
     }
-    v->Settle("network");
     if (values.Given("attribution") && values.Flag("attribution"))
     {
         v->Fail("attribution", v->Refusal(when::Packets()));

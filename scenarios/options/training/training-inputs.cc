@@ -201,7 +201,7 @@ ChosenModel(Validation* v, std::optional<training::LayerProfile>* profile)
         }
         auto model = training::ModelOfProfile(**profile, Stem(v->values.Text("profile")));
         model.source = v->values.Text("profile");
-        return model;
+        return WithPredictors(v, &model) ? std::optional(model) : std::nullopt;
     }
     auto model = training::FindModel(v->values.Text("model"));
     model = model ? model : FromFile(v, "model", training::ParseModelJson);

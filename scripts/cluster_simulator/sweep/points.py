@@ -5,7 +5,6 @@ file.
 
 import csv
 import itertools
-import re
 
 from .. import programs
 from ..errors import InvalidInput
@@ -14,15 +13,13 @@ from .errors import BadUse
 
 
 def split_values(text, option):
-    """ "a,[b,c],d" -> ["a", "b,c", "d"]; of --fault "link-down,on=a-b,gpu-stop,on=c" -> two"""
+    """ "a,[b,c],d" -> ["a", "b,c", "d"]"""
     parts, depth, start = [], 0, 0
     for place, character in enumerate(text + ","):
         depth += {"[": 1, "]": -1}.get(character, 0)
         if depth < 0:
             break
-        # A value of --fault is WHAT,key=value,...
-        key = option == "fault" and re.match(r"\w+=", text[place + 1 :])
-        if character == "," and depth == 0 and not key:
+        if character == "," and depth == 0:
             parts.append(text[start:place])
             start = place + 1
     if depth != 0:

@@ -143,6 +143,14 @@ TEST(GpuZoo, AUsersGpu)
         errors);
     ASSERT_TRUE(rates);
     EXPECT_TRUE(same(rates->rates, {0.5, 0.6, 0.4, 0.7, 0.9, 1.2, 0.65, 0.55, 3e-6, 0.7, 0.95}));
+    // One's own attention is that of FlashAttention 2, too, unless its rates are given.
+    const auto attention = ParseGpuJson(
+        nlohmann::json::parse(R"({"name": "Z", "base": "H100", "attention_ratio": 1})"),
+        "x.json",
+        errors);
+    ASSERT_TRUE(attention);
+    EXPECT_EQ(attention->rates.flash2, 0);
+    EXPECT_GT(FindGpu("H100")->rates.flash2, 0);
 
     for (const auto& [text, path] : std::initializer_list<std::pair<const char*, const char*>>{
              {R"({"name": "X", "base": "A1000"})", "/base"},

@@ -37,7 +37,8 @@ TEST(Family, Registry)
     // By name, those that read files last; others may come between.
     const auto names = topo::FamilyNames();
     auto at = names.begin();
-    for (const char* name : {"fat-tree", "leaf-spine", "single-switch", "torus", "graph", "hpcc", "htsim", "simai"})
+    for (const char* name :
+         {"fat-tree", "leaf-spine", "single-switch", "torus", "graph", "hpcc", "htsim", "simai"})
     {
         at = std::find(at, names.end(), name);
         EXPECT_NE(at, names.end()) << name;
@@ -66,7 +67,8 @@ TEST(Family, NothingIsIgnored)
         Errors(r),
         "spines: 3 has no meaning for fat-tree; it belongs to dual-plane, leaf-spine, rail-only or "
         "rail-optimized\n"
-        "file: \"net.json\" has no meaning for fat-tree; it belongs to graph, hpcc, htsim or simai\n");
+        "file: \"net.json\" has no meaning for fat-tree; it belongs to graph, hpcc, htsim or "
+        "simai\n");
 }
 
 TEST(Family, AllMistakesAtOnce)

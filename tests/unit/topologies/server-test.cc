@@ -414,7 +414,9 @@ TEST(Servers, SwitchesThatAdd)
     for (const topo::ServerSpec& server : topo::ServerPresets())
     {
         const bool adds = server.name == "dgx-h100" || server.name == "dgx-h200" ||
-                          server.name == "dgx-b200" || server.name == "gb200-nvl72";
+                          server.name == "dgx-b200" || server.name == "gb200-nvl72" ||
+                          server.name == "gb300-nvl72" || server.name == "hgx-h800" ||
+                          server.name == "hgx-h20";
         EXPECT_EQ(server.scaleUp.adds, adds) << server.name;
     }
     const auto errorsOf = [](const std::string& kind, const std::string& bridge) {
