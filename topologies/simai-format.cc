@@ -387,6 +387,17 @@ ReadSimaiServer(const std::string& text, const std::string& name, std::vector<Er
                           ""});
         return std::nullopt;
     }
+    for (const auto& nic : file->nics)
+    {
+        if (nic.rate.bps != file->nics.front().rate.bps)
+        {
+            errors.push_back({name,
+                              "",
+                              "has NICs of several rates; allowed: one rate for all, or --server",
+                              ""});
+            return std::nullopt;
+        }
+    }
     ServerSpec server = *preset;
     server.name = "server of " + name;
     server.gpus = file->gpusPerServer;

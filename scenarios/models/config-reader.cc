@@ -248,6 +248,15 @@ ReadSparseBlocks(Config& c, Transformer& t)
 {
     const uint32_t step = c.Count("decoder_sparse_step", kMostLayers, 1);
     const std::vector<uint32_t> dense = c.Counts("mlp_only_layers", kMostLayers);
+    if (step > t.layers)
+    {
+        c.Refuse("decoder_sparse_step", "is more than the " + std::to_string(t.layers) + " layers");
+    }
+    if (std::any_of(dense.begin(), dense.end(), [&t](uint32_t layer) { return layer >= t.layers; }))
+    {
+        c.Refuse("mlp_only_layers",
+                 "names a layer that there is not; allowed: 0 to " + std::to_string(t.layers - 1));
+    }
     if (step == 1 && dense.empty())
     {
         return;
@@ -273,6 +282,11 @@ ReadRoutedExperts(Config& c, Transformer& t, uint32_t denseFirst)
     e.ffn = c.Count("moe_intermediate_size", kMostFfn);
     e.sharedFfn = c.Count("n_shared_experts", kMostHeads, 0, 0) * e.ffn;
     e.denseFirst = c.Count("first_k_dense_replace", kMostLayers, denseFirst, 0);
+    if (e.denseFirst > t.layers)
+    {
+        c.Refuse("first_k_dense_replace",
+                 "is more than the " + std::to_string(t.layers) + " layers");
+    }
     if (c.Count("moe_layer_freq", kMostLayers, 1) != 1)
     {
         c.In().Fail("moe_layer_freq", "is not known here; allowed: 1");

@@ -20,6 +20,23 @@ void
 ReadDeepSeek(Config& c, Transformer& t, ModelSpec& model)
 {
     ReadLlama(c, t, model);
+    // Files of these types have all of them; a default would be another model. The query's rank may
+    // be null.
+    const std::string type = c.Text("model_type", "");
+    if (type == "deepseek_v3" || type == "deepseek_v32" || type == "kimi_k2")
+    {
+        for (const char* key : {"kv_lora_rank",
+                                "q_lora_rank",
+                                "n_routed_experts",
+                                "n_shared_experts",
+                                "first_k_dense_replace"})
+        {
+            if (!c.In().Has(key))
+            {
+                c.In().Missing(key, ", which a " + type + " has");
+            }
+        }
+    }
     if (c.Given("kv_lora_rank"))
     {
         t.latent.kvRank = c.Count("kv_lora_rank", kMostHidden);

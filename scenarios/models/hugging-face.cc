@@ -180,6 +180,16 @@ BuildHuggingFace(ModelSpec& model, topo::JsonObject& in)
     {
         topo::JsonObject inner = in.Inner(in.At("text_config"), "text_config");
         Config text(inner);
+        // "gemma3_text" in a "gemma3", "mistral" in a "mistral3".
+        const std::string outside = type->type;
+        const std::string inside = text.Text("model_type", outside);
+        if (inside.rfind(outside, 0) != 0 && outside.rfind(inside, 0) != 0)
+        {
+            text.Refuse("model_type",
+                        "is another type than the " + outside + " around it; allowed: " + outside +
+                            ", " + outside + "_text, or the text model's config.json alone");
+            return;
+        }
         Build(model, *type, text);
     }
 }

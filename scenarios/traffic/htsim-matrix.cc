@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/shown-text.h"
 
 #include <charconv>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -153,9 +154,14 @@ Reader::ReadFlow(const std::vector<std::string>& words)
         return Fail("a flow from node " + std::to_string(flow.src) + " to itself");
     }
     bool starts = false;
+    std::set<std::string> seen;
     for (std::size_t at = 1; at < words.size(); ++at)
     {
         const std::string& word = words[at];
+        if (!seen.insert(word).second)
+        {
+            return FailOn(word, "each word once on a line");
+        }
         uint64_t number = 0;
         bool fine = true;
         if (word == "start")

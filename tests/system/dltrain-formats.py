@@ -181,14 +181,14 @@ class Formats(SystemTest):
         self.assertLess(busbw, 4 * 49)
         self.assertGreater(busbw, 0.8 * 4 * 49)
         # Run again from its configuration, it is the same; and another server may stand there.
-        again = self.write("again.json", json.dumps(stats["configuration"]))
+        again = self.write("again.json", json.dumps(run.stats["configuration"]))
         self.assertEqual(
             self.run_program(f"collperf --scenario={again}").text("collectives.csv"),
             run.text("collectives.csv"),
         )
         line = f"{job} --topology={servers} --server=dgx-a100 --nics-per-server=4"
         other = self.run_program(line)
-        self.assertEqual(other.stats["ranks"], 16)
+        self.assertEqual(other.stats["collectives"][0]["ranks"], 16)
 
     def test_traces_of_the_profiler(self):
         def trace(rank):

@@ -261,6 +261,7 @@ class Help(SystemTest):
         " --server=pipedream-b --servers=4 --dtype=fp32"
     )
     TOGETHER = {
+        "collective-times": "--network=analytic --collective-times=formula",
         "dltrain dimensions": "--algorithm=torus --dimensions=16x8",
         "dltrain levels": "--zero=0 --algorithm=all_reduce=hierarchical --levels=ring,ring",
         "dltrain parameter-servers": (

@@ -332,7 +332,7 @@ class Jobs(SameBytesTest):
         self.refuse(f"dltrain --jobs={self.folder}", f"--jobs={self.folder}", "is a folder")
         self.refuse("dltrain --alone", "--alone", "needs --jobs")
         self.refuse(f"dltrain --jobs={file} --mpi-ranks=2", "--jobs", "one process")
-        self.refuse(f"dltrain --jobs={file} --layers=4", "--layers=4", "other jobs")
+        self.refuse(f"dltrain --jobs={file} --layers=4", "--layers=4", "combined with --jobs")
         for dry in ("", " --dry-run"):
             self.refuse(f"dltrain --jobs={file} --launch=x.py{dry}", "--launch=x.py", "--jobs")
         self.refuse(f"dltrain --jobs={file} --capture-steps=3", "--capture-steps=3", "--jobs")

@@ -163,7 +163,8 @@ RoceCaptureEncoder::PutControl(const RdmaFrame& frame)
             m_control[at + i] = static_cast<uint8_t>(value >> 8 * (width - 1 - i));
         }
     };
-    if (telemetry.collects && bytes >= rdma::kHpccTelemetryBytes)
+    // Answers collect nothing and bring back what the data found.
+    if ((telemetry.collects || telemetry.hops > 0) && bytes >= rdma::kHpccTelemetryBytes)
     {
         rdma::PutTelemetry(telemetry.hop.data(), telemetry.hops, m_control.data());
     }

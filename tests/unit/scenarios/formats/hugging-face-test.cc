@@ -255,6 +255,22 @@ TEST(HuggingFace, EveryMistakeIsNamed)
                             "moe_layer_freq": 2})")
                   .where,
               "/moe_layer_freq");
+    // A default would be another model.
+    EXPECT_EQ(ErrorWith(R"({"model_type": "deepseek_v3", "n_routed_experts": 8,
+                            "num_experts_per_tok": 2, "moe_intermediate_size": 8,
+                            "q_lora_rank": null, "n_shared_experts": 1,
+                            "first_k_dense_replace": 1})")
+                  .where,
+              "/kv_lora_rank");
+    EXPECT_EQ(ErrorWith(R"({"model_type": "deepseek_v2", "n_routed_experts": 8,
+                            "num_experts_per_tok": 2, "moe_intermediate_size": 8,
+                            "first_k_dense_replace": 10000})")
+                  .where,
+              "/first_k_dense_replace");
+    EXPECT_EQ(ErrorWith(R"({"model_type": "mistral3",
+                            "text_config": {"model_type": "deepseek_v3"}})")
+                  .where,
+              "/text_config/model_type");
 }
 
 // Whatever stands in a member, there is a model or there are errors.
