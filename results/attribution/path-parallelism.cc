@@ -4,6 +4,7 @@
  * The communication of a CriticalPath by parallelism.
  */
 #include "results/attribution/critical-path.h"
+#include "results/attribution/parallelism-keys.h"
 #include "results/base/human-text.h"
 
 namespace results
@@ -32,19 +33,10 @@ CriticalPath::TimeOf(training::Parallelism parallelism) const
 const Object<CriticalPath>&
 CriticalPath::ParallelismKeys()
 {
-    using training::Parallelism;
-    const auto key = [](const char* words, Parallelism parallelism) {
-        return Key<CriticalPath>(words, [parallelism](const CriticalPath& path) {
+    static const auto keys = KeysByParallelism<CriticalPath>(
+        [](const CriticalPath& path, training::Parallelism parallelism) {
             return Us(path.TimeOf(parallelism));
         });
-    };
-    static const Object<CriticalPath> keys{
-        key("tp (us): Tensor parallelism", Parallelism::kTensor),
-        key("cp (us): Context parallelism", Parallelism::kContext),
-        key("ep (us): Expert parallelism", Parallelism::kExpert),
-        key("pp (us): Pipeline parallelism: messages between stages", Parallelism::kPipeline),
-        key("dp (us): Data parallelism and ZeRO", Parallelism::kData),
-        key("other (us): Groups of a recording with other names", Parallelism::kOther)};
     return keys;
 }
 

@@ -3,6 +3,7 @@
  *
  * Where the time of TrainingResults' steps went, and the same of the whole model with --layers.
  */
+#include "results/attribution/parallelism-keys.h"
 #include "results/base/human-text.h"
 #include "results/programs/training-results.h"
 #include "scenarios/training/fewer-layers.h"
@@ -264,19 +265,10 @@ TrainingResults::BubbleShare(const Size& size)
 const Object<TrainingResults::Breakdown>&
 TrainingResults::ExposedKeys()
 {
-    using training::Parallelism;
-    static const auto key = [](const char* words, Parallelism parallelism) {
-        return Key<Breakdown>(words, [parallelism](const Breakdown& parts) {
+    static const auto keys =
+        KeysByParallelism<Breakdown>([](const Breakdown& parts, training::Parallelism parallelism) {
             return parts.exposed[static_cast<std::size_t>(parallelism)];
         });
-    };
-    static const Object<Breakdown> keys{
-        key("tp (us): Tensor parallelism", Parallelism::kTensor),
-        key("cp (us): Context parallelism", Parallelism::kContext),
-        key("ep (us): Expert parallelism", Parallelism::kExpert),
-        key("pp (us): Pipeline parallelism: messages between stages", Parallelism::kPipeline),
-        key("dp (us): Data parallelism and ZeRO", Parallelism::kData),
-        key("other (us): Groups of a recording with other names", Parallelism::kOther)};
     return keys;
 }
 

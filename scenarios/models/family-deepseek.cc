@@ -3,18 +3,12 @@
  *
  * DeepSeek, and Kimi, which has its shapes. With "kv_lora_rank" attention is a latent one; with
  * "index_topk" it is sparse (DeepSeek-V3.2). A second token's prediction is no part of a model,
- * unless
- * --mtp asks for it: published counts leave it out, too.
+ * unless --mtp asks for it: published counts leave it out, too.
  */
 #include "scenarios/models/family.h"
 
 namespace training
 {
-
-namespace
-{
-
-} // namespace
 
 void
 ReadDeepSeek(Config& c, Transformer& t, ModelSpec& model)

@@ -6,6 +6,7 @@ import re
 import shlex
 
 from ..errors import InvalidInput
+from .row import Row, flag
 
 GPUS_OF = {"gb200-nvl72": 64, "gb300-nvl72": 64}  # used of a server; others: 8
 
@@ -33,17 +34,7 @@ def beside(line, name):
     return os.path.join(os.path.dirname(os.path.abspath(line.path)), name)
 
 
-def flags(line, names):
-    """--tp=2 of a column tp, where it is more than 1."""
-    made = []
-    for column, option in names.items():
-        if line.count(column, 1) > 1:
-            made.append(f"--{option}={line.count(column)}")
-    return made
-
-
 LAYOUT = {"tp": "tp", "pp": "pp", "cp": "cp", "virtual_stages": "virtual-stages", "ep": "ep"}
-PRECISIONS = ("bf16", "fp8")
 
 
 def framework(line):
@@ -51,23 +42,23 @@ def framework(line):
     return re.split(r"[ (]", line.text("framework"))[0]
 
 
-def train_row(make, shorter, line):
+def train_row(line):
     gpus = line.count("gpus")
-    options = machine(line, line.text("server"), gpus) + flags(line, LAYOUT)
+    options = machine(line, line.text("server"), gpus)
+    for column, option in LAYOUT.items():
+        options += flag(option, line.count(column, 1))
     options += [f"--seq={line.count('sequence')}", f"--zero={line.text('zero')}"]
     options += [
         f"--micro-batch={line.count('micro_batch')}",
         f"--global-batch={line.count('global_batch')}",
     ]
-    if line.text("dtype") != "bf16":
-        options.append(f"--dtype={line.text('dtype')}")
-    if line.text("recompute") != "none":
-        options.append(f"--recompute={line.text('recompute')}")
+    options += flag("dtype", line.text("dtype"), unless=("bf16",))
+    options += flag("recompute", line.text("recompute"), unless=("none",))
     for word in shlex.split(line.raw("options_that_were_tried")):
         name, _, value = word.partition("=")
         options.append(f"{name}={beside(line, value)}" if value.endswith(".json") else word)
     return [
-        make(
+        Row(
             line.text("row"),
             "2024 to 2026",
             line.text("gpu"),
@@ -77,7 +68,6 @@ def train_row(make, shorter, line):
             beside(line, line.text("model")),
             {"gpus": gpus, "global_batch": line.count("global_batch")},
             line.text("strategy"),
-            (),
         )
     ]
 
@@ -96,7 +86,7 @@ PEAK_MODELS = {
 }
 
 
-def peak_row(make, line):
+def peak_row(line):
     said = PEAK.fullmatch(line.text("case"))
     if said is None:
         line.refuse("case", "model, tp, ep, cp, pp, dp, seq and mbc as in llama3_70b_l12_tp1_...")
@@ -104,14 +94,13 @@ def peak_row(make, line):
     options += ["--reduce-dtype=fp32", "--micro-batch=1", f"--accumulation={said['mbc']}"]
     options += [f"--seq={said['seq'] or 4096}", "--overlap=0"]
     for name in ("tp", "pp", "cp", "ep"):
-        if int(said[name] or 1) > 1:
-            options.append(f"--{name}={said[name]}")
+        options += flag(name, said[name] or 1)
     if int(said["tp"]) > 1:
         options += ["--sequence-parallel", "--no-tp-overlap"]
     if said["cp"]:
         options.append("--context-exchange=ulysses")
     return [
-        make(
+        Row(
             line.text("case"),
             "one server of B200",
             "B200",
@@ -121,6 +110,5 @@ def peak_row(make, line):
             beside(line, PEAK_MODELS[said["model"]]),
             {"gpus": 8, "peak_gib": line.positive("peak_allocated_gib", "GiB")},
             "step and memory of a server",
-            (),
         )
     ]

@@ -5,7 +5,6 @@ below, each with where it is from.
 """
 
 import collections
-import functools
 import math
 import os
 import re
@@ -13,13 +12,7 @@ import re
 from .. import lines
 from ..errors import InvalidInput
 from . import modern
-
-# One published time. `seconds`: of a step, or None where only ratios are published. `kind` tells
-# rows of a table apart whose errors have other causes. `facts`: numbers that ratios are made of.
-# `shorter`: options that only make a run shorter.
-Row = collections.namedtuple(
-    "Row", "id table gpu kind seconds options model facts proves shorter", defaults=((),)
-)
+from .row import Row, flag
 
 # Servers, by what GPU and network of a row are called: the first that fits.
 #   Selene: DGX A100 on InfiniBand, as the rows say. Eos: DGX H100 on NDR.
@@ -141,10 +134,6 @@ def dtype(line, gpu):
     line.known("precision", "|".join(pattern for pattern, _ in DTYPES), default)
     name = first(DTYPES, text, default)
     return [f"--dtype={name}"] if name not in (None, "bf16") else []
-
-
-def flag(name, value, unless=("", "0", "1")):
-    return [] if str(value) in unless else [f"--{name}={value}"]
 
 
 # ---- train_throughput.csv
@@ -700,8 +689,8 @@ READERS = (
     ("throughput", examples_row),
     ("over_bsp", pipedream_rows),
     ("arrangement", perceptron_row),
-    ("options_that_were_tried", functools.partial(modern.train_row, Row, fewer_layers)),
-    ("peak_allocated_gib", functools.partial(modern.peak_row, Row)),
+    ("options_that_were_tried", modern.train_row),
+    ("peak_allocated_gib", modern.peak_row),
 )
 
 
