@@ -54,7 +54,7 @@ const char* GetTimeShareWords(TimeShare share, const rdma::LinkWords& link);
 /// TimeShare::BACKLOG of a collective's message, in such words: its chunks follow one another at
 /// the speed of the line.
 inline constexpr const char* PIPELINING =
-    "pipelining: waiting for the chunk before it on the same connection";
+    "pipelining (waiting for the previous chunk on the same connection)";
 
 /// \return the same for both kinds of links: "in switches paused by PFC or waiting for credits"
 std::string WordsOfLinks(const std::string& ethernet, const std::string& infiniBand);

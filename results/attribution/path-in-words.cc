@@ -72,7 +72,7 @@ CriticalPath::AddHop(const Hop& longest, std::vector<Line>& lines) const
         const bool ofCollective = IsOfAll(*m_path[longest.call].task);
         const bool pipelines = ofCollective && longest.why == TimeShare::BACKLOG;
         std::string text = Percent(hop.waited, hop.time) +
-                           (pipelines ? " of it mostly " : " of it lost, mostly ") +
+                           (pipelines ? " of it is " : " of it lost, mostly ") +
                            InWords(static_cast<std::size_t>(longest.why), ofCollective);
         text += hop.behind < m_tags.size() ? ", behind " + m_tags[hop.behind] : "";
         lines.push_back({"", -1, std::move(text)});

@@ -230,7 +230,7 @@ TailAttribution::Why(const Late& late) const
         if (share == TimeShare::QUEUED &&
             late.atPort * static_cast<int64_t>(late.way.size()) < part)
         {
-            text += ", most on other ways than its last packet's";
+            text += ", most on paths that its last packet did not take";
         }
         else if (share == TimeShare::QUEUED && late.atPort > late.pausedThere)
         {

@@ -26,12 +26,6 @@ IdealStepUs(const training::IdealStep& ideal)
 }
 
 double
-IdealBubbleUs(const training::IdealStep& ideal)
-{
-    return (ideal.stepSeconds - ideal.computeSeconds) * 1e6;
-}
-
-double
 SumOf(const std::array<double, training::kParallelisms>& parts)
 {
     return std::accumulate(parts.begin(), parts.end(), 0.0);
@@ -80,7 +74,7 @@ TrainingResults::Ideals() const
 
 double
 TrainingResults::BeyondIdeal(const std::vector<double>& values,
-                             double (*ideal)(const training::IdealStep&)) const
+                             const std::function<double(const training::IdealStep&)>& ideal) const
 {
     std::vector<double> beyond;
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -120,8 +114,13 @@ TrainingResults::BubbleUs(double leftUs) const
     }
     else if (!Ideals().empty())
     {
-        bubble =
-            IdealBubbleUs(Ideals().back()) + BeyondIdeal(OfSizes(&Size::bubbleUs), IdealBubbleUs);
+        // A stage that ends the first step early waits for the last one. In later steps it begins
+        // the next step meanwhile, and waits there.
+        const double firsts = m_scenario.warmupSteps == 0 ? 1.0 / m_measured : 0;
+        const auto bubbleUs = [firsts](const training::IdealStep& ideal) {
+            return (ideal.stepSeconds - ideal.computeSeconds - firsts * ideal.waitingSeconds) * 1e6;
+        };
+        bubble = bubbleUs(Ideals().back()) + BeyondIdeal(OfSizes(&Size::bubbleUs), bubbleUs);
     }
     else
     {

@@ -257,11 +257,12 @@ TrainingResults::ExtrapolationKeys()
         {"step_times_us (us): Step time of each number", times},
         {"communication_times_us (us): Communication time of each number",
          [](const T& t) { return t.of.OfSizes(&Size::communicationUs); }},
-        {"error (ratio): How far the line through the two smaller numbers misses the largest; "
+        {"error (ratio): Error at the largest number, of the line through the two smaller ones; "
          "null: two numbers",
          [](const T& t) { return t.of.LineError(); }},
-        {"error_of_whole (ratio): How far the line misses the whole model if it bends on (parabola "
-         "through three)",
+        {"error_of_whole (ratio): Error at the whole model, if a parabola through the three "
+         "numbers "
+         "holds",
          [](const T& t) { return t.of.WholeLineError(); }},
         {"held_at_largest: More blocks took less time: the whole takes as long as the largest "
          "number",

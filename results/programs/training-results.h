@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -167,7 +168,7 @@ class TrainingResults
     /// A part of the step beyond the ideal pipeline's, which is a line over the blocks.
     /// \param ideal this part of an ideal step, us
     double BeyondIdeal(const std::vector<double>& values,
-                       double (*ideal)(const training::IdealStep&)) const;
+                       const std::function<double(const training::IdealStep&)>& ideal) const;
     /// Mean over the measured steps, us: of the whole model, extrapolated where the plan's sizes
     /// have fewer blocks. 0: no step was measured.
     double Mean(double Size::*sum) const;

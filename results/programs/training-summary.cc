@@ -141,22 +141,24 @@ TrainingResults::ExtrapolationText() const
     const auto percent = [](double share) {
         return share < 1 ? Format("%.2g%%", 100 * share) : Format("%.0f%%", 100 * share);
     };
-    what += error ? "; the line misses the largest by " + percent(*error) : "";
+    what += error ? "; error " + percent(*error) + " at " + std::to_string(m_sizes[0].blocks) +
+                        " blocks"
+                  : "";
     if (plan.sizes.size() == 2)
     {
         // Three numbers need three times the least (SizesToSimulate).
         const uint32_t least = 3 * m_sizes.back().blocks;
-        what += "; no error is known of two numbers of blocks" +
-                (least < plan.blocks ? ", --layers=" + std::to_string(least) + " tells one"
+        what += "; error unknown from two numbers of blocks" +
+                (least < plan.blocks ? " (--layers=" + std::to_string(least) + " tells it)"
                                      : std::string());
     }
     if (IsHeld())
     {
-        what += "; more blocks took less time, by chance or by how they meet, so that the whole is "
-                "taken to be as long as the largest, at least";
+        what +=
+            "; more blocks took less time, so the whole counts as at least as long as the largest";
     }
     const auto whole = WholeLineError();
-    what += whole ? ", the whole by " + percent(*whole) + " if it bends on" : "";
+    what += whole ? ", about " + percent(*whole) + " at " + std::to_string(plan.blocks) : "";
     return what;
 }
 
@@ -302,7 +304,7 @@ TrainingResults::PrintCollectives(std::ostream& os) const
 {
     if (IsExtrapolated())
     {
-        os << "From here on of the step with " << m_sizes[0].blocks << " blocks alone:\n";
+        os << "The rest is about the run with " << m_sizes[0].blocks << " blocks:\n";
     }
     const double n = m_sizes[0].measured;
     if (m_scenario.trace && m_sizes[0].messageBytes > 0)

@@ -215,12 +215,17 @@ CollectivesText(const TrainingScenario& s)
             used.collectives.insert(used.collectives.end(), ofOp.begin(), ofOp.end());
         }
         const bool several = groups.size() > 1;
-        text += PlanLine(
-            text.empty() ? "collectives" : "",
-            (several ? s.plan.groupKinds[kind].name + ", " + std::to_string(groups.size()) +
-                           " groups of " + std::to_string(groups[0].size()) + ": "
-                     : "") +
-                AlgorithmText(s.collectives, PlacementOf(s.cluster, groups[0]), whats));
+        std::string before = several ? s.plan.groupKinds[kind].name + ", " +
+                                           std::to_string(groups.size()) + " groups of " +
+                                           std::to_string(groups[0].size()) + ": "
+                                     : "";
+        const coll::Placement placement = PlacementOf(s.cluster, groups[0]);
+        for (const auto& ofOp : whats)
+        {
+            text += PlanLine(text.empty() ? "collectives" : "",
+                             before + AlgorithmText(s.collectives, placement, {ofOp}));
+            before = several ? "  " : "";
+        }
     }
     return text + PlanLineIf("tuner", NetworkAdvice(s.collectives, s.cluster, s.fabric, first));
 }

@@ -117,6 +117,19 @@ class SideBySide
         return all / static_cast<double>(m_walks.size());
     }
 
+    /// \return from a rank's end of the last Step() to the end of the last rank, mean, ps
+    double MeanWaiting() const
+    {
+        int64_t last = 0;
+        double ends = 0;
+        for (const Walk& walk : m_walks)
+        {
+            last = std::max(last, walk.end);
+            ends += static_cast<double>(walk.end);
+        }
+        return static_cast<double>(last) - ends / static_cast<double>(m_walks.size());
+    }
+
     /// One more step of all. \return when the last of them ends it, ps; empty: they wait for each
     /// other for ever
     std::optional<int64_t> Step()
@@ -325,17 +338,28 @@ class SideBySide
 namespace
 {
 
-/// The second of two steps, as some stages of a pipeline go on while others still compute.
-std::optional<int64_t>
-SecondStep(SideBySide& ranks)
+struct Steps
+{
+    int64_t second = 0; ///< ps
+    double waiting = 0; ///< at the end of the first one, ps
+};
+
+/// The second of two steps counts, as some stages of a pipeline go on while others still compute.
+std::optional<Steps>
+TwoSteps(SideBySide& ranks)
 {
     if (ranks.CountTasks() > kMostTasksOfLeastStep)
     {
         return {};
     }
     const auto first = ranks.Step();
+    const double waiting = first ? ranks.MeanWaiting() : 0;
     const auto both = first ? ranks.Step() : first;
-    return both ? std::optional(*both - *first) : std::nullopt;
+    if (!both)
+    {
+        return {};
+    }
+    return Steps{*both - *first, waiting};
 }
 
 } // namespace
@@ -349,7 +373,7 @@ LeastStep(const TrainingPlan& plan, coll::Rank rank)
     }
     SideBySide ranks(plan, rank);
     rdma::Duration least;
-    least.ps = SecondStep(ranks).value_or(0);
+    least.ps = TwoSteps(ranks).value_or(Steps()).second;
     return least;
 }
 
@@ -357,12 +381,14 @@ std::optional<IdealStep>
 LeastStepInParts(const TrainingPlan& plan, coll::Rank rank)
 {
     SideBySide ranks(plan, rank);
-    const auto step = SecondStep(ranks);
-    if (!step)
+    const auto steps = TwoSteps(ranks);
+    if (!steps)
     {
         return {};
     }
-    return IdealStep{static_cast<double>(*step) * 1e-12, ranks.MeanComputing() * 1e-12};
+    return IdealStep{static_cast<double>(steps->second) * 1e-12,
+                     ranks.MeanComputing() * 1e-12,
+                     steps->waiting * 1e-12};
 }
 
 } // namespace training

@@ -32,6 +32,8 @@ struct IdealStep
 {
     double stepSeconds = 0;
     double computeSeconds = 0; ///< computing in it, mean over the stages
+    /// Mean over the stages: from a stage's end of a first step to the end of the last stage.
+    double waitingSeconds = 0;
 };
 
 /// The same with the computing in it. \pre no actors, and steps are alike

@@ -183,7 +183,13 @@ document.addEventListener("scroll", () => { if (performance.now() - lastKey > 30
 
 // ---- charts
 
-const niceTicks = (scale, n, format) => d3.svg.axis().scale(scale).ticks(n).tickFormat(typeof format === "function" ? (v) => trimmed(format(v)) : format).tickSize(5).tickPadding(5);
+// A single tick tells no scale: more are asked for until there are two.
+function ticksOf(scale, n) {
+  let many = n;
+  while (many < 4 * n + 8 && scale.ticks(many).length < 2) many += 1;
+  return many;
+}
+const niceTicks = (scale, n, format) => d3.svg.axis().scale(scale).ticks(ticksOf(scale, n)).tickFormat(typeof format === "function" ? (v) => trimmed(format(v)) : format).tickSize(5).tickPadding(5);
 
 // A chart is drawn anew when the width changes: draw(svg, width) returns its height.
 function chart(parent, label, draw, attributes) {

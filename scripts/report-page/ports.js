@@ -3,7 +3,7 @@
 function ports() {
   const source = data.ports, net = data.topology;
   if (!source || !net || !isNumber(stats.simulated_time_us) && !source.ports.length) return;
-  const list = source.ports, start = net.first_bin_us, bin = net.bin_us, n = net.bins, length = net.end_us - net.begin_us;
+  const list = source.ports.filter((port) => port.queue_peak_bytes > 0 || port.marks > 0 || port.pause_share > 0), start = net.first_bin_us, bin = net.bin_us, n = net.bins, length = net.end_us - net.begin_us;
   const first = net.begin_us - clockZero, last = first + length;
   const held = heldUp();
   const intervals = " in intervals of " + time(bin), fine = bin > net.interval_us * 1.5 ? ", which are of " + time(net.interval_us) : "";

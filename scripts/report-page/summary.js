@@ -152,8 +152,8 @@ function stepsText() {
   const part = fewer();
   if (!part) return stats.steps_measured === 1 ? "1 step measured" : "mean of " + stats.steps_measured + " steps";
   return "of " + count(part.blocks) + " blocks, extrapolated from " + part.blocks_simulated.map((n, i) => count(n) + " (" + time(part.step_times_us[i]) + ")").join(", ")
-    + (isNumber(part.error) ? "; the line misses the largest by " + signed(part.error) : "; no error is known of two numbers of blocks")
-    + (isNumber(part.error_of_whole) ? ", the whole by " + signed(part.error_of_whole) + " if it bends on" : "");
+    + (isNumber(part.error) ? "; error " + signed(part.error) + " at " + count(Math.max(...part.blocks_simulated)) + " blocks" : "; error unknown from two numbers of blocks")
+    + (isNumber(part.error_of_whole) ? ", about " + signed(part.error_of_whole) + " at " + count(part.blocks) : "");
 }
 
 // ": TP 12 ms, DP 3 ms", those of at least 0.1% of the step.
@@ -306,38 +306,42 @@ function failures() {
   return stats.recovery && Array.isArray(stats.recovery.failures) ? stats.recovery.failures : [];
 }
 
-// The step as one bar: computing alone, with communication hidden behind it, exposed, idle.
-function stepBar(parent) {
-  const mean = data.timeline && data.timeline.mean_us;
-  if (!mean || !isNumber(stats.step_time_us)) return;
-  const parts = [["C", "compute", "computing"], ["O", "overlap", "computing, communication hidden behind it"],
+// The step as one bar, of the figures in the cards above: its parts add up to the step.
+function partsOfStep(mean) {
+  const step = stats.step_time_us, hidden = mean && !fewer() ? Math.min(mean.O || 0, stats.compute_time_us) : 0;
+  const parts = [["compute", hidden > 0 ? "computing alone" : "computing", stats.compute_time_us - hidden],
+    ["overlap", "computing, communication hidden behind it", hidden],
+    ["exposed", "exposed communication", stats.exposed_communication_time_us], ["bubble", "bubble", stats.bubble_time_us],
+    ["held", "offloading", stats.offload_time_us], ["held", stats.trace ? "host, other streams" : "host", stats.host_time_us],
+    ["held", "loading data", stats.data_loading_time_us], ["idle", "waiting for the slowest GPU", stats.waiting_time_us]];
+  return parts.filter(([, , us]) => isNumber(us) && us > 1e-6 * step);
+}
+
+// A run with failures: what GPUs did from step to step, with what was lost between steps.
+function partsOfTimeline(mean) {
+  return [["C", "compute", "computing"], ["O", "overlap", "computing, communication hidden behind it"],
     ["X", "exposed", exposedName], ["I", "idle", idleName], ["R", "held", heldName]].filter(([state]) => mean[state] > 0)
     .map(([state, name, text]) => [name, text, mean[state]]);
-  const whole = d3.sum(parts, ([, , us]) => us), part = fewer();
-  parent.append(element("h3", {}, failures().length ? "A GPU\u2019s time for each step measured, " + (failures().some((f) => Array.isArray(f.ranks_left) && f.ranks_left.length) ? "mean over the GPUs that are there at the time" : meanOver()) + ": with what was lost, and waited for between steps"
-    : "A GPU\u2019s step" + (part ? " of " + count(part.blocks_simulated[0]) + " blocks" : "") + ", " + meanOver()));
-  oneBar(parent, "The step as one bar: ", parts);
+}
+
+function stepBar(parent) {
+  const mean = data.timeline && data.timeline.mean_us, failed = failures().length > 0;
+  if (!isNumber(stats.step_time_us) || !isNumber(stats.compute_time_us) || (failed && !mean)) return;
+  const left = failures().some((f) => Array.isArray(f.ranks_left) && f.ranks_left.length);
+  parent.append(element("h3", {}, failed ? "A GPU\u2019s time for each step measured, " + (left ? "mean over the GPUs that are there at the time" : meanOver()) + ": with what was lost, and waited for between steps"
+    : "A GPU\u2019s step, " + meanOver()));
+  oneBar(parent, "The step as one bar: ", failed ? partsOfTimeline(mean) : partsOfStep(mean));
+  const part = fewer();
   if (part) {
-    const own = part.step_times_us[0] - whole;
-    parent.append(element("p", { class: "muted", id: "fewer-blocks" }, "Simulated were " + count(part.blocks_simulated[0]) + " of the model\u2019s " + count(part.blocks)
-      + " blocks: this bar and all below is of their steps (" + time(part.step_times_us[0]) + (own > 0.001 * part.step_times_us[0] ? ", of which GPUs wait " + time(own)
-      + " on average for the slowest of them" : "") + "). Times, throughput and bytes a step above are those of all blocks; messages, collectives and network are not."));
+    parent.append(element("p", { class: "muted", id: "fewer-blocks" }, count(part.blocks_simulated[0]) + " of the model\u2019s " + count(part.blocks)
+      + " blocks were simulated. Step, throughput and bytes a step are those of all blocks. Messages, collectives and network are those of "
+      + count(part.blocks_simulated[0]) + " blocks, whose step took " + time(part.step_times_us[0]) + "."));
     return;
-  }
-  if (stats.bubble_time_us > 0) {
-    parent.append(element("p", { class: "muted" }, "The bubble of " + time(stats.bubble_time_us) + " is all the time for which computing waited for a message that another stage had not sent. "
-      + "While a message of the GPU\u2019s own was under way this bar has it as exposed communication, and only the rest as idle."));
   }
   const critical = stats.critical_path || {}, straggling = (critical.parts_us || {}).straggling;
   if (straggling >= 0.01 * critical.total_us) {
-    parent.append(element("p", { class: "muted", id: "straggling" }, "Of the last step\u2019s critical path "
-      + time(straggling) + " is straggling: its computations took so much longer than half of the "
-      + "GPUs need for the same, and the others waited."));
-  }
-  const waiting = stats.step_time_us - whole;
-  if (waiting > 0.001 * stats.step_time_us) {
-    parent.append(element("p", { class: "muted" }, "GPUs end " + time(waiting) + " before the step does, on average: it ends with the slowest of them. The figures above are of the whole "
-      + time(stats.step_time_us) + " and count that as waiting."));
+    parent.append(element("p", { class: "muted", id: "straggling" }, time(straggling) + " of the last step\u2019s critical path is straggling: computations that took longer than the "
+      + "median GPU needs for the same, while the others waited."));
   }
 }
 

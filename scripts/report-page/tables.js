@@ -38,7 +38,9 @@ function stages() {
 
 function collectives() {
   const own = stats.collectives || [], compared = own.length ? stats.compared || [] : [];
-  const rows = !compared.length ? own : own.map((row) => ({ ...row, choice: "table" })).concat(compared);
+  const algorithms = d3.set(own.map((row) => row.algorithm)).values(), taken = d3.set(compared.map((row) => row.choice));
+  const choice = algorithms.length === 1 && !taken.has(algorithms[0]) ? algorithms[0] : "as asked for";
+  const rows = !compared.length ? own : own.map((row) => ({ ...row, choice })).concat(compared);
   if (!rows.length) return;
   const node = section("collectives", "Collectives", "Time: from the first GPU\u2019s entry to the last one\u2019s leaving. algbw: bytes over time; busbw: comparable with the "
     + "rate of the hardware (as nccl-tests defines them). GB/s: 10\u2079 B/s."

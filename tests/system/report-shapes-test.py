@@ -512,7 +512,7 @@ class ShapesTest(SystemTest):
             )
         ]
         # Sizes of 16 KiB, 512 KiB and 16 MiB by three choices.
-        told = [("table", one) for one in run.stats["collectives"]]
+        told = [("ring", one) for one in run.stats["collectives"]]
         told += [(one["choice"], one) for one in run.stats["compared"]]
         self.assertEqual(len(told), 9)
         self.assertEqual(
@@ -527,7 +527,7 @@ class ShapesTest(SystemTest):
             " l.textContent), [...document.querySelectorAll('#collectives .curve')].length]"
         )
         self.assertEqual(curves, 2 * 3)  # of bandwidth and of time
-        for name in ("table", "tree", "auto"):
+        for name in ("ring", "tree", "auto"):
             self.assertIn(name, names[0])
 
     def test_collperf_of_one_size(self):

@@ -63,7 +63,7 @@ OnSignal(int number)
             _exit(128 + number);
         }
         static constexpr char PATIENCE[] =
-            "\nresults are being written (kill -KILL ends without)\n";
+            "\nresults are being written; kill -KILL stops the run without them\n";
         if (g_speaks && !g_toldPatience.exchange(true))
         {
             [[maybe_unused]] const auto written =

@@ -54,45 +54,14 @@ FlowSizeItems()
     return items;
 }
 
-/// "all of a fat-tree or a file, else 16": families that have a default size.
-std::string
-UsualHosts()
-{
-    std::vector<std::string> names;
-    std::vector<std::string> sizes;
-    for (const auto& family : topo::Families())
-    {
-        const auto& all = family.parameters;
-        if (std::any_of(all.begin(), all.end(), [](const topo::Parameter& p) {
-                return !p.usual.empty();
-            }))
-        {
-            names.push_back("a " + family.name);
-            continue;
-        }
-        std::string size;
-        for (const std::string& name : family.sizedBy)
-        {
-            size += (size.empty() ? "--" : " --") + name;
-        }
-        if (!size.empty() && std::find(sizes.begin(), sizes.end(), size) == sizes.end())
-        {
-            sizes.push_back(size);
-        }
-    }
-    names.push_back("a file");
-    return "all of " + topo::JoinNames(names) + ", and where their places are counted by " +
-           topo::JoinNames(sizes) + "; else " + std::to_string(kDefaultHosts);
-}
-
-/// "one pod of a fat-tree, else half of the hosts"
+/// "one pod (fat-tree), else half of the hosts"
 std::string
 UsualOffset()
 {
     std::string text;
     for (const auto& family : topo::Families())
     {
-        text += family.part.empty() ? "" : "one " + family.part + " of a " + family.name + ", ";
+        text += family.part.empty() ? "" : "one " + family.part + " (" + family.name + "), ";
     }
     return text + "else half of the hosts";
 }
@@ -297,7 +266,8 @@ MakeTrafficTable()
             .Only(when::Packets())
             .To(&Measuring::rateInterval),
         section.Integer("hosts", "hosts of the network")
-            .Otherwise(UsualHosts())
+            .Otherwise("all that a file or the topology's own options have room for; else " +
+                       std::to_string(kDefaultHosts))
             .Range(2, 1048576)
             .Example("8"),
         section

@@ -220,10 +220,13 @@ NoteRoomMade(Validation* v, const training::TrainingOptions& with, uint64_t most
         const uint64_t fits = v->values.Given(option) ? taken(FittingMicroBatch(without)) : micro;
         if (fits != micro)
         {
-            v->notes.push_back("micro-batch " + std::to_string(micro) + ": without " +
-                               v->values.Where(option) + " it is " + std::to_string(fits) +
-                               ", by the estimate; --micro-batch=" + std::to_string(fits) +
-                               " compares the two");
+            const std::string where = v->values.Where(option);
+            const std::string name = std::string("--") + option;
+            v->notes.push_back(
+                "micro-batch " + std::to_string(micro) + " (" + std::to_string(fits) + " without " +
+                name +
+                (where == name ? "" : ", which " + where.substr(0, where.find(':')) + " sets") +
+                ", by the estimate); --micro-batch=" + std::to_string(fits) + " compares the two");
         }
     }
 }

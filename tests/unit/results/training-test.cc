@@ -387,10 +387,10 @@ TEST_F(Training, BubbleOfMoreBlocksIsAShareOfWhatIsExposed)
     std::ostringstream text;
     results.Print(text, nullptr);
     for (const char* words :
-         {"of 32 blocks, extrapolated from 8 (26.0 us), 4 (20.0 us); no error is known of two "
-          "numbers of blocks, --layers=12 tells one",
+         {"of 32 blocks, extrapolated from 8 (26.0 us), 4 (20.0 us); error unknown from two "
+          "numbers of blocks (--layers=12 tells it)",
           "rough: extrapolated from 12.0 us, 9.00 us",
-          "From here on of the step with 8 blocks alone:"})
+          "The rest is about the run with 8 blocks:"})
     {
         EXPECT_NE(text.str().find(words), std::string::npos) << text.str();
     }

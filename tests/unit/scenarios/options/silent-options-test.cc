@@ -456,7 +456,7 @@ TEST(SilentOptions, RoomForALargerMicroBatch)
     const uint32_t small = plain.scenario->microBatch;
     ASSERT_LT(small, full.scenario->microBatch);
     const std::string note = "micro-batch " + std::to_string(full.scenario->microBatch) +
-                             ": without --recompute it is " + std::to_string(small) +
+                             " (" + std::to_string(small) + " without --recompute" +
                              ", by the estimate; --micro-batch=" + std::to_string(small) +
                              " compares the two";
     EXPECT_NE(Join(full.notes, "\n").find(note), std::string::npos) << Join(full.notes, "\n");
