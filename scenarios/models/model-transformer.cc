@@ -217,6 +217,7 @@ BuildTransformer(ModelSpec& model, topo::JsonObject& in)
         in.Whole("positions", t.positions, 0, 1 << 26);
         in.Whole("relative_positions", t.relativePositions, 0, 1 << 16);
         in.Whole("token_types", t.tokenTypes, 0, 1 << 16);
+        in.Flag("alibi", t.alibi);
         in.Flag("tied_embeddings", t.tied);
         in.Flag("embedding_norm", t.embeddingNorm);
         in.Flag("lm_head", t.head);

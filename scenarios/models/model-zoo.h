@@ -259,6 +259,9 @@ struct ModelSpec
     uint64_t activePublished = 0;     ///< the same of ActiveParameters()
     uint32_t sequence = 1; ///< usual length; 1 for models of images, where it has no meaning
     bool hasSequence = true;
+    /// Scores get a bias by their tokens' distance (ALiBi, T5): code of these models seldom has
+    /// fused attention.
+    bool biasedScores = false;
     std::vector<LayerSpec> layers;
     std::optional<TransformerShape> transformer;
     /// A module that predicts one token more (--mtp): its layers, which stand behind the others. It

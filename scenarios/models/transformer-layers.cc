@@ -328,6 +328,7 @@ Predictor(const ModelSpec& model, const Transformer& t, const Work& tokens)
 void
 AddTransformerLayers(ModelSpec& model, const Transformer& t)
 {
+    model.biasedScores = t.alibi || t.relativePositions > 0;
     const PatchShape& p = t.patches;
     const double perSide = p.image > 0 ? p.image / p.patch : 0;
     const Work tokens = p.image > 0 ? Work{perSide * perSide + 1, 0, 0} : kTokens;

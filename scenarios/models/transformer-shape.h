@@ -137,6 +137,7 @@ struct Transformer : TransformerShape
     bool qkvBias = false;           ///< the projections of attention have one, whatever `bias` says
     bool outputBias = false;        ///< and so has that of its output
     uint32_t relativePositions = 0; ///< T5's buckets, each with a number a head; 0: none
+    bool alibi = false;             ///< scores get a bias by distance (arXiv 2108.12409)
     uint32_t encoderLayers = 0;     ///< 0: no encoder beside the decoder
     double targetShare = 1;         ///< encoder-decoder: tokens of the target for one of the source
     KeyNorm keyNorm = KeyNorm::kNone;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The unit tests of a folder in a few files that include the tests, for a run of all of them.
+"""The tests of a folder, unit or native, in a few files that include them.
 
     groups.py FOLDER OUTPUT     writes OUTPUT/0.cc, OUTPUT/1.cc, ...
 

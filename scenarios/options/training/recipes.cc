@@ -18,8 +18,8 @@ namespace
 enum class If : uint8_t
 {
     kAlways,
-    kHalfPrecision, ///< parameters of 16 bits
-    kTensor,        ///< --tp above 1
+    kBf16,   ///< --dtype=bf16, or fp8
+    kTensor, ///< --tp above 1
 };
 
 struct Setting
@@ -39,34 +39,38 @@ struct Recipe
 const std::vector<Recipe>&
 Recipes()
 {
-    // megatron: NVIDIA-NeMo/Megatron-Bridge, recipes of 2025: distributed optimizer, gradients
-    // reduced in fp32 unless grad_reduce_in_fp32=False, sequence parallelism with TP, Transformer
-    // Engine's attention; from memory, not opened again: assumed.
-    // fsdp2, torchtitan: pytorch/torchtitan torchtitan/config: data_parallel_shard_degree -1
-    // (ZeRO-3), mixed_precision_reduce "float32", SDPA; torchtitan: activation_checkpoint mode
-    // "selective". From memory: assumed.
-    // deepspeed: zero/config.py defaults (ZeroImpl), stage 3, FlashAttention 2: assumed.
+    // megatron: NVIDIA-NeMo/Megatron-Bridge's recipes have the distributed optimizer and gradients
+    // reduced in fp32; so has Megatron-LM with --bf16, and not with --fp16 (validate_args of
+    // megatron/training/arguments.py@000c4ac). --sequence-parallel is off by default there and
+    // usual with TP: assumed. Transformer Engine takes cuDNN from Hopper on.
+    // fsdp2: MixedPrecisionPolicy's reduce_dtype is None, the datatype of computing
+    // (pytorch/pytorch torch/distributed/fsdp/_fully_shard/_fsdp_api.py). Sequence parallelism with
+    // TP: assumed. torchtitan: mixed_precision_reduce "float32", activation_checkpoint.mode
+    // "selective" (torchtitan/config/job_config.py@000204a); its plan of TP shares norms out:
+    // assumed. deepspeed: stage 3 of deepspeed/runtime/zero/config.py@cbf3d66, with
+    // communication_data_type bf16 under bf16 (deepspeed/runtime/engine.py). FlashAttention 2:
+    // assumed.
     static const std::vector<Recipe> recipes = {
         {"megatron",
-         "Megatron-LM: distributed optimizer, fp32 gradients, sequence parallel, cuDNN's attention",
+         "Megatron-LM: distributed optimizer, fp32 gradients (bf16), sequence parallel, cuDNN's "
+         "attention",
          {{"zero", "1"},
           {"fused-attention", "1"},
           {"attention-kernel", "vendor"},
-          {"reduce-dtype", "fp32", If::kHalfPrecision},
+          {"reduce-dtype", "fp32", If::kBf16},
           {"sequence-parallel", "1", If::kTensor}}},
         {"fsdp2",
-         "PyTorch's fully_shard: ZeRO-3, fp32 gradients, FlashAttention 2",
+         "PyTorch's fully_shard: ZeRO-3, FlashAttention 2",
          {{"zero", "3"},
           {"fused-attention", "1"},
           {"attention-kernel", "flash2"},
-          {"reduce-dtype", "fp32", If::kHalfPrecision},
           {"sequence-parallel", "1", If::kTensor}}},
         {"torchtitan",
-         "as fsdp2, with selective recomputation",
+         "as fsdp2, with fp32 gradients and selective recomputation",
          {{"zero", "3"},
           {"fused-attention", "1"},
           {"attention-kernel", "flash2"},
-          {"reduce-dtype", "fp32", If::kHalfPrecision},
+          {"reduce-dtype", "fp32", If::kBf16},
           {"recompute", "selective"},
           {"sequence-parallel", "1", If::kTensor}}},
         {"deepspeed",
@@ -86,9 +90,9 @@ Applies(If where, const Values& values)
     {
     case If::kAlways:
         return true;
-    case If::kHalfPrecision: {
+    case If::kBf16: {
         const auto dtype = training::ParseDtype(values.Text("dtype"));
-        return dtype && training::DtypeBytes(*dtype) == 2;
+        return dtype == training::Dtype::kBf16 || dtype == training::Dtype::kFp8;
     }
     case If::kTensor:
         return values.U32("tp") > 1;

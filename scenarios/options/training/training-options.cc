@@ -250,7 +250,7 @@ MakeTrainingTable()
         section.Integer("seq", "tokens of a sample")
             .Alias("seq-length")
             .Alias("sequence-length")
-            .Otherwise("2048, or the model's own if shorter")
+            .Otherwise("the model's own, at most 8192")
             .Range(1, 1e7)
             .Example("1024")
             .Only(when::Sequences()),
@@ -358,7 +358,8 @@ MakeTrainingTable()
         section
             .Flag("fused-attention", "attention matrices never reach the memory (FlashAttention)")
             .Alias("use-flash-attn")
-            .Default("0")
+            .Otherwise("1 from Ampere on in 16 bits, unless scores have a bias (BLOOM, T5)")
+            .Example("0")
             .IdleUnless(when::Job(job::kAttention))
             .To(&training::TrainingOptions::fusedAttention),
         section.Name("attention-kernel", "library of --fused-attention")

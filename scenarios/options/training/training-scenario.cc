@@ -45,7 +45,19 @@ namespace scenario
 namespace
 {
 
-constexpr uint32_t kDefaultSequence = 2048;
+/// Models that are extended to longer texts are trained on shorter ones first. At most so many
+/// tokens is assumed (Llama 3's config.json has 8,192).
+constexpr uint32_t kLongestDefault = 8192;
+
+/// FlashAttention 2 needs Ampere or later, fp16 or bf16 (README of Dao-AILab/flash-attention);
+/// GPUs have bf16 from Ampere on.
+bool
+IsUsuallyFused(const training::ModelSpec& model,
+               const training::GpuSpec& gpu,
+               training::Dtype dtype)
+{
+    return gpu.peakBf16 > 0 && training::DtypeBytes(dtype) == 2 && !model.biasedScores;
+}
 
 /// Problems of options.
 void
@@ -307,7 +319,7 @@ TrainingReader::SetSequence(training::TrainingOptions* o)
         o->sequence = 1;
         return;
     }
-    m_v.DecideUnlessGiven("seq", std::to_string(std::min(kDefaultSequence, m_model->sequence)));
+    m_v.DecideUnlessGiven("seq", std::to_string(std::min(kLongestDefault, m_model->sequence)));
     o->sequence = m_v.values.U32("seq");
 }
 
@@ -319,8 +331,10 @@ TrainingReader::SetModelOptions(training::TrainingOptions* o)
     o->sharding = training::ZeroStage(values.U32("zero"));
     m_v.DecideUnlessGiven("collective-sms",
                           std::to_string(static_cast<uint32_t>(m_gpu->rates.collectiveSms)));
+    const training::Dtype dtype = *training::ParseDtype(m_s.dtype);
+    m_v.DecideUnlessGiven("fused-attention", IsUsuallyFused(*m_model, *m_gpu, dtype) ? "1" : "0");
     m_v.Fill(o);
-    o->dtype = *training::ParseDtype(m_s.dtype);
+    o->dtype = dtype;
     // FSDP is PyTorch's own, and so is its attention.
     m_v.DecideUnlessGiven("attention-kernel", o->sharding.parameters ? "flash2" : "vendor");
     o->gpu =

@@ -48,12 +48,15 @@ def words_of(row, folder, more=()):
         shape = {key: value for key, value in topology.items() if key != "name"}
         topology = written(shape, topology["name"], folder)
     given = {word.partition("=")[0] for word in row.options}
+    # Tables of years in which few had fused attention: it is what their rows say.
+    fused = [] if "--fused-attention" in given or not model else ["--fused-attention=0"]
     common = [word for word in COMMON if word.partition("=")[0] not in given]
     return [
         *([f"--model={model}"] if model else []),
         *([f"--topology={topology}"] if topology else []),
         *row.options,
         *row.shorter,
+        *fused,
         *common,
         *more,
     ]

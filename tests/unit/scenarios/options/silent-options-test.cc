@@ -514,7 +514,7 @@ TEST(SilentOptions, NotesSayWhy)
         {"--servers=2 --model=resnet50 --fused-attention", "it needs a model with attention"},
         {"--servers=2 --model=resnet50 --kernels=eager", "a model with attention"},
         {"--servers=2 --model=gpt2 --fused-attention --recompute=selective",
-         "--recompute frees no memory and repeats a kernel: it needs scores that attention keeps"},
+         "--recompute frees no memory and repeats a kernel: it needs attention scores to free"},
         {"--servers=2 --model=gpt2 --kernels=megatron --fused-attention",
          "attention without --fused-attention"},
         {"--servers=2 --model=bert-large-pretraining --kernels=megatron", "needs causal attention"},
