@@ -228,6 +228,7 @@ class Replay
     {
         uint32_t server = 0; ///< in m_servers
         std::vector<LaneState> lanes;
+        int64_t postsFrom = 0; ///< when its next message to another server can be posted
     };
 
     /// Under way inside a server.
@@ -302,14 +303,14 @@ class Replay
             }
             const bool inside = m_members[member].server == m_members[step.sendPeer].server;
             const double later = member >= m_ranks ? 0 : inside ? m_times.inside : m_times.outside;
-            const Event send{m_now + Ps(later),
-                             0,
-                             Kind::kSend,
-                             lane,
-                             member,
-                             step.sendPeer,
-                             step.sendBytes};
-            if (later > 0)
+            int64_t at = m_now + Ps(later);
+            if (m_times.post > 0 && !inside)
+            {
+                at = std::max(at, m_members[member].postsFrom);
+                m_members[member].postsFrom = at + Ps(m_times.post);
+            }
+            const Event send{at, 0, Kind::kSend, lane, member, step.sendPeer, step.sendBytes};
+            if (at > m_now)
             {
                 Push(send.at, send.kind, send.from, send.to, send.lane, send.bytes);
             }

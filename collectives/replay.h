@@ -52,6 +52,7 @@ struct ReplayTimes
     double launch = 0;  ///< s, from entry to the first message
     double inside = 0;  ///< s, before a message in a server, beside what ScaleUpModel has
     double outside = 0; ///< s, before a message to another server
+    double post = 0;    ///< s between a rank's messages to other servers
     topo::ProtocolTimes wire = {}; ///< OnWire, between servers
     uint8_t how = 0;               ///< ScaleUpModel::Post
     uint32_t nics = 0;             ///< NICs that messages to other servers use; 0: all

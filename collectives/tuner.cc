@@ -132,6 +132,22 @@ WhyNotProtocol(topo::Protocol protocol, const Placement& placement, const Machin
 namespace
 {
 
+/// \return s, by which the last of a rank's grouped sends to other servers is posted after the
+/// first, beside the messages that follow each other anyway
+double
+PostsOf(const Collective& what,
+        const Placement& placement,
+        uint64_t inSeries,
+        const topo::LibraryModel& library)
+{
+    if (!IsAllToAll(what.op) && what.op != Op::kScatter)
+    {
+        return 0;
+    }
+    const uint64_t others = what.ranks - std::min<uint64_t>(what.ranks, GpusPerServer(placement));
+    return static_cast<double>(others - std::min(others, inSeries)) * library.post.Seconds();
+}
+
 /// \param imitates with what NCCL expects of trees and of PAT, where there is a library
 std::optional<double>
 Formula(const Algorithm& algorithm,
@@ -182,7 +198,10 @@ Formula(const Algorithm& algorithm,
     const double outRate = machine.nicRate * nics * std::max(outShare, 1e-6);
     if (machine.hasLibrary)
     {
-        messages = chainInside * times.inside.Seconds() + chainOutside * times.outside.Seconds();
+        const double post = outside ? library.PostInside(protocol).Seconds() : 0;
+        messages =
+            chainInside * (times.inside.Seconds() + post) + chainOutside * times.outside.Seconds() +
+            (exchange && outside ? PostsOf(what, placement, cost->chainOutside, library) : 0);
     }
     else
     {
@@ -210,8 +229,9 @@ Formula(const Algorithm& algorithm,
         oneChunk.bytes = 1;
         const Cost once = *algorithm.CostOf(oneChunk, placement, options);
         const auto ofNics = outside ? std::min(once.chain, once.chainOutside) : 0;
-        const double latencies =
-            (once.chain - ofNics) * times.inside.Seconds() + ofNics * times.outside.Seconds();
+        const double post = outside ? library.PostInside(protocol).Seconds() : 0;
+        const double latencies = (once.chain - ofNics) * (times.inside.Seconds() + post) +
+                                 ofNics * times.outside.Seconds();
         const double slowest = outside ? std::min(inRate, outRate) : inRate;
         return seconds + latencies + 2 * static_cast<double>(what.bytes) / (0.92 * slowest);
     }

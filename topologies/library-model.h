@@ -5,7 +5,7 @@
  * the part of a link's rate that each protocol leaves to data. Part of a server preset, or of a
  * user's server:
  *
- *     "library": {"launch": "28us", "exchange_launch": "13us", "exchange_nics": 1,
+ *     "library": {"launch": "28us", "exchange_launch": "13us", "exchange_nics": 1, "post": "2us",
  *                 "ll":       {"base": "0us", "inside": "600ns", "outside": "2.7us",
  *                              "inside_share": 0.25, "outside_share": 0.5},
  *                 "ll128":    {..., "between_servers": false},
@@ -33,6 +33,11 @@
  * (Operations that add up or pass on use all channels for their neighbour.) Operations of a
  * server's switch that adds up and copies have times of their own, too, `nvls` (left out: as
  * `simple`); their messages are between a GPU and the switch.
+ *
+ * **Posts.** One thread a GPU gives messages to NICs (NCCL's proxy), `post` each. Grouped sends to
+ * other servers therefore leave one after another, `post` apart. In a group over several servers a
+ * message between GPUs of a server takes `post` longer, with Simple three times `post`, as NCCL's
+ * tuning.cc has it (netOverhead).
  *
  * **Protocols** (NCCL's; "LL, LL128 and Simple" in its documentation of NCCL_PROTO): LL stores 4
  * bytes of data with 4 bytes of flag, LL128 120 bytes with 8, Simple data alone, and then says so.
@@ -72,6 +77,15 @@ enum class Protocol : uint8_t
 };
 
 constexpr uint32_t kProtocols = 5;
+
+/// The way of a message inside a server: 0, as its links have it; else of a protocol.
+/// \param between in a group over several servers
+constexpr uint8_t
+WayNumber(Protocol protocol, bool between)
+{
+    return static_cast<uint8_t>(1 + static_cast<uint32_t>(protocol) + (between ? kProtocols : 0));
+}
+
 /// Those among which a collective that adds up or passes on may choose.
 constexpr std::array<Protocol, 3> kChoosableProtocols = {Protocol::kLl,
                                                          Protocol::kLl128,
@@ -134,6 +148,7 @@ struct LibraryModel
 {
     rdma::Duration launch;         ///< launch of a collective
     rdma::Duration exchangeLaunch; ///< launch of grouped sends and receives (`exchange`)
+    rdma::Duration post;           ///< time that a GPU's thread takes to give a message to a NIC
     /// NICs that exchanges use, from the first on; 0: each GPU the one beside it.
     uint32_t exchangeNics = 0;
     ExchangeChannels channels;
@@ -144,6 +159,15 @@ struct LibraryModel
     const ProtocolTimes& Of(Protocol protocol) const
     {
         return protocols[static_cast<std::size_t>(protocol)];
+    }
+
+    /// \return what a message inside a server takes in a group over several servers, beyond
+    /// ProtocolTimes::inside
+    rdma::Duration PostInside(Protocol protocol) const
+    {
+        return protocol == Protocol::kExchange || protocol == Protocol::kNvls
+                   ? rdma::Duration()
+                   : rdma::Duration(protocol == Protocol::kSimple ? 3 * post.ps : post.ps);
     }
 
     ProtocolTimes& Of(Protocol protocol)

@@ -76,11 +76,15 @@ ScaleUpModel::SetWays(const ScaleUp& links, const LibraryModel* library, uint8_t
             throw std::invalid_argument("ScaleUpModel: a protocol with a negative latency, or a "
                                         "share that is not in (0, 1]");
         }
-        m_ways[first + 2 + i] = {
-            times.inside.ps,
+        const uint64_t rate =
             times.insideShare == 1
                 ? psPerByte
-                : static_cast<uint64_t>(static_cast<double>(psPerByte) / times.insideShare)};
+                : static_cast<uint64_t>(static_cast<double>(psPerByte) / times.insideShare);
+        const auto protocol = static_cast<Protocol>(i);
+        m_ways[first + 1 + WayNumber(protocol, false)] = {times.inside.ps, rate};
+        m_ways[first + 1 + WayNumber(protocol, true)] = {times.inside.ps +
+                                                             library->PostInside(protocol).ps,
+                                                         rate};
     }
 }
 

@@ -98,7 +98,7 @@ class ScaleUpModel
      * \param cookie what Arrived() will say
      * \param parts messages that share the port as parts of one: the protocol is that of all of
      * them together
-     * \param how 0: as the size says; else 1 + Protocol
+     * \param how 0: as the size says; else WayNumber()
      * \param most that its pair gets while this message is sent; 0: what ports give
      */
     void Post(uint32_t fromGpu,
@@ -347,7 +347,7 @@ class ScaleUpModel
     static constexpr uint8_t kBulk = 1;
 
     /// Ways per kind of links in m_ways: those between islands follow those inside islands.
-    static constexpr uint8_t kWays = 2 + kProtocols;
+    static constexpr uint8_t kWays = 2 + 2 * kProtocols;
 
     /// Sets the ways of one kind of links, from `first` of m_ways on.
     void SetWays(const ScaleUp& links, const LibraryModel* library, uint8_t first);

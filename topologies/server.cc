@@ -145,6 +145,7 @@ ReadLibrary(JsonObject in,
                   "launch",
                   "exchange_launch",
                   "exchange_nics",
+                  "post",
                   "ll",
                   "ll128",
                   "simple",
@@ -174,6 +175,7 @@ ReadLibrary(JsonObject in,
     constexpr rdma::Duration kLongest = rdma::Milliseconds(1000);
     in.Time("launch", library.launch, kLongest, "1 s");
     in.Time("exchange_launch", library.exchangeLaunch, kLongest, "1 s");
+    in.Time("post", library.post, kLongest, "1 s");
     in.Whole("exchange_nics", library.exchangeNics, 1, kMostNics);
     in.Text("source", library.source);
     for (uint32_t i = 0; i < kProtocols; ++i)

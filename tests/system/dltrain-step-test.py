@@ -269,11 +269,16 @@ class StepTimes(SystemTest):
             "--servers=1 --pp=2 --tp=4 --accumulation=4 --micro-batch=1 --network=analytic"
             " --report=0 --timeline=0"
         )
-        whole = self.step(options, "gpt3-1.3b")
-        for layers in (4, 6):
-            few = self.step(f"{options} --layers={layers}", "gpt3-1.3b")
-            for key in ("step_time_us", "compute_time_us", "bubble_time_us"):
-                self.assertWithin(few[key], whole[key], 5e-3, key)
+        for warmup in (1, 0):
+            whole = self.step(f"{options} --warmup={warmup}", "gpt3-1.3b")
+            # A stage that ends the only step early waits for the last one; that is no bubble.
+            self.assertEqual(whole["waiting_time_us"] > 0, warmup == 0)
+            for layers in (4, 6):
+                few = self.step(f"{options} --layers={layers} --warmup={warmup}", "gpt3-1.3b")
+                for key in ("step_time_us", "compute_time_us", "bubble_time_us"):
+                    self.assertWithin(few[key], whole[key], 5e-3, key)
+                if not warmup:
+                    self.assertWithin(few["waiting_time_us"], whole["waiting_time_us"], 0.1)
 
     def test_gpus_and_networks_change_the_result(self):
         # FIELD.md, 5. More servers: the same bytes a GPU but for (n-1)/n, in more and smaller

@@ -224,7 +224,7 @@ struct TransportPost
     bool hasImmediate = false;
     uint32_t immediate = 0;
     uint64_t parts = 1; ///< coll::Schedule::PartsOfMessage
-    uint8_t how = 0;    ///< inside a server: 0, as its links have it; else 1 + topo::Protocol
+    uint8_t how = 0;    ///< inside a server: 0, as its links have it; else topo::WayNumber()
     /// Inside a server: the most that the two GPUs' messages get meanwhile, bit/s; 0: no limit.
     uint64_t mostBps = 0;
     /// The cause, for the poster: results::CollectivePaths. It comes back with the delivery where

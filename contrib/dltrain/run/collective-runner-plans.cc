@@ -223,10 +223,11 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
                            std::unique_ptr<const coll::Schedule> schedule,
                            const Communicator& comm) const
 {
-    Plan plan{choice.algorithm,
-              std::move(schedule),
-              choice.protocol,
-              LibraryTimes::Of(m_options, choice.protocol)};
+    Plan plan{
+        choice.algorithm,
+        std::move(schedule),
+        choice.protocol,
+        LibraryTimes::Of(m_options, choice.protocol, coll::HasSeveralServers(comm.placement))};
     plan.times.nics = std::min(plan.times.nics, m_cluster.server.nics);
     plan.parts = plan.schedule->PartsOfMessage();
     const coll::Op op = plan.schedule->What().op;

@@ -388,7 +388,12 @@ CollectiveRunner::Send(Member& member,
     const int64_t latency = member.kind != Kind::RANK ? 0
                             : connection.inside       ? m_options.stepLatency.ps
                                                       : part.plan->times.outside;
-    const int64_t at = m_speeds ? CanSendAt(member, now + latency) : now + latency;
+    int64_t at = m_speeds ? CanSendAt(member, now + latency) : now + latency;
+    if (part.plan->times.post > 0 && !connection.inside && at != training::SpeedProfile::NEVER)
+    {
+        at = std::max(at, member.postsFrom);
+        member.postsFrom = at + part.plan->times.post;
+    }
     if (at == now)
     {
         Transfer(member, {part.plan, bytes, part.sequence, part.tag}, connection);

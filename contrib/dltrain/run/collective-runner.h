@@ -317,6 +317,7 @@ class CollectiveRunner : public TransportUser
         Relay* relay = nullptr;               ///< relay whose first or last member it is; else null
         Part part;                            ///< part in a collective it has not left, if used
         // seldom needed
+        int64_t postsFrom = 0; ///< when its next message can be given to a NIC (LibraryTimes::post)
         std::map<uint32_t, Part> others;     ///< by sequence: if it is in several
         std::vector<Connection> lastOfLanes; ///< by lane, as `last`: of the first few
         std::unordered_map<uint64_t, Connection> connections; ///< by ConnectionKey

@@ -7,7 +7,9 @@ namespace dltrain
 {
 
 LibraryTimes
-LibraryTimes::Of(const scenario::CollectiveOptions& options, std::optional<topo::Protocol> protocol)
+LibraryTimes::Of(const scenario::CollectiveOptions& options,
+                 std::optional<topo::Protocol> protocol,
+                 bool between)
 {
     LibraryTimes result;
     if (protocol)
@@ -18,7 +20,8 @@ LibraryTimes::Of(const scenario::CollectiveOptions& options, std::optional<topo:
         result.launch = (exchange ? library.exchangeLaunch : library.launch).ps + times.base.ps;
         result.outside = times.outside.ps;
         result.wire = times;
-        result.how = static_cast<uint8_t>(1 + static_cast<uint8_t>(*protocol));
+        result.post = exchange ? library.post.ps : 0;
+        result.how = topo::WayNumber(*protocol, between);
         result.nics = exchange ? library.exchangeNics : 0;
     }
     result.outside += options.stepLatency.ps;

@@ -18,13 +18,16 @@ struct LibraryTimes
 {
     int64_t launch = 0;  ///< ps, from a rank's entry to its first send
     int64_t outside = 0; ///< ps, before a message to another server: the software latency, too
+    int64_t post = 0;    ///< ps between a rank's messages to other servers; 0: no limit
     topo::ProtocolTimes wire = {}; ///< wire cost of a message between servers
     uint8_t how = 0;               ///< TransportPost::how
     uint32_t nics = 0;             ///< NICs that messages to other servers use; 0: all
 
     /// \param protocol nothing: no library, so only the software latency counts
+    /// \param between of a group over several servers
     static LibraryTimes Of(const scenario::CollectiveOptions& options,
-                           std::optional<topo::Protocol> protocol);
+                           std::optional<topo::Protocol> protocol,
+                           bool between);
 };
 
 } // namespace dltrain

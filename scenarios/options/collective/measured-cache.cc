@@ -119,7 +119,8 @@ ToJson(const coll::Machine& machine)
                        library.channels.outside.bps,
                        library.channels.inServer,
                        library.channels.aNic,
-                       library.channels.most};
+                       library.channels.most,
+                       library.post.ps};
     for (const topo::ProtocolTimes& times : library.protocols)
     {
         json["protocols"].push_back({times.base.ps,

@@ -60,7 +60,8 @@ LeastSeconds(const CollectiveOptions& options,
     double inside = machine.insideLatency;
     if (choice.protocol)
     {
-        inside = machine.library.Of(*choice.protocol).inside.Seconds();
+        inside = machine.library.Of(*choice.protocol).inside.Seconds() +
+                 (several ? machine.library.PostInside(*choice.protocol).Seconds() : 0);
     }
     const double chain = (cost->chain - outside) * inside + outside * times.outside;
     const double links =
@@ -161,7 +162,8 @@ NetworkChoices::TimesOf(const CollectiveOptions& options,
             ((exchange ? library.exchangeLaunch : library.launch) + protocol.base).Seconds();
         times.outside = protocol.outside.Seconds();
         times.wire = protocol;
-        times.how = static_cast<uint8_t>(1 + static_cast<uint8_t>(*choice.protocol));
+        times.post = exchange ? library.post.Seconds() : 0;
+        times.how = topo::WayNumber(*choice.protocol, coll::HasSeveralServers(placement));
         times.nics = exchange && !times.ownNics ? library.exchangeNics : 0;
         if (exchange)
         {

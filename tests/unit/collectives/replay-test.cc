@@ -121,6 +121,20 @@ TEST_F(ReplayTest, ALibraryTakesItsTimeAndItsPartOfTheWire)
                 1e-11);
 }
 
+// A rank gives its three blocks to its NIC 2 us apart. The last one of rank 0 goes to the other
+// leaf, when nothing else is under way there.
+TEST_F(ReplayTest, PostsFollowOneAnother)
+{
+    const Collective what{Op::kAllToAll, 4 * 4096, 4};
+    const Placement placement = OneAServer({0, 1, 2, 3});
+    ReplayTimes times;
+    times.post = 2e-6;
+    EXPECT_NEAR(*Seconds("direct", what, placement, times), 2 * 2e-6 + Alone(4096, 2), 1e-11);
+    // A ring's rank sends one at a time.
+    const Collective ring{Op::kAllReduce, kBytes, 4};
+    EXPECT_EQ(*Seconds("ring", ring, placement, times), *Seconds("ring", ring, placement));
+}
+
 TEST_F(ReplayTest, HeadersAreOnTheWire)
 {
     m_network.header = 96;

@@ -449,6 +449,33 @@ TEST(ScaleUpModel, AProtocolHasItsOwnLatencyAndShareOfTheRate)
     EXPECT_THROW(ScaleUpModel(Slow(), 4, &library), std::invalid_argument);
 }
 
+// In a group over several servers messages inside a server wait for posts to NICs: one, or three
+// with Simple.
+TEST(ScaleUpModel, PostsDelayMessagesOfGroupsOverSeveralServers)
+{
+    topo::LibraryModel library;
+    library.post = rdma::Nanoseconds(10);
+    for (const auto& [protocol, posts] : {std::pair{topo::Protocol::kLl, 1},
+                                          std::pair{topo::Protocol::kLl128, 1},
+                                          std::pair{topo::Protocol::kSimple, 3},
+                                          std::pair{topo::Protocol::kExchange, 0}})
+    {
+        ScaleUpModel m(Slow(), 4, &library);
+        m.Post(0, 1, Bytes(500), TimePoint(0), 0, 1, topo::WayNumber(protocol, false));
+        m.Post(2, 3, Bytes(500), TimePoint(0), 1, 1, topo::WayNumber(protocol, true));
+        int64_t arrivals[2] = {};
+        while (m.NextWake() != ScaleUpModel::kNever)
+        {
+            const TimePoint now = m.NextWake();
+            for (uint64_t cookie = 0; m.Arrived(now, cookie);)
+            {
+                arrivals[cookie] = now.ps;
+            }
+        }
+        EXPECT_EQ(arrivals[1] - arrivals[0], posts * 10 * kNs) << ToString(protocol);
+    }
+}
+
 TEST(ScaleUpModel, PartsOfOneMessageTakeItsProtocol)
 {
     // Simple from 301 B on. 8 parts of 100 B are 800 B: each takes 100 ns of the port, one after
