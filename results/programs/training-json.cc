@@ -15,6 +15,7 @@
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/memory-reserve.h"
 #include "scenarios/training/rank-work.h"
 
 namespace results
@@ -389,6 +390,13 @@ TrainingResults::GpuKeys()
         T::OfModel({"gpu_memory_parts_bytes (B): Parts of this estimate",
                     [](const T& t) { return training::EstimateMemory(t.scenario.options); },
                     memory}),
+        T::OfModel(
+            {"gpu_memory_reserve_bytes (B): Beside this estimate: CUDA context, NCCL, "
+             "fragmentation; assumed",
+             [](const T& t) {
+                 const auto& options = t.scenario.options;
+                 return training::ReserveOf(options, training::EstimateMemory(options)).Total();
+             }}),
         Key<T>("offloaded_bytes_per_server (B): With --offload: in a server's memory, estimated",
                [](const T& t) {
                    return training::EstimateMemory(t.scenario.options).host *

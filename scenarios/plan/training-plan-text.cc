@@ -20,6 +20,7 @@
 #include "scenarios/plan/whole-step.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/memory-reserve.h"
 #include "scenarios/training/plan/served-plan.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
@@ -246,6 +247,15 @@ MemoryText(const training::TrainingOptions& o)
                      BinarySize(static_cast<double>(memory.optimizer)) + ", activations " +
                      BinarySize(static_cast<double>(memory.activations)) + ", buffers " +
                      BinarySize(static_cast<double>(memory.buffers)));
+    const training::MemoryReserve beside = training::ReserveOf(o, memory);
+    const bool tight = fits && memory.Total() + beside.Total() > o.gpu.memoryBytes;
+    text += PlanLine("",
+                     std::string(tight ? "likely out of memory: " : "") + "beside it about " +
+                         BinarySize(static_cast<double>(beside.Total())) + ": CUDA context " +
+                         BinarySize(static_cast<double>(beside.context)) + ", NCCL " +
+                         BinarySize(static_cast<double>(beside.nccl)) + " (" +
+                         topo::Counted(beside.communicators, "communicator") + "), fragmentation " +
+                         BinarySize(static_cast<double>(beside.fragments)) + " (5%, assumed)");
     if (o.offload != training::Offload::kNone)
     {
         text += PlanLine("offloaded",

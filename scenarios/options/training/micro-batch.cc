@@ -4,6 +4,7 @@
 #include "scenarios/options/training/micro-batch.h"
 
 #include "scenarios/options/format.h"
+#include "scenarios/training/memory-reserve.h"
 #include "scenarios/training/stage-layers.h"
 #include "topologies/names.h"
 
@@ -34,8 +35,7 @@ bool
 Fits(training::TrainingOptions& options, uint64_t micro)
 {
     options.microBatch = static_cast<uint32_t>(micro);
-    return training::EstimateMemory(training::Partitioned(options)).Total() <=
-           options.gpu.memoryBytes;
+    return training::FitsWithReserve(training::Partitioned(options));
 }
 
 /// Micro-batches of a step. Where they go round the replicas of a stage, all stages end a step

@@ -358,7 +358,8 @@ MakeTrainingTable()
         section
             .Flag("fused-attention", "attention matrices never reach the memory (FlashAttention)")
             .Alias("use-flash-attn")
-            .Otherwise("1 from Ampere on in 16 bits, unless scores have a bias (BLOOM, T5)")
+            .Otherwise("1 from Ampere on in 16 bits, unless scores have a bias (BLOOM, T5) or "
+                       "--kernels is not fused")
             .Example("0")
             .IdleUnless(when::Job(job::kAttention))
             .To(&training::TrainingOptions::fusedAttention),

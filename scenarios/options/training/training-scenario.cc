@@ -332,7 +332,9 @@ TrainingReader::SetModelOptions(training::TrainingOptions* o)
     m_v.DecideUnlessGiven("collective-sms",
                           std::to_string(static_cast<uint32_t>(m_gpu->rates.collectiveSms)));
     const training::Dtype dtype = *training::ParseDtype(m_s.dtype);
-    m_v.DecideUnlessGiven("fused-attention", IsUsuallyFused(*m_model, *m_gpu, dtype) ? "1" : "0");
+    // Attention of eager PyTorch is not fused, nor is that with Megatron-LM's own softmax.
+    const bool fused = IsUsuallyFused(*m_model, *m_gpu, dtype) && values.Text("kernels") == "fused";
+    m_v.DecideUnlessGiven("fused-attention", fused ? "1" : "0");
     m_v.Fill(o);
     o->dtype = dtype;
     // FSDP is PyTorch's own, and so is its attention.

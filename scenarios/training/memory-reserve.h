@@ -1,0 +1,44 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * GPU memory beside tensors: what a job needs that MemoryEstimate has not.
+ */
+#ifndef SCENARIOS_TRAINING_MEMORY_RESERVE_H
+#define SCENARIOS_TRAINING_MEMORY_RESERVE_H
+
+#include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/plan-options.h"
+
+#include <cstdint>
+
+namespace training
+{
+
+/// Shares of a GPU's memory that no tensor has, bytes. They differ by driver, release and model, so
+/// they are a margin, not a part of the estimate.
+struct MemoryReserve
+{
+    uint64_t context = 0; ///< CUDA context and libraries
+    uint64_t nccl = 0;    ///< buffers of NCCL's communicators
+    uint32_t communicators = 0;
+    uint64_t fragments = 0; ///< reserved by the caching allocator and not in use
+
+    uint64_t Total() const
+    {
+        return context + nccl + fragments;
+    }
+};
+
+/// Context: 0.4 GB of PyTorch with lazy loading (pytorch/pytorch issues 107667 and 109888: 300 to
+/// 400 MB). NCCL: 0.688 GB a communicator of more than two GPUs and 0.544 GB of two (NVIDIA/nccl
+/// issue 964, A100); all-to-alls add 3.28 GB inside a server of 8 H100 (issue 1685: 4.34 GB instead
+/// of 1.06). Fragments: 5% of the estimate, assumed.
+/// \param memory of EstimateMemory()
+MemoryReserve ReserveOf(const TrainingOptions& options, const MemoryEstimate& memory);
+
+/// Whether a job fits its GPU with this margin.
+bool FitsWithReserve(const TrainingOptions& options);
+
+} // namespace training
+
+#endif // SCENARIOS_TRAINING_MEMORY_RESERVE_H
