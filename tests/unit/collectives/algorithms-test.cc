@@ -271,7 +271,7 @@ class Algorithms : public testing::TestWithParam<Case>
 TEST_P(Algorithms, AreProvedFor1To33Ranks)
 {
     const auto [op, algorithm] = GetParam();
-    CaseShare share(270, 3); // the same numbers of ranks for all
+    CaseShare share(270, 8); // the same numbers of ranks for all
     uint32_t proofs = 0;
     uint32_t turn = 0;
     for (uint32_t n = 1; n <= 33; n++)

@@ -27,7 +27,7 @@ TEST(AtSpeed, On3072Ranks)
         WithSwitches(UniformPlacement(most, 1), 32), // for those that want one rank a server
         WithSwitches(UniformPlacement(1, 72), 32),   // or one server
     };
-    CaseShare share(22, 4);
+    CaseShare share(22, 12);
     for (const Op op : AllOps())
     {
         for (const Algorithm* algorithm : AlgorithmsFor(op))

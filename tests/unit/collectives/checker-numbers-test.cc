@@ -320,7 +320,7 @@ Works(const Schedule& schedule)
 
 TEST(CheckerByNumbers, WhateverIsBrokenIsFound)
 {
-    CaseShare share(320, 4);
+    CaseShare share(320, 10);
     uint32_t passed = 0;
     uint32_t refused = 0;
     uint32_t broken = 0;

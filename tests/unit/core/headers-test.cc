@@ -21,7 +21,7 @@ namespace
 std::filesystem::path
 Top()
 {
-    return std::filesystem::canonical(std::filesystem::path(__FILE__).parent_path() / "../../..");
+    return std::filesystem::canonical(DLTRAIN_ROOT);
 }
 
 std::set<std::filesystem::path>
@@ -58,7 +58,7 @@ TEST(CoreHeaders, CompileAlone)
     }
     const auto headers = Headers();
     ASSERT_GE(headers.size(), 8u);
-    CaseShare share(50, 4);
+    CaseShare share(50, 10);
     const std::string name = "/tmp/core-headers-test-" + std::to_string(getpid());
     for (const auto& header : headers)
     {

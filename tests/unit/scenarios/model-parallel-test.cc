@@ -651,7 +651,7 @@ TEST(Pipeline, ActivationsInFlight)
 // in the same order, every message has its two ends, and nobody waits for ever.
 TEST(ModelParallel, EveryCombinationEnds)
 {
-    CaseShare share(652, 10);
+    CaseShare share(652, 20);
     uint32_t ran = 0;
     for (const uint32_t tensor : {1u, 2u})
     {

@@ -280,7 +280,7 @@ TEST(SilentOptions, EachHasAnEffectOrANote)
         "--servers=2 --gpus-per-server=4 " + vgg +
             "--pp=2 --pipeline-schedule=pipedream --accumulation=4",
     };
-    CaseShare share(246, 8);
+    CaseShare share(246, 16);
     uint32_t compared = 0;
     uint32_t said = 0;
     for (const auto& base : bases)

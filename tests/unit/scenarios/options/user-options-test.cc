@@ -260,7 +260,7 @@ TEST(EveryName, OneThatFitsTwoNamesBoth)
 
 TEST(NamedServer, BringsItsGpusItsNicsAndTheirRate)
 {
-    CaseShare share(259, 3);
+    CaseShare share(259, 8);
     for (const auto& preset : topo::ServerPresets())
     {
         for (const bool infiniBand : {false, true})

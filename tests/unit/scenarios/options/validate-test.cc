@@ -749,7 +749,7 @@ TEST(Training, ConfigurationAsRunReadsBack)
 
 TEST(Training, EveryOptionGivesTheSameScenarioOnTheCommandLineAndInJson)
 {
-    CaseShare share(713, 4);
+    CaseShare share(713, 8);
     for (const auto& o : TrainingOptionTable().options)
     {
         if (o.path.empty() || o.kind == Kind::kFile || o.kind == Kind::kText || !share.Takes())
