@@ -48,6 +48,7 @@ HpccReader::ReadAll(Topology& t)
     {
         return false;
     }
+    NoteLosses({&read});
     isHost.flip();
     const std::vector<uint8_t> tier = TiersFromHosts(isHost, read);
     for (NodeId n = 0; n < nodes; ++n)

@@ -118,9 +118,14 @@ class HtsimReader
         return std::move(m_result);
     }
 
-    /// Of the file that was read.
-    std::optional<rdma::Duration> SwitchLatency() const
+    /// The network is not made.
+    std::optional<rdma::Duration> ReadSwitchLatency()
     {
+        std::array<rdma::Duration, 3> delays{};
+        if (ReadLines() && CheckKeys() && CheckShape() && CheckSize())
+        {
+            SetLatencies(delays);
+        }
         return m_switchLatency;
     }
 
@@ -410,10 +415,12 @@ HtsimReader::SetLatencies(std::array<rdma::Duration, 3>& delays)
     uint64_t least = UINT64_MAX;
     uint64_t most = 0;
     bool given = false;
+    bool none = false;
     for (size_t t = 0; t < tiers; ++t)
     {
         const uint64_t latency = m_tier[t].switchLatency.Or(0);
         given |= m_tier[t].switchLatency.number.has_value();
+        none |= !m_tier[t].switchLatency.number;
         least = std::min(least, latency);
         most = std::max(most, latency);
         delays[t] = rdma::Nanoseconds(static_cast<int64_t>(*m_tier[t].latency.number));
@@ -436,9 +443,9 @@ HtsimReader::SetLatencies(std::array<rdma::Duration, 3>& delays)
     if (most > least)
     {
         m_result.notes.push_back(
-            m_name + ": tiers of different Switch_Latency_ns: --switch-latency is " +
-            rdma::ToString(*m_switchLatency) +
-            ", and the links at switches of the others have the rest in their delays");
+            m_name + ": tiers of different Switch_Latency_ns" + (none ? " (none is 0)" : "") +
+            ": taken as --switch-latency=" + std::to_string(least) +
+            "ns, with the rest in the delays of links at switches of the other tiers");
     }
 }
 
@@ -533,8 +540,7 @@ std::optional<rdma::Duration>
 HtsimSwitchLatency(const std::string& text)
 {
     const std::string name; // kept by the reader
-    HtsimReader reader(text, name);
-    return reader.Read().topology ? reader.SwitchLatency() : std::nullopt;
+    return HtsimReader(text, name).ReadSwitchLatency();
 }
 
 std::optional<rdma::Duration>

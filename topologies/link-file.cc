@@ -180,7 +180,6 @@ bool
 LinkFileReader::ReadLinks(uint64_t nodes, uint64_t links, std::vector<FileLink>& read)
 {
     std::vector<uint32_t> degree(nodes, 0);
-    double largestLoss = 0;
     for (uint64_t i = 0; i < links; ++i)
     {
         const std::string which =
@@ -247,7 +246,7 @@ LinkFileReader::ReadLinks(uint64_t nodes, uint64_t links, std::vector<FileLink>&
         {
             return Fail(word, "an error rate that lets some packets through" + which);
         }
-        largestLoss = std::max(largestLoss, loss);
+        link.loss = loss;
         read.push_back(link);
     }
     const FileWord rest = m_words.Next();
@@ -262,17 +261,30 @@ LinkFileReader::ReadLinks(uint64_t nodes, uint64_t links, std::vector<FileLink>&
         m_result.notes.push_back(m_name + ":" + std::to_string(rest.line) +
                                  ": text after the last link ignored");
     }
-    if (largestLoss > 0)
+    return true;
+}
+
+void
+LinkFileReader::NoteLosses(const std::vector<const std::vector<FileLink>*>& of)
+{
+    double largest = 0;
+    for (const auto* links : of)
+    {
+        for (const FileLink& link : *links)
+        {
+            largest = std::max(largest, link.loss);
+        }
+    }
+    if (largest > 0)
     {
         char text[160];
         std::snprintf(text,
                       sizeof text,
                       ": error rates are per packet (largest %g); taken as bit errors at which a "
                       "packet of 1048 B has that loss",
-                      largestLoss);
+                      largest);
         m_result.notes.push_back(m_name + text);
     }
-    return true;
 }
 
 std::vector<uint8_t>

@@ -33,6 +33,7 @@ struct FileLink
     NodeId b = 0;
     rdma::BitRate rate;
     rdma::Duration delay;
+    double loss = 0; ///< of a packet, as the file has it
     double bitErrorRate = 0;
     uint32_t line = 0; ///< of the file
 };
@@ -81,6 +82,8 @@ class LinkFileReader
     bool ReadIds(const char* what, uint64_t count, std::vector<bool>& isListed);
     /// The links, and the end of the file. \param links how many the first line announces
     bool ReadLinks(uint64_t nodes, uint64_t links, std::vector<FileLink>& read);
+    /// A note if some of these links lose packets.
+    void NoteLosses(const std::vector<const std::vector<FileLink>*>& of);
 
     FileWords m_words;
     const std::string& m_name;

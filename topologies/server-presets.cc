@@ -30,11 +30,10 @@
  * data and flag travel in one store, 0.6 us over NVLink and 1.0 us over PCIe, Simple 3.4 and 5.7 us
  * (NVIDIA/nccl@01afd20 has 0.47 for LL over NVLink, and the others). Its LL128 is left out.
  *
- * Posts: h100ndr's all-gathers and reduce-scatters over 10 servers with 2 GPUs take 53 to 76 us
- * longer than rings of as many hops with one GPU, 10 messages inside servers: 6 us each are three
- * posts of 2 us. Its all-to-alls among 9 and 18 peers in other servers begin 15 to 40 us later than
- * sends to one: 2 us a peer is between. NCCL expects 1 us a post, and 2 with AMD's CPUs
- * (netOverhead). Smaller messages, and more peers, were not measured there.
+ * Posts: NCCL expects 1 us a post to a NIC, and 2 with AMD's CPUs (netOverhead, three times with
+ * Simple; src/graph/tuning.cc). 2 us is assumed. Messages of h100ndr's rows are long enough to hide
+ * it. Polaris' all-to-alls of 64 KiB leave at most 4 to 7 us for each of 4 peers in the other
+ * server. Of small messages to many peers there is no measurement here.
  *
  * Channels: "nccl-channels" is NVIDIA/nccl@0f900e1 src/graph/connect.cc (rings doubled when they
  * are connected) and src/graph/search.cc, ncclTopoDupChannels (doubled before that from 25 GB/s a
@@ -132,7 +131,7 @@ ServerPresetsJson()
                  "exchange": {"inside": "17us", "outside": "50us", "outside_share": 0.95},
                  "nvls": {"inside": "1us", "outside": "6us", "inside_share": 0.8325},
                  "channels": {"inside": "164.8Gbps", "outside": "107Gbps", "in_server": 32, "a_nic": 4, "most": 16},
-                 "source": "launch, simple, exchange, post, rate of a channel outside: fitted (h100ndr); of one inside, numbers: nccl-channels; ll, ll128 inside: as dgx-h200, assumed; outside: nccl-tuner"},
+                 "source": "launch, simple, exchange, rate of a channel outside: fitted (h100ndr); post: assumed; of one inside, numbers: nccl-channels; ll, ll128 inside: as dgx-h200, assumed; outside: nccl-tuner"},
      "source": "450 GB/s: ml-eng; 8 GPUs, NVLink4, 8 x 400G: ml-eng, basepod; efficiency: nccl topo.h; latency: nccl-tuner (NVLink; LL, Simple)"},
     {"name": "polaris", "gpu": "A100-40GB", "gpus": 4, "nics": 2, "nic_rate": "200Gbps",
      "scale_up": {"kind": "nvlink-mesh", "per_gpu": "2400Gbps", "efficiency": 0.8, "latency": "600ns", "bulk_latency": "3.4us"},

@@ -28,6 +28,7 @@ struct SimaiFile
     std::vector<FileLink> fabric; ///< switch to switch, in the order of the file
     std::vector<bool> isSwitch;   ///< of the network, by node
     rdma::BitRate nvLink;         ///< of a GPU; 0: there is none
+    rdma::Duration nvLinkDelay;   ///< the longest of a GPU's links to NVSwitches
 
     uint32_t ServerOf(NodeId gpuNode) const
     {
@@ -79,7 +80,7 @@ SimaiReader::ReadHeader()
         return false;
     }
     const FileWord gpu = m_words.Next();
-    if (gpu.text.empty())
+    if (gpu.text.empty() || ParseWhole(gpu.text, UINT64_MAX / 10 - 1))
     {
         return Fail(gpu, "the type of the GPUs, such as H100");
     }
@@ -137,6 +138,7 @@ SimaiReader::SortLinks()
     constexpr uint32_t kNone = UINT32_MAX;
     std::vector<uint32_t> serverOfNvSwitch(m_file.nodes, kNone);
     m_nvLinkOf.assign(m_file.gpus, 0);
+    bool losesInside = false;
     for (FileLink& link : m_read)
     {
         if (link.b < m_file.gpus)
@@ -176,8 +178,24 @@ SimaiReader::SortLinks()
                               std::to_string(m_file.ServerOf(link.a)) +
                               "; allowed: an NVSwitch of its own server");
         }
+        constexpr rdma::Duration kLongest = rdma::Milliseconds(500); // 1 s a message
+        if (link.delay > kLongest)
+        {
+            return FailAt(link.line,
+                          ends,
+                          "has a delay of " + rdma::ToString(link.delay) +
+                              " to an NVSwitch; allowed: at most " + rdma::ToString(kLongest));
+        }
         m_nvLinkOf[link.a] += link.rate.bps;
+        m_file.nvLinkDelay = std::max(m_file.nvLinkDelay, link.delay);
+        losesInside |= link.bitErrorRate > 0;
     }
+    if (losesInside)
+    {
+        m_result.notes.push_back(m_name + ": error rates of links to NVSwitches ignored: messages "
+                                          "inside a server are not lost");
+    }
+    NoteLosses({&m_file.nics, &m_file.fabric});
     std::stable_sort(m_file.nics.begin(),
                      m_file.nics.end(),
                      [](const FileLink& a, const FileLink& b) { return a.a < b.a; });
@@ -319,31 +337,34 @@ BuildSimai(const SimaiFile& file)
     return t;
 }
 
-/// The preset whose latencies and efficiency such a GPU has; null: there is none.
-const ServerSpec*
-PresetFor(const std::string& gpu)
-{
-    // SimAI's names (astra-sim-alibabacloud/astra-sim/system/Common.hh) of GPUs that are others
-    // with less NVLink.
-    static const std::vector<std::pair<std::string, std::string>> kLessNvLink = {{"A800", "A100"},
-                                                                                 {"H800", "H100"}};
-    std::string name = gpu;
-    for (const auto& [less, full] : kLessNvLink)
-    {
-        name = SameName(name, less) ? full : name;
-    }
-    return FindServerForGpu(ServerPresets(), name);
-}
-
 } // namespace
 
 bool
 IsSimaiTopology(const std::string& path)
 {
+    constexpr size_t kHeader = 6;
     const std::vector<std::string> words = FirstWords(path);
-    return words.size() >= 6 && !ParseWhole(words[5], UINT64_MAX / 10 - 1) &&
-           std::all_of(words.begin(), words.begin() + 5, [](const std::string& word) {
-               return ParseWhole(word, UINT64_MAX / 10 - 1).has_value();
+    if (words.size() < kHeader || words[0][0] == '{' || words[0][0] == '[')
+    {
+        return false;
+    }
+    std::vector<std::optional<uint64_t>> numbers;
+    for (size_t i = 0; i < kHeader; ++i)
+    {
+        numbers.push_back(ParseWhole(words[i], UINT64_MAX / 10 - 1));
+    }
+    const auto known = std::count_if(numbers.begin(), numbers.end(), [](const auto& number) {
+        return number.has_value();
+    });
+    if (known < static_cast<long>(kHeader))
+    {
+        // With wrong words among the first five, too: its reader names them.
+        return !numbers[5] && known >= (words.size() == kHeader ? 3 : 5);
+    }
+    // All numbers: of HPCC's format if the last three may be ids of switches.
+    return words.size() == kHeader &&
+           std::any_of(numbers.begin() + 3, numbers.end(), [&](const auto& id) {
+               return *id >= *numbers[0];
            });
 }
 
@@ -369,7 +390,7 @@ ReadSimaiServer(const std::string& text, const std::string& name, std::vector<Er
     {
         return std::nullopt;
     }
-    const ServerSpec* const preset = PresetFor(file->gpu);
+    const ServerSpec* const preset = FindServerForGpu(ServerPresets(), file->gpu);
     if (!preset)
     {
         std::vector<std::string> known;
@@ -383,7 +404,7 @@ ReadSimaiServer(const std::string& text, const std::string& name, std::vector<Er
         errors.push_back({name + ":1",
                           Quoted(file->gpu),
                           "is a GPU that no server preset has" + DidYouMean(file->gpu, known) +
-                              "; allowed: " + JoinNames(known) + ", A800 or H800, or --server",
+                              "; allowed: " + JoinNames(known) + ", or --server",
                           ""});
         return std::nullopt;
     }
@@ -414,6 +435,13 @@ ReadSimaiServer(const std::string& text, const std::string& name, std::vector<Er
     if (file->nvLink.bps > 0)
     {
         server.scaleUp.perGpu = file->nvLink;
+    }
+    // Two links, by an NVSwitch.
+    const rdma::Duration way(2 * file->nvLinkDelay.ps);
+    server.scaleUp.latency = std::max(server.scaleUp.latency, way);
+    if (server.scaleUp.bulkLatency.ps > 0)
+    {
+        server.scaleUp.bulkLatency = std::max(server.scaleUp.bulkLatency, way);
     }
     server.source = "NVLink, NICs: " + name + "; else as " + preset->name;
     return server;

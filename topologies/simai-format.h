@@ -17,9 +17,9 @@
  * has ports of the same NICs of all its servers.
  *
  * **Server.** What a link of a GPU to its server's NVSwitches carries is NVLink's rate. The file
- * says no more: latency and efficiency are those of the first server preset with this GPU, and of
- * an A800 or H800, which have less NVLink, those of an A100 or H100. The delay of NVLink's links is
- * a part of that latency.
+ * says no more: latency and efficiency are those of the first server preset with this GPU. The
+ * delay of NVLink's links is a part of that latency: it is at least twice the longest of them.
+ * Their error rates are ignored, with a note.
  */
 #ifndef TOPOLOGIES_SIMAI_FORMAT_H
 #define TOPOLOGIES_SIMAI_FORMAT_H

@@ -29,8 +29,9 @@ namespace
 
 struct Lost
 {
-    std::string path; ///< empty: a view
+    std::string path;
     std::string message;
+    bool isView;
 };
 
 std::vector<Lost> g_lost;
@@ -62,20 +63,20 @@ OutputErrors::Add(const std::string& path, const std::string& why)
     });
     if (!known)
     {
-        g_lost.push_back({place, place + ": cannot be written: " + why});
+        g_lost.push_back({place, place + ": cannot be written: " + why, false});
     }
 }
 
 void
-OutputErrors::AddView(const std::string& message)
+OutputErrors::AddView(const std::string& path, const std::string& why)
 {
-    g_lost.push_back({"", message});
+    g_lost.push_back({path, path + ": not written: " + why, true});
 }
 
 bool
 OutputErrors::ResultsLost()
 {
-    return !LostFiles().empty();
+    return std::any_of(g_lost.begin(), g_lost.end(), [](const Lost& lost) { return !lost.isView; });
 }
 
 std::vector<std::string>
@@ -84,10 +85,7 @@ OutputErrors::LostFiles()
     std::vector<std::string> names;
     for (const Lost& lost : g_lost)
     {
-        if (!lost.path.empty())
-        {
-            names.push_back(lost.path.substr(lost.path.rfind('/') + 1));
-        }
+        names.push_back(lost.path.substr(lost.path.rfind('/') + 1));
     }
     return names;
 }
@@ -95,9 +93,8 @@ OutputErrors::LostFiles()
 std::string
 OutputErrors::First()
 {
-    const auto result = std::find_if(g_lost.begin(), g_lost.end(), [](const Lost& lost) {
-        return !lost.path.empty();
-    });
+    const auto result =
+        std::find_if(g_lost.begin(), g_lost.end(), [](const Lost& lost) { return !lost.isView; });
     return g_lost.empty() ? "" : result != g_lost.end() ? result->message : g_lost.front().message;
 }
 

@@ -28,7 +28,7 @@ class OutputErrors
     static void Add(const std::string& path, const std::string& why);
 
     /// A page or a timeline, made of results that are complete.
-    static void AddView(const std::string& message);
+    static void AddView(const std::string& path, const std::string& why);
 
     static bool Any()
     {
@@ -38,11 +38,11 @@ class OutputErrors
     /// \return whether something else than a view could not be written
     static bool ResultsLost();
 
-    /// \return names of the files that are not whole, without their folder; views are not among
-    /// them
+    /// \return names of the files that are not whole, without their folder
     static std::vector<std::string> LostFiles();
 
-    /// \return "path: cannot be written: No space left on device"; empty if all was written
+    /// \return "path: cannot be written: No space left on device", of a result if there is one;
+    /// empty if all was written
     static std::string First();
     /// \param status status of a run
     /// \return it, or not 0 if an output failed. Then it prints one error for each.

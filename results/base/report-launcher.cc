@@ -28,6 +28,8 @@ namespace
 
 /// With these words the script itself reports the problem: "report.html: not written: REASON".
 constexpr const char* WORDS = "not written: ";
+/// With these words it names the page, which is named anyway.
+constexpr const char* PAGE_LOST = "report.html: cannot be written: ";
 
 std::string
 FindScript()
@@ -176,6 +178,8 @@ WriteReport(const scenario::RunOptions& run, std::ostream& os)
                 why.pop_back();
             }
             said.clear();
+            const std::size_t path = why.find(PAGE_LOST); // it is said before
+            why.erase(0, path == std::string::npos ? 0 : path + std::strlen(PAGE_LOST));
         }
         else if (WEXITSTATUS(status) != 0)
         {
@@ -189,7 +193,7 @@ WriteReport(const scenario::RunOptions& run, std::ostream& os)
     }
     else
     {
-        OutputErrors::AddView(run.out + "/report.html: not written: " + why);
+        OutputErrors::AddView(run.out + "/report.html", why);
     }
 }
 

@@ -120,6 +120,7 @@ EndWithoutSteps(const scenario::TrainingScenario& scenario, std::ostream& os)
     CaptureKeys().AddTo(stats, capture.findings);
     WriteStats(stats, scenario.run.out);
     WriteReport(scenario.run, os);
+    NameLostFiles(stats, BeginStats("dltrain", scenario.run, outcome), scenario.run.out);
     return OutputErrors::Status("dltrain", capture.status);
 }
 

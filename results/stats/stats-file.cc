@@ -10,12 +10,14 @@
 #include "results/schema/object.h"
 #include "results/tables/queue-pair-table.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <utility>
 
 namespace results
 {
@@ -40,10 +42,10 @@ struct Head
     const RunOutcome& outcome;
     const std::string& network;
 
-    /// A run that lost results did not come to its end, whatever it simulated.
+    /// A run that lost a file did not come to its end, whatever it simulated.
     bool Completed() const
     {
-        return outcome.completed && !OutputErrors::ResultsLost();
+        return outcome.completed && !OutputErrors::Any();
     }
 
     bool Incomplete() const
@@ -53,7 +55,7 @@ struct Head
 
     std::string Message() const
     {
-        const std::string lost = OutputErrors::ResultsLost() ? OutputErrors::First() : "";
+        const std::string lost = OutputErrors::First();
         return outcome.message + (outcome.message.empty() || lost.empty() ? "" : "\n") + lost;
     }
 };
@@ -72,7 +74,7 @@ const Object<Head> HEAD{
         .Only(&Head::Incomplete),
     Key<Head>("incomplete_files: Files that could not be written, or not to their end",
               [](const auto&) { return OutputErrors::LostFiles(); })
-        .Only([](const auto&) { return OutputErrors::ResultsLost(); }),
+        .Only([](const auto&) { return OutputErrors::Any(); }),
     {"configuration: Configuration, valid as a --scenario",
      [](const auto& h) { return Json(h.run.asRun); }},
     {"nondeterministic: Keys that differ from run to run",
@@ -390,7 +392,32 @@ WriteStats(const nlohmann::ordered_json& stats, const std::string& out)
     {
         OutputErrors::Add(path, why);
         unlink(temporary.c_str());
+        unlink(path.c_str()); // one of this run that does not know of a lost file
     }
+}
+
+void
+NameLostFiles(nlohmann::ordered_json& stats,
+              const nlohmann::ordered_json& head,
+              const std::string& out)
+{
+    constexpr const char* LOST = "incomplete_files";
+    const std::vector<std::string> files = OutputErrors::LostFiles();
+    if (!head.contains(LOST) || (stats.contains(LOST) && stats[LOST] == head[LOST]) ||
+        std::find(files.begin(), files.end(), "stats.json") != files.end())
+    {
+        return;
+    }
+    nlohmann::ordered_json whole = head;
+    for (const auto& [key, value] : stats.items())
+    {
+        if (!head.contains(key))
+        {
+            whole[key] = value;
+        }
+    }
+    stats = std::move(whole);
+    WriteStats(stats, out);
 }
 
 nlohmann::ordered_json

@@ -47,6 +47,11 @@ void AddExtras(nlohmann::ordered_json& stats, const RunExtras& extras);
 /// stats.json in the run's folder, by a temporary file and a rename. OutputErrors reports a
 /// failure.
 void WriteStats(const nlohmann::ordered_json& stats, const std::string& out);
+/// Writes stats.json again if another file was lost since: it names all of them. \param head what
+/// BeginStats says now
+void NameLostFiles(nlohmann::ordered_json& stats,
+                   const nlohmann::ordered_json& head,
+                   const std::string& out);
 
 /// gpus, servers and, with several GPUs a server, the network inside: the keys of every program
 /// that runs on GPUs.

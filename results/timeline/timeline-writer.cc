@@ -361,9 +361,13 @@ WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
     {
         os << "Timeline         none: no call, no message, no link in the measured time\n";
     }
+    catch (const CannotWrite& reason)
+    {
+        OutputErrors::AddView(path, reason.Why());
+    }
     catch (const std::exception& reason)
     {
-        OutputErrors::AddView(path + ": not written: " + ReasonOf(reason));
+        OutputErrors::AddView(path, ReasonOf(reason));
     }
 }
 

@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <stdexcept>
 #include <unistd.h>
 
 namespace results
@@ -29,7 +28,7 @@ TraceEventFile::TraceEventFile(const std::string& path)
     m_file = rdma::OpenForWriting(path, &why);
     if (!m_file)
     {
-        throw std::runtime_error(path + ": cannot be written: " + why);
+        throw CannotWrite(path, why);
     }
     m_text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
 }
@@ -146,7 +145,7 @@ TraceEventFile::Finish(const ordered_json& about, const std::string& path)
 void
 TraceEventFile::Fail(int error) const
 {
-    throw std::runtime_error(m_path + ": cannot be written: " + std::strerror(error));
+    throw CannotWrite(m_path, std::strerror(error));
 }
 
 void

@@ -9,6 +9,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <queue>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,13 +21,33 @@ namespace results
 /// \return the text as JSON; invalid UTF-8 is replaced
 std::string QuotedJson(std::string_view text);
 
+/// A file that cannot be written.
+class CannotWrite : public std::runtime_error
+{
+  public:
+    /// \param why "No space left on device"
+    CannotWrite(const std::string& path, const std::string& why)
+        : std::runtime_error(path + ": cannot be written: " + why),
+          m_why(why)
+    {
+    }
+
+    const std::string& Why() const
+    {
+        return m_why;
+    }
+
+  private:
+    std::string m_why;
+};
+
 /**
  * A file in the trace-event format (JSON object form; "Trace Event Format", Google, 2016), written
  * event by event, a line each. Times are ps, and us in the file, exactly. Processes and threads get
  * numbers in the order in which they are named, in which viewers show them.
  *
  * The file gets its name when it is complete; of one that is not completed nothing stays. Throws
- * std::runtime_error when it cannot be written.
+ * CannotWrite.
  */
 class TraceEventFile
 {

@@ -280,7 +280,14 @@ ReadRoutedExperts(Config& c, Transformer& t, uint32_t denseFirst)
     e.count = c.Count("n_routed_experts", kMostHeads);
     e.topK = c.Count("num_experts_per_tok", kMostHeads);
     e.ffn = c.Count("moe_intermediate_size", kMostFfn);
-    e.sharedFfn = c.Count("n_shared_experts", kMostHeads, 0, 0) * e.ffn;
+    const uint64_t shared = uint64_t{c.Count("n_shared_experts", kMostHeads, 0, 0)} * e.ffn;
+    if (shared > kMostFfn)
+    {
+        c.Refuse("n_shared_experts",
+                 "experts of width " + std::to_string(e.ffn) + " are " + std::to_string(shared) +
+                     " wide together; allowed: at most " + std::to_string(kMostFfn));
+    }
+    e.sharedFfn = static_cast<uint32_t>(std::min(shared, kMostFfn));
     e.denseFirst = c.Count("first_k_dense_replace", kMostLayers, denseFirst, 0);
     if (e.denseFirst > t.layers)
     {

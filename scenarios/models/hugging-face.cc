@@ -45,8 +45,9 @@ TypeOf(Config& c)
     }
     if (c.Given("model_type"))
     {
+        const size_t before = c.In().Errors();
         const std::string type = c.Text("model_type", "");
-        if (!c.In().At("model_type").is_string())
+        if (c.In().Errors() > before)
         {
             return std::nullopt; // which is said
         }

@@ -13,6 +13,8 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/models/model-forms.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <set>
 
 namespace training
@@ -229,6 +231,28 @@ ReadOurs(ModelSpec& model, topo::JsonObject& in)
     return true;
 }
 
+/// Assumed: a thousand times the largest models of 2025. Bytes of their states, and sums over GPUs,
+/// stay below 2^64.
+constexpr double kMostParameters = 1e15;
+
+/// Parameters of layers, which may be more than a uint64_t holds.
+double
+Parameters(const std::vector<LayerSpec>& layers)
+{
+    double sum = 0;
+    for (const LayerSpec& layer : layers)
+    {
+        for (const Part& part : layer.parts)
+        {
+            for (const Tensor& tensor : part.tensors)
+            {
+                sum += static_cast<double>(tensor.elements) * std::max(1U, tensor.experts);
+            }
+        }
+    }
+    return sum;
+}
+
 } // namespace
 
 std::optional<ModelSpec>
@@ -248,6 +272,18 @@ ParseModelJson(const nlohmann::json& json,
         in.Finish(); // else what its members are for is not known
     }
 
+    const double count = Parameters(model.layers) + Parameters(model.predictor);
+    if (count > kMostParameters && errors.size() == before)
+    {
+        char text[80];
+        std::snprintf(text,
+                      sizeof text,
+                      "a model of %.3g parameters; allowed: at most %.0e",
+                      count,
+                      kMostParameters);
+        in.Say("", text);
+        return std::nullopt;
+    }
     std::set<std::string> names;
     for (size_t i = 0; i < model.layers.size(); ++i)
     {

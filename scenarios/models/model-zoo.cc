@@ -8,6 +8,8 @@
 #include "scenarios/models/family.h"
 #include "scenarios/models/zoo-json.h"
 
+#include <cstdio>
+
 namespace training
 {
 
@@ -30,6 +32,22 @@ ModelZoo()
 }
 
 } // namespace
+
+std::string
+ParametersText(uint64_t count)
+{
+    const auto p = static_cast<double>(count);
+    char text[32];
+    std::snprintf(text,
+                  sizeof text,
+                  p >= 999.5e9 ? "%.3g T"
+                  : p >= 1e9   ? "%.3g B"
+                               : "%.4g M",
+                  p * (p >= 999.5e9 ? 1e-12
+                       : p >= 1e9   ? 1e-9
+                                    : 1e-6));
+    return text;
+}
 
 std::vector<std::string>
 ModelNames()

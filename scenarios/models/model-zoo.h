@@ -280,6 +280,9 @@ struct ModelSpec
 /// Puts so many modules of model.predictor behind the layers: "mtp 1", "mtp 1 head", ...
 void AddPredictors(ModelSpec& model, uint32_t count);
 
+/// "30.5 B", "559.2 M", as people count parameters.
+std::string ParametersText(uint64_t count);
+
 /// Canonical names of the zoo, in the order in which it lists them (families together, sizes
 /// ascending).
 std::vector<std::string> ModelNames();

@@ -49,9 +49,14 @@ Validation::Fail(const std::string& option, const std::string& problem, std::str
                 SaidValue(table, values, option),
                 Spelled(problem),
                 std::move(nearest)};
+    // "--recipe=megatron: --zero": to choose the recipe was the mistake, once.
+    const bool ofRecipe = error.where.rfind("--recipe=", 0) == 0;
+    const std::string by =
+        ofRecipe ? error.where.substr(0, error.where.find(':') + 1) : std::string();
     // Other problems with a value mostly follow from the first mistake in it.
-    const bool told = std::any_of(errors.begin(), errors.end(), [&error](const Error& earlier) {
-        return earlier.where == error.where && earlier.value == error.value;
+    const bool told = std::any_of(errors.begin(), errors.end(), [&](const Error& earlier) {
+        return (earlier.where == error.where && earlier.value == error.value) ||
+               (!by.empty() && earlier.where.rfind(by, 0) == 0);
     });
     if (!told)
     {

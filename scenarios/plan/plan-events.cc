@@ -125,7 +125,8 @@ LosslessText(const TrafficScenario& s)
     const uint32_t lossless = s.LosslessPriorities();
     const auto settings = Ns3SettingsOf(s.run);
     const auto set = settings.find(kAttribute);
-    if (s.fabric.infiniBand || !s.fabric.pfc || !HasPackets(s.fabric))
+    if (s.fabric.infiniBand || !s.fabric.pfc || !HasPackets(s.fabric) ||
+        (s.run.protocol.IsOrdinary() && set == settings.end()))
     {
         return "";
     }
@@ -136,7 +137,7 @@ LosslessText(const TrafficScenario& s)
     }
     if (lossless == kOfSwitches)
     {
-        return "";
+        return "priority 3, the one of flows";
     }
     std::vector<std::string> priorities;
     for (uint32_t p = 0; p < 8; ++p)

@@ -22,7 +22,8 @@ namespace
 uint64_t
 Bytes(const TrainingOptions& o, double elements)
 {
-    return static_cast<uint64_t>(std::llround(elements)) * DtypeBytes(o.dtype);
+    // Absurd sizes can exceed 64 bits.
+    return static_cast<uint64_t>(std::llround(std::min(elements, 1e18))) * DtypeBytes(o.dtype);
 }
 
 /// Seconds of a pass of all operators.

@@ -4,8 +4,9 @@
     if __name__ == "__main__":
         console.run("plot", main)
 
-- Standard output that cannot be written (a full disk, a closed pipe or descriptor) is one error and
-  status 1, whatever the script printed there. A status that is not 0 stays.
+- Standard output that cannot be written (a full disk, a closed descriptor) is one error and status
+  1, whatever the script printed there. A status that is not 0 stays. A closed pipe (head) is no
+  error: the status is SIGPIPE's, 141.
 - What names of files hold never acts on the terminal: control characters, and bytes that are no
   UTF-8, are shown as \\xNN.
 - Ctrl-C ends with 130, SIGTERM with 143, SIGHUP with 129, without a traceback.
@@ -27,6 +28,7 @@ class Stream:
     def __init__(self, stream):
         self.stream = stream
         self.error = None if stream is not None else "Bad file descriptor"
+        self.unread = False
 
     def write(self, text):
         over = OVER if text.startswith(OVER) else ""
@@ -56,6 +58,7 @@ class Stream:
 
     def _lost(self, error):
         self.error = getattr(error, "strerror", None) or str(error)
+        self.unread = isinstance(error, BrokenPipeError)
         # What still waits in its buffer has nowhere to go: else the interpreter complains when it
         # ends.
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -99,7 +102,9 @@ def run(program, main):
             print(status, file=sys.stderr)
             status = 1
     sys.stdout.flush()
-    if sys.stdout.error is not None:
+    if sys.stdout.unread:
+        status = status or 128 + signal.SIGPIPE
+    elif sys.stdout.error is not None:
         print(
             f"{program}: error: standard output: cannot be written: {sys.stdout.error}",
             file=sys.stderr,

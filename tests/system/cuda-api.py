@@ -177,6 +177,42 @@ class Api(CudaTest):
         times = self.write("bad.csv", "kernel,us\nA,1\nB,x\n")
         self.assertIn("line 3", self.refuse(f"--kernel-times={times}", api))
 
+    def test_blanks_in_paths(self):
+        """In the folders of builds and of the capture, and in the program's and a file's name."""
+        place = os.path.join(self.folder, "a folder, with: blanks")
+        builds = os.path.join(place, "builds")
+        program = os.path.join(place, "my program")
+        shutil.copytree(building.libraries(), builds, symlinks=True)
+        shutil.copy(self.built["api"], program)
+        times = os.path.join(place, "my times.csv")
+        with open(times, "w", encoding="utf-8") as file:
+            file.write("kernel,us\nKernel*,100\n*,1\n")
+        code = (
+            "import sys\n"
+            "from cluster_simulator.capture import cuda\n"
+            "from cluster_simulator.capture.cuda import building\n"
+            "building.libraries = lambda say=None: sys.argv[1]\n"
+            "print(cuda.flags())\n"
+            "cuda.run([sys.argv[2], 'streams'], sys.argv[3], gpus_per_server=2,"
+            " kernel_times=sys.argv[4])\n"
+        )
+        out = os.path.join(place, "out")
+        os.makedirs(out)
+        done = subprocess.run(
+            [sys.executable, "-c", code, builds, program, out, times],
+            env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "scripts")},
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        # As a shell divides them.
+        flags = done.stdout.splitlines()[0].split()
+        self.assertEqual(len([word for word in flags if not word.startswith("-")]), 0, flags)
+        library = next(word[2:] for word in flags if word.startswith("-L"))
+        self.assertTrue(os.path.isfile(os.path.join(library, building.CORE)), library)
+        self.assertTrue(os.listdir(out))
+
     def test_without_a_capture(self):
         """A program that was linked to the simulated GPUs says what it needs."""
         variables = {**os.environ, "LD_LIBRARY_PATH": building.libraries()}

@@ -197,7 +197,7 @@ class Models(SystemTest):
             self.assertIn(family, families)
         qwen = text.split("\nQwen\n")[1].split("\n\n")[0]
         self.assertIn("qwen3-235b-a22b", qwen)
-        self.assertIn("22.2 G active", qwen)
+        self.assertIn("22.2 B active", qwen)
 
 
 if __name__ == "__main__":

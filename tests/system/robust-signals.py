@@ -4,6 +4,7 @@
 import itertools
 import json
 import os
+import random
 import signal
 import subprocess
 import time
@@ -105,6 +106,52 @@ class Signals(RobustTest):
                 told = errors.count("traffic: interrupted before the simulation began;")
                 self.assertEqual(told + errors.count("done: interrupted by"), 1, errors)
                 self.assertEqual(os.path.exists(out), told == 0, errors)
+
+    def test_between_set_up_and_simulation(self):
+        """A simulation of a moment does not begin after a signal, and does not end as completed."""
+        flows = self.write("one-flow.csv", "src,dst,bytes,start_us\n0,1,1000,0\n")
+        line = f"traffic --topology=fat-tree --k=12 --flows={flows} --report=0 --timeline=0"
+        for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with self.subTest(number.name):
+                process, out = self.start(line)
+                begin = time.time()
+                while not os.path.exists(os.path.join(out, "links.csv")):
+                    self.assertLess(time.time() - begin, 20)
+                    time.sleep(0.0005)
+                process.send_signal(number)
+                _, errors = process.communicate(timeout=30)
+                self.assertEqual(process.returncode, status, errors)
+                if "ends after the set-up" in errors:
+                    stats = self.complete(out, "interrupted by")
+                    self.assertEqual((stats["events"], stats["share_done"]), (0, 0))
+
+    def test_at_any_moment(self):
+        """The status is the signal's, whether options are read, a network is made, simulated or
+        written."""
+        line = (
+            "traffic --topology=fat-tree --k=8 --pattern=permutation --bytes=20kB --report=0"
+            " --timeline=0"
+        )
+        begin = time.time()
+        self.assertEqual(self.ended(line)[0], 0)
+        whole = time.time() - begin
+        moments = random.Random(62)
+        for _ in range(12):
+            number = moments.choice((signal.SIGINT, signal.SIGTERM))
+            wait = moments.uniform(0, whole)
+            with self.subTest(f"{number.name} after {wait:.4f} s"):
+                process, out = self.start(line)
+                time.sleep(wait)
+                process.send_signal(number)
+                _, errors = process.communicate(timeout=60)
+                path = os.path.join(out, "stats.json")
+                if process.returncode == 0:  # it was about to end
+                    self.assertEqual(errors, "")
+                else:  # the first: it was still being loaded
+                    self.assertIn(process.returncode, (-number, 128 + number), errors)
+                if os.path.exists(path) and "NOT COMPLETED" not in errors:
+                    with open(path, encoding="utf-8") as file:
+                        self.assertTrue(json.load(file)["completed"])
 
     def test_nohup(self):
         process, out = self.started(

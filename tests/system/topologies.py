@@ -9,8 +9,9 @@ import os
 import unittest
 
 from _mpi import ENVIRONMENT, MPIRUN
+from _robust import at_most
 from _same_bytes import ALWAYS, SameBytesTest
-from _system_test import SystemTest, main
+from _system_test import SystemTest, captured, main
 
 PROGRAMS = ("traffic", "collperf", "dltrain")
 
@@ -120,6 +121,39 @@ class FamiliesTest(SystemTest):
             self.assertEqual(plan.err.count("for which there is --ib-switch=quantum-2"), told)
             self.assertNotIn("InfiniBand InfiniBand", plan.out)
         self.refuse(f"traffic --topology={graph} --nic=HDR", "needs a topology by name")
+
+    def test_a_large_file_is_planned_in_little_memory(self):
+        """65,536 hosts at 2,048 leaves: routes to all of them would be 270 MB."""
+        tier = "Downlink_speed_Gbps 100\nRadix_Down {}\nDownlink_Latency_ns 500\n"
+        topo = "Nodes 65536\nTiers 2\nPodsize 65536\nTier 0\nRadix_Up 4\n" + tier.format(32)
+        file = self.write("large.topo", topo + "Tier 1\n" + tier.format(2048))
+        words, _ = self.command(f"traffic --topology={file} --bytes=1kB --dry-run")
+        done = captured(words, cwd=self.folder, timeout=60, preexec_fn=at_most(300 << 20))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("65,536", done.stdout.replace("65536", "65,536"))
+
+    def test_files_have_their_hosts(self):
+        """A number of hosts that is not the file's is an error, whatever the format."""
+        links = [{"from": host, "to": "s"} for host in "abc"]
+        graph = {
+            "nodes": [{"name": name, "kind": "host"} for name in "abc"]
+            + [{"name": "s", "kind": "switch"}],
+            "links": links,
+            "defaults": {"rate": "40Gbps", "delay": "500ns"},
+        }
+        tier = "Downlink_speed_Gbps 100\nRadix_Down {}\nDownlink_Latency_ns 500\n"
+        topo = "Nodes 3\nTiers 2\nPodsize 3\nTier 0\nRadix_Up 1\n" + tier.format(1)
+        files = (
+            self.write("graph.json", graph),
+            self.write("hpcc.txt", "4 1 3\n3\n" + "".join(f"{i} 3 100G 1us 0\n" for i in range(3))),
+            self.write("htsim.topo", topo + "Tier 1\n" + tier.format(3)),
+        )
+        for file in files:
+            with self.subTest(file):
+                line = f"traffic --topology={file} --pattern=permutation --bytes=10kB --dry-run"
+                self.run_program(line + " --hosts=3")
+                self.refuse(line + " --hosts=2", "--hosts=2", "the file has 3 hosts")
+                self.refuse(line + " --hosts=4", "--hosts=4", "has 3 hosts")
 
     def test_what_is_said_of_them(self):
         for program in PROGRAMS:

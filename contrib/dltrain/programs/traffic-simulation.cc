@@ -127,7 +127,7 @@ TrafficSimulation::MakeFlows()
             m_measuredBytes += flow.bytes;
         }
         toHere += fabric.IsLocal(flow.dst) ? flow.bytes : 0;
-        m_totalBytes += flow.bytes;
+        m_totalBytes += std::min(flow.bytes, UINT64_MAX - m_totalBytes); // 10^15 B each, many flows
     }
     m_run.Control().SetPortion(static_cast<double>(toHere) /
                                static_cast<double>(std::max<uint64_t>(1, m_totalBytes)));

@@ -265,8 +265,10 @@ OccupyStandardDescriptors()
     }
 }
 
-/// \return why not all of standard output was written, or nothing
-std::string
+constexpr int UNKNOWN_ERROR = -1;
+
+/// \return `errno` of a standard output that was not written to its end; 0 if it was
+int
 StandardOutputError()
 {
     std::cout.flush();
@@ -275,17 +277,18 @@ StandardOutputError()
     int error = failed ? errno : 0;
     if (!failed && !std::ferror(stdout) && std::cout.good())
     {
-        return {};
+        return 0;
     }
     error = error ? error : g_output ? g_output->GetError() : 0;
-    return error ? std::strerror(error) : "an error when it was written";
+    return error ? error : UNKNOWN_ERROR;
 }
 
 bool g_outputChecked = false;
 
+/// \param onlyText there are no results: help, a list, a plan
 /// \return the status, not 0 if standard output could not be written, which is said
 int
-CheckStandardOutput(int status)
+CheckStandardOutput(int status, bool onlyText)
 {
     if (g_outputChecked)
     {
@@ -298,12 +301,18 @@ CheckStandardOutput(int status)
         g_log->Flush();
         g_errors->Flush();
     }
-    const std::string error = StandardOutputError();
-    if (error.empty())
+    const int error = StandardOutputError();
+    if (error == 0)
     {
         return status;
     }
-    std::cerr << g_program << ": error: standard output: cannot be written: " << error << std::endl;
+    if (error == EPIPE && onlyText)
+    {
+        return status ? status : 128 + SIGPIPE; // its reader (head) has seen enough
+    }
+    std::cerr << g_program << ": error: standard output: cannot be written: "
+              << (error == UNKNOWN_ERROR ? "an error when it was written" : std::strerror(error))
+              << std::endl;
     return status ? status : 1;
 }
 
@@ -311,9 +320,10 @@ CheckStandardOutput(int status)
 void
 AtExit()
 {
-    if (!g_outputChecked && CheckStandardOutput(0) != 0)
+    const int status = g_outputChecked ? 0 : CheckStandardOutput(0, true);
+    if (status != 0)
     {
-        std::_Exit(1);
+        std::_Exit(status);
     }
 }
 
@@ -416,7 +426,7 @@ OnTerminate()
         std::cerr << g_program << ": error: " << why << std::endl;
     }
     results::LineLog::CloseAll();
-    std::_Exit(CheckStandardOutput(status ? status : 1));
+    std::_Exit(CheckStandardOutput(status ? status : 1, false));
 }
 
 } // namespace
@@ -506,7 +516,7 @@ RunProgram(const std::string& name, const std::function<int()>& main)
                                                 : "";
         std::cerr << name << ": error: " << who << results::ReasonOf(error) << std::endl;
     }
-    return CheckStandardOutput(status);
+    return CheckStandardOutput(status, scenario::HeldOutput() < 0);
 }
 
 } // namespace dltrain

@@ -458,7 +458,7 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
     {
         return outcome.exitStatus;
     }
-    WriteStatistics(simulation, outcome, network);
+    nlohmann::ordered_json stats = WriteStatistics(simulation, outcome, network);
     std::ostream& os = m_options.os;
     simulation.PrintSummary(os, network);
     if (m_background)
@@ -470,24 +470,40 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
         PrintOrdinary(os, m_run.protocol, *m_fabric, *m_stack);
     }
     results::PrintEnd(os, m_run, outcome, network, simulation.GetFiles());
+    const auto nameLostFiles = [&] {
+        if (!m_run.out.empty())
+        {
+            results::NameLostFiles(stats, Head(outcome, network), m_run.out);
+        }
+    };
     results::WriteTimelineOf(m_run, os);
+    nameLostFiles(); // the page shows them
     results::WriteReport(m_run, os);
-    return results::OutputErrors::Status(m_program, outcome.exitStatus);
+    nameLostFiles();
+    // Results are whole if the signal came after the event loop.
+    const int signal = RunControl::Signal();
+    const int status = outcome.exitStatus == 0 && signal != 0 ? 128 + signal : outcome.exitStatus;
+    return results::OutputErrors::Status(m_program, status);
 }
 
-void
+nlohmann::ordered_json
+FabricRun::Head(const results::RunOutcome& outcome, const results::RunStats& network) const
+{
+    return results::BeginStats(m_program, m_run, outcome, network.packets ? "" : m_spec.network);
+}
+
+nlohmann::ordered_json
 FabricRun::WriteStatistics(const FabricSimulation& simulation,
                            const results::RunOutcome& outcome,
                            const results::RunStats& network) const
 {
-    // stats.json names the files that are not whole: it is the last one.
+    // stats.json names the files that are not whole: it is the last of the results.
     if (!m_run.out.empty())
     {
         simulation.WriteTables();
     }
     results::LineLog::CloseAll();
-    nlohmann::ordered_json stats =
-        results::BeginStats(m_program, m_run, outcome, network.packets ? "" : m_spec.network);
+    nlohmann::ordered_json stats = Head(outcome, network);
     stats.update(simulation.GetStatistics());
     results::AddRunStats(stats, network);
     stats.update(simulation.GetMoreStatistics());
@@ -515,6 +531,7 @@ FabricRun::WriteStatistics(const FabricSimulation& simulation,
     {
         results::WriteStats(stats, m_run.out);
     }
+    return stats;
 }
 
 } // namespace dltrain

@@ -207,9 +207,13 @@ class FabricRun
     int Report(FabricSimulation& simulation, results::RunOutcome outcome);
     /// Before the results are told.
     void NoteLinks();
-    void WriteStatistics(const FabricSimulation& simulation,
-                         const results::RunOutcome& outcome,
-                         const results::RunStats& network) const;
+    /// \return the head of stats.json
+    nlohmann::ordered_json Head(const results::RunOutcome& outcome,
+                                const results::RunStats& network) const;
+    /// \return stats.json
+    nlohmann::ordered_json WriteStatistics(const FabricSimulation& simulation,
+                                           const results::RunOutcome& outcome,
+                                           const results::RunStats& network) const;
 
     std::string m_program;
     const scenario::RunOptions& m_run;

@@ -455,12 +455,21 @@ RunControl::OnNote(const std::string& note)
     ns3::Simulator::Stop();
 }
 
+int
+RunControl::SignalOfRanks()
+{
+    const int signal = static_cast<int>(Ranks::Get().Max(static_cast<int64_t>(Signal())));
+    if (signal != 0)
+    {
+        g_signal.store(signal);
+    }
+    return signal;
+}
+
 void
 RunControl::MergeRanks()
 {
-    const Ranks& ranks = Ranks::Get();
-    m_failure = ranks.FirstText(m_failure);
-    g_signal.store(static_cast<int>(ranks.Max(static_cast<int64_t>(g_signal.load()))));
+    m_failure = Ranks::Get().FirstText(m_failure);
     if (m_merge)
     {
         m_merge();
@@ -509,7 +518,11 @@ RunControl::Run(const std::function<bool()>& finished,
         });
         try
         {
-            ns3::Simulator::Run();
+            // A run may be shorter than the thread's next look at the signal.
+            if (SignalOfRanks() == 0)
+            {
+                ns3::Simulator::Run();
+            }
         }
         catch (const std::exception& error)
         {
@@ -543,13 +556,14 @@ RunControl::Run(const std::function<bool()>& finished,
     {
         MergeRanks();
     }
+    const int signal = SignalOfRanks(); // once: another may come on one of them
     results::RunOutcome outcome;
     outcome.simulatedPs = ranks.Max(ns3::RdmaClock::Now());
     outcome.events = ranks.Sum(ns3::Simulator::GetEventCount());
     outcome.eventLoopS = ranks.Max(m_eventLoopS);
     outcome.wallS = Seconds(end - m_start);
     AddThreads(outcome);
-    outcome.completed = m_failure.empty() && finished();
+    outcome.completed = m_failure.empty() && finished() && signal == 0;
     outcome.shareDone = outcome.completed ? 1
                         : m_share         ? std::clamp(ranks.Sum(m_share()), 0.0, 1.0)
                                           : 0;
@@ -557,12 +571,11 @@ RunControl::Run(const std::function<bool()>& finished,
     {
         return outcome;
     }
-    if (m_failure.empty() && IsInterrupted())
+    if (m_failure.empty() && signal != 0)
     {
         outcome.interrupted = true;
-        outcome.exitStatus = 128 + Signal();
-        outcome.message =
-            g_signal.load() == SIGINT ? "interrupted by Ctrl-C" : "interrupted by a signal";
+        outcome.exitStatus = 128 + signal;
+        outcome.message = signal == SIGINT ? "interrupted by Ctrl-C" : "interrupted by a signal";
         return outcome;
     }
     outcome.exitStatus = 3;

@@ -31,8 +31,9 @@ class TraceCollector;
  *     RunOutcome outcome = control.Run([&] { return everythingDone; });
  *
  * Ctrl-C (or SIGTERM, or SIGHUP unless it was ignored, as nohup does) stops the simulator between
- * two events, and Run returns. A second one is only answered: results are being written. (While the
- * network is set up there are none, and it ends the process.) If the simulation cannot go on
+ * two events, and Run returns. After one during the set-up Run does not begin. A second one is only
+ * answered: results are being written. (While the network is set up there are none, and it ends the
+ * process.) If the simulation cannot go on
  * because memory has run out, an exception came up or ns-3 refuses, Run returns too, or what
  * SetFinish has given completes the results, with status 1.
  *
@@ -144,6 +145,8 @@ class RunControl
     /// A rank has done its work. \param at when, ps
     void OnRankDone(int64_t at);
     void TellOtherRanks(const std::string& note);
+    /// Collective. \return the signal that a rank has got, for all of them; 0: none
+    int SignalOfRanks();
     /// After the event loop: all ranks know the same.
     void MergeRanks();
     void ThreadMain();

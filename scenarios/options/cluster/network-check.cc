@@ -13,6 +13,7 @@
 #include "scenarios/options/cluster/network-kinds.h"
 #include "scenarios/options/cluster/rail-options.h"
 #include "topologies/family.h"
+#include "topologies/reach.h"
 #include "topologies/route-cycles.h"
 #include "topologies/routes.h"
 
@@ -129,11 +130,27 @@ class Checker
                "host " + host.name;
     }
 
+    /// Whether routes take too much: 2 B for each switch and endpoint, some seconds at 10^8.
+    bool IsLarge() const
+    {
+        return static_cast<double>(m_topology.SwitchCount()) *
+                   static_cast<double>(m_topology.Endpoints().size()) >
+               1e8;
+    }
+
     bool Reachable()
     {
+        std::optional<topo::Reach> reach;
         try
         {
-            m_routes = topo::ComputeRoutes(m_topology);
+            if (IsLarge())
+            {
+                reach.emplace(m_topology);
+            }
+            else
+            {
+                m_routes = topo::ComputeRoutes(m_topology);
+            }
         }
         catch (const std::exception& e) // a path of 65,535 links, and the like
         {
@@ -143,7 +160,7 @@ class Checker
         }
         for (const auto& [from, to] : m_pairs)
         {
-            if (m_routes->Hops(from, to) > 0)
+            if (reach ? reach->IsThere(from, to) : m_routes->Hops(from, to) > 0)
             {
                 continue;
             }
@@ -307,8 +324,10 @@ class Checker
         const topo::Endpoint& start = m_topology.Endpoints()[from];
         topo::NodeId node = start.host;
         topo::PortId port = start.port;
+        const auto path = m_routes ? std::vector<std::pair<topo::NodeId, topo::PortId>>()
+                                   : topo::ShortestPath(m_topology, from, to);
         double ps = 0;
-        for (;;)
+        for (std::size_t hop = 1;; ++hop)
         {
             const topo::Link& link = m_topology.Links()[m_topology.Nodes()[node].ports[port]];
             ps += 2.0 * static_cast<double>(link.delay.ps) +
@@ -319,7 +338,7 @@ class Checker
                 return ps;
             }
             ps += 2.0 * static_cast<double>(m_fabric.switchLatency.ps);
-            port = m_routes->NextHops(node, to)[0];
+            port = m_routes ? m_routes->NextHops(node, to)[0] : path[hop].second;
         }
     }
 
@@ -347,16 +366,17 @@ class Checker
     }
 
     /// The longest round trip over the pairs, or over some of very many pairs; ps, and the pair.
-    /// Routes are known then.
     std::pair<double, size_t> LongestRoundTrip()
     {
-        if (!m_routes)
+        if (!m_routes && !IsLarge())
         {
             m_routes = topo::ComputeRoutes(m_topology);
         }
         double longest = 0;
         size_t where = 0;
-        const size_t stride = m_pairs.size() / 1000 + 1;
+        // As many searches as look at 10^7 links, else.
+        const size_t most = m_routes ? 1000 : 10000000 / (m_topology.Links().size() + 1) + 1;
+        const size_t stride = m_pairs.size() / most + 1;
         for (size_t i = 0; i < m_pairs.size(); i += stride)
         {
             const double ps = RoundTrip(m_pairs[i].first, m_pairs[i].second);
@@ -387,7 +407,10 @@ class Checker
         }
         const auto [longest, where] = LongestRoundTrip();
         const auto [from, to] = m_pairs[where];
-        const uint32_t switches = m_routes->Hops(from, to) - 1;
+        const auto switches = static_cast<uint32_t>(
+            (m_routes ? m_routes->Hops(from, to)
+                      : topo::ShortestPath(m_topology, from, to).size()) -
+            1);
         const double target =
             static_cast<double>(p.baseTarget.ps) + static_cast<double>(p.perHop.ps) * switches;
         if (longest > target)

@@ -231,13 +231,6 @@ MakeCollectives(Validation* v,
                 std::string("is of messages; allowed with --") +
                     (c.allByFormula ? "collective-times" : "in-server") + "=formula: 0");
     }
-    if (c.allByFormula && v->table.Find("mpi-ranks") && values.Present("mpi-ranks") &&
-        values.U32("mpi-ranks") > 1)
-    {
-        v->Fail("collective-times",
-                "waits for ranks of all servers, which --mpi-ranks puts into several processes; "
-                "allowed there: messages");
-    }
     ReadTuner(v, &c);
     const bool hasLibrary = values.Text("library") != "none";
     const std::string& protocol = values.Text("protocol");

@@ -478,6 +478,13 @@ ValidateTraffic(const ReadResult& read)
     if (network.valid)
     {
         const std::size_t made = network.topology.Hosts().size();
+        if (network.fromFile && v.values.Given("hosts") && hosts != made)
+        {
+            v.Fail("hosts",
+                   "the file has " + topo::Counted(made, "host") +
+                       ", and all of them are in the network; allowed: " + std::to_string(made) +
+                       ", or without --hosts");
+        }
         if (!network.fromFile && made > 1) // the error for a single host comes below
         {
             v.Decide("hosts", std::to_string(made));

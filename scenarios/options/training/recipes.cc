@@ -100,6 +100,12 @@ Applies(If where, const Values& values)
     return false;
 }
 
+const char*
+ConditionText(If where)
+{
+    return where == If::kBf16 ? ", with bf16" : where == If::kTensor ? ", with --tp above 1" : "";
+}
+
 } // namespace
 
 std::vector<NamedItem>
@@ -111,6 +117,22 @@ RecipeItems()
         items.push_back({recipe.name, recipe.help});
     }
     return items;
+}
+
+std::string
+RecipesText()
+{
+    std::string text = std::string(kRecipeTitle) + "\n";
+    for (const Recipe& recipe : Recipes())
+    {
+        text += std::string("\n") + recipe.name + ": " + recipe.help + "\n";
+        for (const Setting& setting : recipe.settings)
+        {
+            text += std::string("  --") + setting.option + "=" + setting.value +
+                    ConditionText(setting.where) + "\n";
+        }
+    }
+    return text;
 }
 
 void

@@ -9,13 +9,17 @@
 
 #include "scenarios/options/validation.h"
 
+#include <string>
 #include <vector>
 
 namespace scenario
 {
 
+constexpr const char* kRecipeTitle = "Recipes (--recipe)";
 /// Names and what they stand for, for the help.
 std::vector<NamedItem> RecipeItems();
+/// The list of --help=recipes: with what each sets, and when.
+std::string RecipesText();
 
 /// Decides the options of the recipe that is given, but for those that are given themselves. A note
 /// says which ones. Before all that reads them.

@@ -63,16 +63,6 @@ TrainingClusterDefaults()
 namespace
 {
 
-/// "30.5 G".
-std::string
-ParametersText(uint64_t count)
-{
-    const auto p = static_cast<double>(count);
-    return p >= 999.5e9 ? Format("%.3g", p * 1e-12) + " T"
-           : p >= 1e9   ? Format("%.3g", p * 1e-9) + " G"
-                        : Format("%.4g", p * 1e-6) + " M";
-}
-
 /// A model of the zoo in a line.
 struct ModelLine
 {
@@ -92,9 +82,10 @@ ModelLines()
             list.push_back(
                 {model->family,
                  {name,
-                  ParametersText(model->parameters) + " parameters" +
-                      (active < model->parameters ? ", " + ParametersText(active) + " active"
-                                                  : "") +
+                  training::ParametersText(model->parameters) + " parameters" +
+                      (active < model->parameters
+                           ? ", " + training::ParametersText(active) + " active"
+                           : "") +
                       (model->hasSequence ? ", sequence " + std::to_string(model->sequence)
                                           : "")}});
         }
@@ -460,6 +451,7 @@ MakeTrainingTable()
     t.lists = {{"models", kModelTitle, ModelItems, ModelsByFamily},
                {"gpus", "GPUs (--gpu), or a JSON file", GpuItems},
                ServerList(),
+               {"recipes", kRecipeTitle, RecipeItems, RecipesText},
                {"workloads", "Workloads (--workload)", WorkloadItems}};
     Append(&t.lists, FabricLists());
     t.lists.push_back(AlgorithmList());

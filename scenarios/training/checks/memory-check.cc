@@ -6,11 +6,16 @@
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/memory-reserve.h"
 #include "scenarios/training/stage-layers.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace training
 {
@@ -18,122 +23,197 @@ namespace training
 namespace
 {
 
-bool
-Fits(const TrainingOptions& o)
+/// One way to need less, as an option.
+struct MemoryChange
 {
-    return EstimateMemory(o).Total() <= o.gpu.memoryBytes;
-}
+    std::string option;
+    std::function<void(TrainingOptions&)> apply;
+};
 
-/// Single changes with which the job fits a GPU, as options.
-std::vector<std::string>
-WhatWouldFit(const TrainingOptions& given)
+/// Changes of one kind, the least first.
+using MemoryChanges = std::vector<MemoryChange>;
+
+std::vector<MemoryChanges>
+KindsOfChanges(const TrainingOptions& given)
 {
-    std::vector<std::string> changes;
-    const auto consider = [&](const std::string& option, auto change) {
-        TrainingOptions o = given;
-        change(o);
-        // A degree may divide something no more.
-        bool possible =
-            !o.replicas.empty() || (o.ranks % (uint64_t{o.tensor} * o.pipeline * o.context) == 0 &&
-                                    o.Replicas() % o.expert == 0);
-        if (!possible)
-        {
-            return false;
-        }
-        o = Partitioned(std::move(o));
-        const auto refused = [&possible](const char*, const std::string&) { possible = false; };
-        CheckParallel(o, refused);
-        CheckOffload(o, refused);
-        CheckCompute(o, refused);
-        if (possible)
-        {
-            CheckCopies(ResolvedOptions(o), refused);
-        }
-        if (possible && Fits(o))
-        {
-            changes.push_back(option);
-        }
-        return possible && changes.size() > 0 && changes.back() == option;
-    };
-    for (uint32_t micro = given.microBatch / 2; micro > 0; micro /= 2)
+    MemoryChanges micro;
+    for (uint32_t size = given.microBatch / 2; size > 0; size /= 2)
     {
-        if (consider("{microBatch}=" + std::to_string(micro),
-                     [micro](TrainingOptions& o) { o.microBatch = micro; }))
-        {
-            break;
-        }
+        micro.push_back({"{microBatch}=" + std::to_string(size),
+                         [size](TrainingOptions& o) { o.microBatch = size; }});
     }
+    MemoryChanges fused;
     if (!given.fusedAttention)
     {
-        consider("{fusedAttention}", [](TrainingOptions& o) { o.fusedAttention = true; });
+        fused.push_back({"{fusedAttention}", [](TrainingOptions& o) { o.fusedAttention = true; }});
     }
+    MemoryChanges recompute;
     for (const Recompute r : {Recompute::kSelective, Recompute::kFull})
     {
-        if (r > given.recompute && consider("{recompute}=" + RecomputeName(r),
-                                            [r](TrainingOptions& o) { o.recompute = r; }))
+        if (r > given.recompute)
         {
-            break;
+            recompute.push_back(
+                {"{recompute}=" + RecomputeName(r), [r](TrainingOptions& o) { o.recompute = r; }});
         }
     }
-    for (uint32_t zero = given.sharding.Stage() + 1; given.Replicas() > 1 && zero <= 3; ++zero)
+    MemoryChanges zero;
+    for (uint32_t stage = given.sharding.Stage() + 1; given.Replicas() > 1 && stage <= 3; ++stage)
     {
-        if (consider("{sharding}=" + std::to_string(zero),
-                     [zero](TrainingOptions& o) { o.sharding = ZeroStage(zero); }))
+        zero.push_back({"{sharding}=" + std::to_string(stage),
+                        [stage](TrainingOptions& o) { o.sharding = ZeroStage(stage); }});
+    }
+    MemoryChanges offload;
+    for (const Offload what : {Offload::kOptimizer, Offload::kAll})
+    {
+        if (what > given.offload)
         {
-            break;
+            offload.push_back({"{offload}=" + OffloadName(what),
+                               [what](TrainingOptions& o) { o.offload = what; }});
         }
     }
-    const bool even = given.replicas.empty();
-    for (const Offload offload : {Offload::kOptimizer, Offload::kAll})
+    MemoryChanges tensor;
+    MemoryChanges pipeline;
+    MemoryChanges expert;
+    MemoryChanges context;
+    if (given.replicas.empty()) // else stages have replicas of their own
     {
-        if (offload > given.offload &&
-            (offload == Offload::kAll ? given.sharding.parameters : given.sharding.optimizer) &&
-            consider("{offload}=" + OffloadName(offload),
-                     [offload](TrainingOptions& o) { o.offload = offload; }))
+        for (uint32_t n = 2 * given.tensor; n <= 8 * given.tensor; n *= 2)
         {
-            break;
+            tensor.push_back(
+                {"{tensor}=" + std::to_string(n), [n](TrainingOptions& o) { o.tensor = n; }});
+        }
+        for (uint32_t n = 2 * given.pipeline; n <= 16 * given.pipeline; n *= 2)
+        {
+            pipeline.push_back(
+                {"{pipeline}=" + std::to_string(n), [n](TrainingOptions& o) { o.pipeline = n; }});
+        }
+        const auto routing = RoutingOf(given.model);
+        for (uint32_t n = 2 * given.expert; routing && n <= routing->experts; n *= 2)
+        {
+            expert.push_back(
+                {"{expert}=" + std::to_string(n), [n](TrainingOptions& o) { o.expert = n; }});
+        }
+        for (uint32_t n = 2 * given.context; n <= 16 * given.context; n *= 2)
+        {
+            context.push_back(
+                {"{context}=" + std::to_string(n), [n](TrainingOptions& o) { o.context = n; }});
         }
     }
-    for (uint32_t tensor = 2 * given.tensor; even && tensor <= 8 * given.tensor; tensor *= 2)
+    return {micro, fused, recompute, zero, offload, tensor, pipeline, expert, context};
+}
+
+/// Whether the job is one that runs, on the memory of its GPU.
+bool
+Fits(TrainingOptions o)
+{
+    // A degree may divide something no more.
+    bool possible =
+        !o.replicas.empty() || (o.ranks % (uint64_t{o.tensor} * o.pipeline * o.context) == 0 &&
+                                o.Replicas() % o.expert == 0);
+    possible &= o.offload == Offload::kNone ||
+                (o.offload == Offload::kAll ? o.sharding.parameters : o.sharding.optimizer);
+    if (!possible)
     {
-        if (given.Replicas() % (tensor / given.tensor) == 0 &&
-            consider("{tensor}=" + std::to_string(tensor),
-                     [tensor](TrainingOptions& o) { o.tensor = tensor; }))
-        {
-            break;
-        }
+        return false;
     }
-    for (uint32_t pipeline = 2 * given.pipeline; even && pipeline <= 16 * given.pipeline;
-         pipeline *= 2)
+    o = Partitioned(std::move(o));
+    const auto refused = [&possible](const char*, const std::string&) { possible = false; };
+    CheckParallel(o, refused);
+    CheckOffload(o, refused);
+    CheckCompute(o, refused);
+    if (possible)
     {
-        if (given.Replicas() % (pipeline / given.pipeline) == 0 &&
-            consider("{pipeline}=" + std::to_string(pipeline),
-                     [pipeline](TrainingOptions& o) { o.pipeline = pipeline; }))
-        {
-            break;
-        }
+        CheckCopies(ResolvedOptions(o), refused);
     }
-    // Experts in as many groups as there are ranks for: of those that divide them, all are tried.
-    if (const auto routing = even ? RoutingOf(given.model) : std::nullopt)
+    return possible && FitsWithReserve(o);
+}
+
+bool
+FitsWith(TrainingOptions o, const MemoryChange& one, const MemoryChange* other = nullptr)
+{
+    one.apply(o);
+    if (other)
     {
-        for (uint32_t expert = 2 * given.expert; expert <= routing->experts; expert *= 2)
+        other->apply(o);
+    }
+    return Fits(std::move(o));
+}
+
+/// The first pair of these kinds that fits; else empty.
+std::string
+PairThatFits(const TrainingOptions& given, const MemoryChanges& first, const MemoryChanges& second)
+{
+    for (const MemoryChange& one : first)
+    {
+        for (const MemoryChange& other : second)
         {
-            if (consider("{expert}=" + std::to_string(expert),
-                         [expert](TrainingOptions& o) { o.expert = expert; }))
+            if (FitsWith(given, one, &other))
             {
-                break;
+                return one.option + " " + other.option;
             }
         }
     }
-    for (uint32_t context = 2 * given.context; even && context <= 16 * given.context; context *= 2)
+    return "";
+}
+
+/// Changes with which the job fits a GPU: single ones, the least of each kind; else pairs.
+std::string
+WhatWouldFit(const TrainingOptions& given)
+{
+    constexpr std::size_t kMostPairs = 3; // assumed: enough to choose from
+    const std::vector<MemoryChanges> kinds = KindsOfChanges(given);
+    std::vector<std::string> changes;
+    for (const MemoryChanges& kind : kinds)
     {
-        if (consider("{context}=" + std::to_string(context),
-                     [context](TrainingOptions& o) { o.context = context; }))
+        const auto change =
+            std::find_if(kind.begin(), kind.end(), [&given](const MemoryChange& one) {
+                return FitsWith(given, one);
+            });
+        if (change != kind.end())
         {
-            break;
+            changes.push_back(change->option);
         }
     }
-    return changes;
+    const bool pairs = changes.empty() && !given.ignoreMemory;
+    for (std::size_t i = 0; pairs && i < kinds.size(); ++i)
+    {
+        for (std::size_t k = i + 1; changes.size() < kMostPairs && k < kinds.size(); ++k)
+        {
+            const std::string pair = PairThatFits(given, kinds[i], kinds[k]);
+            if (!pair.empty())
+            {
+                changes.push_back(pair);
+            }
+        }
+    }
+    std::string text;
+    for (const std::string& change : changes)
+    {
+        text += (text.empty() ? "" : ", ") + change;
+    }
+    return text.empty() ? text
+                        : std::string("; by the estimate it fits with ") +
+                              (changes.size() > 1 ? "one of " : "") + text;
+}
+
+/// Where no change helps: how many GPUs hold the state, shared out over all of them.
+std::string
+GpusNeeded(const TrainingOptions& o)
+{
+    const double state =
+        ModelStateBytes(static_cast<double>(o.model.parameters), 1, ZeroStage(0), o.dtype);
+    const double gpus = std::ceil(state / static_cast<double>(o.gpu.memoryBytes));
+    char text[160];
+    std::snprintf(text,
+                  sizeof text,
+                  "; parameters, gradients and optimizer take %.0f GiB: {sharding}=3 on more than "
+                  "%.0f such GPUs",
+                  state / (1ULL << 30),
+                  gpus);
+    return gpus >= o.ranks && o.optimizer == Optimizer::kAdam
+               ? text
+               : "; no change or pair of changes of micro-batch, recomputation, ZeRO, "
+                 "offload, {tensor}, {pipeline}, {expert} or {context} makes it fit";
 }
 
 } // namespace
@@ -152,23 +232,17 @@ CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
         return std::string(text);
     };
     std::string text =
-        o.model.name + " needs about " + gb(memory.Total()) + " GiB of GPU memory (parameters " +
-        gb(memory.parameters) + ", gradients " + gb(memory.gradients) + ", optimizer " +
-        gb(memory.optimizer) + ", activations " + gb(memory.activations) + ", buffers " +
-        gb(memory.buffers) + "), and " + o.gpu.name + " has " + gb(o.gpu.memoryBytes);
-    std::string fits;
-    for (const std::string& change : WhatWouldFit(o))
-    {
-        fits += (fits.empty() ? "" : ", ") + change;
-    }
-    text += fits.empty() ? "; no single change of micro-batch, recomputation, ZeRO, offload, "
-                           "{tensor}, {pipeline}, {expert} "
-                           "or {context} makes it fit"
-                         : "; by the estimate it fits with one of " + fits;
+        o.model.name + ", " + ParametersText(o.model.parameters) + " parameters, needs about " +
+        gb(memory.Total()) + " GiB of GPU memory (parameters " + gb(memory.parameters) +
+        ", gradients " + gb(memory.gradients) + ", optimizer " + gb(memory.optimizer) +
+        ", activations " + gb(memory.activations) + ", buffers " + gb(memory.buffers) + "), and " +
+        o.gpu.name + " has " + gb(o.gpu.memoryBytes);
+    const std::string fits = WhatWouldFit(o);
+    text += fits.empty() && !o.ignoreMemory ? GpusNeeded(o) : fits;
     problems.push_back({!o.ignoreMemory,
                         "model",
                         o.ignoreMemory ? text + "; a real run would stop here"
-                                       : text + "; allowed as well: {ignoreMemory}"});
+                                       : text + "; or run it anyway: {ignoreMemory}"});
 }
 
 } // namespace training

@@ -281,7 +281,8 @@ class Messages
     /// Bytes of the output of a piece, or of its gradient.
     uint64_t BytesOf(uint32_t piece) const
     {
-        return static_cast<uint64_t>(m_output[piece]) * DtypeBytes(m_options.dtype);
+        // Absurd sizes can exceed 64 bits.
+        return static_cast<uint64_t>(std::min(m_output[piece], 1e18)) * DtypeBytes(m_options.dtype);
     }
 
     Transfer Message(TaskKind kind, const DoneAction& done, uint32_t piece) const

@@ -77,12 +77,13 @@ TEST_F(LineLogFile, WhatAFullDiskDoesNotHoldIsRemembered)
         << "no file takes a folder's name";
     EXPECT_FALSE(std::filesystem::exists(Path("new.part"))) << "no part is left";
 
-    OutputErrors::AddView("report.html: not written: no script");
+    OutputErrors::AddView("/results/report.html", "no script");
     OutputErrors::Add("/results/flows.csv.part", "a second error of one file");
     OutputErrors::Add("/results/links.csv.part", "File too large");
-    EXPECT_EQ(OutputErrors::LostFiles(),
-              (std::vector<std::string>{"full", "flows.csv", "flows.csv", "links.csv"}))
-        << "two of this name, in two folders; no view";
+    EXPECT_EQ(
+        OutputErrors::LostFiles(),
+        (std::vector<std::string>{"full", "flows.csv", "report.html", "flows.csv", "links.csv"}))
+        << "two of this name, in two folders";
     testing::internal::CaptureStderr();
     EXPECT_EQ(OutputErrors::Status("test", 0), 1);
     const std::string said = testing::internal::GetCapturedStderr();

@@ -92,16 +92,42 @@ TEST(Stats, NameTheFilesThatAreNotWhole)
     RunOutcome outcome;
     outcome.completed = true;
     outcome.shareDone = 1;
-    OutputErrors::AddView("/r/report.html: not written: no script");
-    EXPECT_EQ(BeginStats("traffic", {}, outcome)["completed"], true) << "a view is no result";
+    OutputErrors::AddView("/r/report.html", "no script");
+    EXPECT_FALSE(OutputErrors::ResultsLost()) << "a view is no result";
+    const ordered_json view = BeginStats("traffic", {}, outcome);
+    EXPECT_EQ(view["completed"], false);
+    EXPECT_EQ(view["message"], "/r/report.html: not written: no script");
+    EXPECT_EQ(view["incomplete_files"], std::vector<std::string>{"report.html"});
     OutputErrors::Add("/r/links.csv", "File too large");
     OutputErrors::Add("/r/flows.csv.part", "File too large");
     const ordered_json j = BeginStats("traffic", {}, outcome);
     EXPECT_EQ(j["completed"], false);
     EXPECT_EQ(j["message"], "/r/links.csv: cannot be written: File too large");
-    EXPECT_EQ(j["incomplete_files"], (std::vector<std::string>{"links.csv", "flows.csv"}));
+    EXPECT_EQ(j["incomplete_files"],
+              (std::vector<std::string>{"report.html", "links.csv", "flows.csv"}));
     OutputErrors::Forget();
     EXPECT_FALSE(BeginStats("traffic", {}, outcome).contains("incomplete_files"));
+}
+
+TEST_F(StatsFile, NamesFilesThatAreLostAfterIt)
+{
+    OutputErrors::Forget();
+    RunOutcome outcome;
+    outcome.completed = true;
+    ordered_json stats = BeginStats("traffic", {}, outcome);
+    stats["flows"] = 3;
+    NameLostFiles(stats, BeginStats("traffic", {}, outcome), Path("."));
+    EXPECT_FALSE(std::filesystem::exists(Path("stats.json"))) << "none was lost";
+    OutputErrors::AddView("/r/timeline.json", "File too large");
+    NameLostFiles(stats, BeginStats("traffic", {}, outcome), Path("."));
+    const ordered_json read = ordered_json::parse(ReadAll(Path("stats.json")));
+    EXPECT_EQ(read["completed"], false);
+    EXPECT_EQ(read["incomplete_files"], std::vector<std::string>{"timeline.json"});
+    EXPECT_EQ(read["flows"], 3) << "all else stays";
+    std::filesystem::remove(Path("stats.json"));
+    NameLostFiles(stats, BeginStats("traffic", {}, outcome), Path("."));
+    EXPECT_FALSE(std::filesystem::exists(Path("stats.json"))) << "it is named there already";
+    OutputErrors::Forget();
 }
 
 TEST_F(StatsFile, IsWholeOrNotThere)

@@ -218,6 +218,28 @@ TEST(TensorParallel, AllReducesOfALayer)
     }
 }
 
+// b s h = 10^9 x 10^9 x 1,024 elements are more than 64 bits count.
+TEST(TensorParallel, AbsurdSizesDoNotWrap)
+{
+    auto o = OptionsOf("gpt2-medium", 4, 0);
+    o.tensor = 2;
+    o.pipeline = 2;
+    o.microBatch = 1000000000;
+    o.sequence = 1000000000;
+    const auto plan = MakePlan(o);
+    uint32_t seen = 0;
+    for (const Task& task : plan.roles[0].tasks)
+    {
+        if (task.kind == TaskKind::kSend ||
+            (task.kind == TaskKind::kCollective && plan.groupKinds[task.group].name == "tp"))
+        {
+            ++seen;
+            EXPECT_GE(task.bytes, 1000000000000000000ULL);
+        }
+    }
+    EXPECT_GT(seen, 0u);
+}
+
 // Korthikanti et al. 2022, section 4.2.2: a reduce-scatter and an all-gather in place of each
 // all-reduce, and one more all-gather backward, of the input that was not kept whole.
 TEST(TensorParallel, SequenceParallelism)

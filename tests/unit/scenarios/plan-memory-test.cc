@@ -7,7 +7,12 @@
 #include "scenarios/training/plan/training-plan.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <gtest/gtest.h>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
 
 using namespace training;
 
@@ -106,6 +111,89 @@ TEST(PlanCheck, TooLargeIsRefused)
     EXPECT_TRUE(Warns(o, "model"));
 }
 
+namespace
+{
+
+/// The options of an offer, "{tensor}=4 {recompute}=full".
+void
+Apply(const std::string& offer, TrainingOptions& o)
+{
+    std::istringstream words(offer);
+    for (std::string word; words >> word;)
+    {
+        const std::size_t equals = word.find('=');
+        const std::string name = word.substr(0, equals);
+        const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+        const auto number =
+            static_cast<uint32_t>(value.empty() ? 0 : std::strtoul(value.c_str(), nullptr, 10));
+        if (name == "{fusedAttention}")
+        {
+            o.fusedAttention = true;
+        }
+        else if (name == "{recompute}")
+        {
+            o.recompute = value == "full" ? Recompute::kFull : Recompute::kSelective;
+        }
+        else if (name == "{sharding}")
+        {
+            o.sharding = ZeroStage(number);
+        }
+        else if (name == "{offload}")
+        {
+            o.offload = value == "all" ? Offload::kAll : Offload::kOptimizer;
+        }
+        else
+        {
+            const std::map<std::string, uint32_t TrainingOptions::*> degrees = {
+                {"{microBatch}", &TrainingOptions::microBatch},
+                {"{tensor}", &TrainingOptions::tensor},
+                {"{pipeline}", &TrainingOptions::pipeline},
+                {"{context}", &TrainingOptions::context}};
+            ASSERT_TRUE(degrees.count(name)) << offer;
+            o.*degrees.at(name) = number;
+        }
+    }
+}
+
+/// What the refusal of a job offers; each fits, and of a pair neither does alone.
+std::vector<std::string>
+OffersThatFit(const TrainingOptions& o)
+{
+    const auto problems = Check(o);
+    EXPECT_EQ(problems.size(), 1u);
+    std::string text = problems[0].text;
+    EXPECT_NE(text.find("; or run it anyway: {ignoreMemory}"), std::string::npos) << text;
+    const std::string begin = "it fits with ";
+    const std::size_t at = text.find(begin);
+    if (at == std::string::npos)
+    {
+        return {};
+    }
+    text = text.substr(at + begin.size(), text.rfind(';') - at - begin.size());
+    text = text.rfind("one of ", 0) == 0 ? text.substr(7) : text;
+    std::vector<std::string> offers;
+    for (std::size_t from = 0; from < text.size();)
+    {
+        const std::size_t end = std::min(text.find(", ", from), text.size());
+        offers.push_back(text.substr(from, end - from));
+        from = end + 2;
+        auto changed = o;
+        Apply(offers.back(), changed);
+        EXPECT_FALSE(Errs(changed, "model")) << offers.back();
+        std::istringstream words(offers.back());
+        const bool pair = offers.back().find(' ') != std::string::npos;
+        for (std::string word; pair && words >> word;)
+        {
+            auto half = o;
+            Apply(word, half);
+            EXPECT_TRUE(!Check(half).empty()) << word;
+        }
+    }
+    return offers;
+}
+
+} // namespace
+
 // What is said to make it fit does, and is all that a user changes.
 TEST(PlanCheck, WhatIsOfferedFits)
 {
@@ -113,35 +201,31 @@ TEST(PlanCheck, WhatIsOfferedFits)
     {
         auto o = OptionsOf(model, 64, 0);
         o.microBatch = 8;
-        const auto problems = Check(o);
-        ASSERT_EQ(problems.size(), 1u) << model;
-        const std::string& text = problems[0].text;
-        auto changed = o;
-        uint32_t offered = 0;
-        for (const uint32_t tensor : {2u, 4u, 8u})
-        {
-            changed = o;
-            changed.tensor = tensor;
-            if (text.find("{tensor}=" + std::to_string(tensor)) != std::string::npos)
-            {
-                EXPECT_FALSE(Errs(changed, "model")) << text;
-                ++offered;
-            }
-        }
-        for (const uint32_t zero : {1u, 2u, 3u})
-        {
-            changed = o;
-            changed.sharding = ZeroStage(zero);
-            if (text.find("{sharding}=" + std::to_string(zero)) != std::string::npos)
-            {
-                EXPECT_FALSE(Errs(changed, "model")) << text;
-                ++offered;
-            }
-        }
-        EXPECT_TRUE(offered > 0 || text.find("no single change") != std::string::npos ||
-                    text.find("{pipeline}=") != std::string::npos)
-            << text;
+        OffersThatFit(o);
+        o.microBatch = 2;
+        EXPECT_FALSE(OffersThatFit(o).empty()) << model;
     }
+}
+
+TEST(PlanCheck, OffersPairsWhereNoSingleChangeFits)
+{
+    auto o = OptionsOf("llama3-70b", 64, 0);
+    o.microBatch = 1;
+    EXPECT_EQ(Check(o)[0].text.rfind("llama3-70b, 70.6 B parameters, needs about ", 0), 0u);
+    const auto offers = OffersThatFit(o);
+    ASSERT_FALSE(offers.empty());
+    EXPECT_NE(offers[0].find(' '), std::string::npos) << offers[0];
+}
+
+// 8 of them: 1,129 GB are more than 8 x 80 GiB, and 14 GPUs have it, full.
+TEST(PlanCheck, SaysHowManyGpusItTakes)
+{
+    const auto problems = Check(OptionsOf("llama3-70b", 8, 0));
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_NE(problems[0].text.find("parameters, gradients and optimizer take 1051 GiB: "
+                                    "{sharding}=3 on more than 14 such GPUs"),
+              std::string::npos)
+        << problems[0].text;
 }
 
 TEST(PlanCheck, MistakesAreNamed)

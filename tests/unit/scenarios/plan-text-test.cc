@@ -115,7 +115,8 @@ TEST(PlanOfTraffic, NamesTheLosslessPriorities)
         const std::size_t at = plan.find("  lossless");
         return at == std::string::npos ? "" : plan.substr(at, plan.find('\n', at) - at);
     };
-    EXPECT_EQ(line(""), ""); // 3, as the attribute
+    EXPECT_EQ(line(""), "  lossless        priority 3, the one of flows");
+    EXPECT_EQ(line("--pattern=incast"), line(""));
     EXPECT_NE(line("--priority=5")
                   .find("priorities 3, 5: 3 and those of flows; "
                         "--ns3::RdmaSwitch::LosslessPriorities=8 leaves all but 3 "

@@ -114,7 +114,18 @@ TEST(HtsimFormat, BundlesAndLatencies)
     EXPECT_EQ(delay("edge-0-0->agg-0-0"), 2000000);
     EXPECT_EQ(delay("agg-0-0->core-0"), 3050000);
     ASSERT_EQ(result.notes.size(), 1u);
-    EXPECT_EQ(result.notes[0].rfind("a.topo: tiers of different Switch_Latency_ns", 0), 0u);
+    EXPECT_EQ(result.notes[0],
+              "a.topo: tiers of different Switch_Latency_ns: taken as --switch-latency=300ns, with "
+              "the rest in the delays of links at switches of the other tiers");
+    const auto without = topo::ReadHtsimTopology(
+        Edited(kThreeTiers, "Switch_Latency_ns 300\nTier 1", "Tier 1"),
+        "a.topo");
+    ASSERT_EQ(without.notes.size(), 1u);
+    EXPECT_EQ(without.notes[0].rfind("a.topo: tiers of different Switch_Latency_ns (none is 0): "
+                                     "taken as --switch-latency=0ns, with",
+                                     0),
+              0u)
+        << without.notes[0];
 
     // Of a tier in the middle, half goes to each side.
     const auto middle = topo::ReadHtsimTopology(

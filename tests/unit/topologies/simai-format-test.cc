@@ -91,8 +91,10 @@ TEST(SimaiFormat, Server)
     EXPECT_EQ(server->scaleUp.latency, h100.scaleUp.latency);
     EXPECT_EQ(server->scaleUp.efficiency, h100.scaleUp.efficiency);
 
-    // A GPU that no preset has, and one with less NVLink.
-    EXPECT_TRUE(topo::ReadSimaiServer(Edited(kTwoServers, "H100", "H800"), "a.txt", errors));
+    // One with less NVLink, and a GPU that no preset has.
+    const auto less = topo::ReadSimaiServer(Edited(kTwoServers, "H100", "H800"), "a.txt", errors);
+    ASSERT_TRUE(less);
+    EXPECT_EQ(less->gpu, "H800");
     EXPECT_TRUE(errors.empty());
     EXPECT_FALSE(topo::ReadSimaiServer(Edited(kTwoServers, "H100", "H1000"), "a.txt", errors));
     ASSERT_EQ(errors.size(), 1u);
@@ -101,6 +103,46 @@ TEST(SimaiFormat, Server)
                   0),
               0u)
         << errors[0].Sentence();
+    const std::string sentence = errors[0].Sentence();
+    for (const char* name : {"A800", "H800"})
+    {
+        EXPECT_EQ(sentence.find(name), sentence.rfind(name)) << "once: " << sentence;
+        EXPECT_NE(sentence.find(name), std::string::npos) << sentence;
+    }
+}
+
+TEST(SimaiFormat, LongDelaysOfNvLinkCount)
+{
+    std::vector<topo::Error> errors;
+    const auto usual = topo::ReadSimaiServer(kTwoServers, "a.txt", errors);
+    const auto far =
+        topo::ReadSimaiServer(Edited(kTwoServers, "3600Gbps 0.000025ms", "3600Gbps 4us"),
+                              "a.txt",
+                              errors);
+    ASSERT_TRUE(usual && far);
+    EXPECT_EQ(usual->scaleUp.latency, rdma::Nanoseconds(600)) << "the preset's, above 2 x 25 ns";
+    EXPECT_EQ(far->scaleUp.latency, rdma::Nanoseconds(8000)) << "GPU, NVSwitch, GPU";
+    EXPECT_EQ(far->scaleUp.bulkLatency, rdma::Nanoseconds(8000));
+    EXPECT_NE(SimaiError("3600Gbps 0.000025ms", "3600Gbps 1s").find("allowed: at most 500 ms"),
+              std::string::npos);
+}
+
+TEST(SimaiFormat, ErrorRatesAreOfTheLinksThatHaveThem)
+{
+    const auto notes = [](const std::string& from, const std::string& to) {
+        const auto result = topo::ReadSimaiTopology(Edited(kTwoServers, from, to), "a.txt");
+        EXPECT_TRUE(result.topology) << ErrorsOf(result);
+        return result.notes;
+    };
+    EXPECT_TRUE(notes("0 8 3600", "0 8 3600").empty());
+    const auto inside = notes("0 8 3600Gbps 0.000025ms 0", "0 8 3600Gbps 0.000025ms 0.01");
+    ASSERT_EQ(inside.size(), 1u);
+    EXPECT_EQ(inside[0],
+              "a.txt: error rates of links to NVSwitches ignored: messages inside a server are not "
+              "lost");
+    const auto outside = notes("0 10 400Gbps 0.0005ms 0", "0 10 400Gbps 0.0005ms 0.01");
+    ASSERT_EQ(outside.size(), 1u);
+    EXPECT_EQ(outside[0].rfind("a.txt: error rates are per packet (largest 0.01)", 0), 0u);
 }
 
 TEST(SimaiFormat, SeveralNvSwitchesAndPorts)
@@ -132,6 +174,11 @@ TEST(SimaiFormat, ErrorsNameTheLineAndWhatIsAllowed)
     EXPECT_EQ(SimaiError("15 4 2 5 20", "15 3 2 5 20"),
               "a.txt:1: 15 nodes less 2 NVSwitches and 5 switches are 8 GPUs, which do not fill "
               "servers of 3; allowed: a multiple of it");
+    EXPECT_EQ(SimaiError("15 4 2", "-15 4 2"),
+              "a.txt:1: \"-15\" is not the number of nodes (a whole number from 0 to " +
+                  std::to_string(topo::detail::kMostNodes) + ")");
+    EXPECT_EQ(SimaiError("H100", "100"),
+              "a.txt:1: \"100\" is not the type of the GPUs, such as H100");
     EXPECT_EQ(SimaiError("8 9 10", "8 0 10"),
               "a.txt:2: 0 is a switch; allowed: GPUs come first, 0 to 7");
     EXPECT_EQ(SimaiError("4 9 3600", "4 8 3600"),
@@ -155,7 +202,11 @@ TEST(SimaiFormat, IsRecognizedByItsFirstLine)
     const std::string path = testing::TempDir() + "simai-format-test.txt";
     for (const auto& [text, family] : std::vector<std::pair<std::string, std::string>>{
              {kTwoServers, "simai"},
+             {"-15 4 2 5 20 H100\n", "simai"},
+             {"15 four 2 5 20 H100\n", "simai"},
+             {"15 4 2 5 20 100\n", "simai"},
              {"6 2 5\n2 5\n0 2 100Gbps 1us 0\n", "hpcc"},
+             {"6 3 5 2 4 5\n0 2 100Gbps 1us 0\n", "hpcc"},
              {"# remark\nNodes 16\nTiers 2\n", "htsim"},
              {"podsize 4\n", "htsim"},
              {"{}", "graph"},

@@ -11,8 +11,11 @@ import fcntl
 import glob
 import hashlib
 import os
+import re
 import shutil
+import stat
 import subprocess
+import tempfile
 
 from ...errors import SimulatorError
 from ..installing import folder_of_builds
@@ -24,6 +27,7 @@ CORE = "libdltrain-gpus.so"
 # Version of CUDA: suffix of its library.
 RUNTIMES = {11000: "11.0", 12000: "12", 13000: "13"}
 OF_RUNTIME = ("runtime-devices", "runtime-streams", "kernels", "errors")
+SEPARATORS = re.compile(r"[\s:;,]")
 FLAGS = ("-std=c++17", "-O3", "-fPIC", "-Wall", "-Wextra", "-fno-strict-aliasing")
 
 
@@ -53,8 +57,32 @@ def libraries(say=None):
 
 def flags(say=None):
     """What a compiler needs for a program of C or C++, behind its sources: headers, libraries."""
-    folder = libraries(say)
-    return f"-I{HEADERS} -L{folder} -Wl,-rpath-link,{folder} -lnccl -lcudart -lcuda"
+    headers, folder = one_word(HEADERS), one_word(libraries(say))
+    return f"-I{headers} -L{folder} -Wl,-rpath-link,{folder} -lnccl -lcudart -lcuda"
+
+
+def one_word(path):
+    """The path, or a link to it without the characters that separate words and paths: a shell
+    divides what $(...) gives at blanks, LD_PRELOAD is divided at blanks and colons, -Wl at commas.
+    """
+    if not SEPARATORS.search(path):
+        return path
+    folder = os.path.join(tempfile.gettempdir(), f"dltrain-{os.getuid()}")
+    link = os.path.join(folder, hashlib.sha256(os.fsencode(path)).hexdigest()[:16])
+    if SEPARATORS.search(link):
+        raise SimulatorError(
+            f"{path}: a blank, a colon or a comma in it needs a link, and {tempfile.gettempdir()}"
+            " has one, too; set TMPDIR to a folder without"
+        )
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    about = os.lstat(folder)
+    if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
+        raise SimulatorError(f"{folder}: is not a folder of this user's; remove it")
+    if not os.path.islink(link) or os.readlink(link) != path:
+        new = f"{link}-{os.getpid()}"
+        os.symlink(path, new)
+        os.replace(new, link)
+    return link
 
 
 def _version():

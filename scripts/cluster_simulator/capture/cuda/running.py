@@ -93,6 +93,7 @@ def run(
     kernels = _kernel_times(kernel_times)
     servers = servers or _servers_of(words, gpus_per_server)
     libraries = building.libraries(say)
+    found_at = building.one_word(libraries)
     path = program_of(words)
     preloaded = [building.CORE]
     if path:
@@ -122,9 +123,9 @@ def run(
             **os.environ,
             **{key: value for key, value in FOR_MPI.items() if key not in os.environ},
             "DLTRAIN_CUDA": os.path.join(scratch, "settings"),
-            "LD_LIBRARY_PATH": _before(libraries, os.environ.get("LD_LIBRARY_PATH")),
+            "LD_LIBRARY_PATH": _before(found_at, os.environ.get("LD_LIBRARY_PATH")),
             "LD_PRELOAD": _before(
-                ":".join(os.path.join(libraries, name) for name in preloaded),
+                ":".join(os.path.join(found_at, name) for name in preloaded),
                 os.environ.get("LD_PRELOAD"),
             ),
         }

@@ -464,3 +464,48 @@ TEST(HuggingFace, AnyValueInLaterTypesIsAModelOrAnError)
         }
     }
 }
+
+TEST(HuggingFace, MoreParametersThanNumbersHoldAreOneError)
+{
+    // Three products of 2^20 x 2^24 in each of 65,536 experts, in 10,000 layers: 3.5e22.
+    const auto config = nlohmann::json::parse(R"({"model_type": "mixtral", "hidden_size": 1048576,
+        "intermediate_size": 16777216, "num_attention_heads": 16, "num_hidden_layers": 10000,
+        "num_local_experts": 65536, "num_experts_per_tok": 2, "vocab_size": 32000})");
+    std::vector<topo::Error> errors;
+    EXPECT_FALSE(Parsed(config, &errors));
+    ASSERT_EQ(errors.size(), 1u);
+    EXPECT_EQ(errors[0].problem, "a model of 3.46e+22 parameters; allowed: at most 1e+15");
+    auto small = config;
+    small["num_hidden_layers"] = 1;
+    small["num_local_experts"] = 8;
+    errors.clear();
+    const auto model = Parsed(small, &errors);
+    ASSERT_TRUE(model);
+    EXPECT_GT(model->parameters, 8ULL * 3 << 44) << "422 T";
+}
+
+TEST(HuggingFace, SharedExpertsWiderThanNumbersHoldAreOneError)
+{
+    // 256 x 2^24 are 2^32: a width of 0 in 32 bits.
+    const auto config = nlohmann::json::parse(R"({"model_type": "glm4_moe", "hidden_size": 1024,
+        "intermediate_size": 4096, "num_attention_heads": 16, "num_hidden_layers": 2,
+        "n_routed_experts": 8, "num_experts_per_tok": 2, "n_shared_experts": 256,
+        "moe_intermediate_size": 16777216, "vocab_size": 32000, "max_position_embeddings": 4096})");
+    std::vector<topo::Error> errors;
+    EXPECT_FALSE(Parsed(config, &errors));
+    ASSERT_EQ(errors.size(), 1u);
+    EXPECT_EQ(errors[0].where, "/n_shared_experts");
+    EXPECT_NE(errors[0].problem.find("allowed: at most 16777216"), std::string::npos);
+}
+
+TEST(HuggingFace, ControlCharactersInTheTypeAreOneError)
+{
+    for (const char* type : {R"("lla\u0001ma")", "7"})
+    {
+        std::vector<topo::Error> errors;
+        EXPECT_FALSE(
+            Parsed(nlohmann::json::parse(std::string(R"({"model_type": )") + type + "}"), &errors));
+        ASSERT_EQ(errors.size(), 1u) << type;
+        EXPECT_EQ(errors[0].where, "/model_type");
+    }
+}

@@ -467,7 +467,8 @@ TEST(CommandLine, TheLastOfAnOptionCounts)
     EXPECT_FALSE(pfc.values.Flag("pfc"));
     EXPECT_EQ(Join(pfc.notes, ";"), "--no-pfc replaces the earlier --pfc=1");
     EXPECT_EQ(Join(read({"--pfc=0", "--pfc"}).notes, ";"), "--pfc replaces the earlier --pfc=0");
-    // The same value in other words is no change.
+    // The same value is no change, in other words either.
+    EXPECT_TRUE(read({"--mtu=512", "--seed=3", "--mtu=512"}).notes.empty());
     EXPECT_TRUE(
         read({"--link-delay=1us", "--link-delay=1000ns", "--pfc", "--pfc=on"}).notes.empty());
     // What may stand there several times does.

@@ -63,6 +63,9 @@ TEST(Processes, RefuseWhatOneCanDo)
               "--mpi-ranks=2");
     EXPECT_EQ(ErrorOf<TrafficScenario>("--k=4 --network=analytic --mpi-ranks=2"),
               "--network=analytic: is one process; allowed with --mpi-ranks=2: packet");
+    EXPECT_EQ(ErrorOf<CollperfScenario>("--network=analytic --collective-times=formula "
+                                        "--mpi-ranks=2"),
+              "--network=analytic: is one process; allowed with --mpi-ranks=2: packet");
 }
 
 TEST(Processes, NeedTimeBetweenThem)

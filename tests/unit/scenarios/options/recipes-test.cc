@@ -48,6 +48,34 @@ TEST(Recipes, SetOptionsAndSaySo)
               "--reduce-dtype=fp32 --sequence-parallel=1");
 }
 
+TEST(Recipes, ThatDoNotFitAreOneError)
+{
+    const auto read = Train("--recipe=megatron --strategy=downpour");
+    ASSERT_EQ(read.errors.size(), 1U);
+    EXPECT_NE(read.errors[0].Text().find("It needs --strategy=sync"), std::string::npos)
+        << read.errors[0].Text();
+}
+
+TEST(Recipes, AreListedWithWhatTheySet)
+{
+    const auto read = Train("--help=recipes");
+    EXPECT_TRUE(read.errors.empty());
+    ASSERT_TRUE(read.text);
+    EXPECT_NE(read.text->find("\nmegatron: Megatron-LM: distributed optimizer"), std::string::npos)
+        << *read.text;
+    EXPECT_NE(read.text->find("  --zero=1\n"), std::string::npos);
+    EXPECT_NE(read.text->find("  --reduce-dtype=fp32, with bf16\n"),
+              std::string::npos);
+}
+
+TEST(Recipes, ParametersOfModelsAreInOneUnit)
+{
+    const auto read = Train("--help=models");
+    ASSERT_TRUE(read.text);
+    EXPECT_NE(read.text->find("6.74 B parameters"), std::string::npos);
+    EXPECT_EQ(read.text->find(" G parameters"), std::string::npos);
+}
+
 // --tp=1 has nothing to share out, and fp32 parameters have gradients of 32 bits.
 TEST(Recipes, SetOnlyWhatApplies)
 {
