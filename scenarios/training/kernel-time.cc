@@ -4,7 +4,11 @@
 #include "scenarios/training/kernel-time.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
+#include <functional>
+#include <type_traits>
 
 namespace training
 {
@@ -148,8 +152,11 @@ AttentionSeconds(const Kernel& k, const GpuSpec& gpu, Dtype dtype, const KernelC
 
 } // namespace
 
+namespace
+{
+
 double
-TiledFlops(double batch,
+BestTiling(double batch,
            double rows,
            double columns,
            double inner,
@@ -177,6 +184,41 @@ TiledFlops(double batch,
         best = best == 0 ? flops : std::min(best, flops);
     }
     return best;
+}
+
+} // namespace
+
+double
+TiledFlops(double batch,
+           double rows,
+           double columns,
+           double inner,
+           double multiprocessors,
+           const KernelCosts& costs)
+{
+    // The blocks of a model ask for the same few products again and again.
+    struct Known
+    {
+        std::array<double, 5> product = {};
+        KernelCosts costs;
+        double flops = 0;
+    };
+
+    static_assert(std::is_trivially_copyable_v<KernelCosts>);
+    constexpr std::size_t kKnown = 64; // assumed: more than a block has
+    thread_local std::array<Known, kKnown> known;
+    const std::array<double, 5> product = {batch, rows, columns, inner, multiprocessors};
+    std::size_t hash = 0;
+    for (const double number : product)
+    {
+        hash = hash * 31 + std::hash<double>()(number);
+    }
+    Known& at = known[(hash ^ hash >> 32) % kKnown];
+    if (at.product != product || std::memcmp(&at.costs, &costs, sizeof costs) != 0)
+    {
+        at = {product, costs, BestTiling(batch, rows, columns, inner, multiprocessors, costs)};
+    }
+    return at.flops;
 }
 
 GpuSpec

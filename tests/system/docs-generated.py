@@ -20,6 +20,7 @@ from _system_test import PROGRAMS, ROOT, captured, main, taken
 UPDATE = taken("--update")
 
 NAMES = ["dltrain", "collperf", "traffic"]
+PLANNING = "Planning"  # the options that dlplan has beside dltrain's
 MADE = "<!-- Made by tests/system/docs-generated.py --update: do not edit. -->"
 
 
@@ -153,14 +154,19 @@ def options_page():
             rows.setdefault((option.group, option.key()), []).append(program)
             mine = needs.setdefault((option.group, option.key()), [])
             mine += [need for need in option.needs if need not in mine]
+    for option in options_of("dlplan")[1]:
+        if option.group == PLANNING:
+            rows[(option.group, option.key())] = ["dlplan"]
+            needs[(option.group, option.key())] = option.needs
+    groups.append(PLANNING)
     lines = [
         "# Options",
         "",
         MADE,
         "",
         (
-            "Every option of the three programs, from their `--help`. [Attributes](attributes.md)"
-            " are those of ns-3; [outputs](outputs.md) are described elsewhere."
+            "Every option of the programs, from their `--help`. `dlplan` has all of `dltrain`'s and"
+            " those of [planning](#planning). [Attributes](attributes.md) are those of ns-3; [outputs](outputs.md) are described elsewhere."
         ),
         "",
         (

@@ -7,6 +7,7 @@
 #include "collectives/placement.h"
 #include "results/attribution/collective-paths.h"
 #include "scenarios/options/collective/collective-options.h"
+#include "scenarios/planner/collective-times.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,21 +20,6 @@ using results::CollectivePaths;
 
 namespace
 {
-
-/// How many groups like this one have the NICs near its GPUs together, if all GPUs of a server are
-/// in one: 8 of single GPUs at one NIC.
-double
-GroupsAtItsNics(const coll::Placement& placement, const topo::ServerSpec& server)
-{
-    std::size_t most = 1; // of its GPUs in a server
-    for (const auto& ranks : coll::RanksByServer(placement))
-    {
-        most = std::max(most, ranks.size());
-    }
-    const auto nics = static_cast<double>(std::max<std::size_t>(1, coll::Rails(placement).size()));
-    const double gpus = nics * server.gpus / std::max(1U, server.nics);
-    return std::max(1.0, gpus / static_cast<double>(most));
-}
 
 /// ps: no collective between servers is faster than two links. An engine that runs servers apart
 /// relies on it.
@@ -55,7 +41,7 @@ CollectiveRunner::TakeFormula(Plan* plan, const coll::Placement& placement) cons
 {
     const coll::Collective& what = plan->schedule->What();
     coll::Machine machine = m_options.machine;
-    machine.nicRate /= plan->between ? GroupsAtItsNics(placement, m_cluster.server) : 1;
+    machine.nicRate /= plan->between ? planner::GroupsAtItsNics(placement, m_cluster.server) : 1;
     const std::optional<double> seconds =
         coll::EstimateSeconds(*plan->algorithm,
                               plan->protocol.value_or(topo::Protocol::kSimple),

@@ -23,10 +23,12 @@
 #include "scenarios/options/training/micro-batch.h"
 #include "scenarios/options/training/parallel-options.h"
 #include "scenarios/options/training/recipes.h"
+#include "scenarios/options/training/slow-gpus.h"
 #include "scenarios/options/training/strategy-options.h"
 #include "scenarios/options/training/trace-options.h"
 #include "scenarios/options/training/training-inputs.h"
 #include "scenarios/options/training/training-options.h"
+#include "scenarios/options/training/validate-layout.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/plan/served-plan.h"
 #include "scenarios/training/plan/training-plan.h"
@@ -35,9 +37,9 @@
 #include "scenarios/workload/registry.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace scenario
 {
@@ -140,50 +142,6 @@ CollectivesOf(const training::TrainingPlan& plan, uint32_t gpus, bool all = fals
     return used;
 }
 
-/// How GPUs differ: --gpu-spread, and the stragglers of --slow-gpu.
-void
-SlowDown(Validation* v, training::TrainingPlan* plan)
-{
-    if (const double spread = v->values.Real("gpu-spread"); spread > 0)
-    {
-        for (coll::Rank rank = 0; rank < plan->ranks; ++rank)
-        {
-            plan->slowness.push_back(training::SpreadOf(spread, v->DrawSeed(), rank));
-        }
-    }
-    std::set<uint32_t> named;
-    for (const auto& word : v->values.List("slow-gpu"))
-    {
-        const auto fail = [&](const std::string& problem) {
-            v->errors.push_back({v->values.Where("slow-gpu"), word, problem, ""});
-        };
-        const size_t colon = word.find(':');
-        uint32_t rank = 0;
-        double factor = 0;
-        const char* const end = word.data() + word.size();
-        const auto [afterRank, badRank] = std::from_chars(word.data(), end, rank);
-        const auto [afterFactor, badFactor] =
-            colon == std::string::npos
-                ? std::from_chars_result{nullptr, std::errc::invalid_argument}
-                : std::from_chars(word.data() + colon + 1, end, factor);
-        if (badRank != std::errc() || afterRank != word.data() + colon ||
-            badFactor != std::errc() || afterFactor != end || rank >= plan->ranks ||
-            !(factor >= 1 && factor <= 1000))
-        {
-            fail("allowed: GPU:FACTOR as 5:1.3, GPU 0 to " + std::to_string(plan->ranks - 1) +
-                 ", factor 1 to 1000");
-            return;
-        }
-        plan->slowness.resize(plan->ranks, 1);
-        if (!named.insert(rank).second)
-        {
-            fail("names GPU " + std::to_string(rank) + " a second time; allowed: once");
-            return;
-        }
-        plan->slowness[rank] *= factor;
-    }
-}
-
 /// Reads the options one after another: what each decides, those behind it may read.
 class TrainingReader
 {
@@ -195,8 +153,11 @@ class TrainingReader
     }
 
     ParseResult<TrainingScenario> Read();
+    ParseResult<TrainingScenario> ReadCluster();
+    LayoutResult ReadLayout(const TrainingScenario& on);
 
   private:
+    void BeginReading();
     void CheckAlone();
     void DecideZero();
     void ChooseInputs();
@@ -222,6 +183,7 @@ class TrainingReader
     Validation m_v;
     TrainingScenario m_s;
     bool m_traced = false;
+    bool m_planned = true; ///< a plan is wanted
     training::ProfileShape m_shape;
     std::optional<training::LayerProfile> m_profile;
     std::optional<training::ModelSpec> m_model;
@@ -478,7 +440,14 @@ TrainingReader::TrainModel()
     if (IsFine())
     {
         NoteFewSteps(served.strategy);
-        MakeModelPlan(o, served);
+        if (m_planned)
+        {
+            MakeModelPlan(o, served);
+        }
+        else
+        {
+            m_s.options = training::ResolvedOptions(o);
+        }
     }
     m_s.model = m_model->name;
     m_s.parameters = m_model->parameters;
@@ -522,8 +491,8 @@ TrainingReader::ChooseCollectives()
     }
 }
 
-ParseResult<TrainingScenario>
-TrainingReader::Read()
+void
+TrainingReader::BeginReading()
 {
     const Values& values = m_v.values;
     CheckAlone();
@@ -535,6 +504,53 @@ TrainingReader::Read()
     DecideStages(&m_v);
     DecideZero();
     ChooseInputs();
+}
+
+ParseResult<TrainingScenario>
+TrainingReader::ReadCluster()
+{
+    BeginReading();
+    MakeNetwork();
+    ChooseCollectives();
+    if (m_model && m_gpu)
+    {
+        m_s.model = m_model->name;
+        m_s.gpu = m_gpu->name;
+        m_s.options.model = *m_model;
+        m_s.options.gpu = *m_gpu;
+        SetSequence(&m_s.options);
+    }
+    return FinishedOn(std::move(m_cluster), m_read, std::move(m_v), std::move(m_s));
+}
+
+LayoutResult
+TrainingReader::ReadLayout(const TrainingScenario& on)
+{
+    m_planned = false;
+    BeginReading();
+    m_cluster.spec.servers = on.cluster.servers;
+    m_cluster.spec.server = on.cluster.server;
+    m_s.fabric = on.fabric;
+    LayoutResult result;
+    if (IsFine() && m_model && m_gpu)
+    {
+        const uint64_t memory = std::exchange(m_gpu->memoryBytes, UINT64_MAX / 4);
+        TrainModel();
+        m_s.options.gpu.memoryBytes = memory;
+    }
+    result.errors = std::move(m_v.errors);
+    if (result.errors.empty())
+    {
+        result.options = std::move(m_s.options);
+    }
+    return result;
+}
+
+ParseResult<TrainingScenario>
+TrainingReader::Read()
+{
+    const Values& values = m_v.values;
+    BeginReading();
     MakeNetwork();
     if (m_model && m_gpu && m_cluster.valid && IsFine())
     {
@@ -571,6 +587,18 @@ ValidateTraining(const ReadResult& read)
         return ValidateJobs(read);
     }
     return TrainingReader(read).Read();
+}
+
+ParseResult<TrainingScenario>
+ValidateCluster(const ReadResult& read)
+{
+    return TrainingReader(read).ReadCluster();
+}
+
+LayoutResult
+ValidateLayout(const ReadResult& read, const TrainingScenario& on)
+{
+    return TrainingReader(read).ReadLayout(on);
 }
 
 } // namespace scenario

@@ -1,0 +1,241 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "planner.h"
+
+#include "contrib/dltrain/ranks/program.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "plan-verification.h"
+#include "results/programs/plan-results.h"
+#include "scenarios/options/format.h"
+#include "scenarios/options/training/validate-layout.h"
+#include "scenarios/plan/plan-lines.h"
+#include "scenarios/program/output-folder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <set>
+#include <unistd.h>
+
+namespace dltrain
+{
+
+namespace
+{
+
+volatile std::sig_atomic_t g_interrupted = 0;
+
+void
+OnInterrupt(int signal)
+{
+    g_interrupted = signal;
+    std::signal(signal, SIG_DFL); // a second one ends the program
+}
+
+/// Progress of a search on standard error, and its end.
+class PlannerWatch
+{
+  public:
+    explicit PlannerWatch(const scenario::PlannerScenario& scenario)
+        : m_scenario(scenario),
+          m_terminal(isatty(STDERR_FILENO))
+    {
+    }
+
+    double Seconds() const
+    {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - m_begin).count();
+    }
+
+    bool GoesOn() const
+    {
+        return !g_interrupted &&
+               (m_scenario.limitSeconds <= 0 || Seconds() < m_scenario.limitSeconds);
+    }
+
+    bool Look(const planner::Progress& p)
+    {
+        const double now = Seconds();
+        if (m_scenario.run.progress && now >= m_next)
+        {
+            m_next = now + (m_terminal ? 0.5 : 5);
+            std::string line = std::to_string(p.count->seen) + " layouts, " +
+                               std::to_string(p.count->tooLarge) + " too large, " +
+                               std::to_string(p.fit) + " fit, " + std::to_string(p.estimated) +
+                               " estimated";
+            if (p.best)
+            {
+                line += "; best " + scenario::SecondsText(p.best->estimate.step) + ": " +
+                        planner::LayoutText(p.best->layout);
+            }
+            if (m_scenario.limitSeconds > 0)
+            {
+                line += scenario::Format("; %.0f s left", m_scenario.limitSeconds - now);
+            }
+            Show(line, true);
+        }
+        return GoesOn();
+    }
+
+    void Tell(const std::string& line)
+    {
+        if (m_scenario.run.progress)
+        {
+            Show(line, false);
+        }
+    }
+
+    void Clear()
+    {
+        if (m_shown)
+        {
+            std::fputs("\r\033[K", stderr);
+            m_shown = false;
+        }
+    }
+
+  private:
+    void Show(const std::string& line, bool passing)
+    {
+        Clear();
+        const std::string text = "dlplan: " + rdma::Printable(line);
+        m_shown = passing && m_terminal;
+        std::fprintf(stderr, m_shown ? "%.98s" : "%s\n", text.c_str());
+        std::fflush(stderr);
+    }
+
+    const scenario::PlannerScenario& m_scenario;
+    const bool m_terminal;
+    const std::chrono::steady_clock::time_point m_begin = std::chrono::steady_clock::now();
+    double m_next = 2;
+    bool m_shown = false;
+};
+
+int
+Refuse(const scenario::PlannerScenario& scenario, const std::string& why)
+{
+    return SayError("dlplan", why, scenario.run.dryRun ? nullptr : &scenario.run);
+}
+
+/// The model on the cluster of each job. Empty: errors have been said.
+std::vector<scenario::TrainingScenario>
+ClustersOf(const scenario::PlannerScenario& scenario, std::set<std::string>* notes)
+{
+    std::vector<scenario::TrainingScenario> clusters;
+    for (const scenario::ReadResult& job : scenario.jobs)
+    {
+        auto result = scenario::ValidateCluster(job);
+        for (const scenario::Error& error : result.errors)
+        {
+            std::cerr << "dlplan: error: " << error.Text() << std::endl;
+        }
+        if (!result.scenario)
+        {
+            return {};
+        }
+        notes->insert(result.notes.begin(), result.notes.end());
+        clusters.push_back(std::move(*result.scenario));
+    }
+    return clusters;
+}
+
+std::string
+WhyNothing(const scenario::PlannerScenario& scenario,
+           const std::vector<scenario::TrainingScenario>& clusters,
+           const planner::Found& found)
+{
+    const planner::SpaceCount& count = found.count;
+    if (count.tooLarge > 0)
+    {
+        return planner::WhyNothingFits(scenario, clusters, count);
+    }
+    if (!found.whole)
+    {
+        return "the search was ended before a layout had an estimate";
+    }
+    return count.firstRefusal.empty() ? "no layout has an estimate: allowed are pipeline schedules "
+                                        "that are empty at the end of a step"
+           : count.seen == 1          ? count.firstRefusal
+                             : "no layout is possible; the first of " + std::to_string(count.seen) +
+                                   " is refused: " + count.firstRefusal;
+}
+
+} // namespace
+
+int
+RunPlanner(int argc, const char* const* argv)
+{
+    scenario::PlannerScenario scenario = scenario::PlannerOrExit(argc, argv);
+    std::set<std::string> notes;
+    const auto clusters = ClustersOf(scenario, &notes);
+    if (clusters.empty())
+    {
+        return 2;
+    }
+    scenario::Error error;
+    if (!scenario::PrepareOutput("dlplan", scenario.values, &scenario.run, &error))
+    {
+        std::cerr << "dlplan: error: " << error.Text() << std::endl;
+        return 2;
+    }
+    std::signal(SIGINT, OnInterrupt);
+    std::signal(SIGTERM, OnInterrupt);
+    PlannerWatch watch(scenario);
+    planner::Found found =
+        planner::Search(scenario, clusters, [&watch](const planner::Progress& progress) {
+            return watch.Look(progress);
+        });
+    watch.Clear();
+    if (found.plans.empty())
+    {
+        return Refuse(scenario, WhyNothing(scenario, clusters, found));
+    }
+    for (const std::string& note : notes)
+    {
+        SayNote(note);
+    }
+    watch.Tell(results::DroppedText(found) + scenario::Format("; %.1f s", watch.Seconds()));
+    if (scenario.verify > 0 && !scenario.run.dryRun)
+    {
+        VerifyPlans(
+            scenario,
+            clusters,
+            found.plans,
+            [&watch] { return watch.GoesOn(); },
+            [&watch](const std::string& line) { watch.Tell(line); });
+        const auto step = [&scenario](const planner::Plan& plan) {
+            return planner::Score(scenario.objective,
+                                  plan.verified.value_or(plan.estimate.step),
+                                  plan.layout.gpus);
+        };
+        // Steps of dltrain decide among those that have one.
+        const auto last = std::stable_partition(found.plans.begin(),
+                                                found.plans.end(),
+                                                [](const auto& plan) { return !!plan.verified; });
+        std::stable_sort(found.plans.begin(), last, [&step](const auto& a, const auto& b) {
+            return step(a) < step(b);
+        });
+    }
+    const planner::Layout& layout = found.plans.front().layout;
+    const auto best =
+        scenario::ValidateLayout(planner::WithLayout(scenario.jobs[layout.job], layout),
+                                 clusters[layout.job]);
+    const results::PlanResults results{scenario, clusters, found, *best.options};
+    results::PrintPlans(std::cout, results);
+    if (!scenario.run.dryRun)
+    {
+        if (const std::string why = results::WritePlans(results, scenario.run.out); !why.empty())
+        {
+            std::cerr << "dlplan: error: " << why << std::endl;
+            return 1;
+        }
+        std::cout << "Results                " << scenario.run.out
+                  << ": plan.json (dltrain --scenario=), plans.csv, megatron.txt, deepspeed.json\n";
+    }
+    return 0;
+}
+
+} // namespace dltrain

@@ -1,0 +1,351 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "results/programs/plan-results.h"
+
+#include "scenarios/options/format.h"
+#include "scenarios/plan/plan-lines.h"
+#include "scenarios/planner/launch-flags.h"
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <ostream>
+
+namespace results
+{
+
+namespace
+{
+
+using planner::Plan;
+using training::Parallelism;
+
+/// In the order of the table.
+constexpr Parallelism kShown[] = {Parallelism::kTensor,
+                                  Parallelism::kPipeline,
+                                  Parallelism::kData,
+                                  Parallelism::kExpert,
+                                  Parallelism::kContext};
+
+double
+ExposedTo(const Plan& plan, Parallelism parallelism)
+{
+    return plan.estimate.parts.exposed[static_cast<std::size_t>(parallelism)];
+}
+
+/// Those that some plan has.
+std::vector<Parallelism>
+Used(const std::vector<Plan>& plans)
+{
+    std::vector<Parallelism> used;
+    for (const Parallelism p : kShown)
+    {
+        if (std::any_of(plans.begin(), plans.end(), [p](const Plan& plan) {
+                return ExposedTo(plan, p) > 0;
+            }))
+        {
+            used.push_back(p);
+        }
+    }
+    return used;
+}
+
+std::string
+ShareText(double part, double step)
+{
+    return scenario::Format("%.1f%%", 100 * part / step);
+}
+
+double
+StepOf(const Plan& plan)
+{
+    return plan.verified.value_or(plan.estimate.step);
+}
+
+std::string
+PriceText(double dollars)
+{
+    return dollars >= 1e6   ? scenario::Format("$%.3g M", dollars * 1e-6)
+           : dollars >= 1e4 ? scenario::Format("$%.0f k", dollars * 1e-3)
+                            : scenario::Format("$%.2f", dollars);
+}
+
+void
+PrintTable(std::ostream& os, const PlanResults& r)
+{
+    const std::vector<Plan>& plans = r.found.plans;
+    const std::vector<Parallelism> used = Used(plans);
+    const bool verified = std::any_of(plans.begin(), plans.end(), [](const Plan& plan) {
+        return plan.verified || !plan.notVerified.empty();
+    });
+    const bool several = r.clusters.size() > 1;
+    std::vector<std::vector<std::string>> rows;
+    std::vector<std::string> head = {"", "layout", "memory", "estimate"};
+    if (verified)
+    {
+        head.emplace_back("verified");
+    }
+    head.emplace_back("MFU");
+    for (const Parallelism p : used)
+    {
+        head.emplace_back(training::ParallelismWord(p));
+    }
+    head.insert(head.end(), {"bubble", "why not"});
+    if (several)
+    {
+        head.insert(head.begin() + 1, "GPUs");
+    }
+    rows.push_back(head);
+    for (std::size_t i = 0; i < plans.size(); ++i)
+    {
+        const Plan& plan = plans[i];
+        const double step = plan.estimate.step;
+        std::vector<std::string> row = {
+            std::to_string(i + 1),
+            planner::LayoutText(plan.layout),
+            scenario::Format("%.1f GiB", static_cast<double>(plan.layout.memory) / (1ULL << 30)),
+            scenario::SecondsText(step)};
+        if (verified)
+        {
+            row.push_back(plan.verified ? scenario::SecondsText(*plan.verified) : "-");
+        }
+        row.push_back(scenario::Format("%.1f%%", 100 * plan.estimate.mfu * step / StepOf(plan)));
+        for (const Parallelism p : used)
+        {
+            row.push_back(ShareText(ExposedTo(plan, p), step));
+        }
+        row.push_back(ShareText(plan.estimate.parts.bubble, step));
+        row.push_back(i == 0 ? "the best" : planner::WhyNotBest(plan, plans.front()));
+        if (several)
+        {
+            row.insert(row.begin() + 1, std::to_string(plan.layout.gpus));
+        }
+        rows.push_back(row);
+    }
+    std::vector<std::size_t> widths(head.size(), 0);
+    for (const auto& row : rows)
+    {
+        for (std::size_t i = 0; i < row.size(); ++i)
+        {
+            widths[i] = std::max(widths[i], row[i].size());
+        }
+    }
+    const std::size_t text = several ? 2 : 1; // columns of words stand left
+    for (const auto& row : rows)
+    {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i)
+        {
+            const std::string space(widths[i] - row[i].size(), ' ');
+            const bool left = i == text || i + 1 == row.size();
+            line += (i == 0 ? "" : "  ") + (left ? row[i] + space : space + row[i]);
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        os << line << "\n";
+    }
+    os << "TP, PP, ...: communication that nothing covers, as shares of the estimate; bubble: "
+          "waiting for another stage\n";
+}
+
+/// How far estimates are from verified steps.
+std::string
+SpreadText(const std::vector<Plan>& plans)
+{
+    double least = 1e300;
+    double most = -1e300;
+    std::size_t count = 0;
+    for (const Plan& plan : plans)
+    {
+        if (plan.verified)
+        {
+            const double off = *plan.verified / plan.estimate.step - 1;
+            least = std::min(least, off);
+            most = std::max(most, off);
+            ++count;
+        }
+    }
+    if (count == 0)
+    {
+        return "";
+    }
+    return scenario::Format(
+        "Verified               %zu layouts, %+.1f%% to %+.1f%% of the estimate\n",
+        count,
+        100 * least,
+        100 * most);
+}
+
+void
+PrintTraining(std::ostream& os, const PlanResults& r)
+{
+    const Plan& plan = r.found.plans.front();
+    const double step = StepOf(plan);
+    const double hours = step * plan.layout.gpus / 3600;
+    const double tokens = static_cast<double>(r.best.GlobalBatch()) * r.best.Sequence();
+    if (r.scenario.price > 0)
+    {
+        os << "Cost                   "
+           << scenario::Format("$%.4g", hours * r.scenario.price * 1e9 / tokens)
+           << " a billion tokens, at " << scenario::Format("$%.4g", r.scenario.price)
+           << " a GPU-hour\n";
+    }
+    if (r.scenario.tokens > 0)
+    {
+        const double steps = std::ceil(r.scenario.tokens / tokens);
+        os << "Training               "
+           << scenario::Format("%.4g tokens: %.0f steps, %.3g days, %.4g GPU-hours",
+                               r.scenario.tokens,
+                               steps,
+                               steps * step / 86400,
+                               steps * hours);
+        if (r.scenario.price > 0)
+        {
+            os << ", " << PriceText(steps * hours * r.scenario.price);
+        }
+        os << ", without failures and checkpoints\n";
+    }
+}
+
+std::string
+Joined(const std::vector<std::string>& words, const char* between)
+{
+    std::string text;
+    for (const std::string& word : words)
+    {
+        text += (text.empty() ? "" : between) + word;
+    }
+    return text;
+}
+
+void
+PrintFlags(std::ostream& os, const PlanResults& r)
+{
+    const planner::Layout& layout = r.found.plans.front().layout;
+    os << "dltrain                " << planner::LayoutOptions(layout) << "\n";
+    os << "Megatron-LM            "
+       << Joined(planner::MegatronFlags(r.best), "\n                       ") << "\n";
+    os << "DeepSpeed              " << planner::DeepSpeedConfig(r.best).dump() << "\n";
+    if (layout.tensor * layout.pipeline * layout.context > 1)
+    {
+        os << "                       its tensor and pipeline parallelism are set in the script\n";
+    }
+    os << "torchrun               " << planner::TorchrunLine(r.clusters[layout.job]) << "\n";
+}
+
+/// Writes a file. \return why not
+std::string
+Write(const std::string& path, const std::string& text)
+{
+    errno = 0;
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file << text;
+    file.close();
+    return file ? "" : path + ": cannot be written: " + std::strerror(errno);
+}
+
+std::string
+PlansCsv(const PlanResults& r)
+{
+    std::string text = "rank,gpus,tp,pp,virtual_stages,cp,ep,dp,zero,micro_batch,accumulation,"
+                       "recompute,sequence_parallel,fused_attention,memory_bytes,bound_us,"
+                       "estimate_us,verified_us,mfu,computing_us,tp_us,pp_us,dp_us,ep_us,cp_us,"
+                       "bubble_us,options\n";
+    std::size_t rank = 0;
+    for (const Plan& plan : r.found.plans)
+    {
+        const planner::Layout& l = plan.layout;
+        text += std::to_string(++rank);
+        for (const uint64_t number : {uint64_t{l.gpus},
+                                      uint64_t{l.tensor},
+                                      uint64_t{l.pipeline},
+                                      uint64_t{l.virtualStages},
+                                      uint64_t{l.context},
+                                      uint64_t{l.expert},
+                                      uint64_t{l.data},
+                                      uint64_t{l.zero},
+                                      uint64_t{l.microBatch},
+                                      uint64_t{l.accumulation}})
+        {
+            text += "," + std::to_string(number);
+        }
+        text +=
+            "," + l.recompute + "," + std::to_string(l.sequenceParallel) + "," +
+            std::to_string(l.fusedAttention) + "," + std::to_string(l.memory) +
+            scenario::Format(",%.3f,%.3f,", l.bound * 1e6, plan.estimate.step * 1e6) +
+            (plan.verified ? scenario::Format("%.3f", *plan.verified * 1e6) : "") +
+            scenario::Format(",%.4f,%.3f", plan.estimate.mfu, plan.estimate.parts.computing * 1e6);
+        for (const Parallelism p : kShown)
+        {
+            text += scenario::Format(",%.3f", ExposedTo(plan, p) * 1e6);
+        }
+        text += scenario::Format(",%.3f,", plan.estimate.parts.bubble * 1e6) +
+                planner::LayoutOptions(l) + "\n";
+    }
+    return text;
+}
+
+} // namespace
+
+std::string
+DroppedText(const planner::Found& found)
+{
+    const planner::SpaceCount& count = found.count;
+    uint64_t refused = 0;
+    std::string by;
+    for (const auto& [option, layouts] : count.refused)
+    {
+        refused += layouts;
+        by += (by.empty() ? "" : ", ") + option + " " + std::to_string(layouts);
+    }
+    std::string text = topo::Counted(count.seen, "layout");
+    const auto add = [&text](uint64_t number, const std::string& what) {
+        text += number > 0 ? ", " + std::to_string(number) + " " + what : "";
+    };
+    add(refused, "refused by a rule (" + by + ")");
+    add(count.tooLarge,
+        "do not fit (they need " +
+            scenario::Format("%.1f GiB", static_cast<double>(count.leastMemory) / (1ULL << 30)) +
+            " and more)");
+    add(found.pruned, "cannot beat the best by their lower bound");
+    add(found.unknown, "have no estimate");
+    add(found.estimated, "estimated");
+    return text;
+}
+
+void
+PrintPlans(std::ostream& os, const PlanResults& r)
+{
+    PrintTable(os, r);
+    os << "\nSearch                 " << DroppedText(r.found)
+       << (r.found.whole ? "" : "; ended early") << "\n"
+       << SpreadText(r.found.plans);
+    PrintTraining(os, r);
+    PrintFlags(os, r);
+}
+
+std::string
+WritePlans(const PlanResults& r, const std::string& folder)
+{
+    const planner::Layout& layout = r.found.plans.front().layout;
+    const auto read = planner::WithLayout(r.scenario.jobs[layout.job], layout);
+    const std::pair<const char*, std::string> files[] = {
+        {"plans.csv", PlansCsv(r)},
+        {"plan.json", scenario::ScenarioOf(read).dump(2) + "\n"},
+        {"deepspeed.json", planner::DeepSpeedConfig(r.best).dump(2) + "\n"},
+        {"megatron.txt", Joined(planner::MegatronFlags(r.best), "\n") + "\n"}};
+    for (const auto& [name, text] : files)
+    {
+        if (const std::string why = Write(folder + "/" + name, text); !why.empty())
+        {
+            return why;
+        }
+    }
+    return "";
+}
+
+} // namespace results

@@ -1,0 +1,39 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What dlplan prints and writes: plans.csv, plan.json, deepspeed.json, megatron.txt.
+ */
+#ifndef RESULTS_PROGRAMS_PLAN_RESULTS_H
+#define RESULTS_PROGRAMS_PLAN_RESULTS_H
+
+#include "scenarios/planner/search.h"
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace results
+{
+
+/// A search that has found something.
+struct PlanResults
+{
+    const scenario::PlannerScenario& scenario;
+    const std::vector<scenario::TrainingScenario>& clusters;
+    const planner::Found& found;
+    /// Options of the best plan, resolved.
+    const training::TrainingOptions& best;
+};
+
+/// The table, what was dropped and why, the best plan's flags.
+void PrintPlans(std::ostream& os, const PlanResults& results);
+
+/// What a search dropped, in a line: "9120 layouts: 210 refused (--tp 200, ...), ...".
+std::string DroppedText(const planner::Found& found);
+
+/// \return why a file cannot be written; empty: all are
+std::string WritePlans(const PlanResults& results, const std::string& folder);
+
+} // namespace results
+
+#endif // RESULTS_PROGRAMS_PLAN_RESULTS_H

@@ -1,0 +1,114 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/planner/collective-times.h"
+
+#include "collectives/placement.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/collective/collective-options.h"
+#include "scenarios/options/collective/network-choices.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace planner
+{
+
+double
+GroupsAtItsNics(const coll::Placement& placement, const topo::ServerSpec& server)
+{
+    std::size_t most = 1; // of its GPUs in a server
+    for (const auto& ranks : coll::RanksByServer(placement))
+    {
+        most = std::max(most, ranks.size());
+    }
+    const auto nics = static_cast<double>(std::max<std::size_t>(1, coll::Rails(placement).size()));
+    const double gpus = nics * server.gpus / std::max(1U, server.nics);
+    return std::max(1.0, gpus / static_cast<double>(most));
+}
+
+uint32_t
+CollectiveTimes::GroupOf(const std::vector<coll::Rank>& members)
+{
+    const uint32_t gpus = m_on.cluster.server.gpus;
+    const coll::Rank first = members.front() / gpus * gpus; // all servers are alike
+    std::vector<coll::Rank> relative(members.size());
+    std::transform(members.begin(), members.end(), relative.begin(), [first](coll::Rank rank) {
+        return rank - first; // modulo 2^32, which still tells groups apart
+    });
+    const auto [at, isNew] =
+        m_groupOf.emplace(std::move(relative), static_cast<uint32_t>(m_placements.size()));
+    if (isNew)
+    {
+        m_placements.push_back(scenario::PlacementOf(m_on.cluster, members));
+        m_between.push_back(coll::HasSeveralServers(m_placements.back()));
+    }
+    return at->second;
+}
+
+int64_t
+CollectiveTimes::Seconds(const coll::Collective& what,
+                         const coll::Placement& placement,
+                         double share)
+{
+    if (what.ranks < 2)
+    {
+        return 0;
+    }
+    const scenario::CollectiveOptions& options = m_on.collectives;
+    coll::Machine machine = options.machine;
+    machine.nicRate /= coll::HasSeveralServers(placement) ? share : 1;
+    const coll::Choice choice = scenario::ModelChoiceOf(options, what, placement);
+    const auto seconds = coll::EstimateSeconds(*choice.algorithm,
+                                               choice.protocol.value_or(topo::Protocol::kSimple),
+                                               what,
+                                               placement,
+                                               options.OptionsFor(what.op, choice),
+                                               machine);
+    return std::llround(seconds.value_or(0) * 1e12);
+}
+
+int64_t
+CollectiveTimes::Collective(uint32_t group,
+                            coll::Op op,
+                            uint64_t bytes,
+                            const std::shared_ptr<const coll::BlockSizes>& blocks)
+{
+    const auto [at, isNew] = m_times.try_emplace({group, op, bytes, blocks.get()}, 0);
+    if (isNew)
+    {
+        const coll::Placement& placement = m_placements[group];
+        coll::Collective what;
+        what.op = op;
+        what.bytes = bytes;
+        what.ranks = static_cast<coll::Rank>(placement.serverOf.size());
+        what.blocks = blocks;
+        at->second = Seconds(what, placement, GroupsAtItsNics(placement, m_on.cluster.server));
+        if (blocks)
+        {
+            m_blocks.push_back(blocks);
+        }
+    }
+    return at->second;
+}
+
+int64_t
+CollectiveTimes::Message(coll::Rank from, coll::Rank to, uint64_t bytes, uint32_t together)
+{
+    const topo::ServerSpec& server = m_on.cluster.server;
+    const bool inside = from / server.gpus == to / server.gpus;
+    const auto [at, isNew] = m_messages.try_emplace({inside, inside ? 1 : together, bytes}, 0);
+    if (isNew)
+    {
+        coll::Collective what;
+        what.op = coll::Op::kSendRecv;
+        what.bytes = bytes;
+        what.ranks = 2;
+        const double share = together / static_cast<double>(std::max(1U, server.nics));
+        at->second =
+            Seconds(what, scenario::PlacementOf(m_on.cluster, {from, to}), std::max(1.0, share));
+    }
+    return at->second;
+}
+
+} // namespace planner

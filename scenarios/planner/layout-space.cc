@@ -1,0 +1,432 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/planner/layout-space.h"
+
+#include "scenarios/options/planner/planner-options.h"
+#include "scenarios/options/spelling.h"
+#include "scenarios/options/training/validate-layout.h"
+#include "scenarios/training/checks/option-checks.h"
+#include "scenarios/training/expert-load.h"
+#include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/stage-layers.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+namespace planner
+{
+
+namespace
+{
+
+// The space: assumed, see the header.
+constexpr uint32_t kLeastTokens = 2048;
+constexpr uint32_t kMostVirtualStages = 8;
+constexpr uint32_t kMostMicroBatch = 32;
+
+using training::TrainingOptions;
+
+std::vector<uint32_t>
+DivisorsOf(uint64_t number, uint64_t most)
+{
+    std::vector<uint32_t> divisors;
+    for (uint64_t d = 1; d <= std::min(number, most); ++d)
+    {
+        if (number % d == 0)
+        {
+            divisors.push_back(static_cast<uint32_t>(d));
+        }
+    }
+    return divisors;
+}
+
+std::vector<std::string>
+TextsOf(const std::vector<uint32_t>& numbers)
+{
+    std::vector<std::string> texts;
+    for (const uint32_t number : numbers)
+    {
+        texts.push_back(std::to_string(number));
+    }
+    return texts;
+}
+
+/// Goes through the space, one dimension inside another.
+class Walker
+{
+  public:
+    Walker(const Space& space,
+           SpaceCount* count,
+           const Visit& visit,
+           const std::function<bool()>& look)
+        : m_space(space),
+          m_count(*count),
+          m_visit(visit),
+          m_look(look),
+          m_gpus(space.cluster.cluster.servers * space.cluster.cluster.server.gpus),
+          m_shape(space.cluster.options)
+    {
+    }
+
+    void Go()
+    {
+        const auto& values = m_space.read.values;
+        const auto fixed = [&](const char* name) -> uint64_t {
+            return values.Given(name) ? std::max<uint64_t>(1, values.Integer(name)) : 1;
+        };
+        const uint64_t domain = m_space.cluster.cluster.server.gpus;
+        for (const auto& tp : Numbers("tp", DivisorsOf(m_gpus, domain)))
+        {
+            const uint64_t t = tp.empty() ? fixed("tp") : std::stoull(tp);
+            for (const auto& pp :
+                 Numbers("pp", DivisorsOf(m_gpus / std::gcd<uint64_t>(m_gpus, t), Blocks())))
+            {
+                const uint64_t p = t * (pp.empty() ? fixed("pp") : std::stoull(pp));
+                for (const auto& cp :
+                     Numbers("cp",
+                             DivisorsOf(m_gpus / std::gcd<uint64_t>(m_gpus, p), MostContext())))
+                {
+                    const uint64_t c = p * (cp.empty() ? fixed("cp") : std::stoull(cp));
+                    Words words;
+                    AddWord(&words, "tp", tp);
+                    AddWord(&words, "pp", pp);
+                    AddWord(&words, "cp", cp);
+                    const uint64_t data = std::max<uint64_t>(1, m_gpus / c);
+                    const uint64_t context = c / p;
+                    const uint64_t stages = p / t;
+                    Inside(words, stages, context, data);
+                    if (m_ended)
+                    {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+  private:
+    static void AddWord(Words* words, const std::string& name, const std::string& text)
+    {
+        if (!text.empty())
+        {
+            words->emplace_back(name, text);
+        }
+    }
+
+    bool IsOpen(const std::string& name) const
+    {
+        const auto& search = m_space.search;
+        return std::find(search.begin(), search.end(), name) != search.end();
+    }
+
+    /// The values of a dimension; "" alone: as it is given, or dltrain's default.
+    std::vector<std::string> Values(const std::string& name, std::vector<std::string> all) const
+    {
+        return IsOpen(name) && !all.empty() ? std::move(all) : std::vector<std::string>{""};
+    }
+
+    std::vector<std::string> Numbers(const std::string& name,
+                                     const std::vector<uint32_t>& numbers) const
+    {
+        return Values(name, TextsOf(numbers));
+    }
+
+    uint64_t Blocks() const
+    {
+        return std::max<uint64_t>(1, training::StageBlocksOf(m_shape.model));
+    }
+
+    uint64_t MostContext() const
+    {
+        return std::max(1U, m_shape.Sequence() / kLeastTokens);
+    }
+
+    uint64_t Experts() const
+    {
+        const auto routing = training::RoutingOf(m_shape.model);
+        return routing ? routing->experts : 1;
+    }
+
+    scenario::ReadResult Tried(const Words& words) const
+    {
+        Layout layout;
+        layout.words = words;
+        return WithLayout(m_space.read, layout);
+    }
+
+    void Inside(const Words& outer, uint64_t stages, uint64_t context, uint64_t data)
+    {
+        const uint64_t perStage = std::max<uint64_t>(1, Blocks() / stages);
+        const auto virtualStages = stages > 1 && Blocks() % stages == 0
+                                       ? DivisorsOf(perStage, kMostVirtualStages)
+                                       : std::vector<uint32_t>{1};
+        const uint64_t replicas = data * context;
+        const std::vector<uint32_t> zero = replicas == 1 ? std::vector<uint32_t>{0}
+                                           : stages > 1  ? std::vector<uint32_t>{1, 0}
+                                                         : std::vector<uint32_t>{1, 0, 2, 3};
+        for (const auto& ep : Numbers("ep", DivisorsOf(std::gcd(replicas, Experts()), 1 << 20)))
+        {
+            for (const auto& vs : Numbers("virtual-stages", virtualStages))
+            {
+                uint64_t fit = 1;
+                uint64_t seen = 0;
+                for (const auto& z : Numbers("zero", zero))
+                {
+                    if (z == "0" && fit == 0)
+                    {
+                        m_count.seen += seen; // it takes more memory than ZeRO 1
+                        m_count.tooLarge += seen;
+                        continue;
+                    }
+                    const uint64_t before = m_count.seen;
+                    const uint64_t large = m_count.tooLarge;
+                    Words words = outer;
+                    AddWord(&words, "ep", ep);
+                    AddWord(&words, "virtual-stages", vs);
+                    AddWord(&words, "zero", z);
+                    Shape(words);
+                    seen = m_count.seen - before;
+                    fit = seen - (m_count.tooLarge - large);
+                    if (m_ended)
+                    {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// All layouts with these groups of GPUs.
+    void Shape(const Words& words)
+    {
+        if (!m_look())
+        {
+            m_ended = true;
+            return;
+        }
+        const bool openBatch = IsOpen("micro-batch");
+        Words with = words;
+        if (openBatch)
+        {
+            with.emplace_back("micro-batch", "1");
+        }
+        // Options that need sequence parallelism are refused without it.
+        Words shared = with;
+        if (IsOpen("sequence-parallel"))
+        {
+            shared.emplace_back("sequence-parallel", "1");
+        }
+        auto read = scenario::ValidateLayout(Tried(shared), m_space.cluster);
+        if (!read.options && shared.size() > with.size())
+        {
+            read = scenario::ValidateLayout(Tried(with), m_space.cluster);
+        }
+        if (!read.options)
+        {
+            ++m_count.seen;
+            Refuse(read.errors.front(), &m_count);
+            return;
+        }
+        TrainingOptions o = *read.options;
+        const uint64_t share = uint64_t{o.accumulation} * o.microBatch;
+        const std::vector<uint32_t> micro =
+            openBatch ? DivisorsOf(share, kMostMicroBatch) : std::vector<uint32_t>{o.microBatch};
+        const bool sequences = o.tensor > 1 && o.model.hasSequence;
+        const auto fused = Values("fused-attention",
+                                  o.model.transformer ? std::vector<std::string>{"1", "0"}
+                                                      : std::vector<std::string>{});
+        const auto parted =
+            Values("sequence-parallel",
+                   sequences ? std::vector<std::string>{"1", "0"} : std::vector<std::string>{"0"});
+        for (const auto& again : Values("recompute", {"none", "selective", "full"}))
+        {
+            // Each takes at least the memory of those before it that differ in fewer of the two.
+            std::vector<std::vector<bool>> fits(fused.size(),
+                                                std::vector<bool>(parted.size(), true));
+            for (std::size_t f = 0; f < fused.size(); ++f)
+            {
+                for (std::size_t s = 0; s < parted.size(); ++s)
+                {
+                    Words inner = words;
+                    AddWord(&inner, "fused-attention", fused[f]);
+                    AddWord(&inner, "recompute", again);
+                    AddWord(&inner, "sequence-parallel", parted[s]);
+                    if (!fused[f].empty())
+                    {
+                        o.fusedAttention = fused[f] == "1";
+                    }
+                    if (!again.empty())
+                    {
+                        o.recompute = *training::ParseRecompute(again);
+                    }
+                    if (!parted[s].empty())
+                    {
+                        o.sequenceParallel = parted[s] == "1";
+                    }
+                    const bool idle = o.fusedAttention && !o.sharding.parameters &&
+                                      again == "selective"; // training-options.cc, kKeptScores
+                    if (idle)
+                    {
+                        continue;
+                    }
+                    if ((f > 0 && !fits[f - 1][s]) || (s > 0 && !fits[f][s - 1]))
+                    {
+                        fits[f][s] = false;
+                        m_count.seen += micro.size();
+                        m_count.tooLarge += micro.size();
+                        continue;
+                    }
+                    fits[f][s] = Batches(inner, o, micro, share, openBatch);
+                }
+            }
+        }
+    }
+
+    /// \return whether the first one fits, or is refused
+    bool Batches(const Words& words,
+                 TrainingOptions& o,
+                 const std::vector<uint32_t>& micro,
+                 uint64_t share,
+                 bool open)
+    {
+        for (std::size_t i = 0; i < micro.size(); ++i)
+        {
+            Words all = words;
+            if (open)
+            {
+                all.emplace_back("micro-batch", std::to_string(micro[i]));
+                o.microBatch = micro[i];
+                o.accumulation = static_cast<uint32_t>(share / micro[i]);
+                o = training::Partitioned(std::move(o));
+            }
+            ++m_count.seen;
+            // All other rules are asked when the layout has an estimate.
+            bool refused = false;
+            training::CheckParallel(o, [&](const char* field, const std::string& why) {
+                if (!std::exchange(refused, true))
+                {
+                    const std::string option = scenario::OptionOfField(field);
+                    Refuse({"--" + (option.empty() ? field : option), "", why, ""}, &m_count);
+                }
+            });
+            if (refused)
+            {
+                continue;
+            }
+            Layout layout = LayoutOf(all, o);
+            if (layout.memory > m_space.memoryBytes)
+            {
+                // Memory never falls as the micro-batch grows.
+                m_count.seen += micro.size() - i - 1;
+                m_count.tooLarge += micro.size() - i;
+                if (layout.memory < m_count.leastMemory)
+                {
+                    m_count.leastMemory = layout.memory;
+                    m_count.least = layout;
+                }
+                return i > 0;
+            }
+            m_visit(std::move(layout), o);
+        }
+        return true;
+    }
+
+    Layout LayoutOf(const Words& words, const TrainingOptions& o) const
+    {
+        Layout layout;
+        layout.words = words;
+        layout.job = m_space.job;
+        layout.gpus = o.ranks;
+        layout.tensor = o.tensor;
+        layout.pipeline = o.pipeline;
+        layout.virtualStages = o.virtualStages;
+        layout.context = o.context;
+        layout.expert = o.expert;
+        layout.data = o.Data();
+        layout.zero = o.sharding.Stage();
+        layout.microBatch = o.microBatch;
+        layout.accumulation = o.accumulation;
+        layout.recompute = training::RecomputeName(o.recompute);
+        layout.sequenceParallel = o.sequenceParallel && o.tensor > 1;
+        layout.fusedAttention = o.fusedAttention;
+        layout.memory = training::EstimateMemory(o).Total();
+        return layout;
+    }
+
+    const Space& m_space;
+    SpaceCount& m_count;
+    const Visit& m_visit;
+    const std::function<bool()>& m_look;
+    uint32_t m_gpus;
+    const TrainingOptions& m_shape; ///< for the model
+    bool m_ended = false;
+};
+
+} // namespace
+
+std::string
+LayoutText(const Layout& l)
+{
+    std::string text;
+    const auto add = [&text](const char* what, uint32_t degree) {
+        text += degree > 1 ? what + std::to_string(degree) + " " : "";
+    };
+    add("tp", l.tensor);
+    add("pp", l.pipeline);
+    add("vs", l.virtualStages);
+    add("cp", l.context);
+    add("ep", l.expert);
+    text += "dp" + std::to_string(l.data) + " mb" + std::to_string(l.microBatch) + " zero" +
+            std::to_string(l.zero);
+    text += l.sequenceParallel ? " sp" : "";
+    text += l.recompute != "none" ? " " + l.recompute : "";
+    return text + (l.fusedAttention ? "" : " unfused");
+}
+
+std::string
+LayoutOptions(const Layout& layout)
+{
+    std::string text;
+    for (const auto& [name, value] : layout.words)
+    {
+        text += (text.empty() ? "--" : " --") + name + "=" + value;
+    }
+    return text;
+}
+
+void
+Refuse(const scenario::Error& error, SpaceCount* count)
+{
+    ++count->refused[error.where.substr(0, error.where.find('='))];
+    if (count->firstRefusal.empty())
+    {
+        scenario::Error spelled = error;
+        spelled.problem = scenario::Spelled(spelled.problem);
+        count->firstRefusal = spelled.Text();
+    }
+}
+
+void
+VisitLayouts(const Space& space,
+             SpaceCount* count,
+             const Visit& visit,
+             const std::function<bool()>& look)
+{
+    Walker(space, count, visit, look).Go();
+}
+
+scenario::ReadResult
+WithLayout(const scenario::ReadResult& read, const Layout& layout)
+{
+    scenario::ReadResult with = read;
+    for (const auto& [name, text] : layout.words)
+    {
+        scenario::SetOption(name, text, &with);
+    }
+    return with;
+}
+
+} // namespace planner

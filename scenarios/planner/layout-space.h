@@ -1,0 +1,96 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The layouts of a training job that a search looks at: products of divisors. Which of them are
+ * possible, and which fit a GPU, dltrain's own rules say (validate-layout.h, EstimateMemory).
+ *
+ * What is left out of the space, by choice (assumed to be no one's best layout): tensor groups that
+ * leave the scale-up domain; context groups that leave a GPU fewer than 2,048 tokens; more than 8
+ * virtual stages; more than 32 samples a micro-batch; ZeRO 2 and 3 in a pipeline, where DeepSpeed
+ * and Megatron-LM have neither.
+ */
+#ifndef SCENARIOS_PLANNER_LAYOUT_SPACE_H
+#define SCENARIOS_PLANNER_LAYOUT_SPACE_H
+
+#include "scenarios/options/options.h"
+#include "scenarios/run/scenario.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace planner
+{
+
+/// Options and their values, in the order in which they are set.
+using Words = std::vector<std::pair<std::string, std::string>>;
+
+/// A layout that the rules allow and that fits.
+struct Layout
+{
+    Words words;
+    std::size_t job = 0; ///< index into PlannerScenario::jobs
+    uint32_t gpus = 0;
+    uint32_t tensor = 1;
+    uint32_t pipeline = 1;
+    uint32_t virtualStages = 1;
+    uint32_t context = 1;
+    uint32_t expert = 1;
+    uint32_t data = 1;
+    uint32_t zero = 0;
+    uint32_t microBatch = 1;
+    uint32_t accumulation = 1;
+    std::string recompute;
+    bool sequenceParallel = false;
+    bool fusedAttention = false;
+    uint64_t memory = 0; ///< bytes of a GPU
+    double bound = 0;    ///< seconds: no step is shorter
+};
+
+/// "tp 8 pp 4 x 2 dp 8, ZeRO 1, micro-batch 1, sequence parallel, full recomputation"
+std::string LayoutText(const Layout& layout);
+/// The same as dltrain's options.
+std::string LayoutOptions(const Layout& layout);
+
+/// The layouts that were looked at, by what became of them.
+struct SpaceCount
+{
+    uint64_t seen = 0;
+    std::map<std::string, uint64_t> refused; ///< by the option that a rule names
+    std::string firstRefusal;                ///< the first rule's own words
+    uint64_t tooLarge = 0;
+    uint64_t leastMemory = UINT64_MAX; ///< of those that do not fit
+    Layout least;                      ///< the one of leastMemory
+};
+
+/// One number of GPUs.
+struct Space
+{
+    const scenario::TrainingScenario& cluster; ///< scenario::ValidateCluster
+    const scenario::ReadResult& read;
+    std::vector<std::string> search; ///< options that may change
+    uint64_t memoryBytes = 0;        ///< that a layout may take
+    std::size_t job = 0;
+};
+
+/// Called for each layout that fits, with its training options.
+using Visit = std::function<void(Layout layout, const training::TrainingOptions& options)>;
+
+/// \param look called now and then; \return whether to go on
+void VisitLayouts(const Space& space,
+                  SpaceCount* count,
+                  const Visit& visit,
+                  const std::function<bool()>& look);
+
+/// Counts a layout that a rule does not allow.
+void Refuse(const scenario::Error& error, SpaceCount* count);
+
+/// The job with a layout's options.
+scenario::ReadResult WithLayout(const scenario::ReadResult& read, const Layout& layout);
+
+} // namespace planner
+
+#endif // SCENARIOS_PLANNER_LAYOUT_SPACE_H

@@ -1,0 +1,73 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The funnel: all layouts, those that the rules allow, those that fit, those whose bound is below
+ * the best estimates so far, and the estimates themselves. Nothing that is dropped could have been
+ * among the best `top`, by the estimate.
+ */
+#ifndef SCENARIOS_PLANNER_SEARCH_H
+#define SCENARIOS_PLANNER_SEARCH_H
+
+#include "scenarios/options/planner/planner-options.h"
+#include "scenarios/planner/layout-space.h"
+#include "scenarios/planner/step-estimate.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace planner
+{
+
+/// A layout with its estimate.
+struct Plan
+{
+    Layout layout;
+    StepEstimate estimate;
+    std::optional<double> verified; ///< s: dltrain's step
+    std::string notVerified;        ///< why not, if it was to be
+};
+
+/// How far a search is.
+struct Progress
+{
+    const SpaceCount* count = nullptr;
+    uint64_t fit = 0;
+    uint64_t pruned = 0;
+    uint64_t estimated = 0;
+    const Plan* best = nullptr; ///< null: none so far
+};
+
+struct Found
+{
+    std::vector<Plan> plans; ///< best first, at most `top`
+    SpaceCount count;
+    uint64_t fit = 0;
+    uint64_t pruned = 0;    ///< by their bound
+    uint64_t estimated = 0; ///< with an estimate
+    uint64_t unknown = 0;   ///< without one
+    bool whole = true;      ///< else somebody ended it
+};
+
+/// \param clusters scenario::ValidateCluster of each job
+/// \param look called often; \return whether to go on
+Found Search(const scenario::PlannerScenario& scenario,
+             const std::vector<scenario::TrainingScenario>& clusters,
+             const std::function<bool(const Progress&)>& look);
+
+/// What an objective compares, the smaller the better.
+double Score(scenario::Objective objective, double step, uint32_t gpus);
+
+/// In a phrase, why a plan is not the best: "bubble +1.2 s".
+std::string WhyNotBest(const Plan& plan, const Plan& best);
+
+/// Why no layout fits, with the change that helps most.
+std::string WhyNothingFits(const scenario::PlannerScenario& scenario,
+                           const std::vector<scenario::TrainingScenario>& clusters,
+                           const SpaceCount& count);
+
+} // namespace planner
+
+#endif // SCENARIOS_PLANNER_SEARCH_H

@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * A step's time without a network: the ranks of one pipeline go through their graphs side by side
+ * (training::StepWalk), and communication takes the time of a formula. Micro-batches of a steady
+ * pipeline are alike, so steps with many of them are extended from two steps with fewer.
+ *
+ *   T(m) = T(b) + (m - b) (T(b) - T(a)) / (b - a)        a, b: 1 and 2 rounds of the pipeline
+ */
+#ifndef SCENARIOS_PLANNER_STEP_ESTIMATE_H
+#define SCENARIOS_PLANNER_STEP_ESTIMATE_H
+
+#include "scenarios/planner/collective-times.h"
+#include "scenarios/training/plan-options.h"
+#include "scenarios/training/step-walk.h"
+
+#include <optional>
+
+namespace planner
+{
+
+/// Seconds, mean over the stages of the pipeline.
+struct StepEstimate
+{
+    double step = 0;
+    training::StepParts parts; ///< seconds here
+    double flops = 0;          ///< model FLOPs of a GPU in a step
+    double mfu = 0;            ///< 0 to 1
+};
+
+class StepEstimator
+{
+  public:
+    explicit StepEstimator(const scenario::TrainingScenario& on)
+        : m_times(on),
+          m_on(on)
+    {
+    }
+
+    /// Nothing: the step is not known (no flush, ranks that wait for each other, or too many
+    /// tasks). \param options of scenario::ValidateLayout
+    std::optional<StepEstimate> Estimate(const training::TrainingOptions& options);
+
+    /// No step is shorter, s: the busiest stage's computing and tensor-parallel exchanges, and what
+    /// the stages ahead of it do with the first and the last micro-batch.
+    double Bound(const training::TrainingOptions& options);
+
+  private:
+    std::optional<StepEstimate> Walk(const training::TrainingOptions& options);
+
+    CollectiveTimes m_times;
+    const scenario::TrainingScenario& m_on;
+};
+
+} // namespace planner
+
+#endif // SCENARIOS_PLANNER_STEP_ESTIMATE_H

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ctest: TIMEOUT 300
+"""dlplan: its estimates are dltrain's steps, its plan.json runs, and it ends well however it ends."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+from _system_test import PROGRAMS, SystemTest, main, share_of
+
+# Machines of different kinds: NICs for each GPU, or one for all; GPUs that collectives slow down.
+MACHINES = [
+    "--server=dgx-a100 --fused-attention",
+    "--server=dgx-h100 --fused-attention",
+    "--gpu=V100 --gpus-per-server=4 --nics-per-server=1 --no-fused-attention",
+]
+MODELS = [("bloom-560m", 1024), ("gpt2-medium", 512), ("gpt2", 300), ("llama3.2-1b", 1024)]
+QUIET = "--no-report --no-timeline --no-attribution --no-progress"
+
+
+def divisors(number):
+    return [d for d in range(1, number + 1) if number % d == 0]
+
+
+def layouts(count):
+    """Random jobs with one layout each, as options."""
+    draw = random.Random(64)
+    for i in range(count):
+        model, seq = MODELS[i % len(MODELS)]
+        machine = MACHINES[i % len(MACHINES)]
+        servers = draw.choice([1, 2, 3])
+        gpus = servers * (4 if "V100" in machine else 8)
+        tp = draw.choice([d for d in (1, 2, 4) if gpus % d == 0])
+        pp = draw.choice([d for d in divisors(gpus // tp) if d <= 12])
+        dp = gpus // tp // pp
+        micro = draw.choice([1, 2, 3])
+        virtual = 2 if pp in (2, 3, 4) and draw.random() < 0.5 else 1
+        batch = dp * micro * draw.choice([1, 2, 5]) * (pp if pp > 1 else 1)
+        fixed = {
+            "tp": tp,
+            "pp": pp,
+            "cp": 1,
+            "virtual-stages": virtual,
+            "micro-batch": micro,
+            "zero": draw.choice([0, 1] if pp > 1 else [0, 1, 2, 3]),
+            "recompute": draw.choice(["none", "full"]),
+            "sequence-parallel": 1 if seq % tp == 0 and draw.random() < 0.5 else 0,
+        }
+        fix = ",".join(f"{name}={value}" for name, value in fixed.items())
+        yield (
+            f"--model={model} --seq={seq} {machine} --servers={servers} --global-batch={batch}"
+            f" --fix={fix}"
+        )
+
+
+class Estimates(SystemTest):
+    def test_are_dltrains_steps(self):
+        """Without packets, of layouts that nobody chose: within 5%, most within 1%."""
+        errors = []
+        for job in share_of(layouts(12), one_in=5):
+            plan = self.run_program(f"dlplan {job} --ignore-memory --memory-margin=0 --no-progress")
+            (row,) = plan.rows("plans.csv")
+            run = self.run_program(
+                f"dltrain --scenario={plan.path('plan.json')} --network=analytic {QUIET}"
+            )
+            error = row["estimate_us"] / run.stats["step_time_us"] - 1
+            self.assertLess(abs(error), 0.05, job)
+            self.assertLessEqual(row["bound_us"], row["estimate_us"], job)
+            self.assertEqual(row["memory_bytes"], run.stats["gpu_memory_bytes_estimate"], job)
+            errors.append(abs(error))
+        self.assertLess(sorted(errors)[len(errors) // 2], 0.01)
+
+
+class Search(SystemTest):
+    JOB = (
+        "dlplan --model=gpt2 --gpu=V100 --gpus-per-server=4 --servers=2 --seq=512 --global-batch=16"
+        " --search=tp,pp,micro-batch"
+    )
+
+    def test_verifies_and_prices(self):
+        run = self.run_program(f"{self.JOB} --verify=2 --price=2 --tokens=1B --top=4")
+        rows = run.rows("plans.csv")
+        verified = [row["verified_us"] for row in rows if row["verified_us"]]
+        self.assertEqual(len(verified), 2)
+        self.assertEqual(verified, sorted(verified))
+        for row in rows[:2]:
+            self.assertLess(abs(row["verified_us"] / row["estimate_us"] - 1), 0.05, row)
+        # 1e9 tokens are 1e9 / (16 x 512) steps of 8 GPUs.
+        steps = -(-(10**9) // (16 * 512))
+        hours = steps * verified[0] * 1e-6 * 8 / 3600
+        self.assertIn(f"1e+09 tokens: {steps} steps", run.out)
+        self.assertIn(f"{hours:.4g} GPU-hours, ${2 * hours:.2f}", run.out)
+        self.assertIn("Verified               2 layouts", run.out)
+        # The same words, the same bytes: but for the folder, and the time that a search took.
+        again = self.run_program(f"{self.JOB} --verify=2 --price=2 --tokens=1B --top=4")
+        for name in ("plans.csv", "plan.json", "megatron.txt", "deepspeed.json"):
+            self.assertEqual(run.text(name), again.text(name))
+
+    def test_plan_is_a_scenario(self):
+        run = self.run_program(self.JOB)
+        plan = json.loads(run.text("plan.json"))
+        self.assertEqual(plan["program"], "dltrain")
+        best = run.rows("plans.csv")[0]
+        step = self.run_program(
+            f"dltrain --scenario={run.path('plan.json')} --network=analytic {QUIET}"
+        ).stats
+        self.assertLess(abs(best["estimate_us"] / step["step_time_us"] - 1), 0.05)
+        for degree in ("tp", "pp"):
+            self.assertEqual(step["configuration"]["training"][degree], best[degree])
+
+    def test_compares_numbers_of_gpus(self):
+        run = self.run_program(
+            "dlplan --model=gpt2 --gpu=V100 --gpus-per-server=4 --gpus=4,8 --seq=512"
+            " --global-batch=16 --search=micro-batch --objective=gpu-hours"
+        )
+        rows = run.rows("plans.csv")
+        self.assertEqual({row["gpus"] for row in rows}, {4, 8})
+        scores = [row["gpus"] * row["estimate_us"] for row in rows]
+        self.assertEqual(scores, sorted(scores))
+
+    def test_mistakes(self):
+        job = "dlplan --model=gpt2 --servers=2 --global-batch=64"
+        for words, text in (
+            ("--fix=tp=3", "--tp=3: a copy of the model is tp 3 x pp 1 x cp 1 = 3 GPUs"),
+            ("--fix=tp=8,pp=4", "32 GPUs, which does not divide 16 GPUs"),
+            ("--dp=3", "make 16"),
+            ("--gpus=15", "does not fill servers of 8 GPUs"),
+            ("--fix=zerro=1", "did you mean 'zero'?"),
+        ):
+            run = self.refuse(f"{job} {words} --no-progress", text)
+            self.assertFalse(os.path.exists(run.folder))
+
+    def test_prime_number_of_gpus(self):
+        """7 GPUs have two layouts of groups: 1 and 7."""
+        run = self.run_program(
+            "dlplan --model=gpt2 --gpus-per-server=1 --servers=7 --seq=512 --global-batch=14"
+            " --search=tp,pp,micro-batch"
+        )
+        self.assertEqual({row["dp"] for row in run.rows("plans.csv")}, {1, 7})
+
+    def test_interrupted_search_keeps_the_best(self):
+        folder = os.path.join(self.folder, "interrupted")
+        words = (
+            "--model=llama3-70b --server=dgx-h100 --servers=32 --seq=8192 --global-batch=512"
+            f" --out={folder} --no-progress"
+        )
+        process = subprocess.Popen(
+            [os.path.join(PROGRAMS, "dlplan"), *words.split()],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn("ended early", out)
+        self.assertTrue(os.path.exists(os.path.join(folder, "plan.json")))
+
+
+if __name__ == "__main__":
+    main()

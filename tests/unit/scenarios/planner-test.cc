@@ -1,0 +1,319 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * dlplan's search: its space, its bound, its estimate and its options.
+ */
+#include "scenarios/options/training/validate-layout.h"
+#include "scenarios/planner/launch-flags.h"
+#include "scenarios/planner/search.h"
+#include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/plan/training-plan.h"
+
+#include <gtest/gtest.h>
+#include <sstream>
+
+using namespace planner;
+
+namespace
+{
+
+scenario::PlannerResult
+ReadWords(const std::string& options)
+{
+    std::istringstream in(options);
+    std::vector<std::string> words{"dlplan"};
+    for (std::string word; in >> word;)
+    {
+        words.push_back(word);
+    }
+    std::vector<const char*> argv;
+    for (const auto& word : words)
+    {
+        argv.push_back(word.c_str());
+    }
+    return scenario::ValidatePlanner(scenario::ReadOptions(scenario::PlannerOptionTable(),
+                                                           static_cast<int>(argv.size()),
+                                                           argv.data()));
+}
+
+std::string
+ErrorOf(const std::string& options)
+{
+    const auto read = ReadWords(options);
+    return read.errors.empty() ? "" : read.errors.front().Text();
+}
+
+/// A search and its clusters.
+struct Job
+{
+    explicit Job(const std::string& options)
+        : read(ReadWords(options))
+    {
+        EXPECT_TRUE(read.errors.empty()) << ErrorOf(options);
+        for (const auto& job : read.scenario.jobs)
+        {
+            auto cluster = scenario::ValidateCluster(job);
+            EXPECT_TRUE(cluster.scenario) << cluster.errors.front().Text();
+            clusters.push_back(std::move(*cluster.scenario));
+        }
+    }
+
+    Found Find() const
+    {
+        return Search(read.scenario, clusters, [](const Progress&) { return true; });
+    }
+
+    scenario::PlannerResult read;
+    std::vector<scenario::TrainingScenario> clusters;
+};
+
+// Small models, an odd number of servers, NICs that several GPUs share.
+constexpr const char* kSmall = "--model=gpt2 --gpu=V100 --gpus-per-server=4 --nics-per-server=1 "
+                               "--servers=3 --seq=512 --global-batch=24 ";
+
+training::Task
+Computing(double seconds)
+{
+    training::Task task;
+    task.duration = rdma::Duration(static_cast<int64_t>(seconds * 1e12));
+    return task;
+}
+
+} // namespace
+
+// 10 s of computing beside a collective of 4 s that takes a fifth of the GPU: 4 s of it do 3.2 s of
+// the work, so it takes 4 + 6.8 s. The collective of 2 s behind it is exposed.
+TEST(StepWalk, CollectivesSlowDownComputingBesideThem)
+{
+    training::TrainingPlan plan;
+    plan.ranks = 2;
+    plan.roleOf = {0, 0};
+    plan.contention = 0.2;
+    plan.groupKinds = {{"dp", {{0, 1}}}};
+    training::StepGraph graph;
+    graph.streams = {"compute", "gradients"};
+    graph.tasks = {Computing(10), {}, {}};
+    graph.tasks[1].kind = graph.tasks[2].kind = training::TaskKind::kCollective;
+    graph.tasks[1].stream = graph.tasks[2].stream = 1;
+    graph.tasks[1].bytes = 4;
+    graph.tasks[2].bytes = 2;
+    graph.tasks[2].after = {0};
+    plan.roles = {graph};
+    training::StepWalk walk(plan, 0, 100, [](coll::Rank, const training::Task& task) {
+        return training::StepWalk::Time{static_cast<int64_t>(task.bytes) * 1'000'000'000'000};
+    });
+    const auto end = walk.Step();
+    ASSERT_TRUE(end);
+    EXPECT_NEAR(static_cast<double>(*end) * 1e-12, 10.8 + 2, 1e-9);
+    const training::StepParts parts = walk.Parts();
+    EXPECT_NEAR(parts.computing * 1e-12, 10.8, 1e-9);
+    EXPECT_NEAR(parts.exposed[static_cast<std::size_t>(training::Parallelism::kData)] * 1e-12,
+                2,
+                1e-9);
+    EXPECT_EQ(parts.bubble, 0);
+}
+
+// Collectives of 4 and 6 s that begin together on the same NICs: both have half of them until the
+// shorter one ends after 8 s; the other one has 2 s of its own left then.
+TEST(StepWalk, CollectivesShareNics)
+{
+    training::TrainingPlan plan;
+    plan.ranks = 2;
+    plan.roleOf = {0, 0};
+    plan.groupKinds = {{"dp", {{0, 1}}}};
+    training::StepGraph graph;
+    graph.streams = {"compute", "gradients", "parameters"};
+    graph.tasks = {{}, {}};
+    for (uint16_t i = 0; i < 2; ++i)
+    {
+        graph.tasks[i].kind = training::TaskKind::kCollective;
+        graph.tasks[i].stream = i + 1;
+        graph.tasks[i].bytes = 4 + 2 * i;
+    }
+    plan.roles = {graph};
+    for (const bool shares : {true, false})
+    {
+        training::StepWalk walk(plan, 0, 100, [&](coll::Rank, const training::Task& task) {
+            return training::StepWalk::Time{static_cast<int64_t>(task.bytes) * 1'000'000'000'000,
+                                            shares};
+        });
+        const auto first = walk.Step();
+        const auto both = walk.Step();
+        ASSERT_TRUE(first && both);
+        EXPECT_NEAR(static_cast<double>(*first) * 1e-12, shares ? 10 : 6, 1e-9);
+        EXPECT_NEAR(static_cast<double>(*both) * 1e-12, shares ? 20 : 12, 1e-9);
+    }
+}
+
+// Each layout that fits is visited, and no other: memory is asked of every one here.
+TEST(Space, HasTheLayoutsThatFit)
+{
+    const Job job(std::string(kSmall) + "--search=tp,pp,micro-batch,recompute,zero");
+    const auto& scenario = job.read.scenario;
+    const auto everything = [](uint64_t room, const Job& of) {
+        SpaceCount count;
+        std::map<std::string, uint64_t> found;
+        const Space space{of.clusters[0],
+                          of.read.scenario.jobs[0],
+                          of.read.scenario.search,
+                          room,
+                          0};
+        VisitLayouts(
+            space,
+            &count,
+            [&](Layout layout, const training::TrainingOptions& options) {
+                EXPECT_EQ(layout.memory, training::EstimateMemory(options).Total());
+                found[LayoutOptions(layout)] = layout.memory;
+            },
+            [] { return true; });
+        EXPECT_EQ(
+            count.seen,
+            found.size() + count.tooLarge +
+                std::accumulate(count.refused.begin(),
+                                count.refused.end(),
+                                uint64_t{0},
+                                [](uint64_t sum, const auto& one) { return sum + one.second; }));
+        return found;
+    };
+    const auto all = everything(UINT64_MAX / 4, job);
+    ASSERT_GT(all.size(), 100U);
+    std::vector<uint64_t> sizes;
+    for (const auto& [layout, memory] : all)
+    {
+        sizes.push_back(memory);
+    }
+    std::nth_element(sizes.begin(), sizes.begin() + sizes.size() / 3, sizes.end());
+    const uint64_t room = sizes[sizes.size() / 3];
+    const auto some = everything(room, job);
+    std::map<std::string, uint64_t> wanted;
+    std::copy_if(all.begin(), all.end(), std::inserter(wanted, wanted.end()), [&](const auto& one) {
+        return one.second <= room;
+    });
+    EXPECT_EQ(some, wanted);
+    EXPECT_EQ(scenario.search.size(), 5U);
+}
+
+// The bound is one, so what it prunes is not among the best.
+TEST(Search, PrunesNothingBetter)
+{
+    const std::string words = std::string(kSmall) + "--search=tp,pp,virtual-stages,micro-batch ";
+    const Found some = Job(words + "--top=1").Find();
+    const Found all = Job(words + "--top=1000").Find();
+    ASSERT_FALSE(some.plans.empty());
+    EXPECT_GT(some.pruned, 0U);
+    EXPECT_EQ(all.pruned, 0U);
+    EXPECT_EQ(all.plans.size(), all.fit);
+    EXPECT_EQ(some.plans[0].estimate.step, all.plans[0].estimate.step);
+    for (const Plan& plan : all.plans)
+    {
+        EXPECT_LE(plan.layout.bound, plan.estimate.step) << LayoutText(plan.layout);
+        const auto& parts = plan.estimate.parts;
+        const double sum =
+            std::accumulate(parts.exposed.begin(), parts.exposed.end(), parts.computing) +
+            parts.bubble;
+        EXPECT_NEAR(sum / plan.estimate.step, 1, 0.05) << LayoutText(plan.layout);
+    }
+}
+
+// Steps with many micro-batches are extended from two with fewer: by as much for each more.
+TEST(Estimate, GrowsWithMicroBatches)
+{
+    const auto step = [](uint32_t batch) {
+        return Job("--model=gpt2 --gpu=V100 --servers=1 --gpus-per-server=4 --seq=512 "
+                   "--fix=pp=4,tp=1"
+                   ",micro-batch=1,zero=0,cp=1,recompute=none --global-batch=" +
+                   std::to_string(batch))
+            .Find()
+            .plans.at(0)
+            .estimate.step;
+    };
+    const double eight = step(8); // walked
+    const double nine = step(9);
+    EXPECT_NEAR((step(40) - nine) / (40 - 9), nine - eight, 1e-6 * eight);
+}
+
+TEST(Flags, AreThoseOfTheFrameworks)
+{
+    const Job job("--model=llama2-7b --server=dgx-a100 --servers=2 --global-batch=64 "
+                  "--fix=tp=2,pp=4,virtual-stages=2,zero=1,micro-batch=2,recompute=full,"
+                  "sequence-parallel=1");
+    const Found found = job.Find();
+    ASSERT_EQ(found.plans.size(), 1U);
+    const auto read =
+        scenario::ValidateLayout(WithLayout(job.read.scenario.jobs[0], found.plans[0].layout),
+                                 job.clusters[0]);
+    ASSERT_TRUE(read.options);
+    std::string flags;
+    for (const std::string& flag : MegatronFlags(*read.options))
+    {
+        flags += flag + " ";
+    }
+    for (const char* const flag : {"--tensor-model-parallel-size 2 ",
+                                   "--pipeline-model-parallel-size 4 ",
+                                   "--num-layers-per-virtual-pipeline-stage 4 ", // 32 / (4 x 2)
+                                   "--sequence-parallel ",
+                                   "--use-distributed-optimizer ",
+                                   "--micro-batch-size 2 ",
+                                   "--global-batch-size 64 ",
+                                   "--recompute-granularity full "})
+    {
+        EXPECT_NE(flags.find(flag), std::string::npos) << flag << "in " << flags;
+    }
+    const auto json = DeepSpeedConfig(*read.options);
+    EXPECT_EQ(json["train_batch_size"], 64);
+    EXPECT_EQ(json["train_micro_batch_size_per_gpu"], 2);
+    EXPECT_EQ(json["gradient_accumulation_steps"], 16); // 64 / (2 x 2 copies)
+    EXPECT_EQ(json["zero_optimization"]["stage"], 1);
+    EXPECT_NE(TorchrunLine(job.clusters[0]).find("--nnodes=2 --nproc-per-node=8"),
+              std::string::npos);
+    // The scenario has what was given and the layout, and nothing else.
+    const auto scenario =
+        scenario::ScenarioOf(WithLayout(job.read.scenario.jobs[0], found.plans[0].layout));
+    EXPECT_EQ(scenario["program"], "dltrain");
+    EXPECT_EQ(scenario["training"]["tp"], 2);
+    EXPECT_FALSE(scenario["training"].contains("steps"));
+}
+
+TEST(PlannerOptions, MistakesHaveOneErrorEach)
+{
+    const std::string job = "--model=gpt2 --servers=2 --global-batch=64 ";
+    for (const auto& [options, text] : std::vector<std::pair<std::string, std::string>>{
+             {"--model=gpt2", "--global-batch: is needed"},
+             {job + "--fix=tpp=2", "did you mean 'tp'?"},
+             {job + "--fix=tp=x", "--fix=tp=x: "},
+             {job + "--fix=tp=2,tp=4", "tp stands there as 2 and as 4"},
+             {job + "--tp=2 --fix=tp=4", "fixes tp at 4, but --tp is 2"},
+             {job + "--fix=tp=2 --search=tp", "fixes tp, which --search may change"},
+             {job + "--tp=2 --search=tp", "tp is given as --tp=2"},
+             {job + "--search=micro-batches", "did you mean 'micro-batch'?"},
+             {job + "--search=nic", "stays as it is given in every layout"},
+             {job + "--objective=cost", "needs the price of a GPU-hour"},
+             {job + "--objective=steps", "did you mean 'step'?"},
+             {job + "--tokens=15X", "allowed: a number above 0, with K, M, B or T"},
+             {job + "--accumulation=2", "follows from --global-batch"},
+             {job + "--layers=2", "a search looks at all blocks"},
+             {job + "--pipeline-schedule=pipedream", "its pipeline is never empty"},
+             {job + "--gpus=8,16", "follows from --gpus"},
+         })
+    {
+        const auto read = ReadWords(options);
+        ASSERT_EQ(read.errors.size(), 1U) << options;
+        EXPECT_NE(read.errors[0].Text().find(text), std::string::npos) << options << "\n"
+                                                                       << read.errors[0].Text();
+    }
+}
+
+// What helps most, by numbers: 70 G parameters x 18 bytes do not fit 8 GPUs of 80 GB at all.
+TEST(Search, SaysWhatHelpsWhereNothingFits)
+{
+    const Job job("--model=llama3-70b --server=dgx-h100 --servers=1 --global-batch=64");
+    const Found found = job.Find();
+    EXPECT_TRUE(found.plans.empty());
+    EXPECT_EQ(found.count.tooLarge, found.count.seen);
+    const std::string why = WhyNothingFits(job.read.scenario, job.clusters, found.count);
+    EXPECT_NE(why.find("no layout of llama3-70b fits 8 x H100: the least memory is "),
+              std::string::npos)
+        << why;
+    EXPECT_NE(why.find("helps most"), std::string::npos) << why;
+    EXPECT_NE(why.find("which fits"), std::string::npos) << why;
+}
