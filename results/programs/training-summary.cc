@@ -112,7 +112,7 @@ TrainingResults::PrintHead(std::ostream& os) const
         return;
     }
     const training::TrainingOptions& o = m_scenario.options;
-    if (!m_scenario.served && (o.Data() < m_scenario.plan.ranks || o.expert > 1))
+    if (!m_scenario.served && (o.Data() < m_scenario.plan.ranks || o.expert > 1 || o.Folded()))
     {
         os << scenario::DegreesText(o) << "; ";
     }

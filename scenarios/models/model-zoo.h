@@ -92,6 +92,18 @@ enum class Split : uint8_t
     kSequence, ///< not split; with sequence parallelism one of tp equal shares of the tokens
 };
 
+/// Modules that backward may compute again, as bits; names and contents: recomputation.h.
+enum Module : uint8_t
+{
+    kModuleNorm = 1U << 0,
+    kModuleLatent = 1U << 1, ///< wide products of latent attention
+    kModuleCore = 1U << 2,
+    kModuleMlp = 1U << 3,
+    kModuleMoe = 1U << 4,
+    kModuleActivation = 1U << 5, ///< of routed experts
+    kModuleShared = 1U << 6,     ///< experts for all tokens
+};
+
 /// A parameter tensor.
 struct Tensor
 {
@@ -114,6 +126,9 @@ struct Kept
     Split split = Split::kWhole;
     bool core = false;   ///< in the core of attention: selective recomputation drops it
     bool expert = false; ///< for tokens sent to the rank's experts, with even shares
+    uint8_t modules = 0; ///< modules that make it: Module
+    /// Share of it that kModuleActivation makes.
+    double ofActivation = 0;
 };
 
 /// The role of a kPointwise of a transformer, for other launch patterns (eager-kernels.h).
@@ -144,6 +159,7 @@ struct Operator
     Role role = Role::kOther;
     Split split = Split::kWhole;
     bool expert = false; ///< once for each expert of the rank, on the tokens that were sent to it
+    uint8_t modules = 0; ///< modules that it is part of: Module
     double count = 1;    ///< equal ones, one after another
 
     /// Products: rows x inner by inner x columns. With Split::kTensor the columns are divided, or

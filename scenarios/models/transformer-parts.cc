@@ -11,6 +11,45 @@ namespace training
 namespace
 {
 
+/// Marks what has been added to a part since a place as a module's.
+class Marks
+{
+  public:
+    explicit Marks(Part& part)
+        : m_part(part),
+          m_operators(part.operators.size()),
+          m_kept(part.kept.size())
+    {
+    }
+
+    void As(uint8_t module) const
+    {
+        for (std::size_t i = m_operators; i < m_part.operators.size(); ++i)
+        {
+            m_part.operators[i].modules |= module;
+        }
+        for (std::size_t i = m_kept; i < m_part.kept.size(); ++i)
+        {
+            m_part.kept[i].modules |= module;
+        }
+    }
+
+  private:
+    Part& m_part;
+    std::size_t m_operators;
+    std::size_t m_kept;
+};
+
+/// A norm ahead of products, whose input is kept as well as its output.
+void
+AddEntryNorm(Part& part, const Transformer& t, const Work& tokens)
+{
+    AddNorm(part, tokens, t.hidden, t.rms);
+    part.operators.back().modules |= kModuleNorm;
+    part.kept.push_back({tokens * (2.0 * t.hidden), Split::kSequence}); // input of the products
+    part.kept.back().modules |= kModuleNorm;
+}
+
 /// Norms of queries and keys, each head by itself: a kernel each.
 void
 AddKeyNorm(Part& part, const Transformer& t, const Work& tokens, bool scaled)
@@ -79,10 +118,13 @@ AddCore(Part& part,
     core.window = block.window;
     core.chunked = block.chunked;
     core.dropout = t.dropout;
+    core.modules = kModuleCore;
     part.operators.push_back(core);
     const double context = static_cast<double>(valueSize) * a;
+    const Marks projected(part);
     part.kept.push_back({tokens * (2.0 * keySize * a), Split::kTensor}); // queries
     part.kept.push_back({keys * (2.0 * (keySize + valueSize) * kvHeads), Split::kTensor});
+    projected.As(t.latent.kvRank > 0 ? kModuleLatent : 0);
     part.kept.push_back({Times(tokens, keys) * (t.dropout ? 5 * a : 2 * a), Split::kTensor, true});
     if (t.sinks)
     {
@@ -118,6 +160,7 @@ AddLatent(Part& part, const Transformer& t, const Work& tokens)
         AddNorm(part, tokens, l.queryRank, true);
         part.kept.push_back({tokens * (2.0 * l.queryRank), Split::kSequence});
         AddLinear(part, tokens, l.queryRank, query, false, Linear::kColumns);
+        part.operators.back().modules |= kModuleLatent;
     }
     else
     {
@@ -132,6 +175,7 @@ AddLatent(Part& part, const Transformer& t, const Work& tokens)
               static_cast<uint64_t>(l.plain + l.value) * t.heads,
               false,
               Linear::kColumns);
+    part.operators.back().modules |= kModuleLatent;
 }
 
 /// The MLP from h numbers over f to h, without its norm and residual.
@@ -148,6 +192,7 @@ AddMlp(Part& part, const Transformer& t, const Work& tokens, uint64_t h, uint64_
         part.operators.back().role = Role::kGate;
         // Both inputs of the product and the activation's input.
         part.kept.push_back({tokens * (6.0 * f), Split::kTensor});
+        part.kept.back().ofActivation = 1.0 / 3;
     }
     else
     {
@@ -157,6 +202,7 @@ AddMlp(Part& part, const Transformer& t, const Work& tokens, uint64_t h, uint64_
         part.kept.push_back({tokens * (2.0 * f), Split::kTensor});
     }
     part.kept.push_back({tokens * (2.0 * f), Split::kTensor}); // input of the last product
+    part.kept.back().ofActivation = 1;
     AddLinear(part, tokens, f, h, bias, Linear::kRows);
 }
 
@@ -199,6 +245,8 @@ AddRouted(Part& part, const Transformer& t, const Work& tokens, uint64_t width)
     for (Operator& op : expert.operators)
     {
         op.expert = true;
+        const bool activates = op.role == Role::kGate || op.role == Role::kActivation;
+        op.modules |= activates ? kModuleActivation : 0;
         part.operators.push_back(op);
     }
     for (Kept& kept : expert.kept)
@@ -260,8 +308,7 @@ SelfAttention(const Transformer& t, const Work& tokens, bool causal, const Block
     Part part;
     part.name = "attention";
     const uint64_t h = t.hidden;
-    AddNorm(part, tokens, h, t.rms);
-    part.kept.push_back({tokens * (2.0 * h), Split::kSequence}); // input of the projections
+    AddEntryNorm(part, t, tokens);
     if (t.latent.kvRank > 0)
     {
         AddLatent(part, t, tokens);
@@ -302,8 +349,7 @@ CrossAttention(const Transformer& t, const Work& tokens, const Work& source)
     const uint64_t h = t.hidden;
     const uint64_t size = t.headSize;
     const bool bias = t.bias || t.qkvBias;
-    AddNorm(part, tokens, h, t.rms);
-    part.kept.push_back({tokens * (2.0 * h), Split::kSequence});
+    AddEntryNorm(part, t, tokens);
     AddLinear(part, tokens, h, size * t.heads, bias, Linear::kColumns);
     AddLinear(part, source, h, 2 * size * t.kvHeads, bias, Linear::kColumns);
     AddCore(part, t, tokens, source, size, size, t.kvHeads, false);
@@ -320,10 +366,11 @@ Mlp(const Transformer& t, const Work& tokens)
     const uint64_t h = t.hidden;
     if (!t.oneNorm)
     {
-        AddNorm(part, tokens, h, t.rms);
-        part.kept.push_back({tokens * (2.0 * h), Split::kSequence});
+        AddEntryNorm(part, t, tokens);
     }
+    const Marks mlp(part);
     AddMlp(part, t, tokens, h, t.ffn, t.bias);
+    mlp.As(kModuleMlp);
     if (t.postNorms)
     {
         AddNorm(part, tokens, h, t.rms);
@@ -345,8 +392,8 @@ Experts(const Transformer& t, const Work& tokens)
     part.name = "experts";
     const ExpertsShape& e = t.experts;
     const uint64_t h = t.hidden;
-    AddNorm(part, tokens, h, t.rms);
-    part.kept.push_back({tokens * (2.0 * h), Split::kSequence});
+    AddEntryNorm(part, t, tokens);
+    const Marks moe(part);
     AddRouter(part, t, tokens);
     if (e.latent > 0)
     {
@@ -359,6 +406,7 @@ Experts(const Transformer& t, const Work& tokens)
     {
         AddRouted(part, t, tokens, h);
     }
+    const Marks shared(part);
     if (e.sharedFfn > 0)
     {
         AddMlp(part, t, tokens, h, e.sharedFfn, t.bias);
@@ -369,6 +417,8 @@ Experts(const Transformer& t, const Work& tokens)
         AddPointwise(part, tokens * (3.0 * h), Split::kSequence);
         part.kept.push_back({tokens * (2.0 * h), Split::kSequence});
     }
+    shared.As(kModuleShared);
+    moe.As(kModuleMoe);
     if (t.postNorms)
     {
         AddNorm(part, tokens, h, t.rms);

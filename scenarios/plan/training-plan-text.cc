@@ -96,7 +96,8 @@ DegreesText(const training::TrainingOptions& o)
                                  : "") +
             (o.replicas.empty() ? "" : ", replicas " + training::ReplicasText(o)) + ")");
     text += text.empty() ? "data parallel" : std::to_string(o.Data()) + " data parallel";
-    return text + (o.expert > 1 ? ", expert parallel " + std::to_string(o.expert) : "");
+    text += o.expert > 1 ? ", expert parallel " + std::to_string(o.expert) : "";
+    return text + (o.Folded() ? ", expert tensor " + std::to_string(o.ExpertTensor()) : "");
 }
 
 namespace
@@ -136,7 +137,19 @@ StagesText(const training::TrainingOptions& o)
         }
         text += PlanLine(stage == 0 ? "stages" : "", line);
     }
-    if (o.partition != training::Partition::kUniform)
+    if (o.partition == training::Partition::kGiven)
+    {
+        text += PlanLine("", "as --pipeline-layout has them");
+    }
+    else if (training::IsCounted(o))
+    {
+        text += PlanLine("",
+                         std::string(!o.countLoss        ? "embedding counts"
+                                     : !o.countEmbedding ? "loss counts"
+                                                         : "embedding and loss count") +
+                             " as a block");
+    }
+    else if (o.partition != training::Partition::kUniform)
     {
         text += PlanLine("",
                          "as --partition=" + training::PartitionText(o) +

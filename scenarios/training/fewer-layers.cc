@@ -20,32 +20,92 @@ AreAlike(const LayerSpec& a, const LayerSpec& b)
            x.pair == y.pair && x.local == y.local && a.parts.size() == b.parts.size();
 }
 
+/// Blocks that may be left out, by piece of a pipeline.
+struct PieceBlocks
+{
+    std::vector<uint32_t> repeated; ///< by piece
+    uint32_t pieces = 0;            ///< pieces that have any
+    uint32_t fewest = 0;            ///< of these
+    uint32_t all = 0;
+
+    bool even = false; ///< all pieces have as many, cut anew where there are fewer
+
+    /// Blocks of a piece that has fewest of them, where so many are simulated.
+    uint32_t Steps(uint32_t blocks) const
+    {
+        return fewest - (all - blocks) / pieces;
+    }
+};
+
+PieceBlocks
+PieceBlocksOf(const TrainingOptions& o)
+{
+    PieceBlocks of;
+    of.all = BlocksOf(o.model);
+    if (o.pieceLayers.empty() && of.all % o.Pieces() == 0)
+    {
+        of.pieces = static_cast<uint32_t>(o.Pieces());
+        of.fewest = of.all / of.pieces;
+        of.even = true;
+        return of;
+    }
+    of.repeated.resize(o.Pieces(), 0);
+    const std::vector<uint32_t> pieces = PiecesOfLayers(o);
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+    {
+        of.repeated[pieces[i]] += o.model.layers[i].repeated ? 1 : 0;
+    }
+    of.fewest = of.all;
+    for (const uint32_t blocks : of.repeated)
+    {
+        of.pieces += blocks > 0 ? 1 : 0;
+        of.fewest = blocks > 0 ? std::min(of.fewest, blocks) : of.fewest;
+    }
+    return of;
+}
+
+/// "45, 37": the numbers of blocks with which the piece that has fewest keeps two or more.
+std::string
+AllowedBlocks(const PieceBlocks& of)
+{
+    std::string text;
+    for (uint32_t steps = of.fewest - 1; steps >= 2; --steps)
+    {
+        text +=
+            (text.empty() ? "" : ", ") + std::to_string(of.all - (of.fewest - steps) * of.pieces);
+    }
+    return text.empty() ? "all" : text;
+}
+
+/// Which layers go: the last blocks of each piece or, where all pieces have as many, the last ones.
+std::vector<bool>
+LeftOut(const TrainingOptions& o, const PieceBlocks& of, uint32_t blocks)
+{
+    std::vector<bool> out(o.model.layers.size(), false);
+    const std::vector<uint32_t> pieces =
+        of.even ? std::vector<uint32_t>(out.size(), 0) : PiecesOfLayers(o);
+    std::vector<uint32_t> keeps = of.repeated; // by piece
+    for (uint32_t& count : keeps)
+    {
+        count -= std::min(count, (of.all - blocks) / of.pieces);
+    }
+    if (of.even)
+    {
+        keeps = {blocks};
+    }
+    for (std::size_t i = 0; i < out.size(); ++i)
+    {
+        if (o.model.layers[i].repeated)
+        {
+            uint32_t& keep = keeps[pieces[i]];
+            out[i] = keep == 0;
+            keep -= keep > 0 ? 1 : 0;
+        }
+    }
+    return out;
+}
+
 } // namespace
-
-uint32_t
-BlocksOf(const ModelSpec& model)
-{
-    return static_cast<uint32_t>(
-        std::count_if(model.layers.begin(), model.layers.end(), [](const LayerSpec& layer) {
-            return layer.repeated;
-        }));
-}
-
-bool
-IsBlock(const ModelSpec& model, const LayerSpec& layer)
-{
-    return layer.repeated ||
-           (model.transformer && layer.parts.size() > 1 && layer.parts.front().name == "attention");
-}
-
-uint32_t
-StageBlocksOf(const ModelSpec& model)
-{
-    return static_cast<uint32_t>(
-        std::count_if(model.layers.begin(), model.layers.end(), [&](const LayerSpec& layer) {
-            return IsBlock(model, layer);
-        }));
-}
 
 std::vector<uint32_t>
 SizesToSimulate(const TrainingOptions& o)
@@ -55,13 +115,14 @@ SizesToSimulate(const TrainingOptions& o)
     {
         return {all};
     }
-    // Every piece of the pipeline keeps as many blocks as the others.
-    const auto unit = static_cast<uint32_t>(o.Pieces());
-    const uint32_t steps = o.layers / unit; // blocks of a piece
+    // Every piece of the pipeline loses as many blocks as the others.
+    const PieceBlocks of = PieceBlocksOf(o);
+    const uint32_t steps = of.Steps(o.layers);
     std::vector<uint32_t> sizes{o.layers};
     for (const uint32_t thirds : {2u, 1u})
     {
-        const uint32_t size = std::max((steps * thirds + 1) / 3, 1u) * unit;
+        const uint32_t kept = std::max((steps * thirds + 1) / 3, 1u);
+        const uint32_t size = all - (of.fewest - kept) * of.pieces;
         if (size < sizes.back())
         {
             sizes.push_back(size);
@@ -84,13 +145,15 @@ WhyNotFewer(const TrainingOptions& o)
         return o.model.name +
                (all == 0 ? " has no blocks that are alike" : " has " + number(all) + " blocks");
     }
-    const uint64_t unit = o.Pieces();
-    if (all % unit != 0)
+    const PieceBlocks of = PieceBlocksOf(o);
+    const uint64_t unit = of.pieces;
+    if (!of.even && ((all - o.layers) % unit != 0 || (all - o.layers) / unit + 2 > of.fewest))
     {
-        return "a pipeline of " + number(unit) + " pieces does not divide the " + number(all) +
-               " blocks of " + o.model.name + " evenly";
+        return "allowed: " + AllowedBlocks(of) +
+               ", so that every piece of the pipeline loses as many and keeps one where fewer are "
+               "simulated";
     }
-    if (o.layers % unit != 0 || o.layers < 2 * unit)
+    if (of.even && (o.layers % unit != 0 || o.layers < 2 * unit))
     {
         return unit == 1 ? "allowed: from 2 on, as one number of blocks tells no line"
                          : "allowed: multiples of " + number(unit) + " from " + number(2 * unit) +
@@ -116,14 +179,24 @@ WithBlocks(TrainingOptions o, uint32_t blocks)
     {
         return o;
     }
+    const PieceBlocks of = PieceBlocksOf(o);
+    const std::vector<bool> out = LeftOut(o, of, blocks);
+    if (!of.even)
+    {
+        const std::vector<uint32_t> pieces = PiecesOfLayers(o);
+        o.pieceLayers.assign(of.repeated.size(), 0);
+        for (std::size_t i = 0; i < out.size(); ++i)
+        {
+            o.pieceLayers[pieces[i]] += out[i] ? 0 : 1;
+        }
+    }
     std::vector<LayerSpec> kept;
     std::vector<uint32_t> index(o.model.layers.size(), kNotTied); // where they went
-    uint32_t count = 0;
     o.model.parameters = 0;
     for (std::size_t i = 0; i < o.model.layers.size(); ++i)
     {
         LayerSpec& layer = o.model.layers[i];
-        if (layer.repeated && count++ >= blocks)
+        if (out[i])
         {
             continue;
         }

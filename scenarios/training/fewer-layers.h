@@ -8,10 +8,14 @@
  *
  * A third, smaller number tests the line: the prediction for N by it and M is compared with the
  * time of N.
+ *
+ * Every piece of a pipeline loses as many blocks as the others, so that pieces that have more than
+ * others keep having more, and keeps one of its own. Pieces without blocks are kept.
  */
 #ifndef SCENARIOS_TRAINING_FEWER_LAYERS_H
 #define SCENARIOS_TRAINING_FEWER_LAYERS_H
 
+#include "scenarios/training/piece-layers.h"
 #include "scenarios/training/plan-options.h"
 
 #include <cstdint>
@@ -22,18 +26,6 @@
 namespace training
 {
 
-/// \return layers of the model that are repeated
-uint32_t BlocksOf(const ModelSpec& model);
-
-/// Whether a stage of a pipeline counts the layer as one of its blocks. Blocks are the repeated
-/// layers. In models whose first blocks have an MLP where later ones have experts, those first
-/// blocks count, too (DeepSeek's configurations count them in num_hidden_layers, and so does
-/// Megatron-LM's --num-layers).
-bool IsBlock(const ModelSpec& model, const LayerSpec& layer);
-
-/// \return layers for which IsBlock holds
-uint32_t StageBlocksOf(const ModelSpec& model);
-
 /// \return numbers of blocks to simulate, descending. Without --layers: all blocks; else up to
 /// three numbers
 std::vector<uint32_t> SizesToSimulate(const TrainingOptions& options);
@@ -41,7 +33,8 @@ std::vector<uint32_t> SizesToSimulate(const TrainingOptions& options);
 /// Why a step cannot be extrapolated from so few blocks; nothing if it can.
 std::optional<std::string> WhyNotFewer(const TrainingOptions& options);
 
-/// The same with fewer blocks: the first ones. \param blocks at most those of the model
+/// The same with fewer blocks: the first ones of the model or, in a pipeline whose pieces have
+/// different numbers of them, of each piece. \param blocks at most those of the model
 TrainingOptions WithBlocks(TrainingOptions options, uint32_t blocks);
 
 /// The value of L blocks on the line through the two largest sizes. \param values by size, as many

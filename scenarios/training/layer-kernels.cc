@@ -41,7 +41,7 @@ ProductOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions
         }
         return kernel;
     }
-    const double share = ShareOf(op.split, o);
+    const double share = ShareOf(op.split, op.expert, o);
     double rows = op.rows.At(o.microBatch, sequence);
     if (op.expert)
     {
@@ -179,12 +179,21 @@ ShareOf(Split split, const TrainingOptions& o)
 }
 
 double
+ShareOf(Split split, bool expert, const TrainingOptions& o)
+{
+    return expert && split == Split::kTensor ? 1.0 / o.ExpertTensor() : ShareOf(split, o);
+}
+
+double
 RoutedShare(const Routing& routing, const TrainingOptions& o)
 {
     // Each of the ep ranks sends topK / ep of its tokens here when experts are equally liked.
-    return HasExpertLoad(o)
-               ? routing.topK * o.expert * ExpertRankShares(routing, o)[o.expertPosition]
-               : routing.topK;
+    // Folded, each has 1 / tensor of a tensor group's, and so many share an expert, with their
+    // tokens.
+    const double folded = o.Folded() ? static_cast<double>(o.ExpertTensor()) / o.tensor : 1;
+    return folded * (HasExpertLoad(o)
+                         ? routing.topK * o.expert * ExpertRankShares(routing, o)[o.expertPosition]
+                         : routing.topK);
 }
 
 Kernels
@@ -218,7 +227,7 @@ KernelsOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions
         }
         break;
     case KernelClass::kPointwise: {
-        double times = ShareOf(op.split, o) * op.count;
+        double times = ShareOf(op.split, op.expert, o) * op.count;
         if (op.expert)
         {
             times *= RoutedShare(*part.routing, o);

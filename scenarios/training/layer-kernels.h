@@ -46,12 +46,14 @@ namespace training
 
 /// \return the part of 1 that a rank of a tensor group has
 double ShareOf(Split split, const TrainingOptions& options);
+/// \param expert the same of a routed expert, which a group of its own may share (--etp)
+double ShareOf(Split split, bool expert, const TrainingOptions& options);
 
 /// \return what one rank launches for it, for one micro-batch; nothing where a pass has no work
 Kernels KernelsOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions& options);
 
-/// Tokens that a rank's experts compute for one micro-batch are so many times those of the rank
-/// itself, before they are divided among its experts.
+/// Tokens that a rank's experts compute for one micro-batch are so many times those of its tensor
+/// group, before they are divided among its experts.
 double RoutedShare(const Routing& routing, const TrainingOptions& options);
 
 } // namespace training

@@ -70,16 +70,75 @@ ReplicaOf(const Layout& layout, const Place& place)
                          : place.data + layout.data * place.context;
 }
 
-/// \return which experts the rank has, and which of their copies
-std::pair<uint32_t, uint32_t>
-ExpertPlace(const Layout& layout, const Place& place)
+/// Where a rank stands among the experts of its stage.
+struct ExpertPlace
 {
+    uint32_t tensor = 0;  ///< which share of each expert it has
+    uint32_t experts = 0; ///< which experts
+    uint32_t copy = 0;    ///< which of their copies
+};
+
+/// Ranks along a dimension, as experts count them.
+uint32_t
+ExpertSizeOf(const Layout& layout, Dimension dimension)
+{
+    switch (dimension)
+    {
+    case Dimension::kTensor:
+        return layout.ExpertTensor();
+    case Dimension::kContext:
+        return 1;
+    case Dimension::kExpert:
+        return layout.expert;
+    case Dimension::kData:
+        return layout.ExpertReplicas();
+    case Dimension::kPipeline:
+        return layout.pipeline;
+    }
+    return 1;
+}
+
+/// expert_decoder_rank_generator of NVIDIA/Megatron-LM megatron/core/parallel_state.py.
+ExpertPlace
+FoldedPlace(const Layout& layout, coll::Rank rank)
+{
+    ExpertPlace place;
+    for (const Dimension dimension : layout.order)
+    {
+        const uint32_t size = ExpertSizeOf(layout, dimension);
+        switch (dimension)
+        {
+        case Dimension::kTensor:
+            place.tensor = rank % size;
+            break;
+        case Dimension::kExpert:
+            place.experts = rank % size;
+            break;
+        case Dimension::kData:
+            place.copy = rank % size;
+            break;
+        case Dimension::kContext:
+        case Dimension::kPipeline:
+            break;
+        }
+        rank /= size;
+    }
+    return place;
+}
+
+ExpertPlace
+ExpertPlaceOf(const Layout& layout, coll::Rank rank, const Place& place)
+{
+    if (layout.ExpertTensor() != layout.tensor)
+    {
+        return FoldedPlace(layout, rank);
+    }
     const uint32_t replica = ReplicaOf(layout, place);
     if (DepthOf(layout, Dimension::kExpert) < DepthOf(layout, Dimension::kData))
     {
-        return {replica % layout.expert, replica / layout.expert};
+        return {place.tensor, replica % layout.expert, replica / layout.expert};
     }
-    return {replica / layout.ExpertReplicas(), replica % layout.ExpertReplicas()};
+    return {place.tensor, replica / layout.ExpertReplicas(), replica % layout.ExpertReplicas()};
 }
 
 } // namespace
@@ -169,6 +228,23 @@ RankAt(const Layout& layout, const Place& place)
     return rank;
 }
 
+bool
+FoldsExperts(const Layout& layout)
+{
+    uint32_t inside = 1; // ranks between two stages
+    uint32_t insideExperts = 1;
+    for (const Dimension dimension : layout.order)
+    {
+        if (dimension == Dimension::kPipeline)
+        {
+            break;
+        }
+        inside *= SizeOf(layout, dimension);
+        insideExperts *= ExpertSizeOf(layout, dimension);
+    }
+    return layout.stageReplicas.empty() && (layout.pipeline == 1 || inside == insideExperts);
+}
+
 std::string
 GroupName(GroupOf group)
 {
@@ -185,23 +261,62 @@ GroupName(GroupOf group)
                                                       "dp-copies",
                                                       "edp-copies",
                                                       "dp-secondary",
-                                                      "edp-secondary"};
+                                                      "edp-secondary",
+                                                      "etp",
+                                                      "ep-inside",
+                                                      "ep-between"};
     return kGroupNames[static_cast<uint32_t>(group)];
 }
+
+namespace
+{
+
+/// The ranks of expert groups that are in one server, or at the same place of several.
+std::vector<std::vector<coll::Rank>>
+PartsOfExpertGroups(const Layout& layout, bool inside)
+{
+    std::vector<std::vector<coll::Rank>> parts;
+    for (const auto& group : GroupsOf(layout, GroupOf::kExpert))
+    {
+        std::map<uint32_t, uint32_t> met; // ranks so far, by server
+        std::map<uint32_t, std::vector<coll::Rank>> members;
+        for (const coll::Rank rank : group)
+        {
+            const uint32_t server = rank / layout.serverGpus;
+            const uint32_t place = met[server]++;
+            members[inside ? server : place].push_back(rank);
+        }
+        for (auto& [key, ranks] : members)
+        {
+            parts.push_back(std::move(ranks));
+        }
+    }
+    std::sort(parts.begin(), parts.end());
+    return parts;
+}
+
+} // namespace
 
 std::vector<std::vector<coll::Rank>>
 GroupsOf(const Layout& layout, GroupOf group)
 {
+    if (group == GroupOf::kExpertInside || group == GroupOf::kExpertBetween)
+    {
+        return PartsOfExpertGroups(layout, group == GroupOf::kExpertInside);
+    }
     // A group has one key; within it ranks stand by `along`.
     using Key = std::array<uint32_t, 4>;
     std::map<Key, std::vector<std::pair<uint32_t, coll::Rank>>> members;
     const uint32_t sharers = layout.shard > 0 ? layout.shard : layout.Replicas();
     const uint32_t reducers = layout.local > 0 ? layout.local : sharers;
+    // Folded, experts may have more copies than the rest.
+    const uint32_t expertSharers = layout.shard > 0 ? layout.shard : layout.ExpertReplicas();
+    const uint32_t expertReducers = layout.local > 0 ? layout.local : expertSharers;
     for (coll::Rank rank = 0; rank < layout.World(); ++rank)
     {
         const Place at = PlaceOf(layout, rank);
         const uint32_t replica = ReplicaOf(layout, at);
-        const auto [experts, copy] = ExpertPlace(layout, at);
+        const ExpertPlace of = ExpertPlaceOf(layout, rank, at);
         const auto add = [&](const Key& key, uint32_t along) {
             members[key].push_back({along, rank});
         };
@@ -229,19 +344,19 @@ GroupsOf(const Layout& layout, GroupOf group)
             add({at.tensor, at.pipeline, at.data}, at.context);
             break;
         case GroupOf::kExpert:
-            add({at.tensor, at.pipeline, copy}, experts);
+            add({of.tensor, at.pipeline, of.copy}, of.experts);
             break;
         case GroupOf::kExpertGradient:
-            add({at.tensor, at.pipeline, experts, copy / reducers}, copy);
+            add({of.tensor, at.pipeline, of.experts, of.copy / expertReducers}, of.copy);
             break;
         case GroupOf::kExpertGather:
-            add({at.tensor, at.pipeline, experts, copy / sharers}, copy);
+            add({of.tensor, at.pipeline, of.experts, of.copy / expertSharers}, of.copy);
             break;
         case GroupOf::kExpertCopies:
-            add({at.tensor, at.pipeline, experts, copy % reducers}, copy);
+            add({of.tensor, at.pipeline, of.experts, of.copy % expertReducers}, of.copy);
             break;
         case GroupOf::kExpertSecondary:
-            add({at.tensor, at.pipeline, experts, copy / layout.secondary}, copy);
+            add({of.tensor, at.pipeline, of.experts, of.copy / layout.secondary}, of.copy);
             break;
         case GroupOf::kEmbedding:
             if (at.pipeline == 0 || at.pipeline + 1 == layout.pipeline)
@@ -252,6 +367,12 @@ GroupsOf(const Layout& layout, GroupOf group)
         case GroupOf::kReplica:
             add({}, rank);
             break;
+        case GroupOf::kExpertTensor:
+            add({of.copy, at.pipeline, of.experts}, of.tensor);
+            break;
+        case GroupOf::kExpertInside:
+        case GroupOf::kExpertBetween:
+            break; // above
         }
     }
     std::vector<std::vector<coll::Rank>> groups;
@@ -268,6 +389,31 @@ GroupsOf(const Layout& layout, GroupOf group)
     // By their first rank, so that ranks find the same order whatever the keys are.
     std::sort(groups.begin(), groups.end());
     return groups;
+}
+
+ExpertSpan
+ExpertSpanOf(const Layout& layout)
+{
+    std::optional<ExpertSpan> span;
+    for (const auto& group : GroupsOf(layout, GroupOf::kExpert))
+    {
+        std::map<uint32_t, uint32_t> ranks; // by server
+        for (const coll::Rank rank : group)
+        {
+            ++ranks[rank / layout.serverGpus];
+        }
+        const auto own = static_cast<uint32_t>(ranks.size());
+        const uint32_t most = ranks.begin()->second;
+        const bool even = std::all_of(ranks.begin(), ranks.end(), [&](const auto& server) {
+            return server.second == most && (!span || server.second == span->ranks);
+        });
+        if (!even || (span && span->servers != own))
+        {
+            return {own, 0};
+        }
+        span = ExpertSpan{own, most};
+    }
+    return span.value_or(ExpertSpan{});
 }
 
 } // namespace training

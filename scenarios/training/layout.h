@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * Which part of a model and of a batch a rank has: world = tp x cp x dp x pp ranks, numbered along
- * one dimension after the other. Experts are shared out within dp x cp.
+ * one dimension after the other. Experts are shared out within dp x cp, or over all ranks of a
+ * stage: tp x cp x dp = etp x ep x edp, counted in the same order, with etp in the place of tp and
+ * without cp (Megatron's parallel folding, arXiv 2504.14960). With etp = tp the first is a case of
+ * the second in the default order.
  *
  *   order tp-cp-ep-dp-pp (Megatron's default, innermost first), tp 2, dp 2, pp 2:
  *
@@ -50,7 +53,7 @@ struct Layout
 {
     uint32_t tensor = 1;
     uint32_t context = 1;
-    uint32_t expert = 1; ///< divides data x context
+    uint32_t expert = 1; ///< times ExpertTensor() it divides tensor x data x context
     uint32_t data = 1;
     uint32_t pipeline = 1;
     DimensionOrder order = {Dimension::kTensor,
@@ -60,9 +63,11 @@ struct Layout
                             Dimension::kPipeline};
     // Numbers of ranks in a row, among those that hold the same parameters. Each divides their
     // number.
-    uint32_t shard = 0;     ///< ranks that divide one copy; 0: all
-    uint32_t local = 0;     ///< ranks that reduce among themselves first; 0: all at once
-    uint32_t secondary = 1; ///< ranks that divide a second copy; 1: there is none
+    uint32_t shard = 0;        ///< ranks that divide one copy; 0: all
+    uint32_t local = 0;        ///< ranks that reduce among themselves first; 0: all at once
+    uint32_t secondary = 1;    ///< ranks that divide a second copy; 1: there is none
+    uint32_t expertTensor = 0; ///< ranks that share every expert (--etp); 0: as tensor
+    uint32_t serverGpus = 1;   ///< ranks of a server
     /// Replicas of each stage, if stages differ. Then `data` is the largest, context is 1, and
     /// ranks go stage by stage, replica by replica, whatever `order` says.
     std::vector<uint32_t> stageReplicas = {};
@@ -85,10 +90,15 @@ struct Layout
         return data * context;
     }
 
+    uint32_t ExpertTensor() const
+    {
+        return expertTensor > 0 ? expertTensor : tensor;
+    }
+
     /// Ranks that hold the same experts.
     uint32_t ExpertReplicas() const
     {
-        return Replicas() / expert;
+        return tensor * Replicas() / (ExpertTensor() * expert);
     }
 };
 
@@ -123,12 +133,37 @@ enum class GroupOf : uint8_t
     kExpertCopies,    ///< "edp-copies"
     kSecondary,       ///< "dp-secondary": ranks of a second, smaller partition of the parameters
     kExpertSecondary, ///< "edp-secondary"
+    kExpertTensor,    ///< "etp": ranks that share every expert, if they are not those of "tp"
+    // Of "ep", with as many ranks in each server (expert-dispatch.h):
+    kExpertInside,  ///< "ep-inside": those of a server
+    kExpertBetween, ///< "ep-between": those at the same place of each server
 };
 
-constexpr uint32_t kGroupKinds = 14;
+constexpr uint32_t kGroupKinds = 17;
+
+/// Tokens and experts meet in such a group.
+constexpr bool
+IsOfExperts(GroupOf group)
+{
+    return group == GroupOf::kExpert || group == GroupOf::kExpertInside ||
+           group == GroupOf::kExpertBetween;
+}
+
+/// Whether the ranks of a stage are the same ones counted with and without experts: pipeline stages
+/// are counted last or first.
+bool FoldsExperts(const Layout& layout);
 
 std::string GroupName(GroupOf group);
 std::vector<std::vector<coll::Rank>> GroupsOf(const Layout& layout, GroupOf group);
+
+/// Servers over which an expert group is spread, and its ranks in each.
+struct ExpertSpan
+{
+    uint32_t servers = 1;
+    uint32_t ranks = 1; ///< in a server; 0: not the same in all
+};
+
+ExpertSpan ExpertSpanOf(const Layout& layout);
 
 } // namespace training
 

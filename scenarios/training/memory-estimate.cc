@@ -50,6 +50,7 @@ ActivationsOf(const TrainingOptions& o,
             else
             {
                 ofChunk[c] += layer.keptBytes;
+                largest = std::max(largest, layer.againBytes);
             }
         }
     }

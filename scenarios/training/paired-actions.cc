@@ -75,7 +75,7 @@ class Pairing
         for (const std::size_t i : m_lines[action])
         {
             const InLine& line = m_work.exchanges[i];
-            if (line.exchange.group == GroupOf::kExpert && Holds(span, line.user) &&
+            if (IsOfExperts(line.exchange.group) && Holds(span, line.user) &&
                 (ends.empty() || ends.back() < line.user))
             {
                 ends.push_back(line.user);

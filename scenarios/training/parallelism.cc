@@ -19,16 +19,27 @@ namespace
 
 /// Data parallelism wins wherever it stands in a name: "edp" and "dp-cp" sum gradients.
 constexpr std::pair<std::string_view, Parallelism> kWordsOfGroups[] = {
-    {"dp", Parallelism::kData},           {"edp", Parallelism::kData},
-    {"ddp", Parallelism::kData},          {"fsdp", Parallelism::kData},
-    {"hsdp", Parallelism::kData},         {"data", Parallelism::kData},
-    {"replicate", Parallelism::kData},    {"shard", Parallelism::kData},
-    {"tp", Parallelism::kTensor},         {"tensor", Parallelism::kTensor},
-    {"mp", Parallelism::kTensor},         {"model", Parallelism::kTensor},
-    {"cp", Parallelism::kContext},        {"context", Parallelism::kContext},
-    {"ep", Parallelism::kExpert},         {"expert", Parallelism::kExpert},
-    {"pp", Parallelism::kPipeline},       {"pipe", Parallelism::kPipeline},
-    {"pipeline", Parallelism::kPipeline}, {"embedding", Parallelism::kPipeline},
+    {"dp", Parallelism::kData},
+    {"edp", Parallelism::kData},
+    {"ddp", Parallelism::kData},
+    {"fsdp", Parallelism::kData},
+    {"hsdp", Parallelism::kData},
+    {"data", Parallelism::kData},
+    {"replicate", Parallelism::kData},
+    {"shard", Parallelism::kData},
+    {"tp", Parallelism::kTensor},
+    {"tensor", Parallelism::kTensor},
+    {"etp", Parallelism::kTensor},
+    {"mp", Parallelism::kTensor},
+    {"model", Parallelism::kTensor},
+    {"cp", Parallelism::kContext},
+    {"context", Parallelism::kContext},
+    {"ep", Parallelism::kExpert},
+    {"expert", Parallelism::kExpert},
+    {"pp", Parallelism::kPipeline},
+    {"pipe", Parallelism::kPipeline},
+    {"pipeline", Parallelism::kPipeline},
+    {"embedding", Parallelism::kPipeline},
 };
 
 bool

@@ -73,9 +73,38 @@ ParseContextExchange(std::string_view text)
 }
 
 std::string
+DispatcherName(Dispatcher dispatcher)
+{
+    constexpr const char* kNames[] = {"alltoall", "deepep"};
+    return kNames[static_cast<uint32_t>(dispatcher)];
+}
+
+std::optional<Dispatcher>
+ParseDispatcher(std::string_view text)
+{
+    return Named({Dispatcher::kAllToAll, Dispatcher::kDeepEp}, DispatcherName, text);
+}
+
+std::string
+TokenTypeName(TokenType type)
+{
+    constexpr const char* kNames[] = {"as computed", "fp8", "bf16", "fp32"};
+    return kNames[static_cast<uint32_t>(type)];
+}
+
+std::optional<TokenType>
+ParseTokenType(std::string_view text)
+{
+    return Named({TokenType::kAsComputed, TokenType::kFp8, TokenType::kBf16, TokenType::kFp32},
+                 TokenTypeName,
+                 text);
+}
+
+std::string
 PartitionName(Partition partition)
 {
-    constexpr const char* kNames[] = {"uniform", "balanced", "pipedream", "parameters", "type"};
+    constexpr const char* kNames[] =
+        {"uniform", "balanced", "pipedream", "parameters", "type", "layout"};
     return kNames[static_cast<uint32_t>(partition)];
 }
 
@@ -176,6 +205,10 @@ ResolvedOptions(TrainingOptions o)
     fill(o.prefetchBytes, deepSpeed ? kDeepSpeedPrefetch * element : 0);
     fill(o.reuseElements, deepSpeed ? kDeepSpeedReuse : 0);
     fill(o.overlap, !deepSpeed || o.sharding.parameters);
+    if (o.dispatcher == Dispatcher::kDeepEp && !o.expertSpan)
+    {
+        o.expertSpan = ExpertSpanOf(o.GetLayout());
+    }
     return o;
 }
 

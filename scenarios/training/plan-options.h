@@ -56,6 +56,30 @@ enum class ContextExchange : uint8_t
 std::string ContextExchangeName(ContextExchange exchange);
 std::optional<ContextExchange> ParseContextExchange(std::string_view text);
 
+/// How tokens get to their experts (expert-dispatch.h).
+enum class Dispatcher : uint8_t
+{
+    kAllToAll,
+    kDeepEp,
+};
+
+/// "alltoall", "deepep".
+std::string DispatcherName(Dispatcher dispatcher);
+std::optional<Dispatcher> ParseDispatcher(std::string_view text);
+
+/// Data type of tokens between ranks.
+enum class TokenType : uint8_t
+{
+    kAsComputed, ///< that of activations
+    kFp8,
+    kBf16,
+    kFp32,
+};
+
+/// "as computed", "fp8", "bf16", "fp32".
+std::string TokenTypeName(TokenType type);
+std::optional<TokenType> ParseTokenType(std::string_view text);
+
 /// How the layers of a model become the pieces of a pipeline.
 enum class Partition : uint8_t
 {
@@ -65,9 +89,10 @@ enum class Partition : uint8_t
     // DeepSpeed's (pipeline/deepspeed-partition.h):
     kParameters, ///< by the number of parameters
     kTypes,      ///< by the number of layers whose type is one that a regular expression finds
+    kGiven,      ///< blocks of each piece as pieceBlocks says
 };
 
-/// "uniform", "balanced", "pipedream", "parameters", "type".
+/// "uniform", "balanced", "pipedream", "parameters", "type", "layout".
 std::string PartitionName(Partition partition);
 /// The one that is called so, with its regular expression for "type:transformer|embedding"; nothing
 /// if none is. "type:" has an empty one.
@@ -141,8 +166,13 @@ struct TrainingOptions
     uint32_t tensor = 1;
     uint32_t context = 1;
     ContextExchange contextExchange = ContextExchange::kRing;
-    uint32_t expert = 1;        ///< divides data x context
+    uint32_t expert = 1;        ///< times ExpertTensor() it divides tensor x data x context
+    uint32_t expertTensor = 0;  ///< ranks that share every expert; 0: as tensor
     bool expertOverlap = false; ///< paired-actions.h
+    Dispatcher dispatcher = Dispatcher::kAllToAll;
+    uint32_t nodeLimit = 0; ///< servers that have a token's experts, at most; 0: all
+    TokenType dispatchType = TokenType::kAsComputed;
+    TokenType combineType = TokenType::kAsComputed;
     uint32_t pipeline = 1;
     DimensionOrder rankOrder = Layout{}.order;
     /// Norms, dropout and residuals on a share of the tokens; reduce-scatter and all-gather instead
@@ -158,7 +188,13 @@ struct TrainingOptions
     std::string schedule = "1f1b"; ///< name of a schedule in pipeline::Schedules
     uint32_t virtualStages = 1;    ///< chunks of layers a stage
     Partition partition = Partition::kUniform;
-    std::string partitionTypes; ///< kTypes: the regular expression
+    std::string partitionTypes;        ///< kTypes: the regular expression
+    std::vector<uint32_t> pieceBlocks; ///< kGiven (pipeline/layout-text.h)
+    /// kUniform: what stands before the blocks counts as one of them, and what stands behind them
+    /// (account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split of
+    /// Megatron-LM).
+    bool countEmbedding = false;
+    bool countLoss = false;
     /// kParameters, kTypes: FrontPartition, not EvenPartition (pipeline/deepspeed-partition.h).
     bool partitionFront = false;
     /// For kPipeDream: machines and their links, as the partitioner counts them.
@@ -218,8 +254,11 @@ struct TrainingOptions
     /// Communication beside computation. Paper: yes; DeepSpeed: at stage 3 only.
     std::optional<bool> overlap;
     Recompute recompute = Recompute::kNone;
+    uint8_t recomputeModules = 0; ///< Module bits, instead of what kSelective repeats
+    bool sharedOverlap = false;   ///< shared experts compute beside the all-to-alls of routed ones
     Offload offload = Offload::kNone;
     HostSpec host;
+    std::optional<ExpertSpan> expertSpan; ///< of kDeepEp
     Optimizer optimizer = Optimizer::kAdam;
     bool masterWeights = true; ///< with 16 bits, the optimizer has a copy and its states in fp32
     double loaderRate = 0; ///< samples/s that a server's input pipeline makes; 0: they are there
@@ -262,10 +301,21 @@ struct TrainingOptions
         return replicas.empty() ? Replicas() / context : 1;
     }
 
+    uint32_t ExpertTensor() const
+    {
+        return expertTensor > 0 ? expertTensor : tensor;
+    }
+
+    /// Whether experts are shared out in another way than what all tokens go through.
+    bool Folded() const
+    {
+        return ExpertTensor() != tensor;
+    }
+
     /// Ranks that hold the same experts.
     uint32_t ExpertReplicas() const
     {
-        return Replicas() / expert;
+        return tensor * Replicas() / (ExpertTensor() * expert);
     }
 
     /// Ranks that divide one copy of their common parameters; for experts, the second function.
@@ -291,6 +341,8 @@ struct TrainingOptions
         layout.local = quantizedGradients;
         layout.secondary = secondary;
         layout.stageReplicas = replicas;
+        layout.expertTensor = expertTensor;
+        layout.serverGpus = host.gpus;
         return layout;
     }
 

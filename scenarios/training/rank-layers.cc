@@ -3,11 +3,10 @@
  */
 #include "scenarios/training/rank-layers.h"
 
-#include "collectives/block-sizes.h"
 #include "scenarios/training/eager-kernels.h"
-#include "scenarios/training/expert-load.h"
 #include "scenarios/training/kernel-time.h"
 #include "scenarios/training/layer-kernels.h"
+#include "scenarios/training/part-exchanges.h"
 #include "scenarios/training/recomputation.h"
 
 #include <algorithm>
@@ -19,156 +18,11 @@ namespace training
 namespace
 {
 
-uint64_t
-Bytes(const TrainingOptions& o, double elements)
-{
-    // Absurd sizes can exceed 64 bits.
-    return static_cast<uint64_t>(std::llround(std::min(elements, 1e18))) * DtypeBytes(o.dtype);
-}
-
 /// Seconds of a pass of all operators.
 double
 SecondsOf(const Part& part, Pass pass, const TrainingOptions& o)
 {
     return SecondsOfShares(part, pass, o, [](const Operator&) { return 1.0; });
-}
-
-bool
-IsShared(const Operator& op)
-{
-    return op.kind == KernelClass::kMatrix && op.split == Split::kTensor && op.weights;
-}
-
-/// Whether the part has experts of other ranks, to which each rank of a tensor group sends its
-/// share of the tokens.
-bool
-SendsShares(const Part& part, const TrainingOptions& o)
-{
-    return part.routing && o.expert > 1 && o.tensor > 1 && o.sequenceParallel;
-}
-
-/// A part with routing has experts that all tokens go to as well.
-bool
-HasExpertsOfAll(const Part& part)
-{
-    return std::any_of(part.operators.begin(), part.operators.end(), [](const Operator& op) {
-        return IsShared(op) && !op.expert;
-    });
-}
-
-/// Megatron's f and g, or what sequence parallelism makes of them.
-void
-AddTensorExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
-{
-    if (o.tensor == 1)
-    {
-        return;
-    }
-    const uint32_t sequence = o.Sequence() / o.context;
-    const auto bytes = [&](const Work& elements) {
-        return Bytes(o, elements.At(o.microBatch, sequence));
-    };
-    // Data that only experts of other ranks need are gathered on the way to them:
-    // AddExpertExchanges. Experts for all tokens gather by themselves, as any MLP does
-    // (SharedExpertMLP of NVIDIA/Megatron-LM@0065cf8
-    // megatron/core/transformer/moe/shared_experts.py).
-    const bool whole = !SendsShares(part, o) || HasExpertsOfAll(part);
-    const uint64_t entry = whole ? bytes(part.entry) : 0;
-    const uint64_t exit = whole ? bytes(part.exit) : 0;
-    using coll::Op;
-    if (entry > 0 && o.sequenceParallel)
-    {
-        rank.beforeForward.push_back({Op::kAllGather, GroupOf::kTensor, entry});
-        // Not kept whole: gathered again for the gradient of the weights, beside that of the input.
-        rank.besideBackward.push_back({Op::kAllGather, GroupOf::kTensor, entry});
-        rank.afterBackward.push_back({Op::kReduceScatter, GroupOf::kTensor, entry});
-    }
-    else if (entry > 0)
-    {
-        rank.afterBackward.push_back({Op::kAllReduce, GroupOf::kTensor, entry});
-    }
-    if (exit > 0 && o.sequenceParallel)
-    {
-        rank.afterForward.push_back({Op::kReduceScatter, GroupOf::kTensor, exit});
-        rank.beforeBackward.push_back({Op::kAllGather, GroupOf::kTensor, exit});
-    }
-    else if (exit > 0)
-    {
-        rank.afterForward.push_back({Op::kAllReduce, GroupOf::kTensor, exit});
-    }
-    if (!part.losses.IsZero())
-    {
-        // In 32 bits whatever the datatype: the largest logit, the sum, the target's.
-        const auto positions =
-            static_cast<uint64_t>(std::llround(part.losses.At(o.microBatch, sequence)));
-        const Exchange one{Op::kAllReduce, GroupOf::kTensor, std::max<uint64_t>(positions, 1) * 4};
-        rank.afterForward.insert(rank.afterForward.end(), 3, one);
-    }
-}
-
-/// All-to-alls that take tokens to their experts and bring back what these make of them, outside of
-/// what a tensor group exchanges.
-///
-/// Where each of its ranks has sent its share, the group gathers all that it got, and shares out
-/// what comes of it ahead of the way back, each token as often as it has been sent
-/// (NVIDIA/Megatron-LM@0014f13 megatron/core/transformer/moe/token_dispatcher.py,
-/// MoEAlltoAllTokenDispatcher: A2A(EP) -> AG(TP) -> RS(TP) -> A2A(EP)). It is kept for backward as
-/// it was gathered, in the experts' order. Where all ranks have sent all tokens, the group's
-/// all-reduce adds what has come back, weighted: once a token, however often it was sent (assumed;
-/// Megatron-LM has it with sequence parallelism only).
-void
-AddExpertExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
-{
-    if (!part.routing || o.expert == 1)
-    {
-        return;
-    }
-    const double tokens =
-        static_cast<double>(o.microBatch) * o.Sequence() / o.context * ShareOf(Split::kSequence, o);
-    const double sent = tokens * part.routing->topK * part.routing->elements;
-    Exchange dispatch{coll::Op::kAllToAll, GroupOf::kExpert, Bytes(o, sent)};
-    Exchange combine = dispatch;
-    if (HasExpertLoad(o))
-    {
-        // Every rank's tokens like the same experts: a column of the matrix has one size.
-        const std::vector<double> shares = ExpertRankShares(*part.routing, o);
-        std::vector<uint64_t> there;
-        std::vector<uint64_t> back(shares.size() * shares.size());
-        for (std::size_t from = 0; from < shares.size(); ++from)
-        {
-            for (std::size_t to = 0; to < shares.size(); ++to)
-            {
-                there.push_back(Bytes(o, sent * shares[to]));
-                back[to * shares.size() + from] = there.back();
-            }
-        }
-        const auto take = [&](Exchange& exchange, const std::vector<uint64_t>& bytes) {
-            exchange.op = coll::Op::kAllToAllV;
-            exchange.blocks =
-                std::make_shared<const coll::BlockSizes>(static_cast<coll::Rank>(o.expert), bytes);
-            exchange.bytes = exchange.blocks->LargestInput();
-        };
-        take(dispatch, there);
-        take(combine, back);
-    }
-    Exchanges there{dispatch};
-    Exchanges back{combine};
-    if (SendsShares(part, o))
-    {
-        const double got = part.entry.At(o.microBatch, o.Sequence() / o.context);
-        const uint64_t routed = Bytes(o, got * RoutedShare(*part.routing, o));
-        there.push_back(Exchange{coll::Op::kAllGather, GroupOf::kTensor, routed});
-        back.insert(back.begin(), Exchange{coll::Op::kReduceScatter, GroupOf::kTensor, routed});
-    }
-    // Gradients go as their tokens did.
-    for (Exchanges* before : {&rank.beforeForward, &rank.beforeBackward})
-    {
-        before->insert(before->begin(), there.begin(), there.end());
-    }
-    for (Exchanges* after : {&rank.afterForward, &rank.afterBackward})
-    {
-        after->insert(o.sequenceParallel ? after->end() : after->begin(), back.begin(), back.end());
-    }
 }
 
 const Operator*
@@ -280,7 +134,7 @@ ContextParts(const Part& part, const Operator& core, const TrainingOptions& o, A
         RankPart one = whole;
         const Exchange gather{Op::kAllGather,
                               GroupOf::kContext,
-                              Bytes(o, keysAndValues * o.context)};
+                              ActivationBytes(o, keysAndValues * o.context)};
         one.beforeForward = {gather};
         one.beforeBackward = {gather};
         one.afterBackward = {{Op::kReduceScatter, GroupOf::kContext, gather.bytes}};
@@ -289,12 +143,13 @@ ContextParts(const Part& part, const Operator& core, const TrainingOptions& o, A
     }
     case ContextExchange::kUlysses: {
         RankPart one = whole;
-        const Exchange in{Op::kAllToAll,
-                          GroupOf::kContext,
-                          Bytes(o, keysAndValues + core.heads * core.headSize * share * tokens)};
+        const Exchange in{
+            Op::kAllToAll,
+            GroupOf::kContext,
+            ActivationBytes(o, keysAndValues + core.heads * core.headSize * share * tokens)};
         const Exchange out{Op::kAllToAll,
                            GroupOf::kContext,
-                           Bytes(o, core.heads * value * share * tokens)};
+                           ActivationBytes(o, core.heads * value * share * tokens)};
         one.beforeForward = {in};
         one.afterForward = {out};
         one.beforeBackward = {out};
@@ -311,7 +166,9 @@ ContextParts(const Part& part, const Operator& core, const TrainingOptions& o, A
             {
                 *seconds /= o.context;
             }
-            const Exchange shift{Op::kSendRecv, GroupOf::kContext, Bytes(o, keysAndValues)};
+            const Exchange shift{Op::kSendRecv,
+                                 GroupOf::kContext,
+                                 ActivationBytes(o, keysAndValues)};
             const Exchange both{Op::kSendRecv, GroupOf::kContext, 2 * shift.bytes};
             // Backward goes through the parts from the last to the first.
             if (i + 1 < o.context)
@@ -334,6 +191,55 @@ ContextParts(const Part& part, const Operator& core, const TrainingOptions& o, A
     return parts;
 }
 
+/// Experts whose all-to-alls run beside the experts for all tokens: the first product of these and
+/// their activation beside the way there, the last product beside the way back, and in backward the
+/// other way round (forward_shared_experts and SharedExpertMLP of NVIDIA/Megatron-LM@022bcb5
+/// megatron/core/transformer/moe/).
+///
+///   router | shared experts | experts | shared output | rest
+///            dispatch                   combine
+std::vector<RankPart>
+SharedParts(const Part& part, const TrainingOptions& o, Again again)
+{
+    const auto& all = part.operators;
+    const auto at = [&all](auto isFirst, std::size_t from) {
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(from);
+        return static_cast<std::size_t>(std::find_if(begin, all.end(), isFirst) - all.begin());
+    };
+    const auto isShared = [](const Operator& op) { return (op.modules & kModuleShared) != 0; };
+    const std::size_t routed = at([](const Operator& op) { return op.expert; }, 0);
+    const std::size_t routedEnd = at([](const Operator& op) { return !op.expert; }, routed);
+    const std::size_t shared = at(isShared, routedEnd);
+    const std::size_t sharedEnd = at([&](const Operator& op) { return !isShared(op); }, shared);
+    const std::size_t output = at([](const Operator& op) { return op.dividesInner; }, shared);
+
+    Part experts = PieceOf(part, routed, routedEnd, "");
+    experts.routing = part.routing;
+    Part entry = PieceOf(part, shared, output, "shared");
+    entry.entry = part.entry;
+    Part exit = PieceOf(part, output, sharedEnd, "shared output");
+    exit.exit = part.exit;
+    Part rest = PieceOf(part, sharedEnd, all.size(), "sum");
+    rest.operators.insert(rest.operators.begin(),
+                          all.begin() + static_cast<std::ptrdiff_t>(routedEnd),
+                          all.begin() + static_cast<std::ptrdiff_t>(shared));
+    std::vector<RankPart> parts{PartOf(PieceOf(part, 0, routed, "router"), o, again),
+                                PartOf(entry, o, again),
+                                PartOf(experts, o, again),
+                                PartOf(exit, o, again),
+                                PartOf(rest, o, again)};
+    parts[1].apart = parts[3].apart = true;
+    const auto move = [](Exchanges& from, Exchanges& to) {
+        to.insert(to.end(), from.begin(), from.end());
+        from.clear();
+    };
+    move(parts[2].beforeForward, parts[1].besideForward);
+    move(parts[2].afterForward, parts[3].besideForward);
+    move(parts[2].beforeBackward, parts[3].besideBackward);
+    move(parts[2].afterBackward, parts[1].besideBackward);
+    return parts;
+}
+
 RankPart
 PartOf(const Part& part, const TrainingOptions& o, Again again)
 {
@@ -343,6 +249,8 @@ PartOf(const Part& part, const TrainingOptions& o, Again again)
     rank.backwardInput = SecondsOf(part, Pass::kBackwardInput, o);
     rank.backwardWeights = SecondsOf(part, Pass::kBackwardWeights, o);
     rank.again = SecondsAgain(part, again, o);
+    rank.exchangesAgain =
+        again == Again::kModules && part.routing && (o.recomputeModules & kModuleMoe) != 0;
     AddTensorExchanges(part, o, rank);
     AddExpertExchanges(part, o, rank);
     AddTensorOverlap(part, o, rank);
@@ -424,6 +332,18 @@ SumOfShares(const RankLayer& layer, const TrainingOptions& o)
                                                         : 0;
 }
 
+/// The part of what backward needs that --recompute-modules makes anew.
+double
+AgainShare(const Kept& kept, const TrainingOptions& o)
+{
+    const uint8_t again = o.recomputeModules;
+    if ((kept.modules & again) != 0 || (kept.core && (again & kModuleCore) != 0))
+    {
+        return 1;
+    }
+    return kept.expert && (again & kModuleActivation) != 0 ? kept.ofActivation : 0;
+}
+
 RankLayer
 LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
 {
@@ -441,9 +361,10 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
         for (const Tensor& tensor : part.tensors)
         {
             // A remainder is padded, as Megatron pads its vocabulary.
-            const auto share = static_cast<uint64_t>(
-                std::ceil(static_cast<double>(tensor.elements) *
-                          (tensor.split == Split::kTensor ? ShareOf(tensor.split, o) : 1)));
+            const auto share = static_cast<uint64_t>(std::ceil(
+                static_cast<double>(tensor.elements) *
+                (tensor.split == Split::kTensor ? ShareOf(tensor.split, tensor.experts > 0, o)
+                                                : 1)));
             if (tensor.experts > 0)
             {
                 const uint64_t mine = share * (tensor.experts / o.expert);
@@ -458,7 +379,7 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
         }
         for (const Kept& kept : part.kept)
         {
-            if (kept.core && o.recompute == Recompute::kSelective)
+            if (kept.core && o.recompute == Recompute::kSelective && o.recomputeModules == 0)
             {
                 continue;
             }
@@ -470,7 +391,11 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
             bytes.pair *= o.context; // the keys are those of the whole sequence
             const double routed =
                 kept.expert ? RoutedShare(*part.routing, o) / part.routing->topK : 1;
-            rank.keptBytes += bytes.At(o.microBatch, sequence) * ShareOf(kept.split, o) * routed;
+            const double all =
+                bytes.At(o.microBatch, sequence) * ShareOf(kept.split, kept.expert, o) * routed;
+            const double again = AgainShare(kept, o);
+            rank.keptBytes += again > 0 ? all * (1 - again) : all;
+            rank.againBytes += all * again;
         }
         for (const Operator& op : part.operators)
         {
@@ -478,6 +403,15 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
             {
                 rank.flops += kernel.flops;
             }
+        }
+        const bool beside = o.sharedOverlap && part.routing && o.expert > 1;
+        if (beside)
+        {
+            for (RankPart& piece : SharedParts(part, o, again))
+            {
+                rank.parts.push_back(std::move(piece));
+            }
+            continue;
         }
         const Operator* const core = o.context > 1 ? AttentionIn(part) : nullptr;
         if (core)

@@ -28,6 +28,7 @@ struct Exchange
     GroupOf group = GroupOf::kTensor;
     uint64_t bytes = 0;                                       ///< as Collective::bytes
     std::shared_ptr<const coll::BlockSizes> blocks = nullptr; ///< blocks of an all-to-all-v
+    bool beside = false; ///< begins with the exchange ahead of it
 };
 
 using Exchanges = std::vector<Exchange>;
@@ -53,7 +54,9 @@ struct RankPart
     double entryForward = 0;
     double exitForward = 0;
     double exitBackward = 0;
-    double aheadOfEntry = 0; ///< part of `forward` before the product at the entry
+    double aheadOfEntry = 0;     ///< part of `forward` before the product at the entry
+    bool exchangesAgain = false; ///< `again` has the part's exchanges, too
+    bool apart = false;          ///< a computation of its own, which exchanges run beside
     Exchanges beforeForward;
     Exchanges besideForward; ///< no later than the next part's begins
     Exchanges afterForward;
@@ -76,6 +79,7 @@ struct RankLayer
     uint64_t copied = 0;
     std::vector<RankPart> parts;
     bool recomputed = false;    ///< whole: only the checkpoint is kept
+    double againBytes = 0;      ///< not kept, and made anew for backward, 16-bit
     double keptBytes = 0;       ///< of a micro-batch, kept for backward, with a 16-bit datatype
     double checkpointBytes = 0; ///< kept instead if recomputed, 16-bit
     double flops = 0;           ///< model FLOPs of forward, of this rank

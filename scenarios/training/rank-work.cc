@@ -5,11 +5,11 @@
 
 #include "scenarios/training/bounded-time.h"
 #include "scenarios/training/expert-load.h"
-#include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/host-work.h"
 #include "scenarios/training/kernel-time.h"
 #include "scenarios/training/paired-actions.h"
 #include "scenarios/training/parameter-gathers.h"
+#include "scenarios/training/piece-layers.h"
 #include "scenarios/training/zero-partition.h"
 
 #include <algorithm>
@@ -150,6 +150,7 @@ class Writer
             {
                 Exchanged(part.beforeForward, what, layer, part);
             }
+            m_apart = m_apart || part.apart;
             const double ahead = entry > 0 ? part.aheadOfEntry : 0;
             Compute(part.*seconds - ahead - entry - exit, what, layer, part);
             Exchanged(part.besideForward, what, layer, part, BeforeLast(), true);
@@ -183,6 +184,13 @@ class Writer
                 Compute(part.backwardWeights, "weights ", layer, part);
                 continue;
             }
+            const bool repeats = part.exchangesAgain && !layer.recomputed;
+            if (repeats)
+            {
+                Exchanged(part.beforeForward, "recompute ", layer, part);
+                Compute(part.again, "recompute ", layer, part);
+                Exchanged(part.afterForward, "recompute ", layer, part);
+            }
             const bool both = m_action.kind == Kind::kBackward;
             const double entry = both ? part.entryWeights : 0;
             // The first part of an action waits for another stage's message, and so do its
@@ -197,7 +205,8 @@ class Writer
             {
                 Exchanged(part.beforeBackward, "backward ", layer, part);
             }
-            Compute((layer.recomputed ? 0 : part.again) + part.backwardInput - exit +
+            m_apart = m_apart || part.apart;
+            Compute((layer.recomputed || repeats ? 0 : part.again) + part.backwardInput - exit +
                         (both ? part.backwardWeights - entry : 0),
                     "backward ",
                     layer,
@@ -346,44 +355,13 @@ class Writer
 std::vector<std::vector<std::vector<uint32_t>>>
 LayersByStage(const TrainingOptions& o)
 {
-    const auto pieces = static_cast<uint32_t>(o.Pieces());
-    const auto count = static_cast<uint32_t>(o.model.layers.size());
-    if (!o.pieceLayers.empty())
-    {
-        std::vector<std::vector<std::vector<uint32_t>>> given(
-            o.pipeline,
-            std::vector<std::vector<uint32_t>>(o.virtualStages));
-        uint32_t next = 0;
-        for (uint32_t p = 0; p < pieces; ++p)
-        {
-            auto& piece = given[p % o.pipeline][p / o.pipeline];
-            piece.resize(o.pieceLayers[p]);
-            std::iota(piece.begin(), piece.end(), next);
-            next += o.pieceLayers[p];
-        }
-        return given;
-    }
-    // Blocks in equal numbers; the remainder goes to the earlier pieces. Layers before the blocks
-    // go with the first piece, layers after them with the last.
-    const uint32_t repeated = StageBlocksOf(o.model);
-    const bool all = repeated <= 1; // one is as good a place to cut as another
-    const uint32_t blocks = all ? count : repeated;
     std::vector<std::vector<std::vector<uint32_t>>> stages(
         o.pipeline,
         std::vector<std::vector<uint32_t>>(o.virtualStages));
-    uint32_t piece = 0;
-    uint32_t in = 0; // blocks of this piece
-    for (uint32_t i = 0; i < count; ++i)
+    const std::vector<uint32_t> pieces = PiecesOfLayers(o);
+    for (uint32_t i = 0; i < pieces.size(); ++i)
     {
-        const uint32_t most = blocks / pieces + (piece < blocks % pieces ? 1 : 0);
-        const bool block = all || IsBlock(o.model, o.model.layers[i]);
-        if (block && in == most)
-        {
-            ++piece;
-            in = 0;
-        }
-        in += block ? 1 : 0;
-        stages[piece % o.pipeline][piece / o.pipeline].push_back(i);
+        stages[pieces[i] % o.pipeline][pieces[i] / o.pipeline].push_back(i);
     }
     return stages;
 }

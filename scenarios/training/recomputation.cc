@@ -7,6 +7,7 @@
 #include "scenarios/training/layer-kernels.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace training
 {
@@ -34,11 +35,67 @@ IsAttention(const Operator& op)
 
 } // namespace
 
+namespace
+{
+
+constexpr std::pair<const char*, Module> kModules[] = {{"layernorm", kModuleNorm},
+                                                       {"mla_up_proj", kModuleLatent},
+                                                       {"core_attn", kModuleCore},
+                                                       {"moe_act", kModuleActivation},
+                                                       {"mlp", kModuleMlp},
+                                                       {"shared_experts", kModuleShared},
+                                                       {"moe", kModuleMoe}};
+
+} // namespace
+
+std::string
+ModulesText(uint8_t modules)
+{
+    std::string text;
+    for (const auto& [name, module] : kModules)
+    {
+        text += (modules & module) == 0 ? "" : (text.empty() ? "" : ", ") + std::string(name);
+    }
+    return text;
+}
+
+uint8_t
+ParseModule(std::string_view name)
+{
+    std::string plain(name);
+    std::replace(plain.begin(), plain.end(), '-', '_');
+    for (const auto& [known, module] : kModules)
+    {
+        if (plain == known)
+        {
+            return module;
+        }
+    }
+    return 0;
+}
+
+uint8_t
+ModulesOf(const ModelSpec& model)
+{
+    uint8_t modules = 0;
+    for (const LayerSpec& layer : model.layers)
+    {
+        for (const Part& part : layer.parts)
+        {
+            for (const Operator& op : part.operators)
+            {
+                modules |= op.modules;
+            }
+        }
+    }
+    return modules;
+}
+
 bool
 RepeatsByOperator(const TrainingOptions& o)
 {
-    return o.recompute == Recompute::kSelective && o.fusedAttention && o.sharding.parameters &&
-           o.zeroImpl == ZeroImpl::kPaper;
+    return o.recomputeModules == 0 && o.recompute == Recompute::kSelective && o.fusedAttention &&
+           o.sharding.parameters && o.zeroImpl == ZeroImpl::kPaper;
 }
 
 Again
@@ -47,6 +104,10 @@ AgainOf(const TrainingOptions& o, std::size_t layer)
     if (IsRecomputed(o, layer))
     {
         return Again::kWhole;
+    }
+    if (o.recomputeModules > 0)
+    {
+        return Again::kModules;
     }
     if (RepeatsByOperator(o))
     {
@@ -95,6 +156,10 @@ SecondsAgain(const Part& part, Again again, const TrainingOptions& o)
     case Again::kHalf:
         return of([](const Operator& op) {
             return IsAttention(op) ? 0.0 : op.kind == KernelClass::kMatrix ? 0.5 : 1.0;
+        });
+    case Again::kModules:
+        return of([&o](const Operator& op) {
+            return (op.modules & o.recomputeModules) != 0 ? 1.0 : 0.0;
         });
     case Again::kNothing:
         break;

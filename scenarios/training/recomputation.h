@@ -8,6 +8,20 @@
  *               core to repeat; with it an FSDP job repeats what torchtitan's policy "op" does not
  *               save: all operators but attention and every second product (pytorch/torchtitan
  *               torchtitan/distributed/activation_checkpoint.py)
+ *
+ * --recompute-modules repeats modules instead, as Megatron-LM does
+ * (megatron/core/transformer/moe/README.md of NVIDIA/Megatron-LM@022bcb5, and
+ * transformer_config.py):
+ *
+ *   layernorm        norms ahead of attention and MLP; their output is not kept
+ *   mla_up_proj      wide products of latent attention; queries, keys, values are not kept
+ *   core_attn        the core of attention; its scores are not kept
+ *   moe_act          activation of routed experts; its output is not kept
+ *   mlp              MLPs of dense blocks, from the norm's output
+ *   shared_experts   experts for all tokens, from the norm's output
+ *   moe              router, experts and the way of tokens to them and back, from the norm's output
+ *
+ * What a module of a layer makes anew is there while that layer's backward runs.
  */
 #ifndef SCENARIOS_TRAINING_RECOMPUTATION_H
 #define SCENARIOS_TRAINING_RECOMPUTATION_H
@@ -17,6 +31,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <string_view>
 
 namespace training
 {
@@ -26,8 +42,16 @@ enum class Again : uint8_t
     kNothing,
     kCore, ///< of attention
     kHalf, ///< every second product, and what is no attention
+    kModules,
     kWhole,
 };
+
+/// "core_attn, moe_act": names of modules, as --recompute-modules has them.
+std::string ModulesText(uint8_t modules);
+/// The module that is called so, '-' like '_'; 0: none is.
+uint8_t ParseModule(std::string_view name);
+/// Modules that a model has.
+uint8_t ModulesOf(const ModelSpec& model);
 
 /// \param layer its index in the model
 Again AgainOf(const TrainingOptions& options, std::size_t layer);

@@ -112,6 +112,30 @@ TypesOf(const ModelSpec& model)
     return text;
 }
 
+std::optional<std::string>
+WhyNotGiven(const TrainingOptions& o)
+{
+    const uint64_t blocks = std::accumulate(o.pieceBlocks.begin(), o.pieceBlocks.end(), 0ULL);
+    if (o.pieceBlocks.size() != o.Pieces())
+    {
+        return "has " + std::to_string(o.pieceBlocks.size()) +
+               " pieces, and {pipeline}=" + std::to_string(o.pipeline) +
+               " x {virtualStages}=" + std::to_string(o.virtualStages) + " make " +
+               std::to_string(o.Pieces());
+    }
+    if (blocks != StageBlocksOf(o.model))
+    {
+        return "has " + std::to_string(blocks) + " blocks, and " + o.model.name + " has " +
+               std::to_string(StageBlocksOf(o.model));
+    }
+    const auto layers = LayersOfPieces(o.model, o.pieceBlocks);
+    const auto empty = std::find(layers.begin(), layers.end(), 0U);
+    return empty == layers.end()
+               ? std::nullopt
+               : std::optional("leaves piece " + std::to_string(empty - layers.begin() + 1) +
+                               " of " + std::to_string(layers.size()) + " no layers");
+}
+
 /// Why not by weights, for IsByWeights().
 std::optional<std::string>
 WhyNotByWeights(const TrainingOptions& o)
@@ -147,6 +171,12 @@ WhyNotByWeights(const TrainingOptions& o)
 }
 
 } // namespace
+
+bool
+IsCounted(const TrainingOptions& o)
+{
+    return o.countEmbedding || o.countLoss;
+}
 
 std::string
 PartitionText(const TrainingOptions& o)
@@ -196,7 +226,13 @@ WhyNotPartitioned(const TrainingOptions& o)
 {
     if (o.partition == Partition::kUniform)
     {
-        return std::nullopt;
+        return IsCounted(o) && o.pipeline > 1
+                   ? WhyNotUniform(UniformLayersOf(o), static_cast<uint32_t>(o.Pieces()))
+                   : std::nullopt;
+    }
+    if (o.partition == Partition::kGiven)
+    {
+        return WhyNotGiven(o);
     }
     if (o.partition == Partition::kPipeDream && o.virtualStages > 1)
     {
@@ -251,8 +287,22 @@ TrainingOptions
 Partitioned(TrainingOptions o)
 {
     o.pieceLayers.clear();
-    if (o.partition == Partition::kUniform || o.pipeline == 1 || WhyNotPartitioned(o))
+    const bool plain = o.partition == Partition::kUniform && !IsCounted(o);
+    if (plain || o.pipeline == 1 || WhyNotPartitioned(o))
     {
+        return o;
+    }
+    if (o.partition == Partition::kUniform)
+    {
+        UniformLayers layers = UniformLayersOf(o);
+        layers.before = layers.after = 0; // LayersOfPieces adds them
+        o.pieceLayers =
+            LayersOfPieces(o.model, UniformPartition(layers, static_cast<uint32_t>(o.Pieces())));
+        return o;
+    }
+    if (o.partition == Partition::kGiven)
+    {
+        o.pieceLayers = LayersOfPieces(o.model, o.pieceBlocks);
         return o;
     }
     const TrainingOptions resolved = ResolvedOptions(o);

@@ -10,6 +10,7 @@
  *               cut anywhere, others at narrow places (NarrowGroups)
  *   parameters  by the parameters of layers, as DeepSpeed (pipeline/deepspeed-partition.h)
  *   type:REGEX  by the number of layers of these types (layer-types.h), as DeepSpeed
+ *   layout      as --pipeline-layout says (pipeline/layout-text.h)
  *
  * Synchronization is hidden behind computing where communication overlaps with it.
  */
@@ -36,6 +37,9 @@ struct CutGroups
 
 /// \param options resolved; with their micro-batch
 CutGroups GroupsToCut(const TrainingOptions& options);
+
+/// Whether embedding or loss count as blocks where these are shared out evenly.
+bool IsCounted(const TrainingOptions& options);
 
 /// "type:transformer|embedding", as --partition has it.
 std::string PartitionText(const TrainingOptions& options);

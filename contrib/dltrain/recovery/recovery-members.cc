@@ -276,7 +276,7 @@ RecoveryRun::WhyNotRebuilt(const Failed& failed) const
                "is "
                "lost";
     }
-    if (layout.expert > 1)
+    if (layout.expert > 1 || layout.ExpertTensor() != layout.tensor)
     {
         return "experts are shared out among replicas, and those of the ranks that failed are lost";
     }

@@ -3,7 +3,10 @@
  */
 #include "scenarios/options/cluster/compute-options.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/training/host-work.h"
+#include "scenarios/training/recomputation.h"
+#include "topologies/names.h"
 
 #include <cmath>
 
@@ -146,10 +149,38 @@ ComputeOptionRows(const Section& section)
     };
 }
 
+namespace
+{
+
+void
+TakeModules(Validation* v, training::TrainingOptions* o)
+{
+    for (const std::string& name : v->values.List("recompute-modules"))
+    {
+        const uint8_t module = training::ParseModule(name);
+        if (module == 0)
+        {
+            std::vector<std::string> known;
+            for (uint32_t bit = 1; bit < 256; bit *= 2)
+            {
+                known.push_back(training::ModulesText(static_cast<uint8_t>(bit)));
+            }
+            v->Fail("recompute-modules",
+                    "has '" + rdma::Shown(name, 60) + "'; allowed: " +
+                        training::ModulesText(UINT8_MAX) + topo::DidYouMean(name, known));
+            return;
+        }
+        o->recomputeModules |= module;
+    }
+}
+
+} // namespace
+
 void
 MakeCompute(Validation* v, const topo::ServerSpec& server, training::TrainingOptions* o)
 {
     MakeOffload(v, server, o);
+    TakeModules(v, o);
     o->seed = v->DrawSeed();
 }
 

@@ -387,7 +387,7 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
                         " has shards of the optimizer's states on every rank, of which a failed "
                         "one's are lost; allowed: shrink with --zero=0, or restart");
         }
-        if (o.expert > 1)
+        if (o.expert > 1 || o.Folded())
         {
             v->Fail("recovery",
                     "experts are shared out among replicas, and a failed one's are lost; allowed: "

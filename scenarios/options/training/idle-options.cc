@@ -8,6 +8,7 @@
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/rank-layers.h"
 #include "scenarios/training/recomputation.h"
+#include "topologies/names.h"
 
 #include <algorithm>
 
@@ -117,13 +118,19 @@ NoteIdleOptions(Validation* v,
     settle(job::kRecomputed,
            o.recompute == training::Recompute::kFull
                ? AnyRecomputed(o)
-               : attention || o.recompute == training::Recompute::kNone);
+               : attention || o.recomputeModules > 0 || o.recompute == training::Recompute::kNone);
     settle(job::kKeptScores,
-           !attention || o.recompute != training::Recompute::kSelective || !o.fusedAttention ||
-               RepeatsByOperator(o));
+           !attention || o.recomputeModules > 0 || o.recompute != training::Recompute::kSelective ||
+               !o.fusedAttention || RepeatsByOperator(o));
     usual("reduce-dtype", !o.wideReduction);
     v->Settle(when::HalfPrecision(), DtypeBytes(o.dtype) < 4);
     v->Settle(when::Known("moe-skew", "--moe-skew"), training::HasExpertLoad(o));
+    if (o.nodeLimit > 0 && o.expertSpan && o.nodeLimit >= o.expertSpan->servers)
+    {
+        v->notes.push_back(values.Where("moe-node-limit") +
+                           ": has no effect, an expert group is on " +
+                           topo::Counted(o.expertSpan->servers, "server"));
+    }
     // With 16-bit gradients that are summed in 32 bits, the first micro-batch's are added too.
     const bool widened =
         o.GradientBytes() > DtypeBytes(o.dtype) && !o.sharding.gradients && !o.profile;

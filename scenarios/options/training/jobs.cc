@@ -557,7 +557,8 @@ HowText(const TrainingScenario& s)
     for (const auto& [name, degree] : {std::pair("tp", s.options.tensor),
                                        std::pair("pp", s.options.pipeline),
                                        std::pair("cp", s.options.context),
-                                       std::pair("ep", s.options.expert)})
+                                       std::pair("ep", s.options.expert),
+                                       std::pair("etp", s.options.expertTensor)})
     {
         text += degree > 1 ? name + (" " + std::to_string(degree)) + ", " : "";
     }

@@ -18,12 +18,6 @@ namespace scenario
 
 std::vector<Option> ParallelOptionRows();
 
-/// Decides --pp and --pipeline-schedule by --replicas and --partition. Before all others.
-void DecideStages(Validation* v);
-
-/// Whether the pipeline's schedule, as far as it is known, has a flush. After DecideStages.
-bool HasFlush(const Validation& v);
-
 /// Decides the number of GPUs by --replicas or --dp, where no other option gives it. Before the
 /// cluster is made.
 void DecideGpus(Validation* v);

@@ -347,6 +347,14 @@ MakeTrainingTable()
             .IdleUnless(when::Job(job::kKeptScores), "frees no memory and repeats a kernel")
             .To(&training::TrainingOptions::recompute, training::ParseRecompute),
         section
+            .List("recompute-modules",
+                  "modules that backward computes again, as Megatron-LM names them: layernorm, "
+                  "mla_up_proj, core_attn, moe_act, mlp, shared_experts, moe")
+            .Shows("MODULE,...")
+            .Distinct()
+            .Otherwise("as --recompute says")
+            .Example("layernorm,core_attn"),
+        section
             .Flag("fused-attention", "attention matrices never reach the memory (FlashAttention)")
             .Alias("use-flash-attn")
             .Otherwise("1 from Ampere on in 16 bits, unless scores have a bias (BLOOM, T5) or "

@@ -22,6 +22,7 @@
 #include "scenarios/options/training/launch-options.h"
 #include "scenarios/options/training/micro-batch.h"
 #include "scenarios/options/training/parallel-options.h"
+#include "scenarios/options/training/pipeline-options.h"
 #include "scenarios/options/training/recipes.h"
 #include "scenarios/options/training/slow-gpus.h"
 #include "scenarios/options/training/strategy-options.h"

@@ -25,10 +25,11 @@ CheckDataParallel(const TrainingOptions& o, const Refuse& error)
         return stage;
     };
     const auto divides = [&](const char* option, uint32_t size) {
-        if (o.expert > 1)
+        if (o.expert > 1 || o.Folded())
         {
             error(option,
-                  "is not there for experts that are shared out; allowed with it: {expert}=1");
+                  "is not there for experts that are shared out; allowed with it: {expert}=1" +
+                      std::string(o.Folded() ? " without {expertTensor}" : ""));
         }
         else if (size < 2 || all % size != 0)
         {

@@ -107,9 +107,9 @@ bool
 Fits(TrainingOptions o)
 {
     // A degree may divide something no more.
-    bool possible =
-        !o.replicas.empty() || (o.ranks % (uint64_t{o.tensor} * o.pipeline * o.context) == 0 &&
-                                o.Replicas() % o.expert == 0);
+    bool possible = !o.replicas.empty() ||
+                    (o.ranks % (uint64_t{o.tensor} * o.pipeline * o.context) == 0 &&
+                     o.ranks / o.pipeline % (uint64_t{o.ExpertTensor()} * o.expert) == 0);
     possible &= o.offload == Offload::kNone ||
                 (o.offload == Offload::kAll ? o.sharding.parameters : o.sharding.optimizer);
     if (!possible)

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "scenarios/training/checks/option-checks.h"
+#include "scenarios/training/expert-dispatch.h"
+#include "scenarios/training/expert-load.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/paired-actions.h"
 #include "scenarios/training/rank-work.h"
@@ -79,6 +81,12 @@ CheckUnflushed(const TrainingOptions& o, const Refuse& error)
     {
         error("expert",
               "is " + Number(o.expert) + "; allowed with {schedule}=" + o.schedule + ": 1");
+    }
+    if (o.Folded())
+    {
+        error("expertTensor",
+              "is " + Number(o.ExpertTensor()) + "; allowed with {schedule}=" + o.schedule +
+                  ": {tensor}");
     }
     const auto stages = LayersByStage(o);
     const auto stageOf = [&stages](uint32_t layer) {
@@ -253,12 +261,86 @@ CheckSchedule(const TrainingOptions& o, const Refuse& error)
     }
 }
 
+/// Columns of an expert's MLP, which the ranks of --etp share.
+uint32_t
+ExpertColumns(const ModelSpec& model)
+{
+    uint32_t columns = 0;
+    for (const LayerSpec& layer : model.layers)
+    {
+        for (const Part& part : layer.parts)
+        {
+            for (const Operator& op : part.operators)
+            {
+                const bool shared = op.expert && op.split == Split::kTensor &&
+                                    op.kind == KernelClass::kMatrix && op.dividesInner;
+                columns = shared ? std::gcd(columns, static_cast<uint32_t>(op.inner)) : columns;
+            }
+        }
+    }
+    return columns;
+}
+
+/// Checks experts that are shared out over all ranks of a stage, with a tensor parallelism of their
+/// own.
+void
+CheckFolded(const TrainingOptions& o, uint32_t experts, const Refuse& error)
+{
+    const std::string is = "is " + Number(o.ExpertTensor());
+    if (!o.replicas.empty())
+    {
+        error("expertTensor", is + "; allowed with {replicas}: {tensor}");
+        return;
+    }
+    const uint32_t stage = o.ranks / o.pipeline;
+    if (stage % o.ExpertTensor() != 0)
+    {
+        error("expertTensor",
+              is + ", which does not divide the " + Number(stage) +
+                  " GPUs of a pipeline stage (tp x cp x dp); allowed: " + DivisorsText(stage));
+        return;
+    }
+    const uint32_t shared = stage / o.ExpertTensor();
+    if (experts % o.expert != 0 || shared % o.expert != 0)
+    {
+        error("expert",
+              "is " + Number(o.expert) + ", which does not divide " +
+                  (experts % o.expert != 0
+                       ? "the " + Number(experts) + " experts of " + o.model.name
+                       : "tp x cp x dp / etp = " + Number(shared)) +
+                  "; allowed: " + DivisorsText(std::gcd(experts, shared)));
+        return;
+    }
+    const uint32_t columns = ExpertColumns(o.model);
+    if (columns % o.ExpertTensor() != 0)
+    {
+        error("expertTensor",
+              is + ", which does not divide the " + Number(columns) +
+                  " MLP columns of an expert of " + o.model.name +
+                  "; allowed: " + DivisorsText(columns));
+    }
+    if (o.tensor > 1 && !o.sequenceParallel)
+    {
+        error("expertTensor",
+              is + " with {tensor}=" + Number(o.tensor) +
+                  ", for which each rank must have its share of the tokens; allowed: with "
+                  "{sequenceParallel}");
+    }
+    if (!FoldsExperts(o.GetLayout()))
+    {
+        error("expertTensor",
+              is + ", and with {rankOrder}=" + DimensionOrderName(o.rankOrder) +
+                  " the ranks of a stage are others with experts than without; allowed: pp first "
+                  "or last in it");
+    }
+}
+
 } // namespace
 
 void
 CheckExpert(const TrainingOptions& o, const Refuse& error)
 {
-    if (o.expert <= 1)
+    if (o.expert <= 1 && !o.Folded())
     {
         return;
     }
@@ -272,8 +354,14 @@ CheckExpert(const TrainingOptions& o, const Refuse& error)
     }
     if (experts == 0)
     {
-        error("expert",
-              "is " + Number(o.expert) + ", but " + o.model.name + " has no experts; allowed: 1");
+        error(o.expert > 1 ? "expert" : "expertTensor",
+              "is " + Number(o.expert > 1 ? o.expert : o.ExpertTensor()) + ", but " + o.model.name +
+                  " has no experts; allowed: " + (o.expert > 1 ? "1" : "{tensor}"));
+        return;
+    }
+    if (o.Folded())
+    {
+        CheckFolded(o, experts, error);
         return;
     }
     const uint32_t shared = o.Data() * o.context;
@@ -285,9 +373,54 @@ CheckExpert(const TrainingOptions& o, const Refuse& error)
                 : "dp " + Number(o.Data()) + " x cp " + Number(o.context) + " = " + Number(shared);
         error("expert",
               "is " + Number(o.expert) + ", which does not divide " + what +
-                  "; allowed: " + DivisorsText(std::gcd(experts, shared)));
+                  "; allowed: " + DivisorsText(std::gcd(experts, shared)) +
+                  (o.tensor > 1 && experts % o.expert == 0 && shared * o.tensor % o.expert == 0
+                       ? ", or {expertTensor}=1"
+                       : ""));
     }
 }
+
+namespace
+{
+
+/// Checks how tokens get to their experts. \pre no error of CheckExpert, or experts that no group
+/// shares
+void
+CheckDispatch(const TrainingOptions& o, const Refuse& error)
+{
+    const auto routing = RoutingOf(o.model);
+    if (o.expert <= 1 || o.dispatcher != Dispatcher::kDeepEp || !routing ||
+        routing->experts % o.expert != 0)
+    {
+        return;
+    }
+    if (HasExpertLoad(o))
+    {
+        error("dispatcher",
+              "is deepep, whose copies of a token are known for experts that are liked alike; "
+              "allowed with {moeSkew} and {capacityFactor}: alltoall");
+        return;
+    }
+    const ExpertSpan span = ExpertSpanOf(o.GetLayout());
+    if (span.ranks == 0)
+    {
+        error("dispatcher",
+              "is deepep, and the " + Number(o.expert) +
+                  " GPUs of an expert group are not as many in each server of " +
+                  Number(o.host.gpus) + " GPUs; allowed: alltoall, or another {expert}");
+        return;
+    }
+    const uint32_t least = (routing->topK * span.servers + routing->experts - 1) / routing->experts;
+    if (o.nodeLimit > 0 && o.nodeLimit < least)
+    {
+        error("nodeLimit",
+              "is " + Number(o.nodeLimit) + ", and a server has " +
+                  Number(routing->experts / span.servers) + " experts, fewer than the " +
+                  Number(routing->topK) + " of a token; allowed: " + Number(least) + " and more");
+    }
+}
+
+} // namespace
 
 void
 CheckParallel(const TrainingOptions& o, const Refuse& error)
@@ -296,13 +429,15 @@ CheckParallel(const TrainingOptions& o, const Refuse& error)
     CheckTensor(o, error);
     CheckContext(o, error);
     CheckExpert(o, error);
+    CheckDispatch(o, error);
     if (const auto why = o.expertOverlap ? WhyNotPaired(o) : std::nullopt)
     {
         error("expertOverlap", *why);
     }
     const uint32_t blocks = StageBlocksOf(o.model);
     const bool hasBlocks = o.model.layers.size() > 1 && blocks > 1;
-    const bool uniform = o.partition == Partition::kUniform;
+    const bool uniform = o.partition == Partition::kUniform && !IsCounted(o);
+    const bool evenly = uniform || IsCounted(o) || o.partition == Partition::kGiven;
     const uint64_t cuttable = hasBlocks && uniform ? blocks : o.model.layers.size();
     if (o.Pieces() > cuttable)
     {
@@ -316,10 +451,15 @@ CheckParallel(const TrainingOptions& o, const Refuse& error)
     }
     if (const auto why = WhyNotPartitioned(o))
     {
-        error("partition", PartitionText(o) + " " + *why);
+        const bool given = o.partition == Partition::kGiven;
+        const char* const counted = o.countEmbedding ? "countEmbedding" : "countLoss";
+        error(given          ? "pipelineLayout"
+              : IsCounted(o) ? counted
+                             : "partition",
+              (given || IsCounted(o) ? "" : PartitionText(o) + " ") + *why);
         return;
     }
-    if (o.layers > 0 && !uniform)
+    if (o.layers > 0 && !evenly)
     {
         error("layers",
               "is " + Number(o.layers) +

@@ -7,6 +7,7 @@
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/framework.h"
+#include "scenarios/training/recomputation.h"
 #include "scenarios/training/stage-layers.h"
 
 #include <algorithm>
@@ -15,6 +16,59 @@
 
 namespace training
 {
+
+namespace
+{
+
+/// Checks what is recomputed by modules, and shared experts beside all-to-alls.
+void
+CheckModules(const TrainingOptions& o, const Refuse& error)
+{
+    const uint8_t of = ModulesOf(o.model);
+    if ((o.recomputeModules & ~of) != 0)
+    {
+        error("recomputeModules",
+              "has " + ModulesText(static_cast<uint8_t>(o.recomputeModules & ~of)) + ", and " +
+                  o.model.name +
+                  " has none; allowed: " + (of > 0 ? ModulesText(of) : "none of them"));
+    }
+    else if (o.recomputeModules > 0 && o.recompute == Recompute::kFull)
+    {
+        error("recomputeModules",
+              "names parts of what {recompute}=full repeats; allowed: "
+              "{recompute}=selective or none");
+    }
+    if (!o.sharedOverlap)
+    {
+        return;
+    }
+    const std::string only = "has nothing to compute beside all-to-alls ";
+    if ((of & kModuleShared) == 0)
+    {
+        error("sharedOverlap", only + "with " + o.model.name + ", which has no shared experts");
+    }
+    else if (o.expert == 1)
+    {
+        error("sharedOverlap", only + "with {expert}=1; allowed: 2 and more");
+    }
+    else if (o.tensor > 1 && o.ExpertTensor() > 1)
+    {
+        error("sharedOverlap",
+              "runs beside all-to-alls, behind which a tensor group's gathers stand here; allowed "
+              "with {tensor}=" +
+                  std::to_string(o.tensor) + ": {expertTensor}=1");
+    }
+    else if (o.expertOverlap || (o.recomputeModules & (kModuleMoe | kModuleShared)) != 0)
+    {
+        error("sharedOverlap",
+              "cannot be combined with " +
+                  std::string(o.expertOverlap ? "{expertOverlap}"
+                                              : "{recomputeModules} of moe or shared_experts") +
+                  "; allowed: one of them");
+    }
+}
+
+} // namespace
 
 void
 CheckCompute(const TrainingOptions& o, const Refuse& error)
@@ -28,6 +82,7 @@ CheckCompute(const TrainingOptions& o, const Refuse& error)
                   " divides them; allowed: adam, momentum, sgd, or "
                   "{sharding}=0");
     }
+    CheckModules(o, error);
     if (!o.masterWeights && o.offload != Offload::kNone)
     {
         error("masterWeights",

@@ -332,7 +332,8 @@ StreamName(uint8_t stream)
                                               "host",
                                               "to host",
                                               "from host",
-                                              "loading"};
+                                              "loading",
+                                              "expert forwarding"};
     return kNames[stream];
 }
 

@@ -80,9 +80,10 @@ enum Stream : uint8_t
     kToHostStream,   ///< over PCIe
     kFromHostStream, ///< the other way
     kLoadingStream,
+    kForwardingStream, ///< tokens inside servers, beside those between them
 };
 
-constexpr uint8_t kStreams = 19;
+constexpr uint8_t kStreams = 20;
 
 /// "gradients".
 std::string StreamName(uint8_t stream);

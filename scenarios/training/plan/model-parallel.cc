@@ -44,7 +44,10 @@ StreamOf(GroupOf group)
     case GroupOf::kContext:
         return kContextStream;
     case GroupOf::kExpert:
+    case GroupOf::kExpertBetween:
         return kExpertStream;
+    case GroupOf::kExpertInside:
+        return kForwardingStream;
     default:
         return kTensorStream;
     }
@@ -322,7 +325,14 @@ ModelParallelTransfers(const TrainingOptions& o, const RankWork& work, uint32_t 
         }
     }
     std::map<Position, std::vector<uint32_t>> last;
-    std::map<uint32_t, uint32_t> ahead; // by InLine::sequence: the last one so far
+
+    struct Ahead
+    {
+        std::vector<uint32_t> before; ///< what stands ahead of the last ones
+        std::vector<uint32_t> last;   ///< the last one so far, and what goes beside it
+    };
+
+    std::map<uint32_t, Ahead> ahead; // by InLine::sequence
     for (const InLine& line : work.exchanges)
     {
         const auto index = static_cast<uint32_t>(transfers.size());
@@ -342,13 +352,21 @@ ModelParallelTransfers(const TrainingOptions& o, const RankWork& work, uint32_t 
         }
         if (line.sequence != 0)
         {
-            const auto [before, isFirst] = ahead.try_emplace(line.sequence, index);
-            // Those of one stream follow each other anyway.
-            if (!isFirst && transfers[before->second].task.stream != t.task.stream)
+            Ahead& of = ahead[line.sequence];
+            if (!line.exchange.beside)
             {
-                t.behind.push_back(before->second);
+                of.before = std::move(of.last);
+                of.last.clear();
             }
-            before->second = index;
+            for (const uint32_t other : of.before)
+            {
+                // Those of one stream follow each other anyway.
+                if (transfers[other].task.stream != t.task.stream)
+                {
+                    t.behind.push_back(other);
+                }
+            }
+            of.last.push_back(index);
         }
         transfers.push_back(std::move(t));
     }

@@ -236,7 +236,9 @@ ShareBlocks(std::vector<RankLayer>& layers, BlockPool& pool)
     {
         for (RankPart& part : layer.parts)
         {
-            for (Exchanges* exchanges : {&part.beforeForward,
+            for (Exchanges* exchanges : {&part.besideForward,
+                                         &part.besideBackward,
+                                         &part.beforeForward,
                                          &part.afterForward,
                                          &part.beforeBackward,
                                          &part.afterBackward})
