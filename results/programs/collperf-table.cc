@@ -530,13 +530,15 @@ CollperfTable::PrintShares(std::ostream& os) const
         const bool adding = std::any_of(m_rows.begin(), m_rows.end(), AddsUp);
         const bool sending = !std::all_of(m_rows.begin(), m_rows.end(), AddsUp);
         os << "Efficiency       "
-           << Wrapped(
-                  std::string("least time of the bytes on links without headers, over the time: ") +
-                      (sending ? "messages between GPUs" : "") +
-                      (sending && adding ? "; of algorithms in which switches add up: " : "") +
-                      (adding ? "each GPU's vector sent once, to switches that add up" : ""),
-                  17,
-                  2)
+           << Wrapped(std::string("least possible time (bytes at link rate, no headers) over "
+                                  "simulated time; ") +
+                          (sending ? "for messages between GPUs" : "") +
+                          (sending && adding ? ", and for "
+                           : adding          ? "for "
+                                             : "") +
+                          (adding ? "vectors sent once, to switches that add up" : ""),
+                      17,
+                      2)
            << "\n";
     }
     const scenario::ClusterSpec& cluster = m_scenario.cluster;

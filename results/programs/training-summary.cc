@@ -159,6 +159,11 @@ TrainingResults::ExtrapolationText() const
     }
     const auto whole = WholeLineError();
     what += whole ? ", about " + percent(*whole) + " at " + std::to_string(plan.blocks) : "";
+    constexpr double MOST_ERROR = 0.1;
+    if (std::abs(error.value_or(0)) > MOST_ERROR || std::abs(whole.value_or(0)) > MOST_ERROR)
+    {
+        what += " (above 10%: more --layers, or none)";
+    }
     return what;
 }
 

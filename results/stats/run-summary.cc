@@ -156,7 +156,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
         if (s.credits->rerouted)
         {
             os << "; " << HumanCount(s.credits->rerouted)
-               << " packets by other ports than the tables name";
+               << " forwarding decisions for other ports than the tables name";
         }
     }
     else

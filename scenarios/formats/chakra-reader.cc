@@ -528,7 +528,7 @@ StepReader::Read(const std::vector<std::vector<ChakraNode>>& ranks, const std::s
     }
     if (m_anyDimension)
     {
-        notes.push_back("involved_dim says nothing here: a collective is among all ranks of its "
+        notes.push_back("involved_dim is ignored: a collective is among all ranks of its "
                         "group");
     }
     if (m_anyRoot)

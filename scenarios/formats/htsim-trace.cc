@@ -106,7 +106,7 @@ ReadHtsimTrace(const std::string& text, const std::string& file, std::vector<top
     }
 
     Recording recording;
-    recording.format = "htsim matrix";
+    recording.format = kHtsimFormat;
     recording.ranks.resize(matrix.nodes);
     std::vector<std::pair<uint32_t, uint32_t>> eventsOf; // by flow: its send, its receive
     std::vector<std::map<int64_t, uint32_t>> starts(matrix.nodes);
@@ -174,7 +174,7 @@ ReadHtsimTrace(const std::string& text, const std::string& file, std::vector<top
     }
     if (matrix.hasPriorities)
     {
-        recording.notes.push_back("prio says nothing here");
+        recording.notes.push_back("prio is ignored");
     }
     return recording;
 }

@@ -22,6 +22,9 @@
 namespace formats
 {
 
+/// Recording::format of a connection matrix.
+constexpr const char* kHtsimFormat = "htsim matrix";
+
 /// Nothing, and an error with its line, if the text is no matrix, or waits for what no rank knows.
 /// \param file for errors
 std::optional<Recording> ReadHtsimTrace(const std::string& text,

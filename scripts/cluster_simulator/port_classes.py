@@ -17,9 +17,13 @@ def held_up(runs):
 
 
 def paused(run):
-    """Share of the time in which PFC, or missing credits, held a port, mean over all ports."""
+    """Share of the time in which PFC, or missing credits, held a port, mean over all ports; None:
+    not known, as without rows of ports.
+    """
     classes = [c for c in (run.stats.get("port_classes") or {}).values() if isinstance(c, dict)]
     ports = sum(c.get("ports", 0) for c in classes)
     return (
-        sum(c.get("ports", 0) * c.get("pause_share", 0) for c in classes) / ports if ports else 0.0
+        sum(c.get("ports", 0) * c.get("pause_share", 0) for c in classes) / ports
+        if ports
+        else None
     )

@@ -53,7 +53,7 @@ function balance() {
   const node = section("balance", "Links to choose from", "Where several shortest ways lead on, " + (told.balancer === "tables" ? "forwarding tables choose" : String(told.balancer || "a hash") + " chooses") + ". How much the busiest link of such a set carried, "
     + "against the mean of the set: 1 is even. Bars are means over the sets of a tier, weighted by their bytes; the mark is the worst busy set.");
   barRows(node, "Busiest link over the mean of its set: " + tiers.map((tier) => "tier " + tier.tier + " " + three(tier.max_over_mean)).join(", "), tiers.map((tier) => ({
-    name: "tier " + tier.tier + ", " + count(tier.links) + " links in " + count(tier.sets) + (tier.sets === 1 ? " set" : " sets"),
+    name: "tier " + tier.tier + ", " + count(tier.sets) + (tier.sets === 1 ? " choice" : " choices") + " of links",
     mark: tier.worst_max_over_mean,
     bars: [["compute", tier.max_over_mean, [["busiest over mean", three(tier.max_over_mean)], ["Jain\u2019s index", three(tier.jain)], ["worst", three(tier.worst_max_over_mean) + " at " + String(tier.worst_switch)]]],
       ["grid", tier.worst_max_over_mean, [["worst busy set", three(tier.worst_max_over_mean) + " at " + String(tier.worst_switch)]]]],

@@ -3,7 +3,7 @@
 """What collectives give where the ranks' values are known: what they give on GPUs."""
 
 from _capture import CaptureTest
-from _system_test import main
+from _system_test import long_test, main
 
 RANKS = 3
 BEGIN = """import os, torch, torch.distributed as dist
@@ -212,6 +212,7 @@ class Values(CaptureTest):
         made = self.capture("python3", script, gpus_per_server=2)
         self.assertEqual(made.output.splitlines(), ["True"])
 
+    @long_test
     def test_a_large_storage_on_one_rank(self):
         """What one rank does not know, as only a GPU does, nobody waits for in vain."""
         text = COLLECTIVES.replace("LARGE", "True") + "print('end')"
@@ -220,6 +221,7 @@ class Values(CaptureTest):
         self.assertEqual(made.mistakes, [], made.errors)
         self.assertEqual(made.output.split().count("end"), RANKS)
 
+    @long_test
     def test_early_stopping(self):
         """A flag that rank 0 sets and broadcasts as a number, or that all sum up, ends the loop on
         all ranks.

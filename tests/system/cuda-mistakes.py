@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from _cuda import SOURCES, CudaTest
-from _system_test import main
+from _system_test import long_test, main
 
 if shutil.which("g++") is None:
     print("g++ is not installed")
@@ -92,6 +92,7 @@ class Mistakes(CudaTest):
         where = line_of("ncclAllReduce", "Alone()")
         self.expect("alone", "missing", ["rank 1 did not call it"], [where], (0,))
 
+    @long_test
     def test_ranks_that_wait_for_each_other(self):
         words = ["wait for each other", "rank 0 of communicator [01] waits in all_reduce"]
         lines = [line_of("ncclAllReduce", '"communicators"')]
@@ -131,6 +132,7 @@ class Mistakes(CudaTest):
             launcher = ["--gpus-per-server=2", "srun", "-n", 2]
             self.run_capture("--check", *launcher, *words, status=3)
 
+    @long_test
     def test_a_single_process_that_dies(self):
         """Not by a word of its own: its end is heard whenever it comes."""
         for _ in range(3):
@@ -150,12 +152,14 @@ class Mistakes(CudaTest):
             return
         self.assertEqual(state, "Z")  # nobody has asked for its status yet
 
+    @long_test
     def test_communicators_of_other_ranks(self):
         where = line_of("ncclCommInitRank", "main(")
         said = ["ranks 0, 1 use the same GPU, GPU 0 of server 0, .*by cudaSetDevice"]
         self.expect("same-gpu", "world-size", said, [where])
         self.expect("ranks", "world-size", ["rank 0 of 2 ranks; rank 1 of 3 ranks"], [where])
 
+    @long_test
     def test_check_ends_with_3(self):
         words = [self.built["mistakes"], "count", os.path.join(self.folder, "id")]
         launcher = ["--gpus-per-server=2", "srun", "-n", 2]

@@ -444,6 +444,7 @@ class BrowserTest(SystemTest):
     # ---- others
 
     @long_test
+    @long_test
     def test_3072_gpus(self):
         folder = os.path.join(self.folder, "big")
         write_big_results(folder)
@@ -462,6 +463,7 @@ class BrowserTest(SystemTest):
         self.assertEqual(self.tooltip(browser)[0], "server 1")
         self.assertEqual(browser.get_log("browser"), [])
 
+    @long_test
     def test_staleness_has_a_bar_for_each(self):
         strategies = (("downpour", "--slow-gpu=1:3"), ("backup-workers", "--dtype=fp16"))
         for strategy, more in share_of(strategies, one_in=2):

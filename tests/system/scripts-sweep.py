@@ -544,6 +544,7 @@ class Failures(SweepTest):
         self.assertEqual(sweep.wait(timeout=60), 3)
         self.assertRegex(self.rows()[0]["error"], "ended by SIGKILL")
 
+    @long_test
     def test_a_damaged_database(self):
         self.sweep(
             "traffic",
@@ -592,6 +593,7 @@ class Failures(SweepTest):
                 r"\Asweep: error: [^\n]*sweep.sqlite[^\n]*\n\Z",
             )
 
+    @long_test
     def test_two_sweeps_in_one_folder(self):
         sweep = self.start("traffic", "--k=4", "--bytes=100GB", f"--out={self.out}")
         self.wait_for(
@@ -647,6 +649,7 @@ class Showing(SweepTest):
         self.assertRegex(ends["1"], r"^, ETA \d")  # five are left
         self.assertEqual(ends["6"], "")  # none is
 
+    @long_test
     def test_time_left(self):
         """Of points that take 10 s each, as the two did that are done."""
         from cluster_simulator.sweep.progress import Show
@@ -776,6 +779,7 @@ class Showing(SweepTest):
         ):
             self.assertEqual(over(rows, x, by), said)
 
+    @long_test
     def test_plot(self):
         if importlib.util.find_spec("matplotlib") is None:
             self.skipTest("python3-matplotlib is not installed")
@@ -888,6 +892,7 @@ class Showing(SweepTest):
             self.assertEqual(file.read(4), b"\x89PNG")
         self.assertEqual([name for name in os.listdir(self.folder) if name.endswith(".part")], [])
 
+    @long_test
     def test_lines_of_a_plot_differ(self):
         if importlib.util.find_spec("matplotlib") is None:
             self.skipTest("python3-matplotlib is not installed")

@@ -83,8 +83,8 @@ DescribeStuck(TraceCollector& collector, std::size_t most)
         if (linkLayer.HasCredits())
         {
             text += scenario::Spelled(
-                "  (a ring needs, in place of other engines and of {forwardingTables}, "
-                "{routing}=torus or dfsssp with {lanes}=2 or more, or {routing}=updn)\n");
+                "  to avoid it: {routing}=torus or dfsssp with {lanes}=2 or more, or "
+                "{routing}=updn, without {forwardingTables}\n");
         }
     }
     if (!text.empty())

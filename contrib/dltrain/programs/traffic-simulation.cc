@@ -551,6 +551,7 @@ TrafficSimulation::PrintSummary(std::ostream& os, const results::RunStats& netwo
         }
         os << "\n";
     }
+    results::PrintLuckOfWays(os, network);
     results::PrintRunStats(os, network);
     m_statistics->Print(os);
 }

@@ -119,6 +119,7 @@ TrainingSimulation::PrintSummary(std::ostream& os, const results::RunStats& netw
         results::PrintTuner(os, *m_scenario.collectives.measured);
     }
     m_job.PrintRecovery(os);
+    results::PrintLuckOfWays(os, network);
     results::PrintRunStats(os, network);
 }
 

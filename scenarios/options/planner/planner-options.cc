@@ -159,7 +159,7 @@ class PlannerReader
         {
             Fail("layers", "a search looks at all blocks; allowed: without it");
         }
-        if (values.Text("strategy") != "sync")
+        if (values.Given("strategy") && values.Text("strategy") != "sync")
         {
             Fail("strategy", "has no layouts to search; allowed: sync");
         }

@@ -164,7 +164,7 @@ ReadMatrixFlows(Validation* v,
     }
     if (read.hasPriorities)
     {
-        v->notes.push_back(file + ": prio says nothing here");
+        v->notes.push_back(file + ": prio is ignored");
     }
 }
 

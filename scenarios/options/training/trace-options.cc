@@ -9,6 +9,7 @@
 #include "scenarios/formats/chakra-wire.h"
 #include "scenarios/formats/chakra.h"
 #include "scenarios/formats/goal.h"
+#include "scenarios/formats/htsim-trace.h"
 #include "scenarios/options/cluster/cluster-options.h"
 #include "scenarios/options/cluster/compute-options.h"
 #include "scenarios/options/collective/collective-options.h"
@@ -362,6 +363,17 @@ ReadTraceFiles(Validation* v,
     {
         v->notes.push_back((values.Given("launch") ? "capture" : values.Text("trace")) + ": " +
                            note);
+    }
+    if (trace->format == formats::kHtsimFormat)
+    {
+        // Its nodes are hosts, and its flows start once.
+        v->DecideUnlessGiven("warmup", "0");
+        if (!values.Given("gpus-per-server"))
+        {
+            v->Decide("gpus-per-server", "1");
+            values.Slot("gpus-per-server").given = true;
+            values.Slot("gpus-per-server").where = values.Where("trace");
+        }
     }
     DecideServers(v, trace->ranks, trace->gpusPerServer, server);
     return trace;

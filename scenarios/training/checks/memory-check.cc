@@ -99,7 +99,7 @@ KindsOfChanges(const TrainingOptions& given)
                 {"{context}=" + std::to_string(n), [n](TrainingOptions& o) { o.context = n; }});
         }
     }
-    return {micro, fused, recompute, zero, offload, tensor, pipeline, expert, context};
+    return {micro, fused, recompute, zero, tensor, pipeline, expert, context, offload};
 }
 
 /// Whether the job is one that runs, on the memory of its GPU.

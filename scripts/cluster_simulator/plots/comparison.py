@@ -100,7 +100,7 @@ def measures_of(items):
             measure(f"queue {where}, p99", none, queues, p.BYTES)
         else:
             left_out.append(f"queue {where}: no such ports")
-    pauses = [100 * paused(item.run) for item in items]
+    pauses = [100 * (paused(item.run) or 0) for item in items]
     held = f"ports {held_up(item.run for item in items)}"
     measure(held, f"{held}: none", pauses, ((1, "% of time"),))
     use = [100 * port_class(item.run, "utilization") for item in items]
