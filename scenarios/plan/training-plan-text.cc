@@ -18,6 +18,7 @@
 #include "scenarios/plan/plan-lines.h"
 #include "scenarios/plan/plan-text.h"
 #include "scenarios/plan/whole-step.h"
+#include "scenarios/training/expert-dispatch.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/memory-reserve.h"
@@ -244,6 +245,23 @@ CollectivesText(const TrainingScenario& s)
     return text + PlanLineIf("tuner", NetworkAdvice(s.collectives, s.cluster, s.fabric, first));
 }
 
+/// Where a token goes with --moe-dispatcher=deepep.
+std::string
+CopiesText(const training::TrainingOptions& o)
+{
+    const auto routing = training::RoutingOf(o.model);
+    if (!routing || o.expert == 1 || !o.expertSpan)
+    {
+        return "";
+    }
+    const training::TokenCopies copies = training::CopiesOf(*routing, *o.expertSpan, o.nodeLimit);
+    return PlanLine("experts",
+                    "a token goes to " + Format("%.3g", copies.servers) + " of " +
+                        topo::Counted(o.expertSpan->servers, "server") + " and " +
+                        Format("%.3g", copies.ranks) + " of " + topo::Counted(o.expert, "GPU") +
+                        " on average, for " + std::to_string(routing->topK) + " experts");
+}
+
 /// Lines of the estimate of a GPU's memory.
 std::string
 MemoryText(const training::TrainingOptions& o)
@@ -387,6 +405,7 @@ StepText(const TrainingScenario& s, const Estimate& e)
                          Format("%.3g%% of the tokens' choices are dropped",
                                 100 * training::DroppedShare(s.options)));
     }
+    text += s.trace ? "" : CopiesText(s.options);
     text += s.trace ? "" : MemoryText(s.options);
     const double host = s.options.offload != training::Offload::kNone ? HostSeconds(s.plan) : 0;
     const double least = std::max({whole.computeSeconds,

@@ -90,12 +90,6 @@ class PlanTimes
     std::map<std::pair<coll::Rank, uint32_t>, Seat> m_seats;
 };
 
-double
-Extended(double a, double b, uint32_t less, uint32_t more, uint32_t all)
-{
-    return b + (b - a) * (double(all) - more) / (double(more) - less);
-}
-
 } // namespace
 
 std::optional<StepEstimate>
@@ -138,23 +132,22 @@ StepEstimator::Estimate(const TrainingOptions& given)
 {
     TrainingOptions options = given;
     const uint32_t all = options.accumulation;
-    const uint32_t more = std::max(3U, 2 * options.pipeline);
-    const uint32_t less = std::max(2U, options.pipeline);
+    const FewerMicroBatches fewer(options.pipeline);
     std::optional<StepEstimate> e;
-    if (all <= more)
+    if (all <= fewer.more)
     {
         e = Walk(options);
     }
     else
     {
-        options.accumulation = less;
+        options.accumulation = fewer.less;
         const auto a = Walk(options);
-        options.accumulation = more;
+        options.accumulation = fewer.more;
         e = a ? Walk(options) : std::nullopt;
         if (e)
         {
             const auto extend = [&](double* b, double of) {
-                *b = std::max(0.0, Extended(of, *b, less, more, all));
+                *b = std::max(0.0, fewer.Extended(of, *b, all));
             };
             extend(&e->step, a->step);
             extend(&e->flops, a->flops);

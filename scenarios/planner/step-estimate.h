@@ -14,6 +14,8 @@
 #include "scenarios/training/plan-options.h"
 #include "scenarios/training/step-walk.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 
 namespace planner
@@ -26,6 +28,25 @@ struct StepEstimate
     training::StepParts parts; ///< seconds here
     double flops = 0;          ///< model FLOPs of a GPU in a step
     double mfu = 0;            ///< 0 to 1
+};
+
+/// Steps from which one with more micro-batches follows.
+struct FewerMicroBatches
+{
+    explicit FewerMicroBatches(uint32_t pipeline)
+        : less(std::max(2U, pipeline)),
+          more(std::max(3U, 2 * pipeline))
+    {
+    }
+
+    /// The value for `all` micro-batches from those of `less` and `more`.
+    double Extended(double ofLess, double ofMore, uint32_t all) const
+    {
+        return ofMore + (ofMore - ofLess) * (double(all) - more) / (double(more) - less);
+    }
+
+    uint32_t less;
+    uint32_t more;
 };
 
 class StepEstimator

@@ -75,9 +75,8 @@ class Published(SystemTest):
         for row in table:
             if row["measured_s"] == "inf":
                 continue  # out of memory: its software kept more than this estimate
-            fix = ",".join(
-                f"{name.replace('_', '-')}={row[name]}" for name in ("tp", "pp", "dp", "micro_batch")
-            )
+            degrees = ("tp", "pp", "dp", "micro_batch")
+            fix = ",".join(f"{name.replace('_', '-')}={row[name]}" for name in degrees)
             step = self.estimate(
                 f"{AMP} --fix={fix},cp=1,ep=1,virtual-stages=1,zero=0,recompute=none,"
                 "sequence-parallel=0"

@@ -29,8 +29,8 @@ namespace
 
 /// Runs at a time: assumed, of a machine with few cores.
 constexpr std::size_t AT_A_TIME = 2;
-/// Blocks of a stage's chunk from which on fewer are simulated and the step is extrapolated:
-/// assumed.
+/// Blocks of a piece of the pipeline from which on two of them are simulated, and the step is
+/// extrapolated: assumed.
 constexpr uint32_t DEEP = 4;
 
 /// dltrain beside this program.
@@ -42,6 +42,13 @@ ProgramPath()
     return failed ? "dltrain" : (self.parent_path() / "dltrain").string();
 }
 
+/// Whether the network is narrower above the NICs' switches than below them.
+bool
+IsNarrow(const scenario::Values& values)
+{
+    return values.Given("oversubscription") && values.Real("oversubscription") > 1;
+}
+
 std::string
 NetworkOf(const scenario::PlannerScenario& scenario, const scenario::ReadResult& job)
 {
@@ -50,41 +57,75 @@ NetworkOf(const scenario::PlannerScenario& scenario, const scenario::ReadResult&
         return scenario.verifyNetwork;
     }
     const scenario::Values& values = job.values;
-    const bool narrow = values.Given("oversubscription") && values.Real("oversubscription") > 1;
-    return values.Given("network") ? values.Text("network") : narrow ? "fluid" : "analytic";
+    return values.Given("network") ? values.Text("network")
+           : IsNarrow(values)      ? "fluid"
+                                   : "analytic";
 }
 
-/// One run.
+/// One run: of a plan, with so many micro-batches.
 struct Child
 {
     std::size_t plan = 0;
+    uint32_t microBatches = 0;
     pid_t process = -1;
     std::string folder;
+    std::optional<double> step; ///< s
+    std::string why;            ///< there is none
 };
+
+/// GPUs from which on a run has no step for warm-up, which costs as much as the measured one:
+/// assumed.
+constexpr uint32_t MANY = 64;
+
+/// The runs that a plan's step follows from: of many micro-batches, as its estimate.
+std::vector<Child>
+ChildrenOf(std::size_t plan, const planner::Layout& layout, const std::string& folder)
+{
+    const planner::FewerMicroBatches fewer(layout.pipeline);
+    std::vector<Child> children;
+    const std::string name = folder + "/plan-" + std::to_string(plan + 1);
+    if (layout.accumulation <= 2 * fewer.more)
+    {
+        children.push_back({plan, layout.accumulation, -1, name, {}, ""});
+        return children;
+    }
+    for (const uint32_t m : {fewer.less, fewer.more})
+    {
+        children.push_back({plan, m, -1, name + "-" + std::to_string(m), {}, ""});
+    }
+    return children;
+}
 
 std::vector<std::string>
 ArgumentsOf(const scenario::PlannerScenario& scenario,
             const scenario::TrainingScenario& cluster,
             const planner::Plan& plan,
-            const std::string& folder)
+            const Child& child)
 {
-    const scenario::ReadResult& job = scenario.jobs[plan.layout.job];
+    const planner::Layout& layout = plan.layout;
+    const scenario::ReadResult& job = scenario.jobs[layout.job];
+    const uint64_t batch = uint64_t{layout.data} * layout.microBatch * child.microBatches;
     std::vector<std::string> words = {ProgramPath(),
-                                      "--scenario=" + folder + ".json",
-                                      "--out=" + folder,
+                                      "--scenario=" + child.folder + ".json",
+                                      "--out=" + child.folder,
                                       "--network=" + NetworkOf(scenario, job),
+                                      "--global-batch=" + std::to_string(batch),
                                       "--steps=1",
                                       "--no-report",
                                       "--no-timeline",
                                       "--no-attribution",
                                       "--no-progress",
                                       "--ignore-memory"};
-    // A step of the model's blocks from steps of fewer: three numbers of them test the line.
-    const uint32_t pieces = plan.layout.pipeline * plan.layout.virtualStages;
-    const uint32_t blocks = training::BlocksOf(cluster.options.model);
-    if (!job.values.Given("layers") && blocks >= DEEP * 2 * pieces && blocks % pieces == 0)
+    if (layout.gpus >= MANY)
     {
-        words.push_back("--layers=" + std::to_string(DEEP * pieces));
+        words.emplace_back("--warmup=0");
+    }
+    const uint32_t pieces = layout.pipeline * layout.virtualStages;
+    const uint32_t blocks = training::BlocksOf(cluster.options.model);
+    const bool uniform = job.values.Text("partition") == "uniform";
+    if (uniform && blocks >= DEEP * pieces && blocks % pieces == 0)
+    {
+        words.push_back("--layers=" + std::to_string(2 * pieces));
     }
     return words;
 }
@@ -142,7 +183,52 @@ LastLine(const std::string& log)
     return last;
 }
 
+/// A plan's step, when all of its runs have ended.
+void
+TakeSteps(const std::vector<Child>& children,
+          std::size_t index,
+          planner::Plan& plan,
+          const std::function<void(const std::string&)>& tell)
+{
+    std::vector<const Child*> its;
+    for (const Child& child : children)
+    {
+        if (child.plan == index)
+        {
+            its.push_back(&child);
+        }
+    }
+    const std::string name = "plan " + std::to_string(index + 1);
+    for (const Child* child : its)
+    {
+        if (!child->why.empty() && plan.notVerified.empty())
+        {
+            plan.notVerified = child->why;
+            tell(name + ": not verified: " + child->why);
+        }
+        if (!child->step)
+        {
+            return;
+        }
+    }
+    plan.verified = its.size() == 1
+                        ? *its[0]->step
+                        : planner::FewerMicroBatches(plan.layout.pipeline)
+                              .Extended(*its[0]->step, *its[1]->step, plan.layout.accumulation);
+    tell(name + ": " + scenario::SecondsText(*plan.verified) + ", estimated " +
+         scenario::SecondsText(plan.estimate.step));
+}
+
 } // namespace
+
+std::string
+NoteOfNetwork(const scenario::PlannerScenario& scenario)
+{
+    return scenario.verify == 0 && IsNarrow(scenario.values)
+               ? "note: estimates do not know that the network is oversubscribed; --verify=5 runs "
+                 "the best on all of its links"
+               : "";
+}
 
 void
 VerifyPlans(const scenario::PlannerScenario& scenario,
@@ -155,60 +241,61 @@ VerifyPlans(const scenario::PlannerScenario& scenario,
     const std::string folder = scenario.run.out + "/verify";
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
-    std::vector<Child> running;
-    std::size_t next = 0;
-    bool ended = false;
-    while (!running.empty() || (next < count && !ended))
+    std::vector<Child> children;
+    for (std::size_t i = 0; i < count; ++i)
     {
-        while (!ended && next < count && running.size() < AT_A_TIME)
+        for (Child& child : ChildrenOf(i, plans[i].layout, folder))
         {
-            planner::Plan& plan = plans[next];
-            const std::string at = folder + "/plan-" + std::to_string(next + 1);
+            children.push_back(std::move(child));
+        }
+    }
+    std::size_t next = 0;
+    std::size_t running = 0;
+    bool ended = false;
+    while (running > 0 || (next < children.size() && !ended))
+    {
+        for (; !ended && next < children.size() && running < AT_A_TIME; ++next)
+        {
+            Child& child = children[next];
+            const planner::Plan& plan = plans[child.plan];
             const auto read = planner::WithLayout(scenario.jobs[plan.layout.job], plan.layout);
-            std::ofstream(at + ".json") << scenario::ScenarioOf(read).dump(2) << "\n";
-            const pid_t process =
-                Start(ArgumentsOf(scenario, clusters[plan.layout.job], plan, at), at + ".txt");
-            if (process < 0)
-            {
-                plan.notVerified = "dltrain cannot be started";
-                tell("plan " + std::to_string(next + 1) + ": " + plan.notVerified);
-            }
-            else
-            {
-                running.push_back({next, process, at});
-            }
-            ++next;
+            std::ofstream(child.folder + ".json") << scenario::ScenarioOf(read).dump(2) << "\n";
+            child.process = Start(ArgumentsOf(scenario, clusters[plan.layout.job], plan, child),
+                                  child.folder + ".txt");
+            child.why = child.process < 0 ? "dltrain cannot be started" : "";
+            running += child.process < 0 ? 0 : 1;
         }
         if (!ended && !goesOn())
         {
             ended = true;
-            for (const Child& child : running)
+            for (const Child& child : children)
             {
-                kill(child.process, SIGTERM);
+                if (child.process > 0)
+                {
+                    kill(child.process, SIGTERM);
+                }
             }
         }
-        for (std::size_t i = 0; i < running.size();)
+        for (Child& child : children)
         {
             int status = 0;
-            if (waitpid(running[i].process, &status, WNOHANG) != running[i].process)
+            if (child.process > 0 && waitpid(child.process, &status, WNOHANG) == child.process)
             {
-                ++i;
-                continue;
+                --running;
+                child.process = -1;
+                child.step = WIFEXITED(status) && WEXITSTATUS(status) == 0 ? StepIn(child.folder)
+                                                                           : std::nullopt;
+                child.why = child.step ? "" : LastLine(child.folder + ".txt");
+                TakeSteps(children, child.plan, plans[child.plan], tell);
             }
-            planner::Plan& plan = plans[running[i].plan];
-            const std::string name = "plan " + std::to_string(running[i].plan + 1);
-            plan.verified = WIFEXITED(status) && WEXITSTATUS(status) == 0
-                                ? StepIn(running[i].folder)
-                                : std::nullopt;
-            plan.notVerified = plan.verified ? ""
-                               : ended       ? "ended"
-                                             : LastLine(running[i].folder + ".txt");
-            tell(plan.verified ? name + ": " + scenario::SecondsText(*plan.verified) +
-                                     ", estimated " + scenario::SecondsText(plan.estimate.step)
-                               : name + ": not verified: " + plan.notVerified);
-            running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
         }
         usleep(20000);
+    }
+    for (planner::Plan& plan : plans)
+    {
+        const bool asked = static_cast<std::size_t>(&plan - plans.data()) < count;
+        plan.notVerified =
+            asked && !plan.verified && plan.notVerified.empty() ? "ended" : plan.notVerified;
     }
 }
 

@@ -24,6 +24,9 @@ void VerifyPlans(const scenario::PlannerScenario& scenario,
                  const std::function<bool()>& goesOn,
                  const std::function<void(const std::string&)>& tell);
 
+/// What a user should know of estimates on this network; "" if nothing.
+std::string NoteOfNetwork(const scenario::PlannerScenario& scenario);
+
 } // namespace dltrain
 
 #endif // DLTRAIN_PLAN_VERIFICATION_H

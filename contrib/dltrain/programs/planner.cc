@@ -197,6 +197,10 @@ RunPlanner(int argc, const char* const* argv)
     {
         SayNote(note);
     }
+    if (const std::string note = NoteOfNetwork(scenario); !note.empty())
+    {
+        SayNote(note);
+    }
     watch.Tell(results::DroppedText(found) + scenario::Format("; %.1f s", watch.Seconds()));
     if (scenario.verify > 0 && !scenario.run.dryRun)
     {

@@ -38,18 +38,17 @@ PlanningRows()
 {
     const Section section{"/planner", "Planning"};
     return {
-        section.List("fix", "options that stay as they are here in every layout: tp=8,zero=1")
+        section.List("fix", "values that every layout has: tp=8,zero=1")
             .Shows("NAME=VALUE,...")
             .Otherwise("none")
             .Example("tp=8"),
-        section
-            .List("search", "the only options that may change; all others are dltrain's defaults")
+        section.List("search", "options that may change; all others are dltrain's defaults")
             .Shows("NAME,...")
             .Distinct()
             .Otherwise("tp, pp, virtual-stages, cp, ep, zero, recompute, sequence-parallel, "
                        "fused-attention, micro-batch")
             .Example("tp,pp"),
-        section.Name("objective", "what makes one layout better than another")
+        section.Name("objective", "how layouts are ranked")
             .Names("objective",
                    {{"step", "the shortest step"},
                     {"mfu", "the largest model FLOPs utilization"},
@@ -58,23 +57,22 @@ PlanningRows()
             .Default("step")
             .Example("gpu-hours"),
         section.Real("price", "$ a GPU-hour").Range(0, 1e6).Otherwise("not known").Example("2.5"),
-        section.Text("tokens", "tokens of the whole training: its days and its cost are printed")
+        section.Text("tokens", "tokens of the whole training, to print its days and its cost")
             .Shows("15T")
             .Otherwise("not known")
             .Example("15T"),
         section
-            .Duration("time", "the search ends after this wall time with the best layouts so far")
+            .Duration("time", "end the search after this wall time, with the best layouts so far")
             .Range(1e12, 1e17)
             .Otherwise("no limit")
             .Example("10min"),
         section.Integer("top", "layouts in the table").Range(1, 1000).Default("10").Example("3"),
         section
-            .Integer("verify",
-                     "the best so many layouts are run by dltrain, two at a time; 0: none is")
+            .Integer("verify", "run so many of the best layouts by dltrain, two at a time; 0: none")
             .Range(0, 100)
             .Default("0")
             .Example("3"),
-        section.Name("verify-network", "network of these runs")
+        section.Name("verify-network", "network of the runs of --verify")
             .Names("network of the verification",
                    {{"auto", "fluid if the fabric is oversubscribed, else analytic"},
                     {"analytic", "formulas, links between switches have no limit"},
@@ -82,7 +80,7 @@ PlanningRows()
                     {"packet", "every packet"}})
             .Default("auto")
             .Example("fluid"),
-        section.Real("memory-margin", "share of a GPU's memory that a layout has to leave free")
+        section.Real("memory-margin", "share of a GPU's memory that stays free")
             .Range(0, 0.9)
             .Default("0.05")
             .Example("0.1"),
@@ -111,7 +109,9 @@ MakePlannerTable()
             option.defaultNote = "results/dlplan-1, -2, ...: the first number that is free";
         }
     }
-    t.Add(PlanningRows());
+    std::vector<Option> rows = PlanningRows();
+    Append(&rows, std::move(t.options));
+    t.options = std::move(rows);
     t.examples = {
         "dlplan --model=llama3-70b --server=dgx-h100 --servers=32 --seq=8192 --global-batch=512",
         "dlplan --model=bloom-560m --servers=4 --fix=zero=1 --verify=3",
@@ -453,7 +453,7 @@ nlohmann::json
 ScenarioOf(const ReadResult& read)
 {
     const OptionTable& table = TrainingOptionTable();
-    std::vector<std::string> except;
+    std::vector<std::string> except = {"out", "progress"}; // the search's own
     for (const Option& option : table.options)
     {
         if (!read.values.Given(option.name))

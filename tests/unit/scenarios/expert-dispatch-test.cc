@@ -5,6 +5,7 @@
  */
 #include "example-options.h"
 #include "parse-words.h"
+#include "scenarios/plan/plan-text.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/expert-dispatch.h"
 #include "scenarios/training/plan/training-plan.h"
@@ -267,6 +268,29 @@ TEST(ExpertDispatch, SharedExpertsComputeBesideAllToAlls)
         }
     }
     EXPECT_GT(found, 0U);
+}
+
+// 16 GPUs on 4 servers, 64 experts, 6 a token, of two servers: 32 experts, 16 in a server, 4 in a
+// GPU. 2 (1 - C(16, 6) / C(32, 6)) = 1.98 servers, 8 (1 - C(28, 6) / C(32, 6)) = 4.67 GPUs.
+TEST(ExpertDispatch, ThePlanSaysWhereATokenGoes)
+{
+    const std::string job = "--servers=4 --gpus-per-server=4 --model=deepseek-v2-lite --ep=16 "
+                            "--ignore-memory --micro-batch=1 --zero=1 --moe-dispatcher=deepep";
+    const auto two = scenario::ParseWords<scenario::TrainingScenario>(job + " --moe-node-limit=2");
+    ASSERT_TRUE(two.scenario);
+    EXPECT_NE(scenario::PlanText(*two.scenario)
+                  .find("a token goes to 1.98 of 4 servers and 4.67 of 16 GPUs on average, for 6 "
+                        "experts"),
+              std::string::npos);
+    const auto all = scenario::ParseWords<scenario::TrainingScenario>(job + " --moe-node-limit=4");
+    ASSERT_TRUE(all.scenario);
+    EXPECT_NE(std::find_if(all.notes.begin(),
+                           all.notes.end(),
+                           [](const std::string& note) {
+                               return note.find("an expert group is on 4 servers") !=
+                                      std::string::npos;
+                           }),
+              all.notes.end());
 }
 
 TEST(ExpertDispatch, OptionsThatDoNotFitAreRefused)

@@ -36,7 +36,10 @@ TEST(Parallelism, OfThePlannersGroups)
                                           std::pair{GroupOf::kCopies, "dp"},
                                           std::pair{GroupOf::kExpertCopies, "dp"},
                                           std::pair{GroupOf::kSecondary, "dp"},
-                                          std::pair{GroupOf::kExpertSecondary, "dp"}})
+                                          std::pair{GroupOf::kExpertSecondary, "dp"},
+                                          std::pair{GroupOf::kExpertTensor, "tp"},
+                                          std::pair{GroupOf::kExpertInside, "ep"},
+                                          std::pair{GroupOf::kExpertBetween, "ep"}})
     {
         EXPECT_STREQ(ParallelismName(Of(GroupName(group))), expected) << GroupName(group);
     }

@@ -220,8 +220,8 @@ TEST(Estimate, GrowsWithMicroBatches)
 {
     const auto step = [](uint32_t batch) {
         return Job("--model=gpt2 --gpu=V100 --servers=1 --gpus-per-server=4 --seq=512 "
-                   "--fix=pp=4,tp=1"
-                   ",micro-batch=1,zero=0,cp=1,recompute=none --global-batch=" +
+                   "--fix=pp=4,tp=1,micro-batch=1,zero=0,cp=1,recompute=none,virtual-stages=1,"
+                   "fused-attention=0 --global-batch=" +
                    std::to_string(batch))
             .Find()
             .plans.at(0)
@@ -236,7 +236,7 @@ TEST(Flags, AreThoseOfTheFrameworks)
 {
     const Job job("--model=llama2-7b --server=dgx-a100 --servers=2 --global-batch=64 "
                   "--fix=tp=2,pp=4,virtual-stages=2,zero=1,micro-batch=2,recompute=full,"
-                  "sequence-parallel=1");
+                  "sequence-parallel=1,fused-attention=1,cp=1");
     const Found found = job.Find();
     ASSERT_EQ(found.plans.size(), 1U);
     const auto read =
