@@ -146,8 +146,13 @@ Spawn(const std::string& script, const std::string& folder, std::string& said)
 void
 WriteReport(const scenario::RunOptions& run, std::ostream& os)
 {
-    if (!run.report || run.out.empty() || OutputErrors::ResultsLost())
+    if (!run.report || run.out.empty())
     {
+        return;
+    }
+    if (OutputErrors::ResultsLost())
+    {
+        OutputErrors::AddView(run.out + "/report.html", "results are not whole");
         return;
     }
     os.flush();

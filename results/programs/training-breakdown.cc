@@ -105,6 +105,14 @@ TrainingResults::IsBelowComputing() const
 }
 
 double
+TrainingResults::WaitingUs(const Size& size)
+{
+    const double parts =
+        size.computeUs + size.hostUs + size.loadingUs + size.bubbleUs + SumOf(size.exposedUs);
+    return std::max(0.0, size.stepUs - parts) / size.measured;
+}
+
+double
 TrainingResults::BubbleUs(double leftUs) const
 {
     double bubble = 0;
@@ -116,11 +124,19 @@ TrainingResults::BubbleUs(double leftUs) const
     {
         // A stage that ends the first step early waits for the last one. In later steps it begins
         // the next step meanwhile, and waits there.
+        // Both together are what the network adds a line to.
         const double firsts = m_scenario.warmupSteps == 0 ? 1.0 / m_measured : 0;
-        const auto bubbleUs = [firsts](const training::IdealStep& ideal) {
-            return (ideal.stepSeconds - ideal.computeSeconds - firsts * ideal.waitingSeconds) * 1e6;
+        const auto together = [](const training::IdealStep& ideal) {
+            return (ideal.stepSeconds - ideal.computeSeconds) * 1e6;
         };
-        bubble = bubbleUs(Ideals().back()) + BeyondIdeal(OfSizes(&Size::bubbleUs), bubbleUs);
+        std::vector<double> values = OfSizes(&Size::bubbleUs);
+        for (std::size_t i = 0; firsts > 0 && i < m_sizes.size(); ++i)
+        {
+            values[i] += WaitingUs(m_sizes[i]);
+        }
+        const training::IdealStep& whole = Ideals().back();
+        bubble = together(whole) + BeyondIdeal(values, together) -
+                 firsts * whole.waitingSeconds * 1e6;
     }
     else
     {

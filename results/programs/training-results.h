@@ -185,6 +185,8 @@ class TrainingResults
     /// The bubble of one size as a share of its exposed time; and all sizes' shares, as words of an
     /// extrapolated run.
     static double BubbleShare(const Size& size);
+    /// Of a step, us: what is left beside its other parts.
+    static double WaitingUs(const Size& size);
     std::string BubbleShares() const;
     /// Words for each size's communication, where messages collide and it is not linear in the
     /// size.

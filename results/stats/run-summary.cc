@@ -53,7 +53,7 @@ BalanceText(const RunStats& s)
     {
         text +=
             Format("; tier %u: ", tier.tier) +
-            Format("the busiest equal-cost link carries %.2f times the mean", tier.mean.maxOverMean);
+            Format("busiest equal-cost link carries %.2f times the mean", tier.mean.maxOverMean);
     }
     if (s.dataPackets == 0)
     {

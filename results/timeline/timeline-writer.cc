@@ -346,8 +346,13 @@ WriteTimeline(const std::string& folder, const std::string& path, uint64_t maxEv
 void
 WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
 {
-    if (!run.timeline || run.out.empty() || OutputErrors::ResultsLost())
+    if (!run.timeline || run.out.empty())
     {
+        return;
+    }
+    if (OutputErrors::ResultsLost())
+    {
+        OutputErrors::AddView(run.out + "/timeline.json", "results are not whole");
         return;
     }
     const std::string path = run.out + "/timeline.json";

@@ -503,6 +503,14 @@ ReadOptions(const OptionTable& table, int argc, const char* const* argv)
                                      ""});
         }
     }
+    const bool changes = std::any_of(given.begin(), given.end(), [&table](const auto& one) {
+        const Option* option = table.Find(one.first);
+        return option && !option->path.empty();
+    });
+    if (changes && !result.kept.empty() && result.errors.empty())
+    {
+        result.alone = std::make_shared<const ReadResult>(result);
+    }
     for (auto& [name, value] : given)
     {
         result.values.Slot(name) = value;

@@ -118,7 +118,7 @@ namespace job
 constexpr const char* kAttention = "a model with attention";
 constexpr const char* kFusedAttention = "attention with --fused-attention";
 constexpr const char* kKeptScores =
-    "attention scores to free, which --fused-attention does not keep; --recompute=full frees memory";
+    "attention scores to free, which --fused-attention does not keep; --recompute=full frees some";
 constexpr const char* kScores = "causal attention without --fused-attention";
 constexpr const char* kRecomputed = "layers to recompute: attention, or known FLOPs with full";
 constexpr const char* kAddedUp = "gradients that are added up over micro-batches";

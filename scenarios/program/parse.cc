@@ -192,6 +192,16 @@ CheckRead(const ReadResult& read)
     }
     rdma::SetUpPhase::Quiet() = !read.values.Flag("progress");
     const rdma::SetUpPhase phase("checking the scenario");
+    if (read.alone)
+    {
+        // What changes by the options on top is decided anew; what somebody has changed stays.
+        const ParseResult<T> alone = CheckValues<T>(*read.alone);
+        if (alone.scenario)
+        {
+            const ReadResult changed = TakeKept(read, &alone.scenario->run.asRun);
+            return CheckValues<T>(changed);
+        }
+    }
     result = CheckValues<T>(read);
     const ReadResult set = TakeKept(read, result.scenario ? &result.scenario->run.asRun : nullptr);
     if (set.kept.size() < read.kept.size())

@@ -74,7 +74,7 @@ AllowedBlocks(const PieceBlocks& of)
         text +=
             (text.empty() ? "" : ", ") + std::to_string(of.all - (of.fewest - steps) * of.pieces);
     }
-    return text.empty() ? "all" : text;
+    return text.empty() ? "none, so leave it out" : text;
 }
 
 /// Which layers go: the last blocks of each piece or, where all pieces have as many, the last ones.

@@ -255,6 +255,10 @@ def enough(part, name):
     return part is not None and part["flows"] >= LEAST[name]
 
 
+def percent_or_dash(share):
+    return "-" if share is None else f"{100 * share:.2f}%"
+
+
 def text_table(runs, rows):
     """For a terminal: a line a run; above its columns what they are."""
     every = [edge for _, run in runs for edge in classes_of(run.stats)]
@@ -293,7 +297,7 @@ def text_table(runs, rows):
         if any(key in row for row in rows):
             columns.append((head, name, [size(row[key]) if key in row else "-" for row in rows]))
     held = held_up(run for _, run in runs)
-    columns.append((held, "", [f"{100 * row['pause_share']:.2f}%" for row in rows]))
+    columns.append((held, "", [percent_or_dash(row["pause_share"]) for row in rows]))
     use = [row.get("utilization_switch_to_host") for row in rows]
     columns.append(
         ("used", "to hosts", ["-" if value is None else f"{100 * value:.1f}%" for value in use])

@@ -212,7 +212,7 @@ check(
     "its parts are the path: %s" % told,
 )
 check(
-    "% pipelining: waiting for the chunk before it on the same connection"
+    "% pipelining (waiting for the previous chunk on the same connection)"
     in told["of the collectives"],
     "plain words: %s" % told,
 )

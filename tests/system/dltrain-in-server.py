@@ -25,7 +25,8 @@ class InServer(SystemTest):
             "--model=gpt2-medium --servers=2 --gpus-per-server=6 --tp=2 --cp=3 --seq=1020"
             " --network=analytic",
             "--model=gpt2 --servers=2 --gpus-per-server=8 --tp=4 --sequence-parallel",
-            "--model=gpt2-medium --server=dgx-h100 --servers=2 --tp=8 --fabric=ib",
+            "--model=gpt2-medium --fused-attention=0 --server=dgx-h100 --servers=2 --tp=8"
+            " --fabric=ib",
             "--model=gpt2 --servers=2 --gpus-per-server=4 --tp=4 --library=none",
         ):
             with self.subTest(line):

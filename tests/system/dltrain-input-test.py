@@ -261,6 +261,10 @@ class Help(SystemTest):
         " --server=pipedream-b --servers=4 --dtype=fp32"
     )
     TOGETHER = {
+        "etp": "--model=mixtral-8x7b --servers=4 --zero=1 --etp=1 --ignore-memory",
+        "pipeline-layout": (
+            "--model=gpt2 --servers=1 --gpus-per-server=4 --pp=4 --pipeline-layout=3-3-3-3"
+        ),
         "collective-times": "--network=analytic --collective-times=formula",
         "dltrain dimensions": "--algorithm=torus --dimensions=16x8",
         "dltrain levels": "--zero=0 --algorithm=all_reduce=hierarchical --levels=ring,ring",
@@ -323,7 +327,7 @@ class Help(SystemTest):
         ),
         "host-link": "--offload --host-link=200Gbps",
         "host-memory-rate": "--offload --host-memory-rate=1600Gbps",
-        "capacity-factor": "--model=mixtral-8x7b --ep=8 --capacity-factor=1.25",
+        "capacity-factor": "--model=mixtral-8x7b --seq=2048 --ep=8 --capacity-factor=1.25",
         "fetch-every": "--strategy=downpour --fetch-every=4",
         "push-every": "--strategy=downpour --push-every=4",
         "backup-workers": "--strategy=backup-workers --backup-workers=2",
@@ -497,7 +501,11 @@ class Help(SystemTest):
                 described = self.run_program(f"{program} --list={name}").out
                 self.assertGreater(len(described.splitlines()), 1, described)  # a title, and names
                 helped = self.run_program(f"{program} --help={name}").out
-                if name == "models":  # by family
+                if name == "recipes":  # with what each sets
+                    for line in described.splitlines()[1:]:
+                        if line[:3].strip():
+                            self.assertIn(f"\n{line.split()[0]}: ", helped)
+                elif name == "models":  # by family
                     for line in described.splitlines()[1:]:
                         self.assertIn(f"\n  {line.split()[0]}", helped)
                 elif name == "algorithms":  # with times, options and sources

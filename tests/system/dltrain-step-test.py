@@ -275,10 +275,11 @@ class StepTimes(SystemTest):
             self.assertEqual(whole["waiting_time_us"] > 0, warmup == 0)
             for layers in (4, 6):
                 few = self.step(f"{options} --layers={layers} --warmup={warmup}", "gpt3-1.3b")
-                for key in ("step_time_us", "compute_time_us", "bubble_time_us"):
+                for key in ("step_time_us", "compute_time_us"):
                     self.assertWithin(few[key], whole[key], 5e-3, key)
-                if not warmup:
-                    self.assertWithin(few["waiting_time_us"], whole["waiting_time_us"], 0.1)
+                for key in ("bubble_time_us", "exposed_communication_time_us"):
+                    # Where stages wait at the end is a matter of the network, too.
+                    self.assertWithin(few[key], whole[key], 5e-3 if warmup else 1e-2, key)
 
     def test_gpus_and_networks_change_the_result(self):
         # FIELD.md, 5. More servers: the same bytes a GPU but for (n-1)/n, in more and smaller

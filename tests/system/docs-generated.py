@@ -166,7 +166,8 @@ def options_page():
         "",
         (
             "Every option of the programs, from their `--help`. `dlplan` has all of `dltrain`'s and"
-            " those of [planning](#planning). [Attributes](attributes.md) are those of ns-3; [outputs](outputs.md) are described elsewhere."
+            " those of [planning](#planning). [Attributes](attributes.md) are those of ns-3;"
+            " [outputs](outputs.md) are described elsewhere."
         ),
         "",
         (

@@ -26,6 +26,10 @@ class Ideal(SystemTest):
         run = self.run_program(f"traffic {line} {QUIET}")
         slowdowns = [row["fct_us"] / row["ideal_fct_us"] for row in run.rows("flows.csv")]
         self.assertTrue(slowdowns)
+        # Of the same ideal are the classes of sizes.
+        for row in run.stats.get("slowdown_by_size") or []:
+            if row["p50"] is not None:
+                self.assertGreaterEqual(row["p50"], min(slowdowns) - 1e-6, line)
         return min(slowdowns)
 
     def test_short_messages(self):

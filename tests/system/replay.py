@@ -222,6 +222,21 @@ class Replay(SystemTest):
             "traffic --scenario=" + self.write("wrong.json", wrong), "/given", "hosts", "hotss"
         )
 
+    def test_options_on_top(self):
+        """What follows from an option on top is derived anew: the same as without the file."""
+        quiet = " --network=analytic --report=0 --timeline=0"
+        first = self.run_program("dltrain --model=gpt2 --servers=2" + quiet)
+        file = self.write("first.json", first.stats["configuration"])
+        for more in ("--model=gpt2-medium --recipe=torchtitan", "--pp=2", "--global-batch=96"):
+            with self.subTest(more):
+                direct = self.run_program(
+                    f"dltrain --model=gpt2 --servers=2 {quiet} {more}"
+                    if "--model" not in more
+                    else f"dltrain --servers=2 {quiet} {more}"
+                )
+                top = self.run_program(f"dltrain --scenario={file} {more}")
+                self.assertEqual(top.stats["step_time_us"], direct.stats["step_time_us"])
+
 
 if __name__ == "__main__":
     main()

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -313,6 +314,15 @@ class Transport
     }
 
     virtual void Post(ChannelId channel, const TransportPost& post) = 0;
+
+    /// \return ps, of a message between two endpoints alone on the idle network; nothing: as
+    /// RdmaFabric has it
+    virtual std::optional<int64_t> IdealOf(uint32_t /* from */,
+                                           uint32_t /* to */,
+                                           uint64_t /* bytes */)
+    {
+        return std::nullopt;
+    }
 
     /// Post will soon be called: prefetches its data by PrefetchLine. Calls have growing depth,
     /// with a pause between them; each reads data that the one before has fetched.

@@ -29,9 +29,9 @@ namespace
 
 /// Runs at a time: assumed, of a machine with few cores.
 constexpr std::size_t AT_A_TIME = 2;
-/// Blocks of a piece of the pipeline from which on two of them are simulated, and the step is
+/// Blocks of a piece of the pipeline from which on six of them are simulated, and the step is
 /// extrapolated: assumed.
-constexpr uint32_t DEEP = 4;
+constexpr uint32_t DEEP = 12;
 
 /// dltrain beside this program.
 std::string
@@ -110,6 +110,7 @@ ArgumentsOf(const scenario::PlannerScenario& scenario,
                                       "--out=" + child.folder,
                                       "--network=" + NetworkOf(scenario, job),
                                       "--global-batch=" + std::to_string(batch),
+                                      "--micro-batch=" + std::to_string(layout.microBatch),
                                       "--steps=1",
                                       "--no-report",
                                       "--no-timeline",
@@ -125,7 +126,7 @@ ArgumentsOf(const scenario::PlannerScenario& scenario,
     const bool uniform = job.values.Text("partition") == "uniform";
     if (uniform && blocks >= DEEP * pieces && blocks % pieces == 0)
     {
-        words.push_back("--layers=" + std::to_string(2 * pieces));
+        words.push_back("--layers=" + std::to_string(6 * pieces));
     }
     return words;
 }
@@ -262,8 +263,13 @@ VerifyPlans(const scenario::PlannerScenario& scenario,
             std::ofstream(child.folder + ".json") << scenario::ScenarioOf(read).dump(2) << "\n";
             child.process = Start(ArgumentsOf(scenario, clusters[plan.layout.job], plan, child),
                                   child.folder + ".txt");
-            child.why = child.process < 0 ? "dltrain cannot be started" : "";
-            running += child.process < 0 ? 0 : 1;
+            if (child.process < 0)
+            {
+                child.why = "dltrain cannot be started";
+                TakeSteps(children, child.plan, plans[child.plan], tell);
+                continue;
+            }
+            ++running;
         }
         if (!ended && !goesOn())
         {

@@ -251,9 +251,11 @@ TrafficSimulation::Tell(const FlowNews& news)
     const scenario::Flow& of = m_scenario.flows[news.flow];
     if (news.complete && m_scenario.measuring.Covers(of.start))
     {
+        const auto ideal = m_transport->IdealOf(of.src, of.dst, of.bytes);
         m_statistics->OnComplete(news.flow,
                                  news.time - of.start.ps,
-                                 IdealCompletionPs(m_scenario, m_run.Fabric(), of));
+                                 ideal ? *ideal
+                                       : IdealCompletionPs(m_scenario, m_run.Fabric(), of));
     }
     if (news.complete && m_completions->IsWanted())
     {

@@ -25,6 +25,7 @@
 #include <fstream>
 #include <set>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 namespace scenario
@@ -131,7 +132,13 @@ WriteFile(const std::string& path, Write write)
         write(os);
         os.close();
     }
-    return os ? "" : WhyNotWritten(path);
+    if (os)
+    {
+        return "";
+    }
+    std::string why = WhyNotWritten(path);
+    ::unlink(path.c_str()); // a cut file looks whole
+    return why;
 }
 
 std::string

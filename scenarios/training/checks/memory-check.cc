@@ -84,8 +84,13 @@ KindsOfChanges(const TrainingOptions& given)
         }
         for (uint32_t n = 2 * given.pipeline; n <= 16 * given.pipeline; n *= 2)
         {
-            pipeline.push_back(
-                {"{pipeline}=" + std::to_string(n), [n](TrainingOptions& o) { o.pipeline = n; }});
+            // Pipelines seldom go with ZeRO 2 and 3, and it is not their default.
+            const bool lower = given.sharding.Stage() > 1;
+            pipeline.push_back({"{pipeline}=" + std::to_string(n) + (lower ? " {sharding}=1" : ""),
+                                [n, lower](TrainingOptions& o) {
+                                    o.pipeline = n;
+                                    o.sharding = lower ? ZeroStage(1) : o.sharding;
+                                }});
         }
         const auto routing = RoutingOf(given.model);
         for (uint32_t n = 2 * given.expert; routing && n <= routing->experts; n *= 2)
@@ -187,13 +192,18 @@ WhatWouldFit(const TrainingOptions& given)
         }
     }
     std::string text;
+    bool ofMicro = false;
     for (const std::string& change : changes)
     {
         text += (text.empty() ? "" : ", ") + change;
+        ofMicro = ofMicro || change.find("{microBatch}") != std::string::npos;
     }
+    // A change makes room, and the default of the micro-batch would take it.
+    const std::string micro =
+        ofMicro ? "" : " (with {microBatch}=" + std::to_string(given.microBatch) + ")";
     return text.empty() ? text
                         : std::string("; by the estimate it fits with ") +
-                              (changes.size() > 1 ? "one of " : "") + text;
+                              (changes.size() > 1 ? "one of " : "") + text + micro;
 }
 
 /// Where no change helps: how many GPUs hold the state, shared out over all of them.
@@ -233,10 +243,11 @@ CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
     };
     std::string text =
         o.model.name + ", " + ParametersText(o.model.parameters) + " parameters, needs about " +
-        gb(memory.Total()) + " GiB of GPU memory (parameters " + gb(memory.parameters) +
-        ", gradients " + gb(memory.gradients) + ", optimizer " + gb(memory.optimizer) +
-        ", activations " + gb(memory.activations) + ", buffers " + gb(memory.buffers) + "), and " +
-        o.gpu.name + " has " + gb(o.gpu.memoryBytes);
+        gb(memory.Total()) + " GiB of GPU memory with micro-batch " + std::to_string(o.microBatch) +
+        " (parameters " + gb(memory.parameters) + ", gradients " + gb(memory.gradients) +
+        ", optimizer " + gb(memory.optimizer) + ", activations " + gb(memory.activations) +
+        ", buffers " + gb(memory.buffers) + "), and " + o.gpu.name + " has " +
+        gb(o.gpu.memoryBytes);
     const std::string fits = WhatWouldFit(o);
     text += fits.empty() && !o.ignoreMemory ? GpusNeeded(o) : fits;
     problems.push_back({!o.ignoreMemory,

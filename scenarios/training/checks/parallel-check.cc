@@ -64,7 +64,7 @@ CheckUnflushed(const TrainingOptions& o, const Refuse& error)
     {
         error("layers",
               "is " + Number(o.layers) + ", which a pipeline that is never empty (" + o.schedule +
-                  ") cannot be extrapolated from; allowed: all");
+                  ") cannot be extrapolated from; allowed: without {layers}");
     }
     if (o.loaderRate > 0)
     {
@@ -464,7 +464,7 @@ CheckParallel(const TrainingOptions& o, const Refuse& error)
         error("layers",
               "is " + Number(o.layers) +
                   ", and fewer blocks are cut at other places by {partition}=" + PartitionText(o) +
-                  "; allowed: all");
+                  "; allowed: without {layers}");
     }
     if (const auto why = WhyNotFewer(o))
     {

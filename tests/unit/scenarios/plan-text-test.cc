@@ -19,7 +19,7 @@ using namespace scenario;
 TEST(PlanOfFewerLayers, IsExtendedToAll)
 {
     const std::string job = "--model=llama2-70b --servers=6 --gpus-per-server=4 --tp=4 --zero=3 "
-                            "--micro-batch=1 --network=analytic ";
+                            "--micro-batch=1 --seq=2048 --network=analytic ";
     const auto value = [](const std::string& plan, const std::string& before) {
         const std::size_t at = plan.find(before, plan.find("One step"));
         EXPECT_NE(at, std::string::npos) << before << " in\n" << plan;

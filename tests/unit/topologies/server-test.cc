@@ -357,15 +357,16 @@ TEST(Servers, Library)
     {
         all += e.Sentence() + "\n";
     }
-    EXPECT_EQ(all,
-              "my.json: /servers/0/library/lunch: unknown key (did you mean launch?); allowed are "
-              "base, launch, exchange_launch, exchange_nics, ll, ll128, simple, exchange, nvls, "
-              "channels, expects or source\n"
-              "my.json: /servers/0/library/exchange_nics: 0 is not a whole number from 1 to 128\n"
-              "my.json: /servers/0/library/ll/inside_share: 0 is not a number from 0.001 to 1\n"
-              "my.json: /servers/0/library/simple/outside: \"2s\" is more than 1 s\n"
-              "my.json: /servers/0/library/simple/between_servers: false: one protocol has to work "
-              "everywhere, and that is simple; allowed: true\n");
+    EXPECT_EQ(
+        all,
+        "my.json: /servers/0/library/lunch: unknown key (did you mean launch?); allowed are "
+        "base, launch, exchange_launch, exchange_nics, post, ll, ll128, simple, exchange, nvls, "
+        "channels, expects or source\n"
+        "my.json: /servers/0/library/exchange_nics: 0 is not a whole number from 1 to 128\n"
+        "my.json: /servers/0/library/ll/inside_share: 0 is not a number from 0.001 to 1\n"
+        "my.json: /servers/0/library/simple/outside: \"2s\" is more than 1 s\n"
+        "my.json: /servers/0/library/simple/between_servers: false: one protocol has to work "
+        "everywhere, and that is simple; allowed: true\n");
 }
 
 // A preset but for what is said, in a list or alone.

@@ -193,6 +193,16 @@ TcpTransport::Describe(ChannelId channel) const
 
 // Sending ----------------------------------------------------------------------------------------
 
+std::optional<int64_t>
+TcpTransport::IdealOf(uint32_t from, uint32_t to, uint64_t bytes)
+{
+    return m_fabric.GetIdealCompletion(
+        from,
+        to,
+        OrdinaryRuns(m_protocol, bytes, m_collector.IsCompleteAtSender()),
+        m_collector.IsCompleteAtSender());
+}
+
 void
 TcpTransport::Post(ChannelId channel, const TransportPost& post)
 {

@@ -181,6 +181,12 @@ UdpTransport::Describe(ChannelId channel) const
 
 // Sending ----------------------------------------------------------------------------------------
 
+std::optional<int64_t>
+UdpTransport::IdealOf(uint32_t from, uint32_t to, uint64_t bytes)
+{
+    return m_fabric.GetIdealCompletion(from, to, OrdinaryRuns(m_protocol, bytes, false), false);
+}
+
 void
 UdpTransport::Post(ChannelId channel, const TransportPost& post)
 {

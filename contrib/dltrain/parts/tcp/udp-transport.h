@@ -62,6 +62,7 @@ class UdpTransport : public PacketlessTransport, public LossCounts
                    uint64_t cookie,
                    uint64_t mostBps) override;
     void Post(ChannelId channel, const TransportPost& post) override;
+    std::optional<int64_t> IdealOf(uint32_t from, uint32_t to, uint64_t bytes) override;
     void Close(ChannelId channel) override;
     std::string Describe(ChannelId channel) const override;
 

@@ -64,8 +64,7 @@ TEST(Recipes, AreListedWithWhatTheySet)
     EXPECT_NE(read.text->find("\nmegatron: Megatron-LM: distributed optimizer"), std::string::npos)
         << *read.text;
     EXPECT_NE(read.text->find("  --zero=1\n"), std::string::npos);
-    EXPECT_NE(read.text->find("  --reduce-dtype=fp32, with bf16\n"),
-              std::string::npos);
+    EXPECT_NE(read.text->find("  --reduce-dtype=fp32, with bf16\n"), std::string::npos);
 }
 
 TEST(Recipes, ParametersOfModelsAreInOneUnit)

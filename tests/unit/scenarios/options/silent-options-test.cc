@@ -447,7 +447,8 @@ TEST(SilentOptions, RoomForALargerMicroBatch)
 {
     const auto parse = [](const std::string& options) {
         return ParseWords<TrainingScenario>("--model=gpt3-1.3b --gpu=A100 --servers=2 "
-                                            "--gpus-per-server=4 --zero=2 --dtype=bf16 " +
+                                            "--gpus-per-server=4 --zero=2 --dtype=bf16 "
+                                            "--fused-attention=0 " +
                                             options);
     };
     const auto plain = parse("--seq=4096");
@@ -455,9 +456,9 @@ TEST(SilentOptions, RoomForALargerMicroBatch)
     ASSERT_TRUE(plain.scenario && full.scenario);
     const uint32_t small = plain.scenario->microBatch;
     ASSERT_LT(small, full.scenario->microBatch);
-    const std::string note = "micro-batch " + std::to_string(full.scenario->microBatch) +
-                             " (" + std::to_string(small) + " without --recompute" +
-                             ", by the estimate; --micro-batch=" + std::to_string(small) +
+    const std::string note = "micro-batch " + std::to_string(full.scenario->microBatch) + " (" +
+                             std::to_string(small) + " without --recompute" +
+                             ", by the estimate); --micro-batch=" + std::to_string(small) +
                              " compares the two";
     EXPECT_NE(Join(full.notes, "\n").find(note), std::string::npos) << Join(full.notes, "\n");
     const auto equal = parse("--seq=4096 --recompute=full --micro-batch=" + std::to_string(small));

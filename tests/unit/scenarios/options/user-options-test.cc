@@ -13,6 +13,7 @@
 #include "scenarios/options/training/micro-batch.h"
 #include "scenarios/plan/plan-text.h"
 #include "scenarios/program/parse.h"
+#include "scenarios/training/memory-reserve.h"
 #include "tests/unit/full.h"
 #include "tests/unit/scenarios/parse-words.h"
 #include "topologies/names.h"
@@ -458,9 +459,9 @@ TEST(MicroBatch, AutoIsTheLargestThatFits)
         ASSERT_TRUE(s.scenario) << ErrorOf(s);
         training::TrainingOptions o = s.scenario->options;
         EXPECT_EQ(o.microBatch, s.scenario->microBatch);
-        EXPECT_LE(training::EstimateMemory(o).Total(), o.gpu.memoryBytes);
+        EXPECT_TRUE(training::FitsWithReserve(o));
         ++o.microBatch;
-        EXPECT_GT(training::EstimateMemory(o).Total(), o.gpu.memoryBytes);
+        EXPECT_FALSE(training::FitsWithReserve(o));
         EXPECT_EQ(s.scenario->globalBatch, o.ranks * s.scenario->microBatch);
         ASSERT_FALSE(s.notes.empty());
         // As run it is a number, and the same one.
