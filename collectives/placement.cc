@@ -110,6 +110,19 @@ Rails(const Placement& placement)
     return rails;
 }
 
+double
+GroupsAtItsNics(const Placement& placement, uint32_t gpus, uint32_t nics)
+{
+    std::size_t most = 1; // of its GPUs in a server
+    for (const auto& ranks : RanksByServer(placement))
+    {
+        most = std::max(most, ranks.size());
+    }
+    const auto near = static_cast<double>(std::max<std::size_t>(1, Rails(placement).size()));
+    const double gpusThere = near * gpus / std::max(1U, nics);
+    return std::max(1.0, gpusThere / static_cast<double>(most));
+}
+
 bool
 HasSeveralServers(const Placement& placement)
 {

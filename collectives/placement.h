@@ -38,6 +38,10 @@ std::vector<uint32_t> Rails(const Placement& placement);
 
 bool HasSeveralServers(const Placement& placement);
 
+/// How many groups like this one have the NICs near its GPUs together, if all GPUs of a server are
+/// in one: 8 of single GPUs at one NIC. \param gpus,nics of a server
+double GroupsAtItsNics(const Placement& placement, uint32_t gpus, uint32_t nics);
+
 /// Channels to use: as asked for; else one a NIC of Rails(), and one within a single server.
 uint32_t ChannelCount(const Placement& placement, const AlgorithmOptions& options);
 

@@ -14,19 +14,6 @@
 namespace planner
 {
 
-double
-GroupsAtItsNics(const coll::Placement& placement, const topo::ServerSpec& server)
-{
-    std::size_t most = 1; // of its GPUs in a server
-    for (const auto& ranks : coll::RanksByServer(placement))
-    {
-        most = std::max(most, ranks.size());
-    }
-    const auto nics = static_cast<double>(std::max<std::size_t>(1, coll::Rails(placement).size()));
-    const double gpus = nics * server.gpus / std::max(1U, server.nics);
-    return std::max(1.0, gpus / static_cast<double>(most));
-}
-
 uint32_t
 CollectiveTimes::GroupOf(const std::vector<coll::Rank>& members)
 {
@@ -78,12 +65,14 @@ CollectiveTimes::Collective(uint32_t group,
     if (isNew)
     {
         const coll::Placement& placement = m_placements[group];
+        const topo::ServerSpec& server = m_on.cluster.server;
         coll::Collective what;
         what.op = op;
         what.bytes = bytes;
         what.ranks = static_cast<coll::Rank>(placement.serverOf.size());
         what.blocks = blocks;
-        at->second = Seconds(what, placement, GroupsAtItsNics(placement, m_on.cluster.server));
+        at->second =
+            Seconds(what, placement, coll::GroupsAtItsNics(placement, server.gpus, server.nics));
         if (blocks)
         {
             m_blocks.push_back(blocks);

@@ -19,10 +19,6 @@
 namespace planner
 {
 
-/// How many groups like this one have the NICs near its GPUs together, if all GPUs of a server are
-/// in one: 8 of single GPUs at one NIC.
-double GroupsAtItsNics(const coll::Placement& placement, const topo::ServerSpec& server);
-
 /// Remembers what was asked: many layouts have the same groups.
 class CollectiveTimes
 {

@@ -166,9 +166,7 @@ StepIn(const std::string& folder)
         return {};
     }
     const auto& step = stats["step_time_us"];
-    return step.is_number()        ? std::optional(step.get<double>() * 1e-6)
-           : step.contains("mean") ? std::optional(step["mean"].get<double>() * 1e-6)
-                                   : std::nullopt;
+    return step.is_number() ? std::optional(step.get<double>() * 1e-6) : std::nullopt;
 }
 
 /// The last line that the run printed, for a note.

@@ -7,7 +7,6 @@
 #include "collectives/placement.h"
 #include "results/attribution/collective-paths.h"
 #include "scenarios/options/collective/collective-options.h"
-#include "scenarios/planner/collective-times.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +40,9 @@ CollectiveRunner::TakeFormula(Plan* plan, const coll::Placement& placement) cons
 {
     const coll::Collective& what = plan->schedule->What();
     coll::Machine machine = m_options.machine;
-    machine.nicRate /= plan->between ? planner::GroupsAtItsNics(placement, m_cluster.server) : 1;
+    const topo::ServerSpec& server = m_cluster.server;
+    machine.nicRate /=
+        plan->between ? coll::GroupsAtItsNics(placement, server.gpus, server.nics) : 1;
     const std::optional<double> seconds =
         coll::EstimateSeconds(*plan->algorithm,
                               plan->protocol.value_or(topo::Protocol::kSimple),
