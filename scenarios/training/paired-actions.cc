@@ -211,12 +211,14 @@ WhyNotPaired(const TrainingOptions& o)
         return "runs beside another micro-batch, and {accumulation} is " + number(o.accumulation) +
                "; allowed with it: 2 and more";
     }
-    if (o.pipeline == 1 ? o.schedule != "1f1b" : o.schedule != "interleaved")
+    if (o.pipeline == 1 ? o.schedule != "1f1b"
+                        : o.schedule != "interleaved" && o.schedule != "dualpipev")
     {
         return o.pipeline == 1
                    ? "pairs the passes of {schedule}=1f1b, not of " + o.schedule
-                   : "in a pipeline pairs the passes of interleaved stages, as Megatron-LM does: "
-                     "with " +
+                   : "in a pipeline pairs the passes of interleaved stages, as Megatron-LM does, "
+                     "or of "
+                     "{schedule}=dualpipev: with " +
                          o.schedule +
                          " stages would wait for each other or have no pairs; allowed with it: "
                          "{virtualStages} from 2 on, or {pipeline}=1";

@@ -15,6 +15,8 @@
  * megatron/core/pipeline_parallel/combined_1f1b.py). Pairing a backward pass with the forward pass
  * after it, or with the one before it, is the same.
  *
+ * dualpipev has them next to each other (pipeline/dual-pipe-v.cc).
+ *
  * With plain 1F1B in a pipeline a pair would wait for the pair of the next stage, which waits for
  * this one's: stages would compute one after the other. So that combination does not exist.
  *

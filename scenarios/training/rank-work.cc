@@ -359,9 +359,11 @@ LayersByStage(const TrainingOptions& o)
         o.pipeline,
         std::vector<std::vector<uint32_t>>(o.virtualStages));
     const std::vector<uint32_t> pieces = PiecesOfLayers(o);
+    const PipelineSchedule& schedule = *FindPipelineSchedule(o.schedule);
+    const PipelineShape shape = PipelineOf(o);
     for (uint32_t i = 0; i < pieces.size(); ++i)
     {
-        stages[pieces[i] % o.pipeline][pieces[i] / o.pipeline].push_back(i);
+        stages[schedule.StageOf(shape, pieces[i])][pieces[i] / o.pipeline].push_back(i);
     }
     return stages;
 }

@@ -298,6 +298,10 @@ MakeParallel(Validation* v,
     v->DecideUnlessGiven("gradient-accumulation-fusion",
                          o->tensor > 1 || o->pipeline > 1 ? "1" : "0");
     o->fusedAccumulation = values.Flag("gradient-accumulation-fusion");
+    if (o->pipeline > 1 && o->schedule == "dualpipev")
+    {
+        v->DecideUnlessGiven("virtual-stages", "2");
+    }
     o->virtualStages = values.U32("virtual-stages");
     if (o->pipeline > 1 && !values.Present("pipeline-schedule"))
     {

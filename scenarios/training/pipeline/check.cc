@@ -32,19 +32,23 @@ DeviceText(uint32_t stage, uint32_t replica)
 
 /// Notes what an action sends and needs.
 void
-Note(const PipelineShape& shape, uint32_t stage, const PipelineAction& action, Streams* streams)
+Note(const PipelineSchedule& schedule,
+     const PipelineShape& shape,
+     uint32_t stage,
+     const PipelineAction& action,
+     Streams* streams)
 {
     if (action.kind == Kind::kBackwardWeights)
     {
         return;
     }
-    const uint32_t piece = action.chunk * shape.stages + stage;
+    const uint32_t piece = schedule.PieceOf(shape, stage, action.chunk);
     const bool forward = action.kind == Kind::kForward;
     const bool first = piece == 0;
     const bool last = piece + 1 == shape.Pieces();
     const auto stream = [&](uint32_t from, uint32_t to) -> std::pair<Messages, Messages>& {
-        const uint32_t a = from % shape.stages;
-        const uint32_t b = to % shape.stages;
+        const uint32_t a = schedule.StageOf(shape, from);
+        const uint32_t b = schedule.StageOf(shape, to);
         return (*streams)[{a,
                            shape.ReplicaOf(a, action.microBatch),
                            b,
@@ -88,7 +92,7 @@ class DeviceCheck
                     return DeviceText(m_stage, m_replica) + ", step " + std::to_string(step) +
                            ": " + ActionText(action) + ' ' + why;
                 }
-                Note(m_shape, m_stage, action, streams);
+                Note(m_schedule, m_shape, m_stage, action, streams);
             }
             if (const auto why = Left(step))
             {

@@ -44,6 +44,12 @@ PipelineSchedule::Flushes() const
     return true;
 }
 
+bool
+PipelineSchedule::Folds() const
+{
+    return false;
+}
+
 std::optional<PipelineRefusal>
 PipelineSchedule::WhyNot(const PipelineShape& shape) const
 {
@@ -109,7 +115,7 @@ PipelineSchedule::WhyNotVirtual(const PipelineShape& shape) const
     }
     return Refusal{Of::kVirtualStages,
                    "but " + Name() + " has one virtual stage a device; allowed: 1" +
-                       (IsReplicated(shape) ? "" : ", or {schedule}=interleaved")};
+                       (IsReplicated(shape) ? "" : ", or {schedule}=interleaved, dualpipev")};
 }
 
 std::optional<PipelineRefusal>

@@ -16,6 +16,12 @@
  *                      stage   0    1    0    1
  *                      chunk   0    0    1    1
  *
+ * or, where a schedule folds (PipelineSchedule::Folds), pieces go back along the stages in odd
+ * chunks, and between two chunks of one stage there is no message:
+ *
+ *     p = 2, v = 2     piece   0 -> 1    2 -> 3 -> loss
+ *                      stage   0    1    1    0
+ *
  * A message follows the forward pass of a piece to the next piece, and the backward pass (the part
  * for the inputs, where the two are apart) to the piece before it. A device sends and receives in
  * the order of its actions: there is one stream a peer and direction, and it needs no reordering.
@@ -123,6 +129,22 @@ class PipelineSchedule
     /// Whether the weights change only when the pipeline is empty. If not, every micro-batch is
     /// followed by an update of the stage's weights, and no step waits for the end of another.
     virtual bool Flushes() const;
+
+    /// Whether odd chunks go back along the stages.
+    virtual bool Folds() const;
+
+    /// The piece that is a chunk of a stage, and the stage of a piece; its chunk is piece / p.
+    uint32_t PieceOf(const PipelineShape& shape, uint32_t stage, uint32_t chunk) const
+    {
+        return chunk * shape.stages +
+               (Folds() && chunk % 2 == 1 ? shape.stages - 1 - stage : stage);
+    }
+
+    uint32_t StageOf(const PipelineShape& shape, uint32_t piece) const
+    {
+        const uint32_t place = piece % shape.stages;
+        return Folds() && piece / shape.stages % 2 == 1 ? shape.stages - 1 - place : place;
+    }
 
     /// Why this schedule does not exist; nothing if it does. This is the precondition of the other
     /// functions.

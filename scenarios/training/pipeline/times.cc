@@ -36,7 +36,8 @@ class Simulation
                const PipelineShape& shape,
                const std::vector<PieceTimes>& pieces,
                double delay)
-        : m_shape(shape),
+        : m_schedule(schedule),
+          m_shape(shape),
           m_pieces(pieces),
           m_delay(delay),
           m_forward(size_t{shape.Pieces()} * shape.MicroBatchesOfRun(), kNotYet),
@@ -103,15 +104,16 @@ class Simulation
     /// When the action may begin; kNotYet: its inputs have not been computed.
     double Ready(const PipelineAction& action, uint32_t piece) const
     {
-        // With one stage all pieces are on one device.
-        const double delay = m_shape.stages > 1 ? m_delay : 0;
-        const auto after = [](double end, double more) {
-            return end == kNotYet ? kNotYet : end + more;
+        const auto after = [&](double end, uint32_t other) {
+            const bool same =
+                m_schedule.StageOf(m_shape, piece) == m_schedule.StageOf(m_shape, other);
+            return end == kNotYet || same ? end : end + m_delay;
         };
         switch (action.kind)
         {
         case Kind::kForward:
-            return piece == 0 ? 0 : after(m_forward[Place(piece - 1, action.microBatch)], delay);
+            return piece == 0 ? 0
+                              : after(m_forward[Place(piece - 1, action.microBatch)], piece - 1);
         case Kind::kBackward:
         case Kind::kBackwardInput: {
             const double own = m_forward[Place(piece, action.microBatch)];
@@ -119,7 +121,7 @@ class Simulation
             {
                 return own;
             }
-            return after(m_backward[Place(piece + 1, action.microBatch)], delay);
+            return after(m_backward[Place(piece + 1, action.microBatch)], piece + 1);
         }
         case Kind::kBackwardWeights:
             return m_backward[Place(piece, action.microBatch)];
@@ -130,7 +132,7 @@ class Simulation
     bool Step(Device& device)
     {
         const PipelineAction& action = device.order[device.next];
-        const uint32_t piece = action.chunk * m_shape.stages + device.stage;
+        const uint32_t piece = m_schedule.PieceOf(m_shape, device.stage, action.chunk);
         const double ready = Ready(action, piece);
         if (ready == kNotYet)
         {
@@ -179,6 +181,7 @@ class Simulation
         return true;
     }
 
+    const PipelineSchedule& m_schedule;
     const PipelineShape& m_shape;
     const std::vector<PieceTimes>& m_pieces;
     double m_delay;

@@ -78,13 +78,15 @@ class Messages
     Messages(const TrainingOptions& options, const RankWork& work, uint32_t stage)
         : m_options(options),
           m_work(work),
-          m_stage(stage)
+          m_stage(stage),
+          m_schedule(*FindPipelineSchedule(options.schedule)),
+          m_shape(PipelineOf(options))
     {
         const uint32_t sequence = options.Sequence() / options.context;
         const auto stages = LayersByStage(options);
         for (uint32_t piece = 0; piece < options.Pieces(); ++piece)
         {
-            const auto& layers = stages[piece % options.pipeline][piece / options.pipeline];
+            const auto& layers = stages[StageOf(piece)][piece / options.pipeline];
             const Work& output = options.model.layers[layers.back()].output;
             m_output.push_back(output.At(options.microBatch, sequence));
         }
@@ -100,9 +102,14 @@ class Messages
             {
                 continue;
             }
+            const uint32_t from = IsForward(done) ? piece - 1 : piece + 1;
+            if (StageOf(from) == m_stage)
+            {
+                continue;
+            }
             Transfer t = Message(TaskKind::kRecv, done, IsForward(done) ? piece - 1 : piece);
             t.task.stream = IsForward(done) ? kReceiveForwardStream : kReceiveBackwardStream;
-            t.task.peerOffset = OffsetTo(done, IsForward(done) ? piece - 1 : piece + 1);
+            t.task.peerOffset = OffsetTo(done, from);
             t.task.tag = TagOf(IsForward(done), piece);
             t.task.name = "receive " + NameOf(done);
             t.users = {done.span.first};
@@ -128,6 +135,10 @@ class Messages
                 continue;
             }
             const uint32_t to = IsForward(done) ? piece + 1 : piece - 1;
+            if (StageOf(to) == m_stage)
+            {
+                continue;
+            }
             Transfer t = Message(TaskKind::kSend, done, IsForward(done) ? piece : piece - 1);
             t.task.stream = IsForward(done) ? kSendForwardStream : kSendBackwardStream;
             t.task.peerOffset = OffsetTo(done, to);
@@ -252,14 +263,19 @@ class Messages
 
     uint32_t PieceOf(const DoneAction& done) const
     {
-        return done.action.chunk * m_options.pipeline + m_stage;
+        return m_schedule.PieceOf(m_shape, m_stage, done.action.chunk);
+    }
+
+    uint32_t StageOf(uint32_t piece) const
+    {
+        return m_schedule.StageOf(m_shape, piece);
     }
 
     /// Within the pipeline's group or, where stages are replicated, among all ranks: then the
     /// micro-batch says to which replica.
     int32_t OffsetTo(const DoneAction& done, uint32_t piece) const
     {
-        const uint32_t stage = piece % m_options.pipeline;
+        const uint32_t stage = StageOf(piece);
         if (m_options.replicas.empty())
         {
             return static_cast<int32_t>(stage) - static_cast<int32_t>(m_stage);
@@ -304,6 +320,8 @@ class Messages
     const TrainingOptions& m_options;
     const RankWork& m_work;
     uint32_t m_stage;
+    const PipelineSchedule& m_schedule;
+    PipelineShape m_shape;
     std::vector<double> m_output; ///< elements, by piece
 };
 

@@ -80,9 +80,17 @@ ForShapes(const PipelineSchedule& schedule, const std::function<void(const Pipel
     // of 12 numbers of micro-batches 7 are even, 3 in threes, 4 in fours, 1 in fives, 2 in sevens,
     // 2 in eights and 2 in thirteens.
     const bool interleaved = schedule.Name() == "interleaved";
+    std::size_t folded = 0; // two chunks, and two micro-batches a stage
+    for (const uint32_t p : kStages)
+    {
+        folded += static_cast<std::size_t>(std::count_if(kMicroBatches.begin(),
+                                                         kMicroBatches.end(),
+                                                         [p](uint32_t m) { return m >= 2 * p; }));
+    }
     EXPECT_EQ(visited,
-              interleaved ? (6 + 3 + 4 + 1 + 2 + 2 + 2) * 3 * 2
-                          : kStages.size() * kMicroBatches.size() * 2);
+              interleaved        ? (6 + 3 + 4 + 1 + 2 + 2 + 2) * 3 * 2
+              : schedule.Folds() ? folded * 2
+                                 : kStages.size() * kMicroBatches.size() * 2);
 }
 
 /// A schedule made of another one by a change to its orders.
@@ -148,7 +156,7 @@ Fault(const std::string& base, const PipelineShape& shape, Changed::Change chang
 
 TEST(PipelineSchedule, Registry)
 {
-    EXPECT_EQ(PipelineScheduleNames(), "1f1b, gpipe, interleaved, pipedream, zero-bubble");
+    EXPECT_EQ(PipelineScheduleNames(), "1f1b, dualpipev, gpipe, interleaved, pipedream, zero-bubble");
     EXPECT_EQ(FindPipelineSchedule("1F1B"), nullptr);
     for (const PipelineSchedule* schedule : PipelineSchedules())
     {
@@ -259,6 +267,52 @@ TEST(PipelineSchedule, BubbleOfZeroBubble)
         }
     });
     EXPECT_GT(exact, 500U);
+}
+
+// (p - 1) max(I, 2 I - W, F + I - W), exact for W <= F <= I. By hand for two stages, four
+// micro-batches and F = I = W = 1: stage 0 begins at once, and its 24 passes wait once, for the
+// first I1 of stage 1's piece 2, behind F0 F0 F0 F1 of its own. So the step takes 25.
+TEST(PipelineSchedule, BubbleOfDualPipeV)
+{
+    const PipelineSchedule& schedule = *FindPipelineSchedule("dualpipev");
+    EXPECT_DOUBLE_EQ(RunPipeline(schedule, ShapeOf(2, 4, 2), {{1, 1, 1}}).bubble, 1);
+    EXPECT_DOUBLE_EQ(RunPipeline(schedule, ShapeOf(1, 2, 2), {{1, 1, 1}}).bubble, 0);
+    uint32_t exact = 0;
+    ForShapes(schedule, [&](const PipelineShape& shape) {
+        for (const PieceTimes& piece : kTimes)
+        {
+            const double bubble =
+                RunPipeline(schedule, ShapeOf(shape.stages, shape.microBatches, 2), {piece}).bubble;
+            EXPECT_GE(bubble, schedule.Bubble(shape, piece) - 1e-9) << Text(schedule, shape);
+            if (schedule.BubbleIsExact(shape, piece))
+            {
+                ++exact;
+                EXPECT_NEAR(bubble, schedule.Bubble(shape, piece), 1e-9) << Text(schedule, shape);
+            }
+        }
+    });
+    EXPECT_GT(exact, 50U);
+    // A sixth of 1F1B's on as many stages, which have both pieces as one.
+    const PipelineSchedule& plain = *FindPipelineSchedule("1f1b");
+    EXPECT_DOUBLE_EQ(schedule.Bubble(ShapeOf(8, 32, 2), {1, 1, 1}) /
+                         plain.Bubble(ShapeOf(8, 32), {2, 2, 2}),
+                     1.0 / 6);
+}
+
+// Stages hold pieces of both ends, and hand micro-batches over to themselves at the turn.
+TEST(PipelineSchedule, FoldedPiecesGoBack)
+{
+    const PipelineSchedule& schedule = *FindPipelineSchedule("dualpipev");
+    const PipelineShape shape = ShapeOf(3, 6, 2);
+    const uint32_t stages[] = {0, 1, 2, 2, 1, 0};
+    for (uint32_t piece = 0; piece < 6; ++piece)
+    {
+        EXPECT_EQ(schedule.StageOf(shape, piece), stages[piece]);
+        EXPECT_EQ(schedule.PieceOf(shape, stages[piece], piece / 3), piece);
+    }
+    // One stage sends nothing to itself, so it waits for no message.
+    const double still = RunPipeline(schedule, ShapeOf(1, 2, 2), {{1, 1, 1}}, 100).makespan;
+    EXPECT_DOUBLE_EQ(still, 2 * 2 * 3);
 }
 
 // All of a step's messages are on the path of GPipe's first forward and last backward pass.
