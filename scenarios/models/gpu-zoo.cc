@@ -23,35 +23,35 @@ namespace
 // clang-format off
 const char* const kZoo = R"zoo(
 [
- {"name": "K80", "aliases": ["Tesla K80"],
+ {"name": "K80", "aliases": ["Tesla K80"], "generation": "Kepler",
   "fp32_tflops": 4.37, "memory_bandwidth_GBps": 240, "host_link_GBps": 15.75, "memory_GB": 12, "multiprocessors": 13,
   "matrix_efficiency": 0.875, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.891, "launch_us": 10,
   "convolution_ratio": 1.13, "attention_ratio": 0.652, "attention_backward_ratio": 0.61,
   "memory_efficiency": 0.784, "optimizer_efficiency": 0.8,
   "source": "one of the two GPUs of a card: anandtech.com/show/8729 (2 x 2,496 cores of 192 a multiprocessor, 8.74 TFLOP/s at the boost clock, 2 x 12 GB); 240 GB/s: cnews.cz, Tesla K80",
   "efficiency_source": "all assumed: as V100 in fp32"},
- {"name": "TitanX-Maxwell", "aliases": ["GTX Titan X", "GeForce GTX Titan X", "Titan X (Maxwell)"],
+ {"name": "TitanX-Maxwell", "aliases": ["GTX Titan X", "GeForce GTX Titan X", "Titan X (Maxwell)"], "generation": "Maxwell",
   "fp32_tflops": 6.6, "memory_bandwidth_GBps": 336.5, "host_link_GBps": 15.75, "memory_GB": 12, "multiprocessors": 24,
   "matrix_efficiency": 0.875, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.891, "launch_us": 10,
   "convolution_ratio": 1.13, "attention_ratio": 0.652, "attention_backward_ratio": 0.61,
   "memory_efficiency": 0.784, "optimizer_efficiency": 0.8,
   "source": "hothardware.com, GeForce GTX Titan X review: 3,072 cores x 2 x 1,075 MHz boost, 336.5 GB/s",
   "efficiency_source": "all assumed: as V100 in fp32"},
- {"name": "TitanX-Pascal", "aliases": ["NVIDIA Titan X", "Titan X (Pascal)"],
+ {"name": "TitanX-Pascal", "aliases": ["NVIDIA Titan X", "Titan X (Pascal)"], "generation": "Pascal",
   "fp32_tflops": 11, "memory_bandwidth_GBps": 480, "host_link_GBps": 15.75, "memory_GB": 12, "multiprocessors": 28,
   "matrix_efficiency": 0.875, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.891, "launch_us": 10,
   "convolution_ratio": 1.13, "attention_ratio": 0.652, "attention_backward_ratio": 0.61,
   "memory_efficiency": 0.784, "optimizer_efficiency": 0.8,
   "source": "gamersnexus.net/news-pc/2523: 11 TFLOP/s, 3,584 cores (28 multiprocessors, as it reckons), 480 GB/s",
   "efficiency_source": "all assumed: as V100 in fp32"},
- {"name": "P100", "aliases": ["P100-SXM2", "Tesla P100"],
+ {"name": "P100", "aliases": ["P100-SXM2", "Tesla P100"], "generation": "Pascal",
   "fp32_tflops": 10.6, "fp16_tflops": 21.2, "memory_bandwidth_GBps": 732, "host_link_GBps": 15.75, "memory_GB": 16, "multiprocessors": 56,
   "matrix_efficiency": 0.875, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.891, "launch_us": 10,
   "convolution_ratio": 1.13, "attention_ratio": 0.652, "attention_backward_ratio": 0.61,
   "memory_efficiency": 0.784, "optimizer_efficiency": 0.8,
   "source": "NVIDIA data sheet, SXM2; multiprocessors: forum.beyond3d.com, NVIDIA Pascal announcement, page 19",
   "efficiency_source": "all assumed: as V100 in fp32, fp16 too (no tensor cores)"},
- {"name": "V100", "aliases": ["V100-SXM2", "V100-32GB", "V100-SXM2-32GB", "V100-SXM3-32GB", "Tesla V100"],
+ {"name": "V100", "aliases": ["V100-SXM2", "V100-32GB", "V100-SXM2-32GB", "V100-SXM3-32GB", "Tesla V100"], "generation": "Volta",
   "fp32_tflops": 15.7, "fp16_tflops": 125, "memory_bandwidth_GBps": 900, "host_link_GBps": 15.75, "memory_GB": 32, "multiprocessors": 80,
   "matrix_efficiency": 0.84, "fp32_efficiency": 0.875, "product_memory_efficiency": 0.891, "launch_us": 10,
   "convolution_ratio": 1.13, "attention_ratio": 0.652, "attention_backward_ratio": 0.61,
@@ -59,7 +59,7 @@ const char* const kZoo = R"zoo(
   "source": "NVIDIA data sheet, SXM2; multiprocessors: what CUDA says (gist.github.com/asford/863f8f69)",
   "efficiency_source": "products, their bandwidth and launch: fitted (gemm_deepbench_v100.csv); convolutions, pointwise, sustained: fitted (nvidia_dle_throughput.csv: BERT-large, ResNet-50); attention as A100, optimizer: assumed"},
  {"name": "V100-16GB", "aliases": ["V100-SXM2-16GB"], "base": "V100", "memory_GB": 16},
- {"name": "A100", "aliases": ["A100-80GB", "A100-80", "A100-SXM", "A100-SXM4", "A100-SXM4-80GB", "A100-SXM-80GB"],
+ {"name": "A100", "aliases": ["A100-80GB", "A100-80", "A100-SXM", "A100-SXM4", "A100-SXM4-80GB", "A100-SXM-80GB"], "generation": "Ampere",
   "fp32_tflops": 19.5, "tf32_tflops": 156, "fp16_tflops": 312, "bf16_tflops": 312,
   "memory_bandwidth_GBps": 2039, "host_link_GBps": 31.5, "memory_GB": 80, "multiprocessors": 108,
   "matrix_efficiency": 0.761, "fp32_efficiency": 0.875, "fp8_efficiency": 0.696, "product_memory_efficiency": 0.82, "launch_us": 5.36,
@@ -75,7 +75,7 @@ const char* const kZoo = R"zoo(
   "memory_bandwidth_GBps": 696, "host_link_GBps": 31.5, "memory_GB": 48, "multiprocessors": 84,
   "source": "hmc-tech.com/gpu/nvidia-a100-vs-nvidia-a40 (peaks); gpu.spicedreamphone.com, A40 PCIe (696 GB/s, 84 multiprocessors)",
   "efficiency_source": "assumed as A100"},
- {"name": "H100", "aliases": ["H100-SXM", "H100-SXM5", "H100-80GB", "H100-SXM5-80GB"],
+ {"name": "H100", "aliases": ["H100-SXM", "H100-SXM5", "H100-80GB", "H100-SXM5-80GB"], "generation": "Hopper",
   "fp32_tflops": 67, "tf32_tflops": 494.5, "fp16_tflops": 989, "bf16_tflops": 989, "fp8_tflops": 1979,
   "memory_bandwidth_GBps": 3350, "host_link_GBps": 63, "memory_GB": 80, "multiprocessors": 132,
   "matrix_efficiency": 0.747, "fp32_efficiency": 0.875, "fp8_efficiency": 0.683, "product_memory_efficiency": 0.926, "launch_us": 5.12,
@@ -84,27 +84,31 @@ const char* const kZoo = R"zoo(
   "memory_efficiency": 0.911, "optimizer_efficiency": 0.8, "sustained_ratio": 0.84, "collective_sms": 25,
   "source": "NVIDIA data sheet, SXM5; ml-engineering (fp8 1,979, bf16 989); tf32 is half of bf16; multiprocessors: glennklockwood.com/garden/processors/h100",
   "efficiency_source": "products, their bandwidth and launch: fitted (gemm_efficiency_vidur.csv); fp8: best measured product in fp8 over that in bf16, 0.734 / 0.803 (ml-engineering, H200); attention: cuDNN 600 and 518, FlashAttention 2 370 and 318 TFLOP/s forward and backward, heads of 128, 8,192 tokens (arXiv 2407.08608, figures 5 and 6); sustained: fitted to the Megatron rows on H100 of train-2024-2026.csv, run with scripts/published; collective_sms: 18.9% of the multiprocessors, the mean slow-down of computing beside collectives (arXiv 2507.03114); fp32 as V100, all else as A100: assumed"},
+ {"name": "H100-500W", "aliases": ["H100-HBM2e", "H100-96GB"], "base": "H100",
+  "memory_bandwidth_GBps": 2400, "memory_GB": 96, "sustained_ratio": 0.63,
+  "source": "96 GB HBM2e, 2.4 TB/s, limited to 500 W: pytorch/torchtitan benchmarks/llama3_h100_202412_torchtitan.md; all else as H100",
+  "efficiency_source": "sustained: fitted to four bf16 rows of torchtitan in train-2024-2026.csv; all else as H100"},
  {"name": "H200", "aliases": ["H200-SXM", "H200-SXM5"], "base": "H100",
   "memory_bandwidth_GBps": 4800, "memory_GB": 141,
   "source": "NVIDIA data sheet; ml-engineering"},
- {"name": "B200", "aliases": ["B200-SXM"], "base": "H100",
-  "fp32_tflops": 80, "tf32_tflops": 1125, "fp16_tflops": 2250, "bf16_tflops": 2250, "fp8_tflops": 4500,
+ {"name": "B200", "aliases": ["B200-SXM"], "generation": "Blackwell", "base": "H100",
+  "fp32_tflops": 80, "tf32_tflops": 1125, "fp16_tflops": 2250, "bf16_tflops": 2250, "fp8_tflops": 4500, "fp4_tflops": 9000,
   "memory_bandwidth_GBps": 8000, "memory_GB": 180, "multiprocessors": 148,
   "matrix_efficiency": 0.722, "fp8_efficiency": 0.660, "attention_ratio": 0.76, "flash2_ratio": 0,
   "sustained_ratio": 0.65,
-  "source": "ml-engineering; tf32 is half of bf16; fp32, fp8: HGX B200 at 1,000 W, by NVIDIA's figures in glennklockwood.com/garden/processors/B200; multiprocessors: hmc-tech.com/gpus/nvidia-b200-vs-nvidia-gb200",
+  "source": "ml-engineering; tf32 is half of bf16; fp32, fp8, fp4: HGX B200 at 1,000 W, by NVIDIA's figures in glennklockwood.com/garden/processors/B200; multiprocessors: hmc-tech.com/gpus/nvidia-b200-vs-nvidia-gb200",
   "efficiency_source": "H100's times the ratio of the best measured products, 0.776 / 0.803 (ml-engineering); attention: cuDNN 9.13 1,235 TFLOP/s forward, 1,605 of FlashAttention 4 over 1.3 (together.ai/blog/flashattention-4), backward's ratio as H100; sustained: fitted to memory-peaks.csv; all else assumed as H100"},
  {"name": "GB200", "base": "B200",
-  "fp32_tflops": 90, "tf32_tflops": 1250, "fp16_tflops": 2500, "bf16_tflops": 2500, "fp8_tflops": 5000, "host_link_GBps": 0, "memory_GB": 186,
+  "fp32_tflops": 90, "tf32_tflops": 1250, "fp16_tflops": 2500, "bf16_tflops": 2500, "fp8_tflops": 5000, "fp4_tflops": 10000, "host_link_GBps": 0, "memory_GB": 186,
   "matrix_efficiency": 0.678, "fp8_efficiency": 0.620, "sustained_ratio": 0.73,
-  "source": "ml-engineering; tf32 is half of bf16; fp32, fp8: GB200 at 1,200 W, by NVIDIA's figures in glennklockwood.com/garden/processors/B200",
+  "source": "ml-engineering; tf32 is half of bf16; fp32, fp8, fp4: GB200 at 1,200 W, by NVIDIA's figures in glennklockwood.com/garden/processors/B200",
   "efficiency_source": "H100's times the ratio of the best measured products, 0.729 / 0.803 (ml-engineering); sustained: fitted to five rows of train-2024-2026.csv; all else as B200"},
- {"name": "B300", "aliases": ["B300-SXM"], "base": "B200", "host_link_GBps": 0, "memory_GB": 288,
+ {"name": "B300", "aliases": ["B300-SXM"], "base": "B200", "fp4_tflops": 15000, "host_link_GBps": 0, "memory_GB": 288,
   "matrix_efficiency": 0.731, "fp8_efficiency": 0.669,
-  "source": "ml-engineering; tf32 is half of bf16; fp32, fp8 and multiprocessors as B200: assumed",
+  "source": "ml-engineering; tf32 is half of bf16; fp4: tomshardware.com/pc-components/gpus/nvidia-shares-blackwell-ultras-secrets-nvfp4-boost-detailed-and-pcie-6-0-support; fp32, fp8 and multiprocessors as B200: assumed",
   "efficiency_source": "H100's times the ratio of the best measured products, 0.786 / 0.803 (ml-engineering); all else assumed as H100"},
- {"name": "GB300", "base": "GB200", "fp32_tflops": 80, "memory_GB": 279, "multiprocessors": 160,
-  "source": "ml-engineering-2026 (bf16 2,500, fp8 5,000, fp32 80); 279 GB: verda.com/blog/gb300-nvl72-architecture; multiprocessors: awesomeagents.ai/hardware/nvidia-gb300-nvl72",
+ {"name": "GB300", "base": "GB200", "fp32_tflops": 80, "fp4_tflops": 15000, "memory_GB": 279, "multiprocessors": 160,
+  "source": "ml-engineering-2026 (bf16 2,500, fp8 5,000, fp32 80); fp4 as B300; 279 GB: verda.com/blog/gb300-nvl72-architecture; multiprocessors: awesomeagents.ai/hardware/nvidia-gb300-nvl72",
   "efficiency_source": "assumed as GB200"},
  {"name": "H800", "aliases": ["H800-SXM", "H800-SXM5", "H800-80GB"], "base": "H100",
   "source": "as H100 but for NVLink and fp64: philisun.com/technical-analysis/nvidia-h800-vs-h100-a-technical-deep-dive-into-politically-defined-ai-chips, aiwiki.ai/wiki/nvidia_h800",
@@ -117,7 +121,7 @@ const char* const kZoo = R"zoo(
  {"name": "A800", "aliases": ["A800-80GB", "A800-SXM", "A800-SXM4", "A800-SXM4-80GB"], "base": "A100",
   "source": "as A100 but for NVLink: hmc-tech.com/gpu/nvidia-a800-vs-nvidia-t40 (peaks, 80 GB), siliconcat.net/gpu/nvidia-a800-pcie-40-gb (multiprocessors); 2,039 GB/s: assumed",
   "efficiency_source": "assumed as A100"},
- {"name": "MI300X", "aliases": ["Instinct MI300X"], "base": "H100",
+ {"name": "MI300X", "aliases": ["Instinct MI300X"], "generation": "CDNA 3", "base": "H100",
   "fp32_tflops": 163.4, "tf32_tflops": 653.7, "fp16_tflops": 1307.4, "bf16_tflops": 1307.4, "fp8_tflops": 2614.9,
   "memory_bandwidth_GBps": 5300, "memory_GB": 192, "multiprocessors": 304,
   "matrix_efficiency": 0.478, "fp8_efficiency": 0.437,
@@ -127,7 +131,7 @@ const char* const kZoo = R"zoo(
   "memory_bandwidth_GBps": 6000, "memory_GB": 256, "matrix_efficiency": 0.562, "fp8_efficiency": 0.514,
   "source": "ml-engineering-2026 (computes as MI300X); compute units: unanswered.io/guide/amd-instinct-mi325x",
   "efficiency_source": "H100's times the ratio of the best measured products, 0.604 / 0.803 (ml-engineering-2026); all else assumed as H100"},
- {"name": "MI355X", "aliases": ["Instinct MI355X"], "base": "MI300X",
+ {"name": "MI355X", "aliases": ["Instinct MI355X"], "generation": "CDNA 4", "base": "MI300X",
   "fp32_tflops": 157.3, "tf32_tflops": 0, "fp16_tflops": 2500, "bf16_tflops": 2500, "fp8_tflops": 5000,
   "memory_bandwidth_GBps": 8000, "memory_GB": 288, "multiprocessors": 256,
   "matrix_efficiency": 0.582, "fp8_efficiency": 0.532,
@@ -183,6 +187,10 @@ constexpr DtypeEntry kDtypes[] = {{"bf16", Dtype::kBf16},
                                   {"fp32", Dtype::kFp32},
                                   {"tf32", Dtype::kTf32},
                                   {"fp8", Dtype::kFp8},
+                                  {"fp8-tensorwise", Dtype::kFp8Tensorwise},
+                                  {"fp8-blockwise", Dtype::kFp8Blockwise},
+                                  {"mxfp8", Dtype::kMxFp8},
+                                  {"nvfp4", Dtype::kNvFp4},
                                   {"bfloat16", Dtype::kBf16},
                                   {"float16", Dtype::kFp16},
                                   {"half", Dtype::kFp16},
@@ -191,6 +199,39 @@ constexpr DtypeEntry kDtypes[] = {{"bf16", Dtype::kBf16},
                                   {"float", Dtype::kFp32}};
 
 } // namespace
+
+const NarrowFormat*
+NarrowOf(Dtype dtype)
+{
+    // 2 bytes are read, and twice an element and its share of a scale written; 2 more are read to
+    // find the largest element of a tensor.
+    static constexpr NarrowFormat kDelayed{1, 2 + 2, 1};
+    static constexpr NarrowFormat kTensorwise{1, 2 + 2 + 2, 2};
+    static constexpr NarrowFormat kBlockwise{1 + 4.0 / 128, 2 + 2 * (1 + 4.0 / 128), 1};
+    static constexpr NarrowFormat kMx{1 + 1.0 / 32, 2 + 2 * (1 + 1.0 / 32), 1};
+    static constexpr NarrowFormat kNv{0.5 + 1.0 / 16, 2 + 2 + 2 * (0.5 + 1.0 / 16), 2};
+    switch (dtype)
+    {
+    case Dtype::kFp8:
+        return &kDelayed;
+    case Dtype::kFp8Tensorwise:
+        return &kTensorwise;
+    case Dtype::kFp8Blockwise:
+        return &kBlockwise;
+    case Dtype::kMxFp8:
+        return &kMx;
+    case Dtype::kNvFp4:
+        return &kNv;
+    default:
+        return nullptr;
+    }
+}
+
+Dtype
+WideOf(Dtype dtype)
+{
+    return NarrowOf(dtype) ? Dtype::kBf16 : dtype;
+}
 
 uint32_t
 DtypeBytes(Dtype dtype)
@@ -217,7 +258,7 @@ ParseDtype(std::string_view text)
     const std::string plain = PlainName(text);
     for (const auto& entry : kDtypes)
     {
-        if (plain == entry.name)
+        if (plain == PlainName(entry.name))
         {
             return entry.dtype;
         }
@@ -228,7 +269,15 @@ ParseDtype(std::string_view text)
 std::vector<std::string>
 DtypeNames()
 {
-    return {"bf16", "fp16", "fp32", "fp8", "tf32"};
+    return {"bf16",
+            "fp16",
+            "fp32",
+            "fp8",
+            "fp8-tensorwise",
+            "fp8-blockwise",
+            "mxfp8",
+            "nvfp4",
+            "tf32"};
 }
 
 double
@@ -245,7 +294,13 @@ GpuSpec::Peak(Dtype dtype) const
     case Dtype::kBf16:
         return peakBf16;
     case Dtype::kFp8:
+    case Dtype::kFp8Tensorwise:
+    case Dtype::kFp8Blockwise:
         return peakFp8;
+    case Dtype::kMxFp8:
+        return peakFp4 > 0 ? peakFp8 : 0;
+    case Dtype::kNvFp4:
+        return peakFp4;
     }
     return 0;
 }
@@ -253,15 +308,7 @@ GpuSpec::Peak(Dtype dtype) const
 double
 KernelRates::Product(Dtype dtype) const
 {
-    switch (dtype)
-    {
-    case Dtype::kFp32:
-        return fp32Product;
-    case Dtype::kFp8:
-        return fp8Product;
-    default:
-        return tensorProduct;
-    }
+    return dtype == Dtype::kFp32 ? fp32Product : NarrowOf(dtype) ? fp8Product : tensorProduct;
 }
 
 std::vector<std::string>
@@ -316,6 +363,7 @@ ParseGpuJson(const nlohmann::json& json, const std::string& file, std::vector<to
     scaled("fp16_tflops", gpu.peakFp16, 1e12, 1e6);
     scaled("bf16_tflops", gpu.peakBf16, 1e12, 1e6);
     scaled("fp8_tflops", gpu.peakFp8, 1e12, 1e6);
+    scaled("fp4_tflops", gpu.peakFp4, 1e12, 1e6);
     in.Real("multiprocessors", gpu.multiprocessors, 0, 1e6);
     scaled("memory_bandwidth_GBps", gpu.memoryBandwidth, 1e9, 1e6, kLeastMemory);
     scaled("host_link_GBps", gpu.hostLink, 1e9, 1e6);
@@ -323,12 +371,13 @@ ParseGpuJson(const nlohmann::json& json, const std::string& file, std::vector<to
     in.Real("memory_GB", memory, kLeastMemory, 1e6); // vendors' GB of GPU memory are 2^30
     gpu.memoryBytes = static_cast<uint64_t>(memory * (1ULL << 30));
     ReadRates(in, gpu.rates);
+    in.Text("generation", gpu.generation);
     in.Text("source", gpu.source);
     in.Text("efficiency_source", gpu.efficiencySource);
     in.Has("aliases");
     in.Has("note");
     if (errors.size() == before && json.is_object() &&
-        gpu.peakFp32 + gpu.peakTf32 + gpu.peakFp16 + gpu.peakBf16 + gpu.peakFp8 == 0)
+        gpu.peakFp32 + gpu.peakTf32 + gpu.peakFp16 + gpu.peakBf16 + gpu.peakFp8 + gpu.peakFp4 == 0)
     {
         in.Say("",
                "has no peak rate: give one of bf16_tflops, fp16_tflops, tf32_tflops, "

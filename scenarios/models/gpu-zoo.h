@@ -26,15 +26,38 @@ enum class Dtype : uint8_t
     kTf32, ///< fp32 in memory and on the wire, TF32 tensor cores
     kFp16,
     kBf16,
-    kFp8, ///< inputs of matrix products in 8 bits, all else as bf16 (kernel-time.h)
+    // Inputs of matrix products in fewer bits, all else as bf16 (kernel-time.h). They differ in
+    // their scales:
+    kFp8,           ///< one a tensor, from earlier steps (delayed scaling)
+    kFp8Tensorwise, ///< one a tensor, from its own largest element (current scaling)
+    kFp8Blockwise,  ///< one for 128 elements, as DeepSeek-V3
+    kMxFp8,         ///< one for 32 elements, by tensor cores that know them (Blackwell)
+    kNvFp4,         ///< 4 bits; one for 16 elements, and one a tensor (Blackwell)
 };
+
+/// How products with inputs of fewer than 16 bits get these: bytes an element of a cast that writes
+/// a tensor twice, the second time transposed, with its scales; and of a product's input.
+/// Formats and scales: "Low precision training" of Transformer Engine's user guide
+/// (nvidia.github.io/TransformerEngine/features/low_precision_training); arXiv 2412.19437, section
+/// 3.3 (blockwise); arXiv 2509.25149 (NVFP4).
+struct NarrowFormat
+{
+    double inputBytes;
+    double castBytes;
+    double castKernels; ///< 2: the tensor's largest element is found first
+};
+
+/// Null: products are computed in the datatype itself.
+const NarrowFormat* NarrowOf(Dtype dtype);
+/// The datatype of all that is no product: bf16 for narrow ones.
+Dtype WideOf(Dtype dtype);
 
 /// Bytes of a parameter or gradient: 2 (fp8 too) or 4.
 uint32_t DtypeBytes(Dtype dtype);
 /// "bf16".
 std::string DtypeName(Dtype dtype);
-/// "fp32", "tf32", "fp16", "bf16", "fp8" (also "float32", "half", "bfloat16", "float16", "amp" =
-/// fp16), any case.
+/// "fp32", "tf32", "fp16", "bf16", "fp8", "fp8-tensorwise", "fp8-blockwise", "mxfp8", "nvfp4" (also
+/// "float32", "half", "bfloat16", "float16", "amp" = fp16), any case.
 std::optional<Dtype> ParseDtype(std::string_view text);
 /// The names ParseDtype lists in help texts.
 std::vector<std::string> DtypeNames();
@@ -45,7 +68,7 @@ std::vector<std::string> DtypeNames();
 struct KernelRates
 {
     /// Large matrix products, as a share of the peak of the datatype: on tensor cores, in plain
-    /// fp32, and in fp8.
+    /// fp32, and in fp8; those of all kinds of fp8 and of NVFP4 reach that share: assumed.
     double tensorProduct = 0.761;
     double fp32Product = 0.875;
     double fp8Product = 0.696;
@@ -72,12 +95,16 @@ struct KernelRates
 
 struct GpuSpec
 {
-    std::string name;    ///< "A100"
+    std::string name; ///< "A100"
+    /// "Ampere": published steps of its generation tell how sure a simulated one is
+    /// (scenarios/compared/step-band.h); empty: none do.
+    std::string generation;
     double peakFp32 = 0; ///< FLOP/s, dense; 0: the GPU does not do it
     double peakTf32 = 0;
     double peakFp16 = 0;
     double peakBf16 = 0;
     double peakFp8 = 0;
+    double peakFp4 = 0;         ///< above 0: tensor cores know scales of blocks, so MXFP8, too
     double multiprocessors = 0; ///< SMs; 0: not known
     double memoryBandwidth = 0; ///< bytes/s
     uint64_t memoryBytes = 0;
@@ -101,13 +128,13 @@ std::optional<GpuSpec> FindGpu(std::string_view name);
 
 /// A user's own GPU:
 ///   {"name": "X", "bf16_tflops": 400, "fp32_tflops": 20, "memory_bandwidth_GBps": 2000,
-///    "memory_GB": 64, "multiprocessors": 100, "host_link_GBps": 31.5,
+///    "memory_GB": 64, "multiprocessors": 100, "host_link_GBps": 31.5, "generation": "Ampere",
 ///    "matrix_efficiency": 0.6, "fp32_efficiency": 0.8, "fp8_efficiency": 0.6,
 ///    "product_memory_efficiency": 0.8, "convolution_ratio": 1, "attention_ratio": 0.7,
 ///    "memory_efficiency": 0.9, "optimizer_efficiency": 0.8, "launch_us": 5}
 /// With "base": "A100" the GPU of that name gives all that is left out; without, a name, one peak
-/// (also "tf32_tflops", "fp16_tflops", "fp8_tflops"), bandwidth and memory have to be there, and
-/// A100's rates are taken for those left out (KernelRates, in its order, and
+/// (also "tf32_tflops", "fp16_tflops", "fp8_tflops", "fp4_tflops"), bandwidth and memory have to be
+/// there, and A100's rates are taken for those left out (KernelRates, in its order, and
 /// "attention_backward_ratio", "flash2_ratio", "flash2_backward_ratio", "sustained_ratio",
 /// "collective_sms"; "matrix_efficiency" is that of tensor cores, "memory_efficiency" that of
 /// pointwise kernels). GB of memory are 2^30.

@@ -52,6 +52,7 @@ struct Kernel
     /// Queries are those of a longer sequence, of which each sees the nearest `keys`.
     bool window = false;
     bool fused = false; ///< FlashAttention: the matrix of scores never reaches the memory
+    bool wide = false;  ///< a product in 16 bits where others are in fp8 or fp4
 
     /// FLOPs of all launches together; a multiply-add counts 2. Attention's are those of the whole
     /// matrix, causal or not, as model FLOPs are counted.

@@ -100,8 +100,9 @@ enum Module : uint8_t
     kModuleCore = 1U << 2,
     kModuleMlp = 1U << 3,
     kModuleMoe = 1U << 4,
-    kModuleActivation = 1U << 5, ///< of routed experts
-    kModuleShared = 1U << 6,     ///< experts for all tokens
+    kModuleActivation = 1U << 5,    ///< of routed experts
+    kModuleShared = 1U << 6,        ///< experts for all tokens
+    kModuleMlpActivation = 1U << 7, ///< of dense blocks' MLPs
 };
 
 /// A parameter tensor.
@@ -127,7 +128,7 @@ struct Kept
     bool core = false;   ///< in the core of attention: selective recomputation drops it
     bool expert = false; ///< for tokens sent to the rank's experts, with even shares
     uint8_t modules = 0; ///< modules that make it: Module
-    /// Share of it that kModuleActivation makes.
+    /// Share of it that an activation makes: kModuleActivation, kModuleMlpActivation.
     double ofActivation = 0;
 };
 
@@ -170,6 +171,7 @@ struct Operator
     bool dividesInner = false;
     bool weights = true; ///< inner x columns are parameters, read and given gradients
     bool bias = false;   ///< a number is added to each column
+    bool wide = false;   ///< in 16 bits where others are in fp8 or fp4: of the head, of a router
 
     /// Attention: lengths of one sample; Split::kTensor divides the heads.
     Work queries;

@@ -214,6 +214,7 @@ AddLogits(LayerSpec& layer, Part& part, const Transformer& t, const Work& tokens
     const double v = t.vocabulary;
     Operator product = Product(tokens, v, h);
     product.split = Split::kTensor;
+    product.wide = true;
     part.operators.push_back(product);
     AddPointwise(part, tokens * v, Split::kTensor);
     part.operators.back().bytes = tokens * (12 * v);

@@ -206,6 +206,17 @@ AddMlp(Part& part, const Transformer& t, const Work& tokens, uint64_t h, uint64_
     AddLinear(part, tokens, f, h, bias, Linear::kRows);
 }
 
+/// The activation of an MLP's columns belongs to `module`.
+void
+MarkActivation(Part& part, uint8_t module)
+{
+    for (Operator& op : part.operators)
+    {
+        const bool activates = op.role == Role::kGate || op.role == Role::kActivation;
+        op.modules |= activates ? module : 0;
+    }
+}
+
 /// The router: a score an expert, softmax or sigmoid, the largest of them (each a pass over the
 /// scores: assumed).
 void
@@ -220,6 +231,7 @@ AddRouter(Part& part, const Transformer& t, const Work& tokens)
     }
     Operator router = Product(tokens, count, t.hidden);
     router.split = Split::kSequence;
+    router.wide = true;
     part.operators.push_back(router);
     AddPointwise(part, tokens * (6 * count), Split::kSequence);
     part.kept.push_back({tokens * (2 * count), Split::kSequence});
@@ -235,6 +247,7 @@ AddRouted(Part& part, const Transformer& t, const Work& tokens, uint64_t width)
     AddPointwise(expert, tokens * (2.0 * width));
     AddMlp(expert, t, tokens, width, e.ffn, t.bias || e.bias);
     AddPointwise(expert, tokens * (2.0 * width));
+    MarkActivation(expert, kModuleActivation);
     expert.kept.push_back({tokens * (2.0 * width)}); // input, in the experts' order
     expert.kept.push_back({tokens * (2.0 * width)}); // output, for the gradients of the weights
     for (Tensor& tensor : expert.tensors)
@@ -245,8 +258,6 @@ AddRouted(Part& part, const Transformer& t, const Work& tokens, uint64_t width)
     for (Operator& op : expert.operators)
     {
         op.expert = true;
-        const bool activates = op.role == Role::kGate || op.role == Role::kActivation;
-        op.modules |= activates ? kModuleActivation : 0;
         part.operators.push_back(op);
     }
     for (Kept& kept : expert.kept)
@@ -371,6 +382,7 @@ Mlp(const Transformer& t, const Work& tokens)
     const Marks mlp(part);
     AddMlp(part, t, tokens, h, t.ffn, t.bias);
     mlp.As(kModuleMlp);
+    MarkActivation(part, kModuleMlpActivation);
     if (t.postNorms)
     {
         AddNorm(part, tokens, h, t.rms);

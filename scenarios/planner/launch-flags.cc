@@ -8,6 +8,36 @@
 namespace planner
 {
 
+namespace
+{
+
+void
+AddNarrow(std::vector<std::string>& flags, training::Dtype dtype)
+{
+    switch (dtype)
+    {
+    case training::Dtype::kFp8:
+        flags.emplace_back("--fp8-format hybrid");
+        break;
+    case training::Dtype::kFp8Tensorwise:
+        flags.insert(flags.end(), {"--fp8-format hybrid", "--fp8-recipe tensorwise"});
+        break;
+    case training::Dtype::kFp8Blockwise:
+        flags.insert(flags.end(), {"--fp8-format e4m3", "--fp8-recipe blockwise"});
+        break;
+    case training::Dtype::kMxFp8:
+        flags.insert(flags.end(), {"--fp8-format e4m3", "--fp8-recipe mxfp8"});
+        break;
+    case training::Dtype::kNvFp4:
+        flags.insert(flags.end(), {"--fp4-format e2m1", "--fp4-recipe nvfp4"});
+        break;
+    default:
+        break;
+    }
+}
+
+} // namespace
+
 std::vector<std::string>
 MegatronFlags(const training::TrainingOptions& o)
 {
@@ -76,14 +106,11 @@ MegatronFlags(const training::TrainingOptions& o)
     {
         flags.emplace_back("--fp16");
     }
-    else if (o.dtype == training::Dtype::kBf16 || o.dtype == training::Dtype::kFp8)
+    else if (training::WideOf(o.dtype) == training::Dtype::kBf16)
     {
         flags.emplace_back("--bf16");
     }
-    if (o.dtype == training::Dtype::kFp8)
-    {
-        flags.emplace_back("--fp8-format hybrid");
-    }
+    AddNarrow(flags, o.dtype);
     return flags;
 }
 
@@ -109,7 +136,7 @@ DeepSpeedConfig(const training::TrainingOptions& o)
     {
         json["fp16"] = {{"enabled", true}};
     }
-    else if (o.dtype == training::Dtype::kBf16 || o.dtype == training::Dtype::kFp8)
+    else if (training::WideOf(o.dtype) == training::Dtype::kBf16)
     {
         json["bf16"] = {{"enabled", true}};
     }

@@ -59,39 +59,34 @@ ProductRate(const GpuSpec& gpu, Dtype dtype)
     return gpu.Peak(dtype) * gpu.rates.Product(dtype);
 }
 
-/// The datatype of kernels that are no products.
-Dtype
-Wide(Dtype dtype)
-{
-    return dtype == Dtype::kFp8 ? Dtype::kBf16 : dtype;
-}
-
-/// Bytes of a kernel's elements; in fp8 the inputs of a product of known shape have 1 byte.
+/// Bytes of a kernel's elements; the inputs of a product of known shape may have fewer bits.
 double
 BytesOf(const Kernel& k, Dtype dtype)
 {
     double bytes = k.elements * DtypeBytes(dtype) + k.bytes;
     const bool product = k.kind == KernelClass::kMatrix || k.kind == KernelClass::kConvolution;
-    if (dtype == Dtype::kFp8 && product && k.rows > 0)
+    const NarrowFormat* narrow = NarrowOf(dtype);
+    if (narrow && product && k.rows > 0)
     {
         const double written = k.launches * k.batch * k.rows * k.columns;
-        bytes -= std::max(k.elements - written, 0.0);
+        bytes -= (DtypeBytes(dtype) - narrow->inputBytes) * std::max(k.elements - written, 0.0);
     }
     return bytes;
 }
 
-/// Seconds of the casts to fp8 ahead of a product, whose activations are rows x inner.
+/// Seconds of the casts ahead of a product, whose activations are rows x inner.
 double
 CastSeconds(const Kernel& k, const GpuSpec& gpu, Dtype dtype)
 {
-    constexpr double kCastBytes = 4; // an element: 2 read, 1 written, 1 written transposed
-    if (dtype != Dtype::kFp8 || k.rows <= 0 || k.pass == Pass::kBackwardWeights)
+    const NarrowFormat* narrow = NarrowOf(dtype);
+    if (!narrow || k.rows <= 0 || k.pass == Pass::kBackwardWeights)
     {
         return 0;
     }
     const double elements = k.batch * k.rows * k.inner;
     return k.launches *
-           (gpu.rates.launch + elements * kCastBytes / (gpu.memoryBandwidth * gpu.rates.pointwise));
+           (narrow->castKernels * gpu.rates.launch +
+            elements * narrow->castBytes / (gpu.memoryBandwidth * gpu.rates.pointwise));
 }
 
 /// FLOPs of all launches, in tiles where the shape is known.
@@ -127,8 +122,9 @@ Seen(const Kernel& k)
 }
 
 double
-AttentionSeconds(const Kernel& k, const GpuSpec& gpu, Dtype dtype, const KernelCosts& costs)
+AttentionSeconds(const Kernel& k, const GpuSpec& gpu, Dtype given, const KernelCosts& costs)
 {
+    const Dtype dtype = k.wide ? WideOf(given) : given;
     const double bytes = BytesOf(k, dtype);
     const double rate = ProductRate(gpu, dtype);
     if (k.fused)
@@ -230,8 +226,9 @@ InTraining(GpuSpec gpu)
 }
 
 double
-Seconds(const Kernel& k, const GpuSpec& gpu, Dtype dtype, const KernelCosts& costs)
+Seconds(const Kernel& k, const GpuSpec& gpu, Dtype given, const KernelCosts& costs)
 {
+    const Dtype dtype = k.wide ? WideOf(given) : given;
     if (k.launches <= 0)
     {
         return 0;
@@ -252,10 +249,10 @@ Seconds(const Kernel& k, const GpuSpec& gpu, Dtype dtype, const KernelCosts& cos
             BytesOf(k, dtype) / (memory * gpu.rates.productMemory));
         break;
     case KernelClass::kAttention:
-        work = AttentionSeconds(k, gpu, Wide(dtype), costs);
+        work = AttentionSeconds(k, gpu, WideOf(dtype), costs);
         break;
     case KernelClass::kPointwise:
-        work = BytesOf(k, Wide(dtype)) / (memory * gpu.rates.pointwise);
+        work = BytesOf(k, WideOf(dtype)) / (memory * gpu.rates.pointwise);
         break;
     }
     return k.launches * gpu.rates.launch + work;

@@ -32,12 +32,14 @@
  *     +----+----+--        pieces of `split` at least, so that more multiprocessors get work.
  *     :    :    : : rows
  *
- * fp8 is for products and convolutions only: their inputs have 1 byte, their outputs 2. All else
- * (attention, pointwise, parameters, gradients) is 16 bit, as Transformer Engine has it by default.
- * Each product's activations (forward) and gradients (backward) are cast by a kernel that reads 2
- * bytes and writes 1 byte twice, once transposed for the product of the weights' gradients
- * (cast_transpose of NVIDIA/TransformerEngine; that none of them is fused into the kernel before is
- * assumed). Weights are cast once a step, which is not counted.
+ * fp8 and NVFP4 are for products and convolutions only: their inputs have fewer bytes
+ * (NarrowFormat), their outputs 2. All else (attention, pointwise, parameters, gradients) is 16
+ * bit, as Transformer Engine has it by default, and so are the products of the head (output_layer
+ * of megatron/core/models/gpt/gpt_model.py of NVIDIA/Megatron-LM@007562f, which is none of
+ * Transformer Engine's; filter_fqns of torchtitan's train_configs) and of routers (arXiv
+ * 2412.19437, section 3.3.1). Each product's activations (forward) and gradients (backward) are
+ * cast by kernels of their own, for two products: that none is fused into the kernel before is
+ * assumed. Weights are cast once a step, which is not counted.
  */
 #ifndef SCENARIOS_TRAINING_KERNEL_TIME_H
 #define SCENARIOS_TRAINING_KERNEL_TIME_H

@@ -254,6 +254,7 @@ KernelsOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions
     for (Kernel& kernel : kernels)
     {
         kernel.pass = pass;
+        kernel.wide = op.wide;
     }
     return kernels;
 }

@@ -341,7 +341,10 @@ AgainShare(const Kept& kept, const TrainingOptions& o)
     {
         return 1;
     }
-    return kept.expert && (again & kModuleActivation) != 0 ? kept.ofActivation : 0;
+    const bool dense = (kept.modules & kModuleMlp) != 0;
+    const uint8_t activation =
+        (kept.expert ? kModuleActivation : 0) | (dense ? kModuleMlpActivation : 0);
+    return (activation & again) != 0 ? kept.ofActivation : 0;
 }
 
 RankLayer

@@ -43,6 +43,7 @@ constexpr std::pair<const char*, Module> kModules[] = {{"layernorm", kModuleNorm
                                                        {"core_attn", kModuleCore},
                                                        {"moe_act", kModuleActivation},
                                                        {"mlp", kModuleMlp},
+                                                       {"mlp_act", kModuleMlpActivation},
                                                        {"shared_experts", kModuleShared},
                                                        {"moe", kModuleMoe}};
 

@@ -18,6 +18,9 @@
  *   core_attn        the core of attention; its scores are not kept
  *   moe_act          activation of routed experts; its output is not kept
  *   mlp              MLPs of dense blocks, from the norm's output
+ *   mlp_act          activation of dense blocks' MLPs; its output is not kept, nor the activated
+ *                    factor of a gated one. No name of Megatron-LM's: fused kernels do so
+ *                    (silu_bw_fused in xformers/csrc/swiglu of facebookresearch/xformers)
  *   shared_experts   experts for all tokens, from the norm's output
  *   moe              router, experts and the way of tokens to them and back, from the norm's output
  *

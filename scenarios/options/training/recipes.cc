@@ -92,7 +92,7 @@ Applies(If where, const Values& values)
         return true;
     case If::kBf16: {
         const auto dtype = training::ParseDtype(values.Text("dtype"));
-        return dtype == training::Dtype::kBf16 || dtype == training::Dtype::kFp8;
+        return dtype && training::WideOf(*dtype) == training::Dtype::kBf16;
     }
     case If::kTensor:
         return values.U32("tp") > 1;

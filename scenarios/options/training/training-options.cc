@@ -246,9 +246,11 @@ MakeTrainingTable()
             .Example("1024")
             .Only(when::Sequences()),
         section
-            .Name("dtype",
-                  "format of parameters, gradients and activations; fp8: of the inputs of matrix "
-                  "products only, the rest is bf16; GPUs without bf16 take fp16 or fp32")
+            .Name(
+                "dtype",
+                "format of parameters, gradients and activations; fp8, mxfp8, nvfp4: of the inputs "
+                "of matrix products only, the rest is bf16; fp8: one scale a tensor, from earlier "
+                "steps; GPUs without bf16 take fp16 or fp32")
             .Names("datatype", DtypeItems)
             .Aliases(DtypeAlias)
             .Default("bf16"),
@@ -349,7 +351,8 @@ MakeTrainingTable()
         section
             .List("recompute-modules",
                   "modules that backward computes again, as Megatron-LM names them: layernorm, "
-                  "mla_up_proj, core_attn, moe_act, mlp, shared_experts, moe")
+                  "mla_up_proj, core_attn, moe_act, mlp, shared_experts, moe; and mlp_act, the "
+                  "activation of dense MLPs, as fused SwiGLU kernels")
             .Shows("MODULE,...")
             .Distinct()
             .Otherwise("as --recompute says")

@@ -90,11 +90,13 @@ CheckCompute(const TrainingOptions& o, const Refuse& error)
                   ": DeepSpeed's optimizer on the CPU works in 32 bits; allowed: without "
                   "{offload}");
     }
-    if (o.kernels == KernelSet::kEager && o.dtype == Dtype::kFp8)
+    if (o.kernels == KernelSet::kEager && NarrowOf(o.dtype))
     {
         error("kernels",
-              "is eager, but {dtype}=fp8: products in it are Transformer Engine's, which has "
-              "kernels of its own beside them; allowed: fused, or {dtype}=bf16, fp16, tf32, fp32");
+              "is eager, but {dtype}=" + DtypeName(o.dtype) +
+                  ": products in it are Transformer Engine's, which has "
+                  "kernels of its own beside them; allowed: fused, or {dtype}=bf16, fp16, tf32, "
+                  "fp32");
     }
     if (o.loaderRate > 0 && o.layers > 0)
     {

@@ -3,9 +3,11 @@
  */
 #include "scenarios/training/kernel-time.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <map>
+#include <utility>
 
 using namespace training;
 
@@ -304,6 +306,64 @@ TEST(KernelTime, Fp8IsForProducts)
                     (Seconds(thin, gpu, Dtype::kBf16) - launch),
                 0.5,
                 0.05);
+}
+
+// Casts of 4,096 x 8,192 numbers: of one scale a tensor from earlier steps 2 bytes read and twice 1
+// written; of its own largest element 2 more read, by a kernel more; scales of 4 bytes for 128
+// numbers and of 1 for 32; NVFP4 half a byte and 1 of scale for 16, and its largest element.
+TEST(KernelTime, NarrowFormatsDifferByTheirCasts)
+{
+    GpuSpec gpu = *FindGpu("B200");
+    const Kernel k = Product(4096, 4096, 8192);
+    const double numbers = 4096.0 * 8192 / (gpu.memoryBandwidth * gpu.rates.pointwise);
+    const double delayed = Seconds(k, gpu, Dtype::kFp8);
+    EXPECT_NEAR(Seconds(k, gpu, Dtype::kFp8Tensorwise) - delayed,
+                gpu.rates.launch + 2 * numbers,
+                1e-12);
+    for (const auto& [dtype, scales] :
+         {std::pair{Dtype::kFp8Blockwise, 2 * 4.0 / 128}, std::pair{Dtype::kMxFp8, 2 * 1.0 / 32}})
+    {
+        const double more = Seconds(k, gpu, dtype) - delayed;
+        EXPECT_GE(more, scales * numbers); // the product reads scales, too, beside its computing
+        EXPECT_LT(more, 1.5 * scales * numbers);
+    }
+    // Of a thin product, which is bound by its weights' bytes: 0.5625 an element for 1.
+    gpu.rates.launch = 0;
+    const Kernel thin = Product(1, 16384, 16384);
+    EXPECT_NEAR(Seconds(thin, gpu, Dtype::kNvFp4) / Seconds(thin, gpu, Dtype::kFp8), 0.5625, 0.005);
+}
+
+TEST(KernelTime, TensorCoresKnowTheirFormats)
+{
+    for (const Dtype dtype : {Dtype::kMxFp8, Dtype::kNvFp4})
+    {
+        EXPECT_EQ(FindGpu("H100")->Peak(dtype), 0);
+        EXPECT_GT(FindGpu("GB200")->Peak(dtype), 0);
+    }
+    EXPECT_EQ(FindGpu("H100")->Peak(Dtype::kFp8Blockwise), FindGpu("H100")->Peak(Dtype::kFp8));
+    EXPECT_EQ(FindGpu("B200")->Peak(Dtype::kNvFp4), 2 * FindGpu("B200")->Peak(Dtype::kMxFp8));
+}
+
+// The head and routers, whose kernels say so.
+TEST(KernelTime, WideProductsStayIn16Bits)
+{
+    const GpuSpec gpu = *FindGpu("H100");
+    Kernel head = Product(4096, 128256, 4096);
+    head.wide = true;
+    EXPECT_DOUBLE_EQ(Seconds(head, gpu, Dtype::kFp8), Seconds(head, gpu, Dtype::kBf16));
+    EXPECT_DOUBLE_EQ(Seconds(head, gpu, Dtype::kTf32),
+                     Seconds(Product(4096, 128256, 4096), gpu, Dtype::kTf32));
+    std::size_t wide = 0;
+    for (const LayerSpec& layer : FindModel("mixtral-8x7b")->layers)
+    {
+        for (const Part& part : layer.parts)
+        {
+            wide += std::count_if(part.operators.begin(),
+                                  part.operators.end(),
+                                  [](const Operator& op) { return op.wide; });
+        }
+    }
+    EXPECT_EQ(wide, 32 + 1U); // 32 routers, one head
 }
 
 // Adam: 16 bits: gradient 2, master copy and two moments read and written 3 x 8, parameter 2.

@@ -88,6 +88,11 @@ TEST(RecomputeModules, WhatIsMadeAnewIsNotKept)
                      2 * (6 * (4 * 1408 + 2 * h) + 4 * 2 * 1408 + 64));
     EXPECT_DOUBLE_EQ(DroppedOf(model, "block 0", kModuleMlp), 2 * 4 * 10944);
     EXPECT_DOUBLE_EQ(DroppedOf(model, "block 7", kModuleMlp), 0); // a dense block's alone
+    // The product and its activated factor; both factors stay.
+    EXPECT_NEAR(DroppedOf(model, "block 0", kModuleMlpActivation), 2 * 2 * 10944, 1e-6);
+    EXPECT_DOUBLE_EQ(DroppedOf(model, "block 7", kModuleMlpActivation), 0);
+    // Without a gate: the activation's output of 4 h columns.
+    EXPECT_NEAR(DroppedOf("gpt2", "block 3", kModuleMlpActivation), 2 * 4 * 768, 1e-6);
 }
 
 // Backward takes as much longer as the module's kernels of forward take.
@@ -147,7 +152,7 @@ TEST(RecomputeModules, NamesAreMegatrons)
     EXPECT_EQ(ParseModule("mla-up-proj"), kModuleLatent);
     EXPECT_EQ(ParseModule("moe_act"), kModuleActivation);
     EXPECT_EQ(ParseModule("moes"), 0);
-    EXPECT_EQ(ModulesText(ModulesOf(*FindModel("llama3-8b"))), "layernorm, core_attn, mlp");
+    EXPECT_EQ(ModulesText(ModulesOf(*FindModel("llama3-8b"))), "layernorm, core_attn, mlp, mlp_act");
     EXPECT_EQ(ModulesText(ModulesOf(*FindModel("deepseek-v3"))),
-              "layernorm, mla_up_proj, core_attn, moe_act, mlp, shared_experts, moe");
+              "layernorm, mla_up_proj, core_attn, moe_act, mlp, mlp_act, shared_experts, moe");
 }
