@@ -3,6 +3,8 @@
  */
 #include "results/programs/plan-results.h"
 
+#include "results/base/human-text.h"
+#include "results/programs/band-text.h"
 #include "scenarios/options/format.h"
 #include "scenarios/plan/plan-lines.h"
 #include "scenarios/planner/launch-flags.h"
@@ -324,6 +326,10 @@ PrintPlans(std::ostream& os, const PlanResults& r)
     os << "\nSearch                 " << DroppedText(r.found)
        << (r.found.whole ? "" : "; ended early") << "\n"
        << SpreadText(r.found.plans);
+    const Plan& best = r.found.plans.front();
+    const double step = best.verified.value_or(best.estimate.step) * 1e6;
+    const double mfu = best.estimate.mfu * best.estimate.step * 1e6 / step;
+    os << "How sure               " << Wrapped(BandText({r.best, step, mfu}), 23) << "\n";
     PrintTraining(os, r);
     PrintFlags(os, r);
 }

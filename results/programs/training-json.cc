@@ -403,6 +403,11 @@ TrainingResults::GpuKeys()
                           t.scenario.options.host.gpus;
                })
             .Only([](const T& t) { return t.HasModel() && t.Offloads(); }),
+        Key<T>(
+            "compared_with: Published steps of its kind, and the band that they give",
+            [](const T& t) { return t.of.GetCompared(); },
+            ComparedKeys())
+            .Only([](const T& t) { return t.HasModel() && t.of.HasWhole(); }),
         {"gpu_memory_capacity_bytes (B): Memory of the GPU",
          [](const T& t) { return t.scenario.options.gpu.memoryBytes; }},
         Key<T>("extrapolation: With --layers: blocks simulated and how well they fit a line",

@@ -6,6 +6,7 @@
 
 #include "results/attribution/critical-path.h"
 #include "results/base/records.h"
+#include "results/programs/band-text.h"
 #include "results/schema/object.h"
 #include "scenarios/run/scenario.h"
 #include "scenarios/training/least-step.h"
@@ -155,6 +156,12 @@ class TrainingResults
         return m_scenario.plan.flopsPerGpuPerStep > 0;
     }
 
+    /// \pre HasWhole
+    ComparedStep GetCompared() const
+    {
+        return {m_scenario.options, GetStepUs(), HasFlops() ? Utilization(GetStepUs()) : 0};
+    }
+
     bool HasTokens() const;
     /// 0: not known, or a model of images.
     double TokensPerStep() const;
@@ -228,6 +235,7 @@ class TrainingResults
     void PrintStep(std::ostream& os, const CriticalPath* critical) const;
     void PrintStages(std::ostream& os) const;
     void PrintThroughput(std::ostream& os) const;
+    void PrintBand(std::ostream& os) const;
     void PrintCollectives(std::ostream& os) const;
 
     const scenario::TrainingScenario& m_scenario;

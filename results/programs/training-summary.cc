@@ -273,7 +273,7 @@ TrainingResults::PrintThroughput(std::ostream& os) const
     const double stepUs = GetStepUs();
     if (stepUs <= 0)
     {
-        os << "Throughput             none: the step takes no time\n\n";
+        os << "Throughput             none: the step takes no time\n";
         return;
     }
     os << "Throughput             ";
@@ -294,14 +294,23 @@ TrainingResults::PrintThroughput(std::ostream& os) const
     }
     if (!HasFlops())
     {
-        os << (m_scenario.trace ? "" : "; TFLOP/s unknown: no layer says its FLOPs") << "\n\n";
+        os << (m_scenario.trace ? "" : "; TFLOP/s unknown: no layer says its FLOPs") << "\n";
         return;
     }
     os << separator
-       << Format("%.4g TFLOP/s per GPU, MFU %.1f%% of %.4g\n\n",
+       << Format("%.4g TFLOP/s per GPU, MFU %.1f%% of %.4g\n",
                  m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6,
                  100 * Utilization(stepUs),
                  Peak() * 1e-12);
+}
+
+void
+TrainingResults::PrintBand(std::ostream& os) const
+{
+    if (!m_scenario.trace && !m_scenario.served && GetStepUs() > 0)
+    {
+        os << "How sure               " << Wrapped(BandText(GetCompared()), 23) << "\n";
+    }
 }
 
 void
@@ -379,10 +388,8 @@ TrainingResults::Print(std::ostream& os,
     {
         PrintThroughput(os);
     }
-    else
-    {
-        os << "\n";
-    }
+    PrintBand(os);
+    os << "\n";
     if (served)
     {
         PrintServers(os, *m_scenario.served, *served, MeasuredUs());

@@ -26,7 +26,7 @@ from .. import files, marked, programs
 from ..arguments import Parser, whole_number
 from ..errors import CannotWrite, InvalidInput
 from ..shown import complaint
-from . import figures, rows, runs
+from . import bands, figures, rows, runs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 TABLES = tuple(
@@ -40,6 +40,8 @@ TABLES = tuple(
         "perceptron",
     )
 )
+# What --bands compares with besides.
+NEWER = tuple(f"tests/golden/training/{name}.csv" for name in ("train-2024-2026", "memory-peaks"))
 
 MOST_SECONDS = 10**8  # three years: more is no time that subprocess waits for
 
@@ -163,6 +165,10 @@ def report(results, args):
             print(marked.table(head, cells))
     if args.page:
         fill(args.page, results, parts)
+    if args.bands:
+        compared = list(bands.compared(results))
+        files.write_text("--bands", os.path.join(ROOT, bands.ROWS), bands.csv_text(compared))
+        files.write_text("--bands", os.path.join(ROOT, bands.CODE), bands.code_text(compared))
     if args.json:
         files.write_text("--json", args.json, json.dumps(as_json(results), indent=1))
 
@@ -197,6 +203,9 @@ def options_of(arguments):
     parser.add_argument("--json", metavar="FILE", help="write all rows to it")
     parser.add_argument("--page", metavar="FILE",
                         help="write the tables into a page of the documentation, too")
+    parser.add_argument("--bands", action="store_true",
+                        help="run all tables, those of 2024 to 2026 too, and write how sure steps"
+                        f" are: {bands.ROWS} and {bands.CODE}")
     parser.add_argument("--out", default="results/published", metavar="DIR",
                         help="where models and runs are kept (default: results/published)")
     parser.add_argument("--jobs", default="2", metavar="N", help="runs at once (default: 2)")
@@ -213,6 +222,8 @@ def options_of(arguments):
     for option in ("json", "page"):
         if getattr(args, option) is not None:
             files.check_new_file(f"--{option}", getattr(args, option))
+    if args.bands and (args.tables or args.only or args.options):
+        raise InvalidInput("--bands: takes all rows of all tables as they are")
     if args.page is not None:
         check_page(args.page)
     files.check_new_folder("--out", args.out)
@@ -234,11 +245,15 @@ def limit_of(text):
     return seconds_
 
 
+def tables_of(args):
+    return [os.path.join(ROOT, path) for path in (TABLES + NEWER if args.bands else TABLES)]
+
+
 def main(arguments):
     try:
         args = options_of(arguments)
         found = []
-        for path in args.tables or [os.path.join(ROOT, path) for path in TABLES]:
+        for path in args.tables or tables_of(args):
             found += [
                 row
                 for row in rows.read(path)

@@ -1,0 +1,34 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * How sure a step is (scenarios/compared/step-band.h), as keys of stats.json and in words.
+ */
+#ifndef RESULTS_PROGRAMS_BAND_TEXT_H
+#define RESULTS_PROGRAMS_BAND_TEXT_H
+
+#include "results/schema/object.h"
+#include "scenarios/training/plan-options.h"
+
+#include <string>
+
+namespace results
+{
+
+/// A simulated step, beside published ones of its kind.
+struct ComparedStep
+{
+    const training::TrainingOptions& options;
+    double stepUs = 0;
+    double mfu = 0; ///< 0: not known
+};
+
+/// Keys of "compared_with".
+const Object<ComparedStep>& ComparedKeys();
+
+/// "456 ms to 502 ms, MFU 39.1 to 43.0%: 8 of 10 of 112 published steps (Ampere, 16 bits, dense
+/// transformer)"; or that no such steps were compared.
+std::string BandText(const ComparedStep& step);
+
+} // namespace results
+
+#endif // RESULTS_PROGRAMS_BAND_TEXT_H
