@@ -29,7 +29,8 @@ constexpr std::array<const char*, static_cast<std::size_t>(Section::COUNT)> TITL
     "Messages, packets and links",
     "Faults and recovery",
     "TCP, UDP, background and jobs",
-    "Traffic"};
+    "Traffic",
+    "Goodput over weeks"};
 
 Keys&
 AllKeys()

@@ -78,6 +78,7 @@ enum class Section
     kFaults,
     kOthers,
     kTraffic,
+    kGoodput,
     COUNT
 };
 

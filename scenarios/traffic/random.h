@@ -105,6 +105,7 @@ constexpr uint64_t kIncastStream = 5;
 constexpr uint64_t kBackgroundStream = 1ULL << 33; ///< and on: one an epoch
 constexpr uint64_t kHostStream = 1ULL << 32;       ///< and on: one a host
 constexpr uint64_t kJobStream = 1ULL << 34;        ///< and on: one a job but the first
+constexpr uint64_t kFailureStream = 1ULL << 35;    ///< and on: one a replication of dlgoodput
 
 } // namespace scenario
 

@@ -60,7 +60,7 @@ class Run:
 
     @property
     def program(self):
-        """dltrain, collperf or traffic; empty if stats.json is missing."""
+        """dltrain, collperf, traffic or dlgoodput; empty if stats.json is missing."""
         return self.stats.get("program", "")
 
     def path(self, file):
@@ -101,6 +101,14 @@ class Run:
     def paths(self):
         """Ways that messages between chosen hosts took, with how many did (paths.csv)."""
         return self._table("paths.csv", tables.PATHS, ",")
+
+    def intervals(self):
+        """Goodput of dlgoodput over the interval between checkpoints (intervals.csv)."""
+        return self._table("intervals.csv", tables.INTERVALS, ",")
+
+    def interruptions(self):
+        """Failures of dlgoodput's first course of each number of GPUs (interruptions.csv)."""
+        return self._table("interruptions.csv", tables.INTERRUPTIONS, ",")
 
     def calls(self):
         """Computations and collectives of the ranks (calls.log), in the order they end."""

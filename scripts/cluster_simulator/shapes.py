@@ -76,6 +76,14 @@ STATS = {
     "queues_csv": {"interval_us": NUMBER},
     "fairness": {"interval_us": NUMBER, "jain_mean": NUMBER, "jain_min": NUMBER},
     "topology": {"hosts": NUMBER},
+    "goodput_runs": [
+        {
+            **dict.fromkeys(
+                "gpus interval_s goodput goodput_half_width goodput_closed_form".split(), NUMBER
+            ),
+            "time_s": {EACH: NUMBER},
+        }
+    ],
     "scale_up": {"kind": TEXT, "gpu_gbps": NUMBER},
     "collectives": [{"op": TEXT, "algorithm": TEXT, "bytes": NUMBER, "busbw_GBps": NUMBER}],
     "compared": [

@@ -20,7 +20,8 @@ from _system_test import PROGRAMS, ROOT, captured, main, taken
 UPDATE = taken("--update")
 
 NAMES = ["dltrain", "collperf", "traffic"]
-PLANNING = "Planning"  # the options that dlplan has beside dltrain's
+# The options that a program has beside dltrain's.
+OWN = {"dlplan": "Planning", "dlgoodput": "Goodput"}
 MADE = "<!-- Made by tests/system/docs-generated.py --update: do not edit. -->"
 
 
@@ -154,11 +155,12 @@ def options_page():
             rows.setdefault((option.group, option.key()), []).append(program)
             mine = needs.setdefault((option.group, option.key()), [])
             mine += [need for need in option.needs if need not in mine]
-    for option in options_of("dlplan")[1]:
-        if option.group == PLANNING:
-            rows[(option.group, option.key())] = ["dlplan"]
-            needs[(option.group, option.key())] = option.needs
-    groups.append(PLANNING)
+    for program, group in OWN.items():
+        for option in options_of(program)[1]:
+            if option.group == group:
+                rows[(option.group, option.key())] = [program]
+                needs[(option.group, option.key())] = option.needs
+        groups.append(group)
     lines = [
         "# Options",
         "",
@@ -166,7 +168,8 @@ def options_page():
         "",
         (
             "Every option of the programs, from their `--help`. `dlplan` has all of `dltrain`'s and"
-            " those of [planning](#planning). [Attributes](attributes.md) are those of ns-3;"
+            " those of [planning](#planning), `dlgoodput` those of [goodput](#goodput)."
+            " [Attributes](attributes.md) are those of ns-3;"
             " [outputs](outputs.md) are described elsewhere."
         ),
         "",

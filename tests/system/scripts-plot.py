@@ -21,6 +21,7 @@ ALL = ["step", "timeline", "completion", "sizes", "by-size", "topology", "links"
 TRAINING_ONLY = ["step", "timeline"]
 TRAFFIC_ONLY = ["slowdown", "queues", "rates"]
 CHOSEN = ["queue-pairs"]
+WEEKS = ["goodput"]  # dlgoodput's
 
 
 def small(test, options=""):
@@ -120,6 +121,36 @@ class Base(SystemTest):
                 )
 
 
+class Weeks(Base):
+    def test_goodput(self):
+        """Runs of dlgoodput: one, several, without failures."""
+        job = (
+            "dlgoodput --model=gpt2 --server=dgx-a100 --micro-batch=1 --step-time=1s"
+            " --checkpoint-time=10s --read-time=10s"
+        )
+        runs = [
+            self.load(self.run_program(f"{job} {more}"))
+            for more in (
+                "--gpus=16,64,256 --spares=2",
+                "--gpus=1024 --checkpoint-async --checkpoint-time=60s",
+                "--mtbf=never",
+            )
+        ]
+        for some in ([run] for run in runs):
+            for width in (3.3, 6.3):
+                with self.subTest(width=width):
+                    self.check_layout(self.plots.draw("goodput", some, width=width))
+        self.check_layout(self.plots.draw("goodput", runs[:2]))
+        figure = self.plots.draw("goodput", runs[:1])
+        table = runs[0].intervals()
+        curve = figure.axes[0].lines[0]
+        mine = table[table["gpus"] == 16]
+        self.assertEqual(list(curve.get_ydata()), list(100 * mine["goodput"]))
+        self.assertGreater(len(runs[0].interruptions()), 0)
+        with self.assertRaises(self.style.NothingToShow):
+            self.plots.draw("goodput", [self.load(self.run_program(small(self)))])
+
+
 class Pictures(Base):
     def test_default_cluster(self):
         run = self.run_program(small(self, "--placement=random --steps=2"))
@@ -128,7 +159,7 @@ class Pictures(Base):
         folder = run.path("plots")
         self.assertEqual(sorted(os.listdir(folder)), names)
         left_out = [line.split()[0] for line in done.stdout.splitlines() if "left out" in line]
-        self.assertEqual(left_out, TRAFFIC_ONLY + CHOSEN)
+        self.assertEqual(left_out, TRAFFIC_ONLY + CHOSEN + WEEKS)
         first = {}
         for name in names:
             with open(os.path.join(folder, name), "rb") as file:

@@ -3,23 +3,18 @@
  */
 #include "plan-verification.h"
 
+#include "child-run.h"
 #include "scenarios/plan/plan-lines.h"
 #include "scenarios/training/fewer-layers.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char** environ;
 
 namespace dltrain
 {
@@ -32,15 +27,6 @@ constexpr std::size_t AT_A_TIME = 2;
 /// Blocks of a piece of the pipeline from which on six of them are simulated, and the step is
 /// extrapolated: assumed.
 constexpr uint32_t DEEP = 12;
-
-/// dltrain beside this program.
-std::string
-ProgramPath()
-{
-    std::error_code failed;
-    const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-    return failed ? "dltrain" : (self.parent_path() / "dltrain").string();
-}
 
 /// Whether the network is narrower above the NICs' switches than below them.
 bool
@@ -105,7 +91,7 @@ ArgumentsOf(const scenario::PlannerScenario& scenario,
     const planner::Layout& layout = plan.layout;
     const scenario::ReadResult& job = scenario.jobs[layout.job];
     const uint64_t batch = uint64_t{layout.data} * layout.microBatch * child.microBatches;
-    std::vector<std::string> words = {ProgramPath(),
+    std::vector<std::string> words = {ChildProgram(),
                                       "--scenario=" + child.folder + ".json",
                                       "--out=" + child.folder,
                                       "--network=" + NetworkOf(scenario, job),
@@ -131,55 +117,17 @@ ArgumentsOf(const scenario::PlannerScenario& scenario,
     return words;
 }
 
-/// \return the process; -1: it could not be started
-pid_t
-Start(const std::vector<std::string>& words, const std::string& log)
-{
-    std::vector<char*> argv;
-    for (const std::string& word : words)
-    {
-        argv.push_back(const_cast<char*>(word.c_str()));
-    }
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions,
-                                     STDOUT_FILENO,
-                                     log.c_str(),
-                                     O_WRONLY | O_CREAT | O_TRUNC,
-                                     0644);
-    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    pid_t process = -1;
-    const int failed = posix_spawn(&process, argv.front(), &actions, nullptr, argv.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return failed ? -1 : process;
-}
-
 /// \return seconds of the step; nothing: the run has none
 std::optional<double>
 StepIn(const std::string& folder)
 {
-    std::ifstream file(folder + "/stats.json");
-    const auto stats = nlohmann::json::parse(file, nullptr, false);
+    const auto stats = ChildStats(folder);
     if (stats.is_discarded() || !stats.contains("step_time_us"))
     {
         return {};
     }
     const auto& step = stats["step_time_us"];
     return step.is_number() ? std::optional(step.get<double>() * 1e-6) : std::nullopt;
-}
-
-/// The last line that the run printed, for a note.
-std::string
-LastLine(const std::string& log)
-{
-    std::ifstream file(log);
-    std::string last;
-    for (std::string line; std::getline(file, line);)
-    {
-        last = line.empty() ? last : line;
-    }
-    return last;
 }
 
 /// A plan's step, when all of its runs have ended.
@@ -259,8 +207,9 @@ VerifyPlans(const scenario::PlannerScenario& scenario,
             const planner::Plan& plan = plans[child.plan];
             const auto read = planner::WithLayout(scenario.jobs[plan.layout.job], plan.layout);
             std::ofstream(child.folder + ".json") << scenario::ScenarioOf(read).dump(2) << "\n";
-            child.process = Start(ArgumentsOf(scenario, clusters[plan.layout.job], plan, child),
-                                  child.folder + ".txt");
+            child.process =
+                StartChild(ArgumentsOf(scenario, clusters[plan.layout.job], plan, child),
+                           child.folder + ".txt");
             if (child.process < 0)
             {
                 child.why = "dltrain cannot be started";

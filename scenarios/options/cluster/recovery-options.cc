@@ -177,6 +177,70 @@ TakeCopy(Validation* v,
     }
 }
 
+/// Whether replicas can do without others.
+void
+CheckShrink(Validation* v, const training::TrainingOptions& o)
+{
+    if (o.sharding.optimizer)
+    {
+        v->Fail("recovery",
+                "ZeRO stage " + std::to_string(o.sharding.Stage()) +
+                    " has shards of the optimizer's states on every rank, of which a failed "
+                    "one's are lost; allowed: shrink with --zero=0, or restart");
+    }
+    if (o.expert > 1 || o.Folded())
+    {
+        v->Fail("recovery",
+                "experts are shared out among replicas, and a failed one's are lost; allowed: "
+                "shrink with --ep=1, or restart");
+    }
+    if (o.Data() < 2)
+    {
+        v->Fail("recovery",
+                "there is one replica of the model, and nobody would be left; allowed: shrink "
+                "with several, or restart");
+    }
+}
+
+/// \param spec has its policy
+void
+TakeTimes(Validation* v, RecoverySpec* spec)
+{
+    auto& values = v->values;
+    // ProcessGroupNCCL's default: pytorch/pytorch, pull request 110947. max_restarts and
+    // monitor_interval of LaunchConfig: pytorch/pytorch, torch/distributed/launcher/api.py.
+    v->DecideUnlessGiven("watchdog", "600s");
+    v->DecideUnlessGiven("monitor-interval", "100ms");
+    v->DecideUnlessGiven("max-restarts", "3");
+    // Assumed, both.
+    v->DecideUnlessGiven("abort-time", "1s");
+    spec->restartInstead = values.Given("restart-time") ? values.Duration("restart-time")
+                                                        : rdma::Duration{30 * 1000000000000};
+    v->DecideUnlessGiven("restart-time", spec->policy == RecoveryPolicy::kRestart ? "30s" : "1s");
+    spec->watchdog = values.Duration("watchdog");
+    spec->monitorInterval = values.Duration("monitor-interval");
+    spec->abort = values.Duration("abort-time");
+    spec->restart = values.Duration("restart-time");
+    spec->mostRestarts = values.U32("max-restarts");
+}
+
+/// What checkpoints have, and how fast they are written.
+void
+TakeCheckpoints(Validation* v,
+                const ClusterSpec& cluster,
+                const training::TrainingOptions& options,
+                RecoverySpec* spec)
+{
+    if (!v->values.Given("checkpoint-servers"))
+    {
+        v->DecideUnlessGiven("checkpoint-rate", "16Gbps"); // assumed
+        spec->checkpointRate = v->values.Rate("checkpoint-rate");
+    }
+    TakeCopy(v, cluster, options.gpu, spec);
+    spec->gpus = cluster.server.gpus;
+    spec->checkpoint = training::CheckpointParts(options);
+}
+
 } // namespace
 
 std::string
@@ -379,45 +443,11 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
     }
     if (spec->policy == RecoveryPolicy::kShrink)
     {
-        const training::TrainingOptions& o = scenario.options;
-        if (o.sharding.optimizer)
-        {
-            v->Fail("recovery",
-                    "ZeRO stage " + std::to_string(o.sharding.Stage()) +
-                        " has shards of the optimizer's states on every rank, of which a failed "
-                        "one's are lost; allowed: shrink with --zero=0, or restart");
-        }
-        if (o.expert > 1 || o.Folded())
-        {
-            v->Fail("recovery",
-                    "experts are shared out among replicas, and a failed one's are lost; allowed: "
-                    "shrink with --ep=1, or restart");
-        }
-        if (o.Data() < 2)
-        {
-            v->Fail("recovery",
-                    "there is one replica of the model, and nobody would be left; allowed: shrink "
-                    "with several, or restart");
-        }
+        CheckShrink(v, scenario.options);
     }
     if (recovers)
     {
-        // ProcessGroupNCCL's default: pytorch/pytorch, pull request 110947. max_restarts and
-        // monitor_interval of LaunchConfig: pytorch/pytorch, torch/distributed/launcher/api.py.
-        v->DecideUnlessGiven("watchdog", "600s");
-        v->DecideUnlessGiven("monitor-interval", "100ms");
-        v->DecideUnlessGiven("max-restarts", "3");
-        // Assumed, both.
-        v->DecideUnlessGiven("abort-time", "1s");
-        spec->restartInstead = values.Given("restart-time") ? values.Duration("restart-time")
-                                                            : rdma::Duration{30 * 1000000000000};
-        v->DecideUnlessGiven("restart-time",
-                             spec->policy == RecoveryPolicy::kRestart ? "30s" : "1s");
-        spec->watchdog = values.Duration("watchdog");
-        spec->monitorInterval = values.Duration("monitor-interval");
-        spec->abort = values.Duration("abort-time");
-        spec->restart = values.Duration("restart-time");
-        spec->mostRestarts = values.U32("max-restarts");
+        TakeTimes(v, spec.get());
         TakeSpares(v, cluster, spec.get());
         PlaceGpuFaults(v, cluster, spec.get());
     }
@@ -429,15 +459,28 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
             v->Settle("checkpoint-servers");
             TakeStorage(v, cluster, spec.get());
         }
-        else
-        {
-            v->DecideUnlessGiven("checkpoint-rate", "16Gbps"); // assumed
-            spec->checkpointRate = values.Rate("checkpoint-rate");
-        }
-        TakeCopy(v, cluster, scenario.options.gpu, spec.get());
-        spec->gpus = cluster.server.gpus;
-        spec->checkpoint = training::CheckpointParts(scenario.options);
+        TakeCheckpoints(v, cluster, scenario.options, spec.get());
     }
+    return spec;
+}
+
+RecoverySpec
+RecoveryCosts(Validation* v, const ClusterSpec& cluster, const training::TrainingOptions& options)
+{
+    RecoverySpec spec;
+    spec.policy = PolicyOf(*v);
+    v->Settle("recovery");
+    v->Settle("checkpoint-every");
+    if (v->values.Given("checkpoint-servers"))
+    {
+        v->Settle("checkpoint-servers");
+    }
+    if (spec.policy == RecoveryPolicy::kShrink)
+    {
+        CheckShrink(v, options);
+    }
+    TakeTimes(v, &spec);
+    TakeCheckpoints(v, cluster, options, &spec);
     return spec;
 }
 

@@ -108,6 +108,13 @@ std::shared_ptr<const RecoverySpec> MakeRecovery(Validation* v,
                                                  const ClusterSpec& cluster,
                                                  const TrainingScenario& scenario);
 
+/// What failures and checkpoints cost a job, for a program that has no network to simulate them on:
+/// times, rates and sizes, by the same options and defaults. Errors are added. \param v with
+/// --recovery and --checkpoint-every given
+RecoverySpec RecoveryCosts(Validation* v,
+                           const ClusterSpec& cluster,
+                           const training::TrainingOptions& options);
+
 } // namespace scenario
 
 #endif // SCENARIOS_OPTIONS_CLUSTER_RECOVERY_OPTIONS_H

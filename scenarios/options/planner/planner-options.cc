@@ -98,11 +98,7 @@ MakePlannerTable()
     {
         if (option.name == "gpus")
         {
-            option.kind = Kind::kList;
-            option.Shows("N,...").Distinct().Example("64,128");
-            option.help = "GPUs that train; several numbers are compared";
-            option.conditions.clear();
-            option.bindings.clear();
+            ListGpus(&option);
         }
         if (option.name == "out")
         {
@@ -216,7 +212,7 @@ class PlannerReader
         m_plan.verifyNetwork = values.Text("verify-network");
         m_plan.memoryMargin = values.Real("memory-margin");
         Fix();
-        MakeJobs();
+        m_plan.jobs = JobsOfGpus(m_read, &errors);
         return m_plan;
     }
 
@@ -333,37 +329,6 @@ class PlannerReader
                      search.end());
     }
 
-    void MakeJobs()
-    {
-        ReadResult job = m_read;
-        Value& gpus = job.values.Slot("gpus");
-        const std::vector<std::string> counts = gpus.list;
-        const std::string where = gpus.where;
-        const Option& option = *TrainingOptionTable().Find("gpus");
-        gpus = {};
-        if (!m_read.values.Given("gpus"))
-        {
-            m_plan.jobs.push_back(job);
-            return;
-        }
-        for (const std::string& count : counts)
-        {
-            Value value;
-            Error error;
-            if (!ParseValue(option, count, where, &value, &error))
-            {
-                errors.push_back(error);
-                return;
-            }
-            job.values.Slot("gpus") = value;
-            m_plan.jobs.push_back(job);
-        }
-        if (counts.size() > 1 && m_read.values.Given("servers"))
-        {
-            Fail("servers", "follows from --gpus, which has several numbers; allowed: without it");
-        }
-    }
-
     ReadResult m_read;
     PlannerScenario m_plan;
     std::map<std::string, std::string> m_fixed;
@@ -386,6 +351,52 @@ SearchedOptions()
                                                    "fused-attention",
                                                    "micro-batch"};
     return names;
+}
+
+void
+ListGpus(Option* option)
+{
+    option->kind = Kind::kList;
+    option->Shows("N,...").Distinct().Example("64,128");
+    option->help = "GPUs that train; several numbers are compared";
+    option->conditions.clear();
+    option->bindings.clear();
+}
+
+std::vector<ReadResult>
+JobsOfGpus(const ReadResult& read, std::vector<Error>* errors)
+{
+    ReadResult job = read;
+    Value& gpus = job.values.Slot("gpus");
+    const std::vector<std::string> counts = gpus.list;
+    const std::string where = gpus.where;
+    const Option& option = *TrainingOptionTable().Find("gpus");
+    gpus = {};
+    if (!read.values.Given("gpus"))
+    {
+        return {job};
+    }
+    std::vector<ReadResult> jobs;
+    for (const std::string& count : counts)
+    {
+        Value value;
+        Error error;
+        if (!ParseValue(option, count, where, &value, &error))
+        {
+            errors->push_back(error);
+            return {};
+        }
+        job.values.Slot("gpus") = value;
+        jobs.push_back(job);
+    }
+    if (counts.size() > 1 && read.values.Given("servers"))
+    {
+        errors->push_back({read.values.Where("servers"),
+                           read.values.Raw("servers"),
+                           "follows from --gpus, which has several numbers; allowed: without it",
+                           ""});
+    }
+    return jobs;
 }
 
 const OptionTable&

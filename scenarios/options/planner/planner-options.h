@@ -50,6 +50,12 @@ const std::vector<std::string>& SearchedOptions();
 
 const OptionTable& PlannerOptionTable();
 
+/// --gpus as a list of numbers.
+void ListGpus(Option* option);
+
+/// A job for each number of --gpus (ListGpus). Errors are added.
+std::vector<ReadResult> JobsOfGpus(const ReadResult& read, std::vector<Error>* errors);
+
 /// A search, or errors.
 struct PlannerResult
 {

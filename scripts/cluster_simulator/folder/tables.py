@@ -18,6 +18,8 @@ FAIRNESS = COLUMNS["fairness.csv"]
 RATES = COLUMNS["rates.csv"]
 QUEUE_PAIRS = COLUMNS["queue_pairs.csv"]
 PATHS = COLUMNS["paths.csv"]
+INTERVALS = COLUMNS["intervals.csv"]
+INTERRUPTIONS = COLUMNS["interruptions.csv"]
 EVENTS = {"time_us": "float64", "what": "str", "where": "str", "details": "str"}
 
 # A folder with one of these is a run's.

@@ -17,7 +17,18 @@ from collections import namedtuple
 import matplotlib
 
 from ..files import at_once
-from . import collectives, links, messages, ports, queue_pairs, steps, timeline, topology, traffic
+from . import (
+    collectives,
+    goodput,
+    links,
+    messages,
+    ports,
+    queue_pairs,
+    steps,
+    timeline,
+    topology,
+    traffic,
+)
 from .style import ALWAYS, COLOURS, DASHES, FORMATS, MARKERS, STYLE, WIDTH, Item, NothingToShow
 
 __all__ = [
@@ -130,5 +141,9 @@ PICTURES = {
     "queue-pairs": Picture(
         "rate and window of chosen queue pairs over time (--trace-qps)",
         queue_pairs.draw_queue_pairs,
+    ),
+    "goodput": Picture(
+        "goodput over the interval between checkpoints, and lost time (dlgoodput)",
+        goodput.draw_goodput,
     ),
 }

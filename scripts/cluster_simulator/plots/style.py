@@ -482,6 +482,8 @@ def describe(run):
         # Of some blocks is all that is drawn of a run with --layers.
         if some_blocks(run):
             words.append(some_blocks(run))
+    if run.program == "dlgoodput":
+        words.append(str(configuration.get("training", {}).get("model", "")))
     if "pattern" in stats:
         words.append(str(stats["pattern"]))
     if run.program == "collperf":

@@ -1,0 +1,317 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "goodput.h"
+
+#include "contrib/dltrain/ranks/program.h"
+#include "contrib/dltrain/run/fault-run.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "goodput-measurement.h"
+#include "results/programs/goodput-results.h"
+#include "scenarios/options/spelling.h"
+#include "scenarios/options/training/validate-layout.h"
+#include "scenarios/program/output-folder.h"
+#include "scenarios/training/checks/plan-check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <optional>
+#include <set>
+
+namespace dltrain
+{
+
+namespace
+{
+
+using goodput::Cause;
+using scenario::GoodputScenario;
+
+volatile std::sig_atomic_t g_stopped = 0;
+
+void
+OnStop(int signal)
+{
+    g_stopped = signal;
+    std::signal(signal, SIG_DFL); // a second one ends the program
+}
+
+int
+SayErrors(const std::vector<scenario::Error>& errors)
+{
+    for (const scenario::Error& error : errors)
+    {
+        std::cerr << "dlgoodput: error: " << error.Text() << std::endl;
+    }
+    return errors.empty() ? 0 : 2;
+}
+
+/// A job as it was read, with all that its rules decide.
+struct Prepared
+{
+    scenario::TrainingScenario cluster;
+    training::TrainingOptions options;
+    scenario::RecoverySpec costs;
+};
+
+/// \return errors
+std::vector<scenario::Error>
+PrepareJob(const GoodputScenario& scenario,
+           const scenario::ReadResult& job,
+           std::vector<Prepared>* all,
+           std::set<std::string>* notes)
+{
+    auto cluster = scenario::ValidateCluster(job);
+    if (!cluster.scenario)
+    {
+        return cluster.errors;
+    }
+    notes->insert(cluster.notes.begin(), cluster.notes.end());
+    const auto layout = scenario::ValidateLayout(job, *cluster.scenario);
+    if (!layout.options)
+    {
+        return layout.errors;
+    }
+    std::vector<scenario::Error> errors;
+    for (const training::Problem& problem : training::Check(*layout.options))
+    {
+        if (problem.error)
+        {
+            const std::string option = scenario::OptionOfField(problem.field);
+            errors.push_back({option.empty() ? problem.field : "--" + option,
+                              "",
+                              scenario::Spelled(problem.text),
+                              ""});
+        }
+    }
+    scenario::Validation v{scenario::TrainingOptionTable(),
+                           scenario::WithRecovery(scenario, job).values,
+                           {},
+                           {}};
+    const auto costs = scenario::RecoveryCosts(&v, cluster.scenario->cluster, *layout.options);
+    errors.insert(errors.end(), v.errors.begin(), v.errors.end());
+    notes->insert(v.notes.begin(), v.notes.end());
+    all->push_back({std::move(*cluster.scenario), *layout.options, costs});
+    return errors;
+}
+
+/// Until the job knows that a part has failed, s.
+double
+DetectionOf(const GoodputScenario& scenario, const Prepared& job, Cause cause)
+{
+    constexpr double PS = 1e-12;
+    if (scenario.detection)
+    {
+        return *scenario.detection;
+    }
+    if (cause != Cause::kNic && cause != Cause::kSwitch)
+    {
+        return static_cast<double>(job.costs.monitorInterval.ps) * PS; // a process has ended
+    }
+    const QueuePairPatience patience{job.cluster.fabric.timeoutExponent,
+                                     scenario.values.U32("retry-count") + 1};
+    const double watchdog = static_cast<double>(job.costs.watchdog.ps) * PS;
+    return patience.exponent == 0 ? watchdog
+                                  : std::min(watchdog, static_cast<double>(patience.GetPs()) * PS);
+}
+
+std::vector<goodput::Source>
+SourcesOf(const GoodputScenario& scenario, const Prepared& job)
+{
+    const scenario::ClusterSpec& cluster = job.cluster.cluster;
+    const uint64_t servers = cluster.servers;
+    const uint64_t gpus = servers * cluster.server.gpus;
+    const uint64_t parts[goodput::CAUSES] =
+        {gpus, servers * cluster.server.nics, cluster.topology.SwitchCount(), servers, gpus, 1};
+    std::vector<goodput::Source> sources;
+    for (const Cause cause : goodput::ALL_CAUSES)
+    {
+        const auto index = static_cast<std::size_t>(cause);
+        goodput::Source source;
+        source.cause = cause;
+        source.mtbf = scenario.mtbf[index];
+        source.parts = parts[index];
+        source.detection = DetectionOf(scenario, job, cause);
+        // Other switches carry on, or the cable is changed; software starts again on the same
+        // servers (both assumed).
+        source.takesServer = cause != Cause::kSwitch && cause != Cause::kSoftware;
+        if (source.Rate() > 0)
+        {
+            sources.push_back(source);
+        }
+    }
+    return sources;
+}
+
+goodput::Job
+ModelOf(const GoodputScenario& scenario, const Prepared& job, const results::GoodputTimes& times)
+{
+    constexpr double PS = 1e-12;
+    const scenario::RecoverySpec& costs = job.costs;
+    goodput::Job model;
+    model.policy = costs.policy == scenario::RecoveryPolicy::kShrink ? goodput::Policy::kShrink
+                                                                     : goodput::Policy::kRestart;
+    model.sources = SourcesOf(scenario, job);
+    model.step = times.step;
+    model.stall = costs.writesBehind ? times.copy : times.write;
+    model.behind = costs.writesBehind ? times.write : 0;
+    model.abort = static_cast<double>(costs.abort.ps) * PS;
+    model.replace = scenario.replace;
+    model.restart = static_cast<double>(costs.restartInstead.ps) * PS;
+    model.regroup = static_cast<double>(costs.restart.ps) * PS;
+    model.read = times.read;
+    model.spares = scenario.spares;
+    model.repair = scenario.repair;
+    model.replicas = job.options.Data();
+    model.weibull = scenario.weibull;
+    return model;
+}
+
+std::string
+JobText(const Prepared& job)
+{
+    const training::TrainingOptions& o = job.options;
+    const scenario::ClusterSpec& cluster = job.cluster.cluster;
+    const std::pair<const char*, uint32_t> degrees[] = {{"tp", o.tensor},
+                                                        {"pp", o.pipeline},
+                                                        {"cp", o.context},
+                                                        {"ep", o.expert},
+                                                        {"dp", o.Data()}};
+    std::string text = job.cluster.model + " on " + std::to_string(o.ranks) + " " +
+                       job.cluster.gpu + " (" + std::to_string(cluster.servers) + " " +
+                       cluster.server.name + ")";
+    for (const auto& [name, degree] : degrees)
+    {
+        text += degree > 1 ? ", " + std::string(name) + " " + std::to_string(degree) : "";
+    }
+    return text;
+}
+
+/// The interval between checkpoints, in whole steps. \return s; infinite: none
+double
+IntervalOf(const GoodputScenario& scenario, const goodput::Job& model)
+{
+    if (scenario.intervalSteps)
+    {
+        return *scenario.intervalSteps * model.step;
+    }
+    if (scenario.interval)
+    {
+        return std::max(1.0, std::round(*scenario.interval / model.step)) * model.step;
+    }
+    return goodput::BestInterval(model);
+}
+
+class GoodputProgress
+{
+  public:
+    explicit GoodputProgress(bool shown)
+        : m_shown(shown)
+    {
+    }
+
+    void Tell(const std::string& line) const
+    {
+        if (m_shown)
+        {
+            std::fprintf(stderr, "dlgoodput: %s\n", rdma::Printable(line).c_str());
+        }
+    }
+
+  private:
+    bool m_shown;
+};
+
+} // namespace
+
+int
+RunGoodput(int argc, const char* const* argv)
+{
+    GoodputScenario scenario = scenario::GoodputOrExit(argc, argv);
+    std::vector<Prepared> prepared;
+    std::set<std::string> notes;
+    for (const scenario::ReadResult& job : scenario.jobs)
+    {
+        if (const int status = SayErrors(PrepareJob(scenario, job, &prepared, &notes)))
+        {
+            return status;
+        }
+    }
+    scenario::Error error;
+    if (!scenario::PrepareOutput("dlgoodput", scenario.values, &scenario.run, &error))
+    {
+        return SayErrors({error});
+    }
+    std::signal(SIGINT, OnStop);
+    std::signal(SIGTERM, OnStop);
+    for (const std::string& note : notes)
+    {
+        SayNote(note);
+    }
+    const GoodputProgress progress(scenario.run.progress);
+    std::vector<results::GoodputRun> runs;
+    for (std::size_t i = 0; i < prepared.size(); ++i)
+    {
+        const Prepared& job = prepared[i];
+        const std::string folder = scenario.run.dryRun    ? ""
+                                   : prepared.size() == 1 ? scenario.run.out + "/simulated"
+                                                          : scenario.run.out + "/simulated-" +
+                                                                std::to_string(job.options.ranks);
+        results::GoodputRun run;
+        run.times = MeasureGoodput(
+            scenario,
+            {scenario.jobs[i], job.cluster, job.options, job.costs, folder},
+            [] { return g_stopped == 0; },
+            [&](const std::string& line) {
+                progress.Tell(std::to_string(job.options.ranks) + " GPUs: " + line);
+            });
+        if (g_stopped != 0)
+        {
+            std::cerr << "dlgoodput: stopped while times were simulated" << std::endl;
+            return 128 + g_stopped;
+        }
+        if (!run.times.why.empty())
+        {
+            return SayError("dlgoodput",
+                            run.times.why,
+                            scenario.run.dryRun ? nullptr : &scenario.run);
+        }
+        run.gpus = job.options.ranks;
+        run.servers = job.cluster.cluster.servers;
+        run.job = JobText(job);
+        const uint32_t sequence = job.options.Sequence();
+        run.tokensOfStep =
+            sequence > 1 ? static_cast<double>(job.options.GlobalBatch()) * sequence : 0;
+        run.model = ModelOf(scenario, job, run.times);
+        run.interval = IntervalOf(scenario, run.model);
+        run.intervalSteps =
+            std::isinf(run.interval)
+                ? 0
+                : static_cast<uint64_t>(std::llround(run.interval / run.times.step));
+        run.simulated = goodput::Replicate(run.model,
+                                           run.interval,
+                                           scenario.duration,
+                                           scenario.run.seed,
+                                           scenario.replications);
+        runs.push_back(std::move(run));
+    }
+    const results::GoodputResults all{scenario, runs};
+    results::PrintGoodput(std::cout, all);
+    if (scenario.run.dryRun)
+    {
+        return 0;
+    }
+    if (const std::string why = results::WriteGoodput(all); !why.empty())
+    {
+        std::cerr << "dlgoodput: error: " << why << std::endl;
+        return 1;
+    }
+    std::cout << "Results          " << scenario.run.out
+              << ": stats.json, intervals.csv, interruptions.csv\n";
+    return 0;
+}
+
+} // namespace dltrain
