@@ -290,6 +290,9 @@ TrainingResults::ModelKeys()
         {"format: Format of the files", [](const T& t) { return t.scenario.trace->format; }},
         {"ranks (count): Ranks that do anything",
          [](const T& t) { return t.scenario.trace->ranks; }},
+        Key<T>("torch: Capture: version of PyTorch that ran the script",
+               [](const T& t) { return t.scenario.trace->torch; })
+            .Only([](const T& t) { return !t.scenario.trace->torch.empty(); }),
         Key<T>("notes: Assumptions about the recording or the script",
                [](const T& t) { return t.scenario.trace->notes; })
             .Only([](const T& t) { return !t.scenario.trace->notes.empty(); }),

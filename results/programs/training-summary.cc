@@ -86,6 +86,7 @@ TrainingResults::PrintHead(std::ostream& os) const
     if (m_scenario.trace)
     {
         os << m_scenario.trace->format << " of " << m_scenario.trace->ranks << " ranks";
+        os << (m_scenario.trace->torch.empty() ? "" : ", PyTorch " + m_scenario.trace->torch);
     }
     else if (m_scenario.served)
     {

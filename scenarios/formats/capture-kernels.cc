@@ -138,6 +138,7 @@ CaptureKernels::DtypeOf(const std::string& text)
 {
     Dtype dtype = text == "f16"    ? Dtype::kFp16
                   : text == "bf16" ? Dtype::kBf16
+                  : text == "f8"   ? Dtype::kFp8
                   : text == "tf32" ? Dtype::kTf32
                                    : Dtype::kFp32;
     if (dtype == Dtype::kTf32 && m_gpu.Peak(dtype) <= 0)

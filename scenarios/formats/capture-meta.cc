@@ -232,6 +232,15 @@ ReadGpu(const CaptureObject& meta, CaptureMeta* read)
     }
 }
 
+void
+ReadTorch(const CaptureObject& meta, CaptureMeta* read)
+{
+    if (meta.Has("torch") && meta.At("torch").is_string())
+    {
+        read->torch = rdma::Shown(meta.At("torch").get<std::string>(), 20);
+    }
+}
+
 /// Mistakes in the script, and what the capture could not know.
 void
 ReadNotes(const CaptureObject& meta, const std::string& file, CaptureMeta* read)
@@ -290,6 +299,7 @@ ReadCaptureMeta(const std::string& folder, std::vector<topo::Error>& errors)
         return std::nullopt;
     }
     ReadGpu(meta, &read);
+    ReadTorch(meta, &read);
     ReadNotes(meta, file, &read);
     return read;
 }

@@ -30,6 +30,7 @@ struct CaptureMeta
     uint64_t samples = 0;
     uint64_t tokens = 0;
     std::string gpu;                ///< GPU that it was captured for; may be empty
+    std::string torch;              ///< version of PyTorch; empty: not told, or no script of it
     std::vector<std::string> notes; ///< findings of the capture, and facts that it could not know
 };
 

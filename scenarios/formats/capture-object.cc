@@ -73,6 +73,7 @@ CaptureObject::Dtype()
                                                      "tf32",
                                                      "f16",
                                                      "bf16",
+                                                     "f8",
                                                      "i64",
                                                      "i32",
                                                      "i16",

@@ -280,7 +280,7 @@ CaptureReader::Read()
     SetWork();
     m_notes = m_meta.notes;
     AddNotes(shared);
-    return Captured{std::move(m_plan), m_meta.gpusPerServer, std::move(m_notes)};
+    return Captured{std::move(m_plan), m_meta.gpusPerServer, m_meta.torch, std::move(m_notes)};
 }
 
 } // namespace

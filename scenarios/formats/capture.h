@@ -39,6 +39,7 @@ struct Captured
 {
     training::TrainingPlan plan;
     uint32_t gpusPerServer = 0; ///< as the script was told; 0: not known
+    std::string torch;          ///< version of PyTorch; empty: not known
     std::vector<std::string> notes;
 };
 

@@ -89,6 +89,7 @@ TraceOf(std::optional<Captured> captured)
     trace.format = "capture";
     trace.ranks = captured->plan.ranks;
     trace.gpusPerServer = captured->gpusPerServer;
+    trace.torch = captured->torch;
     trace.notes = std::move(captured->notes);
     trace.plan = std::move(captured->plan);
     return trace;

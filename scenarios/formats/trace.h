@@ -25,6 +25,7 @@ struct TraceName
     std::string format; ///< Recording::format
     std::string path;
     uint32_t ranks = 0;             ///< ranks of the recording
+    std::string torch;              ///< of a capture: version of PyTorch; empty: not known
     std::vector<std::string> notes; ///< parts that were changed or left out
 };
 
@@ -37,6 +38,7 @@ struct Trace
     std::string format;
     uint32_t ranks = 0;
     uint32_t gpusPerServer = 0;     ///< ranks of a server; 0: it is not known
+    std::string torch;              ///< Captured::torch
     std::vector<std::string> notes; ///< Recording::notes
     std::optional<Recording> recording;
     std::optional<training::TrainingPlan> plan;

@@ -304,7 +304,8 @@ ModelText(const TrainingScenario& s)
     {
         return PlanLine("trace",
                         rdma::Shown(s.trace->path, 300) + ": " + s.trace->format + ", " +
-                            topo::Counted(s.trace->ranks, "rank"));
+                            topo::Counted(s.trace->ranks, "rank") +
+                            (s.trace->torch.empty() ? "" : ", PyTorch " + s.trace->torch));
     }
     std::string text;
     text += PlanLine(

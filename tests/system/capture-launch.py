@@ -773,7 +773,7 @@ class Missing(CaptureTest):
             ("from transformers import AutoModel", "transformers is not there"),
             ("from torch.distributed.fsdp import fully_shard", "PyTorch 1.13 has no FSDP2"),
             ("import torch.distributed.device_mesh", "no device meshes"),
-            ("from torch.distributed._composable.fsdp import fully_shard", "has no FSDP2; use"),
+            ("from torch.distributed._composable.fsdp import fully_shard", "has no FSDP2; PyTorch"),
             ("import torch.distributed.checkpoint as dcp", "write state_dict() with torch.save"),
             ("from torch.distributed.pipelining import pipeline", "torch.distributed.send"),
             ("import bitsandbytes as bnb", "bitsandbytes is not there"),

@@ -71,6 +71,28 @@ class SetUp(SystemTest):
         self.assertIn("type:  sudo apt-get install", error)
         self.assertIn("E: of no interest", error)
 
+    def test_versions(self):
+        """Those that the device is made for; another one is named, with them."""
+        for package, version in (
+            ("1.13.1+dfsg-4", "1.13.1"),
+            ("2.6.0+dfsg-7+b1", "2.6.0"),
+            ("", ""),
+        ):
+            with mock.patch.object(installing, "_torch_version", return_value=package):
+                self.assertEqual(installing.torch_version(), version)
+                if version:
+                    installing._check_version()
+        for package, told in (
+            ("2.1.2-3", "is 2.1.2"),
+            ("2.60.1-1", "is 2.60.1"),
+            ("", "is not there"),
+        ):
+            with mock.patch.object(installing, "_torch_version", return_value=package):
+                with self.assertRaises(installing.NotInstalled) as caught:
+                    installing._check_version()
+                self.assertIn(told, str(caught.exception))
+                self.assertIn("1.13 of Debian 12 or 2.6 of Debian 13", str(caught.exception))
+
 
 if __name__ == "__main__":
     main()

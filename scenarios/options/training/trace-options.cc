@@ -481,7 +481,7 @@ MakeTraced(Validation* v,
     s->options.dtype = *training::ParseDtype(values.Text("dtype"));
     s->model = NameOfTrace(values);
     s->gpu = gpu.name;
-    s->trace = formats::TraceName{trace.format, path, ranks, {}};
+    s->trace = formats::TraceName{trace.format, path, ranks, trace.torch, {}};
     for (const std::string& note : trace.notes)
     {
         s->trace->notes.push_back(Spelled(note));

@@ -287,7 +287,7 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
             _check_ends(step, made.ends, device["steps"])
         more = {
             "command": words,
-            "torch": installing.VERSION,
+            "torch": installing.torch_version(),
             "gpu": launch["gpu"],
             "gpus_per_server": jobs[-1]["each"] if jobs[-1]["launcher"] else gpus_per_server,
             "exit_status": status,

@@ -31,8 +31,9 @@ APT = ("-o", "DPkg::Lock::Timeout=900", "-o", "APT::Status-Fd=1")
 STATUS = re.compile(r"(dlstatus|pmstatus):[^:]*(?::[^:\d][^:]*)?:(\d+(?:\.\d*)?):")
 DOES = {"dlstatus": "downloading packages", "pmstatus": "unpacking and setting up packages"}
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "device")
-# What is included of PyTorch is of this version: other ones have other interfaces.
-VERSION = "1.13"
+# What is included of PyTorch is of these versions (device/pytorch.h): other ones have other
+# interfaces.
+VERSIONS = {"1.13": "Debian 12", "2.6": "Debian 13"}
 SETUP = "python3 -m cluster_simulator.capture --setup"
 
 
@@ -119,7 +120,7 @@ def _install(say):
         missing = missing_packages()
     except FileNotFoundError:
         raise NotInstalled(
-            "capturing needs Debian's PyTorch 1.13 (python3-torch), and this is no Debian"
+            f"capturing needs PyTorch {supported()} (python3-torch), and this is no Debian"
         ) from None
     if not missing:
         return
@@ -195,6 +196,25 @@ def _torch_version():
     return query.stdout
 
 
+def torch_version():
+    """"2.6.0" of the package 2.6.0+dfsg-7; "": it is not there."""
+    return re.split(r"[^\d.]", _torch_version(), maxsplit=1)[0]
+
+
+def supported():
+    """In words."""
+    return " or ".join(f"{version} of {debian}" for version, debian in VERSIONS.items())
+
+
+def _check_version():
+    version = torch_version()
+    if ".".join(version.split(".")[:2]) not in VERSIONS:
+        raise NotInstalled(
+            f"the simulated GPUs are made for PyTorch {supported()}; libtorch-dev is"
+            f" {version or 'not there'}"
+        )
+
+
 def folder_of_builds():
     """Below .ns3 of a clone, else in the user's cache."""
     clone = _clone()
@@ -207,12 +227,7 @@ def folder_of_builds():
 
 
 def _build(path, say):
-    version = _torch_version()
-    if not version.startswith(VERSION):
-        raise NotInstalled(
-            f"the simulated GPUs are made for PyTorch {VERSION} of Debian 12; libtorch-dev is"
-            f" {version or 'not there'}"
-        )
+    _check_version()
     folder = f"{path}.building"
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)

@@ -14,6 +14,7 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <sstream>
 #include <string>
 #include <torch/csrc/distributed/c10d/reducer_timer.hpp>
@@ -40,12 +41,15 @@ thread_local std::array<int64_t, kMostDevices> t_streams = {};
 // Values are computed on the CPU where they are at all, so generators are of its kind.
 std::vector<at::Generator> g_generators;
 
+void ReplaceHooks();
+
 } // namespace
 
 void
 SetDevices(int count, uint64_t memoryBytes)
 {
     TORCH_CHECK(count > 0 && count <= kMostDevices, "1 to ", kMostDevices, " GPUs a process");
+    ReplaceHooks();
     g_devices = count;
     for (int i = 0; i < count; ++i)
     {
@@ -297,6 +301,30 @@ class DeviceGuard final : public c10::impl::DeviceGuardImplInterface
         return NewStream(device.has_index() ? device.index() : t_device);
     }
 
+    c10::Stream getNewStream(c10::Device device, int) const // of PyTorch 2, as those that follow
+    {
+        return NewStream(device.has_index() ? device.index() : t_device);
+    }
+
+    void synchronizeEvent(void* event) const
+    {
+        Line("sync").Add("e", reinterpret_cast<int64_t>(event)).Add("l", SourceLine()).Write();
+        const std::lock_guard<std::mutex> lock(g_memoryLock);
+        Streams().ProgramWaitsForEvent(reinterpret_cast<int64_t>(event));
+    }
+
+    void synchronizeDevice(const c10::DeviceIndex device) const
+    {
+        Line("sync").Add("d", device).Add("l", SourceLine()).Write();
+        ProgramWaitsForDevice(device);
+    }
+
+    double elapsedTime(void*, void*, const c10::DeviceIndex) const
+    {
+        Note("times between events are not those of a GPU at " + ToldLine());
+        return 1e-3;
+    }
+
     c10::Stream exchangeStream(c10::Stream stream) const noexcept override
     {
         const int device = stream.device_index();
@@ -367,22 +395,37 @@ class DeviceGuard final : public c10::impl::DeviceGuardImplInterface
 const DeviceGuard g_guard;
 C10_REGISTER_GUARD_IMPL(CUDA, DeviceGuard);
 
-/// ATen's way to what only CUDA has.
+/// ATen's way to what only CUDA has. Without `override`: names and types of 1.13 and of 2.6, of
+/// which a version has one.
 struct Hooks : at::CUDAHooksInterface
 {
     explicit Hooks(at::CUDAHooksArgs)
     {
     }
 
-    void initCUDA() const override
+    void initCUDA() const
     {
     }
 
-    const at::Generator& getDefaultCUDAGenerator(at::DeviceIndex device) const override
+    void init() const
+    {
+    }
+
+    const at::Generator& getDefaultCUDAGenerator(at::DeviceIndex device) const
+    {
+        return getDefaultGenerator(device);
+    }
+
+    const at::Generator& getDefaultGenerator(at::DeviceIndex device) const
     {
         static const at::Generator none = at::detail::createCPUGenerator();
         const auto number = static_cast<size_t>(device < 0 ? t_device : device);
         return number < g_generators.size() ? g_generators[number] : none;
+    }
+
+    at::Generator getNewGenerator(at::DeviceIndex) const
+    {
+        return at::detail::createCPUGenerator();
     }
 
     at::Device getDeviceFromPtr(void*) const override
@@ -390,7 +433,12 @@ struct Hooks : at::CUDAHooksInterface
         return at::Device(at::kCUDA, static_cast<at::DeviceIndex>(t_device));
     }
 
-    bool isPinnedPtr(void* memory) const override
+    bool isPinnedPtr(void* memory) const
+    {
+        return IsPinnedMemory(memory);
+    }
+
+    bool isPinnedPtr(const void* memory) const
     {
         return IsPinnedMemory(memory);
     }
@@ -405,14 +453,47 @@ struct Hooks : at::CUDAHooksInterface
         return true;
     }
 
-    bool hasPrimaryContext(int64_t) const override
+    bool hasPrimaryContext(int64_t) const
     {
         return true;
     }
 
-    int64_t current_device() const override
+    bool hasPrimaryContext(at::DeviceIndex) const
     {
-        return t_device;
+        return true;
+    }
+
+    decltype(std::declval<at::CUDAHooksInterface>().current_device()) current_device()
+        const override
+    {
+        return static_cast<at::DeviceIndex>(t_device);
+    }
+
+    at::DeviceIndex deviceCount() const
+    {
+        return static_cast<at::DeviceIndex>(DeviceCount());
+    }
+
+    at::DeviceIndex getCurrentDevice() const
+    {
+        return static_cast<at::DeviceIndex>(t_device);
+    }
+
+    void setCurrentDevice(at::DeviceIndex device) const
+    {
+        SetDevice(device);
+    }
+
+    at::DeviceIndex exchangeDevice(at::DeviceIndex device) const
+    {
+        const int before = t_device;
+        SetDevice(device);
+        return static_cast<at::DeviceIndex>(before);
+    }
+
+    at::DeviceIndex maybeExchangeDevice(at::DeviceIndex device) const
+    {
+        return exchangeDevice(device);
     }
 
     int getNumGPUs() const override
@@ -430,7 +511,12 @@ struct Hooks : at::CUDAHooksInterface
         return DeviceAllocator();
     }
 
-    void deviceSynchronize(int64_t device) const override
+    void deviceSynchronize(at::DeviceIndex device) const
+    {
+        deviceSynchronize(static_cast<int64_t>(device));
+    }
+
+    void deviceSynchronize(int64_t device) const
     {
         Line("sync").Add("d", device).Write();
         ProgramWaitsForDevice(static_cast<int>(device));
@@ -441,6 +527,19 @@ struct Hooks : at::CUDAHooksInterface
         return "simulated GPUs";
     }
 };
+
+/// PyTorch 2 asks for its hooks while it is imported, and keeps what it got: an object of CUDA's
+/// base, which has nothing but its virtual functions. In its place comes one of ours.
+void
+ReplaceHooks()
+{
+    static_assert(sizeof(Hooks) == sizeof(at::CUDAHooksInterface));
+    const at::CUDAHooksInterface& hooks = at::detail::getCUDAHooks();
+    if (!hooks.hasCUDA())
+    {
+        new (const_cast<at::CUDAHooksInterface*>(&hooks)) Hooks(at::CUDAHooksArgs{});
+    }
+}
 
 /// DDP times the passes of a step with it, to tell users; nothing depends on it.
 struct Timer : c10d::Timer

@@ -3,10 +3,12 @@
  *
  * What ../inside/ calls.
  */
+#include "attention-choice.h"
 #include "device.h"
 #include "host-kernels.h"
 #include "patience.h"
 #include "process-group.h"
+#include "pytorch.h"
 #include "record.h"
 #include "storage.h"
 
@@ -51,11 +53,12 @@ AfterForkInChild()
 }
 
 void
-Start(int devices, uint64_t memoryBytes)
+Start(int devices, uint64_t memoryBytes, int capability)
 {
     SetDevices(devices, memoryBytes);
     StartStorage();
     InstallHostKernels();
+    InstallAttentionChoice(capability);
     WatchPasses();
     pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
 }
@@ -193,19 +196,18 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
     });
     m.def("current_device", &CurrentDevice);
     m.def("current_stream", [](int device) {
-        return StreamOf(DeviceOr(device), CurrentStreamOf(DeviceOr(device))).pack();
+        return Packed(StreamOf(DeviceOr(device), CurrentStreamOf(DeviceOr(device))));
     });
-    m.def("default_stream", [](int device) { return StreamOf(DeviceOr(device), 0).pack(); });
-    m.def("new_stream", [] { return NewStream(CurrentDevice()).pack(); });
-    m.def("set_stream", [](uint64_t packed) { SetStream(c10::Stream::unpack(packed)); });
-    m.def("stream_number", [](uint64_t packed) { return c10::Stream::unpack(packed).id(); });
-    m.def("stream_device", [](uint64_t packed) {
-        return static_cast<int>(c10::Stream::unpack(packed).device_index());
-    });
+    m.def("default_stream", [](int device) { return Packed(StreamOf(DeviceOr(device), 0)); });
+    m.def("new_stream", [] { return Packed(NewStream(CurrentDevice())); });
+    m.def("set_stream", [](uint64_t packed) { SetStream(Unpacked(packed)); });
+    m.def("stream_number", [](uint64_t packed) { return Unpacked(packed).id(); });
+    m.def("stream_device",
+          [](uint64_t packed) { return static_cast<int>(Unpacked(packed).device_index()); });
     m.def("fused", &Fused);
     m.def("new_event", &NewEvent);
     m.def("record_event", [](int64_t event, uint64_t packed) {
-        const c10::Stream stream = c10::Stream::unpack(packed);
+        const c10::Stream stream = Unpacked(packed);
         Line("record")
             .Add("e", event)
             .Add("d", stream.device_index())
@@ -215,7 +217,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
         Streams().Record(event, StreamKey(stream.device_index(), stream.id()));
     });
     m.def("wait_event", [](int64_t event, uint64_t packed) {
-        const c10::Stream stream = c10::Stream::unpack(packed);
+        const c10::Stream stream = Unpacked(packed);
         Line("wait").Add("e", event).Add("d", stream.device_index()).Add("s", stream.id()).Write();
         const std::lock_guard<std::mutex> lock(MemoryLock());
         Streams().Wait(event, StreamKey(stream.device_index(), stream.id()));
@@ -225,7 +227,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
         ProgramWaitsForDevice(DeviceOr(device));
     });
     m.def("synchronize_stream", [](uint64_t packed) {
-        const c10::Stream stream = c10::Stream::unpack(packed);
+        const c10::Stream stream = Unpacked(packed);
         Line("sync")
             .Add("d", stream.device_index())
             .Add("s", stream.id())
@@ -305,16 +307,21 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
         Line("group").Add("g", number).Add("ranks", ranks).Add("l", line).Write();
     });
 
-    using Group = py::class_<SimulatedNccl, c10d::ProcessGroup, c10::intrusive_ptr<SimulatedNccl>>;
+    using Group = py::class_<SimulatedNccl, GroupBase, c10::intrusive_ptr<SimulatedNccl>>;
     Group group(m, "ProcessGroupNCCL");
     py::class_<SimulatedNccl::Options,
-               c10d::ProcessGroup::Options,
+               GroupBase::Options,
                c10::intrusive_ptr<SimulatedNccl::Options>>(group, "Options")
         .def(py::init([](bool highPriority) {
                  return c10::make_intrusive<SimulatedNccl::Options>(highPriority);
              }),
              py::arg("is_high_priority_stream") = false)
-        .def_readwrite("is_high_priority_stream", &SimulatedNccl::Options::is_high_priority_stream);
+        .def_readwrite("is_high_priority_stream", &SimulatedNccl::Options::is_high_priority_stream)
+#if CAPTURE_PYTORCH_2
+        .def_readwrite("global_ranks_in_group", &SimulatedNccl::Options::global_ranks_in_group)
+        .def_readwrite("group_name", &SimulatedNccl::Options::group_name)
+#endif
+        ;
     group
         .def(py::init([](const c10::intrusive_ptr<c10d::Store>& store,
                          int rank,

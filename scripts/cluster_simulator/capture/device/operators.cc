@@ -6,6 +6,7 @@
 #include "checks.h"
 #include "device.h"
 #include "mixing.h"
+#include "pytorch.h"
 #include "record.h"
 #include "storage.h"
 
@@ -101,6 +102,22 @@ class Mirror
             return tensor;
         }
         at::Tensor there;
+#if CAPTURE_PYTORCH_2
+        // A number among tensors. Meta kernels in Python get it as a number, which they read.
+        if (m_to == To::kMeta && tensor.unsafeGetTensorImpl()->is_wrapped_number())
+        {
+            if (tensor.is_cpu())
+            {
+                return tensor;
+            }
+            m_device = m_device ? m_device : tensor.device();
+            there = at::zeros({}, tensor.scalar_type());
+            there.unsafeGetTensorImpl()->set_wrapped_number(true);
+            m_origins.emplace(there.unsafeGetTensorImpl(), tensor);
+            m_alive.push_back(there);
+            return there;
+        }
+#endif
         if (tensor.is_cuda())
         {
             if (!m_device)
@@ -151,7 +168,7 @@ class Mirror
         else if (m_to != To::kMeta)
         {
             data = c10::DataPtr(
-                storage->data(),
+                const_cast<void*>(storage->data()),
                 nullptr,
                 [](void*) {},
                 c10::Device(c10::kCPU));
@@ -873,8 +890,28 @@ TORCH_LIBRARY_IMPL(_, CUDA, library)
 
 TORCH_LIBRARY_IMPL(aten, CUDA, library)
 {
-    for (const char* name : capture::NamesToRegister())
+    const auto register_ = [&library](const std::string& name) {
+        library.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunction<&capture::RunAny>());
+    };
+    for (const std::string name : capture::NamesToRegister())
     {
-        library.impl(name, torch::CppFunction::makeFromBoxedFunction<&capture::RunAny>());
+        const size_t dot = name.find('.');
+        const c10::OperatorName operation("aten::" + name.substr(0, dot),
+                                          dot == std::string::npos ? "" : name.substr(dot + 1));
+        if (c10::Dispatcher::singleton().findSchema(operation))
+        {
+            register_(name);
+        }
+    }
+    // PyTorch 2 has kernels of all devices for these, which go tensor by tensor.
+    const std::string foreach = "aten::_foreach_";
+    for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames())
+    {
+        const bool isOut = name.overload_name.find("out") != std::string::npos;
+        if (name.name.rfind(foreach, 0) == 0 && !isOut)
+        {
+            const std::string own = name.name.substr(std::string("aten::").size());
+            register_(name.overload_name.empty() ? own : own + "." + name.overload_name);
+        }
     }
 }

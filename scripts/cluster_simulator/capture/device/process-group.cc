@@ -5,6 +5,7 @@
 
 #include "device.h"
 #include "exchanged-values.h"
+#include "grouped-work.h"
 #include "record.h"
 #include "storage.h"
 
@@ -13,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <numeric>
+#include <utility>
 
 namespace capture
 {
@@ -186,7 +188,7 @@ struct SimulatedNccl::Call
 };
 
 SimulatedNccl::SimulatedNccl(c10::intrusive_ptr<c10d::Store> store, int rank, int size)
-    : ProcessGroup(rank, size),
+    : GroupBase(rank, size),
       m_store(std::move(store)),
       m_number(g_groups++)
 {
@@ -204,11 +206,20 @@ SimulatedNccl::startCoalescing()
     m_batch = g_batches++;
 }
 
+#if CAPTURE_PYTORCH_2
+SimulatedNccl::WorkPointer
+SimulatedNccl::endCoalescing()
+{
+    m_batch = -1;
+    return c10::make_intrusive<GroupedWork>(std::exchange(m_works, {}), rank_);
+}
+#else
 void
 SimulatedNccl::endCoalescing(std::vector<WorkPointer>&)
 {
     m_batch = -1;
 }
+#endif
 
 SimulatedNccl::WorkPointer
 SimulatedNccl::Recorded(const Call& call)
@@ -268,11 +279,19 @@ SimulatedNccl::Recorded(const Call& call)
     }
     ++m_sequence;
     m_doing = call.peer < 0 ? call.name : "message";
-    return c10::make_intrusive<RecordedWork>(call.outputs.empty() ? call.inputs : call.outputs,
-                                             number,
-                                             stream,
-                                             rank_,
-                                             call.type);
+    WorkPointer work =
+        c10::make_intrusive<RecordedWork>(call.outputs.empty() ? call.inputs : call.outputs,
+                                          number,
+                                          stream,
+                                          rank_,
+                                          call.type);
+#if CAPTURE_PYTORCH_2
+    if (m_batch >= 0)
+    {
+        m_works.push_back(work);
+    }
+#endif
+    return work;
 }
 
 int64_t
@@ -625,6 +644,34 @@ SimulatedNccl::_reduce_scatter_base(at::Tensor& output,
     ScatterValues(sequence, input, output, rank_ * output.numel(), options.reduceOp);
     return work;
 }
+
+#if CAPTURE_PYTORCH_2
+SimulatedNccl::WorkPointer
+SimulatedNccl::allgather_into_tensor_coalesced(Tensors& outputs,
+                                               Tensors& inputs,
+                                               const c10d::AllgatherOptions& options)
+{
+    startCoalescing();
+    for (size_t i = 0; i < inputs.size(); ++i)
+    {
+        _allgather_base(outputs[i], inputs[i], options);
+    }
+    return endCoalescing();
+}
+
+SimulatedNccl::WorkPointer
+SimulatedNccl::reduce_scatter_tensor_coalesced(Tensors& outputs,
+                                               Tensors& inputs,
+                                               const c10d::ReduceScatterOptions& options)
+{
+    startCoalescing();
+    for (size_t i = 0; i < inputs.size(); ++i)
+    {
+        _reduce_scatter_base(outputs[i], inputs[i], options);
+    }
+    return endCoalescing();
+}
+#endif
 
 SimulatedNccl::WorkPointer
 SimulatedNccl::alltoall_base(at::Tensor& output,

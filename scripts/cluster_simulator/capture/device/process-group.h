@@ -9,9 +9,10 @@
 #ifndef CAPTURE_PROCESS_GROUP_H
 #define CAPTURE_PROCESS_GROUP_H
 
+#include "pytorch.h"
+
 #include <map>
 #include <string>
-#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
 
@@ -32,20 +33,22 @@ struct Exchange
 
 void SetExchange(Exchange exchange);
 
-class SimulatedNccl : public c10d::ProcessGroup
+class SimulatedNccl : public GroupBase
 {
   public:
     using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
-    struct Options : c10d::ProcessGroup::Options
+    struct Options : GroupBase::Options
     {
         explicit Options(bool highPriority)
-            : c10d::ProcessGroup::Options("nccl"),
+            : GroupBase::Options("nccl"),
               is_high_priority_stream(highPriority)
         {
         }
 
-        bool is_high_priority_stream; ///< PyTorch's name
+        bool is_high_priority_stream; ///< PyTorch's name, as the following
+        std::vector<uint64_t> global_ranks_in_group;
+        std::string group_name;
     };
 
     SimulatedNccl(c10::intrusive_ptr<c10d::Store> store, int rank, int size);
@@ -74,7 +77,11 @@ class SimulatedNccl : public c10d::ProcessGroup
     }
 
     void startCoalescing() override;
+#if CAPTURE_PYTORCH_2
+    WorkPointer endCoalescing() override;
+#else
     void endCoalescing(std::vector<WorkPointer>& works) override;
+#endif
 
     WorkPointer broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override;
     WorkPointer allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
@@ -107,6 +114,19 @@ class SimulatedNccl : public c10d::ProcessGroup
     WorkPointer alltoall(Tensors& outputs,
                          Tensors& inputs,
                          const c10d::AllToAllOptions& options) override;
+#if CAPTURE_PYTORCH_2
+    bool supportsSplitting() const override
+    {
+        return false; // each group is one of its own
+    }
+
+    WorkPointer allgather_into_tensor_coalesced(Tensors& outputs,
+                                                Tensors& inputs,
+                                                const c10d::AllgatherOptions& options) override;
+    WorkPointer reduce_scatter_tensor_coalesced(Tensors& outputs,
+                                                Tensors& inputs,
+                                                const c10d::ReduceScatterOptions& options) override;
+#endif
     WorkPointer send(Tensors& tensors, int peer, int tag) override;
     WorkPointer recv(Tensors& tensors, int peer, int tag) override;
     WorkPointer barrier(const c10d::BarrierOptions& options) override;
@@ -163,6 +183,9 @@ class SimulatedNccl : public c10d::ProcessGroup
     std::map<std::pair<int, int>, int64_t> m_messages; ///< (from, to): so many
     std::map<int, int64_t> m_streams;
     int64_t m_batch = -1; ///< number of the grouped call that is open; -1: none
+#if CAPTURE_PYTORCH_2
+    std::vector<WorkPointer> m_works; ///< of that
+#endif
 };
 
 } // namespace capture

@@ -4,6 +4,7 @@
 #include "record.h"
 
 #include "device.h"
+#include "pytorch.h"
 #include "storage.h"
 
 #include <ATen/Context.h>
@@ -129,6 +130,11 @@ TypeName(at::ScalarType type)
         return "u8";
     case at::kBool:
         return "bool";
+#if CAPTURE_PYTORCH_2
+    case at::kFloat8_e4m3fn:
+    case at::kFloat8_e5m2:
+        return "f8";
+#endif
     default:
         return at::toString(type);
     }

@@ -792,6 +792,12 @@ NamesToRegister()
         "median.dim",
         "nanmedian.dim",
         "mode",
+        // FSDP2's copies into and out of what is sent.
+        "_chunk_cat",
+        "_chunk_cat.out",
+        "split_with_sizes_copy.out",
+        "addr",
+        "addr.out",
     };
     return names;
 }

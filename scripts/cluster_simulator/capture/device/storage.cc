@@ -4,6 +4,7 @@
 #include "storage.h"
 
 #include "device.h"
+#include "pytorch.h"
 #include "record.h"
 
 #include <ATen/ATen.h>
@@ -88,7 +89,7 @@ Delete(void* context)
 class GpuAllocator final : public c10::Allocator
 {
   public:
-    c10::DataPtr allocate(size_t bytes) const override
+    c10::DataPtr allocate(size_t bytes) CAPTURE_ALLOCATE_CONST override
     {
         UseGpus();
         const int device = CurrentDevice();
@@ -130,6 +131,11 @@ class GpuAllocator final : public c10::Allocator
     {
         return nullptr;
     }
+
+    /// (Of PyTorch 2, for copies of storages: those of this device have no values.)
+    void copy_data(void*, const void*, std::size_t) const
+    {
+    }
 };
 
 GpuAllocator g_gpuAllocator;
@@ -141,7 +147,7 @@ class HostAllocator final : public c10::Allocator
   public:
     static constexpr size_t kLarge = 4 << 20;
 
-    c10::DataPtr allocate(size_t bytes) const override
+    c10::DataPtr allocate(size_t bytes) CAPTURE_ALLOCATE_CONST override
     {
         if (bytes < kLarge)
         {
@@ -165,6 +171,11 @@ class HostAllocator final : public c10::Allocator
     c10::DeleterFnPtr raw_deleter() const override
     {
         return &DeleteOnHost;
+    }
+
+    void copy_data(void* to, const void* from, std::size_t bytes) const
+    {
+        memcpy(to, from, bytes);
     }
 
     void Delete(void* memory)
@@ -210,7 +221,7 @@ HostAllocator::DeleteOnHost(void* memory)
 class PinnedHostAllocator final : public c10::Allocator
 {
   public:
-    c10::DataPtr allocate(size_t bytes) const override
+    c10::DataPtr allocate(size_t bytes) CAPTURE_ALLOCATE_CONST override
     {
         c10::DataPtr data = g_hostAllocator.allocate(bytes);
         void* memory = data.get();
@@ -226,6 +237,11 @@ class PinnedHostAllocator final : public c10::Allocator
     c10::DeleterFnPtr raw_deleter() const override
     {
         return &Delete;
+    }
+
+    void copy_data(void* to, const void* from, std::size_t bytes) const
+    {
+        memcpy(to, from, bytes);
     }
 
     static bool Has(const void* memory)

@@ -18,8 +18,14 @@ def note(torch, device, root, arguments, options):
         parameters = _sizes[root] = sum(trained)
     shape = _shape(torch, [*arguments, *options.values()]) if parameters else None
     if shape:
-        words = {"n": type(root).__name__, "parameters": str(parameters), "sizes": shape}
+        words = {"n": _kind(root), "parameters": str(parameters), "sizes": shape}
         device.mark_at("input", words, "")
+
+
+def _kind(root):
+    """The name of its class. fully_shard makes a class of its own of each."""
+    names = [one.__name__ for one in type(root).__mro__]
+    return "FSDPModule" if "FSDPModule" in names else names[0]
 
 
 def _shape(torch, values):

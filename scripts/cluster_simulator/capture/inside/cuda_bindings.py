@@ -5,11 +5,14 @@ import importlib
 import os
 import time
 
-CUDA_VERSION = 11080
-NCCL_VERSION = (2, 14, 3)  # what PyTorch 1.13's own packages bring
+CUDA = 1  # c10::DeviceType
+# What the packages of PyTorch 1.13 and of 2.6 bring: (CUDA, NCCL, cuDNN).
+PACKAGES = {1: (11080, (2, 14, 3), 8700), 2: (12040, (2, 21, 5), 90100)}
 
 
 def apply(torch, device, gpu):
+    global CUDA_VERSION, NCCL_VERSION, CUDNN_VERSION
+    CUDA_VERSION, NCCL_VERSION, CUDNN_VERSION = PACKAGES[int(torch.__version__.split(".")[0])]
     properties = _properties(gpu)
     _bind(torch._C, torch, device, properties)
     streams = _stream_base(torch, device)
@@ -59,6 +62,11 @@ def _bind(c, torch, device, properties):
         )
         return []
 
+    told = unpacked if has_three_numbers(torch) else lambda stream: stream
+
+    def set_stream(stream=None, **numbers):
+        device.set_stream(packed(**numbers) if numbers else stream)
+
     # What needs no answer, or always has the same one.
     for name, answer in {
         "init": None,
@@ -75,6 +83,11 @@ def _bind(c, torch, device, properties):
         "lock_mutex": None,
         "unlock_mutex": None,
         "hasPrimaryContext": True,
+        "clearCublasWorkspaces": None,
+        "getAllocatorBackend": "native",
+        "isHistoryEnabled": False,
+        "record_memory_history": None,
+        "getCurrentRawStream": 0,
     }.items():
         setattr(c, f"_cuda_{name}", lambda *_, answer=answer: answer)
     for name, function in {
@@ -83,10 +96,11 @@ def _bind(c, torch, device, properties):
         "setDevice": device.set_device,
         "getDevice": device.current_device,
         "exchangeDevice": exchange_device,
+        "maybeExchangeDevice": exchange_device,
         "synchronize": lambda: device.synchronize(-1),
-        "getCurrentStream": device.current_stream,
-        "getDefaultStream": device.default_stream,
-        "setStream": device.set_stream,
+        "getCurrentStream": lambda number: told(device.current_stream(number)),
+        "getDefaultStream": lambda number: told(device.default_stream(number)),
+        "setStream": set_stream,
         "emptyCache": device.empty_cache,
         "memoryStats": lambda number: _memory_stats(device, number),
         "resetPeakMemoryStats": device.reset_peaks,
@@ -97,7 +111,23 @@ def _bind(c, torch, device, properties):
         setattr(c, f"_cuda_{name}", function)
     c._nccl_version = lambda: NCCL_VERSION
     c._nccl_all_reduce = None
-    c.has_cuda = c.has_cudnn = True
+    c.has_cuda = c.has_cudnn = c._has_cuda = c._has_cudnn = True
+
+
+# ---- streams: one number in PyTorch 1.13 (Stream::pack()), three in 2
+
+
+def has_three_numbers(torch):
+    return hasattr(torch._C.Stream, "stream_id")
+
+
+def packed(stream_id, device_index, device_type=CUDA):
+    """As device/pytorch.h."""
+    return device_type << 56 | device_index << 48 | stream_id
+
+
+def unpacked(stream):
+    return stream & (1 << 48) - 1, stream >> 48 & 0xFF, CUDA
 
 
 def _memory_stats(device, number):
@@ -131,11 +161,25 @@ def _memory_stats(device, number):
 
 
 def _stream_base(torch, device):
-    class _CudaStreamBase(torch._C.Stream):
+    class OfOneNumber(torch._C.Stream):
         def __new__(cls, priority=0, _cdata=None, stream_ptr=0, **_):
             return super().__new__(cls, _cdata=device.new_stream() if _cdata is None else _cdata)
 
-        device_type = 1
+        device_type = CUDA
+
+    class OfThree(torch._C.Stream):
+        def __new__(cls, priority=0, stream_id=0, device_index=0, device_type=0, **_):
+            if not device_type:
+                stream_id, device_index, device_type = unpacked(device.new_stream())
+            return super().__new__(
+                cls, stream_id=stream_id, device_index=device_index, device_type=device_type
+            )
+
+        @property
+        def _cdata(self):
+            return packed(self.stream_id, super().device_index)
+
+    class _CudaStreamBase(OfThree if has_three_numbers(torch) else OfOneNumber):
         priority = 0
 
         @property
@@ -270,7 +314,7 @@ def _prepare_torch_cuda(torch, device, properties):
 
     cuda._lazy_init = begin_cuda
     cuda.device_count = device.device_count
-    cuda.is_bf16_supported = lambda: properties.major >= 8
+    cuda.is_bf16_supported = lambda *_, **__: properties.major >= 8
     cuda.has_half = cuda.has_magma = True
     cuda.default_generators = tuple(torch.Generator() for _ in range(device.device_count()))
     cuda.random.default_generators = cuda.default_generators
@@ -282,7 +326,7 @@ def _prepare_torch_cuda(torch, device, properties):
     torch.has_cuda = True
     cudnn = torch.backends.cudnn
     cudnn.is_available = lambda: True
-    cudnn.version = lambda: 8700
+    cudnn.version = lambda: CUDNN_VERSION
     cudnn.is_acceptable = lambda _: False
     generator = torch.Generator
 
@@ -345,7 +389,7 @@ def _prepare_storages(torch, device):
         where = options.get("device")
         if where is not None and torch.device(where).type == "cuda":
             size = arguments[0] if arguments and isinstance(arguments[0], int) else 0
-            return torch.empty(size, dtype=torch.uint8, device=where).storage()._storage
+            return torch.empty(size, dtype=torch.uint8, device=where).untyped_storage()
         return make(cls, *arguments, **options)
 
     write, read = storage._write_file, storage._set_from_file

@@ -13,7 +13,7 @@ def apply(torch, device):
     numbers = iter(range(1, 1 << 60))
 
     class _CUDAGraph:
-        def capture_begin(self, pool=None):
+        def capture_begin(self, pool=None, **_):
             if capturing:
                 raise RuntimeError("CUDA graph capture is under way already")
             self.number = next(numbers)

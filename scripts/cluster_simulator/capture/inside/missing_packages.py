@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What captured scripts import and PyTorch 1.13 of Debian does not have: one error that says what
-to do. A script that tries and goes on without it still does.
+"""What captured scripts import and Debian's PyTorch does not have: one error that says what to do.
+A script that tries and goes on without it still does.
 """
 
 import importlib.abc
+import importlib.util
 import sys
 
 PYTHON = "/usr/bin/python3"
 INSTALL = (
-    f"install a version for PyTorch 1.13 where {PYTHON} finds it (pip install --target=DIR, and"
-    " PYTHONPATH=DIR), or write the model with torch.nn"
+    "install a version for PyTorch {version} where "
+    f"{PYTHON} finds it (pip install --target=DIR, and PYTHONPATH=DIR), or write the model with"
+    " torch.nn"
 )
+NEWER = "PyTorch 2.6 has it (Debian 13, docs/capture.md#pytorch-26)"
 FSDP2 = (
-    "PyTorch 1.13 has no FSDP2; use FullyShardedDataParallel of torch.distributed.fsdp, whose units"
-    " are captured"
+    f"PyTorch 1.13 has no FSDP2; {NEWER}. Or use FullyShardedDataParallel of"
+    " torch.distributed.fsdp, whose units are captured"
 )
-MESH = "PyTorch 1.13 has no device meshes; make the groups with torch.distributed.new_group"
+MESH = (
+    f"PyTorch 1.13 has no device meshes; {NEWER}. Or make the groups with"
+    " torch.distributed.new_group"
+)
+# (Of what a version has nobody comes here to ask.)
 ADVICE = {
     "deepspeed": (
         "use FullyShardedDataParallel or ZeroRedundancyOptimizer, or simulate ZeRO without a"
@@ -35,10 +42,11 @@ ADVICE = {
     "xformers": "use torch.nn.functional.scaled_dot_product_attention, which is captured",
     "torch.distributed._composable": FSDP2,  # what is in it is asked for later
     "torch.distributed.checkpoint": (
-        "PyTorch 1.13 does not have it; write state_dict() with torch.save, one file a rank"
+        f"PyTorch 1.13 does not have it; {NEWER}. Or write state_dict() with torch.save, one file"
+        " a rank"
     ),
     "torch.distributed.pipelining": (
-        "PyTorch 1.13 has no pipelines over NCCL; send what goes between stages with"
+        f"PyTorch 1.13 has no pipelines over NCCL; {NEWER}. Or send what goes between stages with"
         " torch.distributed.send and recv, or batch_isend_irecv"
     ),
     "torch.distributed.device_mesh": MESH,
@@ -48,6 +56,9 @@ ADVICE = {
 
 def apply(torch, device):
     sys.meta_path.append(_Finder())
+    _Finder.version = ".".join(torch.__version__.split(".")[:2])
+    if importlib.util.find_spec("torch.distributed.device_mesh") is not None:
+        return  # then there is fully_shard, too
     import torch.distributed.fsdp as fsdp
 
     def attribute(name):
@@ -60,11 +71,14 @@ def apply(torch, device):
 
 
 def _text(name, advice):
+    advice = advice.replace("{version}", _Finder.version)
     return f"{name} is not there where scripts are captured: {advice} (docs/capture.md)"
 
 
 class _Finder(importlib.abc.MetaPathFinder):
     """The last one that is asked: nobody has it."""
+
+    version = ""
 
     def find_spec(self, name, path, target=None):
         if name in ADVICE and not self._only_asks():

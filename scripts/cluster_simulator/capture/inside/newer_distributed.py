@@ -6,13 +6,17 @@ import inspect
 import math
 import os
 
+from .imports import when_imported
+
 
 def apply(torch, device):
     import torch.distributed as distributed
     from torch.distributed import distributed_c10d
 
+    if "device_id" in inspect.signature(distributed_c10d.init_process_group).parameters:
+        return  # it has them all
     _groups(torch, distributed, distributed_c10d)
-    _when_imported(torch, device)
+    when_imported("torch.distributed.fsdp", lambda fsdp: _fsdp(torch, device, fsdp))
 
 
 def _groups(torch, distributed, c10d):
@@ -83,35 +87,6 @@ def _by_device(torch, function, beside):
         return function(*arguments, **options)
 
     return by_device
-
-
-def _when_imported(torch, device):
-    """FSDP takes a second to import, so its names change when a script asks for it."""
-    import importlib.abc
-    import importlib.machinery
-    import sys
-
-    name = "torch.distributed.fsdp"
-    if name in sys.modules:
-        _fsdp(torch, device, sys.modules[name])
-        return
-
-    class After(importlib.abc.MetaPathFinder):
-        def find_spec(self, asked, path, target=None):
-            if asked != name:
-                return None
-            sys.meta_path.remove(self)
-            spec = importlib.machinery.PathFinder.find_spec(asked, path, target)
-            execute = spec.loader.exec_module
-
-            def exec_module(module):
-                execute(module)
-                _fsdp(torch, device, module)
-
-            spec.loader.exec_module = exec_module
-            return spec
-
-    sys.meta_path.insert(0, After())
 
 
 def _fsdp(torch, device, fsdp):

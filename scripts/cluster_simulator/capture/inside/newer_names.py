@@ -31,7 +31,7 @@ def _add(owner, name, value):
 
 def _module(name, **content):
     """import NAME"""
-    if name not in sys.modules:
+    if name not in sys.modules and importlib.util.find_spec(name) is None:
         made = types.ModuleType(name)
         made.__dict__.update(content)
         made.__path__ = []
@@ -78,7 +78,7 @@ def _compile(torch, device):
     def nothing(*_, **__):
         return None
 
-    _add(torch, "compile", compile)
+    torch.compile = compile
     _module(
         "torch._dynamo",
         reset=nothing,
@@ -174,7 +174,8 @@ def _optimizers(torch):
         kind = getattr(optimizers, name)
         if "fused" not in inspect.signature(kind.__init__).parameters:
             kind.__init__ = _with_fused(kind.__init__)
-    optimizers.AdamW.step = _fused_step(torch, optimizers.AdamW.step)
+            if kind is optimizers.AdamW:
+                kind.step = _fused_step(torch, kind.step)
     swa = __import__("torch.optim.swa_utils", fromlist=["AveragedModel"])
 
     def ema(decay=0.999):
@@ -279,7 +280,7 @@ TRANSFORMS = "vmap grad grad_and_value vjp jvp jacrev jacfwd hessian".split()
 
 
 def _functions(torch):
-    if importlib.util.find_spec("functorch") is None:
+    if hasattr(torch, "func") or importlib.util.find_spec("functorch") is None:
         return
     from torch.nn.utils import stateless
 

@@ -6,6 +6,8 @@ all run, not at all; NCCL is the device's.
 import os
 import time
 
+from . import checkpoints
+
 
 class Missing(RuntimeError):
     """A rank waits for others that never come."""
@@ -21,6 +23,8 @@ def apply(torch, device, given):
     distributed_c10d.rendezvous = _rendezvous(distributed, device, given)
     distributed_c10d._store_based_barrier = _barrier(distributed_c10d, device, given)
     distributed_c10d._new_process_group_helper = _new_group(distributed_c10d, device, given)
+    if hasattr(distributed_c10d, "_is_barrier_after_init"):
+        _as_newer(distributed_c10d, device, given)
     if hasattr(distributed_c10d, "_create_process_group_wrapper"):
         distributed_c10d._create_process_group_wrapper = _unwrapped(distributed_c10d, device)
     os.environ.setdefault("NCCL_ASYNC_ERROR_HANDLING", "0")
@@ -75,7 +79,7 @@ def _barrier(c10d, device, given):
         f" {given['patience']} s (the capture's patience)"
     )
 
-    def barrier(rank, store, timeout):
+    def barrier(rank, store, *_):
         made[0] += 1
         if not given["all"]:
             return
@@ -143,17 +147,58 @@ def _unwrapped(c10d, device):
     return wrapped
 
 
+def _as_newer(c10d, device, given):
+    """PyTorch 2 makes a group without waiting for its ranks. Here they wait as in 1.13: a rank that
+    does not come is told at once. Ranks that do not all run have no Gloo that could find them.
+    """
+    c10d._is_barrier_after_init = lambda: 1
+    c10d.default_pg_nccl_timeout = c10d.timedelta(minutes=10)  # PyTorch 2's, ProcessGroupNCCL.hpp
+    if not given["all"]:
+        import torch._C._distributed_c10d as bindings
+
+        c10d.ProcessGroupGloo = _without_gloo(bindings.FakeProcessGroup)
+        checkpoints.apply(device)
+
+
+def _without_gloo(fake):
+    class ProcessGroupGloo(fake):
+        """Its collectives do nothing."""
+
+        def __init__(self, store, rank, size, timeout=None):
+            super().__init__(rank, size)
+
+        def _set_sequence_number_for_group(self):
+            pass
+
+    return ProcessGroupGloo
+
+
 def _new_group(c10d, device, given):
     make = c10d._new_process_group_helper
 
     def new_group(group_size, group_rank, global_ranks, backend, *rest, **options):
-        group = make(group_size, group_rank, global_ranks, backend, *rest, **options)
+        options.pop("device_id", None)  # it would be split from the world's: the same here
+        made = make(group_size, group_rank, global_ranks, backend, *rest, **options)
+        # (PyTorch 2: with a store; a group is made of backends, by kinds of devices.)
+        group = made[0] if isinstance(made, tuple) else made
         ranks = list(global_ranks) or list(range(group_size))
         number = -1
-        if isinstance(group, device.ProcessGroupNCCL):
-            group.set_ranks(ranks)
-            number = group.number
+        nccl = _nccl_of(group, device)
+        if nccl is not None:
+            nccl.set_ranks(ranks)
+            number = nccl.number
         device.group(number, ranks, device.source_line())
-        return group
+        return made
 
     return new_group
+
+
+def _nccl_of(group, device):
+    """The simulated NCCL of a group; None: it has none, or this rank is not in it."""
+    if isinstance(group, device.ProcessGroupNCCL):
+        return group
+    for kind in getattr(group, "_device_types", ()):
+        backend = group._get_backend(kind)
+        if isinstance(backend, device.ProcessGroupNCCL):
+            return backend
+    return None

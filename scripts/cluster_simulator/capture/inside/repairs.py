@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""PyTorch 1.13 was made for Python 3.10 and older."""
+"""PyTorch 1.13 was made for Python 3.10 and older. (Python's own dataclasses of PyTorch 2 have no
+such defaults.)
+"""
 
 import dataclasses
 

@@ -35,6 +35,7 @@ PARTS = (
     "graphs",
     "data_parallel",
     "distributions",
+    "random_states",
     "fused_kernels",
     "tensor_types",
     "newer_names",
@@ -49,6 +50,7 @@ PARTS = (
     "not_simulated",
     "saved_files",
     "logs",
+    "versions",
 )
 
 
@@ -64,7 +66,7 @@ def apply(torch):
     given = json.loads(os.environ["DLTRAIN_CAPTURE"])
     device = load_extension(given["extension"])
     with _Quiet():
-        device.start(given["gpus"], given["gpu"]["memory_bytes"])
+        device.start(given["gpus"], given["gpu"]["memory_bytes"], given["gpu"]["major"])
     from . import cuda_bindings, repairs, step_limit
 
     repairs.apply()

@@ -77,7 +77,10 @@ def apply(torch, device, limit, progress, patience):
     none.
     """
     optimizer = torch.optim.Optimizer
-    hook = optimizer._hook_for_profile
+    # (Its name in PyTorch 1.13, and in 2.)
+    hooks = ("_hook_for_profile", "_patch_step_function")
+    name = next(one for one in hooks if hasattr(optimizer, one))
+    hook = getattr(optimizer, name)
     done = {}  # id of an optimizer: steps; in the order of their first steps
     before = [True]  # there was no backward pass
     numbers = weakref.WeakKeyDictionary()  # of optimizers; of one that is gone another one's
@@ -145,7 +148,7 @@ def apply(torch, device, limit, progress, patience):
             type(self).step = limited(step)
             type(self).step.limited = True
 
-    optimizer._hook_for_profile = hook_and_limit
+    setattr(optimizer, name, hook_and_limit)
 
 
 def _end(device):

@@ -5,7 +5,8 @@ dispatcher gives to a device: compositions are taken apart already.
 
 import math
 
-from . import raw
+from . import attention, raw
+from .memory import in_memory, once
 
 # Of memory nothing is touched.
 WITHOUT_WORK = {
@@ -23,6 +24,7 @@ WITHOUT_WORK = {
     "aten::equal",
     "aten::_use_cudnn_ctc_loss",
 }
+FUSED_OPTIMIZERS = ("aten::_fused_adam_", "aten::_fused_adamw_", "aten::_fused_sgd_")
 NORMS = (
     "aten::native_batch_norm",
     "aten::native_layer_norm",
@@ -86,7 +88,7 @@ def of_operator(line):
         for kernel in made if line.get("last") else ():
             kernel.pop("channels_first", None)
         return made
-    return [_in_memory(_kind(name), arguments, results)]
+    return [in_memory(_kind(name), arguments, results)]
 
 
 def _with_tf32(kernels, name, allowed):
@@ -106,7 +108,7 @@ def _written(name, line, arguments):
     cuda/fused_adam_utils.cuh).
     """
     written = line.get("w", ())
-    if name == "aten::_fused_adam_" and arguments[-2] is None:
+    if name in FUSED_OPTIMIZERS and arguments[-2] is None:
         return [i for i in written if i != 1]
     return written
 
@@ -131,45 +133,6 @@ def _kind(name):
     return "pointwise"
 
 
-def _once(tensors):
-    """Bytes of tensors on the GPU; two that begin at the same place count once. (Parts of one, as
-    the thirds of a product and gradients in a bucket, begin at different ones.)
-    """
-    largest = {}
-    for tensor in tensors:
-        if tensor.on_gpu:
-            place = tensor.storage, tensor.offset
-            largest[place] = max(largest.get(place, 0), tensor.bytes)
-    return sum(largest.values())
-
-
-def _dtype(*groups):
-    """Of the first tensor with numbers; half precision's statistics are single."""
-    first = None
-    for group in groups:
-        for tensor in raw.tensors(group):
-            if tensor.dtype.startswith(("f", "b")) and tensor.dtype != "bool":
-                return tensor.dtype
-            first = first or tensor.dtype
-    return first
-
-
-def _in_memory(kind, arguments, results, **more):
-    written = list(raw.tensors(results))
-    if not written and arguments:
-        written = list(raw.tensors(arguments[:1]))  # in place, and returns nothing
-    kernel = {
-        "kind": kind,
-        "read": _once(raw.tensors(arguments)),
-        "written": _once(written),
-        **more,
-    }
-    dtype = _dtype(results, arguments)
-    if dtype:
-        kernel["dtype"] = dtype
-    return kernel
-
-
 def _transfer(direction, size, blocking):
     return {"kind": "memcpy", "bytes": size, "direction": direction, "blocking": blocking}
 
@@ -178,7 +141,7 @@ def _copy(arguments):
     to, source, asynchronous = arguments[0], arguments[1], bool(arguments[2])
     if to.on_gpu and source.on_gpu:
         same = to.dtype == source.dtype
-        return [_in_memory("memory" if same else "pointwise", [source], [to])]
+        return [in_memory("memory" if same else "pointwise", [source], [to])]
     if to.on_gpu or source.on_gpu:
         direction = "to-gpu" if to.on_gpu else "from-gpu"
         size = min(to.bytes, to.elements * source.item_bytes)
@@ -188,7 +151,7 @@ def _copy(arguments):
 
 def _fill(arguments, results):
     """Writes only."""
-    kernel = _in_memory("memory", [], results)
+    kernel = in_memory("memory", [], results)
     return [kernel] if kernel["written"] else []
 
 
@@ -199,12 +162,17 @@ def _gemm(a, b, results, batch=1):
     """a: ... x m x k, b: ... x k x n"""
     m, k, n = a.sizes[-2], a.sizes[-1], b.sizes[-1]
     return [
-        _in_memory("gemm", [a, b], results, batch=batch, m=m, n=n, k=k, flops=2 * batch * m * n * k)
+        in_memory("gemm", [a, b], results, batch=batch, m=m, n=n, k=k, flops=2 * batch * m * n * k)
     ]
 
 
 def _mm(arguments, results):
     return _gemm(arguments[0], arguments[1], results)
+
+
+def _scaled_mm(arguments, results):
+    """Of fp8: the type of what is multiplied counts, not that of the result."""
+    return [one | {"dtype": "f8"} for one in _mm(arguments, results)]
 
 
 def _addmm(arguments, results):
@@ -222,7 +190,7 @@ def _baddbmm(arguments, results):
 def _vector_product(matrix, vector, results):
     m, k = matrix.sizes
     return [
-        _in_memory("gemm", [matrix, vector], results, batch=1, m=m, n=1, k=k, flops=2 * m * k)
+        in_memory("gemm", [matrix, vector], results, batch=1, m=m, n=1, k=k, flops=2 * m * k)
     ]
 
 
@@ -252,7 +220,7 @@ def _product_of(small, weight, groups):
 
 def _conv(which, m, n, k, groups, inputs, outputs, weight):
     """`weight`: what of inputs and outputs is no picture."""
-    kernel = _in_memory(
+    kernel = in_memory(
         "conv",
         inputs,
         outputs,
@@ -261,7 +229,7 @@ def _conv(which, m, n, k, groups, inputs, outputs, weight):
     )
     if _is_depthwise(weight, groups):
         return kernel | {"pass": which}
-    pictures = kernel["read"] + kernel["written"] - _once([weight])
+    pictures = kernel["read"] + kernel["written"] - once([weight])
     return kernel | {"pass": which, "channels_first": pictures}
 
 
@@ -307,7 +275,7 @@ def _convolution_backward(arguments, results):
             )
         )
     if wanted[2]:
-        kernels.append(_in_memory("reduction", [gradient], results[2:]))
+        kernels.append(in_memory("reduction", [gradient], results[2:]))
     return kernels
 
 
@@ -319,7 +287,7 @@ def _batch_norm(arguments, results):
     aten/src/ATen/native/cuda/Normalization.cu, batch_norm_cuda_out); one launch, as cuDNN has one
     call: assumed, and the zoo's rule (model-operators.cc).
     """
-    kernel = _in_memory("norm", arguments, results)
+    kernel = in_memory("norm", arguments, results)
     if arguments[5]:
         kernel["read"] += arguments[0].bytes
     return [kernel]
@@ -327,7 +295,7 @@ def _batch_norm(arguments, results):
 
 def _batch_norm_backward(arguments, results):
     """Gradient and input are read for their sums, then for the gradient of the input."""
-    kernel = _in_memory("norm", arguments, results)
+    kernel = in_memory("norm", arguments, results)
     if arguments[7] and arguments[9][0]:
         kernel["read"] += arguments[0].bytes + arguments[1].bytes
     return [kernel]
@@ -338,7 +306,7 @@ def _layer_norm_backward(arguments, results):
     gradient and input (pytorch/pytorch aten/src/ATen/native/cuda/layer_norm_kernel.cu,
     LayerNormBackwardKernelImplInternal).
     """
-    kernel = _in_memory("norm", arguments, results)
+    kernel = in_memory("norm", arguments, results)
     wanted = arguments[7]
     if wanted[0] and (wanted[1] or wanted[2]):
         kernel["read"] += arguments[0].bytes + arguments[1].bytes
@@ -348,7 +316,7 @@ def _layer_norm_backward(arguments, results):
 
 def _rows_of(arguments, results):
     """Of the table what becomes the result, in place of all of it; and where it stands."""
-    kernel = _in_memory("embedding", arguments, results)
+    kernel = in_memory("embedding", arguments, results)
     table, made = arguments[0], sum(one.bytes for one in raw.tensors(results))
     kernel["read"] -= max(table.bytes - made, 0) if table.on_gpu else 0
     return [kernel]
@@ -356,7 +324,7 @@ def _rows_of(arguments, results):
 
 def _bags(arguments, results):
     """Of the table a row for each number."""
-    kernel = _in_memory("embedding", arguments, results)
+    kernel = in_memory("embedding", arguments, results)
     table, numbers = arguments[:2]
     rows = numbers.elements * table.bytes // max(table.sizes[0], 1)
     kernel["read"] -= max(table.bytes - rows, 0) if table.on_gpu else 0
@@ -369,14 +337,14 @@ def _put(adds, touched):
     """
 
     def kernels(arguments, results):
-        kernel = _in_memory("embedding", arguments[1:], arguments[:1])
+        kernel = in_memory("embedding", arguments[1:], arguments[:1])
         mine = arguments[0]
         size = min(mine.bytes, touched(arguments) * mine.item_bytes)
         kernel["read"] += size if adds(arguments) else 0
         kernel["written"] = size
         made = list(raw.tensors(results))
         if made and made[0].storage != mine.storage:
-            return [_in_memory("memory", [mine], made), kernel]
+            return [in_memory("memory", [mine], made), kernel]
         return [kernel]
 
     return kernels
@@ -403,7 +371,7 @@ def _of_indices(arguments):
 def _nll_loss(arguments, results):
     """Of the log-probabilities only those of the targets are read."""
     probabilities, targets = arguments[:2]
-    kernel = _in_memory("reduction", arguments[1:], results)
+    kernel = in_memory("reduction", arguments[1:], results)
     kernel["read"] += min(probabilities.bytes, targets.elements * probabilities.item_bytes)
     return [kernel | {"dtype": probabilities.dtype}]
 
@@ -413,44 +381,14 @@ def _nll_loss_backward(arguments, results):
     aten/src/ATen/native/cuda/Loss.cu, nll_loss_backward_reduce_cuda_kernel_2d).
     """
     (gradient,) = raw.tensors(results)
-    kernel = _in_memory("pointwise", [arguments[0], *arguments[2:]], results)
+    kernel = in_memory("pointwise", [arguments[0], *arguments[2:]], results)
     kernel["written"] = min(gradient.bytes, arguments[2].elements * gradient.item_bytes)
     return [*_fill(arguments, results), kernel]
 
 
-# ---- attention in one kernel, as ../inside/fused_kernels.py records it
-
-
-def _attention_kernel(which, tensors, causal, inputs, results):
-    """FLOPs as FlashAttention's own benchmark counts them (Dao-AILab/flash-attention@0469c72
-    benchmarks/benchmark_flash_attention.py): forward a product for the scores and one for their sum
-    of values; backward 2.5 times that, as it computes the scores anew; causal: half of both.
-    """
-    query, key, value = tensors
-    queries, size = query.sizes[-2:]
-    keys = key.sizes[-2]
-    heads = math.prod(query.sizes[:-2])
-    shape = {"heads": heads, "queries": queries, "keys": keys, "head_size": size}
-    if value.sizes[-1] != size:
-        shape["value_size"] = value.sizes[-1]
-    flops = 2 * heads * queries * keys * (size + value.sizes[-1])
-    if which == "backward":
-        flops = flops * 5 // 2
-    if causal:
-        flops //= 2
-    return _in_memory("attention", inputs, results, **shape, causal=causal, flops=flops) | {
-        "pass": which
-    }
-
-
-def _attention(arguments, results):
-    tensors, (causal,) = arguments
-    return [_attention_kernel("forward", tensors[:3], bool(causal), tensors, results)]
-
-
-def _attention_backward(arguments, results):
-    tensors, (causal,) = arguments
-    return [_attention_kernel("backward", tensors[1:4], bool(causal), tensors, results)]
+def _split_copy(arguments, results):
+    """Into many tensors by one kernel (FSDP2): out= holds the results."""
+    return [in_memory("memory", arguments[:1], results)]
 
 
 # ---- recurrent networks, as cuDNN has them: the product of all steps' inputs of a layer in one,
@@ -493,7 +431,7 @@ class Recurrent:
         }
 
     @property
-    def at_once(self):
+    def atonce(self):
         """Samples of a step, on average where sequences are packed."""
         return max(1, round(self.rows / self.steps))
 
@@ -528,13 +466,23 @@ def _recurrent_backward(arguments, results):
 
 
 def _foreach(kind):
-    return lambda arguments, results: [_in_memory(kind, arguments, results or arguments[:1])]
+    return lambda arguments, results: [in_memory(kind, arguments, results or arguments[:1])]
 
 
 SPECIAL = {
-    "capture::attention": _attention,
-    "capture::attention_backward": _attention_backward,
+    "capture::attention": attention.plain,
+    "capture::attention_backward": attention.plain_backward,
+    "aten::_scaled_dot_product_flash_attention": attention.of_pytorch_2,
+    "aten::_scaled_dot_product_flash_attention_backward": attention.of_pytorch_2_backward,
+    "aten::_scaled_dot_product_efficient_attention": attention.of_pytorch_2,
+    "aten::_scaled_dot_product_efficient_attention_backward": attention.of_pytorch_2_backward,
+    "aten::split_with_sizes_copy": _split_copy,
+    "aten::_chunk_cat": _foreach("memory"),
+    "aten::_foreach_copy_": lambda arguments, results: [
+        in_memory("memory", arguments[1:2], arguments[:1])
+    ],
     "aten::mm": _mm,
+    "aten::_scaled_mm": _scaled_mm,
     "aten::addmm": _addmm,
     "aten::addmm_": _addmm,
     "aten::_addmm_activation": _addmm,

@@ -5,7 +5,7 @@ batch as the first dimension of what the model is called with (assumed).
 
 from . import graphs
 
-WRAPPERS = {"DistributedDataParallel", "FullyShardedDataParallel"}
+WRAPPERS = {"DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule"}
 
 
 def of_step(records, tasks, steps, role_of, step):

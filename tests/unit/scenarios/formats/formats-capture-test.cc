@@ -238,6 +238,43 @@ TEST(Capture, PicturesThatAreTurnedRound)
     }
 }
 
+TEST(Capture, ProductsOfEightBits)
+{
+    // At the rate of fp8 where the GPU has one; else at that of fp16, which a note says.
+    const Folder folder;
+    folder.Write("rank-0.jsonl",
+                 RankText(0,
+                          R"({"id": 7, "kind": "gemm", "name": "aten::_scaled_mm", "step": 1, )"
+                          R"("stream": 0, "m": 4096, "n": 4096, "k": 4096, "read": 33554432, )"
+                          R"("written": 33554432, "dtype": "f8"})"
+                          "\n"));
+    for (const char* name : {"H100", "A100"})
+    {
+        const training::GpuSpec gpu = training::InTraining(*training::FindGpu(name));
+        const bool old = gpu.Peak(training::Dtype::kFp8) <= 0;
+        EXPECT_EQ(old, std::string(name) == "A100");
+        std::vector<std::string> notes;
+        const auto plan = folder.Read(nullptr, {}, name, &notes);
+        ASSERT_TRUE(plan);
+        training::Kernel kernel;
+        kernel.kind = training::KernelClass::kMatrix;
+        kernel.batch = 1;
+        kernel.rows = kernel.columns = kernel.inner = 4096;
+        kernel.flops = 2.0 * 4096 * 4096 * 4096;
+        kernel.bytes = 2 * 33554432.0;
+        const training::Dtype dtype = old ? training::Dtype::kFp16 : training::Dtype::kFp8;
+        EXPECT_NEAR(static_cast<double>(plan->roles[0].tasks[6].duration.ps),
+                    training::Seconds(kernel, gpu, dtype) * 1e12,
+                    1)
+            << name;
+        const auto said = std::count_if(notes.begin(), notes.end(), [](const std::string& note) {
+            return note.find("has no fp8: such kernels take the times of fp16") !=
+                   std::string::npos;
+        });
+        EXPECT_EQ(said, old ? 1 : 0);
+    }
+}
+
 TEST(Capture, MessagesAndSideStreams)
 {
     const Folder folder;
