@@ -102,6 +102,12 @@ struct TrainingResults::Told
         return !scenario.trace; // a recorded step is of no model that is known
     }
 
+    /// The memory of a GPU follows from the options: not of operators that are cut by themselves.
+    bool HasLayout() const
+    {
+        return HasModel() && !scenario.sharded;
+    }
+
     bool Offloads() const
     {
         return scenario.options.offload != training::Offload::kNone;
@@ -390,16 +396,18 @@ TrainingResults::GpuKeys()
             .Only(&T::KnowsFlops),
         T::OfModel({"gpu_memory_bytes_estimate (B): Memory that a GPU would need, estimated",
                     [](const T& t) { return t.scenario.plan.gpuMemoryBytes; }}),
-        T::OfModel({"gpu_memory_parts_bytes (B): Parts of this estimate",
-                    [](const T& t) { return training::EstimateMemory(t.scenario.options); },
-                    memory}),
-        T::OfModel(
-            {"gpu_memory_reserve_bytes (B): Beside this estimate: CUDA context, NCCL, "
-             "fragmentation; assumed",
-             [](const T& t) {
-                 const auto& options = t.scenario.options;
-                 return training::ReserveOf(options, training::EstimateMemory(options)).Total();
-             }}),
+        Key<T>(
+            "gpu_memory_parts_bytes (B): Parts of this estimate",
+            [](const T& t) { return training::EstimateMemory(t.scenario.options); },
+            memory)
+            .Only(&T::HasLayout),
+        Key<T>("gpu_memory_reserve_bytes (B): Beside this estimate: CUDA context, NCCL, "
+               "fragmentation; assumed",
+               [](const T& t) {
+                   const auto& options = t.scenario.options;
+                   return training::ReserveOf(options, training::EstimateMemory(options)).Total();
+               })
+            .Only(&T::HasLayout),
         Key<T>("offloaded_bytes_per_server (B): With --offload: in a server's memory, estimated",
                [](const T& t) {
                    return training::EstimateMemory(t.scenario.options).host *

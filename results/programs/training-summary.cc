@@ -10,6 +10,7 @@
 #include "results/programs/training-results.h"
 #include "scenarios/options/cluster/cluster-options.h"
 #include "scenarios/options/cluster/placement.h"
+#include "scenarios/options/training/sharding-options.h"
 #include "scenarios/plan/plan-text.h"
 #include "scenarios/training/fewer-layers.h"
 #include "topologies/names.h"
@@ -92,6 +93,10 @@ TrainingResults::PrintHead(std::ostream& os) const
     {
         os << training::StrategyName(m_scenario.served->Options().strategy);
     }
+    else if (m_scenario.sharded)
+    {
+        os << "sharded by operator";
+    }
     else
     {
         os << "ZeRO-" << m_scenario.options.sharding.Stage() << " ("
@@ -110,6 +115,13 @@ TrainingResults::PrintHead(std::ostream& os) const
         {
             PrintCapture(os, m_scenario.capture->findings);
         }
+        return;
+    }
+    if (m_scenario.sharded)
+    {
+        os << m_scenario.microBatch << " samples a pass of all GPUs x accumulation "
+           << m_scenario.accumulation << ", global batch " << m_scenario.globalBatch << "\n\n"
+           << scenario::ShardingText(m_scenario) << "\n";
         return;
     }
     const training::TrainingOptions& o = m_scenario.options;

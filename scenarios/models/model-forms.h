@@ -33,6 +33,7 @@ void BuildHuggingFace(ModelSpec& model, topo::JsonObject& in);
 void BuildTransformer(ModelSpec& model, topo::JsonObject& in);
 void BuildOperators(ModelSpec& model, topo::JsonObject& in);
 void BuildList(ModelSpec& model, topo::JsonObject& in);
+void BuildGraph(ModelSpec& model, topo::JsonObject& in);
 
 } // namespace training
 

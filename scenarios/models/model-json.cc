@@ -9,6 +9,7 @@
  *   operators    "image" or "input" is there: convolutions and the like; parameters and FLOPs
  *                follow
  *   list         "layers" is a list with parameters and FLOPs given
+ *   graph        "graph" is there: operators and tensors in any order of flow (model-graph.h)
  */
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/models/model-forms.h"
@@ -205,6 +206,10 @@ ReadOurs(ModelSpec& model, topo::JsonObject& in)
         model.source = source.empty() ? model.source : source;
         in.Whole("sequence", model.sequence, 1, 1 << 24);
     }
+    else if (in.Has("graph"))
+    {
+        BuildGraph(model, in);
+    }
     else if (in.Has("hidden"))
     {
         BuildTransformer(model, in);
@@ -296,7 +301,7 @@ ParseModelJson(const nlohmann::json& json,
         }
         model.parameters += layer.Parameters();
     }
-    if (model.parameters == 0 && errors.size() == before)
+    if (model.parameters == 0 && model.graph.empty() && errors.size() == before)
     {
         in.Say("layers", "have no parameters: there is nothing to train");
     }

@@ -48,6 +48,7 @@ struct Shape
     uint64_t width = 1;
     uint64_t steps = 1;
     bool divided = false; ///< each rank of a tensor group has a share of the channels
+    int32_t made = -1;    ///< the operator of the layer that makes it; -1: it comes in
 
     /// The elements of all steps.
     double Elements() const
@@ -242,6 +243,20 @@ Embed(const Numbers& n, Part& part, Shape& x)
     return "";
 }
 
+/// Says of the operators from `begin` on, which follow each other, what they take and make.
+void
+Link(Part& part, size_t begin, std::vector<int32_t> takes, Shape& x)
+{
+    for (size_t i = begin; i < part.operators.size(); ++i)
+    {
+        part.operators[i].takes = takes;
+        part.operators[i].channels = static_cast<double>(x.channels);
+        part.operators[i].places = x.Places();
+        takes = {static_cast<int32_t>(i)};
+    }
+    x.made = part.operators.size() > begin ? takes[0] : x.made;
+}
+
 std::string Apply(const nlohmann::json& op, bool first, Part& part, Shape& x);
 
 std::string
@@ -253,11 +268,17 @@ ApplyAll(const nlohmann::json& ops, bool first, Part& part, Shape& x, std::strin
     }
     for (size_t i = 0; i < ops.size(); ++i)
     {
+        const size_t begin = part.operators.size();
+        const int32_t taken = x.made;
         const std::string error = Apply(ops[i], first, part, x);
         if (!error.empty())
         {
             where += "/" + std::to_string(i);
             return error;
+        }
+        if (!ops[i].is_object()) // else Concatenate has
+        {
+            Link(part, begin, {taken}, x);
         }
     }
     return "";
@@ -276,6 +297,7 @@ Concatenate(const nlohmann::json& op, Part& part, Shape& x)
         return "must be {\"concat\": [[...], [...]]}, a list of lists of operators";
     }
     Shape sum;
+    std::vector<int32_t> branches;
     for (size_t i = 0; i < op["concat"].size(); ++i)
     {
         Shape branch = x;
@@ -296,10 +318,12 @@ Concatenate(const nlohmann::json& op, Part& part, Shape& x)
                    std::to_string(sum.height) + " x " + std::to_string(sum.width);
         }
         branch.channels += i > 0 ? sum.channels : 0;
+        branches.push_back(branch.made);
         sum = branch;
     }
     x = sum;
     AddPointwise(part, {2 * x.Elements(), 0, 0});
+    Link(part, part.operators.size() - 1, branches, x);
     return "";
 }
 
@@ -461,6 +485,7 @@ BuildLayer(ModelSpec& model, topo::JsonObject& r, Shape& x)
         LayerSpec layer;
         Part part;
         layer.name = r.Has("repeat") ? name + "." + std::to_string(first + i) : name;
+        x.made = -1;
         const Shape start = x;
         layer.checkpointBytes = {2 * start.Elements(), 0, 0};
         Shape side = start; // a projection on the way around
@@ -487,6 +512,7 @@ BuildLayer(ModelSpec& model, topo::JsonObject& r, Shape& x)
             // sum of the gradients of the two ways, 3.
             AddPointwise(part, {5 * x.Elements(), 0, 0});
             part.operators.back().backward = 6.0 / 5;
+            Link(part, part.operators.size() - 1, {x.made, side.made}, x);
         }
         if (aside)
         {
@@ -497,6 +523,7 @@ BuildLayer(ModelSpec& model, topo::JsonObject& r, Shape& x)
             }
             x = start;
         }
+        part.leaves = x.made;
         layer.output = {x.Elements(), 0, 0};
         layer.parts.push_back(std::move(part));
         model.layers.push_back(std::move(layer));

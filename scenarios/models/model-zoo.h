@@ -17,6 +17,7 @@
 #define SCENARIOS_MODELS_MODEL_ZOO_H
 
 #include "scenarios/models/kernel.h"
+#include "scenarios/models/model-graph.h"
 #include "topologies/error.h"
 
 #include <algorithm>
@@ -199,6 +200,11 @@ struct Operator
     /// Backward of the layer needs nothing that it or a later one makes: recomputation that stops
     /// early stops before it.
     bool last = false;
+    // Of operators on pictures and vectors (model-operators.cc):
+    std::vector<int32_t>
+        takes;           ///< operators of the part whose outputs it takes; -1: the layer's input
+    double channels = 0; ///< of what it makes, a sample
+    double places = 0;
 
     Work Flops() const; ///< forward; a multiply-add counts 2
 };
@@ -226,6 +232,8 @@ struct Part
     /// target's logit take three all-reduces.
     Work losses;
     std::optional<Routing> routing;
+    /// Of operators with `takes`: the one whose output the next layer takes; -1: the layer's input.
+    int32_t leaves = -1;
 };
 
 constexpr uint32_t kNotTied = UINT32_MAX;
@@ -281,6 +289,9 @@ struct ModelSpec
     /// fused attention.
     bool biasedScores = false;
     std::vector<LayerSpec> layers;
+    /// Of a model that is a free graph: its entries. `layers` have its parameters only, and samples
+    /// are in its shapes.
+    std::vector<GraphNode> graph;
     std::optional<TransformerShape> transformer;
     /// A module that predicts one token more (--mtp): its layers, which stand behind the others. It
     /// uses the matrices of embedding and head. Empty: the model has none.

@@ -12,6 +12,7 @@
 #include "scenarios/options/format.h"
 #include "scenarios/options/options.h"
 #include "scenarios/options/training/data-parallel-options.h"
+#include "scenarios/options/training/sharding-options.h"
 #include "scenarios/plan/estimate.h"
 #include "scenarios/plan/jobs-plan.h"
 #include "scenarios/plan/plan-events.h"
@@ -318,6 +319,15 @@ ModelText(const TrainingScenario& s)
                  : "") +
             ", " + s.dtype +
             (s.options.model.hasSequence ? ", sequence " + std::to_string(s.sequence) : ""));
+    if (s.sharded)
+    {
+        text += PlanLine("parallelism", "each operator cut by itself, below");
+        text += PlanLine(
+            "batch",
+            std::to_string(s.globalBatch) + " samples a step = " + std::to_string(s.microBatch) +
+                " a pass of all GPUs x " + topo::Counted(s.accumulation, "pass", "passes"));
+        return text + PlanLineIf("GPUs", SlowText(s.plan));
+    }
     text += PlanLine(
         "parallelism",
         s.served
@@ -406,8 +416,8 @@ StepText(const TrainingScenario& s, const Estimate& e)
                          Format("%.3g%% of the tokens' choices are dropped",
                                 100 * training::DroppedShare(s.options)));
     }
-    text += s.trace ? "" : CopiesText(s.options);
-    text += s.trace ? "" : MemoryText(s.options);
+    text += s.trace || s.sharded ? "" : CopiesText(s.options);
+    text += s.trace || s.sharded ? "" : MemoryText(s.options);
     const double host = s.options.offload != training::Offload::kNone ? HostSeconds(s.plan) : 0;
     const double least = std::max({whole.computeSeconds,
                                    whole.graphSeconds,
@@ -465,7 +475,9 @@ PlanText(const TrainingScenario& s)
         text += CollectivesText(s);
         text += NcclLine(s.collectives.nccl);
     }
-    return text + StepText(s, e) + EstimateText(e, s.fabric, s.run);
+    const std::string sharded = ShardingText(s);
+    return text + (sharded.empty() ? "" : "\n" + sharded) + StepText(s, e) +
+           EstimateText(e, s.fabric, s.run);
 }
 
 } // namespace scenario

@@ -48,6 +48,11 @@ namespace training
 class ServedPlan;
 }
 
+namespace sharding
+{
+struct Sharding;
+}
+
 namespace scenario
 {
 
@@ -281,6 +286,9 @@ struct TrainingScenario
     /// Parameter servers, to which the plan belongs; `workload` is unused then. Null: no parameter
     /// servers (--strategy=sync).
     std::shared_ptr<const training::ServedPlan> served;
+    /// The strategies of the operators that the plan was made from (--auto-parallel); null: none.
+    std::shared_ptr<const sharding::Sharding> sharded = nullptr;
+    bool explainSharding = false; ///< print how they were found
     /// Trace in place of a model. `options` has only the GPU and the datatype then.
     std::optional<formats::TraceName> trace = {};
     /// A script that is to be captured first, in place of a plan (--launch).

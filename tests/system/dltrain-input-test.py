@@ -261,6 +261,10 @@ class Help(SystemTest):
         " --server=pipedream-b --servers=4 --dtype=fp32"
     )
     TOGETHER = {
+        "shard": "--auto-parallel=semi --shard=block.norm=((2,1,1))",
+        "shard-cost": "--auto-parallel=dynamic-programming --shard-cost=mindspore",
+        "device-matrix": "--auto-parallel=dynamic-programming --device-matrix=16,8",
+        "explain-sharding": "--auto-parallel=semi --explain-sharding",
         "etp": "--model=mixtral-8x7b --servers=4 --zero=1 --etp=1 --ignore-memory",
         "pipeline-layout": (
             "--model=gpt2 --servers=1 --gpus-per-server=4 --pp=4 --pipeline-layout=3-3-3-3"
@@ -420,6 +424,7 @@ class Help(SystemTest):
         trace = self.write("trace.goal", "num_ranks 1\nrank 0 {\ncalc 1000\n}\n")
         table = "# size count type redop root time\n1024 256 float sum -1 9.5\n"
         reference = self.write("nccl.txt", table)
+        shards = self.write("shards.json", {"block.norm": [[2, 1, 1]]})
         files = {
             "profile": profile,
             "flows": flows,
@@ -428,6 +433,7 @@ class Help(SystemTest):
             "trace": trace,
             "ib-lfts": None,
             "reference": reference,
+            "shard-file": f"{shards} --auto-parallel=semi",
         }
         small = {
             "dltrain": (

@@ -6,6 +6,7 @@
 #include "contrib/dltrain/ranks/ranks.h"
 #include "results/stats/run-summary.h"
 #include "results/stats/tuner-record.h"
+#include "scenarios/options/training/sharding-options.h"
 #include "scenarios/options/training/trace-options.h"
 
 #include <utility>
@@ -41,6 +42,10 @@ TrainingSimulation::Populate()
     if (Ranks::Get().IsFirst())
     {
         if (std::string why = scenario::WriteExports(m_scenario); !why.empty())
+        {
+            return why;
+        }
+        if (std::string why = scenario::WriteSharding(m_scenario); !why.empty())
         {
             return why;
         }
@@ -89,7 +94,7 @@ TrainingSimulation::OnEnd(results::RunOutcome& outcome)
 std::string
 TrainingSimulation::GetFiles() const
 {
-    return ", calls.log";
+    return std::string(", calls.log") + (m_scenario.sharded ? ", sharding.json, sharding.svg" : "");
 }
 
 void

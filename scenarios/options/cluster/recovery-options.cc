@@ -59,6 +59,12 @@ WhyNot(const Validation& v, const ClusterSpec& cluster, const TrainingScenario& 
                "--workload=" +
                std::string(workload::kDefaultWorkload);
     }
+    if (s.sharded)
+    {
+        return "is of copies of a model, and --auto-parallel cuts each operator by itself; "
+               "allowed: "
+               "without it";
+    }
     if (s.plan.fillRoles > 0)
     {
         return "is of steps that end; allowed: without --pipeline-schedule=" + s.options.schedule +

@@ -144,7 +144,7 @@ class PlannerReader
     PlannerScenario Take()
     {
         const Values& values = m_read.values;
-        for (const char* const alone : {"jobs", "trace", "launch", "replicas"})
+        for (const char* const alone : {"jobs", "trace", "launch", "replicas", "auto-parallel"})
         {
             if (values.Given(alone))
             {

@@ -21,6 +21,7 @@
 #include "scenarios/options/training/launch-options.h"
 #include "scenarios/options/training/parallel-options.h"
 #include "scenarios/options/training/recipes.h"
+#include "scenarios/options/training/sharding-options.h"
 #include "scenarios/options/training/strategy-options.h"
 #include "scenarios/options/training/trace-options.h"
 #include "scenarios/options/training/training-inputs.h"
@@ -425,6 +426,7 @@ MakeTrainingTable()
     t.Add(DataParallelOptionRows());
     t.Add(ComputeOptionRows(section));
     t.Add(ParallelOptionRows());
+    t.Add(ShardingOptionRows());
     t.Add(StrategyOptionRows(section));
     t.Add(TraceOptionRows(section));
     t.Add(LaunchOptionRows());
@@ -437,6 +439,7 @@ MakeTrainingTable()
     t.Add(JobsOptionRows());
     t.Add(RecoveryOptionRows(Checkpoints::kOfModel));
     t.Add(RunOptionRows("dltrain"));
+    RefuseWithSharding(&t.options);
     for (Option& option : t.options)
     {
         if (option.name == "gpus")

@@ -24,11 +24,13 @@
 #include "scenarios/options/training/parallel-options.h"
 #include "scenarios/options/training/pipeline-options.h"
 #include "scenarios/options/training/recipes.h"
+#include "scenarios/options/training/sharding-options.h"
 #include "scenarios/options/training/slow-gpus.h"
 #include "scenarios/options/training/strategy-options.h"
 #include "scenarios/options/training/trace-options.h"
 #include "scenarios/options/training/training-inputs.h"
 #include "scenarios/options/training/training-options.h"
+#include "scenarios/options/training/used-collectives.h"
 #include "scenarios/options/training/validate-layout.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/plan/served-plan.h"
@@ -38,8 +40,6 @@
 #include "scenarios/workload/registry.h"
 
 #include <algorithm>
-#include <set>
-#include <tuple>
 #include <utility>
 
 namespace scenario
@@ -90,59 +90,6 @@ TakeProblems(Validation* v, const std::vector<training::Problem>& problems)
     }
 }
 
-/// The different collectives of a plan, by the first and the last group of each kind, and the first
-/// that lies on several servers of `gpus`: others lie as one of these do. \param all groups, which
-/// do not do the same
-std::vector<UsedBy>
-CollectivesOf(const training::TrainingPlan& plan, uint32_t gpus, bool all = false)
-{
-    std::vector<UsedBy> used;
-    for (uint32_t kind = 0; kind < plan.groupKinds.size(); ++kind)
-    {
-        const auto& groups = plan.groupKinds[kind].groups;
-        std::set<std::size_t> looked;
-        if (!groups.empty())
-        {
-            looked = {0, groups.size() - 1};
-        }
-        const auto between = std::find_if(groups.begin(), groups.end(), [gpus](const auto& ranks) {
-            return std::any_of(ranks.begin(), ranks.end(), [&](coll::Rank rank) {
-                return rank / gpus != ranks.front() / gpus;
-            });
-        });
-        if (between != groups.end())
-        {
-            looked.insert(static_cast<std::size_t>(between - groups.begin()));
-        }
-        for (std::size_t g = 0; all && g < groups.size(); ++g)
-        {
-            looked.insert(g);
-        }
-        for (const std::size_t g : looked)
-        {
-            UsedBy user{groups[g], {}};
-            std::set<std::tuple<coll::Op, uint64_t>> seen; // for blocks, the largest sum counts
-            for (const auto& task : plan.roles[plan.roleOf[groups[g].front()]].tasks)
-            {
-                if (task.kind == training::TaskKind::kCollective && task.group == kind &&
-                    seen.insert({task.op, task.bytes}).second)
-                {
-                    user.collectives.push_back({task.op,
-                                                task.bytes,
-                                                static_cast<coll::Rank>(groups[g].size()),
-                                                0,
-                                                task.blocks});
-                }
-            }
-            if (!user.collectives.empty())
-            {
-                used.push_back(std::move(user));
-            }
-        }
-    }
-    return used;
-}
-
 /// Reads the options one after another: what each decides, those behind it may read.
 class TrainingReader
 {
@@ -168,6 +115,8 @@ class TrainingReader
     void SetSequence(training::TrainingOptions* o);
     void SetModelOptions(training::TrainingOptions* o);
     void SetBatch(uint32_t backupWorkers, training::TrainingOptions* o);
+    void SetShardedBatch(training::TrainingOptions* o);
+    void MakeShardedPlan();
     void CheckProfile(const training::TrainingOptions& o);
     void NoteFewSteps(training::Strategy strategy);
     void MakeModelPlan(const training::TrainingOptions& o, const training::ServedOptions& served);
@@ -194,6 +143,7 @@ class TrainingReader
     NcclLimits m_nccl;
     Cluster m_cluster;
     std::vector<UsedBy> m_used; ///< the collectives
+    ShardedBatch m_batch;       ///< with --auto-parallel
 };
 
 void
@@ -219,6 +169,11 @@ TrainingReader::DecideZero()
     }
     // DeepSpeed refuses stages 2 and 3 in a pipeline; Megatron-LM's distributed optimizer is 1.
     const Values& values = m_v.values;
+    if (IsSharded(values))
+    {
+        m_v.Decide("zero", "0"); // a parameter is cut as its operator is
+        return;
+    }
     const bool whole =
         training::NeedsWholeTensors(*training::ParseOptimizer(values.Text("optimizer")));
     m_v.DecideUnlessGiven("zero", whole || !HasFlush(m_v) ? "0" : values.U32("pp") > 1 ? "1" : "2");
@@ -339,6 +294,32 @@ TrainingReader::SetBatch(uint32_t backupWorkers, training::TrainingOptions* o)
     o->ranks = gpus;
 }
 
+/// With --auto-parallel a pass is of all GPUs together.
+void
+TrainingReader::SetShardedBatch(training::TrainingOptions* o)
+{
+    m_batch = MakeShardedBatch(&m_v, o);
+    m_s.microBatch = static_cast<uint32_t>(m_batch.samples);
+    m_s.accumulation = m_batch.passes;
+    m_s.globalBatch = static_cast<uint32_t>(m_batch.samples * m_batch.passes);
+}
+
+void
+TrainingReader::MakeShardedPlan()
+{
+    // The search asks for collectives' times, before it is known which ones there are.
+    Validation before = m_v;
+    TrainingScenario on = m_s;
+    on.cluster = m_cluster.spec;
+    on.collectives = MakeCollectives(&before,
+                                     &on.cluster,
+                                     m_s.fabric,
+                                     m_nccl,
+                                     {{}, false, training::DtypeBytes(m_s.options.dtype)});
+    m_s.sharded = MakeSharding(&m_v, m_s.options, m_batch, on, &m_s.plan);
+    m_s.explainSharding = m_v.values.Flag("explain-sharding");
+}
+
 /// The shape of a profile's own run must be that of this job.
 void
 TrainingReader::CheckProfile(const training::TrainingOptions& o)
@@ -384,7 +365,15 @@ TrainingReader::MakeModelPlan(const training::TrainingOptions& o,
 {
     const bool isServed = served.strategy != training::Strategy::kSync;
     m_s.options = training::ResolvedOptions(o);
-    if (isServed)
+    if (IsSharded(m_v.values))
+    {
+        MakeShardedPlan();
+        if (!IsFine())
+        {
+            return;
+        }
+    }
+    else if (isServed)
     {
         const auto plan = std::make_shared<training::ServedPlan>(m_s.options, served);
         m_s.plan = plan->TakePlan();
@@ -429,10 +418,19 @@ TrainingReader::TrainModel()
         MakeDataParallel(&m_v, &o, m_cluster.spec.server.gpus);
         MakeCompute(&m_v, m_cluster.spec.server, &o);
     }
-    SetBatch(served.backupWorkers, &o);
+    CheckGraphModel(&m_v, o.model);
+    const bool sharded = IsSharded(m_v.values);
+    if (IsFine() && sharded)
+    {
+        SetShardedBatch(&o);
+    }
+    else
+    {
+        SetBatch(served.backupWorkers, &o);
+    }
     if (IsFine())
     {
-        TakeProblems(&m_v, training::Check(o));
+        TakeProblems(&m_v, sharded ? ProblemsOfSharded(o) : training::Check(o));
     }
     if (IsFine() && o.profile)
     {
@@ -497,6 +495,7 @@ TrainingReader::BeginReading()
 {
     const Values& values = m_v.values;
     CheckAlone();
+    m_v.Settle("auto-parallel");
     CheckLaunch(&m_v);
     m_v.Fill(&m_s);
     m_s.workload = values.Given("workload") ? values.Text("workload") : workload::kDefaultWorkload;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "scenarios/planner/collective-times.h"
+#include "scenarios/options/collective/collective-times.h"
 
 #include "collectives/placement.h"
 #include "scenarios/options/cluster/cluster-options.h"
@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace planner
+namespace scenario
 {
 
 uint32_t
@@ -27,7 +27,7 @@ CollectiveTimes::GroupOf(const std::vector<coll::Rank>& members)
         m_groupOf.emplace(std::move(relative), static_cast<uint32_t>(m_placements.size()));
     if (isNew)
     {
-        m_placements.push_back(scenario::PlacementOf(m_on.cluster, members));
+        m_placements.push_back(PlacementOf(m_on.cluster, members));
         m_between.push_back(coll::HasSeveralServers(m_placements.back()));
     }
     return at->second;
@@ -42,10 +42,10 @@ CollectiveTimes::Seconds(const coll::Collective& what,
     {
         return 0;
     }
-    const scenario::CollectiveOptions& options = m_on.collectives;
+    const CollectiveOptions& options = m_on.collectives;
     coll::Machine machine = options.machine;
     machine.nicRate /= coll::HasSeveralServers(placement) ? share : 1;
-    const coll::Choice choice = scenario::ModelChoiceOf(options, what, placement);
+    const coll::Choice choice = ModelChoiceOf(options, what, placement);
     const auto seconds = coll::EstimateSeconds(*choice.algorithm,
                                                choice.protocol.value_or(topo::Protocol::kSimple),
                                                what,
@@ -94,10 +94,9 @@ CollectiveTimes::Message(coll::Rank from, coll::Rank to, uint64_t bytes, uint32_
         what.bytes = bytes;
         what.ranks = 2;
         const double share = together / static_cast<double>(std::max(1U, server.nics));
-        at->second =
-            Seconds(what, scenario::PlacementOf(m_on.cluster, {from, to}), std::max(1.0, share));
+        at->second = Seconds(what, PlacementOf(m_on.cluster, {from, to}), std::max(1.0, share));
     }
     return at->second;
 }
 
-} // namespace planner
+} // namespace scenario

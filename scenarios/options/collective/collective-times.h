@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * How long the collectives and messages of a step take by formula: the tuner's, on the group's
+ * share of the NICs, as with --collective-times=formula.
+ */
+#ifndef SCENARIOS_OPTIONS_COLLECTIVE_COLLECTIVE_TIMES_H
+#define SCENARIOS_OPTIONS_COLLECTIVE_COLLECTIVE_TIMES_H
+
+#include "collectives/schedule.h"
+#include "scenarios/run/scenario.h"
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace scenario
+{
+
+/// Remembers what was asked: many layouts have the same groups.
+class CollectiveTimes
+{
+  public:
+    explicit CollectiveTimes(const TrainingScenario& on)
+        : m_on(on)
+    {
+    }
+
+    /// A group of ranks, by number: groups that lie alike on servers have one.
+    uint32_t GroupOf(const std::vector<coll::Rank>& members);
+
+    /// Whether its ranks are on several servers.
+    bool IsBetween(uint32_t group) const
+    {
+        return m_between[group];
+    }
+
+    /// ps
+    int64_t Collective(uint32_t group,
+                       coll::Op op,
+                       uint64_t bytes,
+                       const std::shared_ptr<const coll::BlockSizes>& blocks);
+
+    /// ps. \param together ranks of the sender's server that send at the same time
+    int64_t Message(coll::Rank from, coll::Rank to, uint64_t bytes, uint32_t together);
+
+  private:
+    int64_t Seconds(const coll::Collective& what, const coll::Placement& placement, double share);
+
+    const TrainingScenario& m_on;
+    std::map<std::vector<coll::Rank>, uint32_t> m_groupOf; ///< by the members less the first server
+    std::vector<coll::Placement> m_placements;
+    std::vector<bool> m_between;
+    std::map<std::tuple<uint32_t, coll::Op, uint64_t, const coll::BlockSizes*>, int64_t> m_times;
+    std::map<std::tuple<bool, uint32_t, uint64_t>, int64_t> m_messages;
+    /// Blocks whose times are remembered: none has the address of another.
+    std::vector<std::shared_ptr<const coll::BlockSizes>> m_blocks;
+};
+
+} // namespace scenario
+
+#endif // SCENARIOS_OPTIONS_COLLECTIVE_COLLECTIVE_TIMES_H

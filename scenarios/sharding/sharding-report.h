@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * A result in words, as JSON, and as a picture.
+ */
+#ifndef SCENARIOS_SHARDING_SHARDING_REPORT_H
+#define SCENARIOS_SHARDING_SHARDING_REPORT_H
+
+#include "scenarios/sharding/sharding-search.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sharding
+{
+
+/// Operators, their strategies, what they exchange, and what that costs; redistributions; totals.
+std::string TableText(const Sharding& sharding);
+
+/// The search in words: graph, strategies, costs of edges, order.
+std::string ExplainText(const Sharding& sharding);
+
+/// sharding.json: strategies, layouts, collectives, groups.
+nlohmann::ordered_json ShardingJson(const Sharding& sharding);
+
+/// Names and cuts of such a file, or of {"dense": [[2, 1], [1, 4]]}; or why there are none.
+std::optional<std::vector<std::pair<std::string, Cuts>>> ShardsOfJson(const nlohmann::json& json,
+                                                                      std::string* why);
+
+/// The graph with its cuts as SVG.
+std::string ShardingSvg(const Sharding& sharding);
+
+} // namespace sharding
+
+#endif // SCENARIOS_SHARDING_SHARDING_REPORT_H

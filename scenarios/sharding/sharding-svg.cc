@@ -1,0 +1,172 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/sharding/exchanges.h"
+#include "scenarios/sharding/sharding-report.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace sharding
+{
+
+namespace
+{
+
+// Of the picture, in pixels.
+constexpr int kRow = 74;
+constexpr int kLeft = 40;
+constexpr int kBox = 420;
+constexpr int kHigh = 50;
+constexpr int kGrid = 40;
+constexpr int kAside = 150; ///< to the right of boxes, for edges that skip some
+
+std::string
+Escaped(const std::string& text)
+{
+    std::string escaped;
+    for (const char c : text)
+    {
+        escaped += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+    }
+    return escaped;
+}
+
+std::string
+TextAt(int x, int y, const std::string& text, const char* more = "")
+{
+    return "<text x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(y) + "\" " + more + ">" +
+           Escaped(text) + "</text>\n";
+}
+
+/// The output as a square that is cut as its two dimensions of most parts are.
+std::string
+Grid(int x, int y, const Layout& layout, bool partial)
+{
+    uint32_t rows = 1;
+    uint32_t columns = 1;
+    for (std::size_t d = 0; d < layout.size(); ++d)
+    {
+        (d == 0 ? rows : columns) *= CountOf(layout[d]);
+    }
+    std::string svg = "<rect x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(y) +
+                      "\" width=\"" + std::to_string(kGrid) + "\" height=\"" +
+                      std::to_string(kGrid) + "\" fill=\"" + (partial ? "#f6d8b8" : "#cfe3f7") +
+                      "\" stroke=\"#333\"/>\n";
+    constexpr uint32_t kMostLines = 16; // more would be one grey square
+    for (uint32_t i = 1; i < std::min(rows, kMostLines); ++i)
+    {
+        const int at = y + static_cast<int>(kGrid * i / std::min(rows, kMostLines));
+        svg += "<line x1=\"" + std::to_string(x) + "\" x2=\"" + std::to_string(x + kGrid) +
+               "\" y1=\"" + std::to_string(at) + "\" y2=\"" + std::to_string(at) +
+               "\" stroke=\"#333\"/>\n";
+    }
+    for (uint32_t i = 1; i < std::min(columns, kMostLines); ++i)
+    {
+        const int at = x + static_cast<int>(kGrid * i / std::min(columns, kMostLines));
+        svg += "<line y1=\"" + std::to_string(y) + "\" y2=\"" + std::to_string(y + kGrid) +
+               "\" x1=\"" + std::to_string(at) + "\" x2=\"" + std::to_string(at) +
+               "\" stroke=\"#333\"/>\n";
+    }
+    return svg;
+}
+
+} // namespace
+
+std::string
+ShardingSvg(const Sharding& s)
+{
+    const Graph& graph = s.graph;
+    const int count = static_cast<int>(graph.operators.size());
+    const auto top = [](uint32_t op) { return 60 + static_cast<int>(op) * kRow; };
+    std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
+                      std::to_string(kLeft + kBox + kAside + 260) + "\" height=\"" +
+                      std::to_string(80 + count * kRow) +
+                      "\" font-family=\"sans-serif\" font-size=\"12\">\n"
+                      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+    svg += TextAt(kLeft,
+                  24,
+                  graph.name + " on " + std::to_string(s.settings.devices.count) + " GPUs, " +
+                      ModeName(s.settings.mode),
+                  "font-size=\"15\" font-weight=\"bold\"");
+    svg +=
+        TextAt(kLeft,
+               42,
+               "squares: the output's cut, rows by its first dimension; orange: partial sums are "
+               "added up; red: redistribution",
+               "fill=\"#555\"");
+    for (uint32_t e = 0; e < graph.edges.size(); ++e)
+    {
+        const Edge& edge = graph.edges[e];
+        const auto exchanges = ExchangesOfEdge(graph,
+                                               edge,
+                                               s.strategies,
+                                               s.settings.devices.count,
+                                               graph.tensors[0].bytes);
+        const char* const colour = exchanges.empty() ? "#888" : "#c22";
+        const bool straight = !edge.next && edge.to == edge.from + 1;
+        const int y1 = top(edge.from) + (straight ? kHigh : kHigh / 2);
+        const int y2 = top(edge.to) + (straight ? 0 : kHigh / 2);
+        char path[200];
+        if (straight)
+        {
+            std::snprintf(path, sizeof path, "M %d %d L %d %d", kLeft + 60, y1, kLeft + 60, y2);
+        }
+        else
+        {
+            const int out = kLeft + kBox + 25 + 12 * static_cast<int>(e % 8);
+            std::snprintf(path,
+                          sizeof path,
+                          "M %d %d C %d %d %d %d %d %d",
+                          kLeft + kBox,
+                          y1,
+                          out,
+                          y1,
+                          out,
+                          y2,
+                          kLeft + kBox,
+                          y2);
+        }
+        svg += "<path d=\"" + std::string(path) + "\" fill=\"none\" stroke=\"" + colour +
+               "\" stroke-width=\"" + (exchanges.empty() ? "1.5" : "2.5") + "\"" +
+               (edge.next ? " stroke-dasharray=\"5 3\"" : "") + "/>\n";
+    }
+    for (uint32_t i = 0; i < graph.operators.size(); ++i)
+    {
+        const Operator& op = graph.operators[i];
+        const int y = top(i);
+        const bool partial = !SummedDigits(op, s.strategies[i]).empty();
+        svg += "<rect x=\"" + std::to_string(kLeft) + "\" y=\"" + std::to_string(y) +
+               "\" width=\"" + std::to_string(kBox) + "\" height=\"" + std::to_string(kHigh) +
+               "\" rx=\"6\" fill=\"#f7f7f7\" stroke=\"#555\"/>\n";
+        char times[24] = "";
+        if (graph.Times(i) > 1)
+        {
+            std::snprintf(times, sizeof times, " x %.0f", graph.Times(i));
+        }
+        svg += TextAt(kLeft + 56,
+                      y + 20,
+                      op.name + times + " (" + op.word + ")",
+                      "font-weight=\"bold\"");
+        svg += TextAt(kLeft + 56, y + 38, StrategyText(op, s.strategies[i]));
+        svg += Grid(kLeft + 6, y + 5, LayoutOf(op.output, s.strategies[i]), partial);
+        int line = 0;
+        for (const ExchangeOf& x : ExchangesOfOperator(graph,
+                                                       i,
+                                                       s.strategies[i],
+                                                       s.settings.devices.count,
+                                                       graph.tensors[op.output.tensor].bytes))
+        {
+            if (line < 3)
+            {
+                svg += TextAt(kLeft + kBox + kAside,
+                              y + 16 + 16 * line++,
+                              std::string(x.when) + ": all-reduce over " +
+                                  std::to_string(CountOf(x.collective.digits)));
+            }
+        }
+    }
+    return svg + "</svg>\n";
+}
+
+} // namespace sharding

@@ -1,0 +1,96 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The cost in seconds of a step: kernels of the slices (kernel-time.h) and collectives by formula
+ * on this cluster, one after another. What runs side by side is not in it: StepWalk compares the
+ * results of several searches (sharded-plan.h).
+ *
+ *   operator   forward, backward; all-reduce of partial sums forward, and of each input's gradient;
+ *              reduction of parameters' gradients in buckets; the optimizer
+ *   edge       slices cost nothing; all-to-alls and all-gathers, forward and, the other way,
+ * backward
+ */
+#ifndef SCENARIOS_SHARDING_SIMULATOR_COST_H
+#define SCENARIOS_SHARDING_SIMULATOR_COST_H
+
+#include "scenarios/sharding/cost.h"
+#include "scenarios/sharding/slice-kernels.h"
+
+#include <cstdint>
+
+namespace sharding
+{
+
+/// How long collectives take.
+class CommunicationTimes
+{
+  public:
+    virtual ~CommunicationTimes() = default;
+
+    /// Seconds in groups of ranks that differ in these digits. \param bytes as Collective::bytes
+    virtual double Seconds(coll::Op op, double bytes, const Digits& digits) = 0;
+};
+
+class SimulatorCost : public CostModel
+{
+  public:
+    /// \param passes micro-batches of a step
+    SimulatorCost(const SliceKernels& kernels,
+                  CommunicationTimes& times,
+                  uint32_t devices,
+                  uint32_t passes)
+        : m_kernels(kernels),
+          m_times(times),
+          m_devices(devices),
+          m_passes(passes)
+    {
+    }
+
+    /// \param exposed the part of gradients' reductions that counts: the rest runs beside backward
+    void SetExposed(double exposed)
+    {
+        m_exposed = exposed;
+    }
+
+    /// \param secondsPerByte price of a device's memory
+    void SetMemoryPrice(double secondsPerByte)
+    {
+        m_memoryPrice = secondsPerByte;
+    }
+
+    Cost OfOperator(const Graph& graph, uint32_t op, const Strategy& strategy) const override;
+    Cost OfMove(const Graph& graph,
+                const Edge& edge,
+                const Layout& from,
+                const Layout& to) const override;
+
+    const char* Unit() const override
+    {
+        return "s";
+    }
+
+  private:
+    /// Of a parameter's gradients.
+    double Reduction(const TensorInfo& tensor, const Layout& layout) const;
+
+    const SliceKernels& m_kernels;
+    CommunicationTimes& m_times;
+    uint32_t m_devices;
+    uint32_t m_passes;
+    double m_exposed = 1;
+    double m_memoryPrice = 0;
+};
+
+/// A collective of a redistribution's step; none for a slice. \param whole bytes of the tensor
+struct MoveCollective
+{
+    coll::Op op = coll::Op::kAllGather;
+    double bytes = 0;
+    Digits digits;
+};
+
+std::vector<MoveCollective> CollectivesBetween(const Layout& from, const Layout& to, double whole);
+
+} // namespace sharding
+
+#endif // SCENARIOS_SHARDING_SIMULATOR_COST_H
