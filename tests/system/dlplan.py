@@ -56,6 +56,14 @@ def layouts(count):
         )
 
 
+def ended(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
 class Estimates(SystemTest):
     def test_are_dltrains_steps(self):
         """Without packets, of layouts that nobody chose: within 10%, most within 2%. The largest
@@ -162,6 +170,36 @@ class Search(SystemTest):
         self.assertEqual(process.returncode, 0, err)
         self.assertIn("ended early", out)
         self.assertTrue(os.path.exists(os.path.join(folder, "plan.json")))
+
+    def test_runs_end_with_a_killed_search(self):
+        folder = os.path.join(self.folder, "killed")
+        words = (
+            "--model=gpt2 --servers=2 --gpus-per-server=8 --seq=1024 --global-batch=512"
+            " --fix=tp=1,pp=1,micro-batch=1 --verify=1 --verify-network=packet --no-progress"
+            f" --out={folder}"
+        )
+        process = subprocess.Popen(
+            [os.path.join(PROGRAMS, "dlplan"), *words.split()],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+        def children():
+            tasks = f"/proc/{process.pid}/task/{process.pid}/children"
+            with open(tasks, encoding="ascii") as file:
+                return [int(pid) for pid in file.read().split()]
+
+        def wait(what):
+            end = time.monotonic() + 60
+            while not what():
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.02)
+
+        wait(children)
+        runs = children()
+        process.kill()
+        process.wait()
+        wait(lambda: all(map(ended, runs)))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,12 @@
  */
 #include "child-run.h"
 
+#include <csignal>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <unistd.h>
-
-extern char** environ;
 
 namespace dltrain
 {
@@ -31,18 +30,25 @@ StartChild(const std::vector<std::string>& words, const std::string& log)
         argv.push_back(const_cast<char*>(word.c_str()));
     }
     argv.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions,
-                                     STDOUT_FILENO,
-                                     log.c_str(),
-                                     O_WRONLY | O_CREAT | O_TRUNC,
-                                     0644);
-    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    pid_t process = -1;
-    const int failed = posix_spawn(&process, argv.front(), &actions, nullptr, argv.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return failed ? -1 : process;
+    if (::access(argv.front(), X_OK) != 0)
+    {
+        return -1;
+    }
+    const pid_t parent = ::getpid();
+    const pid_t process = ::fork();
+    if (process != 0)
+    {
+        return process;
+    }
+    // However this program ends, its runs end with it; it may have ended already.
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (::getppid() == parent && file >= 0 && ::dup2(file, STDOUT_FILENO) >= 0 &&
+        ::dup2(file, STDERR_FILENO) >= 0)
+    {
+        ::execv(argv.front(), argv.data());
+    }
+    ::_exit(127);
 }
 
 nlohmann::json
