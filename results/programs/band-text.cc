@@ -5,24 +5,12 @@
 
 #include "results/base/human-text.h"
 #include "scenarios/compared/step-band.h"
-#include "topologies/names.h"
-
-#include <cmath>
-#include <vector>
 
 namespace results
 {
 
 namespace
 {
-
-/// "8 of 10" of nine rows and more; fewer give their whole range.
-std::string
-ShareText(const compared::StepBand& band)
-{
-    return band.rows < 9 ? "range of "
-                         : Format("%.0f of 10 of ", std::floor(10 * band.share + 1e-9));
-}
 
 /// A key that is null where no published steps were compared.
 Key<ComparedStep>
@@ -77,7 +65,7 @@ BandText(const ComparedStep& step)
         const auto kind = compared::KindOf(step.options);
         return step.options.profile      ? "unknown: measured times came from a profile"
                : kind.generation.empty() ? "unknown: no published step of this GPU was compared"
-                                         : "unknown: no published step of its kind was compared (" +
+                                         : "unknown: fewer than five published steps of its kind were compared (" +
                                                compared::KindText(kind) + ")";
     }
     std::string text =
@@ -88,7 +76,7 @@ BandText(const ComparedStep& step)
                        100 * step.mfu / band->most,
                        100 * step.mfu / band->least);
     }
-    return text + ": " + ShareText(*band) + std::to_string(band->rows) + " published steps (" +
+    return text + Format(": %.0f%% band of %u published steps (", 100 * band->share, band->rows) +
            compared::KindText(band->of) + ")";
 }
 

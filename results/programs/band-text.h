@@ -25,8 +25,8 @@ struct ComparedStep
 /// Keys of "compared_with".
 const Object<ComparedStep>& ComparedKeys();
 
-/// "456 ms to 502 ms, MFU 39.1 to 43.0%: 8 of 10 of 112 published steps (Ampere, 16 bits, dense
-/// transformer)"; or that no such steps were compared.
+/// "456 ms to 502 ms, MFU 39.1 to 43.0%: 80% band of 112 published steps (Ampere, 16 bits, dense
+/// transformer)"; or that too few of its kind were compared.
 std::string BandText(const ComparedStep& step);
 
 } // namespace results

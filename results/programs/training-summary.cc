@@ -311,7 +311,7 @@ TrainingResults::PrintThroughput(std::ostream& os) const
         return;
     }
     os << separator
-       << Format("%.4g TFLOP/s per GPU, MFU %.1f%% of %.4g\n",
+       << Format("%.4g TFLOP/s per GPU, MFU %.1f%% of %.5g\n",
                  m_scenario.plan.flopsPerGpuPerStep / stepUs * 1e-6,
                  100 * Utilization(stepUs),
                  Peak() * 1e-12);

@@ -67,12 +67,8 @@ KindOf(const training::TrainingOptions& o)
 std::string
 KindText(const StepKind& kind)
 {
-    std::string text;
-    for (const std::string* word : {&kind.generation, &kind.precision, &kind.model})
-    {
-        text += word->empty() ? "" : (text.empty() ? "" : ", ") + *word;
-    }
-    return text;
+    return kind.generation + ", " + (kind.precision.empty() ? "any precision" : kind.precision) +
+           ", " + kind.model;
 }
 
 const StepBand*

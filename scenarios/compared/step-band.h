@@ -58,7 +58,7 @@ struct StepBand
 /// The kind of a job's step.
 StepKind KindOf(const training::TrainingOptions& o);
 
-/// "Ampere, 16 bits, dense transformer".
+/// "Ampere, 16 bits, dense transformer"; "any precision".
 std::string KindText(const StepKind& kind);
 
 /// All groups (compared-steps.cc).

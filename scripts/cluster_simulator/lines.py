@@ -86,6 +86,11 @@ def read(path, kind, use):
                 raise InvalidInput(f"{path}: line 1: the column {shown(twice[0])} stands twice")
             each = use(names)
             for values in table:
+                if None in values:  # the rest of a line, which a comma without quotes cuts
+                    raise InvalidInput(
+                        f"{path}: line {table.line_num}: has more fields than the {len(names)} of"
+                        " the first line; fields with commas stand in quotes"
+                    )
                 yield each(Line(path, table.line_num, values))
     except InvalidInput:
         raise

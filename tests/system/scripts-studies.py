@@ -79,6 +79,9 @@ class Studies(SystemTest):
         self.write("twice.csv", "id,iter_time_s,id\na,1,b\n")
         says = "twice.csv: line 1: the column 'id' stands twice"
         self.refused("published", "twice.csv", says=says)
+        self.write("more.csv", "id,iter_time_s\na,1,moe_act\n")
+        says = "more.csv: line 2: has more fields than the 2 of the first line; fields with commas"
+        self.refused("published", "more.csv", says=f"{says} stand in quotes")
         self.write("cases.json", [{"case": 1, "cc": "a", "config": {}}])
         self.write("twice.csv", FLOWS.strip() + ",flow\n1,0,0,2,8,0,9,9,1\n")
         says = "twice.csv: the column 'flow' is there twice"
