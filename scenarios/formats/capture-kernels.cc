@@ -37,6 +37,7 @@ KernelOf(CaptureObject& line, const std::string& kind, Dtype dtype)
 {
     constexpr double kMost = 1e21;
     Kernel kernel;
+    kernel.casts = false; // they are lines of their own
     kernel.launches = line.Real("launches", 1e9, 1);
     kernel.flops = line.Real("flops", kMost, 0);
     kernel.bytes = line.Real("read", 1e18, 0) + line.Real("written", 1e18, 0);

@@ -53,6 +53,7 @@ struct Kernel
     bool window = false;
     bool fused = false; ///< FlashAttention: the matrix of scores never reaches the memory
     bool wide = false;  ///< a product in 16 bits where others are in fp8 or fp4
+    bool casts = true;  ///< a narrow product's inputs are cast ahead of it, and nobody else says so
 
     /// FLOPs of all launches together; a multiply-add counts 2. Attention's are those of the whole
     /// matrix, causal or not, as model FLOPs are counted.

@@ -79,7 +79,7 @@ double
 CastSeconds(const Kernel& k, const GpuSpec& gpu, Dtype dtype)
 {
     const NarrowFormat* narrow = NarrowOf(dtype);
-    if (!narrow || k.rows <= 0 || k.pass == Pass::kBackwardWeights)
+    if (!narrow || !k.casts || k.rows <= 0 || k.pass == Pass::kBackwardWeights)
     {
         return 0;
     }
