@@ -63,10 +63,11 @@ BandText(const ComparedStep& step)
     if (!band)
     {
         const auto kind = compared::KindOf(step.options);
-        return step.options.profile      ? "unknown: measured times came from a profile"
-               : kind.generation.empty() ? "unknown: no published step of this GPU was compared"
-                                         : "unknown: fewer than five published steps of its kind were compared (" +
-                                               compared::KindText(kind) + ")";
+        return step.options.profile ? "unknown: measured times came from a profile"
+               : kind.generation.empty()
+                   ? "unknown: no published step of this GPU was compared"
+                   : "unknown: fewer than five published steps of its kind were compared (" +
+                         compared::KindText(kind) + ")";
     }
     std::string text =
         HumanTime(step.stepUs * band->least) + " to " + HumanTime(step.stepUs * band->most);

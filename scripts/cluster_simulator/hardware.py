@@ -21,6 +21,7 @@ class GPUmodel(enum.Enum):
     A100_40GB = "A100-40GB"
     A40 = "A40"
     H100 = "H100"
+    H100_500W = "H100-500W"
     H200 = "H200"
     B200 = "B200"
     GB200 = "GB200"

@@ -42,7 +42,8 @@ class FullyShard(PyTorch2Test):
         root, blocks = self.units(FP32)
         self.assertEqual(sent(step, "reduce_scatter"), [*blocks, root])
         self.assertEqual({one.get("reduce") for one in step if "reduce" in one}, {"avg"})
-        self.assertEqual(made.meta["work"], {"samples": 4 * SAMPLES, "tokens": 4 * SAMPLES * LENGTH})
+        work = {"samples": 4 * SAMPLES, "tokens": 4 * SAMPLES * LENGTH}
+        self.assertEqual(made.meta["work"], work)
         # Backward gathers the next block before it scatters the gradients of this one.
         order = [
             one["name"]

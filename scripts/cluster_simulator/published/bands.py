@@ -87,7 +87,7 @@ def code_text(rows):
             {row["precision"] for row in rows if (row["generation"], row["model"]) == kind[::2]}
         )
         lines.append(
-            f"        {{{{{strings(kind)}}}, {one.rows}, {floor(one.least):.4f}, "
+            f"        {{{{{strings(kind)}}},\n         {one.rows}, {floor(one.least):.4f}, "
             f"{ceiling(one.most):.4f}, {one.share:.4f}, "
             f"{{{'' if kind[1] else strings(among)}}}}},"
         )

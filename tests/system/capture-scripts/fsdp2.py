@@ -55,7 +55,7 @@ def main():
     parser.add_argument("--batch-size", type=int, default=2)
     parser.add_argument("--length", type=int, default=256)
     parser.add_argument("--keep", action="store_true", help="ZeRO-2: keep parameters after forward")
-    parser.add_argument("--replicas", type=int, default=1, help="HSDP: shards within, replicas over")
+    parser.add_argument("--replicas", type=int, default=1, help="HSDP: shards within, copies over")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--fp32", action="store_true")
     parser.add_argument("--clip", action="store_true")

@@ -156,7 +156,8 @@ Fault(const std::string& base, const PipelineShape& shape, Changed::Change chang
 
 TEST(PipelineSchedule, Registry)
 {
-    EXPECT_EQ(PipelineScheduleNames(), "1f1b, dualpipev, gpipe, interleaved, pipedream, zero-bubble");
+    EXPECT_EQ(PipelineScheduleNames(),
+              "1f1b, dualpipev, gpipe, interleaved, pipedream, zero-bubble");
     EXPECT_EQ(FindPipelineSchedule("1F1B"), nullptr);
     for (const PipelineSchedule* schedule : PipelineSchedules())
     {

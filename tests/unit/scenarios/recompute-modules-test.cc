@@ -152,7 +152,8 @@ TEST(RecomputeModules, NamesAreMegatrons)
     EXPECT_EQ(ParseModule("mla-up-proj"), kModuleLatent);
     EXPECT_EQ(ParseModule("moe_act"), kModuleActivation);
     EXPECT_EQ(ParseModule("moes"), 0);
-    EXPECT_EQ(ModulesText(ModulesOf(*FindModel("llama3-8b"))), "layernorm, core_attn, mlp, mlp_act");
+    EXPECT_EQ(ModulesText(ModulesOf(*FindModel("llama3-8b"))),
+              "layernorm, core_attn, mlp, mlp_act");
     EXPECT_EQ(ModulesText(ModulesOf(*FindModel("deepseek-v3"))),
               "layernorm, mla_up_proj, core_attn, moe_act, mlp, mlp_act, shared_experts, moe");
 }
