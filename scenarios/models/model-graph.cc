@@ -8,6 +8,7 @@
 #include "scenarios/models/model-forms.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 namespace training
@@ -69,13 +70,19 @@ constexpr std::pair<const char*, uint32_t> kElementTypes[] = {{"f32", 4},
                                                               {"bf16", 2},
                                                               {"f8", 1}};
 
+/// Entries by name.
+using NodeNames = std::unordered_map<std::string, uint32_t>;
+
 /// Reads one entry of "graph".
 class NodeReader
 {
   public:
-    NodeReader(const nlohmann::json& json, const std::vector<GraphNode>& before)
+    NodeReader(const nlohmann::json& json,
+               const std::vector<GraphNode>& before,
+               const NodeNames& names)
         : m_json(json),
-          m_before(before)
+          m_before(before),
+          m_names(names)
     {
     }
 
@@ -93,12 +100,9 @@ class NodeReader
         {
             return "has a name with one of = ; ( ), which --shard needs";
         }
-        for (const GraphNode& other : m_before)
+        if (m_names.count(node->name) > 0)
         {
-            if (other.name == node->name)
-            {
-                return "\"" + rdma::Shown(node->name, 60) + "\" is the name of two entries";
-            }
+            return "\"" + rdma::Shown(node->name, 60) + "\" is the name of two entries";
         }
         const std::string kind = m_json[1].get<std::string>();
         for (const auto& [word, of] : {std::pair("input", NodeKind::kInput),
@@ -191,10 +195,8 @@ class NodeReader
         for (std::size_t i = 2; i < end; ++i)
         {
             const std::string name = m_json[i].is_string() ? m_json[i].get<std::string>() : "";
-            const auto at = std::find_if(m_before.begin(),
-                                         m_before.end(),
-                                         [&name](const GraphNode& n) { return n.name == name; });
-            if (at == m_before.end())
+            const auto at = m_names.find(name);
+            if (at == m_names.end())
             {
                 std::vector<std::string> names;
                 for (const GraphNode& other : m_before)
@@ -206,7 +208,7 @@ class NodeReader
                        ", is no entry before it" +
                        (nearest.empty() ? "" : "; did you mean " + nearest + "?");
             }
-            node->inputs.push_back(static_cast<uint32_t>(at - m_before.begin()));
+            node->inputs.push_back(at->second);
         }
         const std::size_t least = known ? known->least : 1;
         const std::size_t most = known ? known->most : 8;
@@ -243,6 +245,7 @@ class NodeReader
 
     const nlohmann::json& m_json;
     const std::vector<GraphNode>& m_before;
+    const NodeNames& m_names;
 };
 
 } // namespace
@@ -290,10 +293,11 @@ BuildGraph(ModelSpec& model, topo::JsonObject& in)
         return;
     }
     bool computes = false;
+    NodeNames names;
     for (std::size_t i = 0; i < list->size(); ++i)
     {
         GraphNode node;
-        const std::string why = NodeReader((*list)[i], model.graph).Read(&node);
+        const std::string why = NodeReader((*list)[i], model.graph, names).Read(&node);
         if (!why.empty())
         {
             in.Say("graph/" + std::to_string(i), why);
@@ -313,6 +317,7 @@ BuildGraph(ModelSpec& model, topo::JsonObject& in)
             layer.parts.push_back(std::move(part));
             model.layers.push_back(std::move(layer));
         }
+        names.emplace(node.name, static_cast<uint32_t>(i));
         computes = computes || node.kind == NodeKind::kOperator;
         model.graph.push_back(std::move(node));
     }

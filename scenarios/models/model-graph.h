@@ -41,6 +41,12 @@ struct GraphNode
     bool transposed = false;
     std::vector<uint32_t> inputs;          ///< entries before it
     std::map<std::string, double> numbers; ///< "stride": 2; flags are 0 and 1
+
+    /// Of a tensor, its first dimension, of a transposed one its second.
+    uint64_t Rows() const
+    {
+        return shape[transposed ? 1 : 0];
+    }
 };
 
 /// Words of operators that are computed element by element, with any number of inputs.

@@ -10,7 +10,7 @@
 #ifndef SCENARIOS_PLANNER_STEP_ESTIMATE_H
 #define SCENARIOS_PLANNER_STEP_ESTIMATE_H
 
-#include "scenarios/planner/collective-times.h"
+#include "scenarios/options/collective/collective-times.h"
 #include "scenarios/training/plan-options.h"
 #include "scenarios/training/step-walk.h"
 
@@ -20,6 +20,8 @@
 
 namespace planner
 {
+
+using scenario::CollectiveTimes;
 
 /// Seconds, mean over the stages of the pipeline.
 struct StepEstimate

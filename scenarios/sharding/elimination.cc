@@ -4,8 +4,9 @@
 #include "scenarios/sharding/elimination.h"
 
 #include <algorithm>
-#include <limits>
+#include <map>
 #include <set>
+#include <utility>
 
 namespace sharding
 {
@@ -31,6 +32,8 @@ namespace
 
 /// Entries of a table: assumed to be what a machine computes in some seconds.
 constexpr double kMostEntries = 6e7;
+/// Combinations beyond which they are not counted on.
+constexpr double kTooMany = 1e18;
 
 /// What strategies of some operators cost together, the last operator's fastest.
 struct Table
@@ -50,7 +53,10 @@ class Eliminator
 {
   public:
     explicit Eliminator(const SearchSpace& space)
-        : m_space(space)
+        : m_space(space),
+          m_tablesOf(space.strategies.size()),
+          m_beside(space.strategies.size()),
+          m_sizes(space.strategies.size(), 1)
     {
         for (uint32_t i = 0; i < space.strategies.size(); ++i)
         {
@@ -59,12 +65,15 @@ class Eliminator
             {
                 table.values.push_back(cost.total);
             }
-            m_tables.push_back(std::move(table));
-            m_left.insert(i);
+            AddTable(std::move(table));
         }
         for (uint32_t e = 0; e < space.ofEdge.size(); ++e)
         {
             AddEdge(e);
+        }
+        for (uint32_t i = 0; i < space.strategies.size(); ++i)
+        {
+            Measure(i);
         }
     }
 
@@ -72,18 +81,24 @@ class Eliminator
     {
         while (!m_left.empty())
         {
-            const auto [op, size] = Next();
-            if (size * m_space.Width(op) > kMostEntries)
+            // The operator with the fewest combinations of neighbours and its own strategies.
+            const auto [size, op] = *m_left.begin();
+            if (size > kMostEntries)
             {
                 return std::nullopt;
             }
-            const std::vector<uint32_t> neighbours = NeighboursOf(op);
+            m_left.erase(m_left.begin());
+            const std::vector<uint32_t> neighbours(m_beside[op].begin(), m_beside[op].end());
             if (order != nullptr)
             {
                 order->push_back({op, neighbours});
             }
             Eliminate(op, neighbours);
-            m_left.erase(op);
+            for (const uint32_t n : neighbours)
+            {
+                m_beside[n].erase(op);
+                Measure(n);
+            }
         }
         Choice choice(m_space.strategies.size(), 0);
         for (auto best = m_best.rbegin(); best != m_best.rend(); ++best)
@@ -99,6 +114,39 @@ class Eliminator
     }
 
   private:
+    void AddTable(Table table)
+    {
+        for (const uint32_t op : table.operators)
+        {
+            m_tablesOf[op].push_back(static_cast<uint32_t>(m_tables.size()));
+            for (const uint32_t other : table.operators)
+            {
+                if (other != op)
+                {
+                    m_beside[op].insert(other);
+                }
+            }
+        }
+        m_tables.push_back(std::move(table));
+    }
+
+    /// Counts an operator's combinations with its neighbours anew.
+    void Measure(uint32_t op)
+    {
+        m_left.erase({m_sizes[op], op});
+        double size = m_space.Width(op);
+        for (const uint32_t n : m_beside[op])
+        {
+            size *= m_space.Width(n);
+            if (size > kTooMany)
+            {
+                break;
+            }
+        }
+        m_sizes[op] = size;
+        m_left.insert({size, op});
+    }
+
     void AddEdge(uint32_t e)
     {
         const Edge& edge = m_space.graph->edges[e];
@@ -122,66 +170,30 @@ class Eliminator
                 table.values.push_back(m_space.OfEdge(e, turned ? b : a, turned ? a : b).total);
             }
         }
-        const auto same = std::find_if(m_tables.begin(), m_tables.end(), [&](const Table& t) {
-            return t.operators == table.operators;
-        });
-        if (same == m_tables.end())
+        const auto [same, isNew] =
+            m_between.try_emplace(std::pair(table.operators[0], table.operators[1]),
+                                  static_cast<uint32_t>(m_tables.size()));
+        if (isNew)
         {
-            m_tables.push_back(std::move(table));
+            AddTable(std::move(table));
             return;
         }
         for (std::size_t i = 0; i < table.values.size(); ++i) // edge elimination
         {
-            same->values[i] += table.values[i];
+            m_tables[same->second].values[i] += table.values[i];
         }
-    }
-
-    std::vector<uint32_t> NeighboursOf(uint32_t op) const
-    {
-        std::set<uint32_t> neighbours;
-        for (const Table& table : m_tables)
-        {
-            if (std::find(table.operators.begin(), table.operators.end(), op) !=
-                table.operators.end())
-            {
-                neighbours.insert(table.operators.begin(), table.operators.end());
-            }
-        }
-        neighbours.erase(op);
-        return {neighbours.begin(), neighbours.end()};
-    }
-
-    /// The operator with the fewest combinations of neighbours, and their number.
-    std::pair<uint32_t, double> Next() const
-    {
-        std::pair<uint32_t, double> next{0, std::numeric_limits<double>::infinity()};
-        for (const uint32_t op : m_left)
-        {
-            double size = 1;
-            for (const uint32_t n : NeighboursOf(op))
-            {
-                size *= m_space.Width(n);
-            }
-            if (size * m_space.Width(op) < next.second)
-            {
-                next = {op, size * m_space.Width(op)};
-            }
-        }
-        next.second /= m_space.Width(next.first);
-        return next;
     }
 
     void Eliminate(uint32_t op, const std::vector<uint32_t>& neighbours)
     {
         std::vector<Table> with;
-        std::vector<Table> without;
-        for (Table& table : m_tables)
+        for (const uint32_t t : m_tablesOf[op])
         {
-            const bool has = std::find(table.operators.begin(), table.operators.end(), op) !=
-                             table.operators.end();
-            (has ? with : without).push_back(std::move(table));
+            if (!m_tables[t].operators.empty()) // not yet taken by another operator
+            {
+                with.push_back(std::exchange(m_tables[t], {}));
+            }
         }
-        m_tables = std::move(without);
         std::size_t size = 1;
         for (const uint32_t n : neighbours)
         {
@@ -239,13 +251,17 @@ class Eliminator
         m_best.push_back(std::move(best));
         if (!neighbours.empty())
         {
-            m_tables.push_back(std::move(rest));
+            AddTable(std::move(rest));
         }
     }
 
     const SearchSpace& m_space;
-    std::vector<Table> m_tables;
-    std::set<uint32_t> m_left;
+    std::vector<Table> m_tables; ///< taken ones are empty
+    std::vector<std::vector<uint32_t>> m_tablesOf;
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> m_between; ///< edges' tables
+    std::vector<std::set<uint32_t>> m_beside;                    ///< neighbours
+    std::vector<double> m_sizes;
+    std::set<std::pair<double, uint32_t>> m_left; ///< by size
     std::vector<Best> m_best;
 };
 

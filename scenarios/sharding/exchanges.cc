@@ -6,6 +6,14 @@
 namespace sharding
 {
 
+const char*
+OpWord(coll::Op op)
+{
+    return op == coll::Op::kAllToAll    ? "all-to-all"
+           : op == coll::Op::kAllGather ? "all-gather"
+                                        : "all-reduce";
+}
+
 std::vector<ExchangeOf>
 ExchangesOfOperator(const Graph& graph,
                     uint32_t op,

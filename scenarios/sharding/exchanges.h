@@ -23,6 +23,9 @@ struct ExchangeOf
     MoveCollective collective;
 };
 
+/// "all-reduce".
+const char* OpWord(coll::Op op);
+
 /// Partial sums, gradients of inputs, and those of parameters (once a step).
 std::vector<ExchangeOf> ExchangesOfOperator(const Graph& graph,
                                             uint32_t op,

@@ -3,6 +3,7 @@
  */
 #include "scenarios/sharding/graph-of-nodes.h"
 
+#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/sharding/node-builder.h"
 
 #include <utility>
@@ -101,7 +102,7 @@ GraphOfNodes(const training::ModelSpec& model, uint32_t elementBytes, NodeError*
         case NodeKind::kInput:
         case NodeKind::kData:
             tensor.role = node.kind == NodeKind::kData ? TensorRole::kData : TensorRole::kInput;
-            graph.samples = std::exchange(known, true) ? graph.samples : node.shape[0];
+            graph.samples = std::exchange(known, true) ? graph.samples : node.Rows();
             break;
         case NodeKind::kParameter:
             tensor.role = TensorRole::kParameter;
@@ -113,6 +114,18 @@ GraphOfNodes(const training::ModelSpec& model, uint32_t elementBytes, NodeError*
             {
                 shapes.push_back(graph.tensors[input].shape);
                 transposed.push_back(model.graph[input].transposed);
+            }
+            for (std::size_t k = 0; k < node.inputs.size(); ++k)
+            {
+                const bool known = node.word == "matmul" || (node.word == "linear" && k == 1);
+                if (transposed[k] && !known)
+                {
+                    *error = {i,
+                              "takes " + rdma::Shown(model.graph[node.inputs[k]].name, 60) +
+                                  ", which is transposed; allowed: of inputs of matmul and weights "
+                                  "of linear"};
+                    return std::nullopt;
+                }
             }
             NodeBuilder builder(node, std::move(shapes), std::move(transposed));
             const std::string why = builder.Build();

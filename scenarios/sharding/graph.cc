@@ -61,14 +61,6 @@ Graph::HasGradient(uint32_t op, uint32_t input) const
     return tensors[operators[op].inputs[input].tensor].role != TensorRole::kData;
 }
 
-bool
-Graph::Owns(uint32_t op, uint32_t input) const
-{
-    return std::none_of(edges.begin(), edges.end(), [=](const Edge& e) {
-        return e.fromInput != kNone && e.to == op && e.toInput == input;
-    });
-}
-
 double
 Graph::Parameters() const
 {
@@ -105,7 +97,7 @@ Connect(Graph* graph)
     std::map<uint32_t, std::pair<uint32_t, uint32_t>> userOf; // of a parameter, the first
     for (uint32_t i = 0; i < graph->operators.size(); ++i)
     {
-        const Operator& op = graph->operators[i];
+        Operator& op = graph->operators[i];
         for (uint32_t k = 0; k < op.inputs.size(); ++k)
         {
             const uint32_t tensor = op.inputs[k].tensor;
@@ -121,6 +113,7 @@ Connect(Graph* graph)
                 const auto [at, isFirst] = userOf.try_emplace(tensor, i, k);
                 if (!isFirst)
                 {
+                    op.inputs[k].shared = true;
                     graph->edges.push_back({at->second.first,
                                             static_cast<int32_t>(at->second.second),
                                             i,
@@ -131,6 +124,33 @@ Connect(Graph* graph)
             }
         }
     }
+}
+
+std::vector<std::vector<uint32_t>>
+EdgesInto(const Graph& graph)
+{
+    std::vector<std::vector<uint32_t>> into(graph.operators.size());
+    for (uint32_t e = 0; e < graph.edges.size(); ++e)
+    {
+        into[graph.edges[e].to].push_back(e);
+    }
+    return into;
+}
+
+std::vector<std::vector<uint32_t>>
+EdgesBeside(const Graph& graph)
+{
+    std::vector<std::vector<uint32_t>> beside(graph.operators.size());
+    for (uint32_t e = 0; e < graph.edges.size(); ++e)
+    {
+        const Edge& edge = graph.edges[e];
+        beside[edge.from].push_back(e);
+        if (edge.to != edge.from)
+        {
+            beside[edge.to].push_back(e);
+        }
+    }
+    return beside;
 }
 
 } // namespace sharding

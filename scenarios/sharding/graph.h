@@ -67,6 +67,7 @@ struct Operand
     uint32_t tensor = 0;
     std::vector<int32_t> axes; ///< of each dimension; kNone: it lies along none
     bool implied = false;      ///< a small parameter that strategies do not name: a norm's scale
+    bool shared = false;       ///< a parameter that an operator before it reads, too
 };
 
 enum class Kind : uint8_t
@@ -151,7 +152,10 @@ struct Graph
     bool HasGradient(uint32_t op, uint32_t input) const;
 
     /// Whether an operator is the first that reads a parameter: it keeps its states.
-    bool Owns(uint32_t op, uint32_t input) const;
+    bool Owns(uint32_t op, uint32_t input) const
+    {
+        return !operators[op].inputs[input].shared;
+    }
 
     /// Parameters of all operators, folded ones counted as often as they stand there; shared ones
     /// once.
@@ -160,6 +164,12 @@ struct Graph
 
 /// Edges from the tensors' makers, and between users of one parameter; segments, if there are none.
 void Connect(Graph* graph);
+
+/// By operator, edges that bring its inputs.
+std::vector<std::vector<uint32_t>> EdgesInto(const Graph& graph);
+
+/// By operator, edges from it or to it.
+std::vector<std::vector<uint32_t>> EdgesBeside(const Graph& graph);
 
 } // namespace sharding
 

@@ -18,7 +18,7 @@ NodeBuilder::MatMul()
         return Shapes("needs two matrices, or stacks of them, the second of no more "
                       "dimensions than the first");
     }
-    const bool turnedA = Number("transpose_a", 0) != 0;
+    const bool turnedA = (Number("transpose_a", 0) != 0) != m_transposed[0];
     const bool turnedB = (Number("transpose_b", 0) != 0) != m_transposed[1];
     const std::size_t last = a.size() - 1;
     const uint64_t rows = a[turnedA ? last : last - 1];

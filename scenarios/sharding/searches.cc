@@ -79,6 +79,7 @@ Choice
 ByPropagation(const SearchSpace& space, const Given& given, std::vector<Propagated>* order)
 {
     const Graph& graph = *space.graph;
+    const auto beside = EdgesBeside(graph);
     Choice choice(graph.operators.size(), 0);
     std::vector<bool> known(graph.operators.size(), false);
     std::deque<uint32_t> open;
@@ -108,7 +109,7 @@ ByPropagation(const SearchSpace& space, const Given& given, std::vector<Propagat
         }
         const uint32_t op = open.front();
         open.pop_front();
-        for (uint32_t e = 0; e < graph.edges.size(); ++e)
+        for (const uint32_t e : beside[op])
         {
             const Edge& edge = graph.edges[e];
             if (edge.from == op && !known[edge.to])
@@ -138,6 +139,7 @@ class Halver
   public:
     Halver(const Graph& graph, uint32_t devices, const Given& given)
         : m_graph(graph),
+          m_beside(EdgesBeside(graph)),
           m_devices(devices),
           m_given(given)
     {
@@ -254,11 +256,11 @@ class Halver
     double MoveCost(uint32_t op, int32_t axis) const
     {
         double cost = 0;
-        for (const Edge& edge : m_graph.edges)
+        for (const uint32_t e : m_beside[op])
         {
+            const Edge& edge = m_graph.edges[e];
             const bool in = edge.to == op;
-            if (edge.from == edge.to || (!in && edge.from != op) ||
-                m_cut[in ? edge.from : edge.to] == kUndecided)
+            if (edge.from == edge.to || m_cut[in ? edge.from : edge.to] == kUndecided)
             {
                 continue;
             }
@@ -292,6 +294,7 @@ class Halver
     }
 
     const Graph& m_graph;
+    std::vector<std::vector<uint32_t>> m_beside; ///< edges, by operator
     uint32_t m_devices;
     const Given& m_given;
     std::vector<std::vector<uint32_t>> m_parts;

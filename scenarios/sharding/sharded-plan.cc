@@ -44,6 +44,7 @@ class PlanBuilder
           m_kernels(kernels),
           m_devices(devices),
           m_passes(passes),
+          m_into(EdgesInto(graph)),
           m_made(graph.operators.size()),
           m_wanted(graph.operators.size())
     {
@@ -204,8 +205,10 @@ class PlanBuilder
             return true;
         }
         // From outside: to every block, unless the one before has it.
-        return std::none_of(m_graph.edges.begin(), m_graph.edges.end(), [&edge](const Edge& e) {
-            return e.next && e.to == edge.to && e.toInput == edge.toInput;
+        const auto& into = m_into[edge.to];
+        return std::none_of(into.begin(), into.end(), [&](uint32_t i) {
+            const Edge& e = m_graph.edges[i];
+            return e.next && e.toInput == edge.toInput;
         });
     }
 
@@ -233,10 +236,11 @@ class PlanBuilder
     {
         const Operator& op = m_graph.operators[i];
         Tasks after;
-        for (const Edge& edge : m_graph.edges)
+        for (const uint32_t e : m_into[i])
         {
+            const Edge& edge = m_graph.edges[e];
             const bool shared = edge.fromInput != kNone && m_pass > 0; // once a step
-            if (edge.to == i && !shared && IsTaken(edge, turn))
+            if (!shared && IsTaken(edge, turn))
             {
                 const Tasks made = Move(edge,
                                         Phase::kForward,
@@ -324,9 +328,10 @@ class PlanBuilder
                                               m_seconds[i].backwardWeights,
                                               {inputs})
                                     : inputs;
-        for (const Edge& edge : m_graph.edges)
+        for (const uint32_t e : m_into[i])
         {
-            if (edge.to != i || !IsTaken(edge, turn) || !m_graph.HasGradient(i, edge.toInput))
+            const Edge& edge = m_graph.edges[e];
+            if (!IsTaken(edge, turn) || !m_graph.HasGradient(i, edge.toInput))
             {
                 continue;
             }
@@ -380,8 +385,9 @@ class PlanBuilder
     /// A second user of a parameter in the same layout: its gradient is added before the reduction.
     bool IsAddedToTheOwners(uint32_t i, uint32_t k, const Layout& layout) const
     {
-        return std::any_of(m_graph.edges.begin(), m_graph.edges.end(), [&](const Edge& e) {
-            return e.fromInput != kNone && e.to == i && e.toInput == k &&
+        return std::any_of(m_into[i].begin(), m_into[i].end(), [&](uint32_t index) {
+            const Edge& e = m_graph.edges[index];
+            return e.fromInput != kNone && e.toInput == k &&
                    LayoutOf(m_graph.OperandOf(e.from, e.fromInput), m_strategies[e.from]) == layout;
         });
     }
@@ -441,9 +447,10 @@ class PlanBuilder
     uint32_t m_pass = 0;
     training::StepGraph m_role;
     std::vector<Seconds> m_seconds;
-    double m_sum = 0;            ///< seconds of the last computation
-    std::vector<Tasks> m_made;   ///< by operator: what its last output waits for
-    std::vector<Tasks> m_wanted; ///< by operator: gradients of its output
+    std::vector<std::vector<uint32_t>> m_into; ///< edges, by operator
+    double m_sum = 0;                          ///< seconds of the last computation
+    std::vector<Tasks> m_made;                 ///< by operator: what its last output waits for
+    std::vector<Tasks> m_wanted;               ///< by operator: gradients of its output
     std::vector<training::GroupKind> m_kinds;
     std::map<std::string, uint32_t> m_groups;
     std::map<Digits, Bucket> m_buckets;

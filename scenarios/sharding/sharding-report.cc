@@ -5,6 +5,7 @@
 
 #include "scenarios/sharding/exchanges.h"
 #include "scenarios/sharding/redistribution.h"
+#include "topologies/names.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -15,14 +16,6 @@ namespace sharding
 
 namespace
 {
-
-const char*
-OpWord(coll::Op op)
-{
-    return op == coll::Op::kAllToAll    ? "all-to-all"
-           : op == coll::Op::kAllGather ? "all-gather"
-                                        : "all-reduce";
-}
 
 std::string
 BytesWord(double bytes)
@@ -258,18 +251,23 @@ GraphLines(const Sharding& s)
 std::string
 StrategyLines(const Sharding& s)
 {
+    // The others make one strategy for each operator, by a rule.
+    const bool isSearched = s.settings.mode != Mode::kSemi && s.settings.mode != Mode::kRecursive;
     char combinations[60];
     std::snprintf(combinations, sizeof combinations, "%.4g", s.combinations);
-    std::string text = "(b) Strategies on " + std::to_string(s.settings.devices.count) +
-                       " GPUs: " + combinations + " combinations\n";
+    std::string text =
+        "(b) Strategies on " + topo::Counted(s.settings.devices.count, "GPU") + ": " +
+        (isSearched ? std::string(combinations) + " combinations" : "none compared") + "\n";
     for (uint32_t i = 0; i < std::min(s.graph.operators.size(), kMostLines); ++i)
     {
         const Operator& op = s.graph.operators[i];
         const bool given = s.settings.given.count(i) > 0;
         text += "    " + op.name + ": " +
-                (given ? "given" : std::to_string(s.choices[i]) + " legal") + "; taken " +
-                StrategyText(op, s.strategies[i]) + ", cost " + CostWord(s, s.ofOperator[i].total) +
-                "\n";
+                (given        ? "given"
+                 : isSearched ? std::to_string(s.choices[i]) + " legal"
+                              : "not searched") +
+                "; taken " + StrategyText(op, s.strategies[i]) + ", cost " +
+                CostWord(s, s.ofOperator[i].total) + "\n";
     }
     return text;
 }
@@ -522,8 +520,8 @@ ShardsOfJson(const nlohmann::json& json, std::string* why)
             auto& of = cuts.emplace_back();
             for (std::size_t d = 0; good && d < value[i].size(); ++d)
             {
-                good = value[i][d].is_number_unsigned() && value[i][d].get<uint64_t>() < (1U << 30);
-                of.push_back(good ? value[i][d].get<uint32_t>() : 0);
+                good = value[i][d].is_number_unsigned();
+                of.push_back(good ? value[i][d].get<uint64_t>() : 0);
             }
         }
         if (!good)

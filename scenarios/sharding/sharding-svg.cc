@@ -3,6 +3,7 @@
  */
 #include "scenarios/sharding/exchanges.h"
 #include "scenarios/sharding/sharding-report.h"
+#include "topologies/names.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -19,7 +20,10 @@ constexpr int kLeft = 40;
 constexpr int kBox = 420;
 constexpr int kHigh = 50;
 constexpr int kGrid = 40;
-constexpr int kAside = 150; ///< to the right of boxes, for edges that skip some
+constexpr int kAside = 190; ///< to the right of boxes, for edges that skip some
+constexpr int kLanes = 8;   ///< of these edges, one after another
+constexpr const char* kGrey = "#888";
+constexpr const char* kRed = "#c22";
 
 std::string
 Escaped(const std::string& text)
@@ -37,6 +41,32 @@ TextAt(int x, int y, const std::string& text, const char* more = "")
 {
     return "<text x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(y) + "\" " + more + ">" +
            Escaped(text) + "</text>\n";
+}
+
+std::string
+Arrowhead(const std::string& name, const char* colour)
+{
+    return "<marker id=\"" + name +
+           "\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" "
+           "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M 0 0 L 8 4 L 0 8 z\" "
+           "fill=\"" +
+           colour + "\"/></marker>\n";
+}
+
+/// "all-gather over 4", forward; where nothing is moved then, backward.
+std::string
+MovesText(const std::vector<ExchangeOf>& exchanges)
+{
+    std::string text;
+    for (const ExchangeOf& x : exchanges)
+    {
+        if (std::string(x.when) == exchanges[0].when)
+        {
+            text += (text.empty() ? std::string(x.when) + ": " : ", ") + OpWord(x.collective.op) +
+                    " over " + std::to_string(CountOf(x.collective.digits));
+        }
+    }
+    return text;
 }
 
 /// The output as a square that is cut as its two dimensions of most parts are.
@@ -78,15 +108,15 @@ ShardingSvg(const Sharding& s)
 {
     const Graph& graph = s.graph;
     const int count = static_cast<int>(graph.operators.size());
-    const auto top = [](uint32_t op) { return 60 + static_cast<int>(op) * kRow; };
+    const auto top = [](uint32_t op) { return 76 + static_cast<int>(op) * kRow; };
     std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
                       std::to_string(kLeft + kBox + kAside + 260) + "\" height=\"" +
-                      std::to_string(80 + count * kRow) +
+                      std::to_string(96 + count * kRow) +
                       "\" font-family=\"sans-serif\" font-size=\"12\">\n"
                       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
     svg += TextAt(kLeft,
                   24,
-                  graph.name + " on " + std::to_string(s.settings.devices.count) + " GPUs, " +
+                  graph.name + " on " + topo::Counted(s.settings.devices.count, "GPU") + ", " +
                       ModeName(s.settings.mode),
                   "font-size=\"15\" font-weight=\"bold\"");
     svg +=
@@ -95,6 +125,13 @@ ShardingSvg(const Sharding& s)
                "squares: the output's cut, rows by its first dimension; orange: partial sums are "
                "added up; red: redistribution",
                "fill=\"#555\"");
+    svg += TextAt(kLeft,
+                  56,
+                  "arrows: tensors from operator to operator; dashed: to the next of equal blocks",
+                  "fill=\"#555\"");
+    svg += Arrowhead("grey", kGrey) + Arrowhead("red", kRed);
+    std::string labels; // above all edges
+    int skipping = 0;
     for (uint32_t e = 0; e < graph.edges.size(); ++e)
     {
         const Edge& edge = graph.edges[e];
@@ -103,10 +140,13 @@ ShardingSvg(const Sharding& s)
                                                s.strategies,
                                                s.settings.devices.count,
                                                graph.tensors[0].bytes);
-        const char* const colour = exchanges.empty() ? "#888" : "#c22";
+        const char* const colour = exchanges.empty() ? kGrey : kRed;
         const bool straight = !edge.next && edge.to == edge.from + 1;
-        const int y1 = top(edge.from) + (straight ? kHigh : kHigh / 2);
-        const int y2 = top(edge.to) + (straight ? 0 : kHigh / 2);
+        // Out of a box below its middle, into one above it.
+        const int y1 = top(edge.from) + (straight ? kHigh : kHigh * 2 / 3);
+        const int y2 = top(edge.to) + (straight ? 0 : kHigh / 3);
+        int labelX = kLeft + 72;
+        int labelY = (y1 + y2) / 2 + 4;
         char path[200];
         if (straight)
         {
@@ -114,7 +154,7 @@ ShardingSvg(const Sharding& s)
         }
         else
         {
-            const int out = kLeft + kBox + 25 + 12 * static_cast<int>(e % 8);
+            const int out = kLeft + kBox + 25 + 16 * (skipping++ % kLanes);
             std::snprintf(path,
                           sizeof path,
                           "M %d %d C %d %d %d %d %d %d",
@@ -126,10 +166,17 @@ ShardingSvg(const Sharding& s)
                           y2,
                           kLeft + kBox,
                           y2);
+            labelX = kLeft + kBox + (out - kLeft - kBox) * 3 / 4 + 4; // where the curve is in half
         }
         svg += "<path d=\"" + std::string(path) + "\" fill=\"none\" stroke=\"" + colour +
                "\" stroke-width=\"" + (exchanges.empty() ? "1.5" : "2.5") + "\"" +
-               (edge.next ? " stroke-dasharray=\"5 3\"" : "") + "/>\n";
+               (edge.next ? " stroke-dasharray=\"5 3\"" : "") + " marker-end=\"url(#" +
+               (exchanges.empty() ? "grey" : "red") + ")\"/>\n";
+        if (!exchanges.empty())
+        {
+            labels +=
+                TextAt(labelX, labelY, MovesText(exchanges), "fill=\"#c22\" font-size=\"11\"");
+        }
     }
     for (uint32_t i = 0; i < graph.operators.size(); ++i)
     {
@@ -166,7 +213,7 @@ ShardingSvg(const Sharding& s)
             }
         }
     }
-    return svg + "</svg>\n";
+    return svg + labels + "</svg>\n";
 }
 
 } // namespace sharding

@@ -3,6 +3,8 @@
  */
 #include "scenarios/sharding/strategy.h"
 
+#include "topologies/names.h"
+
 #include <algorithm>
 #include <cctype>
 #include <functional>
@@ -175,7 +177,7 @@ CutsText(const Cuts& cuts)
     for (const auto& of : cuts)
     {
         std::string parts;
-        for (const uint32_t p : of)
+        for (const uint64_t p : of)
         {
             parts += (parts.empty() ? "" : ",") + std::to_string(p);
         }
@@ -194,10 +196,10 @@ namespace
 {
 
 /// The parts of all axes that cuts mean, or why they mean none.
-std::optional<std::vector<uint32_t>>
+std::optional<std::vector<uint64_t>>
 PartsOf(const Operator& op, const Cuts& cuts, std::string* why)
 {
-    std::vector<uint32_t> parts(op.axes.size(), 0);
+    std::vector<uint64_t> parts(op.axes.size(), 0);
     std::vector<const Operand*> named;
     for (const Operand& input : op.inputs)
     {
@@ -208,7 +210,7 @@ PartsOf(const Operator& op, const Cuts& cuts, std::string* why)
     }
     if (cuts.size() != named.size())
     {
-        *why = "cuts " + std::to_string(cuts.size()) + " inputs; allowed: the " +
+        *why = "cuts " + topo::Counted(cuts.size(), "input") + "; allowed: the " +
                std::to_string(named.size()) + " that " + op.word + " has";
         return std::nullopt;
     }
@@ -217,13 +219,13 @@ PartsOf(const Operator& op, const Cuts& cuts, std::string* why)
         const std::string input = "input " + std::to_string(i + 1);
         if (cuts[i].size() != named[i]->axes.size())
         {
-            *why = "has " + std::to_string(cuts[i].size()) + " numbers for " + input +
+            *why = "has " + topo::Counted(cuts[i].size(), "number") + " for " + input +
                    "; allowed: " + std::to_string(named[i]->axes.size()) + ", one a dimension";
             return std::nullopt;
         }
         for (std::size_t d = 0; d < cuts[i].size(); ++d)
         {
-            const uint32_t p = cuts[i][d];
+            const uint64_t p = cuts[i][d];
             const int32_t axis = named[i]->axes[d];
             const std::string where = "dimension " + std::to_string(d + 1) + " of " + input;
             if (axis == kNone)
@@ -236,7 +238,7 @@ PartsOf(const Operator& op, const Cuts& cuts, std::string* why)
                 continue;
             }
             const Axis& of = op.axes[static_cast<std::size_t>(axis)];
-            uint32_t& known = parts[static_cast<std::size_t>(axis)];
+            uint64_t& known = parts[static_cast<std::size_t>(axis)];
             if (!of.whole.empty() && p != 1)
             {
                 *why = "cuts " + where + ", " + of.whole + "; allowed: 1";
@@ -244,22 +246,22 @@ PartsOf(const Operator& op, const Cuts& cuts, std::string* why)
             }
             if (p == 0 || of.granules % p != 0)
             {
-                *why = "cuts " + where + " into " + std::to_string(p) +
-                       " parts; allowed: a divisor of " + std::to_string(of.granules) +
+                *why = "cuts " + where + " into " + topo::Counted(p, "part") +
+                       "; allowed: a divisor of " + std::to_string(of.granules) +
                        (of.granules == of.size ? "" : " (" + of.name + ")");
                 return std::nullopt;
             }
             if (known != 0 && known != p)
             {
-                *why = "cuts " + where + " into " + std::to_string(p) +
-                       " parts, and the same axis (" + of.name + ") of an input before it into " +
+                *why = "cuts " + where + " into " + topo::Counted(p, "part") +
+                       ", and the same axis (" + of.name + ") of an input before it into " +
                        std::to_string(known) + "; allowed: " + std::to_string(known);
                 return std::nullopt;
             }
             known = p;
         }
     }
-    std::replace(parts.begin(), parts.end(), 0U, 1U);
+    std::replace(parts.begin(), parts.end(), uint64_t{0}, uint64_t{1});
     return parts;
 }
 
@@ -279,29 +281,30 @@ MatrixText(const std::vector<uint32_t>& matrix)
 std::optional<Strategy>
 StrategyWith(const Operator& op, const Cuts& cuts, const Devices& devices, std::string* why)
 {
-    const auto parts = PartsOf(op, cuts, why);
-    if (!parts)
+    const auto known = PartsOf(op, cuts, why);
+    if (!known)
     {
         return std::nullopt;
     }
     const uint64_t product =
-        std::accumulate(parts->begin(), parts->end(), uint64_t{1}, [](uint64_t a, uint32_t b) {
-            return std::min<uint64_t>(a * b, 1ULL << 40);
+        std::accumulate(known->begin(), known->end(), uint64_t{1}, [](uint64_t a, uint64_t b) {
+            return a > UINT64_MAX / b ? UINT64_MAX : a * b;
         });
     if (devices.count % product != 0)
     {
-        *why = "makes " + std::to_string(product) + " parts, which do not divide the " +
-               std::to_string(devices.count) + " GPUs; allowed: divisors of " +
+        *why = "makes " + topo::Counted(product, "part") + ", which do not divide the " +
+               topo::Counted(devices.count, "GPU") + "; allowed: divisors of " +
                std::to_string(devices.count);
         return std::nullopt;
     }
+    const std::vector<uint32_t> parts(known->begin(), known->end()); // divisors of the devices
     if (devices.matrix.empty())
     {
-        return WithParts(*parts, devices.count);
+        return WithParts(parts, devices.count);
     }
     std::optional<Strategy> found;
     VisitMatrix(op, devices.matrix, [&](const Strategy& strategy) {
-        if (strategy.AllParts() == *parts)
+        if (strategy.AllParts() == parts)
         {
             found = strategy;
         }
@@ -387,20 +390,26 @@ class ShardReader
         return name;
     }
 
-    std::optional<uint32_t> Number()
+    /// Nothing: no number, or one of 2^63 or more.
+    std::optional<uint64_t> Number()
     {
         SkipBlanks();
         uint64_t number = 0;
         const std::size_t begin = m_at;
         while (m_at < m_text.size() && std::isdigit(static_cast<unsigned char>(m_text[m_at])))
         {
-            number = std::min<uint64_t>(number * 10 + (m_text[m_at++] - '0'), 1U << 30);
+            const auto digit = static_cast<uint64_t>(m_text[m_at++] - '0');
+            if (number > (static_cast<uint64_t>(INT64_MAX) - digit) / 10)
+            {
+                return std::nullopt;
+            }
+            number = number * 10 + digit;
         }
-        return m_at == begin ? std::nullopt : std::optional(static_cast<uint32_t>(number));
+        return m_at == begin ? std::nullopt : std::optional(number);
     }
 
     /// (2,1): a comma may stand behind the last one, as in Python.
-    bool Tuple(std::vector<uint32_t>* numbers)
+    bool Tuple(std::vector<uint64_t>* numbers)
     {
         if (!Take('('))
         {

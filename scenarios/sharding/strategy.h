@@ -20,7 +20,7 @@ namespace sharding
 {
 
 /// For each input its dimensions' parts.
-using Cuts = std::vector<std::vector<uint32_t>>;
+using Cuts = std::vector<std::vector<uint64_t>>;
 
 /// Devices as cuts may use them.
 struct Devices

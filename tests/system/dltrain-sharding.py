@@ -186,7 +186,7 @@ class Mistakes(SystemTest):
             (f"{on} --shard=dense=((3,1),(1,1))", "allowed: a divisor of 1024"),
             (f"{on} --shard=dense=((4,1),(1,4))", "makes 16 parts"),
             (f"{on} --shard=dense=((2,4),(2,1))", "allowed: 4"),
-            (f"{on} --shard=dense=((2,1))", "cuts 1 inputs; allowed: the 2"),
+            (f"{on} --shard=dense=((2,1))", "cuts 1 input; allowed: the 2"),
             (f"{on} --shard=dense3=((2,1),(1,4))", "dense"),
             (f"{on} --shard=dense=(2,1)", "allowed: NAME=((parts,...),...)"),
             (f"{on} --device-matrix=2,3", "whose product is 8"),

@@ -165,6 +165,85 @@ namespace
 /// Samples of a GPU at a time, if nothing is said: as --micro-batch's default.
 constexpr uint64_t kUsualSamples = 4;
 constexpr uint64_t kMostSamples = 4000000000ULL;
+/// As the range of --accumulation.
+constexpr uint64_t kMostPasses = 1000000;
+
+/// The least divisor of a number that is `least` or more. \pre least is at most the number
+uint64_t
+DivisorFrom(uint64_t number, uint64_t least)
+{
+    uint64_t found = number;
+    for (uint64_t d = 1; d * d <= number; ++d)
+    {
+        for (const uint64_t divisor : {d, number / d})
+        {
+            if (number % d == 0 && divisor >= least)
+            {
+                found = std::min(found, divisor);
+            }
+        }
+    }
+    return found;
+}
+
+void
+RefusePasses(Validation* v, uint64_t passes, uint64_t samples)
+{
+    const uint64_t global = v->values.Integer("global-batch");
+    const uint64_t most = samples * kMostPasses;
+    const uint64_t below = std::min(global / samples * samples, most);
+    const uint64_t above = (global / samples + 1) * samples;
+    v->Fail("global-batch",
+            "needs " + topo::Counted(passes, "pass", "passes") + " of no more than " +
+                topo::Counted(samples, "sample") + "; allowed: at most " +
+                std::to_string(kMostPasses) + " passes, as with " +
+                (below > 0 ? std::to_string(below) : "") +
+                (below > 0 && above <= most ? " or " : "") +
+                (above <= most ? std::to_string(above) : ""),
+            "");
+}
+
+/// Samples of a graph of operators are in the shapes of its inputs.
+ShardedBatch
+SamplesOfGraph(Validation* v, const training::ModelSpec& model, uint64_t passes)
+{
+    for (const char* option : {"micro-batch", "global-batch"})
+    {
+        if (v->values.Given(option))
+        {
+            v->Fail(option, "samples are in the shapes of the model's graph; allowed: without");
+            return {};
+        }
+    }
+    const auto& graph = model.graph;
+    const auto first = std::find_if(graph.begin(), graph.end(), [](const auto& node) {
+        return node.kind == training::NodeKind::kData || node.kind == training::NodeKind::kInput;
+    });
+    ShardedBatch batch;
+    batch.passes = static_cast<uint32_t>(passes);
+    batch.samples = first == graph.end() ? 1 : first->Rows();
+    if (batch.samples > kMostSamples)
+    {
+        v->errors.push_back(
+            {"",
+             "",
+             rdma::Shown(v->values.Text("model"), 300) + ": /graph/" +
+                 std::to_string(first - graph.begin()) + (first->transposed ? "/2/1 (" : "/2/0 (") +
+                 rdma::Shown(first->name, 60) + "): is " + topo::Counted(batch.samples, "sample") +
+                 "; allowed: at most " + std::to_string(kMostSamples),
+             ""});
+        return {};
+    }
+    if (batch.samples * passes > kMostSamples)
+    {
+        v->Fail("accumulation",
+                "with the graph's " + topo::Counted(batch.samples, "sample") + " makes " +
+                    std::to_string(batch.samples * passes) + " a step; allowed: at most " +
+                    std::to_string(kMostSamples / batch.samples));
+        return {};
+    }
+    return batch;
+}
 
 ShardedBatch
 SampleCounts(Validation* v, const training::TrainingOptions& o)
@@ -174,22 +253,7 @@ SampleCounts(Validation* v, const training::TrainingOptions& o)
     const uint64_t passes = values.Given("accumulation") ? values.Integer("accumulation") : 1;
     if (!o.model.graph.empty())
     {
-        for (const char* option : {"micro-batch", "global-batch"})
-        {
-            if (values.Given(option))
-            {
-                v->Fail(option, "samples are in the shapes of the model's graph; allowed: without");
-                return {};
-            }
-        }
-        const auto& graph = o.model.graph;
-        const auto first = std::find_if(graph.begin(), graph.end(), [](const auto& node) {
-            return node.kind == training::NodeKind::kData ||
-                   node.kind == training::NodeKind::kInput;
-        });
-        batch.samples = first == graph.end() ? 1 : first->shape[0];
-        batch.passes = static_cast<uint32_t>(passes);
-        return batch;
+        return SamplesOfGraph(v, o.model, passes);
     }
     const uint64_t gpus = o.ranks;
     if (values.Text("micro-batch") == "auto")
@@ -220,6 +284,11 @@ SampleCounts(Validation* v, const training::TrainingOptions& o)
                             std::to_string(part));
                 return {};
             }
+            if (global / batch.samples > kMostPasses)
+            {
+                RefusePasses(v, global / batch.samples, batch.samples);
+                return {};
+            }
             batch.passes = static_cast<uint32_t>(global / batch.samples);
         }
         else if (values.Given("accumulation"))
@@ -227,8 +296,8 @@ SampleCounts(Validation* v, const training::TrainingOptions& o)
             if (global % passes != 0)
             {
                 v->Fail("accumulation",
-                        "does not divide the " + std::to_string(global) +
-                            " samples of --global-batch");
+                        "does not divide the " + topo::Counted(global, "sample") +
+                            " of --global-batch");
                 return {};
             }
             batch.samples = global / passes;
@@ -236,10 +305,12 @@ SampleCounts(Validation* v, const training::TrainingOptions& o)
         else
         {
             // The largest part of it that is no more than usual.
-            uint64_t parts = (global + batch.samples - 1) / batch.samples;
-            while (global % parts != 0)
+            const uint64_t parts =
+                DivisorFrom(global, (global + batch.samples - 1) / batch.samples);
+            if (parts > kMostPasses)
             {
-                ++parts;
+                RefusePasses(v, parts, batch.samples);
+                return {};
             }
             batch.samples = global / parts;
             batch.passes = static_cast<uint32_t>(parts);

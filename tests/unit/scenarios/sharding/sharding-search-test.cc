@@ -373,10 +373,11 @@ TEST(Strategies, MistakesAreNamed)
     };
     EXPECT_NE(why(0, {{4, 1}, {1, 2}}).find("allowed: a divisor of 6"), std::string::npos);
     EXPECT_NE(why(0, {{2, 4}, {2, 1}}).find("allowed: 4"), std::string::npos);
-    EXPECT_NE(why(0, {{2, 1}}).find("cuts 1 inputs; allowed: the 2"), std::string::npos);
+    EXPECT_NE(why(0, {{2, 1}}).find("cuts 1 input; allowed: the 2"), std::string::npos);
     EXPECT_NE(why(0, {{2, 1}, {1}}).find("allowed: 2, one a dimension"), std::string::npos);
     EXPECT_NE(why(0, {{2, 2}, {2, 4}}).find("makes 16 parts"), std::string::npos);
     EXPECT_NE(why(0, {{3, 1}, {1, 1}}).find("do not divide the 8 GPUs"), std::string::npos);
+    EXPECT_NE(why(0, {{1ULL << 32, 1}, {1, 1}}).find("into 4294967296 parts"), std::string::npos);
     EXPECT_NE(why(1, {{1, 2}}).find("the norm's axis; allowed: 1"), std::string::npos);
     std::string text;
     for (const char* shards : {"m",
@@ -386,7 +387,8 @@ TEST(Strategies, MistakesAreNamed)
                                "m=((2,1))n=((1))",
                                "",
                                "m=((1));m=((1))",
-                               "=((1))"})
+                               "=((1))",
+                               "m=((9223372036854775808))"})
     {
         EXPECT_FALSE(ParseShards(shards, &text)) << shards;
     }
