@@ -102,7 +102,7 @@ const Object<GoodputRun> OF_GPUS{
      }},
     {"goodput (0 to 1): Work that counts over all time, mean of the courses",
      [](const GoodputRun& r) { return r.simulated.goodput; }},
-    {"goodput_half_width (0 to 1): Half of its confidence interval of 95%",
+    {"goodput_half_width (0 to 1): Half of its confidence interval of 95%; null: one course",
      [](const GoodputRun& r) { return r.simulated.halfWidth; }},
     {"goodput_closed_form (0 to 1): The same in a closed form", &GoodputRun::Closed},
     {"goodput_half_interval (0 to 1): Closed form, at half of the interval",
@@ -111,6 +111,9 @@ const Object<GoodputRun> OF_GPUS{
      [](const GoodputRun& r) { return goodput::Goodput(r.model, r.interval * 2); }},
     {"tokens (tokens): Trained in the time; 0: samples have none", &GoodputRun::Tokens},
     {"interruptions (count): Mean of the courses", &GoodputRun::Interruptions},
+    {"interruptions_left_out (count): Failures of the first course that interruptions.csv has not; "
+     "means are of all",
+     [](const GoodputRun& r) { return r.simulated.leftOut; }},
     {"causes: What fails", CausesOf, CAUSE},
     {"time_s (s): Where the time went, mean of the courses",
      [](const GoodputRun& r) -> const Spent& { return r.simulated.mean; },

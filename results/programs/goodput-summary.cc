@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <ostream>
 
 namespace results
@@ -195,6 +196,10 @@ IntervalText(const GoodputResults& r, const GoodputRun& run)
     }
     text += "; optimum: Daly " + SpanText(daly) + ", Young " +
             SpanText(goodput::YoungInterval(run.model.stall, mtbf));
+    if (run.model.behind > run.interval)
+    {
+        return text + "; writing takes " + SpanText(run.model.behind) + ", so GPUs wait";
+    }
     if (run.model.behind > daly)
     {
         text += "; writing takes " + SpanText(run.model.behind) + ", the least interval";
@@ -205,8 +210,9 @@ IntervalText(const GoodputResults& r, const GoodputRun& run)
 std::string
 GoodputText(const GoodputRun& run)
 {
-    return ShareInWords(run.simulated.goodput) + " +- " +
-           Format("%.2f%%", 100 * run.simulated.halfWidth);
+    const auto& halfWidth = run.simulated.halfWidth;
+    return ShareInWords(run.simulated.goodput) +
+           (halfWidth ? Format(" +- %.2f%%", 100 * *halfWidth) : "");
 }
 
 void
@@ -273,11 +279,11 @@ SaySeveral(std::ostream& os, const GoodputResults& r)
 {
     std::vector<std::vector<std::string>> rows = {
         {"GPUs", "fails every", "interval", "goodput", "closed", "days", "lost most to"}};
-    double widest = 0;
+    std::optional<double> widest;
     for (const GoodputRun& run : r.runs)
     {
         const auto parts = LostParts(run.simulated.mean);
-        widest = std::max(widest, run.simulated.halfWidth);
+        widest = std::max(widest, run.simulated.halfWidth); // nothing is less than a number
         rows.push_back({HumanCount(run.gpus),
                         SpanText(run.Mtbf()),
                         SpanText(run.interval),
@@ -291,7 +297,8 @@ SaySeveral(std::ostream& os, const GoodputResults& r)
     Say(os,
         "Goodput",
         "mean of " + topo::Counted(r.runs.front().simulated.count, "course") + " of " +
-            SpanText(r.scenario.duration) + Format(", +- %.2f%% at most", 100 * widest) +
+            SpanText(r.scenario.duration) +
+            (widest ? Format(", +- %.2f%% at most", 100 * *widest) : "") +
             "; closed: closed form; days: useful ones");
     for (const GoodputRun& run : r.runs)
     {

@@ -6,7 +6,7 @@
 #include "scenarios/traffic/random.h"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
+#include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 
 namespace goodput
@@ -92,18 +92,26 @@ class Simulation
                double duration,
                uint64_t seed,
                uint64_t replication,
-               bool keep)
+               bool keep,
+               const GoesOn& goesOn)
         : m_job(job),
           m_run(job, interval),
           m_step(std::max<Ns>(1, ToNs(job.step))),
           m_end(ToNs(duration)),
           m_keep(keep),
-          m_shrinks(job.policy == Policy::kShrink && job.replicas > 1),
-          m_random(seed, scenario::kFailureStream + replication)
+          m_goesOn(goesOn),
+          m_shrinks(job.LeavingShare() > 0),
+          m_servers(job.servers),
+          m_random(seed, scenario::kFailureStream + replication),
+          m_outages(job.replicas, 0)
     {
         for (std::size_t i = 0; i < job.sources.size(); ++i)
         {
-            m_next.push_back(Draw(i));
+            m_next.push_back(DrawFirst(i));
+        }
+        for (uint32_t i = 0; m_shrinks && m_servers.empty() && i < job.replicas; ++i)
+        {
+            m_own.push_back({i});
         }
         m_pieces.push_back({0, 1});
     }
@@ -142,6 +150,13 @@ class Simulation
         double share;
     };
 
+    /// A server in repair.
+    struct Out
+    {
+        Ns repaired;
+        uint32_t server;
+    };
+
     /// Time to the next failure of a source.
     Ns Draw(std::size_t source)
     {
@@ -164,6 +179,29 @@ class Simulation
         return ToNs(1e-9 * mean / std::tgamma(1 + 1 / k) * std::pow(e, 1 / k));
     }
 
+    /// Time to the first failure of a source, which did not fail just before the begin: what is
+    /// left of an interval that is seen at any time, the stationary excess, of density
+    /// (1 - F(t)) / mean (D. R. Cox, Renewal Theory, 1962). With it duration / mean failures are
+    /// expected. For a Weibull distribution (t / scale)^k is then Gamma(1 / k).
+    Ns DrawFirst(std::size_t source)
+    {
+        const double rate = m_job.sources[source].Rate();
+        if (m_job.weibull == 1 || rate <= 0)
+        {
+            return Draw(source);
+        }
+        const double k = m_job.weibull;
+        const double scale = 1 / rate / std::tgamma(1 + 1 / k);
+        return ToNs(scale * std::pow(boost::math::gamma_p_inv(1 / k, Uniform()), 1 / k));
+    }
+
+    /// In [0, 1).
+    double Uniform()
+    {
+        constexpr uint64_t MANY = 1ULL << 53;
+        return static_cast<double>(m_random.Below(MANY)) / MANY;
+    }
+
     /// The source that fails next.
     std::size_t Next() const
     {
@@ -179,7 +217,7 @@ class Simulation
     /// The replicas that work.
     double Share() const
     {
-        return m_shrinks ? 1 - static_cast<double>(m_out.size()) / m_job.replicas : 1;
+        return m_shrinks ? 1 - static_cast<double>(m_missing) / m_job.replicas : 1;
     }
 
     /// When replicas come back, with a checkpoint; FAR: none does.
@@ -189,7 +227,7 @@ class Simulation
         {
             return FAR;
         }
-        const Ns repaired = std::max(m_now, *std::min_element(m_out.begin(), m_out.end()));
+        const Ns repaired = std::max(m_now, NextRepaired());
         const Ns x = m_x + (repaired - m_now);
         const Ns copies = m_run.Copies(x);
         const bool now = copies > 0 && m_run.EndOf(copies) == x;
@@ -219,11 +257,18 @@ class Simulation
         m_pieces = {{0, Share()}};
     }
 
+    /// The interruption that came last; null: it is not kept.
+    Interruption* Last()
+    {
+        const bool kept = !m_course.interruptions.empty() && m_course.leftOut == 0;
+        return kept ? &m_course.interruptions.back() : nullptr;
+    }
+
     void Note(double Interruption::*what, Ns ns)
     {
-        if (!m_course.interruptions.empty())
+        if (Interruption* const last = Last())
         {
-            m_course.interruptions.back().*what += ToS(ns);
+            last->*what += ToS(ns);
         }
     }
 
@@ -231,30 +276,83 @@ class Simulation
     {
         const Cause cause = m_job.sources[source].cause;
         ++m_course.failures[static_cast<std::size_t>(cause)];
-        if (m_keep)
+        if (m_keep && m_course.interruptions.size() < kMostKept)
         {
             m_course.interruptions.push_back({ToS(m_now), cause, during});
         }
+        else if (m_keep)
+        {
+            ++m_course.leftOut;
+        }
         Redraw(source);
+        constexpr uint64_t OFTEN = 4096;
+        if (++m_counted % OFTEN == 0 && m_goesOn && !m_goesOn())
+        {
+            m_end = m_now;
+        }
     }
 
-    /// A replica that has left does not fail.
-    bool Misses()
+    const std::vector<uint32_t>& ReplicasOf(uint32_t server) const
     {
-        constexpr uint64_t MANY = 1ULL << 53;
-        return m_shrinks && !m_out.empty() &&
-               static_cast<double>(m_random.Below(MANY)) / MANY >= Share();
+        return m_servers.empty() ? m_own[server] : m_servers[server];
+    }
+
+    /// Replicas of a server that are there.
+    std::size_t Present(uint32_t server) const
+    {
+        const auto& replicas = ReplicasOf(server);
+        return std::count_if(replicas.begin(), replicas.end(), [this](uint32_t replica) {
+            return m_outages[replica] == 0;
+        });
+    }
+
+    /// Chooses the server that fails. \return false: its replicas have left, so nothing does
+    bool Fails(std::size_t source)
+    {
+        if (!m_shrinks || !m_job.sources[source].takesServer)
+        {
+            return true;
+        }
+        m_server = static_cast<uint32_t>(
+            m_random.Below(m_servers.empty() ? m_own.size() : m_servers.size()));
+        return Present(m_server) > 0;
+    }
+
+    /// Whether others are left without the replicas of the server that has failed.
+    bool GoesOnWithout(std::size_t source) const
+    {
+        return m_shrinks && m_job.sources[source].takesServer &&
+               m_missing + Present(m_server) < m_job.replicas;
+    }
+
+    void TakeOut(uint32_t server, Ns repaired)
+    {
+        m_out.push_back({repaired, server});
+        if (m_shrinks)
+        {
+            for (const uint32_t replica : ReplicasOf(server))
+            {
+                m_missing += m_outages[replica]++ == 0 ? 1 : 0;
+            }
+        }
+    }
+
+    Ns NextRepaired() const
+    {
+        return std::min_element(m_out.begin(),
+                                m_out.end(),
+                                [](const Out& a, const Out& b) { return a.repaired < b.repaired; })
+            ->repaired;
     }
 
     void OnFailure(std::size_t source)
     {
-        const bool takes = m_job.sources[source].takesServer;
-        if (takes && Misses())
+        if (!Fails(source))
         {
             Redraw(source);
             return;
         }
-        const bool leaves = m_shrinks && takes && m_out.size() + 1 < m_job.replicas;
+        const bool leaves = GoesOnWithout(source);
         Count(source, false);
         if (leaves)
         {
@@ -270,17 +368,24 @@ class Simulation
     /// Time of a recovery. \return false: something has failed meanwhile (m_failed), or it is over
     bool Pass(double seconds, double Spent::*what)
     {
-        const std::size_t source = Next();
-        const Ns failure = source < m_next.size() ? m_next[source] : FAR;
         const Ns done = m_now + ToNs(seconds);
-        const Ns until = std::min({done, failure, m_end});
-        m_course.spent.*what += ToS(until - m_now);
-        m_now = until;
-        m_failed = source;
-        return until == done && until < m_end;
+        for (;;)
+        {
+            const std::size_t source = Next();
+            const Ns failure = source < m_next.size() ? m_next[source] : FAR;
+            const Ns until = std::min({done, failure, m_end});
+            m_course.spent.*what += ToS(until - m_now);
+            m_now = until;
+            m_failed = source;
+            if (until == done || until == m_end || Fails(source))
+            {
+                return until == done && until < m_end;
+            }
+            Redraw(source);
+        }
     }
 
-    /// A replica leaves: the step is done again by the others.
+    /// Replicas leave: the step is done again by the others.
     void Leave(std::size_t source)
     {
         if (m_run.Works(m_x))
@@ -293,7 +398,7 @@ class Simulation
         for (;;)
         {
             const Source& of = m_job.sources[source];
-            m_out.push_back(m_now + ToNs(of.detection + m_job.repair));
+            TakeOut(m_server, m_now + ToNs(of.detection + m_job.repair));
             m_pieces.push_back({m_x, Share()});
             if (Pass(of.detection + m_job.abort, &Spent::detection) &&
                 Pass(m_job.regroup, &Spent::restart))
@@ -307,9 +412,8 @@ class Simulation
                 return;
             }
             source = m_failed;
-            const bool takes = m_job.sources[source].takesServer;
             Count(source, true);
-            if (!takes || m_out.size() + 1 >= m_job.replicas)
+            if (!GoesOnWithout(source))
             {
                 Settle(false);
                 Recover(source);
@@ -321,7 +425,12 @@ class Simulation
     /// Replicas that are repaired come back: all begin again from the checkpoint of now.
     void ComeBack()
     {
+        const std::size_t missing = m_missing;
         Return();
+        if (m_missing == missing)
+        {
+            return; // they wait for another server
+        }
         m_pieces.push_back({m_x, Share()});
         if (!Pass(m_job.abort + m_job.restart + m_job.read, &Spent::restart))
         {
@@ -340,55 +449,64 @@ class Simulation
     /// Servers whose repair has ended are there again.
     void Return()
     {
-        m_out.erase(
-            std::remove_if(m_out.begin(), m_out.end(), [this](Ns back) { return back <= m_now; }),
-            m_out.end());
+        const auto repaired = std::partition(m_out.begin(), m_out.end(), [this](const Out& out) {
+            return out.repaired > m_now;
+        });
+        for (auto out = repaired; m_shrinks && out != m_out.end(); ++out)
+        {
+            for (const uint32_t replica : ReplicasOf(out->server))
+            {
+                m_missing -= --m_outages[replica] == 0 ? 1 : 0;
+            }
+        }
+        m_out.erase(repaired, m_out.end());
     }
 
     void Resumed()
     {
-        if (!m_course.interruptions.empty())
+        if (Interruption* const last = Last())
         {
-            m_course.interruptions.back().resumed = ToS(m_now);
+            last->resumed = ToS(m_now);
         }
     }
 
     /// Until enough servers are there. No time passes for parts that stand still.
     void WaitForRepair()
     {
+        const Ns begin = m_now;
         Return();
-        const std::size_t most = m_shrinks ? m_job.replicas - 1 : m_job.spares;
-        if (m_out.size() <= most)
+        while (m_now < m_end &&
+               (m_shrinks ? m_missing == m_job.replicas : m_out.size() > m_job.spares))
         {
-            return;
+            m_now = std::min(m_end, NextRepaired());
+            Return();
         }
-        std::sort(m_out.begin(), m_out.end());
-        const Ns until = std::min(m_end, m_out[m_out.size() - most - 1]);
-        const Ns wait = until - m_now;
+        const Ns wait = m_now - begin;
         m_course.spent.waiting += ToS(wait);
         Note(&Interruption::waited, wait);
-        m_now = until;
         for (Ns& next : m_next)
         {
             next = next >= FAR - wait ? FAR : next + wait;
         }
-        Return();
     }
 
     void Recover(std::size_t source)
     {
-        std::size_t taken = 0; // servers that are not in repair yet
+        std::vector<uint32_t> taken; // servers that are not in repair yet
         bool replaces = false;
         for (;;)
         {
             const Source& of = m_job.sources[source];
-            taken += of.takesServer ? 1 : 0;
+            taken.insert(taken.end(), of.takesServer ? 1 : 0, m_server);
             replaces |= of.takesServer;
             if (Pass(of.detection + m_job.abort, &Spent::detection))
             {
                 const Ns repair = ToNs(m_job.repair);
-                m_out.insert(m_out.end(), taken, repair >= FAR - m_now ? FAR : m_now + repair);
-                taken = 0;
+                for (const uint32_t server : taken)
+                {
+                    TakeOut(server, repair >= FAR - m_now ? FAR : m_now + repair);
+                }
+                taken.clear();
                 WaitForRepair();
                 if (m_now >= m_end)
                 {
@@ -418,13 +536,20 @@ class Simulation
     const Job& m_job;
     const Run m_run;
     const Ns m_step;
-    const Ns m_end;
+    Ns m_end;
     const bool m_keep;
+    const GoesOn& m_goesOn;
     const bool m_shrinks;
+    const std::vector<std::vector<uint32_t>>& m_servers;
+    std::vector<std::vector<uint32_t>> m_own; //!< for m_servers, if that is empty
     scenario::Random m_random;
     Course m_course;
     std::vector<Ns> m_next; //!< failure of each source
-    std::vector<Ns> m_out;  //!< ends of repairs
+    std::vector<Out> m_out;
+    std::vector<uint32_t> m_outages; //!< of each replica: its servers in repair
+    std::size_t m_missing = 0;       //!< replicas that have left
+    uint32_t m_server = 0;           //!< that failed last
+    uint64_t m_counted = 0;
     Ns m_now = 0;
     Ns m_x = 0;                  //!< time of the run since the last recovery
     std::vector<Piece> m_pieces; //!< of this run
@@ -433,76 +558,16 @@ class Simulation
 
 } // namespace
 
-Spent&
-Spent::operator+=(const Spent& other)
-{
-    useful += other.useful;
-    checkpoint += other.checkpoint;
-    lost += other.lost;
-    detection += other.detection;
-    waiting += other.waiting;
-    replacing += other.replacing;
-    restart += other.restart;
-    fewer += other.fewer;
-    return *this;
-}
-
-Spent&
-Spent::operator/=(double count)
-{
-    for (double* const part :
-         {&useful, &checkpoint, &lost, &detection, &waiting, &replacing, &restart, &fewer})
-    {
-        *part /= count;
-    }
-    return *this;
-}
-
 Course
 Simulate(const Job& job,
          double interval,
          double duration,
          uint64_t seed,
          uint64_t replication,
-         bool keep)
+         bool keep,
+         const GoesOn& goesOn)
 {
-    return Simulation(job, interval, duration, seed, replication, keep).Take();
-}
-
-Replications
-Replicate(const Job& job, double interval, double duration, uint64_t seed, uint32_t replications)
-{
-    Replications all;
-    all.count = replications;
-    std::vector<double> shares;
-    for (uint32_t i = 0; i < replications; ++i)
-    {
-        Course course = Simulate(job, interval, duration, seed, i, i == 0);
-        all.mean += course.spent;
-        for (std::size_t cause = 0; cause < CAUSES; ++cause)
-        {
-            all.failures[cause] += static_cast<double>(course.failures[cause]) / replications;
-        }
-        shares.push_back(course.spent.useful / duration);
-        if (i == 0)
-        {
-            all.first = std::move(course.interruptions);
-        }
-    }
-    all.mean /= replications;
-    all.goodput = all.mean.useful / duration;
-    double squares = 0;
-    for (const double share : shares)
-    {
-        squares += (share - all.goodput) * (share - all.goodput);
-    }
-    if (replications > 1)
-    {
-        const boost::math::students_t distribution(replications - 1);
-        all.halfWidth = boost::math::quantile(distribution, 0.975) *
-                        std::sqrt(squares / (replications - 1) / replications);
-    }
-    return all;
+    return Simulation(job, interval, duration, seed, replication, keep, goesOn).Take();
 }
 
 } // namespace goodput

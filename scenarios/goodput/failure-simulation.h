@@ -10,6 +10,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 namespace goodput
@@ -52,17 +54,28 @@ struct Course
 {
     Spent spent;
     std::array<uint64_t, CAUSES> failures{};
-    std::vector<Interruption> interruptions; ///< empty unless asked for
+    std::vector<Interruption> interruptions; ///< empty unless asked for; the first kMostKept
+    uint64_t leftOut = 0;                    ///< interruptions beyond them
 };
+
+/// Interruptions of a course that are kept: so many rows people still look at (assumed).
+constexpr std::size_t kMostKept = 100000;
+/// Failures that are simulated in all: some ten seconds.
+constexpr double kMostFailures = 2e8;
+
+/// Whether to go on; asked now and then. Empty: always.
+using GoesOn = std::function<bool()>;
 
 /// \param interval s of work between checkpoints; infinite: there are none \param duration s
 /// \param replication each has its own random numbers \param keep Course::interruptions
+/// \param goesOn else the course ends there
 Course Simulate(const Job& job,
                 double interval,
                 double duration,
                 uint64_t seed,
                 uint64_t replication,
-                bool keep = false);
+                bool keep = false,
+                const GoesOn& goesOn = {});
 
 /// Several courses.
 struct Replications
@@ -70,16 +83,19 @@ struct Replications
     Spent mean;
     std::array<double, CAUSES> failures{}; ///< mean
     double goodput = 0;                    ///< mean, 0 to 1
-    double halfWidth = 0; ///< of its confidence interval of 95%, by Student's t; 0: one replication
-    uint32_t count = 0;
+    /// Of its confidence interval of 95%, by Student's t; nothing: one replication has none.
+    std::optional<double> halfWidth;
+    uint32_t count = 0;              ///< those that were not stopped
     std::vector<Interruption> first; ///< of the first replication
+    uint64_t leftOut = 0;            ///< beyond these
 };
 
 Replications Replicate(const Job& job,
                        double interval,
                        double duration,
                        uint64_t seed,
-                       uint32_t replications);
+                       uint32_t replications,
+                       const GoesOn& goesOn = {});
 
 } // namespace goodput
 

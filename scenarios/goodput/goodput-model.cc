@@ -12,11 +12,63 @@ namespace goodput
 namespace
 {
 
-/// Causes after which the job goes on without a replica.
-bool
-Leaves(const Job& job, const Source& source)
+/// Failures a second after which the job goes on without some replicas.
+double
+LeaveRate(const Job& job, const Source& source)
 {
-    return job.policy == Policy::kShrink && source.takesServer && job.replicas > 1;
+    return source.takesServer ? source.Rate() * job.LeavingShare() : 0;
+}
+
+/// Failures a second after which all go back to a checkpoint.
+double
+BackRate(const Job& job, const Source& source)
+{
+    return source.Rate() - LeaveRate(job, source);
+}
+
+bool
+GoesOnWithout(const Job& job, const std::vector<uint32_t>& ofServer)
+{
+    return ofServer.size() < job.replicas;
+}
+
+/// Share of time that a replica is there, mean of all. \param away s that it is not, a failure
+double
+ShareThere(const Job& job, double rate, double away)
+{
+    if (job.servers.empty())
+    {
+        return 1 / (1 + rate / job.replicas * away);
+    }
+    std::vector<uint32_t> servers(job.replicas, 0);
+    for (const auto& ofServer : job.servers)
+    {
+        for (const uint32_t replica : ofServer)
+        {
+            servers[replica] += GoesOnWithout(job, ofServer) ? 1 : 0;
+        }
+    }
+    double sum = 0;
+    for (const uint32_t count : servers)
+    {
+        sum += 1 / (1 + rate * count / static_cast<double>(job.servers.size()) * away);
+    }
+    return sum / job.replicas;
+}
+
+/// Of a failure after which the job goes on: share of replicas that leave.
+double
+ShareThatLeaves(const Job& job)
+{
+    double sum = 0;
+    uint64_t count = 0;
+    for (const auto& ofServer : job.servers)
+    {
+        const bool leaves = GoesOnWithout(job, ofServer);
+        sum += leaves ? static_cast<double>(ofServer.size()) / job.replicas : 0;
+        count += leaves ? 1 : 0;
+    }
+    return count > 0 ? sum / static_cast<double>(count) : 1.0 / job.replicas;
 }
 
 /// Failures a second that take a server.
@@ -46,11 +98,11 @@ GoodputOfRestarts(const Job& job, double interval)
     double back = 0; // rate times q
     for (const Source& source : job.sources)
     {
-        rate += Leaves(job, source) ? 0 : source.Rate();
+        rate += BackRate(job, source);
     }
     for (const Source& source : job.sources)
     {
-        back += Leaves(job, source) ? 0 : source.Rate() * std::exp(-rate * job.RecoveryOf(source));
+        back += BackRate(job, source) * std::exp(-rate * job.RecoveryOf(source));
     }
     if (rate <= 0)
     {
@@ -68,17 +120,14 @@ GoodputOfRestarts(const Job& job, double interval)
 double
 GoodputOfShrinking(const Job& job, double interval)
 {
-    const double rate = RateOfServers(job);
     const double wait = std::isinf(interval) ? 0 : Spacing(job, interval) / 2;
-    const double there = 1 / (1 + rate / job.replicas * (job.repair + wait));
+    const double there = ShareThere(job, RateOfServers(job), job.repair + wait);
     double lost = 0; // seconds a second of work
     for (const Source& source : job.sources)
     {
         const double back = job.abort + job.restart + job.read;
-        lost += Leaves(job, source)
-                    ? source.Rate() * there *
-                          (source.detection + job.abort + job.regroup + job.step / 2 + back)
-                    : 0;
+        lost += LeaveRate(job, source) * there *
+                (source.detection + job.abort + job.regroup + job.step / 2 + back);
     }
     return there * GoodputOfRestarts(job, interval) / (1 + lost);
 }
@@ -97,19 +146,34 @@ Job::FailureRate() const
 }
 
 double
+Job::LeavingShare() const
+{
+    if (policy != Policy::kShrink || replicas < 2)
+    {
+        return 0;
+    }
+    if (servers.empty())
+    {
+        return 1;
+    }
+    const auto leaving =
+        std::count_if(servers.begin(), servers.end(), [this](const auto& ofServer) {
+            return GoesOnWithout(*this, ofServer);
+        });
+    return static_cast<double>(leaving) / static_cast<double>(servers.size());
+}
+
+double
 Job::RecoveryOf(const Source& source) const
 {
-    return source.detection + abort + (source.takesServer ? replace : 0) + restart + read;
+    const bool replaces = source.takesServer && LeavingShare() <= 0;
+    return source.detection + abort + (replaces ? replace : 0) + restart + read;
 }
 
 double
 WaitingShare(const Job& job)
 {
-    if (job.policy == Policy::kShrink && job.replicas > 1)
-    {
-        return 0;
-    }
-    const double load = RateOfServers(job) * job.repair;
+    const double load = RateOfServers(job) * (1 - job.LeavingShare()) * job.repair;
     double blocked = 1; // Erlang's recursion over the places
     for (uint32_t places = 1; places <= job.spares + 1; ++places)
     {
@@ -121,9 +185,9 @@ WaitingShare(const Job& job)
 double
 Goodput(const Job& job, double interval)
 {
-    return job.policy == Policy::kShrink && job.replicas > 1
-               ? GoodputOfShrinking(job, interval)
-               : GoodputOfRestarts(job, interval) * (1 - WaitingShare(job));
+    const double working = job.LeavingShare() > 0 ? GoodputOfShrinking(job, interval)
+                                                  : GoodputOfRestarts(job, interval);
+    return working * (1 - WaitingShare(job));
 }
 
 double
@@ -149,7 +213,7 @@ MtbfOfRestarts(const Job& job)
     double rate = 0;
     for (const Source& source : job.sources)
     {
-        rate += source.Rate() / (Leaves(job, source) ? job.replicas : 1);
+        rate += BackRate(job, source) + LeaveRate(job, source) * ShareThatLeaves(job);
     }
     return 1 / rate;
 }

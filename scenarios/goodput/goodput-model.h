@@ -39,6 +39,9 @@
  * lambda_s: failures that take a server; A = 1 / (1 + lambda_s / D x (repair + S / 2)): share of
  * time that each of D replicas is there (it comes back with a checkpoint); c: time of a failure:
  * detection, abort, new groups, half a step, and the restart with which the replica comes back.
+ * That is for a replica a server. All replicas with a rank in a failed server leave, so instead of
+ * lambda_s / D a replica has lambda_s x n / N, of N servers n with a rank of it. A server with
+ * ranks of all replicas leaves none: its failures go back to a checkpoint and wait for the repair.
  */
 #ifndef SCENARIOS_GOODPUT_GOODPUT_MODEL_H
 #define SCENARIOS_GOODPUT_GOODPUT_MODEL_H
@@ -54,7 +57,7 @@ namespace goodput
 enum class Policy : uint8_t
 {
     kRestart, ///< all begin again from the last checkpoint; a spare replaces a server
-    kShrink,  ///< the replica leaves until it is repaired, the others do the step again
+    kShrink,  ///< replicas of a server leave until it is repaired, the others do the step again
 };
 
 /// A job and what happens to it. Times are s.
@@ -73,10 +76,14 @@ struct Job
     uint32_t spares = 0;
     double repair = 0;     ///< of a server, from when the failure is known
     uint32_t replicas = 1; ///< data-parallel
-    double weibull = 1;    ///< shape of the times between failures of a cause; 1: exponential
+    /// kShrink: the replicas that have a rank in each server. Empty: each has a server of its own.
+    std::vector<std::vector<uint32_t>> servers = {};
+    double weibull = 1; ///< shape of the times between failures of a cause; 1: exponential
 
     /// Failures a second, of all causes.
     double FailureRate() const;
+    /// Share of servers without which the job goes on; 0: it does not shrink.
+    double LeavingShare() const;
     /// From a failure until the job works again, if nothing fails meanwhile and a spare is there.
     double RecoveryOf(const Source& source) const;
 };
@@ -105,7 +112,8 @@ double BestInterval(const Job& job);
 double OptimumOf(const Job& job);
 
 /// Mean time between failures of which each costs half an interval, s: those that go back to a
-/// checkpoint. With kShrink also one of D that a replica leaves by, as it waits for a checkpoint.
+/// checkpoint. With kShrink also those that replicas leave by, times their share of all replicas,
+/// as these wait for a checkpoint.
 double MtbfOfRestarts(const Job& job);
 
 } // namespace goodput

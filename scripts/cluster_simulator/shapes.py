@@ -78,9 +78,8 @@ STATS = {
     "topology": {"hosts": NUMBER},
     "goodput_runs": [
         {
-            **dict.fromkeys(
-                "gpus interval_s goodput goodput_half_width goodput_closed_form".split(), NUMBER
-            ),
+            **dict.fromkeys("gpus interval_s goodput goodput_closed_form".split(), NUMBER),
+            "goodput_half_width": lambda value: value is None or is_number(value),
             "time_s": {EACH: NUMBER},
         }
     ],

@@ -82,17 +82,39 @@ class Weeks(SystemTest):
 
     def test_shrinking(self):
         run = self.run_program(
-            f"dlgoodput {JOB} {HAND} --zero=0 --recovery=shrink --duration=1y --mtbf=3d"
+            f"dlgoodput {JOB.replace('--servers=2', '--servers=8')} {HAND} --zero=0"
+            " --recovery=shrink --duration=1y --mtbf=3d"
         )
         (weeks,) = run.stats["goodput_runs"]
-        # 16 replicas, of which one fails every 48 days. It is away for a day, and then for half an
-        # interval: it comes back with a checkpoint.
+        # 8 servers, of which one fails every 24 days, with its 8 of 64 replicas. They are away for
+        # a day, and then for half an interval: they come back with a checkpoint.
         away = 1 + weeks["interval_s"] / 2 / 86400
         self.assertWithin(
-            weeks["time_s"]["fewer_s"] / (365.25 * 86400), away / (48 + away), 0.05
+            weeks["time_s"]["fewer_s"] / (365.25 * 86400), away / (24 + away), 0.05
         )
         self.assertEqual(weeks["time_s"]["waiting_s"], 0)
         self.assertWithin(weeks["goodput"], weeks["goodput_closed_form"], 0.02)
+
+    def test_many_failures(self):
+        """interruptions.csv has 100,000 of the 2.6 million failures in 30 days; 2.6 billion are
+        refused.
+        """
+        line = f"dlgoodput {JOB} {HAND} --mtbf=1s --spares=10000 --repair-time=0s"
+        run = self.run_program(f"{line} --replications=1")
+        (weeks,) = run.stats["goodput_runs"]
+        self.assertEqual(len(run.rows("interruptions.csv")), 100000)
+        self.assertEqual(weeks["interruptions_left_out"], weeks["interruptions"] - 100000)
+        self.assertIsNone(weeks["goodput_half_width"])
+        self.assertNotIn("+-", run.out)
+        run = self.refuse(f"{line} --replications=1000", "--replications=1000: 2.59e+09 failures")
+        self.assertFalse(os.path.exists(run.folder))
+        self.refuse(f"{line} --duration=100y", "--duration=100y: 3.16e+11 failures")
+
+    def test_writes_longer_than_the_interval(self):
+        run = self.run_program(
+            f"dlgoodput {JOB} {HAND} --checkpoint-async --checkpoint=10s --mtbf=12h"
+        )
+        self.assertIn("writing takes 20.0 s, so GPUs wait", " ".join(run.out.split()))
 
     def test_parts_of_the_cluster(self):
         """Numbers of parts are the cluster's, and their rates add up."""

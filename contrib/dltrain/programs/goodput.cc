@@ -8,10 +8,14 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "goodput-measurement.h"
 #include "results/programs/goodput-results.h"
+#include "scenarios/options/format.h"
+#include "scenarios/options/goodput/span.h"
 #include "scenarios/options/spelling.h"
 #include "scenarios/options/training/validate-layout.h"
 #include "scenarios/program/output-folder.h"
 #include "scenarios/training/checks/plan-check.h"
+#include "scenarios/training/layout.h"
+#include "topologies/names.h"
 
 #include <algorithm>
 #include <cmath>
@@ -56,47 +60,6 @@ struct Prepared
     training::TrainingOptions options;
     scenario::RecoverySpec costs;
 };
-
-/// \return errors
-std::vector<scenario::Error>
-PrepareJob(const GoodputScenario& scenario,
-           const scenario::ReadResult& job,
-           std::vector<Prepared>* all,
-           std::set<std::string>* notes)
-{
-    auto cluster = scenario::ValidateCluster(job);
-    if (!cluster.scenario)
-    {
-        return cluster.errors;
-    }
-    notes->insert(cluster.notes.begin(), cluster.notes.end());
-    const auto layout = scenario::ValidateLayout(job, *cluster.scenario);
-    if (!layout.options)
-    {
-        return layout.errors;
-    }
-    std::vector<scenario::Error> errors;
-    for (const training::Problem& problem : training::Check(*layout.options))
-    {
-        if (problem.error)
-        {
-            const std::string option = scenario::OptionOfField(problem.field);
-            errors.push_back({option.empty() ? problem.field : "--" + option,
-                              "",
-                              scenario::Spelled(problem.text),
-                              ""});
-        }
-    }
-    scenario::Validation v{scenario::TrainingOptionTable(),
-                           scenario::WithRecovery(scenario, job).values,
-                           {},
-                           {}};
-    const auto costs = scenario::RecoveryCosts(&v, cluster.scenario->cluster, *layout.options);
-    errors.insert(errors.end(), v.errors.begin(), v.errors.end());
-    notes->insert(v.notes.begin(), v.notes.end());
-    all->push_back({std::move(*cluster.scenario), *layout.options, costs});
-    return errors;
-}
 
 /// Until the job knows that a part has failed, s.
 double
@@ -146,6 +109,99 @@ SourcesOf(const GoodputScenario& scenario, const Prepared& job)
     return sources;
 }
 
+/// Failures that are too many to simulate. \return errors
+std::vector<scenario::Error>
+CheckFailures(const GoodputScenario& scenario, const Prepared& job)
+{
+    double rate = 0;
+    for (const goodput::Source& source : SourcesOf(scenario, job))
+    {
+        rate += source.Rate();
+    }
+    const double course = rate * scenario.duration;
+    if (course * scenario.replications <= goodput::kMostFailures)
+    {
+        return {};
+    }
+    const std::string most = scenario::Format("%.0f", goodput::kMostFailures);
+    const std::string failures =
+        scenario::Format("%.3g failures to simulate, ", course * scenario.replications) + most +
+        " at most; allowed: ";
+    if (course > goodput::kMostFailures)
+    {
+        return {{"--duration",
+                 scenario.values.Text("duration"),
+                 failures + "up to " + scenario::SpanText(goodput::kMostFailures / rate) +
+                     ", or longer times between failures",
+                 ""}};
+    }
+    return {{"--replications",
+             std::to_string(scenario.replications),
+             failures + "up to " + scenario::Format("%.0f", goodput::kMostFailures / course) +
+                 ", or a shorter --duration",
+             ""}};
+}
+
+/// \return errors
+std::vector<scenario::Error>
+PrepareJob(const GoodputScenario& scenario,
+           const scenario::ReadResult& job,
+           std::vector<Prepared>* all,
+           std::set<std::string>* notes)
+{
+    auto cluster = scenario::ValidateCluster(job);
+    if (!cluster.scenario)
+    {
+        return cluster.errors;
+    }
+    notes->insert(cluster.notes.begin(), cluster.notes.end());
+    const auto layout = scenario::ValidateLayout(job, *cluster.scenario);
+    if (!layout.options)
+    {
+        return layout.errors;
+    }
+    std::vector<scenario::Error> errors;
+    for (const training::Problem& problem : training::Check(*layout.options))
+    {
+        if (problem.error)
+        {
+            const std::string option = scenario::OptionOfField(problem.field);
+            errors.push_back({option.empty() ? problem.field : "--" + option,
+                              "",
+                              scenario::Spelled(problem.text),
+                              ""});
+        }
+    }
+    scenario::Validation v{scenario::TrainingOptionTable(),
+                           scenario::WithRecovery(scenario, job).values,
+                           {},
+                           {}};
+    const auto costs = scenario::RecoveryCosts(&v, cluster.scenario->cluster, *layout.options);
+    errors.insert(errors.end(), v.errors.begin(), v.errors.end());
+    notes->insert(v.notes.begin(), v.notes.end());
+    all->push_back({std::move(*cluster.scenario), *layout.options, costs});
+    return errors.empty() ? CheckFailures(scenario, all->back()) : errors;
+}
+
+/// The replicas that have a rank in each server.
+std::vector<std::vector<uint32_t>>
+ReplicasOfServers(const Prepared& job)
+{
+    const training::Layout layout = job.options.GetLayout();
+    std::vector<std::set<uint32_t>> servers(job.cluster.cluster.servers);
+    for (coll::Rank rank = 0; rank < job.options.ranks; ++rank)
+    {
+        servers.at(rank / job.cluster.cluster.server.gpus)
+            .insert(training::PlaceOf(layout, rank).data);
+    }
+    std::vector<std::vector<uint32_t>> replicas;
+    for (const auto& ofServer : servers)
+    {
+        replicas.emplace_back(ofServer.begin(), ofServer.end());
+    }
+    return replicas;
+}
+
 goodput::Job
 ModelOf(const GoodputScenario& scenario, const Prepared& job, const results::GoodputTimes& times)
 {
@@ -166,6 +222,10 @@ ModelOf(const GoodputScenario& scenario, const Prepared& job, const results::Goo
     model.spares = scenario.spares;
     model.repair = scenario.repair;
     model.replicas = job.options.Data();
+    if (model.policy == goodput::Policy::kShrink)
+    {
+        model.servers = ReplicasOfServers(job);
+    }
     model.weibull = scenario.weibull;
     return model;
 }
@@ -286,6 +346,19 @@ RunGoodput(int argc, const char* const* argv)
         run.tokensOfStep =
             sequence > 1 ? static_cast<double>(job.options.GlobalBatch()) * sequence : 0;
         run.model = ModelOf(scenario, job, run.times);
+        if (run.times.step > scenario.duration)
+        {
+            return SayError("dlgoodput",
+                            "--duration=" + scenario.values.Text("duration") +
+                                ": no step ends in it; allowed: from " +
+                                scenario::SpanText(run.times.step),
+                            scenario.run.dryRun ? nullptr : &scenario.run);
+        }
+        if (run.model.policy == goodput::Policy::kShrink && run.model.LeavingShare() <= 0)
+        {
+            SayNote("each server has ranks of all replicas, so none is left when one fails: all "
+                    "wait for its repair, and restart");
+        }
         run.interval = IntervalOf(scenario, run.model);
         run.intervalSteps =
             std::isinf(run.interval)
@@ -295,7 +368,14 @@ RunGoodput(int argc, const char* const* argv)
                                            run.interval,
                                            scenario.duration,
                                            scenario.run.seed,
-                                           scenario.replications);
+                                           scenario.replications,
+                                           [] { return g_stopped == 0; });
+        if (g_stopped != 0)
+        {
+            std::cerr << "dlgoodput: stopped after " << run.simulated.count << " of "
+                      << topo::Counted(scenario.replications, "course") << std::endl;
+            return 128 + g_stopped;
+        }
         runs.push_back(std::move(run));
     }
     const results::GoodputResults all{scenario, runs};

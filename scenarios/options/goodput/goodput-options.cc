@@ -149,8 +149,8 @@ MakeGoodputTable()
             option.Names("recovery",
                          {{"restart", "all begin again from the last checkpoint"},
                           {"shrink",
-                           "a replica leaves until its server is repaired (--zero=0); software "
-                           "and switches: restart"}});
+                           "all replicas of a server leave until it is repaired (--zero=0); "
+                           "software and switches: restart"}});
             option.Default("restart").Example("shrink");
         }
         if (option.name == "spares")
@@ -208,6 +208,19 @@ class GoodputReader
                 Fail(alone, "needs the states and the step of a model; allowed: --model");
             }
         }
+        for (const char* const sharded : {"auto-parallel",
+                                          "shard",
+                                          "shard-file",
+                                          "shard-cost",
+                                          "device-matrix",
+                                          "explain-sharding"})
+        {
+            if (values.Given(sharded))
+            {
+                Fail(sharded, "replicas and checkpoints need a layout; allowed: --tp, --pp, --cp");
+                break; // they only go together
+            }
+        }
         if (values.Given("layers"))
         {
             Fail("layers", "the step has all blocks; allowed: without it, or --step-time");
@@ -230,6 +243,10 @@ class GoodputReader
         m_s.copy = Span("copy-time");
         m_s.spares = values.U32("spares");
         m_s.replications = values.U32("replications");
+        if (m_s.step && *m_s.step > m_s.duration)
+        {
+            Fail("step-time", "ends after --duration; allowed: up to " + SpanText(m_s.duration));
+        }
         if (m_s.step && values.Given("step-from"))
         {
             Fail("step-from", "--step-time says the step's time; allowed: one of both");

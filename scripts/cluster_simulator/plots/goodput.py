@@ -71,7 +71,7 @@ def curves(axis, items, room):
         axis.errorbar(
             [run["interval_s"] / factor],
             [100 * run["goodput"]],
-            yerr=[100 * run["goodput_half_width"]],
+            yerr=[100 * (run["goodput_half_width"] or 0)],
             marker=p.MARKERS[number % len(p.MARKERS)],
             markersize=4,
             capsize=2,
