@@ -9,6 +9,7 @@
 #include "goodput-measurement.h"
 #include "results/programs/goodput-results.h"
 #include "scenarios/options/format.h"
+#include "scenarios/options/goodput/failure-bounds.h"
 #include "scenarios/options/goodput/span.h"
 #include "scenarios/options/spelling.h"
 #include "scenarios/options/training/validate-layout.h"
@@ -109,37 +110,16 @@ SourcesOf(const GoodputScenario& scenario, const Prepared& job)
     return sources;
 }
 
-/// Failures that are too many to simulate. \return errors
-std::vector<scenario::Error>
-CheckFailures(const GoodputScenario& scenario, const Prepared& job)
+/// Failures a second, of all causes.
+double
+RateOf(const GoodputScenario& scenario, const Prepared& job)
 {
     double rate = 0;
     for (const goodput::Source& source : SourcesOf(scenario, job))
     {
         rate += source.Rate();
     }
-    const double course = rate * scenario.duration;
-    if (course * scenario.replications <= goodput::kMostFailures)
-    {
-        return {};
-    }
-    const std::string most = scenario::Format("%.0f", goodput::kMostFailures);
-    const std::string failures =
-        scenario::Format("%.3g failures to simulate, ", course * scenario.replications) + most +
-        " at most; allowed: ";
-    if (course > goodput::kMostFailures)
-    {
-        return {{"--duration",
-                 scenario.values.Text("duration"),
-                 failures + "up to " + scenario::SpanText(goodput::kMostFailures / rate) +
-                     ", or longer times between failures",
-                 ""}};
-    }
-    return {{"--replications",
-             std::to_string(scenario.replications),
-             failures + "up to " + scenario::Format("%.0f", goodput::kMostFailures / course) +
-                 ", or a shorter --duration",
-             ""}};
+    return rate;
 }
 
 /// \return errors
@@ -180,7 +160,8 @@ PrepareJob(const GoodputScenario& scenario,
     errors.insert(errors.end(), v.errors.begin(), v.errors.end());
     notes->insert(v.notes.begin(), v.notes.end());
     all->push_back({std::move(*cluster.scenario), *layout.options, costs});
-    return errors.empty() ? CheckFailures(scenario, all->back()) : errors;
+    return errors.empty() ? scenario::CheckFailures(scenario, RateOf(scenario, all->back()))
+                          : errors;
 }
 
 /// The replicas that have a rank in each server.
@@ -349,9 +330,7 @@ RunGoodput(int argc, const char* const* argv)
         if (run.times.step > scenario.duration)
         {
             return SayError("dlgoodput",
-                            "--duration=" + scenario.values.Text("duration") +
-                                ": no step ends in it; allowed: from " +
-                                scenario::SpanText(run.times.step),
+                            scenario::WhyNoStep(scenario, run.times.step),
                             scenario.run.dryRun ? nullptr : &scenario.run);
         }
         if (run.model.policy == goodput::Policy::kShrink && run.model.LeavingShare() <= 0)
