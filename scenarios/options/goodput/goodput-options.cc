@@ -3,15 +3,14 @@
  */
 #include "scenarios/options/goodput/goodput-options.h"
 
-#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/options/cluster/common-options.h"
 #include "scenarios/options/cluster/recovery-options.h"
 #include "scenarios/options/goodput/span.h"
 #include "scenarios/options/parse-result.h"
 #include "scenarios/options/planner/planner-options.h"
+#include "scenarios/options/read-or-exit.h"
 
 #include <algorithm>
-#include <iostream>
 
 namespace scenario
 {
@@ -405,27 +404,7 @@ ValidateGoodput(const ReadResult& read)
 GoodputScenario
 GoodputOrExit(int argc, const char* const* argv)
 {
-    const OptionTable& table = GoodputOptionTable();
-    const ReadResult read = ReadOptions(table, argc, argv);
-    if (read.text)
-    {
-        std::cout << *read.text << std::flush;
-        std::exit(0);
-    }
-    GoodputResult result = ValidateGoodput(read);
-    for (const Error& error : result.errors)
-    {
-        std::cerr << table.program << ": error: " << error.Text() << std::endl;
-    }
-    if (!result.errors.empty())
-    {
-        std::exit(2);
-    }
-    for (const std::string& note : read.notes)
-    {
-        std::cerr << table.program << ": " << rdma::Printable(note) << std::endl;
-    }
-    return std::move(result.scenario);
+    return ReadOrExit(GoodputOptionTable(), argc, argv, ValidateGoodput);
 }
 
 ReadResult

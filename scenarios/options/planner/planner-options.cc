@@ -3,16 +3,15 @@
  */
 #include "scenarios/options/planner/planner-options.h"
 
-#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/options/cluster/common-options.h"
 #include "scenarios/options/parse-result.h"
+#include "scenarios/options/read-or-exit.h"
 #include "scenarios/training/pipeline/schedule.h"
 #include "topologies/names.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <iostream>
 #include <map>
 #include <optional>
 
@@ -427,27 +426,7 @@ ValidatePlanner(const ReadResult& read)
 PlannerScenario
 PlannerOrExit(int argc, const char* const* argv)
 {
-    const OptionTable& table = PlannerOptionTable();
-    const ReadResult read = ReadOptions(table, argc, argv);
-    if (read.text)
-    {
-        std::cout << *read.text << std::flush;
-        std::exit(0);
-    }
-    PlannerResult result = ValidatePlanner(read);
-    for (const Error& error : result.errors)
-    {
-        std::cerr << table.program << ": error: " << error.Text() << std::endl;
-    }
-    if (!result.errors.empty())
-    {
-        std::exit(2);
-    }
-    for (const std::string& note : read.notes)
-    {
-        std::cerr << table.program << ": " << rdma::Printable(note) << std::endl;
-    }
-    return std::move(result.scenario);
+    return ReadOrExit(PlannerOptionTable(), argc, argv, ValidatePlanner);
 }
 
 void
