@@ -49,7 +49,7 @@ struct Meeting
 };
 
 /// Whom an owner met, ps.
-struct Met
+struct MetTraffic
 {
     double messages;
     double all;
@@ -64,15 +64,17 @@ struct Met
 };
 
 /// Time in the sender.
-Key<Met>
+Key<MetTraffic>
 HeldKey(std::size_t i)
 {
     return {
         Words(HELD[i].first, "us", "Time of its messages " + GetTimeShareMeaning(HELD[i].second)),
-        [i](const Met& met) { return static_cast<double>(met.held[At(HELD[i].second)]) * 1e-6; }};
+        [i](const MetTraffic& met) {
+            return static_cast<double>(met.held[At(HELD[i].second)]) * 1e-6;
+        }};
 }
 
-const Object<Met>&
+const Object<MetTraffic>&
 MetKeys()
 {
     static const Object<Waited> waited{
@@ -94,7 +96,7 @@ MetKeys()
     static const Object<std::pair<std::string, std::string>> atSwitch{
         {"switch: Name of the switch", [](const auto& s) { return s.first; }},
         {"job: The other job with most bytes there", [](const auto& s) { return s.second; }}};
-    static const Object<Met> keys(
+    static const Object<MetTraffic> keys(
         "Interference",
         {{"messages_us (us): Time of its messages from post to end, sum",
           [](const auto& m) { return m.messages * 1e-6; }},
@@ -111,18 +113,18 @@ MetKeys()
          HeldKey(0),
          HeldKey(1),
          HeldKey(2),
-         {"waited_for: waited_us by job", &Met::waitedFor, waited},
+         {"waited_for: waited_us by job", &MetTraffic::waitedFor, waited},
          {"behind: Time queued, by the job of the packet right in front: a sample of one packet a "
           "message",
-          &Met::behind,
+          &MetTraffic::behind,
           waited},
-         {"links: Links where it waited longest for others", &Met::links, link},
+         {"links: Links where it waited longest for others", &MetTraffic::links, link},
          {"shares: The link of its own messages that most bytes of others pass; null: none",
-          &Met::shares,
+          &MetTraffic::shares,
           meeting},
          {"shares_switch: If it shares no link: the switch that most bytes of others pass at the "
           "same time; null: none",
-          &Met::sharesSwitch,
+          &MetTraffic::sharesSwitch,
           atSwitch}});
     return keys;
 }
@@ -495,7 +497,7 @@ Interference::ToJson(uint32_t owner, const std::string& nameless, std::size_t mo
     });
     links.resize(std::min(links.size(), mostLinks));
 
-    Met met;
+    MetTraffic met;
     met.all = std::accumulate(waitedFor.begin(), waitedFor.end(), 0.0);
     met.messages = static_cast<double>(mine.time);
     met.forOthers = met.all - waitedFor[owner];

@@ -39,6 +39,20 @@ AppendFraction(std::string& line, uint64_t fraction, int digits)
     line.append(text, static_cast<std::size_t>(digits));
 }
 
+/// Appends picoseconds in a unit of 10^digits of them.
+void
+AppendPs(std::string& line, int64_t ps, uint64_t unit, int digits)
+{
+    uint64_t magnitude = static_cast<uint64_t>(ps);
+    if (ps < 0)
+    {
+        line += '-';
+        magnitude = 0 - magnitude;
+    }
+    AppendInteger(line, magnitude / unit);
+    AppendFraction(line, magnitude % unit, digits);
+}
+
 /// Once this many bytes wait, they are written whatever the clock says.
 constexpr std::size_t LARGE = 1 << 16;
 
@@ -64,14 +78,13 @@ AppendInteger(std::string& line, uint64_t value)
 void
 AppendMicroseconds(std::string& line, int64_t ps)
 {
-    uint64_t magnitude = static_cast<uint64_t>(ps);
-    if (ps < 0)
-    {
-        line += '-';
-        magnitude = 0 - magnitude;
-    }
-    AppendInteger(line, magnitude / 1000000);
-    AppendFraction(line, magnitude % 1000000, 6);
+    AppendPs(line, ps, 1000000, 6);
+}
+
+void
+AppendSeconds(std::string& line, int64_t ps)
+{
+    AppendPs(line, ps, 1000000000000, 12);
 }
 
 void

@@ -15,6 +15,8 @@ namespace results
 
 /// Appends picoseconds as microseconds: exact, without trailing zeros ("12.5", "0.000001").
 void AppendMicroseconds(std::string& line, int64_t ps);
+/// The same as seconds, with up to twelve decimals.
+void AppendSeconds(std::string& line, int64_t ps);
 /// Appends a fraction or a rate with at most six decimals and no trailing zeros.
 void AppendDecimal(std::string& line, double value);
 void AppendInteger(std::string& line, uint64_t value);

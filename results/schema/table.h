@@ -28,8 +28,14 @@
 namespace results
 {
 
+/// A time of a column in seconds: exact.
+struct InSeconds
+{
+    int64_t ps = 0;
+};
+
 /// A field of a table, by the type of its value: text; int64_t is a time in ps, written as us;
-/// other integers; double. std::optional: may be empty.
+/// InSeconds; other integers; double. std::optional: may be empty.
 struct Field
 {
     template <typename Value>
@@ -47,7 +53,10 @@ struct Field
         }
         else
         {
-            return IsTime<Value> || std::is_floating_point_v<Value> ? "float64" : "int64";
+            return IsTime<Value> || std::is_same_v<Value, InSeconds> ||
+                           std::is_floating_point_v<Value>
+                       ? "float64"
+                       : "int64";
         }
     }
 
@@ -69,6 +78,10 @@ struct Field
         else if constexpr (IsTime<Value>)
         {
             AppendMicroseconds(line, value);
+        }
+        else if constexpr (std::is_same_v<Value, InSeconds>)
+        {
+            AppendSeconds(line, value.ps);
         }
         else if constexpr (std::is_floating_point_v<Value>)
         {

@@ -30,7 +30,8 @@ constexpr std::array<const char*, static_cast<std::size_t>(Section::COUNT)> TITL
     "Faults and recovery",
     "TCP, UDP, background and jobs",
     "Traffic",
-    "Goodput over weeks"};
+    "Goodput over weeks",
+    "Serving"};
 
 Keys&
 AllKeys()

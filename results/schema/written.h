@@ -79,6 +79,7 @@ enum class Section
     kOthers,
     kTraffic,
     kGoodput,
+    kServing,
     COUNT
 };
 

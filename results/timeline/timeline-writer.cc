@@ -346,6 +346,16 @@ WriteTimeline(const std::string& folder, const std::string& path, uint64_t maxEv
 void
 WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
 {
+    WriteTimelineOf(run, os, [&](const std::string& path) {
+        return WriteTimeline(run.out, path, TIMELINE_EVENTS);
+    });
+}
+
+void
+WriteTimelineOf(const scenario::RunOptions& run,
+                std::ostream& os,
+                const std::function<nlohmann::ordered_json(const std::string& path)>& write)
+{
     if (!run.timeline || run.out.empty())
     {
         return;
@@ -358,7 +368,7 @@ WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
     const std::string path = run.out + "/timeline.json";
     try
     {
-        const nlohmann::ordered_json about = WriteTimeline(run.out, path, TIMELINE_EVENTS);
+        const nlohmann::ordered_json about = write(path);
         os << "Timeline         " << rdma::Printable(path)
            << (about["left_out"].empty() ? "" : ", a choice; scripts/timeline shows more") << "\n";
     }

@@ -7,6 +7,7 @@
 #include "scenarios/run/scenario.h"
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
@@ -68,6 +69,12 @@ nlohmann::ordered_json WriteTimeline(const std::string& folder,
  * run with nothing to show, or with a failed output.
  */
 void WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os);
+
+/// The same, of a run whose timeline is not made of its files. \param write writes it, and returns
+/// what WriteTimeline does
+void WriteTimelineOf(const scenario::RunOptions& run,
+                     std::ostream& os,
+                     const std::function<nlohmann::ordered_json(const std::string& path)>& write);
 
 } // namespace results
 

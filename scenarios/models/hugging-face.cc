@@ -134,6 +134,8 @@ Build(ModelSpec& model, const ConfigType& type, Config& c)
     {
         t.ffn = t.experts.ffn; // the only MLPs that there are
     }
+    t.latentRank = t.latent.kvRank;
+    t.latentRotary = t.latent.rotary;
     model.transformer = static_cast<const TransformerShape&>(t);
     AddTransformerLayers(model, t);
 }

@@ -264,6 +264,8 @@ BuildTransformer(ModelSpec& model, topo::JsonObject& in)
     {
         return;
     }
+    t.latentRank = t.latent.kvRank;
+    t.latentRotary = t.latent.rotary;
     model.transformer = static_cast<const TransformerShape&>(t);
     AddTransformerLayers(model, t);
 }

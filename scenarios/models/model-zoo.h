@@ -273,6 +273,10 @@ struct TransformerShape
     uint32_t ffn = 0;
     uint32_t vocabulary = 0;
     uint32_t recurrences = 0; ///< key heads of linear attention, or Mamba's groups; 0: neither
+    /// Numbers of a token that multi-head latent attention keeps instead of keys and values, and
+    /// beside them those with positions; 0: it keeps the heads'.
+    uint32_t latentRank = 0;
+    uint32_t latentRotary = 0;
 };
 
 struct ModelSpec

@@ -215,6 +215,7 @@ ParseValue(const Option& option,
         const std::string name = !isSwitch ? NameMeant(option, text)
                                  : on      ? option.onOff.first
                                            : option.onOff.second;
+        const std::string head = option.arguments ? text.substr(0, text.find(':')) : text;
         if (!name.empty())
         {
             v.text = name;
@@ -229,10 +230,10 @@ ParseValue(const Option& option,
                         "; allowed: either, spelt as it stands there");
         }
         else if (option.kind == Kind::kName ||
-                 (text.find_first_of("/.") == std::string::npos && !IsFile(text)))
+                 (head.find_first_of("/.") == std::string::npos && !IsFile(text)))
         {
             return fail("unknown " + option.nameOf + "; allowed: " + AllowedText(option),
-                        NearestName(text, items));
+                        NearestName(head, items));
         }
         break;
     }

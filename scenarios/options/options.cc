@@ -244,8 +244,9 @@ MatchName(const std::string& text, const std::vector<NamedItem>& items)
 std::string
 NameMeant(const Option& option, const std::string& text)
 {
-    const auto names = MatchNames(text, option.names());
-    return names.size() == 1               ? names.front()
+    const std::size_t head = option.arguments ? std::min(text.find(':'), text.size()) : text.size();
+    const auto names = MatchNames(text.substr(0, head), option.names());
+    return names.size() == 1               ? names.front() + text.substr(head)
            : names.empty() && option.alias ? option.alias(text)
                                            : "";
 }

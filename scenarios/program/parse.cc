@@ -13,8 +13,10 @@
 #include "scenarios/options/cluster/network-check.h"
 #include "scenarios/options/cluster/processes.h"
 #include "scenarios/options/cluster/validate.h"
+#include "scenarios/options/serving/serving-options.h"
 #include "scenarios/options/training/launch-options.h"
 #include "scenarios/plan/host-memory.h"
+#include "scenarios/plan/serving-estimate.h"
 #include "scenarios/program/output-folder.h"
 
 #include <cerrno>
@@ -51,6 +53,12 @@ Program<CollperfScenario>
 ProgramOf(const CollperfScenario*)
 {
     return {CollperfOptionTable, ValidateCollperf};
+}
+
+Program<ServingScenario>
+ProgramOf(const ServingScenario*)
+{
+    return {ServingOptionTable, ValidateServing};
 }
 
 Program<TrafficScenario>
@@ -484,8 +492,10 @@ ParseOrExit(int argc, const char* const* argv)
 template ParseResult<TrainingScenario> ParseAs(int, const char* const*);
 template ParseResult<CollperfScenario> ParseAs(int, const char* const*);
 template ParseResult<TrafficScenario> ParseAs(int, const char* const*);
+template ParseResult<ServingScenario> ParseAs(int, const char* const*);
 template TrainingScenario ParseOrExit(int, const char* const*);
 template CollperfScenario ParseOrExit(int, const char* const*);
 template TrafficScenario ParseOrExit(int, const char* const*);
+template ServingScenario ParseOrExit(int, const char* const*);
 
 } // namespace scenario

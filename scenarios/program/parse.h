@@ -20,7 +20,7 @@
 namespace scenario
 {
 
-/// \tparam T TrainingScenario, CollperfScenario or TrafficScenario
+/// \tparam T TrainingScenario, CollperfScenario, TrafficScenario or ServingScenario
 template <class T>
 ParseResult<T> ParseAs(int argc, const char* const* argv);
 

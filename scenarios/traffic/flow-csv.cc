@@ -4,6 +4,7 @@
 #include "scenarios/traffic/flow-csv.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/traffic/csv-line.h"
 
 #include <algorithm>
 #include <cctype>
@@ -14,50 +15,6 @@ namespace scenario
 
 namespace
 {
-
-/// Fields of a line of CSV (RFC 4180, without line breaks in fields). False: a quote that is not
-/// closed.
-bool
-Split(std::string line, std::vector<std::string>* fields)
-{
-    fields->assign(1, "");
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' '))
-    {
-        line.pop_back();
-    }
-    bool quoted = false;
-    for (size_t i = 0; i < line.size(); ++i)
-    {
-        const char c = line[i];
-        if (c == '"')
-        {
-            if (quoted && i + 1 < line.size() && line[i + 1] == '"')
-            {
-                fields->back() += line[++i];
-            }
-            else
-            {
-                quoted = !quoted;
-            }
-        }
-        else if (c == ',' && !quoted)
-        {
-            fields->emplace_back();
-        }
-        else
-        {
-            fields->back() += c;
-        }
-    }
-    for (auto& field : *fields)
-    {
-        const size_t begin = field.find_first_not_of(" \t");
-        field = begin == std::string::npos
-                    ? ""
-                    : field.substr(begin, field.find_last_not_of(" \t") - begin + 1);
-    }
-    return !quoted;
-}
 
 /// Reads a decimal number as picoseconds; smaller parts are cut. \return false: no number, or
 /// beyond 10^18 ps
@@ -134,7 +91,7 @@ ReadFlowCsv(const std::string& text,
         {
             continue;
         }
-        if (!Split(line, &fields))
+        if (!SplitCsvLine(line, &fields))
         {
             return fail("a quote is not closed");
         }

@@ -106,6 +106,7 @@ constexpr uint64_t kBackgroundStream = 1ULL << 33; ///< and on: one an epoch
 constexpr uint64_t kHostStream = 1ULL << 32;       ///< and on: one a host
 constexpr uint64_t kJobStream = 1ULL << 34;        ///< and on: one a job but the first
 constexpr uint64_t kFailureStream = 1ULL << 35;    ///< and on: one a replication of dlgoodput
+constexpr uint64_t kRequestStream = 1ULL << 36;    ///< and two more: dlserve's requests
 
 } // namespace scenario
 

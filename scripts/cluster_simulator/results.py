@@ -60,7 +60,7 @@ class Run:
 
     @property
     def program(self):
-        """dltrain, collperf, traffic or dlgoodput; empty if stats.json is missing."""
+        """dltrain, collperf, traffic, dlgoodput or dlserve; empty if stats.json is missing."""
         return self.stats.get("program", "")
 
     def path(self, file):
@@ -109,6 +109,26 @@ class Run:
     def interruptions(self):
         """Failures of dlgoodput's first course of each number of GPUs (interruptions.csv)."""
         return self._table("interruptions.csv", tables.INTERRUPTIONS, ",")
+
+    def requests(self):
+        """Requests of dlserve and their latencies (requests.csv)."""
+        return self._table("requests.csv", tables.REQUESTS, ",")
+
+    def iterations(self):
+        """Iterations of dlserve's engines (iterations.csv)."""
+        return self._table("iterations.csv", tables.ITERATIONS, ",")
+
+    def load(self):
+        """Queue, running requests and KV blocks of dlserve's instances over time (load.csv)."""
+        return self._table("load.csv", tables.LOAD, ",")
+
+    def instances(self):
+        """Instances of dlserve's model, and where their time went (instances.csv)."""
+        return self._table("instances.csv", tables.INSTANCES, ",")
+
+    def serving_rates(self):
+        """Rates that dlserve has tried, and their latencies (serving_rates.csv)."""
+        return self._table("serving_rates.csv", tables.SERVING_RATES, ",")
 
     def calls(self):
         """Computations and collectives of the ranks (calls.log), in the order they end."""

@@ -83,6 +83,46 @@ STATS = {
             "time_s": {EACH: NUMBER},
         }
     ],
+    "serving": {
+        **dict.fromkeys("model dtype gpu".split(), TEXT),
+        **dict.fromkeys(
+            "gpus requests answered measured duration_s measured_s requests_per_s"
+            " input_tokens_per_s output_tokens_per_s total_tokens_per_s"
+            " output_tokens_per_s_per_gpu in_system_mean in_system_peak preemptions network_bytes"
+            " kv_bytes dollars_per_million_tokens arrives_per_s answers_per_s wanted_attainment"
+            " best_rate_per_s".split(),
+            NUMBER,
+        ),
+        **dict.fromkeys(
+            "ttft_ms tpot_ms e2e_ms queue_ms iteration_ms kv_transfer_ms kv_blocked_ms".split(),
+            QUANTILES,
+        ),
+        "slo": dict.fromkeys(
+            "ttft_ms tpot_ms e2e_ms attainment ttft_attainment tpot_attainment e2e_attainment"
+            " undecided goodput_per_s".split(),
+            NUMBER,
+        ),
+        "time_share": {EACH: NUMBER},
+        "pools": [
+            {
+                **dict.fromkeys("role limited_by".split(), TEXT),
+                **dict.fromkeys(
+                    "instances gpus engines iterations batch_mean kv_blocks kv_mean kv_peak"
+                    " preemptions".split(),
+                    NUMBER,
+                ),
+                "time_s": {EACH: NUMBER},
+            }
+        ],
+        "rates": [
+            {
+                "rate_per_s": NUMBER,
+                "requests_per_s": NUMBER,
+                "attainment": lambda value: value is None or is_number(value),
+                "keeps_up": FLAG,
+            }
+        ],
+    },
     "scale_up": {"kind": TEXT, "gpu_gbps": NUMBER},
     "collectives": [{"op": TEXT, "algorithm": TEXT, "bytes": NUMBER, "busbw_GBps": NUMBER}],
     "compared": [

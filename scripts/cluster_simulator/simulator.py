@@ -71,6 +71,12 @@ class Simulator:
         """
         return self._run("traffic", options)
 
+    def serve(self, **options):
+        """Answers of a language model to requests (the program dlserve): serve(model="llama3-70b",
+        tp=8, rate=4).
+        """
+        return self._run("dlserve", options)
+
     def run(self, script="launch.sh", **options):
         """A training script of one's own, unmodified, or a launcher's words (["torchrun", ...]): it
         is captured on simulated GPUs (docs/capture.md), and a step of it runs as in train(). The

@@ -2,6 +2,8 @@
 
 const ORDER = {
   traffic: [completionTimes, flowsBySize, kindsOfTraffic, whereTheTimeWent, sizes, topology, balance, ports],
+  dlserve: [servingObjectives, servingLatency, servingLoad, servingTime, servingRates, servingSlowest, foldNetwork,
+    topology, balance, sizes, completionTimes, flowsBySize, whereTheTimeWent, ports, unfold],
   collperf: [collectives, topology, balance, completionTimes, flowsBySize, whereTheTimeWent, sizes, ports],
 };
 function foldNetwork() {

@@ -6,8 +6,9 @@ const operationColour = (name) => seriesColour(operationNames.indexOf(name));
 
 // ---- cumulative distributions on an axis that is stretched towards 100%: p99.9 is as far from p99 as p99 from p90
 
-function distribution(parent, what, title, quantiles, format, unitLabel) {
-  const curves = data.flows[what], names = Object.keys(curves);
+// curves: {name: {n, points}}; mark: a value with a line of its own.
+function distribution(parent, curves, title, quantiles, format, unitLabel, { what = "messages", colourOf = curveColour, mark = null } = {}) {
+  const names = Object.keys(curves);
   const main = curves.all || curves[names[0]];
   const holder = element("div");
   parent.append(holder);
@@ -19,6 +20,7 @@ function distribution(parent, what, title, quantiles, format, unitLabel) {
     const left = 62, right = quantiles ? 104 : 24, top = 26, bottom = 48, height = 380;
     const values = names.flatMap((name) => curves[name].points.map((p) => p[1])).filter((v) => v > 0);
     let low = d3.min(values) || 0.001, high = d3.max(values) || 1;
+    if (mark > 0) { low = Math.min(low, mark); high = Math.max(high, mark); }
     if (high / low < 1.5) { low /= 1.3; high *= 1.3; }
     const x = d3.scale.log().domain([low / 1.05, high * 1.08]).range([left, width - right]);
     const deepest = Math.max(1, Math.log(main.n) / Math.LN10) + 0.25;
@@ -41,11 +43,12 @@ function distribution(parent, what, title, quantiles, format, unitLabel) {
     svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - bottom})`)
       .call(d3.svg.axis().scale(x).tickValues(logTicks(x.domain(), (width - left) / 62)).tickFormat((v) => trimmed(format(v))));
     svg.append("text").attr("class", "muted").attr("x", (left + width) / 2).attr("y", height - 8).attr("text-anchor", "middle").text(unitLabel);
-    svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text("share of the messages that took at most this");
+    svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text("share of the " + what + " that took at most this");
+    if (mark > 0) svg.append("line").attr("class", "mark").attr("x1", x(mark)).attr("x2", x(mark)).attr("y1", top).attr("y2", height - bottom);
     names.forEach((name, i) => {
       const path = d3.svg.line().x((p) => x(Math.max(p[1], low))).y((p) => y(p[0])).interpolate("step-after");
       svg.append("path").attr("class", "curve").attr("d", path([[0, curves[name].points[0][1]], ...curves[name].points]))
-        .style("stroke", curveColour(name)).style("stroke-width", name === "all" ? 3 : 1.8).style("stroke-opacity", name === "all" ? 0.85 : 1);
+        .style("stroke", colourOf(name)).style("stroke-width", name === "all" ? 3 : 1.8).style("stroke-opacity", name === "all" ? 0.85 : 1);
     });
     if (quantiles) {
       let last = -Infinity;
@@ -83,7 +86,7 @@ function completionTimes() {
   const two = element("div", { class: "two" });
   node.append(two);
   const ok = stats.messages > 0;
-  distribution(two, "fct", "Completion time", ok ? stats.fct_us : null, (us) => time(us), "completion time");
-  distribution(two, "slowdown", "Slowdown", ok ? stats.fct_slowdown : null, (v) => three(v) + "\u00d7", "completion time over that on the idle network");
+  distribution(two, data.flows.fct, "Completion time", ok ? stats.fct_us : null, (us) => time(us), "completion time");
+  distribution(two, data.flows.slowdown, "Slowdown", ok ? stats.fct_slowdown : null, (v) => three(v) + "\u00d7", "completion time over that on the idle network");
   redraws.push(() => keys.replaceChildren(names.length > 1 ? legend(names.map((name) => [curveColour(name), name])) : ""));
 }

@@ -128,13 +128,13 @@ def _sample_threshold(ordered, rows, messages):
 
 
 def _distributions(ranked):
-    out = {name: _distribution(of) for name, of in ranked.items()}
+    out = {name: distribution_of(of) for name, of in ranked.items()}
     if len(out) > 1:
-        out = {"all": _distribution(kinds.together(ranked.values())), **out}
+        out = {"all": distribution_of(kinds.together(ranked.values())), **out}
     return out
 
 
-def _distribution(of):
+def distribution_of(of):
     """[share of messages that took at most, value] at points that become denser towards the
     tail.
     """

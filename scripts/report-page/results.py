@@ -21,6 +21,7 @@ from cluster_simulator.shown import printable
 from messages import fairness_of, messages_of
 from network import picture_of, series_of
 from ports import Events, ports_of
+from serving import serving_of
 from states import MOST_STEPS, timeline_of
 from traceback_lines import traceback_of
 
@@ -61,6 +62,7 @@ def page_data(folder):
         "flows": _shown(files, "flows.csv", lambda: messages_of(files, stats)),
         "fairness": _shown(files, "fairness.csv", lambda: fairness_of(files)),
         "traceback": _shown(files, "stderr.txt", lambda: traceback_of(files, stats)),
+        "serving": _shown(files, "requests.csv", lambda: serving_of(files, stats)),
         "topology": topology,
         "ports": _shown(files, "links.csv", lambda: ports_of(events, series))
         if series and measured

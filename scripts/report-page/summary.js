@@ -376,12 +376,12 @@ function recovery(parent) {
 }
 
 // Of a training run the network is for whoever asks why communication takes so long. Several jobs are about the network they share.
-const foldsNetwork = () => !Object.hasOwn(ORDER, stats.program) && !stats.jobs && isNumber(stats.step_time_us);
+const foldsNetwork = () => stats.program === "dlserve" ? isNumber(stats.messages) : !Object.hasOwn(ORDER, stats.program) && !stats.jobs && isNumber(stats.step_time_us);
 
 function summary() {
   subtitle();
   banner();
-  const tiles = [...stepTiles(), ...flowTiles(), ...collectiveTiles(), ...(foldsNetwork() ? [] : networkTiles()), ...backgroundTiles()].filter((each) => each);
+  const tiles = [...servingTiles(), ...stepTiles(), ...flowTiles(), ...collectiveTiles(), ...(foldsNetwork() ? [] : networkTiles()), ...backgroundTiles()].filter((each) => each);
   const node = section("summary", stats.program === "dltrain" && !stats.jobs ? "The step at a glance" : "At a glance");
   if (!tiles.length) {
     node.append(element("p", {}, data.measured ? "No number of the measured part is there." : "Nothing was measured."));

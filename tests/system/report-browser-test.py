@@ -20,6 +20,7 @@ from _report import (
     unfold,
     write_big_results,
 )
+from _serving import write_serving_results
 from _system_test import SystemTest, long_test, main, share_of
 
 # How quickly a page opens depends on the machine; what it has to read and to draw does not.
@@ -114,6 +115,36 @@ class BrowserTest(SystemTest):
         pointer.move_to_location(round(end), round(y))
         pointer.pointer_up()
         chain.perform()
+
+    # ---- answers to requests
+
+    def test_serving(self):
+        """Sections of dlserve, in a wide and a narrow window; of no answer, too."""
+        shapes = {
+            "one": {"rates": True},
+            "split": {"split": True},
+            "none": {"answered": False},
+        }
+        for name, options in shapes.items():
+            folder = write_serving_results(os.path.join(self.folder, name), **options)
+            self.assertEqual(report(folder).returncode, 0)
+            for width in (1280, 420):
+                with self.subTest(name=name, width=width):
+                    browser = self.open(os.path.join(folder, "report.html"), width)
+                    sections = browser.execute_script(
+                        "return [...document.querySelectorAll('section')].map((s) => s.id)"
+                    )
+                    wanted = ["summary", "objectives"]
+                    wanted += ["latency"] if name != "none" else []
+                    wanted += ["load", "parts"] + (["rates"] if name == "one" else [])
+                    wanted += ["slowest"] if name != "none" else []
+                    self.assertEqual(sections, [*wanted, "configuration", "numbers"])
+                    self.assertFalse(browser.find_elements("css selector", ".banner"))
+                    if name != "none":
+                        rows = browser.find_elements("css selector", "#slowest tbody tr")
+                        self.assertEqual(len(rows), 20)
+        self.press(browser, "#load-chart", "ArrowRight")
+        self.assertEqual(len(self.tooltip(browser)[1]), 2)
 
     # ---- the default run
 

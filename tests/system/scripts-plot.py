@@ -14,6 +14,7 @@ import unittest
 import unittest.mock
 import xml.etree.ElementTree
 
+from _serving import write_serving_results
 from _system_test import ROOT, SystemTest, full, long_test, main, share_of
 
 SCRIPT = os.path.join(ROOT, "scripts", "plot")
@@ -22,6 +23,7 @@ TRAINING_ONLY = ["step", "timeline"]
 TRAFFIC_ONLY = ["slowdown", "queues", "rates"]
 CHOSEN = ["queue-pairs"]
 WEEKS = ["goodput"]  # dlgoodput's
+SERVING = ["serving-latency", "serving-load", "serving-time", "serving-rates"]  # dlserve's
 
 
 def small(test, options=""):
@@ -151,6 +153,60 @@ class Weeks(Base):
             self.plots.draw("goodput", [self.load(self.run_program(small(self)))])
 
 
+class Answers(Base):
+    """Of dlserve's files."""
+
+    def folder_with(self, name, **options):
+        return self.load(write_serving_results(os.path.join(self.folder, name), **options))
+
+    def test_layout(self):
+        one = self.folder_with("one", rates=True)
+        split = self.folder_with("split", split=True, rates=True)
+        for name in SERVING:
+            for runs in ([one], [split], [one, split]):
+                for width in (3.3, 6.3):
+                    with self.subTest(name=name, runs=len(runs), width=width):
+                        self.check_layout(self.plots.draw(name, runs, width=width))
+
+    def test_curves_are_the_numbers_of_the_files(self):
+        run = self.folder_with("one", rates=True)
+        measured = run.requests().query("warmup == 0")
+        curve = self.plots.draw("serving-latency", [run]).axes[0].lines[0]
+        self.assertAlmostEqual(max(curve.get_xdata()), 1e3 * measured["ttft_ms"].max(), 3)
+        self.assertEqual(max(curve.get_ydata()), 100)
+        waiting = self.plots.draw("serving-load", [run]).axes[0].lines
+        self.assertEqual(len(waiting), 2)  # instances
+        self.assertEqual(
+            max(max(line.get_ydata()) for line in waiting), run.load()["waiting"].max()
+        )
+        bars = self.plots.draw("serving-time", [run]).axes[0].patches
+        self.assertAlmostEqual(sum(bar.get_width() for bar in bars), 100)
+        rates = self.plots.draw("serving-rates", [run]).axes[0].lines[0]
+        self.assertEqual(list(rates.get_xdata()), [1, 2, 4, 8, 16])
+
+    def test_several_runs_are_sums_of_their_instances(self):
+        runs = [self.folder_with("one"), self.folder_with("split", split=True)]
+        running = self.plots.draw("serving-load", runs).axes[1].lines
+        self.assertEqual(len(running), 2)
+        # At any time the sum is that of each instance's last row.
+        load = runs[1].load()
+        for at in (5.0, 20.0, 40.0):
+            want = sum(of[of["time_s"] <= at]["running"].iloc[-1] for _, of in load.groupby("instance"))
+            times, values = running[1].get_data()
+            factor = max(times) / load["time_s"].max()
+            self.assertEqual([y for x, y in zip(times, values) if x <= at * factor][-1], want)
+
+    def test_nothing_to_show(self):
+        none = self.folder_with("none", answered=False)
+        with self.assertRaisesRegex(self.style.NothingToShow, "no request was answered"):
+            self.plots.draw("serving-latency", [none])
+        with self.assertRaisesRegex(self.style.NothingToShow, "no rates were tried"):
+            self.plots.draw("serving-rates", [none])
+        self.check_layout(
+            self.plots.draw("serving-latency", [self.folder_with("one"), none])
+        )
+
+
 class Pictures(Base):
     def test_default_cluster(self):
         run = self.run_program(small(self, "--placement=random --steps=2"))
@@ -159,7 +215,7 @@ class Pictures(Base):
         folder = run.path("plots")
         self.assertEqual(sorted(os.listdir(folder)), names)
         left_out = [line.split()[0] for line in done.stdout.splitlines() if "left out" in line]
-        self.assertEqual(left_out, TRAFFIC_ONLY + CHOSEN + WEEKS)
+        self.assertEqual(left_out, TRAFFIC_ONLY + CHOSEN + WEEKS + SERVING)
         first = {}
         for name in names:
             with open(os.path.join(folder, name), "rb") as file:

@@ -7,6 +7,7 @@
 #include "contrib/dltrain/run/fabric-builder.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "scenarios/plan/plan-text.h"
+#include "scenarios/plan/serving-plan.h"
 #include "topologies/names.h"
 
 #include "ns3/config.h"
@@ -66,6 +67,12 @@ int
 DryRun(const scenario::CollperfScenario& scenario)
 {
     return Check("collperf", scenario, scenario.cluster.topology);
+}
+
+int
+DryRun(const scenario::ServingScenario& scenario)
+{
+    return Check("dlserve", scenario, scenario.cluster.topology);
 }
 
 int

@@ -5,6 +5,7 @@
 #define DLTRAIN_DRY_RUN_H
 
 #include "scenarios/run/scenario.h"
+#include "scenarios/run/serving-scenario.h"
 
 namespace dltrain
 {
@@ -18,6 +19,7 @@ namespace dltrain
 int DryRun(const scenario::TrainingScenario& scenario);
 int DryRun(const scenario::CollperfScenario& scenario);
 int DryRun(const scenario::TrafficScenario& scenario);
+int DryRun(const scenario::ServingScenario& scenario);
 
 /// Setting up as many takes about a second.
 constexpr std::size_t DRY_RUN_LINKS = 20000;

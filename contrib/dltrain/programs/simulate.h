@@ -8,6 +8,7 @@
 #define DLTRAIN_SIMULATE_H
 
 #include "scenarios/run/scenario.h"
+#include "scenarios/run/serving-scenario.h"
 
 #include <string>
 
@@ -28,6 +29,8 @@ int Simulate(const scenario::TrainingScenario& scenario);
 /// A collective alone, or in place of a job's steps.
 int Simulate(const scenario::CollperfScenario& scenario);
 int Simulate(const scenario::TrafficScenario& scenario);
+/// One run; or --sweep-rate, one a rate; or --find-rate, and then one at the rate that was found.
+int Simulate(const scenario::ServingScenario& scenario);
 
 } // namespace dltrain
 

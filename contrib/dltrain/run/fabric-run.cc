@@ -69,6 +69,12 @@ FabricSimulation::GetMoreStatistics() const
     return nlohmann::ordered_json::object();
 }
 
+void
+FabricSimulation::WriteTimeline(const scenario::RunOptions& run, std::ostream& os) const
+{
+    results::WriteTimelineOf(run, os);
+}
+
 std::string
 FabricSimulation::GetFiles() const
 {
@@ -476,7 +482,7 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
             results::NameLostFiles(stats, Head(outcome, network), m_run.out);
         }
     };
-    results::WriteTimelineOf(m_run, os);
+    simulation.WriteTimeline(m_run, os);
     nameLostFiles(); // the page shows them
     results::WriteReport(m_run, os);
     nameLostFiles();

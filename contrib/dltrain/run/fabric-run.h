@@ -71,6 +71,9 @@ class FabricSimulation
     {
     }
 
+    /// Writes timeline.json, and says so: of the run's files.
+    virtual void WriteTimeline(const scenario::RunOptions& run, std::ostream& os) const;
+
     /// The summary; the rest of the terminal's text follows.
     virtual void PrintSummary(std::ostream& os, const results::RunStats& network) const = 0;
     /// Files of its own: ", a.txt, b.txt".

@@ -407,10 +407,10 @@ class Checker
         }
         const auto [longest, where] = LongestRoundTrip();
         const auto [from, to] = m_pairs[where];
-        const auto switches = static_cast<uint32_t>(
-            (m_routes ? m_routes->Hops(from, to)
-                      : topo::ShortestPath(m_topology, from, to).size()) -
-            1);
+        const auto switches =
+            static_cast<uint32_t>((m_routes ? m_routes->Hops(from, to)
+                                            : topo::ShortestPath(m_topology, from, to).size()) -
+                                  1);
         const double target =
             static_cast<double>(p.baseTarget.ps) + static_cast<double>(p.perHop.ps) * switches;
         if (longest > target)
@@ -722,6 +722,15 @@ CheckNetwork(const ReadResult& read,
         largest = std::max(largest, f.bytes);
     }
     Checker(read, s.fabric, s.topology, std::move(pairs), false, largest, errors, notes).Check();
+}
+
+void
+CheckNetwork(const ReadResult& read,
+             const ServingScenario& s,
+             std::vector<Error>* errors,
+             std::vector<std::string>* notes)
+{
+    CheckCluster(read, s.fabric, s.cluster, errors, notes);
 }
 
 } // namespace scenario

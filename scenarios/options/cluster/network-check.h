@@ -17,6 +17,7 @@
 
 #include "scenarios/options/options.h"
 #include "scenarios/run/scenario.h"
+#include "scenarios/run/serving-scenario.h"
 
 #include <string>
 #include <utility>
@@ -36,6 +37,11 @@ void CheckNetwork(const ReadResult& read,
                   std::vector<std::string>* notes);
 void CheckNetwork(const ReadResult& read,
                   const TrafficScenario& s,
+                  std::vector<Error>* errors,
+                  std::vector<std::string>* notes);
+
+void CheckNetwork(const ReadResult& read,
+                  const ServingScenario& s,
                   std::vector<Error>* errors,
                   std::vector<std::string>* notes);
 

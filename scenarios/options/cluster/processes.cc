@@ -191,6 +191,12 @@ CheckProcesses(const ReadResult& read, CollperfScenario* s, std::vector<Error>* 
 }
 
 void
+CheckProcesses(const ReadResult& read, ServingScenario* s, std::vector<Error>* errors)
+{
+    CheckCluster(read, s, errors);
+}
+
+void
 CheckProcesses(const ReadResult& read, TrafficScenario* s, std::vector<Error>* errors)
 {
     Processes& processes = s->run.processes;

@@ -9,6 +9,7 @@
 
 #include "scenarios/options/options.h"
 #include "scenarios/run/scenario.h"
+#include "scenarios/run/serving-scenario.h"
 
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ Processes ProcessesOf(const Values& values);
 void CheckProcesses(const ReadResult& read, TrainingScenario* s, std::vector<Error>* errors);
 void CheckProcesses(const ReadResult& read, CollperfScenario* s, std::vector<Error>* errors);
 void CheckProcesses(const ReadResult& read, TrafficScenario* s, std::vector<Error>* errors);
+void CheckProcesses(const ReadResult& read, ServingScenario* s, std::vector<Error>* errors);
 
 /// \return whether this number of processes is at least as fast as fewer would be, by measurements
 bool DoProcessesPay(const Processes& processes);

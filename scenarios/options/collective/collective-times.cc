@@ -17,7 +17,7 @@ namespace scenario
 uint32_t
 CollectiveTimes::GroupOf(const std::vector<coll::Rank>& members)
 {
-    const uint32_t gpus = m_on.cluster.server.gpus;
+    const uint32_t gpus = m_cluster.server.gpus;
     const coll::Rank first = members.front() / gpus * gpus; // all servers are alike
     std::vector<coll::Rank> relative(members.size());
     std::transform(members.begin(), members.end(), relative.begin(), [first](coll::Rank rank) {
@@ -27,7 +27,7 @@ CollectiveTimes::GroupOf(const std::vector<coll::Rank>& members)
         m_groupOf.emplace(std::move(relative), static_cast<uint32_t>(m_placements.size()));
     if (isNew)
     {
-        m_placements.push_back(PlacementOf(m_on.cluster, members));
+        m_placements.push_back(PlacementOf(m_cluster, members));
         m_between.push_back(coll::HasSeveralServers(m_placements.back()));
     }
     return at->second;
@@ -42,7 +42,7 @@ CollectiveTimes::Seconds(const coll::Collective& what,
     {
         return 0;
     }
-    const CollectiveOptions& options = m_on.collectives;
+    const CollectiveOptions& options = m_options;
     coll::Machine machine = options.machine;
     machine.nicRate /= coll::HasSeveralServers(placement) ? share : 1;
     const coll::Choice choice = ModelChoiceOf(options, what, placement);
@@ -65,7 +65,7 @@ CollectiveTimes::Collective(uint32_t group,
     if (isNew)
     {
         const coll::Placement& placement = m_placements[group];
-        const topo::ServerSpec& server = m_on.cluster.server;
+        const topo::ServerSpec& server = m_cluster.server;
         coll::Collective what;
         what.op = op;
         what.bytes = bytes;
@@ -84,7 +84,7 @@ CollectiveTimes::Collective(uint32_t group,
 int64_t
 CollectiveTimes::Message(coll::Rank from, coll::Rank to, uint64_t bytes, uint32_t together)
 {
-    const topo::ServerSpec& server = m_on.cluster.server;
+    const topo::ServerSpec& server = m_cluster.server;
     const bool inside = from / server.gpus == to / server.gpus;
     const auto [at, isNew] = m_messages.try_emplace({inside, inside ? 1 : together, bytes}, 0);
     if (isNew)
@@ -94,7 +94,7 @@ CollectiveTimes::Message(coll::Rank from, coll::Rank to, uint64_t bytes, uint32_
         what.bytes = bytes;
         what.ranks = 2;
         const double share = together / static_cast<double>(std::max(1U, server.nics));
-        at->second = Seconds(what, PlacementOf(m_on.cluster, {from, to}), std::max(1.0, share));
+        at->second = Seconds(what, PlacementOf(m_cluster, {from, to}), std::max(1.0, share));
     }
     return at->second;
 }

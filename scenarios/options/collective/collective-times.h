@@ -24,7 +24,14 @@ class CollectiveTimes
 {
   public:
     explicit CollectiveTimes(const TrainingScenario& on)
-        : m_on(on)
+        : CollectiveTimes(on.cluster, on.collectives)
+    {
+    }
+
+    /// \param cluster, options outlive this
+    CollectiveTimes(const ClusterSpec& cluster, const CollectiveOptions& options)
+        : m_cluster(cluster),
+          m_options(options)
     {
     }
 
@@ -49,7 +56,8 @@ class CollectiveTimes
   private:
     int64_t Seconds(const coll::Collective& what, const coll::Placement& placement, double share);
 
-    const TrainingScenario& m_on;
+    const ClusterSpec& m_cluster;
+    const CollectiveOptions& m_options;
     std::map<std::vector<coll::Rank>, uint32_t> m_groupOf; ///< by the members less the first server
     std::vector<coll::Placement> m_placements;
     std::vector<bool> m_between;

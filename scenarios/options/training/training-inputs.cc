@@ -27,9 +27,8 @@ namespace
 
 /// JSON of a file named by an option, or an error.
 std::optional<nlohmann::json>
-JsonFile(Validation* v, const std::string& option)
+JsonFile(Validation* v, const std::string& option, const std::string& file)
 {
-    const std::string& file = v->values.Text(option);
     std::vector<topo::Error> errors;
     const auto text = topo::ReadWholeFile(file, errors);
     if (!text)
@@ -47,17 +46,18 @@ template <class T>
 std::optional<T>
 FromFile(Validation* v,
          const std::string& option,
+         const std::string& file,
          std::optional<T> (*parse)(const nlohmann::json&,
                                    const std::string&,
                                    std::vector<topo::Error>&))
 {
-    const auto json = JsonFile(v, option);
+    const auto json = JsonFile(v, option, file);
     if (!json)
     {
         return std::nullopt;
     }
     std::vector<topo::Error> errors;
-    auto parsed = parse(*json, v->values.Text(option), errors);
+    auto parsed = parse(*json, file, errors);
     TakeFileErrors(v, errors);
     return parsed;
 }
@@ -84,8 +84,9 @@ Stem(const std::string& file)
 std::optional<training::GpuSpec>
 GpuOfOption(Validation* v)
 {
-    auto gpu = training::FindGpu(v->values.Text("gpu"));
-    return gpu ? gpu : FromFile(v, "gpu", training::ParseGpuJson);
+    const std::string& name = v->values.Text("gpu");
+    auto gpu = training::FindGpu(name);
+    return gpu ? gpu : FromFile(v, "gpu", name, training::ParseGpuJson);
 }
 
 } // namespace
@@ -124,7 +125,7 @@ ChosenProfile(Validation* v, training::ProfileShape* shape)
     }
     else
     {
-        if (const auto json = JsonFile(v, "profile"))
+        if (const auto json = JsonFile(v, "profile", file))
         {
             std::vector<topo::Error> errors;
             profile = training::ParseProfileJson(*json, file, errors);
@@ -168,6 +169,13 @@ WithPredictors(Validation* v, training::ModelSpec* model)
 } // namespace
 
 std::optional<training::ModelSpec>
+NamedModel(Validation* v, const std::string& option, const std::string& name)
+{
+    auto model = training::FindModel(name);
+    return model ? model : FromFile(v, option, name, training::ParseModelJson);
+}
+
+std::optional<training::ModelSpec>
 ChosenModel(Validation* v, std::optional<training::LayerProfile>* profile)
 {
     const bool inOrder = *profile && (*profile)->inOrder;
@@ -203,8 +211,7 @@ ChosenModel(Validation* v, std::optional<training::LayerProfile>* profile)
         model.source = v->values.Text("profile");
         return WithPredictors(v, &model) ? std::optional(model) : std::nullopt;
     }
-    auto model = training::FindModel(v->values.Text("model"));
-    model = model ? model : FromFile(v, "model", training::ParseModelJson);
+    auto model = NamedModel(v, "model", v->values.Text("model"));
     if (model && !WithPredictors(v, &*model))
     {
         return std::nullopt;

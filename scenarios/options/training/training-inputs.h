@@ -16,6 +16,7 @@
 #include "topologies/server.h"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace scenario
@@ -30,6 +31,11 @@ bool IsCsvProfile(const Values& values);
 /// Measured layers; nothing if there are none, or after an error. \param shape shape of a profile
 /// in JSON
 std::optional<training::LayerProfile> ChosenProfile(Validation* v, training::ProfileShape* shape);
+
+/// A model that an option names: of the zoo, or of a JSON file. Nothing after an error.
+std::optional<training::ModelSpec> NamedModel(Validation* v,
+                                              const std::string& option,
+                                              const std::string& name);
 
 /// Nothing after an error. \param profile gets the names of its layers, if it is the model
 std::optional<training::ModelSpec> ChosenModel(Validation* v,

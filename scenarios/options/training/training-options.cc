@@ -95,6 +95,38 @@ ModelLines()
     return lines;
 }
 
+constexpr const char* kModelTitle = "Models (--model), or a JSON file";
+
+} // namespace
+
+std::vector<NamedItem>
+ZooItems()
+{
+    std::vector<NamedItem> items;
+    for (const ModelLine& line : ModelLines())
+    {
+        items.push_back({line.item.name, line.family + ", " + line.item.description});
+    }
+    return items;
+}
+
+std::string
+ZooText()
+{
+    std::string text = std::string(kModelTitle) + "\n";
+    std::string family;
+    for (const ModelLine& line : ModelLines())
+    {
+        text += line.family != family ? "\n" + line.family + "\n" : "";
+        family = line.family;
+        text += Format("  %-28s", line.item.name.c_str()) + line.item.description + "\n";
+    }
+    return text;
+}
+
+namespace
+{
+
 const NamedItem&
 ProfileItem()
 {
@@ -105,30 +137,16 @@ ProfileItem()
 std::vector<NamedItem>
 ModelItems()
 {
-    std::vector<NamedItem> items;
-    for (const ModelLine& line : ModelLines())
-    {
-        items.push_back({line.item.name, line.family + ", " + line.item.description});
-    }
+    std::vector<NamedItem> items = ZooItems();
     items.push_back(ProfileItem());
     return items;
 }
-
-constexpr const char* kModelTitle = "Models (--model), or a JSON file";
 
 /// The models of each family below its name.
 std::string
 ModelsByFamily()
 {
-    std::string text = std::string(kModelTitle) + "\n";
-    std::string family;
-    for (const ModelLine& line : ModelLines())
-    {
-        text += line.family != family ? "\n" + line.family + "\n" : "";
-        family = line.family;
-        text += Format("  %-28s", line.item.name.c_str()) + line.item.description + "\n";
-    }
-    return text + Format("\n  %-28s", ProfileItem().name.c_str()) + ProfileItem().description +
+    return ZooText() + Format("\n  %-28s", ProfileItem().name.c_str()) + ProfileItem().description +
            "\n";
 }
 

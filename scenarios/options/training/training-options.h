@@ -17,6 +17,12 @@ namespace scenario
 /// The GPUs by name, with their properties.
 std::vector<NamedItem> GpuItems();
 
+/// The models of the zoo by name, with their properties.
+std::vector<NamedItem> ZooItems();
+
+/// The same as a text, those of each family below its name.
+std::string ZooText();
+
 /// --model: the layers of --profile.
 constexpr const char* kProfileModel = "profile";
 

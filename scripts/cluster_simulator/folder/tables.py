@@ -20,6 +20,11 @@ QUEUE_PAIRS = COLUMNS["queue_pairs.csv"]
 PATHS = COLUMNS["paths.csv"]
 INTERVALS = COLUMNS["intervals.csv"]
 INTERRUPTIONS = COLUMNS["interruptions.csv"]
+REQUESTS = COLUMNS["requests.csv"]
+ITERATIONS = COLUMNS["iterations.csv"]
+LOAD = COLUMNS["load.csv"]
+INSTANCES = COLUMNS["instances.csv"]
+SERVING_RATES = COLUMNS["serving_rates.csv"]
 EVENTS = {"time_us": "float64", "what": "str", "where": "str", "details": "str"}
 
 # A folder with one of these is a run's.

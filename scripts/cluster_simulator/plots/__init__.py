@@ -24,6 +24,7 @@ from . import (
     messages,
     ports,
     queue_pairs,
+    serving,
     steps,
     timeline,
     topology,
@@ -145,5 +146,15 @@ PICTURES = {
     "goodput": Picture(
         "goodput over the interval between checkpoints, and lost time (dlgoodput)",
         goodput.draw_goodput,
+    ),
+    "serving-latency": Picture(
+        "TTFT, TPOT and end-to-end latency, cumulative (dlserve)", serving.draw_latency
+    ),
+    "serving-load": Picture(
+        "requests that wait and run, and KV in use, over time (dlserve)", serving.draw_load
+    ),
+    "serving-time": Picture("where the time of GPUs went, by pool (dlserve)", serving.draw_time),
+    "serving-rates": Picture(
+        "SLO attainment, TTFT and TPOT over the rate of requests (dlserve)", serving.draw_rates
     ),
 }

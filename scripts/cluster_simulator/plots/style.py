@@ -484,6 +484,10 @@ def describe(run):
             words.append(some_blocks(run))
     if run.program == "dlgoodput":
         words.append(str(configuration.get("training", {}).get("model", "")))
+    serving = stats.get("serving")
+    if isinstance(serving, dict):
+        words.append(str(serving.get("model", "")))
+        words.append(f"{serving.get('gpus', 0):,} x {serving.get('gpu', 'GPU')}")
     if "pattern" in stats:
         words.append(str(stats["pattern"]))
     if run.program == "collperf":
@@ -530,10 +534,11 @@ def byte_ticks(axis, which, binary=False, most=7):
     set_log_ticks(getattr(axis, f"{which}axis"), formatter, 2 if binary else 10, most)
 
 
-def time_ticks(axis, which):
+def time_ticks(axis, which, most=7):
     set_log_ticks(
         getattr(axis, f"{which}axis"),
         matplotlib.ticker.FuncFormatter(lambda value, _: human_time(value)),
+        most=most,
     )
 
 

@@ -1,0 +1,175 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "serving-simulation.h"
+
+#include "contrib/dltrain/base/quiet-run.h"
+#include "contrib/dltrain/observers/stuck-report.h"
+#include "contrib/dltrain/serving/local-serving.h"
+#include "results/stats/run-summary.h"
+#include "results/timeline/serving-timeline.h"
+#include "scenarios/serving/requests.h"
+
+#include <iostream>
+#include <utility>
+
+namespace dltrain
+{
+
+ServingSimulation::ServingSimulation(const scenario::ServingScenario& scenario,
+                                     bool quiet,
+                                     ServingPoints points)
+    : m_scenario(scenario),
+      m_options(quiet ? WithoutOutputs(scenario.run) : scenario.run),
+      m_points(std::move(points)),
+      m_run(
+          "dlserve",
+          m_options,
+          scenario.fabric,
+          {scenario.cluster.topology, scenario.cluster.topologyName, scenario.cluster.hostOfServer},
+          {false, false, scenario.UsedGpus(), quiet ? NoOutput() : std::cout, true}),
+      m_about(AboutOf(scenario))
+{
+}
+
+int
+ServingSimulation::Run()
+{
+    return m_run.Run(*this);
+}
+
+results::ServingAbout
+ServingSimulation::AboutOf(const scenario::ServingScenario& scenario)
+{
+    results::ServingAbout about;
+    about.model = scenario.model.name;
+    about.dtype = scenario.dtypeName;
+    about.gpu = scenario.gpu.name;
+    about.cluster = std::to_string(scenario.cluster.servers) + " " + scenario.cluster.server.name;
+    about.flops = scenario.gpu.Peak(scenario.dtype);
+    about.memoryBandwidth = scenario.gpu.memoryBandwidth;
+    about.weightBytes = training::DtypeBytes(scenario.dtype);
+    return about;
+}
+
+results::ServingStatistics
+ServingSimulation::Statistics() const
+{
+    return *m_statistics;
+}
+
+std::string
+ServingSimulation::Populate()
+{
+    if (IsLocal(m_scenario))
+    {
+        RunLocally();
+        return {};
+    }
+    m_job = std::make_unique<ServingJob>(m_scenario,
+                                         serving::MakeRequests(m_scenario.serving.requests));
+    ServingJob::Setting setting;
+    setting.tagOf = [this](const std::string& name) { return m_run.Collector().Tag(name); };
+    setting.decide = [this](const std::string& what) { m_run.DecideForAll(what); };
+    setting.onEnd = [this] { m_run.End(); };
+    m_run.SetActor([this](const std::string& what) { m_job->Act(what); });
+    return m_job->Populate(m_run, std::move(setting));
+}
+
+void
+ServingSimulation::RunLocally()
+{
+    m_outcome = ServeLocally(m_scenario, [] { return !RunControl::IsInterrupted(); });
+}
+
+double
+ServingSimulation::GetShareDone() const
+{
+    return m_job ? m_job->GetShareDone() : 1;
+}
+
+bool
+ServingSimulation::IsDone() const
+{
+    return !m_job || m_job->IsDone();
+}
+
+bool
+ServingSimulation::GoesOnByItself() const
+{
+    return m_job && m_job->GoesOnByItself();
+}
+
+std::string
+ServingSimulation::DescribeUnfinished() const
+{
+    std::string text;
+    for (const std::string& line : m_job ? m_job->DescribeUnfinished() : std::vector<std::string>())
+    {
+        text += (text.empty() ? "" : "\n") + line;
+    }
+    return text;
+}
+
+void
+ServingSimulation::OnEnd(results::RunOutcome& outcome)
+{
+    if (m_job)
+    {
+        m_outcome = m_job->TakeOutcome(outcome.simulatedPs);
+    }
+    else
+    {
+        outcome.simulatedPs = m_outcome.end;
+    }
+    m_statistics = results::StatisticsOf(m_outcome, m_scenario.serving, m_about);
+}
+
+results::ServingResults
+ServingSimulation::Results() const
+{
+    return {m_scenario.serving,
+            m_outcome,
+            m_about,
+            *m_statistics,
+            m_points.points,
+            m_points.wanted};
+}
+
+nlohmann::ordered_json
+ServingSimulation::GetStatistics() const
+{
+    nlohmann::ordered_json stats;
+    results::AddServing(stats, Results());
+    return stats;
+}
+
+void
+ServingSimulation::WriteTables() const
+{
+    results::WriteServingTables(m_options.out, Results());
+}
+
+void
+ServingSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
+{
+    results::PrintServing(os, Results());
+    if (m_job)
+    {
+        results::PrintRunStats(os, network);
+    }
+}
+
+void
+ServingSimulation::WriteTimeline(const scenario::RunOptions& run, std::ostream& os) const
+{
+    results::WriteServingTimelineOf(run, m_outcome, os);
+}
+
+std::string
+ServingSimulation::GetFiles() const
+{
+    return ", requests.csv, iterations.csv, load.csv, instances.csv";
+}
+
+} // namespace dltrain

@@ -1,0 +1,82 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_SERVING_SIMULATION_H
+#define DLTRAIN_SERVING_SIMULATION_H
+
+#include "contrib/dltrain/run/fabric-run.h"
+#include "contrib/dltrain/serving/serving-job.h"
+#include "results/programs/serving-results.h"
+#include "scenarios/run/serving-scenario.h"
+#include "scenarios/serving/serving-record.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dltrain
+{
+
+/// Rates that were tried before the run that is reported.
+struct ServingPoints
+{
+    std::vector<results::ServingPoint> points;
+    std::optional<double> wanted; ///< --find-rate
+};
+
+/// Requests of a scenario, served.
+class ServingSimulation : public FabricSimulation
+{
+  public:
+    /// \param scenario outlives this \param quiet without files and texts
+    ServingSimulation(const scenario::ServingScenario& scenario,
+                      bool quiet,
+                      ServingPoints points = {});
+
+    /// Simulates and reports. \return exit status
+    int Run();
+
+    /// After Run.
+    const serving::ServingOutcome& GetOutcome() const
+    {
+        return m_outcome;
+    }
+
+    results::ServingStatistics Statistics() const;
+
+    /// What neither outcome nor spec says.
+    static results::ServingAbout AboutOf(const scenario::ServingScenario& scenario);
+
+  private:
+    // FabricSimulation
+    std::string Populate() override;
+    double GetShareDone() const override;
+    bool IsDone() const override;
+    bool GoesOnByItself() const override;
+    std::string DescribeUnfinished() const override;
+    void OnEnd(results::RunOutcome& outcome) override;
+    nlohmann::ordered_json GetStatistics() const override;
+    void WriteTables() const override;
+    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
+    void WriteTimeline(const scenario::RunOptions& run, std::ostream& os) const override;
+    std::string GetFiles() const override;
+
+    results::ServingResults Results() const;
+    /// Nothing of it leaves a server, so it needs no network.
+    void RunLocally();
+
+    const scenario::ServingScenario& m_scenario;
+    scenario::RunOptions m_options;
+    ServingPoints m_points;
+    FabricRun m_run;
+    std::unique_ptr<ServingJob> m_job; ///< null: it runs without network
+    results::ServingAbout m_about;
+    serving::ServingOutcome m_outcome;
+    std::optional<results::ServingStatistics> m_statistics;
+};
+
+} // namespace dltrain
+
+#endif // DLTRAIN_SERVING_SIMULATION_H

@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_LOCAL_SERVING_H
+#define DLTRAIN_LOCAL_SERVING_H
+
+#include "scenarios/run/serving-scenario.h"
+#include "scenarios/serving/serving-record.h"
+
+#include <functional>
+
+namespace dltrain
+{
+
+/// Nothing of the run leaves a server: each instance is in one, and prompts and other tokens are
+/// done by the same.
+bool IsLocal(const scenario::ServingScenario& scenario);
+
+/// Serves without a network. \param goOn called now and then; false: the run ends
+serving::ServingOutcome ServeLocally(const scenario::ServingScenario& scenario,
+                                     const std::function<bool()>& goOn);
+
+} // namespace dltrain
+
+#endif // DLTRAIN_LOCAL_SERVING_H

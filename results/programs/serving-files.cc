@@ -1,0 +1,548 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What dlserve writes.
+ */
+#include "results/base/line-log.h"
+#include "results/programs/serving-results.h"
+#include "results/schema/object.h"
+#include "results/schema/table.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace results
+{
+
+namespace
+{
+
+using serving::InstanceRecord;
+using serving::IterationRecord;
+using serving::kTimeParts;
+using serving::LoadSample;
+using serving::RequestRecord;
+using serving::TimePart;
+
+using PartsOfTime = std::array<double, kTimeParts>;
+
+template <TimePart part>
+double
+PartOf(const PartsOfTime& parts)
+{
+    return parts[static_cast<std::size_t>(part)];
+}
+
+// In the order of TimePart.
+const Object<PartsOfTime> SECONDS_OF_PARTS{
+    {"products_s (s): Projections, MLPs, experts", PartOf<TimePart::kProducts>},
+    {"attention_s (s): Attention and its KV", PartOf<TimePart::kAttention>},
+    {"tensor_s (s): Waiting for collectives of tensor parallelism", PartOf<TimePart::kTensor>},
+    {"pipeline_s (s): Waiting for another stage", PartOf<TimePart::kPipeline>},
+    {"experts_s (s): Dispatch to experts, and combining", PartOf<TimePart::kExperts>},
+    {"kv_s (s): Waiting for KV of the prefill pool", PartOf<TimePart::kKv>},
+    {"draft_s (s): The draft model", PartOf<TimePart::kDraft>},
+    {"host_s (s): Scheduling, sampling, launches", PartOf<TimePart::kHost>},
+    {"idle_s (s): No request", PartOf<TimePart::kIdle>}};
+
+const Object<PartsOfTime> SHARES_OF_PARTS{
+    {"products (0 to 1): Projections, MLPs, experts", PartOf<TimePart::kProducts>},
+    {"attention (0 to 1): Attention and its KV", PartOf<TimePart::kAttention>},
+    {"tensor (0 to 1): Waiting for collectives of tensor parallelism", PartOf<TimePart::kTensor>},
+    {"pipeline (0 to 1): Waiting for another stage", PartOf<TimePart::kPipeline>},
+    {"experts (0 to 1): Dispatch to experts, and combining", PartOf<TimePart::kExperts>},
+    {"kv (0 to 1): Waiting for KV of the prefill pool", PartOf<TimePart::kKv>},
+    {"draft (0 to 1): The draft model", PartOf<TimePart::kDraft>},
+    {"host (0 to 1): Scheduling, sampling, launches", PartOf<TimePart::kHost>},
+    {"idle (0 to 1): No request", PartOf<TimePart::kIdle>}};
+
+const Object<ServingPool> POOL{
+    {"role: both, prefill or decode", [](const auto& p) { return RoleName(p.role); }},
+    {"instances (count): Copies of the model", &ServingPool::instances},
+    {"gpus (count): GPUs of all instances", &ServingPool::gpus},
+    {"engines (count): Schedulers of all instances", &ServingPool::engines},
+    {"requests (count): Answered, or whose prompt was done", &ServingPool::requests},
+    {"iterations (count): Of all instances", &ServingPool::iterations},
+    {"batch_mean (count): Requests in an iteration", &ServingPool::batchMean},
+    {"prefill_rows (tokens): Of an iteration with prompts, mean over time",
+     &ServingPool::prefillRows},
+    {"decode_rows (tokens): Of an iteration without prompts, mean over time",
+     &ServingPool::decodeRows},
+    {"prefill_share (0 to 1): Of the time in iterations: those with prompts",
+     &ServingPool::prefillShare},
+    {"queue_share (0 to 1): Of the time in iterations: requests wait", &ServingPool::queueShare},
+    {"preemptions (count): Requests that lost their KV blocks", &ServingPool::preemptions},
+    {"kv_blocks (count): KV blocks of an engine", &ServingPool::kvBlocks},
+    {"kv_mean (0 to 1): KV blocks in use, mean over time", &ServingPool::kvMean},
+    {"kv_peak (0 to 1): The same, largest of an engine", &ServingPool::kvPeak},
+    {"limited_by: What held it back", [](const auto& p) { return LimitName(p.limit); }},
+    {"time_s: Where the time went, mean of its instances",
+     [](const ServingPool& p) -> const PartsOfTime& { return p.seconds; },
+     SECONDS_OF_PARTS}};
+
+struct SloShown
+{
+    const serving::SloSpec& spec;
+    const ServingSlo& of;
+};
+
+std::optional<double>
+InMsIfAny(double seconds)
+{
+    return seconds > 0 ? std::optional(1e3 * seconds) : std::nullopt;
+}
+
+const Object<SloShown> SLO{
+    {"ttft_ms (ms): Objective; null: none", [](const auto& s) { return InMsIfAny(s.spec.ttft); }},
+    {"tpot_ms (ms): Objective; null: none", [](const auto& s) { return InMsIfAny(s.spec.tpot); }},
+    {"e2e_ms (ms): Objective; null: none", [](const auto& s) { return InMsIfAny(s.spec.e2e); }},
+    {"attainment (0 to 1): Requests that meet all objectives, of those that are decided",
+     [](const auto& s) { return s.of.all.Share(); }},
+    Key<SloShown>("ttft_attainment (0 to 1): Requests that meet this objective",
+                  [](const auto& s) { return s.of.ttft.Share(); })
+        .NullUnless([](const auto& s) { return s.spec.ttft > 0; }),
+    Key<SloShown>("tpot_attainment (0 to 1): Requests that meet this objective",
+                  [](const auto& s) { return s.of.tpot.Share(); })
+        .NullUnless([](const auto& s) { return s.spec.tpot > 0; }),
+    Key<SloShown>("e2e_attainment (0 to 1): Requests that meet this objective",
+                  [](const auto& s) { return s.of.e2e.Share(); })
+        .NullUnless([](const auto& s) { return s.spec.e2e > 0; }),
+    {"undecided (count): Requests that may meet all, as the run ended first",
+     [](const auto& s) { return s.of.unknown; }},
+    {"goodput_per_s (1/s): Requests that were answered and meet all objectives",
+     [](const auto& s) { return s.of.goodput; }}};
+
+const Object<ServingPoint> POINT{
+    {"rate_per_s (1/s): Requests that arrive", &ServingPoint::rate},
+    {"requests (count): Measured", &ServingPoint::requests},
+    {"requests_per_s (1/s): Answered", &ServingPoint::requestsPerS},
+    {"output_tokens_per_s (1/s): Tokens", &ServingPoint::outputPerS},
+    {"attainment (0 to 1): Requests that meet all objectives", &ServingPoint::attainment},
+    {"goodput_per_s (1/s): Requests that meet all objectives", &ServingPoint::goodput},
+    {"ttft_p50_ms (ms): Time to the first token", [](const auto& p) { return p.ttftMs.p50; }},
+    {"ttft_p99_ms (ms): Time to the first token", [](const auto& p) { return p.ttftMs.p99; }},
+    {"tpot_p50_ms (ms): Time of a token after the first",
+     [](const auto& p) { return p.tpotMs.p50; }},
+    {"tpot_p99_ms (ms): Time of a token after the first",
+     [](const auto& p) { return p.tpotMs.p99; }},
+    {"kv_peak (0 to 1): KV blocks in use, largest", &ServingPoint::kvPeak},
+    {"keeps_up: Whether the queue does not grow on and on", &ServingPoint::keepsUp}};
+
+double
+BestOrNone(const ServingResults& r)
+{
+    return r.BestRate().value_or(0);
+}
+
+template <typename Get>
+auto
+OfStatistics(Get get)
+{
+    return [get](const ServingResults& r) { return std::invoke(get, r.statistics); };
+}
+
+template <typename Get>
+auto
+QuantilesOfStatistics(Get get)
+{
+    return [get](const ServingResults& r) { return ToJson(std::invoke(get, r.statistics)); };
+}
+
+bool
+HasSplit(const ServingResults& r)
+{
+    return r.spec.pools.size() > 1;
+}
+
+const Object<ServingResults> OF_RUN{
+    {"model: The model", [](const auto& r) { return r.about.model; }},
+    {"dtype: Its data type", [](const auto& r) { return r.about.dtype; }},
+    {"gpu: The GPU", [](const auto& r) { return r.about.gpu; }},
+    {"gpus (count): GPUs of all instances", OfStatistics(&ServingStatistics::gpus)},
+    {"requests (count): That arrived", OfStatistics(&ServingStatistics::requests)},
+    {"answered (count): Of these", OfStatistics(&ServingStatistics::answered)},
+    {"measured (count): That arrived, without --warmup-requests",
+     OfStatistics(&ServingStatistics::measured)},
+    {"duration_s (s): Of the run", OfStatistics(&ServingStatistics::duration)},
+    {"measured_s (s): From the first measured arrival to the last token of these requests, or to "
+     "the end of the run",
+     OfStatistics(&ServingStatistics::window)},
+    {"ended_early: --duration, or the queue grows on and on",
+     [](const auto& r) { return r.outcome.endedEarly; }},
+    Key<ServingResults>("arrives_per_s (1/s): If it cannot keep up: requests that arrive",
+                        [](const auto& r) { return r.outcome.arrivesPerS; })
+        .Only([](const auto& r) { return r.outcome.arrivesPerS > 0; }),
+    Key<ServingResults>("answers_per_s (1/s): If it cannot keep up: requests that are answered",
+                        [](const auto& r) { return r.outcome.answersPerS; })
+        .Only([](const auto& r) { return r.outcome.arrivesPerS > 0; }),
+    {"ttft_ms (ms): Time to the first token, from the arrival",
+     QuantilesOfStatistics(&ServingStatistics::ttftMs),
+     QuantileWords()},
+    {"tpot_ms (ms): Mean time of a token after the first, of each request",
+     QuantilesOfStatistics(&ServingStatistics::tpotMs),
+     QuantileWords()},
+    {"e2e_ms (ms): From the arrival to the last token",
+     QuantilesOfStatistics(&ServingStatistics::e2eMs),
+     QuantileWords()},
+    {"queue_ms (ms): From the arrival to the first iteration",
+     QuantilesOfStatistics(&ServingStatistics::queueMs),
+     QuantileWords()},
+    {"iteration_ms (ms): Iterations that make tokens: gaps between tokens",
+     QuantilesOfStatistics(&ServingStatistics::iterationMs),
+     QuantileWords()},
+    Key<ServingResults>("kv_transfer_ms (ms): With --split: a request's KV, from pool to pool",
+                        QuantilesOfStatistics(&ServingStatistics::kvTransferMs),
+                        QuantileWords())
+        .Only(HasSplit),
+    Key<ServingResults>("kv_blocked_ms (ms): With --split: of this, for blocks of the other pool",
+                        QuantilesOfStatistics(&ServingStatistics::kvBlockedMs),
+                        QuantileWords())
+        .Only(HasSplit),
+    Key<ServingResults>("kv_bytes (B): With --split: KV from pool to pool",
+                        OfStatistics(&ServingStatistics::kvBytes))
+        .Only(HasSplit),
+    {"requests_per_s (1/s): Answered", OfStatistics(&ServingStatistics::requestsPerS)},
+    {"input_tokens_per_s (1/s): Tokens of prompts", OfStatistics(&ServingStatistics::inputPerS)},
+    {"output_tokens_per_s (1/s): Tokens of answers", OfStatistics(&ServingStatistics::outputPerS)},
+    {"total_tokens_per_s (1/s): Both", OfStatistics(&ServingStatistics::TotalPerS)},
+    {"output_tokens_per_s_per_gpu (1/s): Tokens of answers, over GPUs",
+     OfStatistics(&ServingStatistics::OutputPerSPerGpu)},
+    Key<ServingResults>(
+        "slo: Objectives (--slo)",
+        [](const ServingResults& r) {
+            return SloShown{r.spec.slo, *r.statistics.slo};
+        },
+        SLO)
+        .Only([](const auto& r) { return r.statistics.slo.has_value(); }),
+    {"arrivals_per_s (1/s): Over the whole run", OfStatistics(&ServingStatistics::arrivalsPerS)},
+    {"sojourn_s (s): Of all requests, mean; cut off at the end of the run",
+     OfStatistics(&ServingStatistics::sojourn)},
+    {"in_system_mean (count): Requests that wait or run; arrivals_per_s times sojourn_s (Little)",
+     OfStatistics(&ServingStatistics::inSystem)},
+    {"in_system_peak (count): The same, at most", OfStatistics(&ServingStatistics::inSystemPeak)},
+    {"preemptions (count): Requests that lost their KV blocks, whole run",
+     OfStatistics(&ServingStatistics::preemptions)},
+    {"tokens_out (tokens): Of all requests, whole run",
+     OfStatistics(&ServingStatistics::tokensOut)},
+    {"tokens_asked (tokens): Of those that were answered",
+     OfStatistics(&ServingStatistics::tokensAsked)},
+    {"network_bytes (B): Messages between servers",
+     [](const auto& r) { return r.outcome.networkBytes; }},
+    Key<ServingResults>("dollars_per_million_tokens ($): Output tokens (--dollars-per-gpu-hour)",
+                        OfStatistics(&ServingStatistics::dollarsPerMillion))
+        .Only([](const auto& r) { return r.spec.dollarsPerGpuHour > 0; }),
+    {"time_share: Where the time of all GPUs went",
+     [](const ServingResults& r) -> const PartsOfTime& { return r.statistics.timeShare; },
+     SHARES_OF_PARTS},
+    {"pools: Instances that are alike",
+     [](const ServingResults& r) -> const std::vector<ServingPool>& { return r.statistics.pools; },
+     POOL},
+    Key<ServingResults>("rates: --find-rate, --sweep-rate: what was tried",
+                        &ServingResults::points,
+                        POINT)
+        .Only([](const auto& r) { return !r.points.empty(); }),
+    Key<ServingResults>("wanted_attainment (0 to 1): --find-rate", &ServingResults::wanted)
+        .Only([](const auto& r) { return r.wanted.has_value(); }),
+    Key<ServingResults>("best_rate_per_s (1/s): The largest rate that meets it; null: none",
+                        BestOrNone)
+        .Only([](const auto& r) { return r.wanted.has_value(); })
+        .NullUnless([](const auto& r) { return r.BestRate().has_value(); })};
+
+const ServingResults&
+All(const ServingResults& r)
+{
+    return r;
+}
+
+const Object<ServingResults> SERVING{{"serving: With dlserve: answers to requests", All, OF_RUN}};
+const RegisteredKeys g_serving(Section::kServing, SERVING);
+
+struct RequestRow
+{
+    const RequestRecord& of;
+    const serving::ServingSpec& spec;
+    int64_t end;
+
+    std::optional<double> Ms(int64_t from, int64_t to) const
+    {
+        return from >= 0 && to >= 0 ? std::optional(static_cast<double>(to - from) * 1e-9)
+                                    : std::nullopt;
+    }
+
+    std::optional<uint32_t> MetSlo() const
+    {
+        const Met met = spec.slo.Any() ? MetBy(of, spec.slo, end).All() : Met::kUnknown;
+        return met == Met::kUnknown ? std::nullopt : std::optional<uint32_t>(met == Met::kYes);
+    }
+};
+
+// Its second to fourth columns are an input of --requests=FILE: arrivals are exact.
+const Table<RequestRow> REQUESTS(
+    "requests.csv",
+    {{"id: By arrival", [](const RequestRow& r) { return r.of.id; }},
+     {"arrival_s (s): Since the begin of the run",
+      [](const RequestRow& r) { return InSeconds{r.of.arrival}; }},
+     {"input_tokens (tokens): Of the prompt", [](const RequestRow& r) { return r.of.prompt; }},
+     {"output_tokens (tokens): Asked for", [](const RequestRow& r) { return r.of.output; }},
+     {"queue_ms (ms): From the arrival to the first iteration; empty: never",
+      [](const RequestRow& r) { return r.Ms(r.of.arrival, r.of.scheduled); }},
+     {"ttft_ms (ms): From the arrival to the first token; empty: never",
+      [](const RequestRow& r) { return r.Ms(r.of.arrival, r.of.firstToken); }},
+     {"tpot_ms (ms): Mean time of a token after the first; empty: none, or not all are out",
+      [](const RequestRow& r) {
+          return r.of.Answered() && r.of.output > 1 ? std::optional(1e3 * r.of.Tpot())
+                                                    : std::nullopt;
+      }},
+     {"e2e_ms (ms): From the arrival to the last token; empty: not answered",
+      [](const RequestRow& r) { return r.Ms(r.of.arrival, r.of.lastToken); }},
+     {"instance: Which computes the prompt, counted over all pools",
+      [](const RequestRow& r) { return r.of.instance; }},
+     {"decode_instance: Which computes the other tokens",
+      [](const RequestRow& r) { return r.of.decodedBy; }},
+     {"preemptions (count): Times it lost its KV blocks",
+      [](const RequestRow& r) { return r.of.preemptions; }},
+     {"cached_tokens (tokens): Of the prompt, from the prefix cache",
+      [](const RequestRow& r) { return r.of.cached; }},
+     {"produced_tokens (tokens): That are out", [](const RequestRow& r) { return r.of.produced; }},
+     {"kv_transfer_ms (ms): With --split: its KV, from pool to pool; empty: none",
+      [](const RequestRow& r) { return r.Ms(r.of.kvBegin, r.of.kvEnd); }},
+     {"kv_blocked_ms (ms): Of this, for blocks of the other pool; empty: no transfer",
+      [](const RequestRow& r) {
+          return r.of.kvBegin >= 0 ? r.Ms(0, r.of.kvBlocked) : std::nullopt;
+      }},
+     {"kv_bytes (B): Its KV, from pool to pool", [](const RequestRow& r) { return r.of.kvBytes; }},
+     {"warmup: 1: in no statistics",
+      [](const RequestRow& r) { return static_cast<uint32_t>(r.of.id < r.spec.warmupRequests); }},
+     {"met_slo: 1: it meets all objectives; empty: there are none, or it is not decided",
+      &RequestRow::MetSlo}});
+
+const Table<IterationRecord> ITERATIONS(
+    "iterations.csv",
+    {{"instance: Counted over all pools", &IterationRecord::instance},
+     {"engine: Of the instance", &IterationRecord::engine},
+     {"iteration: Of the instance", &IterationRecord::number},
+     {"begin_s (s): Since the begin of the run",
+      [](const IterationRecord& i) { return InSeconds{i.begin}; }},
+     {"end_s (s): Its tokens are out", [](const IterationRecord& i) { return InSeconds{i.end}; }},
+     {"prefill_tokens (tokens): Of prompts", &IterationRecord::prefillTokens},
+     {"decode_tokens (tokens): Of answers", &IterationRecord::decodeTokens},
+     {"requests (count): In it", &IterationRecord::requests},
+     {"running (count): Requests of the engine that have begun", &IterationRecord::running},
+     {"waiting (count): Requests in the engine's queue", &IterationRecord::waiting},
+     {"preempted (count): Requests that lost their KV blocks", &IterationRecord::preempted},
+     {"kv_blocks (count): In use", &IterationRecord::kvBlocks}});
+
+const Table<LoadSample> LOAD(
+    "load.csv",
+    {{"time_s (s): Since the begin of the run; values hold until the next row of the instance",
+      [](const LoadSample& s) { return InSeconds{s.time}; }},
+     {"instance: Counted over all pools", &LoadSample::instance},
+     {"waiting (count): Requests in its queue", &LoadSample::waiting},
+     {"running (count): Requests that have begun", &LoadSample::running},
+     {"kv_blocks (count): In use", &LoadSample::kvBlocks}});
+
+struct InstanceRow
+{
+    std::size_t number;
+    const char* role;
+    const InstanceRecord& of;
+
+    double KvShare(double blocks, double engines) const
+    {
+        const double all = static_cast<double>(of.kvBlocksOfEngine) * engines;
+        return all > 0 ? blocks / all : 0;
+    }
+};
+
+template <TimePart part>
+double
+SecondsOf(const InstanceRow& r)
+{
+    return PartOf<part>(r.of.seconds);
+}
+
+const Table<InstanceRow> INSTANCES(
+    "instances.csv",
+    {{"instance: Counted over all pools", &InstanceRow::number},
+     {"name: Its name", [](const InstanceRow& r) { return r.of.name; }},
+     {"role: both, prefill or decode", [](const InstanceRow& r) { return std::string(r.role); }},
+     {"first_gpu: Its GPUs follow one another", [](const InstanceRow& r) { return r.of.firstGpu; }},
+     {"gpus (count): Of the instance", [](const InstanceRow& r) { return r.of.gpus; }},
+     {"engines (count): Schedulers", [](const InstanceRow& r) { return r.of.engines; }},
+     {"iterations (count): Done", [](const InstanceRow& r) { return r.of.iterations; }},
+     {"requests (count): Answered, or whose prompt it has done",
+      [](const InstanceRow& r) { return r.of.requests; }},
+     {"tokens_in (tokens): Of prompts", [](const InstanceRow& r) { return r.of.tokensIn; }},
+     {"tokens_out (tokens): Of answers", [](const InstanceRow& r) { return r.of.tokensOut; }},
+     {"preemptions (count): Requests that lost their KV blocks",
+      [](const InstanceRow& r) { return r.of.preemptions; }},
+     {"batch_mean (count): Requests in an iteration",
+      [](const InstanceRow& r) { return r.of.batchMean; }},
+     {"kv_blocks (count): KV blocks of an engine",
+      [](const InstanceRow& r) { return r.of.kvBlocksOfEngine; }},
+     {"kv_mean (0 to 1): KV blocks in use, mean over time",
+      [](const InstanceRow& r) { return r.KvShare(r.of.kvMean, r.of.engines); }},
+     {"kv_peak (0 to 1): The same, largest of an engine",
+      [](const InstanceRow& r) { return r.KvShare(static_cast<double>(r.of.kvPeak), 1); }},
+     {"products_s (s): Projections, MLPs, experts", SecondsOf<TimePart::kProducts>},
+     {"attention_s (s): Attention and its KV", SecondsOf<TimePart::kAttention>},
+     {"tensor_s (s): Waiting for collectives of tensor parallelism", SecondsOf<TimePart::kTensor>},
+     {"pipeline_s (s): Waiting for another stage", SecondsOf<TimePart::kPipeline>},
+     {"experts_s (s): Dispatch to experts, and combining", SecondsOf<TimePart::kExperts>},
+     {"kv_s (s): Waiting for KV of the prefill pool", SecondsOf<TimePart::kKv>},
+     {"draft_s (s): The draft model", SecondsOf<TimePart::kDraft>},
+     {"host_s (s): Scheduling, sampling, launches", SecondsOf<TimePart::kHost>},
+     {"idle_s (s): No request", SecondsOf<TimePart::kIdle>}});
+
+const Table<ServingPoint> RATES(
+    "serving_rates.csv",
+    {{"rate_per_s (1/s): Requests that arrive", &ServingPoint::rate},
+     {"requests (count): Measured", &ServingPoint::requests},
+     {"requests_per_s (1/s): Answered", &ServingPoint::requestsPerS},
+     {"output_tokens_per_s (1/s): Tokens", &ServingPoint::outputPerS},
+     {"attainment (0 to 1): Requests that meet all objectives; empty: there are none",
+      &ServingPoint::attainment},
+     {"goodput_per_s (1/s): Requests that meet all objectives", &ServingPoint::goodput},
+     {"ttft_p50_ms (ms): Time to the first token", [](const auto& p) { return p.ttftMs.p50; }},
+     {"ttft_p90_ms (ms): Time to the first token", [](const auto& p) { return p.ttftMs.p90; }},
+     {"ttft_p99_ms (ms): Time to the first token", [](const auto& p) { return p.ttftMs.p99; }},
+     {"tpot_p50_ms (ms): Time of a token after the first",
+      [](const auto& p) { return p.tpotMs.p50; }},
+     {"tpot_p90_ms (ms): Time of a token after the first",
+      [](const auto& p) { return p.tpotMs.p90; }},
+     {"tpot_p99_ms (ms): Time of a token after the first",
+      [](const auto& p) { return p.tpotMs.p99; }},
+     {"e2e_p50_ms (ms): From the arrival to the last token",
+      [](const auto& p) { return p.e2eMs.p50; }},
+     {"e2e_p99_ms (ms): From the arrival to the last token",
+      [](const auto& p) { return p.e2eMs.p99; }},
+     {"kv_peak (0 to 1): KV blocks in use, largest", &ServingPoint::kvPeak},
+     {"keeps_up: 1: the queue does not grow on and on",
+      [](const ServingPoint& p) { return static_cast<uint32_t>(p.keepsUp); }}});
+
+/// Writes a table whose rows `rows(write)` gives.
+template <typename Row, typename Rows>
+std::string
+WriteRows(const std::string& out, const Table<Row>& table, const Rows& rows)
+{
+    LineLog file(out + "/" + table.GetFile());
+    file.Write(table.Header());
+    std::string line;
+    rows([&](const Row& row) {
+        table.Write(line, row);
+        file.Write(line);
+    });
+    file.Close();
+    return table.GetFile();
+}
+
+} // namespace
+
+std::optional<double>
+ServingResults::BestRate() const
+{
+    std::optional<double> best;
+    for (const ServingPoint& point : points)
+    {
+        if (wanted && Meets(point, *wanted) && point.rate > best.value_or(0))
+        {
+            best = point.rate;
+        }
+    }
+    return best;
+}
+
+std::vector<LoadSample>
+ThinnedLoad(const std::vector<LoadSample>& load, int64_t end, std::size_t rows)
+{
+    std::map<uint32_t, std::vector<LoadSample>> byInstance;
+    for (const LoadSample& sample : load)
+    {
+        byInstance[sample.instance].push_back(sample);
+    }
+    std::vector<LoadSample> kept;
+    const auto parts = static_cast<int64_t>(std::max<std::size_t>(1, rows / 2));
+    const int64_t length = end / parts + 1;
+    const auto quieter = [](const LoadSample& a, const LoadSample& b) {
+        return std::make_pair(a.waiting, a.kvBlocks) < std::make_pair(b.waiting, b.kvBlocks);
+    };
+    for (const auto& [instance, samples] : byInstance)
+    {
+        if (samples.size() <= rows)
+        {
+            kept.insert(kept.end(), samples.begin(), samples.end());
+            continue;
+        }
+        for (std::size_t begin = 0; begin < samples.size();)
+        {
+            std::size_t next = begin;
+            std::size_t largest = begin;
+            while (next < samples.size() &&
+                   samples[next].time / length == samples[begin].time / length)
+            {
+                largest = quieter(samples[largest], samples[next]) ? next : largest;
+                ++next;
+            }
+            kept.push_back(samples[largest]);
+            if (largest != next - 1)
+            {
+                kept.push_back(samples[next - 1]);
+            }
+            begin = next;
+        }
+    }
+    std::stable_sort(kept.begin(), kept.end(), [](const LoadSample& a, const LoadSample& b) {
+        return a.time < b.time;
+    });
+    return kept;
+}
+
+void
+AddServing(nlohmann::ordered_json& stats, const ServingResults& results)
+{
+    SERVING.AddTo(stats, results);
+}
+
+std::vector<std::string>
+WriteServingTables(const std::string& out, const ServingResults& r, bool iterations)
+{
+    std::vector<std::string> files;
+    files.push_back(WriteRows(out, REQUESTS, [&](const auto& write) {
+        for (const RequestRecord& request : r.outcome.requests)
+        {
+            if (request.arrival >= 0) // of a closed loop some may never have been sent
+            {
+                write({request, r.spec, r.outcome.end});
+            }
+        }
+    }));
+    if (iterations)
+    {
+        files.push_back(WriteRows(out, ITERATIONS, [&](const auto& write) {
+            std::for_each(r.outcome.iterations.begin(), r.outcome.iterations.end(), write);
+        }));
+    }
+    files.push_back(WriteRows(out, LOAD, [&](const auto& write) {
+        for (const LoadSample& sample : ThinnedLoad(r.outcome.load, r.outcome.end))
+        {
+            write(sample);
+        }
+    }));
+    files.push_back(WriteRows(out, INSTANCES, [&](const auto& write) {
+        const std::vector<uint32_t> pools = PoolsOfInstances(r.spec);
+        for (std::size_t i = 0; i < r.outcome.instances.size(); ++i)
+        {
+            write({i, RoleName(r.spec.pools[pools[i]].role), r.outcome.instances[i]});
+        }
+    }));
+    if (!r.points.empty())
+    {
+        files.push_back(WriteRows(out, RATES, [&](const auto& write) {
+            std::for_each(r.points.begin(), r.points.end(), write);
+        }));
+    }
+    return files;
+}
+
+} // namespace results

@@ -1,0 +1,66 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What dlserve prints and writes: `serving` of stats.json, requests.csv, iterations.csv, load.csv,
+ * instances.csv, serving_rates.csv.
+ */
+#ifndef RESULTS_PROGRAMS_SERVING_RESULTS_H
+#define RESULTS_PROGRAMS_SERVING_RESULTS_H
+
+#include "results/programs/serving-statistics.h"
+#include "scenarios/serving/serving-record.h"
+#include "scenarios/serving/serving-spec.h"
+
+#include <cstddef>
+#include <iosfwd>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace results
+{
+
+/// A run, which is all; or that of the largest rate which meets the objectives (--find-rate), or of
+/// the last rate (--sweep-rate), with the points of all.
+struct ServingResults
+{
+    const serving::ServingSpec& spec;
+    const serving::ServingOutcome& outcome;
+    const ServingAbout& about;
+    const ServingStatistics& statistics;
+    std::vector<ServingPoint> points = {}; ///< by rate
+    std::optional<double> wanted = {};     ///< --find-rate: share of requests, 0 to 1
+
+    /// --find-rate: the largest rate that meets them. Nothing: none of those that were tried does.
+    std::optional<double> BestRate() const;
+};
+
+/// Rows of an instance in load.csv.
+constexpr std::size_t LOAD_ROWS = 5000;
+
+/// At most `rows` of an instance's samples, in order: of each part of the time that with the
+/// longest queue, and the last one.
+std::vector<serving::LoadSample> ThinnedLoad(const std::vector<serving::LoadSample>& load,
+                                             int64_t end,
+                                             std::size_t rows = LOAD_ROWS);
+
+/// Adds `serving`.
+void AddServing(nlohmann::ordered_json& stats, const ServingResults& results);
+
+/// Writes the tables into a folder. OutputErrors report what cannot be written. \param iterations
+/// whether iterations.csv is wanted \return the files' names
+std::vector<std::string> WriteServingTables(const std::string& out,
+                                            const ServingResults& results,
+                                            bool iterations = true);
+
+/// The answer on a terminal.
+void PrintServing(std::ostream& os, const ServingResults& results);
+
+/// A table of rates and the largest that meets the objectives; part of PrintServing, for what has
+/// points alone.
+void PrintServingPoints(std::ostream& os, const ServingResults& results);
+
+} // namespace results
+
+#endif // RESULTS_PROGRAMS_SERVING_RESULTS_H

@@ -1,0 +1,353 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/options/serving/serving-pools.h"
+
+#include "scenarios/options/format.h"
+#include "scenarios/options/serving/serving-words.h"
+#include "scenarios/serving/requests.h"
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace scenario
+{
+
+namespace
+{
+
+using serving::PoolRole;
+using serving::PoolSpec;
+
+const char*
+RoleName(PoolRole role)
+{
+    return role == PoolRole::kPrefill ? "prefill" : role == PoolRole::kDecode ? "decode" : "";
+}
+
+/// An error of a cut: of its option, or of --split.
+void
+FailCut(Validation* v, const PoolSpec& pool, const std::string& cut, const std::string& problem)
+{
+    const bool split = v->values.Given("split");
+    v->Fail(split ? "split" : cut,
+            (split ? std::string("has ") + cut + " of " + RoleName(pool.role) + ", which " : "") +
+                problem);
+}
+
+/// "1, 2, 4, 8": the divisors of a number.
+std::string
+Divisors(uint32_t number)
+{
+    std::string text;
+    for (uint32_t d = 1; d <= number; ++d)
+    {
+        text += number % d == 0 ? (text.empty() ? "" : ", ") + std::to_string(d) : "";
+    }
+    return text;
+}
+
+uint64_t
+RoundUp(uint64_t number, uint64_t unit)
+{
+    return (number + unit - 1) / unit * unit;
+}
+
+} // namespace
+
+std::vector<PoolSpec>
+ReadPools(Validation* v, const training::ModelSpec& model)
+{
+    const Values& values = v->values;
+    v->Settle("split");
+    if (values.Given("split"))
+    {
+        auto split = ParseSplit(values.Text("split"));
+        if (!split.value)
+        {
+            v->Fail("split", split.problem);
+            return {};
+        }
+        for (const PoolSpec& pool : *split.value)
+        {
+            if (pool.dp > 1 && ExpertsOf(model) == 0)
+            {
+                FailCut(v, pool, "ep", "needs a model with experts");
+                return {};
+            }
+        }
+        return *split.value;
+    }
+    PoolSpec pool;
+    pool.tp = values.U32("tp");
+    pool.pp = values.U32("pp");
+    pool.instances = values.Given("replicas") ? values.U32("replicas") : 1;
+    if (values.Given("ep"))
+    {
+        const uint32_t ep = values.U32("ep");
+        if (ep % pool.tp != 0)
+        {
+            v->Fail("ep",
+                    "is no multiple of --tp=" + std::to_string(pool.tp) +
+                        ": each engine of an instance has tp GPUs; allowed: " +
+                        std::to_string(RoundUp(ep, pool.tp)),
+                    std::to_string(RoundUp(ep, pool.tp)));
+            return {};
+        }
+        pool.dp = ep / pool.tp;
+    }
+    return {pool};
+}
+
+uint64_t
+PlacePools(std::vector<PoolSpec>* pools, uint32_t gpusPerServer)
+{
+    uint64_t next = 0;
+    for (PoolSpec& pool : *pools)
+    {
+        const uint64_t size = uint64_t{pool.tp} * pool.pp * pool.dp;
+        const bool whole = gpusPerServer % std::min<uint64_t>(size, gpusPerServer) == 0;
+        next = whole ? RoundUp(next, std::min<uint64_t>(size, gpusPerServer)) : next;
+        pool.firstGpu = static_cast<uint32_t>(next);
+        next += size * pool.instances;
+    }
+    return next;
+}
+
+void
+CheckGpus(Validation* v, const ClusterSpec& cluster, bool sized, ServingScenario* s)
+{
+    const uint64_t gpus = uint64_t{cluster.servers} * cluster.server.gpus;
+    auto& pools = s->serving.pools;
+    const bool split = v->values.Given("split");
+    if (sized && !split && !v->values.Given("replicas"))
+    {
+        PoolSpec& pool = pools.front();
+        const uint64_t size = uint64_t{pool.tp} * pool.pp * pool.dp;
+        if (gpus % size != 0 && gpus > size)
+        {
+            v->Fail(v->values.Given("gpus") ? "gpus" : "servers",
+                    "makes " + std::to_string(gpus) + " GPUs, which instances of " +
+                        topo::Counted(size, "GPU") + " do not fill; allowed: multiples of " +
+                        std::to_string(size) + ", or --replicas=" + std::to_string(gpus / size));
+            return;
+        }
+        pool.instances = static_cast<uint32_t>(std::max<uint64_t>(1, gpus / size));
+    }
+    const uint64_t needed = PlacePools(&pools, cluster.server.gpus);
+    if (needed > gpus)
+    {
+        const bool given = v->values.Given("gpus") || v->values.Given("servers");
+        const std::string blamed = v->values.Given("gpus")      ? "gpus"
+                                   : v->values.Given("servers") ? "servers"
+                                   : split                      ? "split"
+                                                                : "tp";
+        v->Fail(blamed,
+                (given ? "makes " : "asks for more than the ") + topo::Counted(gpus, "GPU") +
+                    (given ? "" : " of the topology") + "; the instances need " +
+                    std::to_string(needed) + ": " + std::to_string(pools.front().instances) +
+                    " x " + std::to_string(pools.front().GpusOfInstance()) +
+                    (split ? " and " + std::to_string(pools.back().instances) + " x " +
+                                 std::to_string(pools.back().GpusOfInstance())
+                           : ""));
+        return;
+    }
+    if (!split)
+    {
+        v->DecideUnlessGiven("replicas", std::to_string(pools.front().instances));
+    }
+    if (sized && needed < gpus)
+    {
+        v->notes.push_back(topo::Counted(gpus - needed, "GPU") + " of " + std::to_string(gpus) +
+                           " are idle: the instances need " + std::to_string(needed));
+    }
+    for (const PoolSpec& pool : pools)
+    {
+        const uint32_t perServer = cluster.server.gpus;
+        const uint64_t groups = uint64_t{pool.instances} * pool.pp * pool.dp;
+        for (uint64_t g = 0; g < groups && pool.tp <= perServer; ++g)
+        {
+            const uint64_t first = pool.firstGpu + g * pool.tp;
+            if (first / perServer != (first + pool.tp - 1) / perServer)
+            {
+                v->notes.push_back("GPUs " + std::to_string(first) + " to " +
+                                   std::to_string(first + pool.tp - 1) +
+                                   ", a tensor parallel group, lie on two servers; a --tp that "
+                                   "divides " +
+                                   std::to_string(perServer) + " keeps groups in one");
+                return;
+            }
+        }
+    }
+}
+
+void
+CheckCuts(Validation* v, const ServingScenario& s)
+{
+    const HeadCounts heads = HeadsOf(s.model);
+    const uint32_t layers = PipelineLayersOf(s.model);
+    const uint32_t experts = ExpertsOf(s.model);
+    for (const PoolSpec& pool : s.serving.pools)
+    {
+        if (pool.pp > layers)
+        {
+            FailCut(v,
+                    pool,
+                    "pp",
+                    "is above the " + topo::Counted(layers, "layer") + " of " + s.model.name +
+                        "; allowed: 1 to " + std::to_string(layers));
+        }
+        if (heads.query > 0 && heads.query % pool.tp != 0)
+        {
+            FailCut(v,
+                    pool,
+                    "tp",
+                    "does not divide the " + std::to_string(heads.query) + " heads of " +
+                        s.model.name + "; allowed: " + Divisors(heads.query));
+            continue;
+        }
+        if (heads.kv > 0 && !heads.latent && heads.kv % pool.tp != 0)
+        {
+            if (pool.tp % heads.kv != 0)
+            {
+                FailCut(v,
+                        pool,
+                        "tp",
+                        "neither divides the " + std::to_string(heads.kv) + " key-value heads of " +
+                            s.model.name + " nor is a multiple of them");
+                continue;
+            }
+            v->notes.push_back("each key-value head is on " + std::to_string(pool.tp / heads.kv) +
+                               " GPUs: " + s.model.name + " has " + std::to_string(heads.kv) +
+                               ", and tp is " + std::to_string(pool.tp));
+        }
+        if (s.model.transformer && s.model.transformer->ffn % pool.tp != 0)
+        {
+            FailCut(v,
+                    pool,
+                    "tp",
+                    "does not divide the " + std::to_string(s.model.transformer->ffn) +
+                        " columns of the MLP of " + s.model.name);
+        }
+        const uint32_t ep = pool.tp * pool.dp;
+        if (pool.dp > 1 && experts % ep != 0)
+        {
+            FailCut(v,
+                    pool,
+                    "ep",
+                    "does not divide the " + std::to_string(experts) + " experts of " +
+                        s.model.name + "; allowed: " + Divisors(experts));
+        }
+    }
+}
+
+namespace
+{
+
+/// The least number of GPUs of an instance, by doubling --tp, that holds the parameters; 0: none
+/// up to 1024.
+uint32_t
+FittingTp(const ServingScenario& s, PoolSpec pool)
+{
+    const uint32_t heads = std::max(1u, HeadsOf(s.model).query);
+    for (uint32_t tp = pool.tp; tp <= 1024; tp *= 2)
+    {
+        pool.tp = tp;
+        const ServingMemory memory = ServingMemoryOf(s.model,
+                                                     s.dtype,
+                                                     s.kvElementBytes,
+                                                     pool,
+                                                     s.serving.tokenBudget,
+                                                     s.serving.maxBatch);
+        if (heads % tp == 0 && KvBlocksOf(memory, s.gpu, s.kvMemory, s.serving.kvBlock) > 0)
+        {
+            return tp;
+        }
+    }
+    return 0;
+}
+
+void
+FailMemory(Validation* v, const ServingScenario& s, const PoolSpec& pool, double needed)
+{
+    const double room = s.kvMemory * static_cast<double>(s.gpu.memoryBytes);
+    const uint32_t tp = FittingTp(s, pool);
+    const std::string what = "a GPU needs " + BinarySize(needed) +
+                             " for parameters and activations, and " + Format("%g", s.kvMemory) +
+                             " of an " + s.gpu.name + " is " + BinarySize(room);
+    const std::string way =
+        tp > pool.tp ? "; allowed: --tp=" + std::to_string(tp) : "; allowed: more --tp or --pp";
+    if (v->values.Given("split"))
+    {
+        v->Fail("split", std::string(RoleName(pool.role)) + ": " + what + way);
+    }
+    else
+    {
+        v->Fail("model", what + way);
+    }
+}
+
+} // namespace
+
+void
+MakeKvBlocks(Validation* v, ServingScenario* s)
+{
+    serving::ServingSpec& spec = s->serving;
+    spec.kvBlocks.clear();
+    uint64_t longest = 0;
+    for (const serving::Request& request : serving::MakeRequests(spec.requests))
+    {
+        longest = std::max<uint64_t>(longest, uint64_t{request.prompt} + request.output);
+    }
+    // The last token is never read again: its KV is not kept.
+    const uint64_t blocksOfLongest =
+        longest > 1 ? (longest - 1 + spec.kvBlock - 1) / spec.kvBlock : 1;
+    for (const PoolSpec& pool : spec.pools)
+    {
+        const ServingMemory memory = ServingMemoryOf(s->model,
+                                                     s->dtype,
+                                                     s->kvElementBytes,
+                                                     pool,
+                                                     spec.tokenBudget,
+                                                     spec.maxBatch);
+        const double fixed = memory.parameters + memory.activations;
+        const bool fits = fixed < s->kvMemory * static_cast<double>(s->gpu.memoryBytes);
+        const uint64_t room = KvBlocksOf(memory, s->gpu, s->kvMemory, spec.kvBlock);
+        uint64_t blocks = s->kvGiven ? v->values.Integer("kv-tokens") / spec.kvBlock : room;
+        if (!fits || (!s->kvGiven && room == 0 && memory.kvToken > 0))
+        {
+            FailMemory(v, *s, pool, fixed);
+        }
+        else if (s->plain || memory.kvToken == 0)
+        {
+            blocks = UINT32_MAX; // nothing is kept
+        }
+        else if (blocks < blocksOfLongest)
+        {
+            const std::string least = std::to_string(blocksOfLongest * spec.kvBlock);
+            const std::string longestText =
+                "the longest request has " + std::to_string(longest) + " tokens";
+            if (s->kvGiven)
+            {
+                v->Fail("kv-tokens", longestText + "; allowed: " + least + " or more", least);
+            }
+            else
+            {
+                const double share =
+                    (fixed + 1e9 +
+                     memory.kvToken * static_cast<double>(blocksOfLongest * spec.kvBlock)) /
+                    static_cast<double>(s->gpu.memoryBytes);
+                v->Fail("kv-memory",
+                        "leaves room for " + std::to_string(blocks * spec.kvBlock) +
+                            " tokens of KV, and " + longestText + "; allowed: " +
+                            (share <= 1 ? Format("%.3g or more", std::ceil(share * 1000) / 1000)
+                                        : std::string("a larger --tp or --pp, or shorter "
+                                                      "requests")));
+            }
+        }
+        spec.kvBlocks.push_back(blocks);
+    }
+}
+
+} // namespace scenario

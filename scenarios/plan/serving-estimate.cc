@@ -1,0 +1,149 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/plan/serving-estimate.h"
+
+#include "scenarios/options/serving/served-model.h"
+#include "scenarios/plan/message-counter.h"
+#include "scenarios/serving/requests.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace scenario
+{
+
+namespace
+{
+
+using serving::PoolRole;
+using serving::PoolSpec;
+
+/// Tokens of all requests.
+struct TokenSums
+{
+    double in = 0;
+    double out = 0;
+};
+
+TokenSums
+SumTokens(const ServingScenario& s)
+{
+    const serving::RequestsSpec& spec = s.serving.requests;
+    TokenSums sums;
+    if (spec.kind != serving::RequestsSpec::Kind::kFile)
+    {
+        sums.in = spec.count * serving::MeanOf(spec.prompt);
+        sums.out = spec.count * serving::MeanOf(spec.output);
+        return sums;
+    }
+    for (const serving::Request& request : serving::MakeRequests(spec))
+    {
+        sums.in += request.prompt;
+        sums.out += request.output;
+    }
+    return sums;
+}
+
+/// Elements that leave a layer for each token, or for each sample of a plain network.
+double
+WidthOf(const ServingScenario& s)
+{
+    double widest = 0;
+    for (const training::LayerSpec& layer : s.model.layers)
+    {
+        widest = std::max(widest, s.plain ? layer.output.At(1, 1) : layer.output.token);
+    }
+    return widest;
+}
+
+/// Tokens that the iterations of an engine have, of the whole run.
+double
+TokensOf(const ServingScenario& s, const PoolSpec& pool)
+{
+    const TokenSums sums = SumTokens(s);
+    const double prompts = sums.in * (1 - s.serving.prefixCache);
+    const double all = pool.role == PoolRole::kPrefill  ? prompts
+                       : pool.role == PoolRole::kDecode ? sums.out
+                                                        : prompts + sums.out;
+    return all / pool.instances / pool.dp;
+}
+
+} // namespace
+
+double
+LeastIterations(const ServingScenario& s, const PoolSpec& pool)
+{
+    const double engines = static_cast<double>(pool.instances) * pool.dp;
+    const double decoded =
+        pool.role == PoolRole::kPrefill ? 0 : SumTokens(s).out / s.serving.maxBatch / engines;
+    return std::ceil(std::max({1.0, TokensOf(s, pool) / s.serving.tokenBudget, decoded}));
+}
+
+Estimate
+EstimateRun(const ServingScenario& s)
+{
+    MessageCounter counter(s.cluster.topology, s.fabric, s.cluster.connections);
+    const double element = training::DtypeBytes(s.dtype) * s.serving.sparse.share;
+    const double width = WidthOf(s);
+    const double layers = PipelineLayersOf(s.model);
+    double ranks = 0;
+    for (const PoolSpec& pool : s.serving.pools)
+    {
+        const double iterations = LeastIterations(s, pool);
+        const double tokens = TokensOf(s, pool) / iterations;
+        const auto bytes =
+            static_cast<uint64_t>(std::clamp(std::ceil(tokens * width * element), 1.0, 1e15));
+        ranks += static_cast<double>(pool.instances) * pool.GpusOfInstance();
+        CommunicatorNeeds needs;
+        for (uint32_t instance = 0; instance < pool.instances; ++instance)
+        {
+            const uint32_t first = pool.firstGpu + instance * pool.GpusOfInstance();
+            for (uint32_t group = 0; pool.tp > 1 && group < pool.pp * pool.dp; ++group)
+            {
+                std::vector<coll::Rank> members(pool.tp);
+                std::iota(members.begin(), members.end(), first + group * pool.tp);
+                // After attention and after the MLP.
+                needs = counter.AddCollective({coll::Op::kAllReduce, bytes, pool.tp, 0, nullptr},
+                                              members,
+                                              s.cluster,
+                                              s.collectives,
+                                              2 * layers / pool.pp * iterations);
+                counter.Connect(needs);
+            }
+            const uint32_t perStage = pool.tp * pool.dp;
+            for (uint32_t rank = 0; rank + perStage < pool.GpusOfInstance(); ++rank)
+            {
+                const uint32_t gpus = s.cluster.server.gpus;
+                const uint32_t from = first + rank;
+                const uint32_t to = from + perStage;
+                if (from / gpus == to / gpus)
+                {
+                    counter.AddInside(iterations);
+                    continue;
+                }
+                const topo::Topology& topology = s.cluster.topology;
+                const auto endpoint = [&](uint32_t gpu) {
+                    const uint32_t nic = gpu % gpus % std::max(1u, s.cluster.server.nics);
+                    return topology.EndpointOf(s.cluster.hostOfServer[gpu / gpus],
+                                               PortOf(topology, nic));
+                };
+                counter.Add(endpoint(from), endpoint(to), bytes / pool.tp + 1, iterations);
+            }
+        }
+    }
+    Estimate e = counter.Result(s.run, ranks, 0, 1);
+    if (s.serving.requests.rate > 0)
+    {
+        e.lastStartSeconds = s.serving.requests.count / s.serving.requests.rate;
+    }
+    if (s.serving.duration > 0)
+    {
+        e.lastStartSeconds = std::min(e.lastStartSeconds, s.serving.duration);
+        e.stopSeconds = s.serving.duration < e.LowerBoundSeconds() ? s.serving.duration : 0;
+    }
+    return e;
+}
+
+} // namespace scenario

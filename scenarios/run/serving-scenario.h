@@ -1,0 +1,75 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What a run of dlserve is, after validation; made by ValidateServing
+ * (scenarios/options/serving/serving-options.h), every field resolved.
+ */
+#ifndef SCENARIOS_RUN_SERVING_SCENARIO_H
+#define SCENARIOS_RUN_SERVING_SCENARIO_H
+
+#include "scenarios/models/gpu-zoo.h"
+#include "scenarios/models/model-zoo.h"
+#include "scenarios/run/scenario.h"
+#include "scenarios/serving/serving-spec.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// Whose host time and kernels an iteration has.
+enum class ServingFramework : uint8_t
+{
+    kVllm,
+    kFasterTransformer,
+    kIdeal, ///< no time of the host
+};
+
+struct ServingScenario
+{
+    RunOptions run;
+    FabricSpec fabric;
+    ClusterSpec cluster; ///< GPUs behind those of the pools are idle
+    CollectiveOptions collectives;
+    serving::ServingSpec serving;
+    training::ModelSpec model;
+    /// Of --speculate; on the GPUs of each engine with the cuts of its pool.
+    std::optional<training::ModelSpec> draft;
+    training::GpuSpec gpu;
+    training::Dtype dtype = training::Dtype::kBf16; ///< weights and activations
+    std::string dtypeName;
+    training::Dtype kvDtype = training::Dtype::kBf16;
+    double kvElementBytes = 2;
+    double kvMemory = 0.9; ///< share of a GPU's memory for parameters, activations and KV
+    bool kvGiven = false;  ///< --kv-tokens says what there is room for
+    ServingFramework framework = ServingFramework::kVllm;
+    double moeSkew = 0;
+    /// A network without tokens: a request is a pass of `batch` samples (its `prompt`), and asks
+    /// for one output.
+    bool plain = false;
+    uint32_t batch = 1;
+    /// The largest rate that meets the objectives for this share of requests is searched; nothing:
+    /// one run.
+    std::optional<double> findRate;
+    std::vector<double> rates; ///< --sweep-rate: a run each; empty: one run
+
+    /// GPUs of all instances.
+    uint32_t UsedGpus() const
+    {
+        uint32_t last = 0;
+        uint32_t gaps = 0;
+        for (const serving::PoolSpec& pool : serving.pools)
+        {
+            gaps += pool.firstGpu - last;
+            last = pool.firstGpu + pool.instances * pool.GpusOfInstance();
+        }
+        return last - gaps;
+    }
+};
+
+} // namespace scenario
+
+#endif // SCENARIOS_RUN_SERVING_SCENARIO_H

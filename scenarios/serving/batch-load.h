@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * The size of an iteration: what the times of its kernels and the bytes of its collectives depend
+ * on.
+ */
+#ifndef SCENARIOS_SERVING_BATCH_LOAD_H
+#define SCENARIOS_SERVING_BATCH_LOAD_H
+
+#include <cstdint>
+
+namespace serving
+{
+
+struct BatchLoad
+{
+    uint32_t tokens = 0;          ///< computed in it: rows of all products but the head
+    uint32_t logits = 0;          ///< rows of the head
+    uint32_t decodeSequences = 0; ///< requests that compute one token, or check drafts
+    uint32_t decodeTokens = 0;    ///< of these
+    uint64_t decodeContext = 0; ///< sum over them of tokens whose KV they read, their own included
+    uint32_t prefillSequences = 0;
+    uint32_t prefillTokens = 0;
+    uint64_t prefillContext = 0; ///< sum over them of tokens whose KV they read, their own included
+    /// Sum over them of pairs (query, key) that attention sees: n tokens behind c see n c + n (n +
+    /// 1) / 2.
+    uint64_t prefillPairs = 0;
+
+    /// A prompt's tokens, or a part of them. \param before tokens with KV
+    void AddPrefill(uint64_t before, uint64_t fresh)
+    {
+        ++prefillSequences;
+        prefillTokens += static_cast<uint32_t>(fresh);
+        tokens += static_cast<uint32_t>(fresh);
+        prefillContext += before + fresh;
+        prefillPairs += fresh * before + fresh * (fresh + 1) / 2;
+    }
+
+    /// \param fresh 1, or more with drafts
+    void AddDecode(uint64_t before, uint64_t fresh)
+    {
+        ++decodeSequences;
+        decodeTokens += static_cast<uint32_t>(fresh);
+        tokens += static_cast<uint32_t>(fresh);
+        decodeContext += before + fresh;
+        logits += static_cast<uint32_t>(fresh);
+    }
+};
+
+} // namespace serving
+
+#endif // SCENARIOS_SERVING_BATCH_LOAD_H

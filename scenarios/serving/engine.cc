@@ -1,0 +1,193 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/serving/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace serving
+{
+
+std::unique_ptr<Scheduler>
+MakeScheduler(SchedulerKind kind)
+{
+    switch (kind)
+    {
+    case SchedulerKind::kOrca:
+        return MakeOrcaScheduler();
+    case SchedulerKind::kStatic:
+        return MakeStaticScheduler();
+    default:
+        return MakeVllmScheduler();
+    }
+}
+
+Engine::Engine(const ServingSpec& spec, uint64_t blocks)
+    : m_spec(spec),
+      m_scheduler(MakeScheduler(spec.scheduler)),
+      m_blocks(blocks, spec.kvBlock)
+{
+}
+
+Live*
+Engine::Take(std::unique_ptr<Live> request)
+{
+    request->asked = request->blocks.empty() ? request->OwnTokens(request->Tokens()) : 0;
+    m_asked += request->asked;
+    m_waiting.push_back(std::move(request));
+    return m_waiting.back().get();
+}
+
+uint64_t
+Engine::AskedBlocks() const
+{
+    return m_blocks.Used() + m_blocks.BlocksFor(m_asked);
+}
+
+Batch
+Engine::Schedule()
+{
+    Batch batch;
+    m_scheduler->Schedule(*this, &batch);
+    return batch;
+}
+
+Live*
+Engine::Admit(std::size_t index)
+{
+    const auto at = m_waiting.begin() + static_cast<std::ptrdiff_t>(index);
+    std::unique_ptr<Live> request = std::move(*at);
+    m_waiting.erase(at);
+    m_asked -= std::exchange(request->asked, 0);
+    m_running.push_back(std::move(request));
+    return m_running.back().get();
+}
+
+const Live*
+Engine::LastToPreempt() const
+{
+    const auto last = std::find_if(m_running.rbegin(), m_running.rend(), [](const auto& request) {
+        return !request->inFlight;
+    });
+    return last == m_running.rend() ? nullptr : last->get();
+}
+
+Live*
+Engine::PreemptLast()
+{
+    const auto last = std::find_if(m_running.rbegin(), m_running.rend(), [](const auto& request) {
+        return !request->inFlight;
+    });
+    if (last == m_running.rend())
+    {
+        return nullptr;
+    }
+    std::unique_ptr<Live> request = std::move(*last);
+    m_running.erase(std::next(last).base());
+    LoseKv(request.get());
+    m_waiting.push_front(std::move(request));
+    return m_waiting.front().get();
+}
+
+bool
+Engine::DropLastWaiting()
+{
+    const auto last = std::find_if(m_waiting.rbegin(), m_waiting.rend(), [](const auto& request) {
+        return !request->blocks.empty();
+    });
+    if (last == m_waiting.rend())
+    {
+        return false;
+    }
+    LoseKv(last->get());
+    return true;
+}
+
+void
+Engine::LoseKv(Live* request)
+{
+    m_blocks.Free(&request->blocks);
+    request->computed = request->cached;
+    ++request->preemptions;
+    request->asked = request->OwnTokens(request->Tokens());
+    m_asked += request->asked;
+}
+
+void
+Engine::Add(Batch* batch, Live* request, uint32_t tokens)
+{
+    const bool decodes = request->Decodes();
+    batch->entries.push_back({request, tokens, decodes});
+    request->inFlight = true;
+    if (decodes)
+    {
+        batch->load.AddDecode(request->computed, tokens);
+        return;
+    }
+    batch->load.AddPrefill(request->computed, tokens);
+    batch->load.logits += request->computed + tokens == request->Tokens() ? 1 : 0;
+}
+
+void
+Engine::End(const Batch& batch, const Told& told, const std::function<uint32_t()>& accepted)
+{
+    bool left = false;
+    for (const Batch::Entry& entry : batch.entries)
+    {
+        Live& request = *entry.request;
+        request.inFlight = false;
+        uint32_t out = 0;
+        if (entry.decodes && entry.tokens > 1)
+        {
+            out = std::min(accepted() + 1, request.output - request.produced);
+            request.computed += out;
+            m_blocks.Trim(&request.blocks, request.OwnTokens(request.computed));
+        }
+        else
+        {
+            request.computed += entry.tokens;
+            out = request.computed == request.Tokens() ? 1 : 0;
+        }
+        request.produced += out;
+        if (out > 0)
+        {
+            const bool done = request.produced >= request.output;
+            request.held = told(request, out, done);
+            left = left || done;
+        }
+    }
+    if (!left)
+    {
+        return;
+    }
+    // In the order in which they run, so that blocks are given back in an order of their own.
+    const auto end = std::remove_if(m_running.begin(), m_running.end(), [this](auto& request) {
+        if (request->produced < request->output)
+        {
+            return false;
+        }
+        if (request->held)
+        {
+            m_held.push_back(std::move(request));
+        }
+        else
+        {
+            m_blocks.Free(&request->blocks);
+        }
+        return true;
+    });
+    m_running.erase(end, m_running.end());
+}
+
+void
+Engine::Release(Live* request)
+{
+    const auto held = std::find_if(m_held.begin(), m_held.end(), [request](const auto& one) {
+        return one.get() == request;
+    });
+    m_blocks.Free(&request->blocks);
+    m_held.erase(held);
+}
+
+} // namespace serving

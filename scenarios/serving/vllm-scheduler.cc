@@ -1,0 +1,125 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * vLLM V1 (Scheduler.schedule of vllm/v1/core/sched/scheduler.py, v0.8 and later): requests that
+ * run come first, in their order, each with all that it has not computed, within a budget of
+ * tokens. If one finds no KV blocks, the last that runs gives up its own and waits, first of all.
+ * Then, if nobody had to, waiting requests begin in order, with as much of their prompts as the
+ * budget leaves (chunked prefill), or all of it.
+ */
+#include "scenarios/serving/engine.h"
+
+#include <algorithm>
+
+namespace serving
+{
+
+namespace
+{
+
+class VllmScheduler : public Scheduler
+{
+  public:
+    void Schedule(Engine& engine, Batch* batch) const override
+    {
+        uint32_t budget = engine.Spec().tokenBudget;
+        Running(engine, batch, &budget);
+        // (vLLM turns again at once if nothing runs.)
+        if (batch->preempted == 0 || batch->IsEmpty())
+        {
+            Waiting(engine, batch, budget);
+        }
+    }
+
+  private:
+    static uint32_t Wanted(const Engine& engine, const Live& request)
+    {
+        return request.Decodes() ? engine.DecodeTokens() : request.Tokens() - request.computed;
+    }
+
+    static void Running(Engine& engine, Batch* batch, uint32_t* budget)
+    {
+        auto& running = engine.Running();
+        for (std::size_t i = 0; i < running.size() && *budget > 0; ++i)
+        {
+            Live* const request = running[i].get();
+            if (request->inFlight)
+            {
+                continue;
+            }
+            const uint32_t tokens = std::min(Wanted(engine, *request), *budget);
+            bool gone = false;
+            while (!gone && !engine.Blocks().Grow(&request->blocks,
+                                                  request->OwnTokens(request->computed + tokens)))
+            {
+                ++batch->preempted;
+                // Rather than give up its own, it takes those of one that has come with KV and
+                // waits.
+                const bool last = engine.LastToPreempt() == request;
+                gone = !(last && engine.DropLastWaiting()) && engine.PreemptLast() == request;
+            }
+            if (gone)
+            {
+                break;
+            }
+            engine.Add(batch, request, tokens);
+            *budget -= tokens;
+        }
+    }
+
+    static void Waiting(Engine& engine, Batch* batch, uint32_t budget)
+    {
+        const ServingSpec& spec = engine.Spec();
+        auto& waiting = engine.Waiting();
+        while (!waiting.empty() && budget > 0 && engine.CountRunning() < spec.maxBatch)
+        {
+            std::size_t index = 0;
+            uint32_t tokens = 0;
+            const auto fits = [&] {
+                Live& request = *waiting[index];
+                const uint32_t wanted = Wanted(engine, request);
+                tokens = std::min(wanted, budget);
+                return (wanted <= budget || spec.chunkedPrefill) &&
+                       engine.Blocks().Grow(&request.blocks,
+                                            request.OwnTokens(request.computed + tokens));
+            };
+            if (!fits())
+            {
+                // One behind that has come with its KV need not wait for it: both would for ever.
+                index = FindWithBlocks(engine, 1);
+                if (index == waiting.size() || !fits())
+                {
+                    if (engine.CountRunning() > 0 || !engine.DropLastWaiting())
+                    {
+                        return;
+                    }
+                    ++batch->preempted;
+                    continue;
+                }
+            }
+            engine.Add(batch, engine.Admit(index), tokens);
+            budget -= tokens;
+        }
+    }
+
+    /// \return the first that waits with blocks; as many as wait: there is none
+    static std::size_t FindWithBlocks(Engine& engine, std::size_t from)
+    {
+        const auto& waiting = engine.Waiting();
+        while (from < waiting.size() && waiting[from]->blocks.empty())
+        {
+            ++from;
+        }
+        return std::min(from, waiting.size());
+    }
+};
+
+} // namespace
+
+std::unique_ptr<Scheduler>
+MakeVllmScheduler()
+{
+    return std::make_unique<VllmScheduler>();
+}
+
+} // namespace serving
