@@ -62,8 +62,9 @@ const Object<ServingPool> POOL{
     {"instances (count): Copies of the model", &ServingPool::instances},
     {"gpus (count): GPUs of all instances", &ServingPool::gpus},
     {"engines (count): Schedulers of all instances", &ServingPool::engines},
-    {"requests (count): Answered, or whose prompt was done", &ServingPool::requests},
-    {"iterations (count): Of all instances", &ServingPool::iterations},
+    {"requests (count): Requests that were answered, or whose prompt was computed",
+     &ServingPool::requests},
+    {"iterations (count): Iterations of all instances", &ServingPool::iterations},
     {"batch_mean (count): Requests in an iteration", &ServingPool::batchMean},
     {"prefill_rows (tokens): Of an iteration with prompts, mean over time",
      &ServingPool::prefillRows},
@@ -75,7 +76,7 @@ const Object<ServingPool> POOL{
     {"preemptions (count): Requests that lost their KV blocks", &ServingPool::preemptions},
     {"kv_blocks (count): KV blocks of an engine", &ServingPool::kvBlocks},
     {"kv_mean (0 to 1): KV blocks in use, mean over time", &ServingPool::kvMean},
-    {"kv_peak (0 to 1): The same, largest of an engine", &ServingPool::kvPeak},
+    {"kv_peak (0 to 1): KV blocks in use, largest of an engine", &ServingPool::kvPeak},
     {"limited_by: What held it back", [](const auto& p) { return LimitName(p.limit); }},
     {"time_s: Where the time went, mean of its instances",
      [](const ServingPool& p) -> const PartsOfTime& { return p.seconds; },
@@ -115,9 +116,9 @@ const Object<SloShown> SLO{
 
 const Object<ServingPoint> POINT{
     {"rate_per_s (1/s): Requests that arrive", &ServingPoint::rate},
-    {"requests (count): Measured", &ServingPoint::requests},
-    {"requests_per_s (1/s): Answered", &ServingPoint::requestsPerS},
-    {"output_tokens_per_s (1/s): Tokens", &ServingPoint::outputPerS},
+    {"requests (count): Measured requests", &ServingPoint::requests},
+    {"requests_per_s (1/s): Requests that are answered", &ServingPoint::requestsPerS},
+    {"output_tokens_per_s (1/s): Tokens of answers", &ServingPoint::outputPerS},
     {"attainment (0 to 1): Requests that meet all objectives", &ServingPoint::attainment},
     {"goodput_per_s (1/s): Requests that meet all objectives", &ServingPoint::goodput},
     {"ttft_p50_ms (ms): Time to the first token", [](const auto& p) { return p.ttftMs.p50; }},
@@ -160,11 +161,11 @@ const Object<ServingResults> OF_RUN{
     {"dtype: Its data type", [](const auto& r) { return r.about.dtype; }},
     {"gpu: The GPU", [](const auto& r) { return r.about.gpu; }},
     {"gpus (count): GPUs of all instances", OfStatistics(&ServingStatistics::gpus)},
-    {"requests (count): That arrived", OfStatistics(&ServingStatistics::requests)},
-    {"answered (count): Of these", OfStatistics(&ServingStatistics::answered)},
-    {"measured (count): That arrived, without --warmup-requests",
+    {"requests (count): Requests that arrived", OfStatistics(&ServingStatistics::requests)},
+    {"answered (count): Requests that were answered", OfStatistics(&ServingStatistics::answered)},
+    {"measured (count): Requests that arrived, without --warmup-requests",
      OfStatistics(&ServingStatistics::measured)},
-    {"duration_s (s): Of the run", OfStatistics(&ServingStatistics::duration)},
+    {"duration_s (s): Simulated time", OfStatistics(&ServingStatistics::duration)},
     {"measured_s (s): From the first measured arrival to the last token of these requests, or to "
      "the end of the run",
      OfStatistics(&ServingStatistics::window)},
@@ -195,17 +196,21 @@ const Object<ServingResults> OF_RUN{
                         QuantilesOfStatistics(&ServingStatistics::kvTransferMs),
                         QuantileWords())
         .Only(HasSplit),
-    Key<ServingResults>("kv_blocked_ms (ms): With --split: of this, for blocks of the other pool",
+    Key<ServingResults>("kv_blocked_ms (ms): With --split: part of kv_transfer_ms that waits for "
+                        "KV blocks of the decode "
+                        "pool",
                         QuantilesOfStatistics(&ServingStatistics::kvBlockedMs),
                         QuantileWords())
         .Only(HasSplit),
     Key<ServingResults>("kv_bytes (B): With --split: KV from pool to pool",
                         OfStatistics(&ServingStatistics::kvBytes))
         .Only(HasSplit),
-    {"requests_per_s (1/s): Answered", OfStatistics(&ServingStatistics::requestsPerS)},
+    {"requests_per_s (1/s): Requests that are answered",
+     OfStatistics(&ServingStatistics::requestsPerS)},
     {"input_tokens_per_s (1/s): Tokens of prompts", OfStatistics(&ServingStatistics::inputPerS)},
     {"output_tokens_per_s (1/s): Tokens of answers", OfStatistics(&ServingStatistics::outputPerS)},
-    {"total_tokens_per_s (1/s): Both", OfStatistics(&ServingStatistics::TotalPerS)},
+    {"total_tokens_per_s (1/s): Tokens of prompts and answers",
+     OfStatistics(&ServingStatistics::TotalPerS)},
     {"output_tokens_per_s_per_gpu (1/s): Tokens of answers, over GPUs",
      OfStatistics(&ServingStatistics::OutputPerSPerGpu)},
     Key<ServingResults>(
@@ -215,21 +220,23 @@ const Object<ServingResults> OF_RUN{
         },
         SLO)
         .Only([](const auto& r) { return r.statistics.slo.has_value(); }),
-    {"arrivals_per_s (1/s): Over the whole run", OfStatistics(&ServingStatistics::arrivalsPerS)},
-    {"sojourn_s (s): Of all requests, mean; cut off at the end of the run",
+    {"arrivals_per_s (1/s): Requests that arrive; whole run",
+     OfStatistics(&ServingStatistics::arrivalsPerS)},
+    {"sojourn_s (s): Mean time of a request in the system, cut off at the end of the run",
      OfStatistics(&ServingStatistics::sojourn)},
     {"in_system_mean (count): Requests that wait or run; arrivals_per_s times sojourn_s (Little)",
      OfStatistics(&ServingStatistics::inSystem)},
-    {"in_system_peak (count): The same, at most", OfStatistics(&ServingStatistics::inSystemPeak)},
-    {"preemptions (count): Requests that lost their KV blocks, whole run",
+    {"in_system_peak (count): Most requests that wait or run at once",
+     OfStatistics(&ServingStatistics::inSystemPeak)},
+    {"preemptions (count): Requests that lost their KV blocks; whole run",
      OfStatistics(&ServingStatistics::preemptions)},
-    {"tokens_out (tokens): Of all requests, whole run",
+    {"tokens_out (tokens): Tokens of answers; whole run",
      OfStatistics(&ServingStatistics::tokensOut)},
-    {"tokens_asked (tokens): Of those that were answered",
+    {"tokens_asked (tokens): Tokens asked for by requests that were answered; whole run",
      OfStatistics(&ServingStatistics::tokensAsked)},
     {"network_bytes (B): Messages between servers",
      [](const auto& r) { return r.outcome.networkBytes; }},
-    Key<ServingResults>("dollars_per_million_tokens ($): Output tokens (--dollars-per-gpu-hour)",
+    Key<ServingResults>("dollars_per_million_tokens ($): Output tokens (--price)",
                         OfStatistics(&ServingStatistics::dollarsPerMillion))
         .Only([](const auto& r) { return r.spec.dollarsPerGpuHour > 0; }),
     {"time_share: Where the time of all GPUs went",
@@ -238,14 +245,17 @@ const Object<ServingResults> OF_RUN{
     {"pools: Instances that are alike",
      [](const ServingResults& r) -> const std::vector<ServingPool>& { return r.statistics.pools; },
      POOL},
-    Key<ServingResults>("rates: --find-rate, --sweep-rate: what was tried",
+    Key<ServingResults>("rates: With --find-rate or --sweep-rate: rates that were tried",
                         &ServingResults::points,
                         POINT)
         .Only([](const auto& r) { return !r.points.empty(); }),
-    Key<ServingResults>("wanted_attainment (0 to 1): --find-rate", &ServingResults::wanted)
+    Key<ServingResults>(
+        "wanted_attainment (0 to 1): With --find-rate: share of requests that are to meet the SLO",
+        &ServingResults::wanted)
         .Only([](const auto& r) { return r.wanted.has_value(); }),
-    Key<ServingResults>("best_rate_per_s (1/s): The largest rate that meets it; null: none",
-                        BestOrNone)
+    Key<ServingResults>(
+        "best_rate_per_s (1/s): With --find-rate: largest rate that meets the SLO; null: none",
+        BestOrNone)
         .Only([](const auto& r) { return r.wanted.has_value(); })
         .NullUnless([](const auto& r) { return r.BestRate().has_value(); })};
 
@@ -272,19 +282,22 @@ struct RequestRow
 
     std::optional<uint32_t> MetSlo() const
     {
-        const Met met = spec.slo.Any() ? MetBy(of, spec.slo, end).All() : Met::kUnknown;
-        return met == Met::kUnknown ? std::nullopt : std::optional<uint32_t>(met == Met::kYes);
+        const SloVerdict met =
+            spec.slo.Any() ? MetBy(of, spec.slo, end).All() : SloVerdict::kUnknown;
+        return met == SloVerdict::kUnknown ? std::nullopt
+                                           : std::optional<uint32_t>(met == SloVerdict::kYes);
     }
 };
 
 // Its second to fourth columns are an input of --requests=FILE: arrivals are exact.
 const Table<RequestRow> REQUESTS(
     "requests.csv",
-    {{"id: By arrival", [](const RequestRow& r) { return r.of.id; }},
-     {"arrival_s (s): Since the begin of the run",
+    {{"id: Number of the request, by arrival", [](const RequestRow& r) { return r.of.id; }},
+     {"arrival_s (s): Arrival, since the run began",
       [](const RequestRow& r) { return InSeconds{r.of.arrival}; }},
-     {"input_tokens (tokens): Of the prompt", [](const RequestRow& r) { return r.of.prompt; }},
-     {"output_tokens (tokens): Asked for", [](const RequestRow& r) { return r.of.output; }},
+     {"input_tokens (tokens): Tokens of the prompt",
+      [](const RequestRow& r) { return r.of.prompt; }},
+     {"output_tokens (tokens): Tokens asked for", [](const RequestRow& r) { return r.of.output; }},
      {"queue_ms (ms): From the arrival to the first iteration; empty: never",
       [](const RequestRow& r) { return r.Ms(r.of.arrival, r.of.scheduled); }},
      {"ttft_ms (ms): From the arrival to the first token; empty: never",
@@ -296,51 +309,54 @@ const Table<RequestRow> REQUESTS(
       }},
      {"e2e_ms (ms): From the arrival to the last token; empty: not answered",
       [](const RequestRow& r) { return r.Ms(r.of.arrival, r.of.lastToken); }},
-     {"instance: Which computes the prompt, counted over all pools",
+     {"instance: Instance that computes the prompt, counted over all pools",
       [](const RequestRow& r) { return r.of.instance; }},
-     {"decode_instance: Which computes the other tokens",
+     {"decode_instance: Instance that computes the tokens after the first",
       [](const RequestRow& r) { return r.of.decodedBy; }},
-     {"preemptions (count): Times it lost its KV blocks",
+     {"preemptions (count): Times the request lost its KV blocks",
       [](const RequestRow& r) { return r.of.preemptions; }},
-     {"cached_tokens (tokens): Of the prompt, from the prefix cache",
+     {"cached_tokens (tokens): Tokens of the prompt from the prefix cache",
       [](const RequestRow& r) { return r.of.cached; }},
-     {"produced_tokens (tokens): That are out", [](const RequestRow& r) { return r.of.produced; }},
-     {"kv_transfer_ms (ms): With --split: its KV, from pool to pool; empty: none",
+     {"produced_tokens (tokens): Tokens that are out",
+      [](const RequestRow& r) { return r.of.produced; }},
+     {"kv_transfer_ms (ms): With --split: transfer of its KV; empty: none",
       [](const RequestRow& r) { return r.Ms(r.of.kvBegin, r.of.kvEnd); }},
-     {"kv_blocked_ms (ms): Of this, for blocks of the other pool; empty: no transfer",
+     {"kv_blocked_ms (ms): Part of it that waits for KV blocks of the decode pool; empty: none",
       [](const RequestRow& r) {
           return r.of.kvBegin >= 0 ? r.Ms(0, r.of.kvBlocked) : std::nullopt;
       }},
-     {"kv_bytes (B): Its KV, from pool to pool", [](const RequestRow& r) { return r.of.kvBytes; }},
-     {"warmup: 1: in no statistics",
+     {"kv_bytes (B): With --split: size of its KV",
+      [](const RequestRow& r) { return r.of.kvBytes; }},
+     {"warmup: 1: the request is in no statistics",
       [](const RequestRow& r) { return static_cast<uint32_t>(r.of.id < r.spec.warmupRequests); }},
-     {"met_slo: 1: it meets all objectives; empty: there are none, or it is not decided",
+     {"met_slo: 1: the request meets all objectives; empty: there are none, or it is not decided",
       &RequestRow::MetSlo}});
 
 const Table<IterationRecord> ITERATIONS(
     "iterations.csv",
-    {{"instance: Counted over all pools", &IterationRecord::instance},
-     {"engine: Of the instance", &IterationRecord::engine},
-     {"iteration: Of the instance", &IterationRecord::number},
-     {"begin_s (s): Since the begin of the run",
+    {{"instance: Number of the instance, counted over all pools", &IterationRecord::instance},
+     {"engine: Number of the engine in its instance", &IterationRecord::engine},
+     {"iteration: Number of the iteration in its instance", &IterationRecord::number},
+     {"begin_s (s): Begin, since the run began",
       [](const IterationRecord& i) { return InSeconds{i.begin}; }},
-     {"end_s (s): Its tokens are out", [](const IterationRecord& i) { return InSeconds{i.end}; }},
-     {"prefill_tokens (tokens): Of prompts", &IterationRecord::prefillTokens},
-     {"decode_tokens (tokens): Of answers", &IterationRecord::decodeTokens},
-     {"requests (count): In it", &IterationRecord::requests},
+     {"end_s (s): End: its tokens are out",
+      [](const IterationRecord& i) { return InSeconds{i.end}; }},
+     {"prefill_tokens (tokens): Tokens of prompts", &IterationRecord::prefillTokens},
+     {"decode_tokens (tokens): Tokens of answers", &IterationRecord::decodeTokens},
+     {"requests (count): Requests in it", &IterationRecord::requests},
      {"running (count): Requests of the engine that have begun", &IterationRecord::running},
      {"waiting (count): Requests in the engine's queue", &IterationRecord::waiting},
      {"preempted (count): Requests that lost their KV blocks", &IterationRecord::preempted},
-     {"kv_blocks (count): In use", &IterationRecord::kvBlocks}});
+     {"kv_blocks (count): KV blocks in use", &IterationRecord::kvBlocks}});
 
 const Table<LoadSample> LOAD(
     "load.csv",
-    {{"time_s (s): Since the begin of the run; values hold until the next row of the instance",
+    {{"time_s (s): Time since the run began; values hold until the next row of the instance",
       [](const LoadSample& s) { return InSeconds{s.time}; }},
-     {"instance: Counted over all pools", &LoadSample::instance},
-     {"waiting (count): Requests in its queue", &LoadSample::waiting},
+     {"instance: Number of the instance, counted over all pools", &LoadSample::instance},
+     {"waiting (count): Requests in the queue", &LoadSample::waiting},
      {"running (count): Requests that have begun", &LoadSample::running},
-     {"kv_blocks (count): In use", &LoadSample::kvBlocks}});
+     {"kv_blocks (count): KV blocks in use", &LoadSample::kvBlocks}});
 
 struct InstanceRow
 {
@@ -364,17 +380,19 @@ SecondsOf(const InstanceRow& r)
 
 const Table<InstanceRow> INSTANCES(
     "instances.csv",
-    {{"instance: Counted over all pools", &InstanceRow::number},
-     {"name: Its name", [](const InstanceRow& r) { return r.of.name; }},
+    {{"instance: Number of the instance, counted over all pools", &InstanceRow::number},
+     {"name: Name of the instance", [](const InstanceRow& r) { return r.of.name; }},
      {"role: both, prefill or decode", [](const InstanceRow& r) { return std::string(r.role); }},
-     {"first_gpu: Its GPUs follow one another", [](const InstanceRow& r) { return r.of.firstGpu; }},
-     {"gpus (count): Of the instance", [](const InstanceRow& r) { return r.of.gpus; }},
+     {"first_gpu: First GPU of the instance; the others follow it",
+      [](const InstanceRow& r) { return r.of.firstGpu; }},
+     {"gpus (count): GPUs of the instance", [](const InstanceRow& r) { return r.of.gpus; }},
      {"engines (count): Schedulers", [](const InstanceRow& r) { return r.of.engines; }},
-     {"iterations (count): Done", [](const InstanceRow& r) { return r.of.iterations; }},
-     {"requests (count): Answered, or whose prompt it has done",
+     {"iterations (count): Iterations", [](const InstanceRow& r) { return r.of.iterations; }},
+     {"requests (count): Requests that it answered, or whose prompt it computed",
       [](const InstanceRow& r) { return r.of.requests; }},
-     {"tokens_in (tokens): Of prompts", [](const InstanceRow& r) { return r.of.tokensIn; }},
-     {"tokens_out (tokens): Of answers", [](const InstanceRow& r) { return r.of.tokensOut; }},
+     {"tokens_in (tokens): Tokens of prompts", [](const InstanceRow& r) { return r.of.tokensIn; }},
+     {"tokens_out (tokens): Tokens of answers",
+      [](const InstanceRow& r) { return r.of.tokensOut; }},
      {"preemptions (count): Requests that lost their KV blocks",
       [](const InstanceRow& r) { return r.of.preemptions; }},
      {"batch_mean (count): Requests in an iteration",
@@ -383,7 +401,7 @@ const Table<InstanceRow> INSTANCES(
       [](const InstanceRow& r) { return r.of.kvBlocksOfEngine; }},
      {"kv_mean (0 to 1): KV blocks in use, mean over time",
       [](const InstanceRow& r) { return r.KvShare(r.of.kvMean, r.of.engines); }},
-     {"kv_peak (0 to 1): The same, largest of an engine",
+     {"kv_peak (0 to 1): KV blocks in use, largest of an engine",
       [](const InstanceRow& r) { return r.KvShare(static_cast<double>(r.of.kvPeak), 1); }},
      {"products_s (s): Projections, MLPs, experts", SecondsOf<TimePart::kProducts>},
      {"attention_s (s): Attention and its KV", SecondsOf<TimePart::kAttention>},
@@ -398,9 +416,9 @@ const Table<InstanceRow> INSTANCES(
 const Table<ServingPoint> RATES(
     "serving_rates.csv",
     {{"rate_per_s (1/s): Requests that arrive", &ServingPoint::rate},
-     {"requests (count): Measured", &ServingPoint::requests},
-     {"requests_per_s (1/s): Answered", &ServingPoint::requestsPerS},
-     {"output_tokens_per_s (1/s): Tokens", &ServingPoint::outputPerS},
+     {"requests (count): Measured requests", &ServingPoint::requests},
+     {"requests_per_s (1/s): Requests that are answered", &ServingPoint::requestsPerS},
+     {"output_tokens_per_s (1/s): Tokens of answers", &ServingPoint::outputPerS},
      {"attainment (0 to 1): Requests that meet all objectives; empty: there are none",
       &ServingPoint::attainment},
      {"goodput_per_s (1/s): Requests that meet all objectives", &ServingPoint::goodput},

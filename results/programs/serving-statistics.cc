@@ -39,10 +39,10 @@ Over(double part, double whole)
 }
 
 /// Of a time that is known only to be at least `least` while `open`.
-Met
+SloVerdict
 AtMost(int64_t objective, int64_t least, bool open)
 {
-    return least > objective ? Met::kNo : open ? Met::kUnknown : Met::kYes;
+    return least > objective ? SloVerdict::kNo : open ? SloVerdict::kUnknown : SloVerdict::kYes;
 }
 
 int64_t
@@ -142,8 +142,8 @@ AddRequests(ServingStatistics& s, const ServingOutcome& outcome, const ServingSp
             slo.tpot.Add(met.tpot);
             slo.e2e.Add(met.e2e);
             slo.all.Add(met.All());
-            slo.unknown += met.All() == Met::kUnknown;
-            good += r.Answered() && met.All() == Met::kYes;
+            slo.unknown += met.All() == SloVerdict::kUnknown;
+            good += r.Answered() && met.All() == SloVerdict::kYes;
         }
         if (!r.Answered())
         {
@@ -347,10 +347,10 @@ ServingAbout::RidgeTokens() const
 }
 
 void
-SloCount::Add(Met one)
+SloCount::Add(SloVerdict one)
 {
-    met += one == Met::kYes;
-    missed += one == Met::kNo;
+    met += one == SloVerdict::kYes;
+    missed += one == SloVerdict::kNo;
 }
 
 std::optional<double>
@@ -367,7 +367,7 @@ LimitName(Limit limit)
     switch (limit)
     {
     case Limit::kIdle:
-        return "requests: GPUs have none for most of the time";
+        return "nothing (GPUs are idle most of the time)";
     case Limit::kKvBlocks:
         return "KV blocks";
     case Limit::kMaxBatch:
@@ -394,17 +394,17 @@ RoleName(PoolRole role)
     return role == PoolRole::kPrefill ? "prefill" : role == PoolRole::kDecode ? "decode" : "both";
 }
 
-Met
+SloVerdict
 MetObjectives::All() const
 {
-    for (const Met worst : {Met::kNo, Met::kUnknown})
+    for (const SloVerdict worst : {SloVerdict::kNo, SloVerdict::kUnknown})
     {
         if (ttft == worst || tpot == worst || e2e == worst)
         {
             return worst;
         }
     }
-    return Met::kYes;
+    return SloVerdict::kYes;
 }
 
 MetObjectives
@@ -419,7 +419,7 @@ MetBy(const RequestRecord& r, const serving::SloSpec& slo, int64_t end)
     if (slo.tpot > 0 && r.output > 1)
     {
         const bool open = !r.Answered();
-        met.tpot = r.firstToken < 0 ? Met::kUnknown
+        met.tpot = r.firstToken < 0 ? SloVerdict::kUnknown
                                     : AtMost(InPs(slo.tpot * (r.output - 1)),
                                              (open ? end : r.lastToken) - r.firstToken,
                                              open);

@@ -48,7 +48,7 @@ struct ServingAbout
 };
 
 /// Whether a request meets its objectives. kUnknown: the run ended before that was decided.
-enum class Met : uint8_t
+enum class SloVerdict : uint8_t
 {
     kUnknown,
     kYes,
@@ -61,7 +61,7 @@ struct SloCount
     uint64_t met = 0;
     uint64_t missed = 0;
 
-    void Add(Met one);
+    void Add(SloVerdict one);
     /// Nothing: no request is decided.
     std::optional<double> Share() const;
 };
@@ -176,11 +176,11 @@ struct ServingStatistics
 /// Each objective of its own, of a request at the end of a run.
 struct MetObjectives
 {
-    Met ttft = Met::kYes;
-    Met tpot = Met::kYes;
-    Met e2e = Met::kYes;
+    SloVerdict ttft = SloVerdict::kYes;
+    SloVerdict tpot = SloVerdict::kYes;
+    SloVerdict e2e = SloVerdict::kYes;
 
-    Met All() const;
+    SloVerdict All() const;
 };
 
 MetObjectives MetBy(const serving::RequestRecord& request,

@@ -6,6 +6,7 @@
 #include "results/base/answer-text.h"
 #include "results/base/human-text.h"
 #include "results/programs/serving-results.h"
+#include "scenarios/options/goodput/span.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -33,6 +34,13 @@ constexpr std::array<const char*, kTimeParts> PARTS = {"matrix products",
                                                        "draft model",
                                                        "host: scheduling, sampling, launches",
                                                        "idle: no request"};
+
+/// "3.98", "1,147".
+std::string
+RateText(double perS)
+{
+    return perS < 999.5 ? Three(perS) : HumanCount(static_cast<uint64_t>(perS + 0.5));
+}
 
 std::string
 MsText(double ms)
@@ -82,7 +90,7 @@ SayRequests(std::ostream& os, const ServingResults& r)
 {
     const ServingStatistics& s = r.statistics;
     std::string words = HumanCount(s.answered) + " of " + HumanCount(s.requests) + " answered in " +
-                        HumanTime(1e6 * s.duration);
+                        scenario::SpanText(s.duration);
     if (s.measured < s.requests)
     {
         words += "; the first " + HumanCount(s.requests - s.measured) + " are warm-up";
@@ -136,8 +144,8 @@ SayThroughput(std::ostream& os, const ServingStatistics& s)
     }
     Say(os,
         "Throughput",
-        Three(s.requestsPerS) + " requests/s, " + Three(s.outputPerS) + " output tokens/s (" +
-            Three(s.OutputPerSPerGpu()) + " a GPU), " + Three(s.TotalPerS()) +
+        RateText(s.requestsPerS) + " requests/s, " + RateText(s.outputPerS) + " output tokens/s (" +
+            RateText(s.OutputPerSPerGpu()) + " a GPU), " + RateText(s.TotalPerS()) +
             " tokens/s with prompts");
 }
 

@@ -208,7 +208,7 @@ WriteServingTimelineOf(const scenario::RunOptions& run,
                        const ServingOutcome& outcome,
                        std::ostream& os)
 {
-    WriteTimelineOf(run, os, [&](const std::string& path) {
+    WriteTimelineOf(run, os, "the first requests and iterations", [&](const std::string& path) {
         return WriteServingTimeline(outcome, path, TIMELINE_EVENTS);
     });
 }

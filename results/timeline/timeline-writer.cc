@@ -346,7 +346,7 @@ WriteTimeline(const std::string& folder, const std::string& path, uint64_t maxEv
 void
 WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
 {
-    WriteTimelineOf(run, os, [&](const std::string& path) {
+    WriteTimelineOf(run, os, "a choice; scripts/timeline shows more", [&](const std::string& path) {
         return WriteTimeline(run.out, path, TIMELINE_EVENTS);
     });
 }
@@ -354,6 +354,7 @@ WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
 void
 WriteTimelineOf(const scenario::RunOptions& run,
                 std::ostream& os,
+                const char* choice,
                 const std::function<nlohmann::ordered_json(const std::string& path)>& write)
 {
     if (!run.timeline || run.out.empty())
@@ -370,7 +371,7 @@ WriteTimelineOf(const scenario::RunOptions& run,
     {
         const nlohmann::ordered_json about = write(path);
         os << "Timeline         " << rdma::Printable(path)
-           << (about["left_out"].empty() ? "" : ", a choice; scripts/timeline shows more") << "\n";
+           << (about["left_out"].empty() ? "" : std::string(", ") + choice) << "\n";
     }
     catch (const NothingToShow&)
     {

@@ -70,10 +70,11 @@ nlohmann::ordered_json WriteTimeline(const std::string& folder,
  */
 void WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os);
 
-/// The same, of a run whose timeline is not made of its files. \param write writes it, and returns
-/// what WriteTimeline does
+/// The same, of a run whose timeline is not made of its files. \param choice what is said if not
+/// all is shown \param write writes it, and returns what WriteTimeline does
 void WriteTimelineOf(const scenario::RunOptions& run,
                      std::ostream& os,
+                     const char* choice,
                      const std::function<nlohmann::ordered_json(const std::string& path)>& write);
 
 } // namespace results

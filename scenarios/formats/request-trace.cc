@@ -5,16 +5,14 @@
 
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/formats/input-file.h"
+#include "scenarios/formats/request-collector.h"
 #include "scenarios/formats/request-columns.h"
 #include "scenarios/serving/requests.h"
 #include "scenarios/traffic/csv-line.h"
 #include "topologies/json-text.h"
-#include "topologies/names.h"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 #include <sstream>
 #include <unordered_set>
 
@@ -25,206 +23,6 @@ namespace
 {
 
 using nlohmann::json;
-
-constexpr std::size_t kMostErrors = 20; ///< then a file is given up
-constexpr std::size_t kMostRuns = 20;   ///< values of a column that an error names
-/// Simulated time ends before a clock of ps does.
-constexpr WidePs kLongest = WidePs{1'000'000} * 1'000'000'000'000;
-
-/// The requests of a file so far, with its errors.
-class Collector
-{
-  public:
-    Collector(std::string file, RequestFilter filter, std::vector<topo::Error>& errors)
-        : m_file(std::move(file)),
-          m_filter(std::move(filter)),
-          m_errors(errors),
-          m_before(errors.size())
-    {
-    }
-
-    const RequestFilter& Filter() const
-    {
-        return m_filter;
-    }
-
-    /// \param place "7", a line; or a JSON path
-    void Fail(const std::string& place, const std::string& problem)
-    {
-        const bool path = !place.empty() && place.front() == '/';
-        topo::Error error;
-        error.file = path || place.empty() ? m_file : "";
-        error.where = path || place.empty() ? place : m_file + ":" + place;
-        error.problem = problem;
-        m_errors.push_back(std::move(error));
-    }
-
-    bool Fine() const
-    {
-        return m_errors.size() == m_before;
-    }
-
-    bool TooMany() const
-    {
-        return m_errors.size() - m_before >= kMostErrors;
-    }
-
-    /// Columns that do not exist, or that choose nothing yet. \param row the line of the names
-    void CheckFilter(const std::vector<std::string>& names, const std::string& row)
-    {
-        for (const auto& [column, value] : m_filter)
-        {
-            if (FindColumn(names, column) == kNoColumn)
-            {
-                Fail(row,
-                     "no column '" + rdma::Shown(column, 60) + "', which --requests-where names" +
-                         topo::DidYouMean(column, names));
-            }
-        }
-    }
-
-    /// Whether a request with this value in this column is meant.
-    bool Takes(const std::string& column, const std::string& value)
-    {
-        for (const auto& [name, wanted] : m_filter)
-        {
-            if (topo::SameName(name, column))
-            {
-                m_seen[column].insert(value);
-                return wanted == "*" || topo::SameName(wanted, value);
-            }
-        }
-        return true;
-    }
-
-    /// A column of which a file may have several runs.
-    void SeeRun(const std::string& column, const std::string& value)
-    {
-        m_runs[column].insert(value);
-    }
-
-    bool IsChosen(const std::string& column) const
-    {
-        return std::any_of(m_filter.begin(), m_filter.end(), [&column](const auto& one) {
-            return topo::SameName(one.first, column);
-        });
-    }
-
-    /// \param arrival nothing: it has none
-    void Add(std::optional<WidePs> arrival, uint32_t prompt, uint32_t output)
-    {
-        if (prompt == 0 || output == 0)
-        {
-            ++m_trace.left;
-            return;
-        }
-        m_arrivals.push_back(arrival.value_or(-1));
-        m_trace.requests.push_back({-1, prompt, output});
-    }
-
-    RequestTrace& Trace()
-    {
-        return m_trace;
-    }
-
-    /// Nothing after an error.
-    std::optional<RequestTrace> Take(bool hasArrivals)
-    {
-        CheckRuns();
-        if (Fine() && m_trace.requests.empty())
-        {
-            Fail("",
-                 m_trace.left > 0
-                     ? "all requests have 0 tokens"
-                     : "has no requests" + std::string(m_filter.empty() ? "" : ThatMatch()));
-        }
-        if (Fine() && m_trace.requests.size() > kMostRequests)
-        {
-            Fail("", "has more than " + std::to_string(kMostRequests) + " requests");
-        }
-        m_trace.hasArrivals = hasArrivals;
-        if (Fine() && hasArrivals)
-        {
-            SetArrivals();
-        }
-        return Fine() ? std::optional(std::move(m_trace)) : std::nullopt;
-    }
-
-  private:
-    std::string ThatMatch() const
-    {
-        std::string text = " that --requests-where chooses";
-        for (const auto& [column, values] : m_seen)
-        {
-            text += "; " + column + ": " + ValuesText(values);
-        }
-        return text;
-    }
-
-    static std::string ValuesText(const std::set<std::string>& values)
-    {
-        std::string text;
-        std::size_t shown = 0;
-        for (const std::string& value : values)
-        {
-            if (++shown > kMostRuns)
-            {
-                return text + ", ...";
-            }
-            text += (text.empty() ? "" : ", ") + rdma::Shown(value, 60);
-        }
-        return text;
-    }
-
-    void CheckRuns()
-    {
-        for (const auto& [column, values] : m_runs)
-        {
-            if (Fine() && values.size() > 1)
-            {
-                Fail("",
-                     "has requests of several values of " + column + ": " + ValuesText(values) +
-                         "; --requests-where=" + column + "=" + rdma::Shown(*values.begin(), 60) +
-                         " takes those of one, " + column + "=* all");
-            }
-        }
-    }
-
-    void SetArrivals()
-    {
-        std::vector<std::size_t> order(m_arrivals.size());
-        for (std::size_t i = 0; i < order.size(); ++i)
-        {
-            order[i] = i;
-        }
-        std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
-            return m_arrivals[a] < m_arrivals[b];
-        });
-        const WidePs first = m_arrivals[order.front()];
-        if (m_arrivals[order.back()] - first > kLongest)
-        {
-            Fail("", "lasts longer than 1000000 s; allowed: a part of it, as --count takes");
-            return;
-        }
-        std::vector<serving::Request> sorted;
-        sorted.reserve(order.size());
-        for (const std::size_t i : order)
-        {
-            sorted.push_back(m_trace.requests[i]);
-            sorted.back().arrival = static_cast<int64_t>(m_arrivals[i] - first);
-        }
-        m_trace.requests = std::move(sorted);
-    }
-
-    std::string m_file;
-    RequestFilter m_filter;
-    std::vector<topo::Error>& m_errors;
-    std::size_t m_before;
-    std::map<std::string, std::set<std::string>> m_seen; ///< values of filtered columns
-    std::map<std::string, std::set<std::string>> m_runs;
-    std::vector<WidePs> m_arrivals;
-    RequestTrace m_trace;
-};
 
 std::string
 NoTime(const std::string& name, const std::string& text)
@@ -551,6 +349,11 @@ class JsonRequests
         if (!turns.is_array())
         {
             m_to.Fail(place, "has conversations that are no list of turns");
+            return;
+        }
+        if (!m_to.Filter().empty())
+        {
+            m_to.Fail(place, "is a conversation, which has no columns for --requests-where");
             return;
         }
         m_to.Trace().estimated = true;

@@ -95,9 +95,8 @@ struct Option
     /// A kName that is also a switch: its value if given without one, with "1", or true in JSON
     /// ("full"); and its value with "0", --no-NAME, or false. Empty: it is no switch.
     std::pair<std::string, std::string> onOff;
-    /// One of names() may have arguments behind it, "poisson:8". Value::text has them, too.
-    bool arguments = false;
     bool distinct = false;         ///< a kList: no entry may be repeated
+    bool arguments = false;        ///< of names(), too: "poisson:8", which Value::text has whole
     std::vector<std::string> keys; ///< a kEntries: its keys; the first one needs no name
     std::string example; ///< a valid value other than the default, for tests and documentation
     std::vector<Condition> conditions; ///< all must hold

@@ -7,6 +7,7 @@
 #define SCENARIOS_PLAN_PLAN_TEXT_H
 
 #include "scenarios/run/scenario.h"
+#include "scenarios/run/serving-scenario.h"
 
 #include <string>
 
@@ -16,6 +17,7 @@ namespace scenario
 std::string PlanText(const TrainingScenario& scenario);
 std::string PlanText(const CollperfScenario& scenario);
 std::string PlanText(const TrafficScenario& scenario);
+std::string PlanText(const ServingScenario& scenario);
 
 /// "tensor 8 x pipeline 12 (1f1b) x 4 data parallel", "data parallel, expert parallel 8".
 std::string DegreesText(const training::TrainingOptions& options);

@@ -51,6 +51,9 @@ struct ServingScenario
     /// for one output.
     bool plain = false;
     uint32_t batch = 1;
+    /// Blocks of a stage, the first ones, whose exchanges between servers are simulated in each
+    /// iteration; those of the others take as long as theirs did. 0: all.
+    uint32_t packetBlocks = 0;
     /// The largest rate that meets the objectives for this share of requests is searched; nothing:
     /// one run.
     std::optional<double> findRate;

@@ -286,19 +286,25 @@ Controller::TryStart(uint32_t index, int64_t now)
             return;
         }
         ++instance.begun;
-        uint32_t waiting = 0;
-        uint32_t running = 0;
-        uint64_t blocks = 0;
-        for (const IterationRecord& record : next.records)
-        {
-            waiting += record.waiting;
-            running += record.running;
-            blocks += record.kvBlocks;
-        }
-        m_samples.push_back({now, index, waiting, running, blocks});
+        Sample(index, now);
         instance.underWay.push_back(std::move(next));
         m_backend.Run(order);
     }
+}
+
+void
+Controller::Sample(uint32_t index, int64_t now)
+{
+    LoadSample sample;
+    sample.time = now;
+    sample.instance = index;
+    for (const auto& of : m_instances[index]->engines)
+    {
+        sample.waiting += of->engine.CountWaiting();
+        sample.running += of->engine.CountRunning();
+        sample.kvBlocks += of->engine.Blocks().Used();
+    }
+    m_samples.push_back(sample);
 }
 
 void
@@ -349,6 +355,10 @@ Controller::IterationEnded(uint32_t index, int64_t at, int64_t now)
     }
     m_followed = false;
     TryStart(index, now);
+    if (instance.underWay.empty())
+    {
+        Sample(index, now); // it rests
+    }
 }
 
 bool
@@ -618,8 +628,13 @@ Controller::TakeOutcome(int64_t now, const std::vector<std::array<double, kTimeP
         const auto at = [&record](TimePart part) -> double& {
             return record.seconds[static_cast<std::size_t>(part)];
         };
-        // What GPUs stand still for, beside an iteration of theirs, is another stage.
-        at(TimePart::kPipeline) +=
+        // What GPUs stand still for, while an iteration is under way, is another stage, another
+        // engine, or the word that the last one has ended.
+        const PoolSpec& pool = m_spec.pools[instance.pool];
+        at(pool.pp > 1   ? TimePart::kPipeline
+           : pool.dp > 1 ? TimePart::kExperts
+           : pool.tp > 1 ? TimePart::kTensor
+                         : TimePart::kHost) +=
             std::max(0.0, static_cast<double>(instance.busy) * 1e-12 - known);
         at(TimePart::kKv) += static_cast<double>(instance.kvOnly) * 1e-12;
         at(TimePart::kIdle) = static_cast<double>(now - instance.busy - instance.kvOnly) * 1e-12;

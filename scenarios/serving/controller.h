@@ -161,6 +161,8 @@ class Controller
                      int64_t now);
 
     void Account(Instance& instance, int64_t now);
+    /// Notes the queue and the blocks of an instance.
+    void Sample(uint32_t instance, int64_t now);
     /// Notes if requests come faster than they are answered.
     void JudgePace(ServingOutcome* outcome) const;
 

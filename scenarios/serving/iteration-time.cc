@@ -143,7 +143,7 @@ IterationTime::IterationTime(const ModelSpec& model,
 {
     const training::Dtype wide = training::WideOf(weights);
     m_peak = gpu.Peak(wide);
-    m_rate = gpu.Peak(weights) * gpu.rates.Product(weights);
+    m_rate = gpu.Peak(weights) * gpu.rates.Product(weights) * rates.product;
     m_bandwidth = gpu.memoryBandwidth;
     constexpr double kUnknown = 100; // assumed, as of a data center's GPU
     m_multiprocessors = gpu.multiprocessors > 0 ? gpu.multiprocessors : kUnknown;
@@ -214,10 +214,11 @@ IterationTime::DecodeSeconds(const IterationBatch& b) const
             (m_peak * m_rates.prefill);
         const double waves = b.decodeSequences * a.kvHeads / m_multiprocessors;
         const double least = m_rates.block * std::max(waves, 1.0);
-        seconds += a.blocks * (m_rates.launch + m_rates.block +
-                               std::hypot(std::hypot(memory, compute), least));
+        seconds +=
+            a.blocks * (b.prefillTokens > 0 ? a.mixed : 1) *
+            (m_rates.launch + m_rates.block + std::hypot(std::hypot(memory, compute), least));
     }
-    return seconds * (b.prefillTokens > 0 ? m_rates.mixed : 1);
+    return seconds;
 }
 
 double
@@ -265,9 +266,11 @@ IterationTime::Seconds(const IterationBatch& batch) const
     const bool graph = batch.prefillTokens <= 0 && batch.decodeSequences <= m_framework.graph;
     if (!graph)
     {
-        // The host launches ahead of the GPU, which waits for it as often as it waits for the GPU.
+        // The host launches ahead of the GPU: whichever takes longer counts.
         const double kernels = s.Kernels() + m_kernels * m_framework.gap;
-        s.host += std::hypot(kernels, m_framework.block * m_blocks) - s.Kernels();
+        const double launches =
+            m_framework.block * m_blocks * (batch.prefillTokens > 0 ? m_framework.prompt : 1);
+        s.host += std::max(kernels, launches) - s.Kernels();
     }
     return s;
 }

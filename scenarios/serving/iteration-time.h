@@ -221,6 +221,7 @@ class IterationTime
         double blocks = 0;
         double heads = 0;
         double kvHeads = 0;
+        double mixed = 1;       ///< decoding takes so many times longer beside prompts
         double window = 0;      ///< keys that a query sees at most; 0: all
         double pairFlops = 0;   ///< prefill, a pair of query and key, a head
         double decodeFlops = 0; ///< decoding, a pair, all heads

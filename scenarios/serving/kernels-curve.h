@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * A function of a count, tabulated once and interpolated: every whole number up to 256, then 64
+ * A function of a count, tabulated once and interpolated: every whole number up to 64, then 16
  * points an octave. Between points it is linear, so what grows at the points grows everywhere.
  */
 #ifndef SCENARIOS_SERVING_KERNELS_CURVE_H
@@ -54,14 +54,14 @@ class Curve
     }
 
   private:
-    static constexpr double kWhole = 256;
-    static constexpr double kOctave = 64;
-    static constexpr std::size_t kOctaves = 12; // up to 1,048,576
-    static constexpr std::size_t kPoints = 256 + 64 * kOctaves + 1;
+    static constexpr double kWhole = 64;
+    static constexpr double kOctave = 16;
+    static constexpr std::size_t kOctaves = 14; // up to 1,048,576
+    static constexpr std::size_t kPoints = 64 + 16 * kOctaves + 1;
 
     static double CountAt(std::size_t i)
     {
-        if (i <= 256)
+        if (i <= 64)
         {
             return static_cast<double>(i);
         }

@@ -19,17 +19,19 @@
 namespace serving
 {
 
-/// Shares of a GPU's peaks in serving. Rates of large products and of pointwise kernels are those
-/// of the GPU itself (training::KernelRates).
+/// Shares of a GPU's peaks in serving. Rates of pointwise kernels are those of the GPU itself
+/// (training::KernelRates).
 struct ServingRates
 {
+    double product = 1;   ///< large products: rate over that of products timed alone
     double weights = 0.8; ///< products of few rows: share of the memory bandwidth
     double kv = 0.8;      ///< attention with one query a sequence: share of the memory bandwidth
     double prefill = 0.5; ///< fused attention of prompts: share of the peak of products
     /// A multiprocessor's seconds for a sequence and key-value head of decoding, however few keys.
     double block = 5e-6;
     /// Decode attention takes so many times longer where prompts are in the same launch: kernels
-    /// for many queries read keys once a query head.
+    /// for many queries read a head's keys once for each of its query heads, so no more times than
+    /// there are of these. Latent attention has two launches.
     double mixed = 1.5;
     double launch = 2.5e-6; ///< seconds from a kernel's end to the end of an empty one behind it
     double host = 1;        ///< time of the host's work over that of an A100 server's host
@@ -45,7 +47,8 @@ struct FrameworkProfile
     std::string name;
     double iteration = 0; ///< s, the host's work between two iterations, while the GPU waits
     double sequence = 0;  ///< s, the same for each sequence of the batch
-    double block = 0;     ///< s, launching a block's kernels one by one; the GPU may be faster
+    double block = 0;     ///< s, launching a block's kernels one by one, ahead of the GPU
+    double prompt = 1;    ///< as many times longer it takes in an iteration with prompts
     double gap = 0;       ///< s, the GPU's idle time between two kernels
     /// Iterations of decoding alone are replayed as CUDA graphs up to so many sequences: neither
     /// `block` nor `gap` is spent. 0: none are.

@@ -73,6 +73,8 @@ StageReader::StageReader(IterationTime& into,
 {
     m_gpu.rates.launch = into.m_rates.launch;
     m_gpu.rates.productMemory = into.m_rates.weights;
+    m_gpu.rates.tensorProduct *= into.m_rates.product;
+    m_gpu.rates.fp8Product *= into.m_rates.product;
 }
 
 double
@@ -242,6 +244,7 @@ StageReader::AddAttention(const Operator& op, const Part& part)
     {
         group.keyBytes = group.kvHeads * (op.headSize + valueSize) * m_kvBytes;
         group.decodeFlops = group.heads * group.pairFlops;
+        group.mixed = std::min(m_into.m_rates.mixed, group.heads / group.kvHeads);
     }
     for (const Operator& scan : part.operators)
     {

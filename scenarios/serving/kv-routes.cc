@@ -59,8 +59,7 @@ KvRoutes(const KvSide& from, const KvSide& to, uint32_t heads)
             }
             for (uint32_t fromStage = 0; fromStage + 1 < from.firstBlock.size(); ++fromStage)
             {
-                const uint32_t first =
-                    std::max(from.firstBlock[fromStage], to.firstBlock[toStage]);
+                const uint32_t first = std::max(from.firstBlock[fromStage], to.firstBlock[toStage]);
                 const uint32_t end =
                     std::min(from.firstBlock[fromStage + 1], to.firstBlock[toStage + 1]);
                 if (first >= end)

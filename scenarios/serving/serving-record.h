@@ -131,9 +131,9 @@ struct ServingOutcome
     std::vector<RequestRecord> requests;     ///< by id; also those that were not answered
     std::vector<IterationRecord> iterations; ///< in order of their ends
     std::vector<InstanceRecord> instances;
-    std::vector<LoadSample> load; ///< in order of time
+    std::vector<LoadSample> load; ///< at beginnings of iterations and rests, in order of time
     int64_t end = 0;              ///< of the run
-    bool endedEarly = false; ///< --duration, or it cannot keep up
+    bool endedEarly = false;      ///< --duration, or it cannot keep up
     /// It cannot keep up: requests a second that arrive and that are answered; 0: it can.
     double arrivesPerS = 0;
     double answersPerS = 0;

@@ -146,6 +146,9 @@ StageCosts::MakeChain()
 {
     const StageExchanges& exchanges = m_time.Exchanges();
     const uint32_t mixed = std::max(exchanges.dispatches, exchanges.expertReductions);
+    const uint32_t simulated =
+        m_scenario.packetBlocks > 0 ? m_scenario.packetBlocks : m_time.Blocks();
+    uint32_t block = 0;
     StageOp now; // what is computed until the next exchange between servers
     now.first = true;
     const auto communicate = [&](StageOp::Kind kind) {
@@ -165,12 +168,17 @@ StageCosts::MakeChain()
             ++now.reduces;
             return;
         }
+        if (block >= simulated)
+        {
+            ++now.repeatedReduces;
+            return;
+        }
         communicate(StageOp::Kind::kReduce);
     };
     reduce(exchanges.embeddingReductions > 0);
-    for (uint32_t b = 0; b < m_time.Blocks(); ++b)
+    for (; block < m_time.Blocks(); ++block)
     {
-        const bool isMixed = m_time.Blocks() - b <= mixed;
+        const bool isMixed = m_time.Blocks() - block <= mixed;
         ++now.halves;
         reduce(exchanges.attentionReductions > 0);
         ++now.halves;
@@ -180,14 +188,21 @@ StageCosts::MakeChain()
             continue;
         }
         const bool dispatches = exchanges.dispatches > 0;
-        if (dispatches && !m_expertsInside)
+        // Blocks with experts may come behind those that are simulated.
+        const bool onNetwork = dispatches && !m_expertsInside &&
+                               (block < simulated || block < m_time.Blocks() - mixed + simulated);
+        if (onNetwork)
         {
             communicate(StageOp::Kind::kDispatch);
         }
         ++now.experts;
-        if (dispatches && !m_expertsInside)
+        if (onNetwork)
         {
             communicate(StageOp::Kind::kCombine);
+        }
+        else if (dispatches && !m_expertsInside)
+        {
+            ++now.repeatedExchanges;
         }
         now.exchanges = static_cast<uint16_t>(now.exchanges + (dispatches && m_expertsInside));
         reduce(exchanges.expertReductions > 0);

@@ -53,10 +53,12 @@ struct StageOp
     // kCompute, multiples of StageLoad's times:
     uint16_t halves = 0;
     uint16_t experts = 0;
-    uint16_t reduces = 0;   ///< all-reduces inside the server
-    uint16_t exchanges = 0; ///< pairs of dispatch and combine inside the server
-    bool first = false;     ///< with what comes before the first block
-    bool last = false;      ///< and what comes after the last one
+    uint16_t reduces = 0;           ///< all-reduces inside the server
+    uint16_t exchanges = 0;         ///< pairs of dispatch and combine inside the server
+    uint16_t repeatedReduces = 0;   ///< between servers, as long as the mean of those before
+    uint16_t repeatedExchanges = 0; ///< the same of pairs of dispatch and combine
+    bool first = false;             ///< with what comes before the first block
+    bool last = false;              ///< and what comes after the last one
 };
 
 /// An iteration of an engine at a stage: times in ps.

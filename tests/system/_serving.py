@@ -249,7 +249,9 @@ def write_serving_results(folder, split=False, rates=False, count=300, rate=6.0,
             "in_system_mean": 20.5,
             "in_system_peak": 44,
             "preemptions": 0,
-            "time_share": {part: sum(of[part] for of in parts) / end / len(parts) for part in PARTS},
+            "time_share": {
+                part: sum(of[part] for of in parts) / end / len(parts) for part in PARTS
+            },
             "pools": pools,
         },
     }

@@ -19,7 +19,7 @@ from _system_test import PROGRAMS, ROOT, captured, main, taken
 
 UPDATE = taken("--update")
 
-NAMES = ["dltrain", "collperf", "traffic"]
+NAMES = ["dltrain", "collperf", "traffic", "dlserve"]
 # The options that a program has beside dltrain's.
 OWN = {"dlplan": "Planning", "dlgoodput": "Goodput"}
 MADE = "<!-- Made by tests/system/docs-generated.py --update: do not edit. -->"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 900 FULL
-"""The worked notebook runs top to bottom, and a notebook shows progress and can be interrupted.
+"""The worked notebooks run top to bottom, and a notebook shows progress and can be interrupted.
 
-`tests/system/scripts-notebook.py --update` (with DLTRAIN_PROGRAMS) executes the notebook and stores
-its outputs anew.
+`tests/system/scripts-notebook.py --update` (with DLTRAIN_PROGRAMS) executes the notebooks and
+stores their outputs anew.
 """
 
 import base64
@@ -29,6 +29,7 @@ import nbformat  # noqa: E402
 
 FOLDER = os.path.join(ROOT, "scripts", "notebooks")
 NOTEBOOK = os.path.join(FOLDER, "training-study.ipynb")
+SERVING = os.path.join(FOLDER, "serving-study.ipynb")
 os.environ.update(DLTRAIN_PROGRAMS=PROGRAMS, PYDEVD_DISABLE_FILE_VALIDATION="1")
 os.environ.pop("MPLBACKEND", None)
 
@@ -61,15 +62,47 @@ def printed(notebook):
     return "".join(output.text for output in outputs(notebook, "stream") if output.name == "stdout")
 
 
+def without_outputs(path):
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        cell.pop("outputs", None)
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return notebook
+
+
+class ServingNotebook(SystemTest):
+    def test_top_to_bottom(self):
+        """What it prints is what is stored; both runs have answered all requests."""
+        stored = nbformat.read(SERVING, as_version=4)
+        nbformat.validate(stored)
+        notebook = without_outputs(SERVING)
+        notebook.cells.append(
+            nbformat.v4.new_code_cell(
+                'import json; print("DATA", json.dumps({name: run.stats["serving"] for name, run'
+                " in runs.items()}))"
+            )
+        )
+        executed(notebook)
+        self.assertEqual(outputs(notebook, "error"), [])
+        said, data = printed(notebook).split("DATA ")
+        runs = json.loads(data)
+        self.assertEqual(set(runs), {"one pool", "split"})
+        for name, serving in runs.items():
+            self.assertEqual(serving["answered"], serving["requests"])
+            self.assertIn(f"{name}: {100 * serving['slo']['attainment']:.1f}% of requests", said)
+        self.assertEqual(
+            printed(stored),
+            said,
+            "outputs are out of date: tests/system/scripts-notebook.py --update",
+        )
+
+
 class WorkedNotebook(SystemTest):
     def test_top_to_bottom(self):
         stored = nbformat.read(NOTEBOOK, as_version=4)
         nbformat.validate(stored)
-        notebook = nbformat.read(NOTEBOOK, as_version=4)
-        for cell in notebook.cells:
-            cell.pop("outputs", None)
-            if cell.cell_type == "code":
-                cell.outputs, cell.execution_count = [], None
+        notebook = without_outputs(NOTEBOOK)
         # Its data, for what follows: only numbers leave a notebook otherwise as text and pictures.
         notebook.cells.append(
             nbformat.v4.new_code_cell(
@@ -221,9 +254,10 @@ class Jupyter(SystemTest):
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--update"]:
-        renewed = executed(nbformat.read(NOTEBOOK, as_version=4))
-        for renewed_cell in renewed.cells:
-            renewed_cell.metadata.pop("execution", None)  # times of day
-        nbformat.write(renewed, NOTEBOOK)
+        for worked in (NOTEBOOK, SERVING):
+            renewed = executed(nbformat.read(worked, as_version=4))
+            for renewed_cell in renewed.cells:
+                renewed_cell.metadata.pop("execution", None)  # times of day
+            nbformat.write(renewed, worked)
     else:
         unittest.main(verbosity=2)

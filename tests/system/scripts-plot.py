@@ -191,7 +191,9 @@ class Answers(Base):
         # At any time the sum is that of each instance's last row.
         load = runs[1].load()
         for at in (5.0, 20.0, 40.0):
-            want = sum(of[of["time_s"] <= at]["running"].iloc[-1] for _, of in load.groupby("instance"))
+            want = sum(
+                of[of["time_s"] <= at]["running"].iloc[-1] for _, of in load.groupby("instance")
+            )
             times, values = running[1].get_data()
             factor = max(times) / load["time_s"].max()
             self.assertEqual([y for x, y in zip(times, values) if x <= at * factor][-1], want)

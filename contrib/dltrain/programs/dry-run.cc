@@ -7,7 +7,6 @@
 #include "contrib/dltrain/run/fabric-builder.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "scenarios/plan/plan-text.h"
-#include "scenarios/plan/serving-plan.h"
 #include "topologies/names.h"
 
 #include "ns3/config.h"

@@ -166,8 +166,13 @@ class ServingShard
     uint32_t m_waiting = 0;  ///< GPUs that have not ended what they do together
     int64_t m_since = 0;     ///< ps: begin of the collective
     bool m_inTensor = false; ///< the collective is an all-reduce
+    // Of this iteration:
     int64_t m_tensorPs = 0;
     int64_t m_expertsPs = 0;
+    int64_t m_repeatedTensor = 0; ///< of those that are not simulated
+    int64_t m_repeatedExperts = 0;
+    uint32_t m_reduces = 0;   ///< all-reduces on the network
+    uint32_t m_exchanges = 0; ///< dispatches and combines on the network
     EventPool<ServingShard, Payload> m_events;
 };
 

@@ -25,8 +25,8 @@ namespace
 using Kind = serving::RequestsSpec::Kind;
 
 // Assumed: a question with some context, and an answer of a paragraph or two.
-constexpr const char* kUsualPrompt = "1024";
-constexpr const char* kUsualOutput = "256";
+constexpr uint32_t kUsualPrompt = 1024;
+constexpr uint32_t kUsualOutput = 256;
 constexpr const char* kUsualCount = "1000";
 constexpr double kUsualRate = 1;
 
@@ -184,14 +184,14 @@ class RequestsReader
         m_spec.output = {Length::Kind::kFixed, 1, 0};
     }
 
-    void ReadLength(const std::string& option, const char* usual, serving::LengthSpec* length)
+    void ReadLength(const std::string& option, uint32_t usual, serving::LengthSpec* length)
     {
         if (m_spec.kind == Kind::kFile && !Given(option))
         {
             *length = {serving::LengthSpec::Kind::kFixed, 0, 0}; // the file's
             return;
         }
-        m_v.DecideUnlessGiven(option, usual);
+        m_v.DecideUnlessGiven(option, std::to_string(std::max(1u, usual)));
         const auto words = ParseLength(m_v.values.Text(option));
         if (!words.value)
         {
@@ -203,7 +203,11 @@ class RequestsReader
 
     void ReadLengths()
     {
-        ReadLength("prompt", kUsualPrompt, &m_spec.prompt);
+        // No longer together than what the model was made for.
+        const uint32_t sequence = m_s.model.sequence;
+        const uint32_t output =
+            m_use == TokenUse::kEncoder ? 0 : std::min(kUsualOutput, sequence / 2);
+        ReadLength("prompt", std::min(kUsualPrompt, sequence - output), &m_spec.prompt);
         if (m_use == TokenUse::kEncoder)
         {
             if (Given("output"))
@@ -215,7 +219,7 @@ class RequestsReader
             m_spec.output = {serving::LengthSpec::Kind::kFixed, 1, 0};
             return;
         }
-        ReadLength("output", kUsualOutput, &m_spec.output);
+        ReadLength("output", output, &m_spec.output);
     }
 
     void ReadObjectives()

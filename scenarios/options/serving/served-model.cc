@@ -55,7 +55,7 @@ LatentWidth(const Part& part)
         {
             narrow = op.columns;
         }
-        if (product && (op.modules & training::kModuleLatent) != 0)
+        if (product && !op.dividesInner && (op.modules & training::kModuleLatent) != 0)
         {
             width = narrow;
         }
@@ -63,7 +63,8 @@ LatentWidth(const Part& part)
     return width;
 }
 
-/// Elements of KV that a GPU keeps for a token of a layer. With more GPUs than heads, several keep
+/// Elements of KV that a GPU keeps for a token of a layer: none of attention that sees all tokens,
+/// as an encoder's. With more GPUs than heads, several keep
 /// the same.
 double
 KvElements(const LayerSpec& layer, uint32_t tp)
@@ -72,7 +73,7 @@ KvElements(const LayerSpec& layer, uint32_t tp)
     for (const Part& part : layer.parts)
     {
         const Operator* const attention = AttentionOf(part);
-        if (!attention)
+        if (!attention || !attention->causal)
         {
             continue;
         }

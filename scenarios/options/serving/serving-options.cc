@@ -110,7 +110,7 @@ RequestRows()
         tokens.Text("prompt", "tokens of a prompt: a number, uniform:A-B or lognormal:MEAN:CV")
             .Alias("random-input-len")
             .Shows("TOKENS")
-            .Otherwise("1024, assumed; a file's own")
+            .Otherwise("1024 where the model has room, assumed; a file's own")
             .Example("uniform:512-2048"),
         tokens.Text("output", "tokens of an answer: the same")
             .Alias("random-output-len")
@@ -210,6 +210,14 @@ CutRows()
             .Default("whole")
             .Example("by-layer")
             .Only(when::With("split")),
+        section
+            .Text("packet-blocks",
+                  "blocks of a stage whose exchanges between servers are simulated in each "
+                  "iteration; those of the others take as long as these; auto: 4 if one instance "
+                  "has the network for itself, else all")
+            .Shows("N|all|auto")
+            .Default("auto")
+            .Example("all"),
         section.Name("router", "which instance takes a request")
             .Names("router",
                    {{"round-robin", "one after the other"},

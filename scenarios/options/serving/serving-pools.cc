@@ -245,6 +245,28 @@ CheckCuts(Validation* v, const ServingScenario& s)
 namespace
 {
 
+/// Of the model and its draft, which has the model's cuts where they divide its heads, and is whole
+/// on each GPU where not.
+ServingMemory
+MemoryWithDraft(const ServingScenario& s, const PoolSpec& pool)
+{
+    const serving::ServingSpec& spec = s.serving;
+    ServingMemory memory =
+        ServingMemoryOf(s.model, s.dtype, s.kvElementBytes, pool, spec.tokenBudget, spec.maxBatch);
+    if (s.draft && pool.role != PoolRole::kPrefill)
+    {
+        PoolSpec cut;
+        const uint32_t heads = HeadsOf(*s.draft).query;
+        cut.tp = heads > 0 && heads % pool.tp == 0 ? pool.tp : 1;
+        const ServingMemory draft =
+            ServingMemoryOf(*s.draft, s.dtype, s.kvElementBytes, cut, spec.maxBatch, spec.maxBatch);
+        memory.parameters += draft.parameters;
+        memory.activations += draft.activations;
+        memory.kvToken += draft.kvToken;
+    }
+    return memory;
+}
+
 /// The least number of GPUs of an instance, by doubling --tp, that holds the parameters; 0: none
 /// up to 1024.
 uint32_t
@@ -254,12 +276,7 @@ FittingTp(const ServingScenario& s, PoolSpec pool)
     for (uint32_t tp = pool.tp; tp <= 1024; tp *= 2)
     {
         pool.tp = tp;
-        const ServingMemory memory = ServingMemoryOf(s.model,
-                                                     s.dtype,
-                                                     s.kvElementBytes,
-                                                     pool,
-                                                     s.serving.tokenBudget,
-                                                     s.serving.maxBatch);
+        const ServingMemory memory = MemoryWithDraft(s, pool);
         if (heads % tp == 0 && KvBlocksOf(memory, s.gpu, s.kvMemory, s.serving.kvBlock) > 0)
         {
             return tp;
@@ -275,7 +292,7 @@ FailMemory(Validation* v, const ServingScenario& s, const PoolSpec& pool, double
     const uint32_t tp = FittingTp(s, pool);
     const std::string what = "a GPU needs " + BinarySize(needed) +
                              " for parameters and activations, and " + Format("%g", s.kvMemory) +
-                             " of an " + s.gpu.name + " is " + BinarySize(room);
+                             " of the memory of " + s.gpu.name + " is " + BinarySize(room);
     const std::string way =
         tp > pool.tp ? "; allowed: --tp=" + std::to_string(tp) : "; allowed: more --tp or --pp";
     if (v->values.Given("split"))
@@ -288,6 +305,39 @@ FailMemory(Validation* v, const ServingScenario& s, const PoolSpec& pool, double
     }
 }
 
+/// vLLM refuses both, too (vllm/config/scheduler.py: max_num_batched_tokens against max_num_seqs,
+/// and against the longest text where prompts are not shared out over iterations).
+void
+CheckBudget(Validation* v, const serving::ServingSpec& spec, uint64_t longestPrompt)
+{
+    if (spec.scheduler != serving::SchedulerKind::kVllm)
+    {
+        return;
+    }
+    if (spec.tokenBudget < spec.maxBatch)
+    {
+        const bool budget = v->values.Given("token-budget") || !v->values.Given("max-batch");
+        v->Fail(budget ? "token-budget" : "max-batch",
+                budget ? "is below --max-batch=" + std::to_string(spec.maxBatch) +
+                             ", and each running request takes a token of it; allowed: " +
+                             std::to_string(spec.maxBatch) + " or more, or a smaller --max-batch"
+                       : "is above --token-budget=" + std::to_string(spec.tokenBudget) +
+                             ", of which each running request takes a token; allowed: up to " +
+                             std::to_string(spec.tokenBudget) + ", or a larger --token-budget");
+    }
+    const auto cached =
+        static_cast<uint64_t>(spec.prefixCache * static_cast<double>(longestPrompt));
+    const uint64_t computed = longestPrompt - cached;
+    if (!spec.chunkedPrefill && computed > spec.tokenBudget)
+    {
+        v->Fail("chunked-prefill",
+                "is off, and a prompt has " + std::to_string(computed) +
+                    " tokens, which --token-budget=" + std::to_string(spec.tokenBudget) +
+                    " never has at once; allowed: --chunked-prefill, or a budget of " +
+                    std::to_string(computed));
+    }
+}
+
 } // namespace
 
 void
@@ -295,22 +345,23 @@ MakeKvBlocks(Validation* v, ServingScenario* s)
 {
     serving::ServingSpec& spec = s->serving;
     spec.kvBlocks.clear();
-    uint64_t longest = 0;
+    uint64_t longestPrompt = 0;
+    uint64_t longestRequest = 0;
     for (const serving::Request& request : serving::MakeRequests(spec.requests))
     {
-        longest = std::max<uint64_t>(longest, uint64_t{request.prompt} + request.output);
+        longestPrompt = std::max<uint64_t>(longestPrompt, request.prompt);
+        longestRequest =
+            std::max<uint64_t>(longestRequest, uint64_t{request.prompt} + request.output);
     }
-    // The last token is never read again: its KV is not kept.
-    const uint64_t blocksOfLongest =
-        longest > 1 ? (longest - 1 + spec.kvBlock - 1) / spec.kvBlock : 1;
+    CheckBudget(v, spec, longestPrompt);
     for (const PoolSpec& pool : spec.pools)
     {
-        const ServingMemory memory = ServingMemoryOf(s->model,
-                                                     s->dtype,
-                                                     s->kvElementBytes,
-                                                     pool,
-                                                     spec.tokenBudget,
-                                                     spec.maxBatch);
+        // The last token is never read again: its KV is not kept.
+        const bool prefill = pool.role == PoolRole::kPrefill;
+        const uint64_t longest = prefill ? longestPrompt : longestRequest;
+        const uint64_t kept = std::max<uint64_t>(1, prefill ? longest : longest - 1);
+        const uint64_t blocksOfLongest = RoundUp(kept, spec.kvBlock) / spec.kvBlock;
+        const ServingMemory memory = MemoryWithDraft(*s, pool);
         const double fixed = memory.parameters + memory.activations;
         const bool fits = fixed < s->kvMemory * static_cast<double>(s->gpu.memoryBytes);
         const uint64_t room = KvBlocksOf(memory, s->gpu, s->kvMemory, spec.kvBlock);
@@ -327,7 +378,8 @@ MakeKvBlocks(Validation* v, ServingScenario* s)
         {
             const std::string least = std::to_string(blocksOfLongest * spec.kvBlock);
             const std::string longestText =
-                "the longest request has " + std::to_string(longest) + " tokens";
+                std::string(prefill ? "the longest prompt has " : "the longest request has ") +
+                std::to_string(longest) + " tokens";
             if (s->kvGiven)
             {
                 v->Fail("kv-tokens", longestText + "; allowed: " + least + " or more", least);

@@ -6,6 +6,7 @@
 #include "scenarios/options/cluster/parse-detail.h"
 #include "scenarios/options/collective/collective-options.h"
 #include "scenarios/options/collective/nccl-environment.h"
+#include "scenarios/options/serving/packet-blocks.h"
 #include "scenarios/options/serving/requests-options.h"
 #include "scenarios/options/serving/serving-options.h"
 #include "scenarios/options/serving/serving-pools.h"
@@ -51,6 +52,7 @@ class ServingReader
     void ReadScheduling();
     void ReadSparse();
     void ReadSpeculation();
+    void NoteUncut();
     Cluster MakeServers(uint32_t gpusOfServer);
     std::vector<UsedBy> UsedCollectives() const;
 
@@ -88,7 +90,7 @@ ServingReader::ChooseInputs()
                              ? (known.empty() ? "" : ", ") + other
                              : "";
             }
-            m_v.Fail("dtype", "is nothing that an " + m_gpu->name + " computes; allowed: " + known);
+            m_v.Fail("dtype", m_gpu->name + " does not compute it; allowed: " + known);
         }
     }
     m_s.dtypeName = m_v.values.Text("dtype");
@@ -227,6 +229,21 @@ ServingReader::ReadScheduling()
     }
 }
 
+/// Options of cuts that the model does not have.
+void
+ServingReader::NoteUncut()
+{
+    const auto& pools = m_s.serving.pools;
+    const bool cut = std::any_of(pools.begin(), pools.end(), [](const serving::PoolSpec& pool) {
+        return pool.GpusOfInstance() > 1;
+    });
+    if (!cut && m_s.serving.sparse.share < 1)
+    {
+        m_v.notes.push_back("--send-share has no effect: an instance is one GPU, which sends no "
+                            "activations; --tp and --pp cut the model");
+    }
+}
+
 /// As many servers as the instances need, if nobody says how many there are.
 Cluster
 ServingReader::MakeServers(uint32_t gpusOfServer)
@@ -316,6 +333,8 @@ ServingReader::Read()
         const std::size_t before = m_v.errors.size();
         CheckGpus(&m_v, cluster.spec, m_sized, &m_s);
         CheckCuts(&m_v, m_s);
+        ReadPacketBlocks(&m_v, cluster.spec, &m_s);
+        NoteUncut();
         if (m_v.errors.size() == before && m_s.serving.requests.count > 0)
         {
             MakeKvBlocks(&m_v, &m_s);

@@ -188,7 +188,10 @@ def draw_time(items, width):
     places = range(len(bars))
     for key, words, colour in PARTS:
         shares = numpy.array(
-            [100 * pool.get("time_s", {}).get(key, 0) / all_of for (_, pool), all_of in zip(bars, whole)]
+            [
+                100 * pool.get("time_s", {}).get(key, 0) / all_of
+                for (_, pool), all_of in zip(bars, whole)
+            ]
         )
         if shares.max() > 0:
             axis.barh(places, shares, 0.66, left=lefts, color=colour)

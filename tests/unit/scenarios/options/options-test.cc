@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/options/cluster/common-options.h"
 #include "scenarios/options/options.h"
+#include "scenarios/options/serving/serving-options.h"
 #include "scenarios/program/parse.h"
 #include "tests/unit/scenarios/option-json.h"
 
@@ -27,7 +28,10 @@ namespace
 std::vector<const OptionTable*>
 Tables()
 {
-    return {&TrainingOptionTable(), &CollperfOptionTable(), &TrafficOptionTable()};
+    return {&TrainingOptionTable(),
+            &CollperfOptionTable(),
+            &TrafficOptionTable(),
+            &ServingOptionTable()};
 }
 
 ReadResult

@@ -10,6 +10,7 @@
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/options/cluster/cluster-options.h"
 #include "scenarios/options/ns3-environment.h"
+#include "scenarios/options/serving/serving-options.h"
 #include "scenarios/options/training/micro-batch.h"
 #include "scenarios/plan/plan-text.h"
 #include "scenarios/program/parse.h"
@@ -35,7 +36,10 @@ namespace
 std::vector<const OptionTable*>
 Tables()
 {
-    return {&TrainingOptionTable(), &CollperfOptionTable(), &TrafficOptionTable()};
+    return {&TrainingOptionTable(),
+            &CollperfOptionTable(),
+            &TrafficOptionTable(),
+            &ServingOptionTable()};
 }
 
 template <class T>

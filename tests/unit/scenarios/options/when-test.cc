@@ -5,6 +5,7 @@
  * error, note, help and list.
  */
 #include "scenarios/options/parse-result.h"
+#include "scenarios/options/serving/serving-options.h"
 #include "scenarios/options/spelling.h"
 #include "scenarios/options/when.h"
 #include "tests/unit/scenarios/parse-words.h"
@@ -22,7 +23,10 @@ namespace
 std::vector<const OptionTable*>
 Tables()
 {
-    return {&TrainingOptionTable(), &CollperfOptionTable(), &TrafficOptionTable()};
+    return {&TrainingOptionTable(),
+            &CollperfOptionTable(),
+            &TrafficOptionTable(),
+            &ServingOptionTable()};
 }
 
 template <class T>

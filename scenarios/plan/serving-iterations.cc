@@ -1,0 +1,96 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/plan/serving-iterations.h"
+
+#include "scenarios/plan/plan-lines.h"
+#include "scenarios/serving/requests.h"
+#include "scenarios/serving/stage-costs.h"
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+namespace
+{
+
+using serving::BatchLoad;
+using serving::PoolRole;
+using serving::PoolSpec;
+using serving::StageCosts;
+
+/// Tokens of a prompt where a file has them: assumed.
+constexpr double kUsualPrompt = 1024;
+
+/// Seconds of an iteration through all stages, without messages between servers.
+double
+IterationSeconds(std::vector<StageCosts>* stages, const BatchLoad& load, uint32_t engines)
+{
+    const std::vector<BatchLoad> loads(engines, load);
+    double seconds = 0;
+    for (StageCosts& stage : *stages)
+    {
+        const serving::StageLoad of = stage.LoadOf(loads, 0);
+        for (const serving::StageOp& op : stage.Chain())
+        {
+            seconds += static_cast<double>(of.Span(op)) * 1e-12;
+        }
+    }
+    return seconds;
+}
+
+} // namespace
+
+std::string
+IterationLines(const ServingScenario& s, std::size_t index)
+{
+    CollectiveTimes times(s.cluster, s.collectives);
+    const PoolSpec& pool = s.serving.pools[index];
+    std::vector<StageCosts> stages;
+    stages.reserve(pool.pp);
+    for (uint32_t stage = 0; stage < pool.pp; ++stage)
+    {
+        stages.emplace_back(s, static_cast<uint32_t>(index), stage, pool.firstGpu, times);
+    }
+    const double given = serving::MeanOf(s.serving.requests.prompt);
+    const auto prompt = static_cast<uint32_t>(given >= 1 ? given : kUsualPrompt);
+    std::string text;
+    const auto add = [&](const std::string& what, const BatchLoad& load) {
+        text += (text.empty() ? "" : "; ") + what + " " +
+                SecondsText(IterationSeconds(&stages, load, pool.dp));
+    };
+    if (pool.role != PoolRole::kDecode)
+    {
+        BatchLoad load;
+        load.AddPrefill(0, std::min(prompt, s.serving.tokenBudget));
+        load.logits = 1;
+        add(topo::Counted(load.tokens, "token") + " of a prompt", load);
+    }
+    for (const uint32_t requests : {1U, s.serving.maxBatch})
+    {
+        BatchLoad load;
+        for (uint32_t i = 0; i < requests && pool.role != PoolRole::kPrefill; ++i)
+        {
+            load.AddDecode(prompt, 1);
+        }
+        if (load.tokens > 0)
+        {
+            add(topo::Counted(requests, "request") + " behind " + topo::Counted(prompt, "token"),
+                load);
+        }
+    }
+    const bool inside = std::all_of(stages.begin(), stages.end(), [](const StageCosts& stage) {
+        return stage.TensorInside() && stage.ExpertsInside();
+    });
+    return PlanLine("iterations", text) +
+           PlanLine("exchanges",
+                    inside
+                        ? "of tensor and expert groups inside servers, by formula, in these times"
+                        : "of groups on the network, beside these times");
+}
+
+} // namespace scenario

@@ -1,0 +1,21 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef SCENARIOS_PLAN_SERVING_ITERATIONS_H
+#define SCENARIOS_PLAN_SERVING_ITERATIONS_H
+
+#include "scenarios/run/serving-scenario.h"
+
+#include <cstddef>
+#include <string>
+
+namespace scenario
+{
+
+/// Lines of the plan of dlserve: how long iterations of a pool take, and where its groups exchange.
+/// \pre the model has tokens
+std::string IterationLines(const ServingScenario& scenario, std::size_t pool);
+
+} // namespace scenario
+
+#endif // SCENARIOS_PLAN_SERVING_ITERATIONS_H
