@@ -156,6 +156,12 @@ HasSplit(const ServingResults& r)
     return r.spec.pools.size() > 1;
 }
 
+const ServingResults&
+All(const ServingResults& r)
+{
+    return r;
+}
+
 const Object<ServingResults> OF_RUN{
     {"model: The model", [](const auto& r) { return r.about.model; }},
     {"dtype: Its data type", [](const auto& r) { return r.about.dtype; }},
@@ -239,6 +245,10 @@ const Object<ServingResults> OF_RUN{
     Key<ServingResults>("dollars_per_million_tokens ($): Output tokens (--price)",
                         OfStatistics(&ServingStatistics::dollarsPerMillion))
         .Only([](const auto& r) { return r.spec.dollarsPerGpuHour > 0; }),
+    Key<ServingResults>("pass: A plain network: what each pass computes and sends",
+                        All,
+                        PassesKeys())
+        .Only([](const auto& r) { return r.about.plain.has_value(); }),
     {"time_share: Where the time of all GPUs went",
      [](const ServingResults& r) -> const PartsOfTime& { return r.statistics.timeShare; },
      SHARES_OF_PARTS},
@@ -258,12 +268,6 @@ const Object<ServingResults> OF_RUN{
         BestOrNone)
         .Only([](const auto& r) { return r.wanted.has_value(); })
         .NullUnless([](const auto& r) { return r.BestRate().has_value(); })};
-
-const ServingResults&
-All(const ServingResults& r)
-{
-    return r;
-}
 
 const Object<ServingResults> SERVING{{"serving: With dlserve: answers to requests", All, OF_RUN}};
 const RegisteredKeys g_serving(Section::kServing, SERVING);
@@ -442,9 +446,13 @@ const Table<ServingPoint> RATES(
 /// Writes a table whose rows `rows(write)` gives.
 template <typename Row, typename Rows>
 std::string
-WriteRows(const std::string& out, const Table<Row>& table, const Rows& rows)
+WriteRows(const std::string& out,
+          const std::string& prefix,
+          const Table<Row>& table,
+          const Rows& rows)
 {
-    LineLog file(out + "/" + table.GetFile());
+    const std::string name = prefix + table.GetFile();
+    LineLog file(out + "/" + name);
     file.Write(table.Header());
     std::string line;
     rows([&](const Row& row) {
@@ -452,7 +460,7 @@ WriteRows(const std::string& out, const Table<Row>& table, const Rows& rows)
         file.Write(line);
     });
     file.Close();
-    return table.GetFile();
+    return name;
 }
 
 } // namespace
@@ -522,11 +530,20 @@ AddServing(nlohmann::ordered_json& stats, const ServingResults& results)
     SERVING.AddTo(stats, results);
 }
 
+const Shape&
+ServingShape()
+{
+    return SERVING;
+}
+
 std::vector<std::string>
-WriteServingTables(const std::string& out, const ServingResults& r, bool iterations)
+WriteServingTables(const std::string& out,
+                   const ServingResults& r,
+                   bool iterations,
+                   const std::string& prefix)
 {
     std::vector<std::string> files;
-    files.push_back(WriteRows(out, REQUESTS, [&](const auto& write) {
+    files.push_back(WriteRows(out, prefix, REQUESTS, [&](const auto& write) {
         for (const RequestRecord& request : r.outcome.requests)
         {
             if (request.arrival >= 0) // of a closed loop some may never have been sent
@@ -537,17 +554,17 @@ WriteServingTables(const std::string& out, const ServingResults& r, bool iterati
     }));
     if (iterations)
     {
-        files.push_back(WriteRows(out, ITERATIONS, [&](const auto& write) {
+        files.push_back(WriteRows(out, prefix, ITERATIONS, [&](const auto& write) {
             std::for_each(r.outcome.iterations.begin(), r.outcome.iterations.end(), write);
         }));
     }
-    files.push_back(WriteRows(out, LOAD, [&](const auto& write) {
+    files.push_back(WriteRows(out, prefix, LOAD, [&](const auto& write) {
         for (const LoadSample& sample : ThinnedLoad(r.outcome.load, r.outcome.end))
         {
             write(sample);
         }
     }));
-    files.push_back(WriteRows(out, INSTANCES, [&](const auto& write) {
+    files.push_back(WriteRows(out, prefix, INSTANCES, [&](const auto& write) {
         const std::vector<uint32_t> pools = PoolsOfInstances(r.spec);
         for (std::size_t i = 0; i < r.outcome.instances.size(); ++i)
         {
@@ -556,7 +573,7 @@ WriteServingTables(const std::string& out, const ServingResults& r, bool iterati
     }));
     if (!r.points.empty())
     {
-        files.push_back(WriteRows(out, RATES, [&](const auto& write) {
+        files.push_back(WriteRows(out, prefix, RATES, [&](const auto& write) {
             std::for_each(r.points.begin(), r.points.end(), write);
         }));
     }

@@ -8,6 +8,7 @@
 #define RESULTS_PROGRAMS_SERVING_RESULTS_H
 
 #include "results/programs/serving-statistics.h"
+#include "results/schema/object.h"
 #include "scenarios/serving/serving-record.h"
 #include "scenarios/serving/serving-spec.h"
 
@@ -47,15 +48,23 @@ std::vector<serving::LoadSample> ThinnedLoad(const std::vector<serving::LoadSamp
 
 /// Adds `serving`.
 void AddServing(nlohmann::ordered_json& stats, const ServingResults& results);
+/// Its words.
+const Shape& ServingShape();
 
 /// Writes the tables into a folder. OutputErrors report what cannot be written. \param iterations
-/// whether iterations.csv is wanted \return the files' names
+/// whether iterations.csv is wanted \param prefix of the files' names \return the files' names
 std::vector<std::string> WriteServingTables(const std::string& out,
                                             const ServingResults& results,
-                                            bool iterations = true);
+                                            bool iterations = true,
+                                            const std::string& prefix = "");
 
 /// The answer on a terminal.
 void PrintServing(std::ostream& os, const ServingResults& results);
+
+/// The same of a plain network; part of PrintServing.
+void PrintPasses(std::ostream& os, const ServingResults& results);
+/// And its part of stats.json. \pre there is a pass
+const Object<ServingResults>& PassesKeys();
 
 /// A table of rates and the largest that meets the objectives; part of PrintServing, for what has
 /// points alone.

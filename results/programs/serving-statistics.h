@@ -15,6 +15,7 @@
 #define RESULTS_PROGRAMS_SERVING_STATISTICS_H
 
 #include "results/schema/quantiles.h"
+#include "scenarios/iterations/plain-stage.h"
 #include "scenarios/serving/serving-record.h"
 #include "scenarios/serving/serving-spec.h"
 
@@ -41,6 +42,8 @@ struct ServingAbout
     double memoryBandwidth = 0; ///< B/s of a GPU
     double weightBytes = 2;     ///< of a parameter
     double usedShare = 1;       ///< of the parameters, by a token: below 1 with experts
+    /// A plain network: requests are passes.
+    std::optional<serving::PlainPass> plain = {};
 
     /// Rows from which on a product takes longer to compute than its weights to read: n rows of p
     /// weights are 2 n p FLOPs (of a model with experts 2 n p used) and p weightBytes. 0: unknown.

@@ -365,6 +365,16 @@ PrintServing(std::ostream& os, const ServingResults& r)
         PrintServingPoints(os, r);
         os << "\n";
     }
+    if (r.about.plain)
+    {
+        PrintPasses(os, r);
+        PrintTime(os, r.statistics);
+        for (const std::string& note : r.outcome.notes)
+        {
+            Say(os, "Note", note);
+        }
+        return;
+    }
     SayRequests(os, r);
     os << "\n";
     PrintLatencies(os, r.statistics);

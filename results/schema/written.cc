@@ -31,7 +31,8 @@ constexpr std::array<const char*, static_cast<std::size_t>(Section::COUNT)> TITL
     "TCP, UDP, background and jobs",
     "Traffic",
     "Goodput over weeks",
-    "Serving"};
+    "Serving",
+    "Many models on a GPU"};
 
 Keys&
 AllKeys()

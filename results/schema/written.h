@@ -80,6 +80,7 @@ enum class Section
     kTraffic,
     kGoodput,
     kServing,
+    kMultiplex,
     COUNT
 };
 

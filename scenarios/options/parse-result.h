@@ -28,16 +28,20 @@ struct ParseResult
         notes;
 };
 
+struct ServingScenario;
+
 /// The tables themselves.
 const OptionTable& TrainingOptionTable();
 const OptionTable& CollperfOptionTable();
 const OptionTable& TrafficOptionTable();
+const OptionTable& ServingOptionTable();
 
 /// Values that were read -> scenario, without the output folder. What ParseAs() is made of; tests
 /// feed JSON texts to it.
 ParseResult<TrainingScenario> ValidateTraining(const ReadResult& read);
 ParseResult<CollperfScenario> ValidateCollperf(const ReadResult& read);
 ParseResult<TrafficScenario> ValidateTraffic(const ReadResult& read);
+ParseResult<ServingScenario> ValidateServing(const ReadResult& read);
 
 } // namespace scenario
 

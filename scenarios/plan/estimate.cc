@@ -10,6 +10,8 @@
 #include "scenarios/plan/message-counter.h"
 #include "scenarios/plan/plan-lines.h"
 #include "scenarios/run/jobs.h"
+#include "scenarios/run/serving-scenario.h"
+#include "scenarios/serving/requests.h"
 #include "scenarios/training/least-step.h"
 #include "scenarios/training/plan/served-plan.h"
 
@@ -390,9 +392,33 @@ EstimateStep(const TrainingScenario& s, std::size_t size, EstimateFor what)
                           steps);
 }
 
+namespace
+{
+
+/// Of a job that serves only the last arrival is known ahead: its batches follow from latencies.
+Estimate
+EstimateServed(const Job& job, const TrainingScenario& together)
+{
+    const MessageCounter counter(together.cluster.topology,
+                                 together.fabric,
+                                 together.cluster.connections);
+    Estimate e = counter.Result(together.run, 0, 0, 1);
+    for (const serving::Request& one : serving::MakeRequests(job.serving->serving.requests))
+    {
+        e.lastStartSeconds = std::max(e.lastStartSeconds, static_cast<double>(one.arrival) * 1e-12);
+    }
+    return e;
+}
+
+} // namespace
+
 Estimate
 EstimateJob(const Job& job, const TrainingScenario& together, EstimateFor what)
 {
+    if (job.kind == JobKind::kServing)
+    {
+        return EstimateServed(job, together);
+    }
     if (job.kind != JobKind::kFlows)
     {
         return EstimateRun(*job.scenario, what);

@@ -11,6 +11,7 @@
 #include "scenarios/plan/plan-lines.h"
 #include "topologies/names.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace scenario
@@ -39,6 +40,12 @@ JobsPlanText(const TrainingScenario& s)
                        packets ? CountText(e.frameHops).c_str() : "-");
     }
     text += "(at least: from its start, all its steps and its warm-up; bytes between servers)\n";
+    const bool serves = std::any_of(set.jobs.begin(), set.jobs.end(), [](const Job& job) {
+        return job.kind == JobKind::kServing;
+    });
+    text += serves ? "(of jobs that serve only the last arrival is known ahead; dlserve --dry-run "
+                     "has their plan)\n"
+                   : "";
     text += "\nPlan\n";
     text += PlanLine("network", NetworkText(s.cluster.topology, s.cluster.topologyName));
     for (const Job& job : set.jobs)

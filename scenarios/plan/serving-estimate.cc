@@ -3,6 +3,7 @@
  */
 #include "scenarios/plan/serving-estimate.h"
 
+#include "scenarios/iterations/plain-stage.h"
 #include "scenarios/options/serving/served-model.h"
 #include "scenarios/plan/message-counter.h"
 #include "scenarios/serving/requests.h"
@@ -95,6 +96,16 @@ EstimateRun(const ServingScenario& s)
         const double tokens = TokensOf(s, pool) / iterations;
         const auto bytes =
             static_cast<uint64_t>(std::clamp(std::ceil(tokens * width * element), 1.0, 1e15));
+        // After attention and after the MLP; or as the layers of a plain network need it.
+        double reduces = 2 * layers;
+        uint64_t reduced = bytes;
+        if (s.plain)
+        {
+            const serving::PlainPass pass = serving::PlainPassOf(s);
+            reduces = pass.reduces.count + pass.gathers.count;
+            reduced = static_cast<uint64_t>((pass.reduces.bytes + pass.gathers.bytes) /
+                                            std::max(1.0, reduces));
+        }
         ranks += static_cast<double>(pool.instances) * pool.GpusOfInstance();
         CommunicatorNeeds needs;
         for (uint32_t instance = 0; instance < pool.instances; ++instance)
@@ -104,12 +115,11 @@ EstimateRun(const ServingScenario& s)
             {
                 std::vector<coll::Rank> members(pool.tp);
                 std::iota(members.begin(), members.end(), first + group * pool.tp);
-                // After attention and after the MLP.
-                needs = counter.AddCollective({coll::Op::kAllReduce, bytes, pool.tp, 0, nullptr},
+                needs = counter.AddCollective({coll::Op::kAllReduce, reduced, pool.tp, 0, nullptr},
                                               members,
                                               s.cluster,
                                               s.collectives,
-                                              2 * layers / pool.pp * iterations);
+                                              reduces / pool.pp * iterations);
                 counter.Connect(needs);
             }
             const uint32_t perStage = pool.tp * pool.dp;

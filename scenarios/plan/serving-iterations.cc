@@ -3,12 +3,14 @@
  */
 #include "scenarios/plan/serving-iterations.h"
 
+#include "scenarios/iterations/plain-stage.h"
+#include "scenarios/iterations/stage-costs.h"
 #include "scenarios/plan/plan-lines.h"
 #include "scenarios/serving/requests.h"
-#include "scenarios/serving/stage-costs.h"
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,14 +30,16 @@ constexpr double kUsualPrompt = 1024;
 
 /// Seconds of an iteration through all stages, without messages between servers.
 double
-IterationSeconds(std::vector<StageCosts>* stages, const BatchLoad& load, uint32_t engines)
+IterationSeconds(const std::vector<std::unique_ptr<StageCosts>>& stages,
+                 const BatchLoad& load,
+                 uint32_t engines)
 {
     const std::vector<BatchLoad> loads(engines, load);
     double seconds = 0;
-    for (StageCosts& stage : *stages)
+    for (const std::unique_ptr<StageCosts>& stage : stages)
     {
-        const serving::StageLoad of = stage.LoadOf(loads, 0);
-        for (const serving::StageOp& op : stage.Chain())
+        const serving::StageLoad of = stage->LoadOf(loads, 0);
+        for (const serving::StageOp& op : stage->Chain())
         {
             seconds += static_cast<double>(of.Span(op)) * 1e-12;
         }
@@ -50,18 +54,18 @@ IterationLines(const ServingScenario& s, std::size_t index)
 {
     CollectiveTimes times(s.cluster, s.collectives);
     const PoolSpec& pool = s.serving.pools[index];
-    std::vector<StageCosts> stages;
-    stages.reserve(pool.pp);
+    std::vector<std::unique_ptr<StageCosts>> stages;
     for (uint32_t stage = 0; stage < pool.pp; ++stage)
     {
-        stages.emplace_back(s, static_cast<uint32_t>(index), stage, pool.firstGpu, times);
+        stages.push_back(
+            serving::MakeStageCosts(s, static_cast<uint32_t>(index), stage, pool.firstGpu, times));
     }
     const double given = serving::MeanOf(s.serving.requests.prompt);
     const auto prompt = static_cast<uint32_t>(given >= 1 ? given : kUsualPrompt);
     std::string text;
     const auto add = [&](const std::string& what, const BatchLoad& load) {
         text += (text.empty() ? "" : "; ") + what + " " +
-                SecondsText(IterationSeconds(&stages, load, pool.dp));
+                SecondsText(IterationSeconds(stages, load, pool.dp));
     };
     if (pool.role != PoolRole::kDecode)
     {
@@ -83,14 +87,30 @@ IterationLines(const ServingScenario& s, std::size_t index)
                 load);
         }
     }
-    const bool inside = std::all_of(stages.begin(), stages.end(), [](const StageCosts& stage) {
-        return stage.TensorInside() && stage.ExpertsInside();
+    const bool inside = std::all_of(stages.begin(), stages.end(), [](const auto& stage) {
+        return stage->TensorInside() && stage->ExpertsInside();
     });
     return PlanLine("iterations", text) +
            PlanLine("exchanges",
                     inside
                         ? "of tensor and expert groups inside servers, by formula, in these times"
                         : "of groups on the network, beside these times");
+}
+
+std::string
+PassLines(const ServingScenario& s)
+{
+    const serving::PlainPass pass = serving::PlainPassOf(s);
+    const auto cuts = [](const serving::PlainPass::Cuts& of, const std::string& what) {
+        return of.count > 0 ? "; " + topo::Counted(of.count, what) + " of " +
+                                  SizeText(static_cast<double>(of.bytes)) + " together"
+                            : std::string();
+    };
+    return PlanLine("pass",
+                    topo::Counted(s.batch, "sample") + " through " +
+                        topo::Counted(pass.layers, "layer") + ", kernels " +
+                        SecondsText(pass.seconds) + cuts(pass.reduces, "all-reduce") +
+                        cuts(pass.gathers, "all-gather") + cuts(pass.sends, "pipeline cut"));
 }
 
 } // namespace scenario

@@ -16,6 +16,9 @@ namespace scenario
 /// \pre the model has tokens
 std::string IterationLines(const ServingScenario& scenario, std::size_t pool);
 
+/// A pass of a plain network: its kernels, and what it sends.
+std::string PassLines(const ServingScenario& scenario);
+
 } // namespace scenario
 
 #endif // SCENARIOS_PLAN_SERVING_ITERATIONS_H

@@ -151,8 +151,7 @@ PlanText(const ServingScenario& s)
     text += PlanLine("requests",
                      WholeText(requests.size()) + ", " + ArrivalsText(s) + ", seed " +
                          std::to_string(spec.requests.seed));
-    text += s.plain ? PlanLine("pass", topo::Counted(s.batch, "sample"))
-                    : PlanLine("tokens", TokensText(requests));
+    text += s.plain ? PassLines(s) : PlanLine("tokens", TokensText(requests));
     text += PlanLineIf("objectives", SloText(spec.slo));
     for (std::size_t i = 0; i < spec.pools.size(); ++i)
     {

@@ -138,13 +138,34 @@ HoldOutput(const std::string& folder)
 const std::set<std::string>&
 OutputNames()
 {
-    static const std::set<std::string> names{
-        "attribution.csv",   "calls.log",       "collectives.csv", "critical_messages.csv",
-        "critical_path.csv", "fairness.csv",    "fct.txt",         "flows.csv",
-        "interruptions.csv", "intervals.csv",   "links.csv",       "network_events.log",
-        "paths.csv",         "queue_pairs.csv", "queues.csv",      "rates.csv",
-        "report.html",       "slowdown.csv",    "stats.json",      "step_collectives.csv",
-        "steps.csv",         "timeline.json",   "topology.json",   "trace.goal"};
+    static const std::set<std::string> names{"attribution.csv",
+                                             "calls.log",
+                                             "collectives.csv",
+                                             "compared.csv",
+                                             "critical_messages.csv",
+                                             "critical_path.csv",
+                                             "curve.csv",
+                                             "executions.csv",
+                                             "fairness.csv",
+                                             "fct.txt",
+                                             "flows.csv",
+                                             "interruptions.csv",
+                                             "intervals.csv",
+                                             "links.csv",
+                                             "mix.csv",
+                                             "network_events.log",
+                                             "paths.csv",
+                                             "queue_pairs.csv",
+                                             "queues.csv",
+                                             "rates.csv",
+                                             "report.html",
+                                             "slowdown.csv",
+                                             "stats.json",
+                                             "step_collectives.csv",
+                                             "steps.csv",
+                                             "timeline.json",
+                                             "topology.json",
+                                             "trace.goal"};
     return names;
 }
 

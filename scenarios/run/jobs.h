@@ -22,7 +22,10 @@ enum class JobKind : uint8_t
     kTraining,
     kCollective, ///< one collective of all its GPUs, repeated: a step each
     kFlows,
+    kServing, ///< a model that answers requests
 };
+
+struct ServingScenario;
 
 struct Job
 {
@@ -39,6 +42,8 @@ struct Job
     std::vector<Flow> flows; ///< by start, from the beginning of the run
     FlowOperation operation = FlowOperation::kWrite;
     ProtocolSpec protocol; ///< protocol of the flows; at most one job has TCP
+    // kServing
+    std::shared_ptr<const ServingScenario> serving; ///< on the cluster of `scenario`
 };
 
 /// All of a file. At least one job; no host has two.

@@ -10,6 +10,7 @@
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/run/scenario.h"
+#include "scenarios/serving/kernels-rates.h"
 #include "scenarios/serving/serving-spec.h"
 
 #include <cstdint>
@@ -19,14 +20,6 @@
 
 namespace scenario
 {
-
-/// Whose host time and kernels an iteration has.
-enum class ServingFramework : uint8_t
-{
-    kVllm,
-    kFasterTransformer,
-    kIdeal, ///< no time of the host
-};
 
 struct ServingScenario
 {
@@ -45,7 +38,7 @@ struct ServingScenario
     double kvElementBytes = 2;
     double kvMemory = 0.9; ///< share of a GPU's memory for parameters, activations and KV
     bool kvGiven = false;  ///< --kv-tokens says what there is room for
-    ServingFramework framework = ServingFramework::kVllm;
+    serving::FrameworkProfile framework; ///< whose host time and kernels an iteration has
     double moeSkew = 0;
     /// A network without tokens: a request is a pass of `batch` samples (its `prompt`), and asks
     /// for one output.
@@ -54,8 +47,8 @@ struct ServingScenario
     /// Blocks of a stage, the first ones, whose exchanges between servers are simulated in each
     /// iteration; those of the others take as long as theirs did. 0: all.
     uint32_t packetBlocks = 0;
-    /// The largest rate that meets the objectives for this share of requests is searched; nothing:
-    /// one run.
+    /// The largest rate that meets the objectives for this share of requests is searched, from
+    /// serving.requests.rate on; nothing: one run.
     std::optional<double> findRate;
     std::vector<double> rates; ///< --sweep-rate: a run each; empty: one run
 

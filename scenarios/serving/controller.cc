@@ -4,6 +4,7 @@
 #include "scenarios/serving/controller.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -13,8 +14,6 @@ namespace serving
 namespace
 {
 
-/// Of Random: drafts that the model agrees with.
-constexpr uint64_t kDraftStream = 1ULL << 36;
 /// A run cannot keep up if, while the second half of its requests came, it answered a smaller share
 /// of them than this, and more than the rest of all waited at the end. Assumed, as the next one.
 constexpr double kPaceOfArrivals = 0.95;
@@ -96,7 +95,7 @@ Controller::Controller(const ServingSpec& spec, std::vector<Request> requests, B
       m_requests(m_arrivals.size()),
       m_states(m_arrivals.size()),
       m_turn(spec.pools.size()),
-      m_random(spec.requests.seed, kDraftStream)
+      m_random(spec.requests.seed, scenario::kDraftStream)
 {
     for (uint32_t i = 0; i < m_requests.size(); ++i)
     {
@@ -397,6 +396,7 @@ Controller::OnTokens(uint32_t index,
     }
     else if (state.whole)
     {
+        state.toSend = record.prompt - record.cached;
         ReserveFor(request.id, now);
     }
     if (state.piecesLeft == 0 && state.toSend == 0)
@@ -472,12 +472,11 @@ Controller::ReserveFor(uint32_t request, int64_t now)
 void
 Controller::LeaveDecoders(Engine& engine, int64_t now)
 {
-    for (const auto& live : engine.Waiting())
-    {
+    const auto leave = [&](const std::unique_ptr<Live>& live) {
         State& state = m_states[live->id];
         if (live->preemptions == 0 || state.whole || state.to == UINT32_MAX)
         {
-            continue;
+            return;
         }
         state.whole = true;
         state.toSend = 0;
@@ -495,7 +494,10 @@ Controller::LeaveDecoders(Engine& engine, int64_t now)
         }
         state.blockedSince = -1;
         ServeBlocked(state.to, state.toEngine, now);
-    }
+    };
+    std::for_each(engine.Waiting().begin(), engine.Waiting().end(), leave);
+    // One may have begun anew in the iteration that it was preempted in.
+    std::for_each(engine.Running().begin(), engine.Running().end(), leave);
 }
 
 void
@@ -534,7 +536,11 @@ Controller::SendByLayer(uint32_t index,
             ChooseDecoder(id);
             ReserveFor(id, now);
         }
-        if (state.whole || state.decoding->blocks.empty())
+        if (state.whole)
+        {
+            continue; // it goes after the prompt
+        }
+        if (state.decoding->blocks.empty())
         {
             state.toSend += entry.tokens; // it goes when there are blocks
             continue;
@@ -620,10 +626,16 @@ Controller::TakeOutcome(int64_t now, const std::vector<std::array<double, kTimeP
         record.kvMean = now > 0 ? instance.kvArea / static_cast<double>(now) : 0;
         record.batchMean = instance.batchTime > 0 ? instance.batchArea / instance.batchTime : 0;
         record.seconds = seconds[i];
-        double known = 0;
-        for (const double part : seconds[i])
+        double known = std::accumulate(seconds[i].begin(), seconds[i].end(), 0.0);
+        const double busy = static_cast<double>(instance.busy) * 1e-12;
+        if (known > busy)
         {
-            known += part;
+            // Iterations that the end of the run cuts short.
+            for (double& part : record.seconds)
+            {
+                part *= busy / known;
+            }
+            known = busy;
         }
         const auto at = [&record](TimePart part) -> double& {
             return record.seconds[static_cast<std::size_t>(part)];
@@ -634,8 +646,7 @@ Controller::TakeOutcome(int64_t now, const std::vector<std::array<double, kTimeP
         at(pool.pp > 1   ? TimePart::kPipeline
            : pool.dp > 1 ? TimePart::kExperts
            : pool.tp > 1 ? TimePart::kTensor
-                         : TimePart::kHost) +=
-            std::max(0.0, static_cast<double>(instance.busy) * 1e-12 - known);
+                         : TimePart::kHost) += busy - known;
         at(TimePart::kKv) += static_cast<double>(instance.kvOnly) * 1e-12;
         at(TimePart::kIdle) = static_cast<double>(now - instance.busy - instance.kvOnly) * 1e-12;
         outcome.instances.push_back(record);

@@ -23,6 +23,18 @@ MakeScheduler(SchedulerKind kind)
     }
 }
 
+uint64_t
+LeastTokens(const ServingSpec& spec, PoolRole role, const Request& request)
+{
+    if (role == PoolRole::kPrefill)
+    {
+        return request.prompt;
+    }
+    // The last token is never read again: its KV is not kept. Drafts behind it are computed.
+    return uint64_t{request.prompt} + request.output - 1 +
+           (spec.speculation ? spec.speculation->tokens : 0);
+}
+
 Engine::Engine(const ServingSpec& spec, uint64_t blocks)
     : m_spec(spec),
       m_scheduler(MakeScheduler(spec.scheduler)),
@@ -35,6 +47,8 @@ Engine::Take(std::unique_ptr<Live> request)
 {
     request->asked = request->blocks.empty() ? request->OwnTokens(request->Tokens()) : 0;
     m_asked += request->asked;
+    request->withKv = !request->blocks.empty();
+    m_withKv += request->withKv ? 1 : 0;
     m_waiting.push_back(std::move(request));
     return m_waiting.back().get();
 }
@@ -60,6 +74,7 @@ Engine::Admit(std::size_t index)
     std::unique_ptr<Live> request = std::move(*at);
     m_waiting.erase(at);
     m_asked -= std::exchange(request->asked, 0);
+    m_withKv -= std::exchange(request->withKv, false) ? 1 : 0;
     m_running.push_back(std::move(request));
     return m_running.back().get();
 }
@@ -90,17 +105,31 @@ Engine::PreemptLast()
     return m_waiting.front().get();
 }
 
+std::size_t
+Engine::FindWithKv(std::size_t from) const
+{
+    const auto first = m_waiting.begin() + static_cast<std::ptrdiff_t>(from);
+    return m_withKv == 0 ? m_waiting.size()
+                         : static_cast<std::size_t>(
+                               std::find_if(first,
+                                            m_waiting.end(),
+                                            [](const auto& one) { return one->withKv; }) -
+                               m_waiting.begin());
+}
+
 bool
 Engine::DropLastWaiting()
 {
-    const auto last = std::find_if(m_waiting.rbegin(), m_waiting.rend(), [](const auto& request) {
-        return !request->blocks.empty();
-    });
-    if (last == m_waiting.rend())
+    if (m_withKv == 0)
     {
         return false;
     }
+    const auto last = std::find_if(m_waiting.rbegin(), m_waiting.rend(), [](const auto& request) {
+        return request->withKv;
+    });
     LoseKv(last->get());
+    --m_withKv;
+    (*last)->withKv = false;
     return true;
 }
 
@@ -140,7 +169,8 @@ Engine::End(const Batch& batch, const Told& told, const std::function<uint32_t()
         uint32_t out = 0;
         if (entry.decodes && entry.tokens > 1)
         {
-            out = std::min(accepted() + 1, request.output - request.produced);
+            // No more than it had a budget for.
+            out = std::min({accepted() + 1, entry.tokens, request.output - request.produced});
             request.computed += out;
             m_blocks.Trim(&request.blocks, request.OwnTokens(request.computed));
         }

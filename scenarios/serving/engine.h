@@ -41,6 +41,7 @@ struct Live
     uint32_t asked = 0;    ///< tokens that it waits to have blocks for
     bool inFlight = false; ///< in an iteration that has not ended
     bool held = false;     ///< it has all tokens, and keeps its blocks until Release
+    bool withKv = false;   ///< it has come with KV of another engine, and waits
     BlockTable blocks;
 
     uint32_t Tokens() const
@@ -90,13 +91,10 @@ class Scheduler
     virtual ~Scheduler() = default;
     /// \param batch empty; stays so if nothing can run
     virtual void Schedule(Engine& engine, Batch* batch) const = 0;
-
-    /// \return tokens that must fit into the KV cache for a request to run alone
-    virtual uint64_t LeastTokens(const Request& request) const
-    {
-        return uint64_t{request.prompt} + request.output - 1;
-    }
 };
+
+/// \return tokens that must fit into the KV cache for a request to run alone
+uint64_t LeastTokens(const ServingSpec& spec, PoolRole role, const Request& request);
 
 std::unique_ptr<Scheduler> MakeVllmScheduler();
 std::unique_ptr<Scheduler> MakeOrcaScheduler();
@@ -177,6 +175,9 @@ class Engine
     Live* PreemptLast();
     /// \return who that would be
     const Live* LastToPreempt() const;
+    /// \return the first from this one on that waits with KV of another engine; as many as wait:
+    /// there is none
+    std::size_t FindWithKv(std::size_t from) const;
     /// The last that waits with KV of another engine loses it. \return whether there was one
     bool DropLastWaiting();
     /// A request computes so many of its tokens in this batch.
@@ -209,6 +210,7 @@ class Engine
     std::vector<std::unique_ptr<Live>> m_running;
     std::vector<std::unique_ptr<Live>> m_held; ///< answered, but for their KV
     uint64_t m_asked = 0;                      ///< Live::asked of those that wait
+    uint64_t m_withKv = 0;                     ///< those that wait with KV
 };
 
 } // namespace serving

@@ -53,6 +53,9 @@ struct FrameworkProfile
     /// Iterations of decoding alone are replayed as CUDA graphs up to so many sequences: neither
     /// `block` nor `gap` is spent. 0: none are.
     double graph = 0;
+    /// Bytes of a GPU that are neither parameters, keys and values nor activations: the driver's
+    /// context, captured graphs, buffers of the communication library, what an allocator loses.
+    double reserve = 0;
     bool flash = true; ///< prompts' scores stay on the chip; else they go through the memory
     std::string source;
 };

@@ -23,9 +23,9 @@ class VllmScheduler : public Scheduler
     void Schedule(Engine& engine, Batch* batch) const override
     {
         uint32_t budget = engine.Spec().tokenBudget;
-        Running(engine, batch, &budget);
+        const bool stalled = !Running(engine, batch, &budget);
         // (vLLM turns again at once if nothing runs.)
-        if (batch->preempted == 0 || batch->IsEmpty())
+        if (!stalled && (batch->preempted == 0 || batch->IsEmpty()))
         {
             Waiting(engine, batch, budget);
         }
@@ -37,7 +37,39 @@ class VllmScheduler : public Scheduler
         return request.Decodes() ? engine.DecodeTokens() : request.Tokens() - request.computed;
     }
 
-    static void Running(Engine& engine, Batch* batch, uint32_t* budget)
+    enum class Found : uint8_t
+    {
+        kBlocks,
+        kNone,   ///< it has given up its own
+        kStalls, ///< until those behind it, which are in flight, can give up theirs
+    };
+
+    static Found FindBlocks(Engine& engine, Live* request, uint32_t tokens, Batch* batch)
+    {
+        while (
+            !engine.Blocks().Grow(&request->blocks, request->OwnTokens(request->computed + tokens)))
+        {
+            if (engine.LastToPreempt() != request)
+            {
+                engine.PreemptLast();
+            }
+            else if (!engine.DropLastWaiting()) // of those that have come with KV
+            {
+                if (engine.Running().back().get() != request)
+                {
+                    return Found::kStalls; // or two would preempt themselves in turn, for ever
+                }
+                engine.PreemptLast();
+                ++batch->preempted;
+                return Found::kNone;
+            }
+            ++batch->preempted;
+        }
+        return Found::kBlocks;
+    }
+
+    /// \return false: one stalls
+    static bool Running(Engine& engine, Batch* batch, uint32_t* budget)
     {
         auto& running = engine.Running();
         for (std::size_t i = 0; i < running.size() && *budget > 0; ++i)
@@ -48,23 +80,15 @@ class VllmScheduler : public Scheduler
                 continue;
             }
             const uint32_t tokens = std::min(Wanted(engine, *request), *budget);
-            bool gone = false;
-            while (!gone && !engine.Blocks().Grow(&request->blocks,
-                                                  request->OwnTokens(request->computed + tokens)))
+            const Found found = FindBlocks(engine, request, tokens, batch);
+            if (found != Found::kBlocks)
             {
-                ++batch->preempted;
-                // Rather than give up its own, it takes those of one that has come with KV and
-                // waits.
-                const bool last = engine.LastToPreempt() == request;
-                gone = !(last && engine.DropLastWaiting()) && engine.PreemptLast() == request;
-            }
-            if (gone)
-            {
-                break;
+                return found == Found::kNone;
             }
             engine.Add(batch, request, tokens);
             *budget -= tokens;
         }
+        return true;
     }
 
     static void Waiting(Engine& engine, Batch* batch, uint32_t budget)
@@ -86,7 +110,7 @@ class VllmScheduler : public Scheduler
             if (!fits())
             {
                 // One behind that has come with its KV need not wait for it: both would for ever.
-                index = FindWithBlocks(engine, 1);
+                index = engine.FindWithKv(1);
                 if (index == waiting.size() || !fits())
                 {
                     if (engine.CountRunning() > 0 || !engine.DropLastWaiting())
@@ -100,17 +124,6 @@ class VllmScheduler : public Scheduler
             engine.Add(batch, engine.Admit(index), tokens);
             budget -= tokens;
         }
-    }
-
-    /// \return the first that waits with blocks; as many as wait: there is none
-    static std::size_t FindWithBlocks(Engine& engine, std::size_t from)
-    {
-        const auto& waiting = engine.Waiting();
-        while (from < waiting.size() && waiting[from]->blocks.empty())
-        {
-            ++from;
-        }
-        return std::min(from, waiting.size());
     }
 };
 

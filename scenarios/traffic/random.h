@@ -107,6 +107,8 @@ constexpr uint64_t kHostStream = 1ULL << 32;       ///< and on: one a host
 constexpr uint64_t kJobStream = 1ULL << 34;        ///< and on: one a job but the first
 constexpr uint64_t kFailureStream = 1ULL << 35;    ///< and on: one a replication of dlgoodput
 constexpr uint64_t kRequestStream = 1ULL << 36;    ///< and two more: dlserve's requests
+constexpr uint64_t kDraftStream = 1ULL << 38;      ///< dlserve's accepted drafts
+constexpr uint64_t kMultiplexStream = 1ULL << 37;  ///< and on: one a model of a mix
 
 } // namespace scenario
 

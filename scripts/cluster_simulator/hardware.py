@@ -30,6 +30,9 @@ class GPUmodel(enum.Enum):
     H800 = "H800"
     H20 = "H20"
     A800 = "A800"
+    RTX_A6000 = "RTX-A6000"
+    RTX_4090 = "RTX-4090"
+    RTX_PRO_6000 = "RTX-PRO-6000"
     MI300X = "MI300X"
     MI325X = "MI325X"
     MI355X = "MI355X"
@@ -60,6 +63,9 @@ SOLD_IN = {
     GPUmodel.H800: "hgx-h800",
     GPUmodel.H20: "hgx-h20",
     GPUmodel.A800: "hgx-a800",
+    GPUmodel.RTX_A6000: "pcie4-a100",
+    GPUmodel.RTX_4090: "pcie4-a100",
+    GPUmodel.RTX_PRO_6000: "pcie5-h100",
     GPUmodel.MI300X: "mi300x-8",
     GPUmodel.MI325X: "mi325x-8",
     GPUmodel.MI355X: "mi355x-8",

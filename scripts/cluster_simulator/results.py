@@ -130,6 +130,22 @@ class Run:
         """Rates that dlserve has tried, and their latencies (serving_rates.csv)."""
         return self._table("serving_rates.csv", tables.SERVING_RATES, ",")
 
+    def mix(self):
+        """Models of dlserve --multiplex, for each policy and rate (mix.csv)."""
+        return self._table("mix.csv", tables.MIX, ",")
+
+    def executions(self):
+        """Batches of dlserve --multiplex (executions.csv)."""
+        return self._table("executions.csv", tables.EXECUTIONS, ",")
+
+    def curve(self):
+        """Latency against the share of a GPU (curve.csv)."""
+        return self._table("curve.csv", tables.CURVE, ",")
+
+    def compared(self):
+        """Measured latencies beside computed ones (compared.csv)."""
+        return self._table("compared.csv", tables.COMPARED, ",")
+
     def calls(self):
         """Computations and collectives of the ranks (calls.log), in the order they end."""
         return self._table("calls.log", tables.CALLS, "\t")

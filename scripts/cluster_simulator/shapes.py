@@ -123,6 +123,35 @@ STATS = {
             }
         ],
     },
+    "multiplex": [
+        {
+            "policy": TEXT,
+            **dict.fromkeys(
+                "rate_scale gpus duration_s throughput_per_s slo_attainment utilization"
+                " effective_utilization".split(),
+                NUMBER,
+            ),
+            "models": [
+                {
+                    "model": TEXT,
+                    **dict.fromkeys(
+                        "gpu gpu_percent rate_per_s throughput_per_s slo_ms slo_attainment arrived"
+                        " served".split(),
+                        NUMBER,
+                    ),
+                }
+            ],
+        }
+    ],
+    "share_curves": [
+        {
+            "model": TEXT,
+            "batch": NUMBER,
+            **dict.fromkeys(
+                ("knee_percent", "knee_latency_ms"), lambda value: value is None or is_number(value)
+            ),
+        }
+    ],
     "scale_up": {"kind": TEXT, "gpu_gbps": NUMBER},
     "collectives": [{"op": TEXT, "algorithm": TEXT, "bytes": NUMBER, "busbw_GBps": NUMBER}],
     "compared": [

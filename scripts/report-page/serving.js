@@ -9,6 +9,13 @@ const SERVING_PARTS = [["products_s", "matrix products"], ["attention_s", "atten
 const servingColour = (key) => key === "idle_s" ? colour("idle") : seriesColour(SERVING_PARTS.findIndex(([name]) => name === key));
 const poolName = (pool) => pool.role === "both" ? "all instances" : String(pool.role);
 
+function servingWords() {
+  if (!serving) return [];
+  const pools = Array.isArray(serving.pools) ? serving.pools : [];
+  return [[serving.gpu, serving.dtype].filter((word) => word).join(" "),
+    pools.map((pool) => counted(pool.instances, (pool.role === "both" ? "" : pool.role + " ") + "instance")).join(" and ")].filter((word) => word);
+}
+
 function servingTiles() {
   if (!serving) return [];
   const latency = (name, of, what) => of ? tile(name + " p99", msTime(of.p99), "p50 " + msTime(of.p50) + ", mean " + msTime(of.mean) + "; " + what) : null;

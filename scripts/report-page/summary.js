@@ -133,7 +133,7 @@ function subtitle() {
   if (fabric.load_balancer && !["ecmp", "tables"].includes(fabric.load_balancer)) words.push("load balancing " + fabric.load_balancer);
   if (fabric.transport && fabric.transport !== "rc") words.push("transport " + fabric.transport);
   if (cluster.placement && !stats.jobs) words.push(cluster.placement + " placement"); // of several jobs each has its own
-  words.push(...trainingWords(configuration.training), ...loadWords(configuration.traffic));
+  words.push(...trainingWords(configuration.training), ...loadWords(configuration.traffic), ...servingWords());
   document.getElementById("subtitle").textContent = words.join(" \u00b7 ");
 }
 
@@ -217,7 +217,7 @@ function jobTable(parent) {
   const jobs = (Array.isArray(stats.jobs) ? stats.jobs : []).filter((job) => job && typeof job === "object");
   if (!jobs.length) return;
   const us = (value) => number(isNumber(value) ? time(value) : "\u2013");
-  parent.append(element("div", { class: "wide", id: "jobs" }, table("Jobs: the time of a step, mean; of flows until the last has arrived",
+  parent.append(element("div", { class: "wide", id: "jobs" }, table("Jobs: the time of a step, mean; of flows until the last has arrived; of a served request, mean",
     ["job", "kind", "servers", "time", "alone", "slower by others", "bytes", "waited longest"], jobs.map((job) => {
       return [String(job.name), String(job.kind), number(isNumber(job.servers) ? count(job.servers) : "\u2013"), us(job.time_us), us(job.time_alone_us),
         number(isNumber(job.slower_by_others) ? three(job.slower_by_others) + "\u00d7" : "\u2013"), number(isNumber(job.bytes) ? bytes(job.bytes) : "\u2013"),

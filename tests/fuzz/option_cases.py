@@ -17,12 +17,33 @@ import mutating
 import running
 import values
 
-PROGRAMS = ("dltrain", "collperf", "traffic")
+PROGRAMS = ("dltrain", "collperf", "traffic", "dlserve")
 FOLDER = "traffic"  # of folder_cases.MADE_BY: the results that scripts find
 TINY_MODEL = '{"name": "tiny", "layers": 2, "hidden": 64, "heads": 2, "vocab": 100, "sequence": 16}'
 
 # Small runs to which an option is added, so that whatever it does, it does it soon.
 BASES = {
+    "dlserve": [
+        {"model": "tiny.json", "gpus": "1", "count": "5", "prompt": "8", "output": "3"},
+        {
+            "model": "tiny.json",
+            "servers": "2",
+            "gpus-per-server": "1",
+            "tp": "2",
+            "count": "3",
+            "prompt": "8",
+            "output": "2",
+        },
+        {
+            "model": "tiny.json",
+            "gpus-per-server": "1",
+            "split": "prefill:1x(tp=1),decode:1x(pp=2)",
+            "count": "3",
+            "prompt": "8",
+            "output": "3",
+        },
+        {},
+    ],
     "dltrain": [
         {"model": "tiny.json", "servers": "2", "gpus-per-server": "2", "warmup": "0"},
         {

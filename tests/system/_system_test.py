@@ -174,7 +174,7 @@ class SystemTest(unittest.TestCase):
         if out is None:
             self.runs += 1
             out = os.path.join(self.folder, f"run-{self.runs}")
-        if not any(word.startswith("--out") for word in words):
+        if not any(word.split("=")[0] == "--out" for word in words):
             words.append(f"--out={out}")
         return words, out
 

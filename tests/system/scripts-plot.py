@@ -24,6 +24,7 @@ TRAFFIC_ONLY = ["slowdown", "queues", "rates"]
 CHOSEN = ["queue-pairs"]
 WEEKS = ["goodput"]  # dlgoodput's
 SERVING = ["serving-latency", "serving-load", "serving-time", "serving-rates"]  # dlserve's
+MIXES = ["share-curve", "policies", "rates-in-time", "shares"]  # dlserve's
 
 
 def small(test, options=""):
@@ -123,6 +124,45 @@ class Base(SystemTest):
                 )
 
 
+class Mixes(Base):
+    def test_many_models(self):
+        """Runs of dlserve: curves, policies, a sweep of rates."""
+        models = [
+            {"model": name, "rate": 100, "slo": slo}
+            for name, slo in (("alexnet", "15ms"), ("resnet-50", "40ms"), ("vgg-19", "60ms"))
+        ]
+        mix = self.write("mix.json", {"models": models})
+        curve, one, many, sweep = (
+            self.load(self.run_program(f"dlserve {words}"))
+            for words in (
+                "--share-curve --batch=1,16",
+                f"--multiplex={mix} --duration=1s",
+                f"--multiplex={mix} --duration=1s --policy=all",
+                f"--multiplex={mix} --duration=1s --policy=mps,dstack --sweep-rate=50..400",
+            )
+        )
+        for name, runs in (
+            ("share-curve", [curve]),
+            ("policies", [one]),
+            ("policies", [many]),
+            ("policies", [many, one]),
+            ("rates-in-time", [sweep]),
+            ("shares", [one]),
+            ("shares", [many]),
+        ):
+            for width in (3.3, 6.3):
+                with self.subTest(name=name, width=width):
+                    self.check_layout(self.plots.draw(name, runs, width=width))
+        panel = self.plots.draw("share-curve", [curve]).axes[0]
+        table = curve.curve()
+        mine = table[(table["model"] == "alexnet") & (table["batch"] == 1)]
+        mine = mine[mine["gpu_percent"] >= 5]
+        self.assertEqual(list(panel.lines[0].get_ydata()), list(mine["latency_ms"]))
+        for name, run in (("rates-in-time", one), ("share-curve", one), ("shares", curve)):
+            with self.assertRaises(self.style.NothingToShow):
+                self.plots.draw(name, [run])
+
+
 class Weeks(Base):
     def test_goodput(self):
         """Runs of dlgoodput: one, several, without failures."""
@@ -217,7 +257,7 @@ class Pictures(Base):
         folder = run.path("plots")
         self.assertEqual(sorted(os.listdir(folder)), names)
         left_out = [line.split()[0] for line in done.stdout.splitlines() if "left out" in line]
-        self.assertEqual(left_out, TRAFFIC_ONLY + CHOSEN + WEEKS + SERVING)
+        self.assertEqual(left_out, TRAFFIC_ONLY + CHOSEN + WEEKS + SERVING + MIXES)
         first = {}
         for name in names:
             with open(os.path.join(folder, name), "rb") as file:

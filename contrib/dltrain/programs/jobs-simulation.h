@@ -7,6 +7,7 @@
 #include "contrib/dltrain/run/fabric-run.h"
 #include "contrib/dltrain/run/flow-runner.h"
 #include "contrib/dltrain/run/training-job.h"
+#include "results/programs/serving-statistics.h"
 #include "results/schema/object.h"
 #include "scenarios/options/training/jobs.h"
 
@@ -21,7 +22,7 @@ namespace dltrain
 
 /**
  * Several jobs on one fabric (scenario::JobSet), each with the same code as if it were the only
- * one: a TrainingJob, or a FlowRunner. The run ends when all of them have.
+ * one: a TrainingJob, a ServingJob, or a FlowRunner. The run ends when all of them have.
  *
  * Everything is measured from the beginning, except the messages of a job's warm-up steps. One
  * process.
@@ -29,9 +30,16 @@ namespace dltrain
 class JobsSimulation : public FabricSimulation
 {
   public:
-    /// The times by which jobs are compared, us. Training and collectives: the mean time of a
-    /// measured step. Flows: the time from the job's start to the arrival of the last one.
-    using Times = std::vector<std::optional<double>>;
+    /// What a job is compared by.
+    struct Measured
+    {
+        /// us. Training and collectives: the mean time of a measured step. Flows: the time from the
+        /// job's start to the arrival of the last one. Serving: the mean time of a request.
+        std::optional<double> us;
+        std::optional<results::ServingStatistics> served; ///< nothing: it serves nothing
+    };
+
+    using Times = std::vector<Measured>;
 
     /// \param only index of the job to be simulated alone, without any file and quietly; nothing:
     /// all jobs
@@ -51,6 +59,7 @@ class JobsSimulation : public FabricSimulation
     struct Told;
     static const results::Object<Told>& JobKeys();
     static const results::Object<Told>& FlowKeys();
+    static const results::Object<Told>& ServingKeys();
     static const results::Object<JobsSimulation>& Keys();
     static const results::RegisteredKeys g_keys;
 
@@ -65,7 +74,13 @@ class JobsSimulation : public FabricSimulation
     std::string DescribeUnfinished() const override;
     void OnEnd(results::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;
+    void WriteTables() const override;
     void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
+    std::string GetFiles() const override;
+    /// Latencies of the jobs that serve, together and alone.
+    void PrintServed(std::ostream& os) const;
+    /// \return what is known of a member alone; nothing: it was not simulated so
+    Measured AloneOf(std::size_t member) const;
 
     /// Between the nodes' events.
     void OnMemberEnds();

@@ -49,6 +49,10 @@ ServingSimulation::AboutOf(const scenario::ServingScenario& scenario)
     about.flops = scenario.gpu.Peak(scenario.dtype);
     about.memoryBandwidth = scenario.gpu.memoryBandwidth;
     about.weightBytes = training::DtypeBytes(scenario.dtype);
+    if (scenario.plain)
+    {
+        about.plain = serving::PlainPassOf(scenario);
+    }
     return about;
 }
 
@@ -63,7 +67,14 @@ ServingSimulation::Populate()
 {
     if (IsLocal(m_scenario))
     {
-        RunLocally();
+        m_run.ActIn(0, [this] {
+            m_outcome = ServeLocally(m_scenario, [this](double done) {
+                m_share = done;
+                return !RunControl::IsInterrupted();
+            });
+            m_served = true;
+            m_run.End();
+        });
         return {};
     }
     m_job = std::make_unique<ServingJob>(m_scenario,
@@ -76,22 +87,18 @@ ServingSimulation::Populate()
     return m_job->Populate(m_run, std::move(setting));
 }
 
-void
-ServingSimulation::RunLocally()
-{
-    m_outcome = ServeLocally(m_scenario, [] { return !RunControl::IsInterrupted(); });
-}
-
 double
 ServingSimulation::GetShareDone() const
 {
-    return m_job ? m_job->GetShareDone() : 1;
+    return m_job ? m_job->GetShareDone() : m_share.load();
 }
 
 bool
 ServingSimulation::IsDone() const
 {
-    return !m_job || m_job->IsDone();
+    const double duration = m_scenario.serving.duration;
+    const bool wholeTime = duration > 0 && m_outcome.end >= static_cast<int64_t>(duration * 1e12);
+    return m_job ? m_job->IsDone() : m_served && (!m_outcome.endedEarly || wholeTime);
 }
 
 bool

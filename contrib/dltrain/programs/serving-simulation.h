@@ -10,6 +10,7 @@
 #include "scenarios/run/serving-scenario.h"
 #include "scenarios/serving/serving-record.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -64,14 +65,14 @@ class ServingSimulation : public FabricSimulation
     std::string GetFiles() const override;
 
     results::ServingResults Results() const;
-    /// Nothing of it leaves a server, so it needs no network.
-    void RunLocally();
-
     const scenario::ServingScenario& m_scenario;
     scenario::RunOptions m_options;
     ServingPoints m_points;
     FabricRun m_run;
     std::unique_ptr<ServingJob> m_job; ///< null: it runs without network
+    // Without network:
+    std::atomic<double> m_share{0}; ///< of requests that are answered
+    bool m_served = false;
     results::ServingAbout m_about;
     serving::ServingOutcome m_outcome;
     std::optional<results::ServingStatistics> m_statistics;

@@ -13,6 +13,7 @@
 #include "scenarios/launch/part.h"
 #include "scenarios/options/cluster/load-balancing-options.h"
 #include "scenarios/options/ns3-environment.h"
+#include "scenarios/options/serving/serving-options.h"
 #include "scenarios/options/spelling.h"
 #include "scenarios/program/parse.h"
 #include "topologies/names.h"
@@ -582,7 +583,8 @@ OverriddenOptions(const scenario::RunOptions& run)
     std::map<std::string, std::string> optionOf; // by attribute
     for (const scenario::OptionTable* table : {&scenario::TrainingOptionTable(),
                                                &scenario::CollperfOptionTable(),
-                                               &scenario::TrafficOptionTable()})
+                                               &scenario::TrafficOptionTable(),
+                                               &scenario::ServingOptionTable()})
     {
         for (const scenario::Option& option : table->options)
         {

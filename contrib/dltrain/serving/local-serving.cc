@@ -3,9 +3,9 @@
  */
 #include "local-serving.h"
 
+#include "scenarios/iterations/stage-costs.h"
 #include "scenarios/serving/local-run.h"
 #include "scenarios/serving/requests.h"
-#include "scenarios/serving/stage-costs.h"
 
 #include <algorithm>
 #include <map>
@@ -32,7 +32,8 @@ IsLocal(const scenario::ServingScenario& scenario)
 }
 
 serving::ServingOutcome
-ServeLocally(const scenario::ServingScenario& scenario, const std::function<bool()>& goOn)
+ServeLocally(const scenario::ServingScenario& scenario,
+             const std::function<bool(double done)>& goOn)
 {
     const serving::ServingSpec& spec = scenario.serving;
     const serving::PoolSpec& pool = spec.pools.front();
@@ -42,8 +43,7 @@ ServeLocally(const scenario::ServingScenario& scenario, const std::function<bool
     std::vector<std::unique_ptr<StageCosts>> stages;
     for (uint32_t s = 0; s < pool.pp; ++s)
     {
-        stages.push_back(
-            std::make_unique<StageCosts>(scenario, 0, s, places.front().firstGpu, times));
+        stages.push_back(serving::MakeStageCosts(scenario, 0, s, places.front().firstGpu, times));
     }
     const uint32_t hop = pool.dp * pool.tp;
     const auto spanOf =
@@ -69,7 +69,7 @@ ServeLocally(const scenario::ServingScenario& scenario, const std::function<bool
             return span;
         };
     serving::LocalRun run(spec, serving::MakeRequests(spec.requests), spanOf);
-    return run.Run([&](double) { return goOn(); });
+    return run.Run(goOn);
 }
 
 } // namespace dltrain

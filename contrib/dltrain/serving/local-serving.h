@@ -16,9 +16,10 @@ namespace dltrain
 /// done by the same.
 bool IsLocal(const scenario::ServingScenario& scenario);
 
-/// Serves without a network. \param goOn called now and then; false: the run ends
+/// Serves without a network. \param goOn called now and then with the share of
+/// requests that are answered; false: the run ends
 serving::ServingOutcome ServeLocally(const scenario::ServingScenario& scenario,
-                                     const std::function<bool()>& goOn);
+                                     const std::function<bool(double done)>& goOn);
 
 } // namespace dltrain
 

@@ -4,6 +4,7 @@
 #include "serving-job.h"
 
 #include "contrib/dltrain/ranks/rank-notes.h"
+#include "contrib/dltrain/ranks/ranks.h"
 #include "scenarios/options/serving/served-model.h"
 
 #include "ns3/node-windows.h"
@@ -129,11 +130,11 @@ ServingJob::MakeInstances()
             if (!costs)
             {
                 costs = m_costs
-                            .emplace_back(std::make_unique<StageCosts>(m_scenario,
-                                                                       place.pool,
-                                                                       s,
-                                                                       place.firstGpu,
-                                                                       m_times))
+                            .emplace_back(serving::MakeStageCosts(m_scenario,
+                                                                  place.pool,
+                                                                  s,
+                                                                  place.firstGpu,
+                                                                  m_times))
                             .get();
             }
             stage.costs = costs;
@@ -219,12 +220,9 @@ ServingJob::WhyNoCollectives()
                     continue;
                 }
                 const ServingShard::Seats& seats = reduces ? stage.tensor[0] : stage.experts;
-                coll::Collective what = load.ExchangeOf(op.kind == StageOp::Kind::kDispatch);
-                if (reduces)
-                {
-                    what = {};
-                    what.bytes = load.reduceBytes;
-                }
+                coll::Collective what = reduces
+                                            ? load.ReduceOf(op)
+                                            : load.ExchangeOf(op.kind == StageOp::Kind::kDispatch);
                 what.ranks = seats.ranks;
                 const std::string why = m_collectives->WhyNot(seats.communicator, what);
                 if (!why.empty())
@@ -285,11 +283,9 @@ ServingJob::Run(const serving::IterationOrder& iteration)
                 m_seconds[iteration.instance][i] +=
                     static_cast<double>(load.parts[i]) * 1e-12 * share;
             }
-            if (stage.tensor[e].ranks > 0)
+            for (const StageOp& op : stage.costs->Reduces())
             {
-                coll::Collective reduce;
-                reduce.bytes = load.reduceBytes;
-                Prepare(stage.tensor[e], reduce);
+                Prepare(stage.tensor[e], load.ReduceOf(op));
             }
             if (stage.experts.ranks > 0)
             {
@@ -452,8 +448,9 @@ ServingJob::Act(const std::string& what)
 double
 ServingJob::GetShareDone() const
 {
+    // All ranks know all of it, and their shares are added up.
     return static_cast<double>(m_controller.CountAnswered()) /
-           static_cast<double>(m_controller.CountRequests());
+           static_cast<double>(m_controller.CountRequests()) / Ranks::Get().Size();
 }
 
 bool
@@ -490,7 +487,7 @@ ServingJob::TakeOutcome(int64_t now)
     {
         request.kvBytes = m_kvBytes[request.id];
     }
-    outcome.networkBytes = m_collectives->GetBytes() + m_messages->GetBytes();
+    outcome.networkBytes = Ranks::Get().Sum(m_collectives->GetBytes() + m_messages->GetBytes());
     return outcome;
 }
 

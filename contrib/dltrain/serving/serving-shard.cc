@@ -111,16 +111,13 @@ ServingShard::GoOn(int64_t now)
     }
     const StageOp& op = m_chain[m_next++];
     const serving::StageLoad& load = m_queue.front().load;
-    coll::Collective what;
     switch (op.kind)
     {
     case StageOp::Kind::kCompute:
         Compute(op, now);
         return;
     case StageOp::Kind::kReduce:
-        what.op = coll::Op::kAllReduce;
-        what.bytes = load.reduceBytes;
-        Enter(m_tensor, what, m_tags.reduce, now);
+        Enter(m_tensor, load.ReduceOf(op), m_tags.reduce, now);
         return;
     case StageOp::Kind::kDispatch:
     case StageOp::Kind::kCombine:

@@ -7,7 +7,7 @@
 #include "contrib/dltrain/base/event-pool.h"
 #include "contrib/dltrain/run/collective-runner.h"
 #include "contrib/dltrain/run/message-runner.h"
-#include "scenarios/serving/stage-costs.h"
+#include "scenarios/iterations/stage-costs.h"
 
 #include <cstdint>
 #include <deque>

@@ -39,7 +39,8 @@ ReadPacketBlocks(Validation* v, const ClusterSpec& cluster, ServingScenario* s)
     }
     if (text == "auto")
     {
-        const bool alone = s->serving.pools.size() == 1 && !v->values.Given("background") &&
+        const bool alone = !v->seat && s->serving.pools.size() == 1 &&
+                           !v->values.Given("background") &&
                            CountBetween(*s, cluster.server.gpus) == 1;
         s->packetBlocks = alone ? kSampledBlocks : 0;
         return;

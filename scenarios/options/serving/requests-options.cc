@@ -256,6 +256,7 @@ class RequestsReader
         }
     }
 
+    /// With --find-rate the rate is the first that is tried.
     void ReadRate()
     {
         const bool tried = m_s.findRate || !m_s.rates.empty();
@@ -267,20 +268,16 @@ class RequestsReader
                          m_v.values.Where("requests") + "=" + m_v.values.Raw("requests") +
                              " says it, too; allowed: one of both");
             }
-            if (tried)
+            if (!m_s.rates.empty())
             {
-                m_v.Fail("rate",
-                         std::string(m_s.findRate ? "--find-rate" : "--sweep-rate") +
-                             " tries rates of its own; allowed: one of both");
+                m_v.Fail("rate", "--sweep-rate tries rates of its own; allowed: one of both");
             }
             m_spec.rate = m_v.values.Real("rate");
         }
-        else if (m_spec.rate > 0 && tried && m_spec.kind != Kind::kFile)
+        else if (m_spec.rate > 0 && !m_s.rates.empty())
         {
             m_v.Fail("requests",
-                     "has a rate, and " +
-                         std::string(m_s.findRate ? "--find-rate" : "--sweep-rate") +
-                         " tries others; allowed: without its number");
+                     "has a rate, and --sweep-rate tries others; allowed: without its number");
         }
         else if (m_spec.rate == 0 && (m_spec.kind != Kind::kFile || tried))
         {

@@ -3,6 +3,7 @@
  */
 #include "scenarios/options/serving/served-model.h"
 
+#include "scenarios/serving/plain-layers.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/piece-layers.h"
 
@@ -22,10 +23,6 @@ using training::ModelSpec;
 using training::Operator;
 using training::Part;
 using training::Split;
-
-/// CUDA's context and libraries, and what an allocator cannot use: assumed. vLLM counts it in its
-/// share of the memory, too.
-constexpr double kReserve = 1e9;
 
 /// Copies of a token's hidden state, and of its widest inner vector, in an iteration: assumed.
 constexpr double kHiddenCopies = 6;
@@ -88,10 +85,10 @@ KvElements(const LayerSpec& layer, uint32_t tp)
     return elements;
 }
 
-/// Elements of a layer's parameters on a GPU: experts over all tp x dp GPUs, or each divided by tp
-/// where dp is 1, which is as much.
+/// Elements of a layer's parameters on a GPU. \param divided all of them; else experts over all tp
+/// x dp GPUs, or each divided by tp where dp is 1, which is as much.
 double
-ParametersOf(const LayerSpec& layer, uint32_t tp, uint32_t dp)
+ParametersOf(const LayerSpec& layer, uint32_t tp, uint32_t dp, bool divided)
 {
     double elements = 0;
     for (const Part& part : layer.parts)
@@ -99,9 +96,9 @@ ParametersOf(const LayerSpec& layer, uint32_t tp, uint32_t dp)
         for (const training::Tensor& tensor : part.tensors)
         {
             const auto all = static_cast<double>(tensor.All());
-            elements += tensor.experts > 0               ? all / tp / dp
-                        : tensor.split == Split::kTensor ? all / tp
-                                                         : all;
+            elements += tensor.experts > 0                          ? all / tp / dp
+                        : divided || tensor.split == Split::kTensor ? all / tp
+                                                                    : all;
         }
     }
     return elements;
@@ -184,21 +181,19 @@ ServingMemoryOf(const ModelSpec& model,
                 uint32_t maxBatch)
 {
     const double element = training::DtypeBytes(dtype);
-    const uint32_t blocks = PipelineLayersOf(model);
     const bool all = training::StageBlocksOf(model) == 0;
+    const bool divided = TokenUseOf(model) == TokenUse::kNone && serving::CutByOperator(model);
+    const std::vector<uint32_t> stageOf = serving::StagesOfLayers(model, pool.pp);
     // Layers ahead of the blocks are the first stage's, those behind them the last one's.
     std::vector<double> parameters(pool.pp, 0);
     std::vector<double> kv(pool.pp, 0);
-    uint32_t block = 0;
-    for (const LayerSpec& layer : model.layers)
+    for (std::size_t i = 0; i < model.layers.size(); ++i)
     {
+        const LayerSpec& layer = model.layers[i];
         const bool counts = all || training::IsBlock(model, layer);
-        const auto stage =
-            std::min<uint64_t>(uint64_t{block} * pool.pp / std::max(1u, blocks), pool.pp - 1);
         const double bytes = counts ? WeightBytes(dtype) : element;
-        parameters[stage] += ParametersOf(layer, pool.tp, pool.dp) * bytes;
-        kv[stage] += KvElements(layer, pool.tp) * kvElementBytes;
-        block += counts ? 1 : 0;
+        parameters[stageOf[i]] += ParametersOf(layer, pool.tp, pool.dp, divided) * bytes;
+        kv[stageOf[i]] += KvElements(layer, pool.tp) * kvElementBytes;
     }
     ServingMemory memory;
     for (uint32_t stage = 0; stage < pool.pp; ++stage)
@@ -222,10 +217,11 @@ uint64_t
 KvBlocksOf(const ServingMemory& memory,
            const training::GpuSpec& gpu,
            double share,
+           double reserve,
            uint32_t blockTokens)
 {
-    const double room = share * static_cast<double>(gpu.memoryBytes) - kReserve -
-                        memory.parameters - memory.activations;
+    const double room = share * static_cast<double>(gpu.memoryBytes) - reserve - memory.parameters -
+                        memory.activations;
     if (room <= 0 || memory.kvToken <= 0)
     {
         return 0;

@@ -62,10 +62,12 @@ ServingMemory ServingMemoryOf(const training::ModelSpec& model,
                               uint32_t maxBatch);
 
 /// KV blocks that an engine of the pool has room for in a share of its GPUs' memory; 0: the
-/// parameters alone do not leave any.
+/// parameters alone do not leave any. \param reserve bytes that are nobody's
+/// (serving::FrameworkProfile)
 uint64_t KvBlocksOf(const ServingMemory& memory,
                     const training::GpuSpec& gpu,
                     double share,
+                    double reserve,
                     uint32_t blockTokens);
 
 } // namespace scenario

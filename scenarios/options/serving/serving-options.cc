@@ -14,6 +14,7 @@
 #include "scenarios/options/cluster/common-options.h"
 #include "scenarios/options/collective/collective-options.h"
 #include "scenarios/options/collective/nccl-environment.h"
+#include "scenarios/options/multiplex/multiplex-options.h"
 #include "scenarios/options/training/training-options.h"
 
 #include <string>
@@ -203,7 +204,8 @@ CutRows()
             .Shows("prefill:Nx(tp=T,pp=P),decode:...")
             .Otherwise("each instance does both")
             .Example("prefill:2x(tp=2),decode:1x(tp=2)")
-            .Only(when::Tokens()),
+            .Only(when::Tokens())
+            .Only(when::Is("scheduler", {"vllm"}).Usual()),
         section.Name("kv-transfer", "when KV travels from a prefill instance to a decode instance")
             .Names("KV transfer",
                    {{"whole", "after the prompt"}, {"by-layer", "each layer's after its kernels"}})
@@ -225,10 +227,13 @@ CutRows()
                     {"kv-aware", "with the fewest KV blocks in use or asked for"}})
             .Default("round-robin")
             .Example("least-loaded"),
-        section.Name("framework", "whose host time and kernels an iteration has")
+        section.Only(when::Tokens())
+            .Name("framework", "whose host time and kernels an iteration has")
             .Names("serving framework",
                    {{"vllm", "vLLM V1, with CUDA graphs"},
+                    {"vllm-0.2", "vLLM of 2023, which launches kernels one by one"},
                     {"fastertransformer", "FasterTransformer: less host time"},
+                    {"distserve", "DistServe's, of 2024"},
                     {"ideal", "no host time"}})
             .Default("vllm")
             .Example("ideal"),
@@ -241,6 +246,7 @@ SchedulingRows()
     const Section section{"/serving", "Serving"};
     const Section tokens = section.Only(when::Tokens());
     const Section vllm = tokens.Only(when::Is("scheduler", {"vllm"}).Usual());
+    const Section joining = tokens.Only(when::Is("scheduler", {"vllm", "orca"}).Usual());
     const Section sparse = section.Only(when::With("send-share"));
     return {
         tokens.Name("scheduler", "how requests share iterations")
@@ -298,12 +304,12 @@ SchedulingRows()
             .Range(1, 1e12)
             .Otherwise("what GPU memory has room for")
             .Example("100000"),
-        tokens.Real("prefix-cache", "share of each prompt's tokens that are in the prefix cache")
+        joining.Real("prefix-cache", "share of each prompt's tokens that are in the prefix cache")
             .Range(0, 1)
             .Default("0")
             .Example("0.5")
             .To(&serving::ServingSpec::prefixCache),
-        tokens
+        joining
             .Text("speculate",
                   "speculative decoding: a draft model, tokens that it proposes, and the "
                   "probability that each is accepted")
@@ -337,6 +343,28 @@ SchedulingRows()
     };
 }
 
+/// Many models on a GPU: a table of their own reads these (MultiplexOptionTable), and here they are
+/// shown. --sweep-rate is an option of both.
+std::vector<Option>
+MultiplexRows()
+{
+    std::vector<Option> rows;
+    for (Option& option : MultiplexOptionRows())
+    {
+        const bool asks =
+            option.name == "multiplex" || option.name == "share-curve" || option.name == "compare";
+        if (!asks && option.conditions.empty())
+        {
+            option.Only(when::With("multiplex"));
+        }
+        if (option.name != "sweep-rate")
+        {
+            rows.push_back(std::move(option));
+        }
+    }
+    return rows;
+}
+
 OptionTable
 MakeServingTable()
 {
@@ -348,6 +376,7 @@ MakeServingTable()
     t.Add(RequestRows());
     t.Add(CutRows());
     t.Add(SchedulingRows());
+    t.Add(MultiplexRows());
     t.Add(ClusterOptionRows(ServingClusterDefaults()));
     t.Add(CollectiveOptionRows());
     t.Add(NcclOptionRows());
@@ -361,14 +390,19 @@ MakeServingTable()
     Append(&t.lists, FabricLists());
     t.lists.push_back(AlgorithmList());
     t.lists.push_back(NcclVariableList());
+    t.lists.push_back({"policies", "Policies of --multiplex (--policy)", PolicyItems});
+    t.foreign = {{"jobs",
+                  0,
+                  {},
+                  "is an option of dltrain, whose jobs may serve a model: a job with \"serving\": "
+                  "{...} has these options; allowed: dltrain --jobs=FILE"}};
     t.Finish();
     t.examples = {
-        "dlserve --model=llama3-70b --server=dgx-h100 --tp=8 --rate=4 --prompt=1024 --output=256",
-        "dlserve --model=llama3-8b --requests=gamma:8:2 --slo=ttft:500ms,tpot:50ms "
-        "--find-rate=90%",
-        "dlserve --model=opt-66b --servers=2 --nic=25GbE --rate=2 "
-        "--split=prefill:2x(tp=4),decode:2x(tp=2,pp=2)",
+        "dlserve --model=llama3-70b --server=dgx-h100 --tp=8 --rate=4 --prompt=1024",
+        "dlserve --requests=gamma:8:2 --slo=ttft:500ms,tpot:50ms --find-rate=90%",
+        "dlserve --model=llama2-13b --rate=2 --split=prefill:2x(tp=4),decode:2x(tp=2,pp=2)",
         "dlserve --model=mixtral-8x7b --server=dgx-h100 --tp=2 --ep=8 --servers=2 --rate=8",
+        "dlserve --multiplex=mix.json --policy=temporal,dstack,ideal --duration=60s",
         "dlserve --model=resnet50 --gpus=2 --pp=2 --batch=32 --passes=100 --send-share=0.2",
     };
     return t;

@@ -18,11 +18,6 @@ namespace scenario
 /// The number of GPUs by default.
 ClusterDefaults ServingClusterDefaults();
 
-const OptionTable& ServingOptionTable();
-
-/// \param read by ServingOptionTable
-ParseResult<ServingScenario> ValidateServing(const ReadResult& read);
-
 namespace when
 {
 

@@ -5,11 +5,14 @@
 
 #include "scenarios/options/format.h"
 #include "scenarios/options/serving/serving-words.h"
+#include "scenarios/serving/engine.h"
+#include "scenarios/serving/plain-layers.h"
 #include "scenarios/serving/requests.h"
 #include "topologies/names.h"
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace scenario
 {
@@ -115,6 +118,18 @@ PlacePools(std::vector<PoolSpec>* pools, uint32_t gpusPerServer)
     return next;
 }
 
+namespace
+{
+
+/// A mistake of a job beside others, whose place in the file is said elsewhere.
+void
+FailSeat(Validation* v, const std::string& problem)
+{
+    v->errors.push_back({"", "", problem, ""});
+}
+
+} // namespace
+
 void
 CheckGpus(Validation* v, const ClusterSpec& cluster, bool sized, ServingScenario* s)
 {
@@ -125,6 +140,15 @@ CheckGpus(Validation* v, const ClusterSpec& cluster, bool sized, ServingScenario
     {
         PoolSpec& pool = pools.front();
         const uint64_t size = uint64_t{pool.tp} * pool.pp * pool.dp;
+        if (gpus % size != 0 && gpus > size && v->seat)
+        {
+            FailSeat(v,
+                     "has " + topo::Counted(gpus, "GPU") + ", which instances of " +
+                         topo::Counted(size, "GPU") + " do not fill; allowed: multiples of " +
+                         std::to_string(size) +
+                         ", or \"replicas\": " + std::to_string(gpus / size));
+            return;
+        }
         if (gpus % size != 0 && gpus > size)
         {
             v->Fail(v->values.Given("gpus") ? "gpus" : "servers",
@@ -136,6 +160,14 @@ CheckGpus(Validation* v, const ClusterSpec& cluster, bool sized, ServingScenario
         pool.instances = static_cast<uint32_t>(std::max<uint64_t>(1, gpus / size));
     }
     const uint64_t needed = PlacePools(&pools, cluster.server.gpus);
+    if (needed > gpus && v->seat)
+    {
+        FailSeat(v,
+                 "has " + topo::Counted(gpus, "GPU") + ", and the instances need " +
+                     std::to_string(needed) + "; allowed: more servers, or fewer or smaller " +
+                     "instances");
+        return;
+    }
     if (needed > gpus)
     {
         const bool given = v->values.Given("gpus") || v->values.Given("servers");
@@ -230,6 +262,17 @@ CheckCuts(Validation* v, const ServingScenario& s)
                     "does not divide the " + std::to_string(s.model.transformer->ffn) +
                         " columns of the MLP of " + s.model.name);
         }
+        if (s.plain && (pool.tp > 1 || pool.pp > 1))
+        {
+            const std::string why = serving::WhyNotPlain(s.model, pool.tp);
+            if (!why.empty())
+            {
+                FailCut(v,
+                        pool,
+                        pool.tp > 1 ? "tp" : "pp",
+                        "cannot cut " + s.model.name + ": " + why);
+            }
+        }
         const uint32_t ep = pool.tp * pool.dp;
         if (pool.dp > 1 && experts % ep != 0)
         {
@@ -277,7 +320,8 @@ FittingTp(const ServingScenario& s, PoolSpec pool)
     {
         pool.tp = tp;
         const ServingMemory memory = MemoryWithDraft(s, pool);
-        if (heads % tp == 0 && KvBlocksOf(memory, s.gpu, s.kvMemory, s.serving.kvBlock) > 0)
+        if (heads % tp == 0 &&
+            KvBlocksOf(memory, s.gpu, s.kvMemory, s.framework.reserve, s.serving.kvBlock) > 0)
         {
             return tp;
         }
@@ -291,8 +335,9 @@ FailMemory(Validation* v, const ServingScenario& s, const PoolSpec& pool, double
     const double room = s.kvMemory * static_cast<double>(s.gpu.memoryBytes);
     const uint32_t tp = FittingTp(s, pool);
     const std::string what = "a GPU needs " + BinarySize(needed) +
-                             " for parameters and activations, and " + Format("%g", s.kvMemory) +
-                             " of the memory of " + s.gpu.name + " is " + BinarySize(room);
+                             " for parameters, activations and the framework, and " +
+                             Format("%g", s.kvMemory) + " of the memory of " + s.gpu.name + " is " +
+                             BinarySize(room);
     const std::string way =
         tp > pool.tp ? "; allowed: --tp=" + std::to_string(tp) : "; allowed: more --tp or --pp";
     if (v->values.Given("split"))
@@ -308,7 +353,7 @@ FailMemory(Validation* v, const ServingScenario& s, const PoolSpec& pool, double
 /// vLLM refuses both, too (vllm/config/scheduler.py: max_num_batched_tokens against max_num_seqs,
 /// and against the longest text where prompts are not shared out over iterations).
 void
-CheckBudget(Validation* v, const serving::ServingSpec& spec, uint64_t longestPrompt)
+CheckBudget(Validation* v, const serving::ServingSpec& spec, uint64_t longest)
 {
     if (spec.scheduler != serving::SchedulerKind::kVllm)
     {
@@ -325,13 +370,12 @@ CheckBudget(Validation* v, const serving::ServingSpec& spec, uint64_t longestPro
                              ", of which each running request takes a token; allowed: up to " +
                              std::to_string(spec.tokenBudget) + ", or a larger --token-budget");
     }
-    const auto cached =
-        static_cast<uint64_t>(spec.prefixCache * static_cast<double>(longestPrompt));
-    const uint64_t computed = longestPrompt - cached;
+    // One that is preempted computes its prompt and its answer so far anew.
+    const uint64_t computed = std::max<uint64_t>(longest, 2) - 1;
     if (!spec.chunkedPrefill && computed > spec.tokenBudget)
     {
         v->Fail("chunked-prefill",
-                "is off, and a prompt has " + std::to_string(computed) +
+                "is off, and a request has up to " + std::to_string(computed) +
                     " tokens, which --token-budget=" + std::to_string(spec.tokenBudget) +
                     " never has at once; allowed: --chunked-prefill, or a budget of " +
                     std::to_string(computed));
@@ -347,24 +391,29 @@ MakeKvBlocks(Validation* v, ServingScenario* s)
     spec.kvBlocks.clear();
     uint64_t longestPrompt = 0;
     uint64_t longestRequest = 0;
-    for (const serving::Request& request : serving::MakeRequests(spec.requests))
+    const std::vector<serving::Request> requests = serving::MakeRequests(spec.requests);
+    for (const serving::Request& request : requests)
     {
         longestPrompt = std::max<uint64_t>(longestPrompt, request.prompt);
         longestRequest =
             std::max<uint64_t>(longestRequest, uint64_t{request.prompt} + request.output);
     }
-    CheckBudget(v, spec, longestPrompt);
+    CheckBudget(v, spec, longestRequest);
     for (const PoolSpec& pool : spec.pools)
     {
-        // The last token is never read again: its KV is not kept.
         const bool prefill = pool.role == PoolRole::kPrefill;
         const uint64_t longest = prefill ? longestPrompt : longestRequest;
-        const uint64_t kept = std::max<uint64_t>(1, prefill ? longest : longest - 1);
+        uint64_t kept = 1;
+        for (const serving::Request& request : requests)
+        {
+            kept = std::max(kept, serving::LeastTokens(spec, pool.role, request));
+        }
         const uint64_t blocksOfLongest = RoundUp(kept, spec.kvBlock) / spec.kvBlock;
         const ServingMemory memory = MemoryWithDraft(*s, pool);
-        const double fixed = memory.parameters + memory.activations;
+        const double fixed = memory.parameters + memory.activations + s->framework.reserve;
         const bool fits = fixed < s->kvMemory * static_cast<double>(s->gpu.memoryBytes);
-        const uint64_t room = KvBlocksOf(memory, s->gpu, s->kvMemory, spec.kvBlock);
+        const uint64_t room =
+            KvBlocksOf(memory, s->gpu, s->kvMemory, s->framework.reserve, spec.kvBlock);
         uint64_t blocks = s->kvGiven ? v->values.Integer("kv-tokens") / spec.kvBlock : room;
         if (!fits || (!s->kvGiven && room == 0 && memory.kvToken > 0))
         {
@@ -379,7 +428,10 @@ MakeKvBlocks(Validation* v, ServingScenario* s)
             const std::string least = std::to_string(blocksOfLongest * spec.kvBlock);
             const std::string longestText =
                 std::string(prefill ? "the longest prompt has " : "the longest request has ") +
-                std::to_string(longest) + " tokens";
+                std::to_string(longest) + " tokens" +
+                (spec.speculation && !prefill
+                     ? " and " + topo::Counted(spec.speculation->tokens, "draft")
+                     : "");
             if (s->kvGiven)
             {
                 v->Fail("kv-tokens", longestText + "; allowed: " + least + " or more", least);

@@ -207,12 +207,7 @@ ServingReader::ReadScheduling()
         values,
         "kv-transfer",
         {{"whole", KvTransferKind::kWhole}, {"by-layer", KvTransferKind::kByLayer}});
-    m_s.framework =
-        Named<ServingFramework>(values,
-                                "framework",
-                                {{"vllm", ServingFramework::kVllm},
-                                 {"fastertransformer", ServingFramework::kFasterTransformer},
-                                 {"ideal", ServingFramework::kIdeal}});
+    m_s.framework = *serving::FindFramework(values.Text("framework"));
     m_s.kvGiven = values.Given("kv-tokens");
     spec.dollarsPerGpuHour = values.Given("price") ? values.Real("price") : 0;
     spec.duration =
@@ -221,7 +216,8 @@ ServingReader::ReadScheduling()
     ReadSpeculation();
     if (m_s.plain)
     {
-        // One pass after the other.
+        // One pass after the other; how a framework launches it is part of the kernels' times.
+        m_s.framework = *serving::FindFramework("ideal");
         spec.scheduler = SchedulerKind::kStatic;
         spec.maxBatch = 1;
         spec.tokenBudget = m_s.batch;
@@ -252,7 +248,7 @@ ServingReader::MakeServers(uint32_t gpusOfServer)
     const Values& values = m_v.values;
     const uint32_t perServer =
         values.Given("gpus-per-server") ? values.U32("gpus-per-server") : gpusOfServer;
-    m_sized = values.Given("gpus") || values.Given("servers") ||
+    m_sized = m_v.seat || values.Given("gpus") || values.Given("servers") ||
               !topo::FamilyOfParameters(values.Text("topology"));
     auto pools = m_s.serving.pools;
     const uint64_t needed = PlacePools(&pools, std::max(1u, perServer));
@@ -313,6 +309,7 @@ ServingReader::UsedCollectives() const
 ParseResult<ServingScenario>
 ServingReader::Read()
 {
+    m_v.Settle("multiplex");
     ChooseInputs();
     const bool known = TakeModel();
     if (known)

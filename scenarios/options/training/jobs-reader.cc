@@ -31,10 +31,13 @@ constexpr std::size_t kMostJobs = 1000;
 constexpr uint64_t kMostIterations = 1000000;
 
 /// Sections of a scenario that are a job's own; the others are the network's and the run's.
-const std::vector<std::string> kSections = {"training", "collectives"};
+const std::vector<std::string> kSections = {"training", "serving", "collectives"};
 
-/// Options in these that are no job's own: its servers say how many GPUs it has.
-const std::vector<std::string> kNotOfJobs = {"gpus"};
+/// Options in these that are no job's own.
+const std::map<std::string, const char*> kNotOfJobs = {
+    {"gpus", "has no meaning in a job, which says servers or hosts"},
+    {"find-rate", "is many runs, and jobs are one; allowed: dlserve --find-rate"},
+    {"sweep-rate", "is many runs, and jobs are one; allowed: dlserve --sweep-rate"}};
 /// Keys of a job that belong to the cluster in a scenario.
 constexpr std::array<const char*, 2> kOfCluster = {"placement", "occupied"};
 
@@ -42,6 +45,26 @@ std::string
 SizesAllowed()
 {
     return std::string(rdma::kBytesHelp) + ", from 1 to 10^15 bytes";
+}
+
+/// What the command line and the scenario say of all jobs, for one that serves: servers, network,
+/// collectives and the run. Which model is trained, and how, is none of these.
+ReadResult
+ServingBase(const ReadResult& base)
+{
+    ReadResult read;
+    detail::SetDefaults(ServingOptionTable(), &read);
+    for (const Option& option : ServingOptionTable().options)
+    {
+        const bool own = option.path.rfind("/serving/", 0) == 0 && option.name != "gpu";
+        if (!own && TrainingOptionTable().Find(option.name) && base.values.Given(option.name))
+        {
+            read.values.Slot(option.name) = base.values[option.name];
+        }
+    }
+    read.ns3Arguments = base.ns3Arguments;
+    read.attributes = base.attributes;
+    return read;
 }
 
 /// Reads one file.
@@ -79,6 +102,7 @@ class JobsReader
     void ReadServers(const std::string& path, const json& object, JobText* job);
     void ReadCollective(const std::string& path, const json& object, JobText* job);
     void ReadFlows(const std::string& path, const json& object, JobText* job);
+    bool ReadKind(const std::string& path, const json& object, JobText* job);
 
     /// The options that are the job's own, over those of the command line.
     void ReadOptions(const std::string& path, const json& object, JobText* job);
@@ -262,31 +286,54 @@ JobsReader::ReadJob(const std::string& path, const json& object, std::size_t num
     }
     job.job.start = Time(path, object, "start");
     ReadServers(path, object, &job);
-    if (object.contains("collective") && object.contains("flows"))
+    if (ReadKind(path, object, &job))
     {
-        Fail(path + "/flows", json(), "stands beside collective; allowed: one of the two");
-        return job;
+        ReadOptions(path, object, &job);
     }
-    if (object.contains("collective"))
+    return job;
+}
+
+/// What the job does. \return whether its options can be read
+bool
+JobsReader::ReadKind(const std::string& path, const json& object, JobText* job)
+{
+    std::string first;
+    for (const char* kind : {"collective", "flows", "serving"})
     {
-        ReadCollective(path + "/collective", object["collective"], &job);
+        if (!object.contains(kind))
+        {
+            continue;
+        }
+        if (!first.empty())
+        {
+            Fail(path + "/" + kind, json(), "stands beside " + first + "; allowed: one of the two");
+            return false;
+        }
+        first = kind;
     }
-    if (object.contains("flows"))
+    if (first == "collective")
     {
-        ReadFlows(path + "/flows", object["flows"], &job);
+        ReadCollective(path + "/collective", object["collective"], job);
     }
-    if (job.job.kind != JobKind::kTraining && object.contains("training"))
+    else if (first == "flows")
+    {
+        ReadFlows(path + "/flows", object["flows"], job);
+    }
+    else if (first == "serving")
+    {
+        job->job.kind = JobKind::kServing;
+    }
+    if (job->job.kind != JobKind::kTraining && object.contains("training"))
     {
         Fail(path + "/training",
              json(),
-             "has no meaning for a job of kind " + JobKindName(job.job.kind));
+             "has no meaning for a job of kind " + JobKindName(job->job.kind));
     }
-    if (job.job.kind == JobKind::kFlows && object.contains("collectives"))
+    if (job->job.kind == JobKind::kFlows && object.contains("collectives"))
     {
         Fail(path + "/collectives", json(), "has no meaning for a job of kind flows");
     }
-    ReadOptions(path, object, &job);
-    return job;
+    return true;
 }
 
 void
@@ -434,7 +481,9 @@ JobsReader::ReadFlows(const std::string& path, const json& object, JobText* job)
 void
 JobsReader::ReadOptions(const std::string& path, const json& object, JobText* job)
 {
-    job->read = m_base;
+    const bool serves = job->job.kind == JobKind::kServing;
+    const OptionTable& table = serves ? ServingOptionTable() : TrainingOptionTable();
+    job->read = serves ? ServingBase(m_base) : m_base;
     for (const char* option :
          {"jobs", "alone", "background", "fault", "fault-detection", "convergence"})
     {
@@ -455,7 +504,6 @@ JobsReader::ReadOptions(const std::string& path, const json& object, JobText* jo
             own["cluster"][key] = object[key];
         }
     }
-    const OptionTable& table = TrainingOptionTable();
     ReadResult read;
     detail::SetDefaults(table, &read);
     detail::ReadJson(table, own.dump(), m_file, path, &read);
@@ -481,11 +529,9 @@ JobsReader::ReadOptions(const std::string& path, const json& object, JobText* jo
         {
             continue;
         }
-        if (std::find(kNotOfJobs.begin(), kNotOfJobs.end(), option.name) != kNotOfJobs.end())
+        if (const auto other = kNotOfJobs.find(option.name); other != kNotOfJobs.end())
         {
-            Fail(path + option.path,
-                 json(),
-                 "has no meaning in a job, which says servers or hosts");
+            Fail(path + option.path, json(), other->second);
             return;
         }
         Value value = read.values[option.name];

@@ -19,8 +19,8 @@
 #include "scenarios/options/training/launch-options.h"
 #include "scenarios/options/training/training-options.h"
 #include "scenarios/run/job-seat.h"
+#include "scenarios/run/serving-scenario.h"
 #include "scenarios/traffic/random.h"
-#include "scenarios/training/plan/served-plan.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
 
@@ -74,6 +74,29 @@ ValidateServers(const JobText& text)
     return FinishedOn(std::move(cluster), text.read, std::move(v), std::move(s));
 }
 
+/// Servers, with a model that is served on them.
+ParseResult<TrainingScenario>
+ValidateServed(const ReadResult& read, std::shared_ptr<ServingScenario>* serving)
+{
+    ParseResult<ServingScenario> made = ValidateServing(read);
+    ParseResult<TrainingScenario> result;
+    result.errors = std::move(made.errors);
+    result.notes = std::move(made.notes);
+    if (made.scenario)
+    {
+        TrainingScenario s;
+        s.run = made.scenario->run;
+        s.fabric = made.scenario->fabric;
+        s.cluster = made.scenario->cluster;
+        s.collectives = made.scenario->collectives;
+        s.gpu = made.scenario->gpu.name;
+        s.model = made.scenario->model.name;
+        result.scenario = std::move(s);
+        *serving = std::make_shared<ServingScenario>(std::move(*made.scenario));
+    }
+    return result;
+}
+
 /// Options of a section that no job of the file has a use for are mistakes.
 void
 CheckSections(Validation* v, const std::vector<JobText>& texts)
@@ -84,7 +107,8 @@ CheckSections(Validation* v, const std::vector<JobText>& texts)
         });
     };
     const bool train = count(JobKind::kTraining) > 0;
-    const bool communicate = train || count(JobKind::kCollective) > 0;
+    const bool communicate =
+        train || count(JobKind::kCollective) > 0 || count(JobKind::kServing) > 0;
     v->Settle(when::TrainingJob(), train);
     v->Settle(when::CommunicatingJob(), communicate);
 }
@@ -386,7 +410,7 @@ JobsOnNetwork::AddServers(const JobText& text, const TrainingScenario& s)
 bool
 JobsOnNetwork::Add(JobText& text)
 {
-    if (text.read.values.Given("layers"))
+    if (text.job.kind != JobKind::kServing && text.read.values.Given("layers"))
     {
         return Fail(text.where + "/training/layers",
                     std::to_string(text.read.values.Integer("layers")),
@@ -399,8 +423,11 @@ JobsOnNetwork::Add(JobText& text)
     seat->taken = m_taken;
     seat->seed = Seed();
     text.read.seat = seat;
+    std::shared_ptr<ServingScenario> serving;
     ParseResult<TrainingScenario> made =
-        text.job.kind == JobKind::kTraining ? ValidateTraining(text.read) : ValidateServers(text);
+        text.job.kind == JobKind::kTraining  ? ValidateTraining(text.read)
+        : text.job.kind == JobKind::kServing ? ValidateServed(text.read, &serving)
+                                             : ValidateServers(text);
     TakeErrors(text, made.errors, &m_result.errors);
     if (!m_result.errors.empty())
     {
@@ -430,6 +457,11 @@ JobsOnNetwork::Add(JobText& text)
         return false;
     }
     s.cluster.topology = m_whole.cluster.topology; // the same, kept but once
+    if (serving)
+    {
+        serving->cluster = s.cluster;
+        job.serving = std::move(serving);
+    }
     job.scenario = std::make_shared<const TrainingScenario>(std::move(s));
     m_set->jobs.push_back(std::move(job));
     return true;
@@ -514,9 +546,7 @@ JobsOptionRows()
         Section{"/run", "Run"}
             .File("jobs",
                   "several jobs on this network: a JSON file {\"jobs\": [...]}, each with its "
-                  "servers "
-                  "and "
-                  "a model, a collective or flows")
+                  "servers and a model that is trained or served, a collective or flows")
             .Otherwise("one job, as the options say"),
         Section{"/run", "Run"}
             .Flag("alone",
@@ -528,75 +558,10 @@ JobsOptionRows()
     };
 }
 
-std::string
-JobKindName(JobKind kind)
-{
-    return kind == JobKind::kTraining     ? "training"
-           : kind == JobKind::kCollective ? "collective"
-                                          : "flows";
-}
-
 ParseResult<TrainingScenario>
 ValidateJobs(const ReadResult& read)
 {
     return JobsOnNetwork(read).Validate();
-}
-
-namespace
-{
-
-/// "tp 2, pp 3, ZeRO-1", or the strategy.
-std::string
-HowText(const TrainingScenario& s)
-{
-    if (s.served)
-    {
-        return training::StrategyName(s.served->Options().strategy);
-    }
-    std::string text;
-    for (const auto& [name, degree] : {std::pair("tp", s.options.tensor),
-                                       std::pair("pp", s.options.pipeline),
-                                       std::pair("cp", s.options.context),
-                                       std::pair("ep", s.options.expert),
-                                       std::pair("etp", s.options.expertTensor)})
-    {
-        text += degree > 1 ? name + (" " + std::to_string(degree)) + ", " : "";
-    }
-    return text + "ZeRO-" + std::to_string(s.options.sharding.Stage());
-}
-
-} // namespace
-
-std::string
-JobsText(const JobSet& jobs)
-{
-    std::string text =
-        Format("%-16s %-34s %7s  %-10s %s\n", "Job", "what", "servers", "start", "hosts");
-    for (const Job& job : jobs.jobs)
-    {
-        const TrainingScenario& s = *job.scenario;
-        const std::string what =
-            job.kind == JobKind::kTraining ? s.model + ", " + HowText(s)
-            : job.kind == JobKind::kCollective
-                ? coll::OpName(job.op) + " of " + ExactBytes(job.bytes)
-                : job.pattern +
-                      (job.protocol.IsOrdinary() ? " by " + job.protocol.Text() + ", " : ", ") +
-                      topo::Counted(job.flows.size(), "flow");
-        std::string hosts;
-        constexpr std::size_t kShown = 8;
-        for (std::size_t i = 0; i < std::min(kShown, s.cluster.hostOfServer.size()); ++i)
-        {
-            hosts += (i ? " " : "") + std::to_string(s.cluster.hostOfServer[i]);
-        }
-        hosts += s.cluster.hostOfServer.size() > kShown ? " ..." : "";
-        text += Format("%-16s %-34s %7u  %-10s %s\n",
-                       job.name.c_str(),
-                       what.c_str(),
-                       s.cluster.servers,
-                       CanonicalDuration(job.start.ps).c_str(),
-                       hosts.c_str());
-    }
-    return text;
 }
 
 } // namespace scenario

@@ -9,10 +9,14 @@
  *       {"name": "reduce", "hosts": [8, 10, 12], "start": "1ms",
  *        "collective": {"op": "all_reduce", "bytes": "64MB", "iterations": 10, "warmup": 1}},
  *       {"name": "copy", "servers": 3, "placement": "spread",
- *        "flows": {"pattern": "incast", "fan_in": 2, "bytes": "100MB"}}]}
+ *        "flows": {"pattern": "incast", "fan_in": 2, "bytes": "100MB"}},
+ *       {"name": "serve", "servers": 2,
+ *        "serving": {"model": "llama3-8b", "split": "prefill:1x(tp=4),decode:1x(tp=4)",
+ *                    "rate": 4, "count": 200}}]}
  *
- * A job trains a model, unless it says "collective" or "flows". Its `training` and `collectives`
- * are like a scenario's; the command line and the scenario give the rest. The network, its devices
+ * A job trains a model, unless it says "collective", "flows" or "serving". Its `training`,
+ * `serving` and `collectives` are like a scenario's, of dltrain or of dlserve; the command line and
+ * the scenario give the rest. The network, its devices
  * and the servers are the same for all. Jobs are placed in their order, each by its policy. The
  * hosts of earlier jobs, and of jobs with a list, are taken.
  */
@@ -36,7 +40,7 @@ std::vector<Option> JobsOptionRows();
 /// \pre read has --jobs
 ParseResult<TrainingScenario> ValidateJobs(const ReadResult& read);
 
-/// "training", "collective", "flows".
+/// "training", "collective", "flows", "serving".
 std::string JobKindName(JobKind kind);
 
 /// A table of the jobs for people: name, work, servers, hosts, start.

@@ -25,6 +25,10 @@ ITERATIONS = COLUMNS["iterations.csv"]
 LOAD = COLUMNS["load.csv"]
 INSTANCES = COLUMNS["instances.csv"]
 SERVING_RATES = COLUMNS["serving_rates.csv"]
+MIX = COLUMNS["mix.csv"]
+EXECUTIONS = COLUMNS["executions.csv"]
+CURVE = COLUMNS["curve.csv"]
+COMPARED = COLUMNS["compared.csv"]
 EVENTS = {"time_us": "float64", "what": "str", "where": "str", "details": "str"}
 
 # A folder with one of these is a run's.

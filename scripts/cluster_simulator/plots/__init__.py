@@ -22,6 +22,7 @@ from . import (
     goodput,
     links,
     messages,
+    multiplex,
     ports,
     queue_pairs,
     serving,
@@ -156,5 +157,20 @@ PICTURES = {
     "serving-time": Picture("where the time of GPUs went, by pool (dlserve)", serving.draw_time),
     "serving-rates": Picture(
         "SLO attainment, TTFT and TPOT over the rate of requests (dlserve)", serving.draw_rates
+    ),
+    "share-curve": Picture(
+        "latency against the share of a GPU, and its knee (dlserve --share-curve)",
+        multiplex.draw_share_curve,
+    ),
+    "policies": Picture(
+        "many models on a GPU: requests served, in time, use of the GPU (dlserve --multiplex)",
+        multiplex.draw_policies,
+    ),
+    "rates-in-time": Picture(
+        "requests within their SLO over the rate (dlserve --sweep-rate)", multiplex.draw_sweep
+    ),
+    "shares": Picture(
+        "which model has which share of the GPU over time (dlserve --multiplex)",
+        multiplex.draw_shares,
     ),
 }

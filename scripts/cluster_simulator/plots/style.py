@@ -488,6 +488,12 @@ def describe(run):
     if isinstance(serving, dict):
         words.append(str(serving.get("model", "")))
         words.append(f"{serving.get('gpus', 0):,} x {serving.get('gpu', 'GPU')}")
+    if run.program == "dlserve":
+        mixes = stats.get("multiplex") or [{}]
+        curves = stats.get("share_curves") or []
+        names = [str(model.get("model", "")) for model in mixes[0].get("models", [])]
+        names += dict.fromkeys(str(curve.get("model", "")) for curve in curves)
+        words.append(", ".join(names) if len(names) < 6 else f"{len(names)} models")
     if "pattern" in stats:
         words.append(str(stats["pattern"]))
     if run.program == "collperf":

@@ -31,7 +31,9 @@ TEST(GpuZoo, EveryGpuIsComplete)
             EXPECT_GT(share, 0.3) << name;
             EXPECT_LE(share, 1) << name;
         }
-        if (gpu->Peak(Dtype::kBf16) > 0)
+        // A GeForce adds up in fp32 at half of its tensor cores' rate, and its clock goes beyond
+        // the one of its peak: serving_kernels.csv has 161 of 165 TFLOP/s.
+        if (gpu->Peak(Dtype::kBf16) > 0 && gpu->name != "RTX-4090")
         {
             EXPECT_LT(gpu->rates.tensorProduct, 0.869) << name;
         }
@@ -60,6 +62,9 @@ TEST(GpuZoo, GpusSince2023)
                            Known{"H20", 148, 296, 96, 4000, 78},
                            Known{"A800", 312, 0, 80, 2039, 108},
                            Known{"GB300", 2500, 5000, 279, 8000, 160},
+                           Known{"A6000", 154.8, 0, 48, 768, 84},
+                           Known{"GeForce RTX 4090", 165.2, 330.3, 24, 1008, 128},
+                           Known{"RTX PRO 6000 Blackwell", 500, 1000, 96, 1792, 188},
                            Known{"MI300X", 1307.4, 2614.9, 192, 5300, 304},
                            Known{"mi325x", 1307.4, 2614.9, 256, 6000, 304},
                            Known{"Instinct MI355X", 2500, 5000, 288, 8000, 256}})

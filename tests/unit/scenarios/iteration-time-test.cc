@@ -314,3 +314,14 @@ TEST(IterationTime, FrameworksByName)
     EXPECT_EQ(FindFramework("FasterTransformer")->name, "fastertransformer");
     EXPECT_FALSE(FindFramework("triton"));
 }
+
+// A recorded run of vLLM 0.19 (serving_vllm_runs.json): 41,408 tokens fit into 90% of an RTX 4090,
+// with at most 2,048 tokens and 256 sequences in an iteration.
+TEST(IterationTime, TokensThatFit)
+{
+    const auto gpu = *FindGpu("RTX-4090");
+    const IterationTime time = TimeOf("llama3-8b", {}, "RTX-4090", "vllm");
+    const double left = 0.9 * static_cast<double>(gpu.memoryBytes) - time.ParameterBytes() -
+                        time.ActivationBytes(2048, 256) - FindFramework("vllm")->reserve;
+    EXPECT_NEAR(left / time.KvBytesPerToken(), 41408, 0.01 * 41408);
+}

@@ -179,7 +179,7 @@ TEST(ServingOptions, TokensOfModels)
     EXPECT_EQ(use("bert-large"), TokenUse::kEncoder);
     EXPECT_EQ(use("t5-small"), TokenUse::kEncoderDecoder);
     EXPECT_EQ(use("resnet50"), TokenUse::kNone);
-    EXPECT_EQ(use("vit-b-16"), TokenUse::kEncoder); // its patches are tokens
+    EXPECT_EQ(use("vit-b-16"), TokenUse::kNone); // a sample is a picture
     // Each model of the zoo is one of them, and a decoder has heads or a recurrence.
     for (const std::string& name : training::ModelNames())
     {
@@ -257,6 +257,9 @@ TEST(ServingOptions, Requests)
     EXPECT_DOUBLE_EQ(s.serving.slo.tpot, 0.05);
     EXPECT_DOUBLE_EQ(s.serving.slo.e2e, 60);
     EXPECT_EQ(s.findRate, 0.9);
+    s = Serve(base + "--requests=poisson:8 --slo=tpot:50ms --find-rate=0.5");
+    EXPECT_EQ(s.findRate, 0.5);
+    EXPECT_EQ(s.serving.requests.rate, 8); // where the search begins
     s = Serve(base + "--sweep-rate=1..3:5");
     EXPECT_EQ(s.rates, (std::vector<double>{1, 1.5, 2, 2.5, 3}));
     s = Serve("--model=gpt2"); // made for 1,024 tokens
@@ -392,7 +395,7 @@ TEST(ServingOptions, BadInputIsRefused)
         {"--slo=ttft:5s,ttft:6s", {"ttft twice"}},
         {"--find-rate=90%", {"--find-rate=90%", "--slo"}},
         {"--slo=ttft:1s --find-rate=120%", {"--find-rate=120%", "0 to 1"}},
-        {"--slo=ttft:1s --find-rate=90% --rate=3", {"--rate=3", "--find-rate"}},
+        {"--sweep-rate=1..4 --rate=3", {"--rate=3", "--sweep-rate"}},
         {"--sweep-rate=5..1", {"--sweep-rate=5..1", "A..B"}},
         {"--sweep-rate=0..1", {"--sweep-rate=0..1", "above 0"}},
         {"--prompt=0", {"--prompt=0", "from 1"}},

@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "scenarios/serving/stage-costs.h"
+#include "scenarios/iterations/token-stage.h"
 
-#include "scenarios/serving/sparse-bytes.h"
 #include "scenarios/training/expert-load.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <tuple>
+#include <utility>
 
 namespace serving
 {
@@ -26,20 +26,6 @@ uint64_t
 Bytes(double bytes)
 {
     return static_cast<uint64_t>(std::ceil(bytes));
-}
-
-FrameworkProfile
-ProfileOf(scenario::ServingFramework framework)
-{
-    switch (framework)
-    {
-    case scenario::ServingFramework::kFasterTransformer:
-        return *FindFramework("fastertransformer");
-    case scenario::ServingFramework::kIdeal:
-        return *FindFramework("ideal");
-    default:
-        return *FindFramework("vllm");
-    }
 }
 
 /// Experts among which the tensor group's are divided.
@@ -85,21 +71,19 @@ CapturedRows(uint32_t tokens)
     return tokens <= 2 ? tokens : tokens <= 4 ? 4 : (tokens + 7) / 8 * 8;
 }
 
-StageCosts::StageCosts(const scenario::ServingScenario& scenario,
+TokenStage::TokenStage(const scenario::ServingScenario& scenario,
                        uint32_t pool,
                        uint32_t stage,
                        uint32_t firstGpu,
                        scenario::CollectiveTimes& times)
-    : m_scenario(scenario),
-      m_pool(scenario.serving.pools[pool]),
+    : StageCosts(scenario, pool, stage, firstGpu, times),
       m_cut(EvenStage(scenario.model, m_pool.pp, stage, m_pool.tp, ExpertRanks(m_pool))),
       m_time(scenario.model,
              scenario.gpu,
              m_cut,
              scenario.dtype,
              scenario.kvDtype,
-             ProfileOf(scenario.framework)),
-      m_times(times)
+             scenario.framework)
 {
     if (scenario.draft && stage + 1 == m_pool.pp)
     {
@@ -108,20 +92,8 @@ StageCosts::StageCosts(const scenario::ServingScenario& scenario,
                         EvenStage(*scenario.draft, 1, 0, m_pool.tp),
                         scenario.dtype,
                         scenario.kvDtype,
-                        ProfileOf(scenario.framework));
+                        scenario.framework);
     }
-    const auto groupOf = [&](uint32_t ranks) {
-        std::vector<coll::Rank> members(ranks);
-        std::iota(members.begin(), members.end(), firstGpu + stage * m_pool.dp * m_pool.tp);
-        return m_times.GroupOf(members);
-    };
-    m_tensorGroup = groupOf(m_pool.tp);
-    m_expertGroup = groupOf(m_pool.tp * m_pool.dp);
-    m_tensorInside = !m_times.IsBetween(m_tensorGroup);
-    m_expertsInside = !m_times.IsBetween(m_expertGroup);
-    const double element = training::DtypeBytes(scenario.dtype);
-    m_reduceShare = SparseReduceShare(scenario.serving.sparse, element, m_pool.tp);
-    m_sendShare = SparseSendShare(scenario.serving.sparse, element);
     const std::optional<training::Routing> routing = training::RoutingOf(scenario.model);
     if (scenario.moeSkew > 0 && routing && m_pool.dp > 1)
     {
@@ -142,20 +114,21 @@ StageCosts::StageCosts(const scenario::ServingScenario& scenario,
 }
 
 void
-StageCosts::MakeChain()
+TokenStage::MakeChain()
 {
     const StageExchanges& exchanges = m_time.Exchanges();
     const uint32_t mixed = std::max(exchanges.dispatches, exchanges.expertReductions);
     const uint32_t simulated =
         m_scenario.packetBlocks > 0 ? m_scenario.packetBlocks : m_time.Blocks();
     uint32_t block = 0;
+    std::vector<StageOp> chain;
     StageOp now; // what is computed until the next exchange between servers
     now.first = true;
     const auto communicate = [&](StageOp::Kind kind) {
-        m_chain.push_back(now);
+        chain.push_back(now);
         now = {};
         now.kind = kind;
-        m_chain.push_back(now);
+        chain.push_back(now);
         now = {};
     };
     const auto reduce = [&](bool there) {
@@ -208,11 +181,12 @@ StageCosts::MakeChain()
         reduce(exchanges.expertReductions > 0);
     }
     now.last = true;
-    m_chain.push_back(now);
+    chain.push_back(now);
+    SetChain(std::move(chain));
 }
 
-const StageCosts::Blocks2&
-StageCosts::BlocksOfRows(uint32_t rows, uint64_t dispatch, uint64_t combine)
+const TokenStage::Blocks2&
+TokenStage::BlocksOfRows(uint32_t rows, uint64_t dispatch, uint64_t combine)
 {
     const auto [at, isNew] = m_blocks.try_emplace(rows);
     if (isNew)
@@ -237,7 +211,7 @@ StageCosts::BlocksOfRows(uint32_t rows, uint64_t dispatch, uint64_t combine)
 }
 
 StageLoad
-StageCosts::LoadOf(const std::vector<BatchLoad>& loads, uint32_t engine)
+TokenStage::LoadOf(const std::vector<BatchLoad>& loads, uint32_t engine)
 {
     const SparseSpec& sparse = m_scenario.serving.sparse;
     const StageExchanges& exchanges = m_time.Exchanges();
@@ -313,6 +287,8 @@ StageCosts::LoadOf(const std::vector<BatchLoad>& loads, uint32_t engine)
         {
             std::tie(of.dispatchBlocks, of.combineBlocks) =
                 BlocksOfRows(mean, of.dispatchBytes, of.combineBytes);
+            of.dispatchBytes = of.dispatchBlocks->LargestInput();
+            of.combineBytes = of.combineBlocks->LargestInput();
             op = coll::Op::kAllToAllV;
         }
         of.exchange =
@@ -323,7 +299,7 @@ StageCosts::LoadOf(const std::vector<BatchLoad>& loads, uint32_t engine)
     }
     of.sendBytes = Bytes(own.tokens * exchanges.sendBytes * m_sendShare / m_pool.tp);
     int64_t computing = of.after;
-    for (const StageOp& op : m_chain)
+    for (const StageOp& op : Chain())
     {
         computing += op.halves * of.half + op.experts * of.experts;
         part(TimePart::kTensor) += op.reduces * of.reduce;

@@ -1,0 +1,155 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "multiplex.h"
+
+#include "contrib/dltrain/ranks/program.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "results/programs/multiplex-results.h"
+#include "scenarios/options/multiplex/multiplex-options.h"
+#include "scenarios/options/serving/serving-options.h"
+#include "scenarios/program/output-folder.h"
+
+#include <csignal>
+#include <iostream>
+
+namespace dltrain
+{
+
+namespace
+{
+
+using scenario::MultiplexTask;
+
+volatile std::sig_atomic_t g_multiplexStopped = 0;
+
+void
+OnMultiplexStop(int signal)
+{
+    g_multiplexStopped = signal;
+    std::signal(signal, SIG_DFL); // a second one ends the program
+}
+
+bool
+GoesOn()
+{
+    return g_multiplexStopped == 0;
+}
+
+int
+SayMultiplexErrors(const std::vector<scenario::Error>& errors)
+{
+    for (const scenario::Error& error : errors)
+    {
+        std::cerr << "dlserve: error: " << error.Text() << std::endl;
+    }
+    return errors.empty() ? 0 : 2;
+}
+
+/// Every policy at every rate. False: a signal came.
+bool
+RunMix(const scenario::MultiplexScenario& scenario, results::MultiplexResults* results)
+{
+    for (const double scale : scenario.scales)
+    {
+        for (const std::string& policy : scenario.policies)
+        {
+            multiplex::RunSettings settings = scenario.settings;
+            settings.rateScale = scale;
+            settings.keepExecutions = scenario.scales.size() == 1;
+            multiplex::PlacementError error; // there is none: ValidateMultiplex has placed all
+            auto run = multiplex::Simulate(scenario.mix, policy, settings, &error, GoesOn);
+            if (run.stopped)
+            {
+                return false;
+            }
+            results->runs.push_back(std::move(run));
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+bool
+AsksForMultiplex(int argc, const char* const* argv)
+{
+    for (int i = 1; i < argc; ++i)
+    {
+        const std::string_view word(argv[i]);
+        const std::string_view name = word.substr(0, word.find('='));
+        if (name == "--help" || name == "--list")
+        {
+            return false;
+        }
+    }
+    // Options that serving has as well may have other values here, which are no matter.
+    return scenario::AsksForMultiplex(
+        scenario::ReadOptions(scenario::ServingOptionTable(), argc, argv).values);
+}
+
+int
+RunMultiplex(const scenario::OptionTable& table, const scenario::ReadResult& read)
+{
+    auto [scenario, errors, notes] = scenario::ValidateMultiplex(table, read);
+    if (!errors.empty())
+    {
+        return SayMultiplexErrors(errors);
+    }
+    results::MultiplexResults results{scenario, {}, {}, {}};
+    std::string why;
+    if (scenario.task == MultiplexTask::kCurve)
+    {
+        results.curves = results::CurvesOf(scenario, &why);
+    }
+    if (scenario.task == MultiplexTask::kCompare)
+    {
+        results.compared = results::ComparedOf(scenario, &why);
+    }
+    if (!why.empty())
+    {
+        return SayError("dlserve", why);
+    }
+    scenario::Error error;
+    if (!scenario::PrepareOutput("dlserve", scenario.values, &scenario.run, &error))
+    {
+        return SayMultiplexErrors({error});
+    }
+    for (const std::string& note : read.notes)
+    {
+        SayNote(note);
+    }
+    for (const std::string& note : notes)
+    {
+        SayNote("note: " + note);
+    }
+    if (scenario.run.dryRun && scenario.task == MultiplexTask::kMix)
+    {
+        results::PrintPlan(std::cout, scenario);
+        return 0;
+    }
+    std::signal(SIGINT, OnMultiplexStop);
+    std::signal(SIGTERM, OnMultiplexStop);
+    if (scenario.task == MultiplexTask::kMix && !RunMix(scenario, &results))
+    {
+        std::cerr << "dlserve: stopped after " << results.runs.size() << " of "
+                  << scenario.scales.size() * scenario.policies.size() << " runs" << std::endl;
+        scenario::DropOutput(scenario.run);
+        return 128 + g_multiplexStopped;
+    }
+    results::PrintMultiplex(std::cout, results);
+    if (scenario.run.dryRun)
+    {
+        return 0;
+    }
+    if (const std::string lost = results::WriteMultiplex(results); !lost.empty())
+    {
+        std::cerr << "dlserve: error: " << lost << std::endl;
+        return 1;
+    }
+    std::cout << "Results  " << scenario.run.out << ": " << results::MultiplexFiles(results)
+              << "\n";
+    return 0;
+}
+
+} // namespace dltrain

@@ -1,0 +1,24 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef DLTRAIN_MULTIPLEX_H
+#define DLTRAIN_MULTIPLEX_H
+
+#include "scenarios/options/options.h"
+
+namespace dltrain
+{
+
+/// Whether dlserve is asked for many models on a GPU, on its command line or in --scenario.
+bool AsksForMultiplex(int argc, const char* const* argv);
+
+/**
+ * dlserve with --multiplex, --share-curve or --compare (AsksForMultiplex): many models on a GPU.
+ * Says errors, prints the answer and writes the files.
+ * \param table that `read` was read by \return exit status
+ */
+int RunMultiplex(const scenario::OptionTable& table, const scenario::ReadResult& read);
+
+} // namespace dltrain
+
+#endif // DLTRAIN_MULTIPLEX_H

@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Measurements in CSV files: columns by their names, numbers checked.
+ */
+#ifndef SCENARIOS_MULTIPLEX_CSV_ROWS_H
+#define SCENARIOS_MULTIPLEX_CSV_ROWS_H
+
+#include "scenarios/multiplex/share-curve.h"
+#include "topologies/error.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace multiplex
+{
+
+/// Latencies by model, in the order of the file within one.
+using CurveTable = std::map<std::string, std::vector<CurvePoint>>;
+
+/// Two models that ran at once, and their latencies.
+struct PairRow
+{
+    std::string model[2];
+    uint32_t batch[2] = {1, 1};
+    double percent[2] = {0, 0};
+    double seconds[2] = {0, 0};
+};
+
+/// Columns model, batch, gpu_percent, latency_ms; others are not looked at. A point that stands in
+/// it twice is an error.
+CurveTable ReadCurveTable(const std::string& path, std::vector<topo::Error>& errors);
+
+/// Measurements of either kind: latencies as above, or pairs with the columns model1, model2,
+/// batch1, batch2, gpu_percent1, gpu_percent2, latency1_ms, latency2_ms.
+struct Measurements
+{
+    CurveTable alone;
+    std::vector<PairRow> pairs;
+};
+
+Measurements ReadMeasurements(const std::string& path, std::vector<topo::Error>& errors);
+
+} // namespace multiplex
+
+#endif // SCENARIOS_MULTIPLEX_CSV_ROWS_H
