@@ -7,6 +7,7 @@
  */
 #include "contrib/dltrain/base/early-environment.h"
 #include "contrib/dltrain/programs/dry-run.h"
+#include "contrib/dltrain/programs/shard-verification.h"
 #include "contrib/dltrain/programs/simulate.h"
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/ranks/ranks.h"
@@ -21,7 +22,7 @@ main(int argc, char* argv[])
 {
     return dltrain::RunProgram("dltrain", [&] {
         scenario::SilenceOtherRanks(); // under mpirun one process speaks
-        const scenario::TrainingScenario scenario =
+        scenario::TrainingScenario scenario =
             scenario::ParseOrExit<scenario::TrainingScenario>(argc, argv);
         if (!scenario.HasSteps())
         {
@@ -35,6 +36,10 @@ main(int argc, char* argv[])
         if (status != 0)
         {
             return status;
+        }
+        if (const int verified = dltrain::VerifySharding(&scenario); verified != 0)
+        {
+            return verified;
         }
         if (scenario.run.dryRun)
         {

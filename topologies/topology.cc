@@ -112,6 +112,16 @@ Topology::Connect(NodeId a, NodeId b, rdma::BitRate rate, rdma::Duration delay, 
     return id;
 }
 
+void
+Topology::SetRate(LinkId link, rdma::BitRate rate)
+{
+    if (rate.bps == 0)
+    {
+        throw std::invalid_argument("Topology: a link needs a rate above 0");
+    }
+    Own().links.at(link).rate = rate;
+}
+
 const std::vector<Node>&
 Topology::Nodes() const
 {

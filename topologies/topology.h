@@ -121,6 +121,9 @@ class Topology
                    rdma::Duration delay,
                    double bitErrorRate = 0);
 
+    /// Throws std::invalid_argument for a rate of zero.
+    void SetRate(LinkId link, rdma::BitRate rate);
+
     const std::vector<Node>& Nodes() const;
     const std::vector<Link>& Links() const;
     /// In endpoint order. Built on first use after the last Connect.

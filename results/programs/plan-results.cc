@@ -85,7 +85,12 @@ PrintTable(std::ostream& os, const PlanResults& r)
     const bool verified = std::any_of(plans.begin(), plans.end(), [](const Plan& plan) {
         return plan.verified || !plan.notVerified.empty();
     });
-    const bool several = r.clusters.size() > 1;
+    const bool several = std::any_of(plans.begin(),
+                                     plans.end(),
+                                     [&plans](const Plan& plan) {
+                                         return plan.layout.gpus != plans.front().layout.gpus;
+                                     }) ||
+                         (r.clusters.size() > 1 && r.clusters.front().cluster.kinds.empty());
     std::vector<std::vector<std::string>> rows;
     std::vector<std::string> head = {"", "layout", "memory", "estimate"};
     if (verified)

@@ -14,6 +14,7 @@
 #include "results/stats/stats-file.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/memory-reserve.h"
 #include "scenarios/training/rank-work.h"
@@ -398,14 +399,14 @@ TrainingResults::GpuKeys()
                     [](const T& t) { return t.scenario.plan.gpuMemoryBytes; }}),
         Key<T>(
             "gpu_memory_parts_bytes (B): Parts of this estimate",
-            [](const T& t) { return training::EstimateMemory(t.scenario.options); },
+            [](const T& t) { return training::FullestOf(t.scenario.options).memory; },
             memory)
             .Only(&T::HasLayout),
         Key<T>("gpu_memory_reserve_bytes (B): Beside this estimate: CUDA context, NCCL, "
                "fragmentation; assumed",
                [](const T& t) {
                    const auto& options = t.scenario.options;
-                   return training::ReserveOf(options, training::EstimateMemory(options)).Total();
+                   return training::ReserveOf(options, training::FullestOf(options).memory).Total();
                })
             .Only(&T::HasLayout),
         Key<T>("offloaded_bytes_per_server (B): With --offload: in a server's memory, estimated",
@@ -420,7 +421,10 @@ TrainingResults::GpuKeys()
             ComparedKeys())
             .Only([](const T& t) { return t.HasModel() && t.of.HasWhole(); }),
         {"gpu_memory_capacity_bytes (B): Memory of the GPU",
-         [](const T& t) { return t.scenario.options.gpu.memoryBytes; }},
+         [](const T& t) {
+             const training::TrainingOptions& o = t.scenario.options;
+             return o.kinds.empty() ? o.gpu.memoryBytes : training::FullestOf(o).gpu.memoryBytes;
+         }},
         Key<T>("extrapolation: With --layers: blocks simulated and how well they fit a line",
                T::Itself,
                ExtrapolationKeys())

@@ -59,7 +59,7 @@ StepKind
 KindOf(const training::TrainingOptions& o)
 {
     const bool isLong = o.model.hasSequence && o.Sequence() > kLong;
-    return {o.gpu.generation,
+    return {o.kinds.empty() ? o.gpu.generation : "unequal GPUs",
             PrecisionOf(o.dtype),
             ClassOf(o.model) + (isLong ? ", above 16,384 tokens" : "")};
 }
@@ -74,7 +74,7 @@ KindText(const StepKind& kind)
 const StepBand*
 BandOf(const training::TrainingOptions& o, const std::vector<StepBand>& groups)
 {
-    if (o.profile || o.gpu.generation.empty())
+    if (o.profile || o.gpu.generation.empty() || !o.kinds.empty())
     {
         return nullptr;
     }

@@ -219,6 +219,39 @@ EventLines(const RunOptions& run, const topo::Topology& topology)
            PlanLineIf("recovery", run.recovery ? RecoveryText(*run.recovery, topology) : "");
 }
 
+namespace
+{
+
+std::string
+ServersText(const ClusterSpec& c,
+            const topo::ServerSpec& server,
+            uint32_t number,
+            rdma::BitRate nicRate)
+{
+    return PlanLine(
+        &server == &c.server || &server == &c.kinds.front().server ? "servers" : "",
+        std::to_string(number) + " x " + server.name + " with " + std::to_string(server.gpus) +
+            " x " + server.gpu + ", " + topo::ToString(server.scaleUp.kind) + " " +
+            rdma::ToString(server.scaleUp.perGpu) + " a GPU" +
+            (server.scaleUp.efficiency < 1
+                 ? Format(" (%.3g%% for messages)", 100 * server.scaleUp.efficiency)
+                 : "") +
+            ", " + topo::Counted(server.nics, "NIC") + " of " + rdma::ToString(nicRate));
+}
+
+std::string
+KindsText(const ClusterSpec& c)
+{
+    std::string text;
+    for (const ServerKind& kind : c.kinds)
+    {
+        text += ServersText(c, kind.server, kind.servers, kind.nicRate);
+    }
+    return text;
+}
+
+} // namespace
+
 std::string
 ClusterText(const ClusterSpec& c, const FabricSpec& f, const RunOptions& run)
 {
@@ -227,17 +260,9 @@ ClusterText(const ClusterSpec& c, const FabricSpec& f, const RunOptions& run)
     const std::size_t others =
         run.recovery ? run.recovery->spares.size() + run.recovery->checkpointHosts.size() : 0;
     const auto hosts = static_cast<uint32_t>(c.topology.Hosts().size() - units - others);
-    return PlanLine("servers",
-                    std::to_string(c.servers) + " x " + c.server.name + " with " +
-                        std::to_string(c.server.gpus) + " x " + c.server.gpu + ", " +
-                        topo::ToString(c.server.scaleUp.kind) + " " +
-                        rdma::ToString(c.server.scaleUp.perGpu) + " a GPU" +
-                        (c.server.scaleUp.efficiency < 1
-                             ? Format(" (%.3g%% for messages)", 100 * c.server.scaleUp.efficiency)
-                             : "") +
-                        ", " + topo::Counted(c.server.nics, "NIC") + " of " +
-                        rdma::ToString(f.nicRate)) +
-           PlanLine("network", NetworkText(c.topology, c.topologyName, units)) +
+    const std::string servers =
+        c.kinds.empty() ? ServersText(c, c.server, c.servers, f.nicRate) : KindsText(c);
+    return servers + PlanLine("network", NetworkText(c.topology, c.topologyName, units)) +
            PlanLine("placement",
                     PlacementName(c.placement) +
                         (c.servers < hosts

@@ -21,11 +21,13 @@
 #include "scenarios/plan/whole-step.h"
 #include "scenarios/training/expert-dispatch.h"
 #include "scenarios/training/expert-load.h"
+#include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/memory-reserve.h"
 #include "scenarios/training/plan/served-plan.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
+#include "scenarios/training/stage-speeds.h"
 #include "scenarios/workload/registry.h"
 #include "topologies/names.h"
 
@@ -116,6 +118,7 @@ StagesText(const training::TrainingOptions& o)
     std::string text;
     const auto stages = training::LayersByStage(o);
     const auto all = training::LayersOfModel(o);
+    const auto secondsOf = training::SecondsByStage(o);
     for (uint32_t stage = 0; stage < o.pipeline; ++stage)
     {
         std::string line = std::to_string(stage) + ": ";
@@ -129,7 +132,7 @@ StagesText(const training::TrainingOptions& o)
                     (chunk.size() == 1 ? first : first + " to " + last);
             for (const uint32_t i : chunk)
             {
-                seconds += all[i].Forward() + all[i].Backward();
+                seconds += secondsOf[stage][i];
             }
         }
         line += "; " + SecondsText(seconds) + " a micro-batch";
@@ -267,20 +270,25 @@ CopiesText(const training::TrainingOptions& o)
 std::string
 MemoryText(const training::TrainingOptions& o)
 {
-    const auto memory = training::EstimateMemory(o);
-    const bool fits = memory.Total() <= o.gpu.memoryBytes;
+    const training::FullestGpu fullest = training::FullestOf(o);
+    const training::MemoryEstimate& memory = fullest.memory;
+    const uint64_t room = fullest.gpu.memoryBytes;
+    const bool fits = fullest.Fits();
     std::string text =
         PlanLine("GPU memory",
                  std::string(fits ? "" : "does not fit: ") + "about " +
                      BinarySize(static_cast<double>(memory.Total())) + " of " +
-                     BinarySize(static_cast<double>(o.gpu.memoryBytes)) + ": parameters " +
-                     BinarySize(static_cast<double>(memory.parameters)) + ", gradients " +
-                     BinarySize(static_cast<double>(memory.gradients)) + ", optimizer " +
-                     BinarySize(static_cast<double>(memory.optimizer)) + ", activations " +
-                     BinarySize(static_cast<double>(memory.activations)) + ", buffers " +
-                     BinarySize(static_cast<double>(memory.buffers)));
+                     BinarySize(static_cast<double>(room)) +
+                     (o.kinds.empty() ? ""
+                                      : " of " + fullest.gpu.name + ", stage " +
+                                            std::to_string(fullest.stage)) +
+                     ": parameters " + BinarySize(static_cast<double>(memory.parameters)) +
+                     ", gradients " + BinarySize(static_cast<double>(memory.gradients)) +
+                     ", optimizer " + BinarySize(static_cast<double>(memory.optimizer)) +
+                     ", activations " + BinarySize(static_cast<double>(memory.activations)) +
+                     ", buffers " + BinarySize(static_cast<double>(memory.buffers)));
     const training::MemoryReserve beside = training::ReserveOf(o, memory);
-    const bool tight = fits && memory.Total() + beside.Total() > o.gpu.memoryBytes;
+    const bool tight = fits && memory.Total() + beside.Total() > room;
     text += PlanLine("",
                      std::string(tight ? "likely out of memory: " : "") + "beside it about " +
                          BinarySize(static_cast<double>(beside.Total())) + ": CUDA context " +
@@ -377,7 +385,7 @@ ComputingText(const TrainingScenario& s, double seconds)
     text += Format(", %.4g TFLOP", flops * 1e-12) + (stages ? " on average" : "");
     if (seconds > 0)
     {
-        const double peak = s.options.gpu.Peak(s.options.dtype);
+        const double peak = training::MeanPeak(s.options);
         text += Format(" (%.4g TFLOP/s", flops * 1e-12 / seconds) +
                 Format(", %.1f%% of ", 100 * flops / seconds / peak) +
                 Format("the peak of %.4g: MFU is less)", peak * 1e-12);

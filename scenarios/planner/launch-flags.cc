@@ -3,6 +3,8 @@
  */
 #include "scenarios/planner/launch-flags.h"
 
+#include "scenarios/options/cluster/server-kinds.h"
+#include "scenarios/planner/unequal-stages.h"
 #include "scenarios/training/fewer-layers.h"
 
 namespace planner
@@ -47,7 +49,11 @@ MegatronFlags(const training::TrainingOptions& o)
     };
     add("tensor-model-parallel-size", o.tensor);
     add("pipeline-model-parallel-size", o.pipeline);
-    if (o.virtualStages > 1)
+    if (o.partition == training::Partition::kGiven)
+    {
+        flags.push_back("--pipeline-model-parallel-layout '" + unequal::MegatronLayout(o) + "'");
+    }
+    else if (o.virtualStages > 1)
     {
         add("num-layers-per-virtual-pipeline-stage", training::StageBlocksOf(o.model) / o.Pieces());
     }
@@ -152,7 +158,10 @@ TorchrunLine(const scenario::TrainingScenario& cluster)
 {
     return "torchrun --nnodes=" + std::to_string(cluster.cluster.servers) +
            " --nproc-per-node=" + std::to_string(cluster.cluster.server.gpus) +
-           " --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:29500 train.py";
+           " --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:29500 train.py" +
+           (cluster.cluster.kinds.empty()
+                ? ""
+                : " # node ranks in this order: " + scenario::ServerKindsText(cluster.cluster));
 }
 
 } // namespace planner

@@ -6,9 +6,11 @@
 #include "scenarios/options/planner/planner-options.h"
 #include "scenarios/options/spelling.h"
 #include "scenarios/options/training/validate-layout.h"
+#include "scenarios/planner/unequal-stages.h"
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/stage-layers.h"
 
@@ -213,6 +215,10 @@ class Walker
         {
             with.emplace_back("micro-batch", "1");
         }
+        if (m_bySpeed)
+        {
+            with.emplace_back("partition", "balanced"); // until the stages are sized
+        }
         // Options that need sequence parallelism are refused without it.
         Words shared = with;
         if (IsOpen("sequence-parallel"))
@@ -302,6 +308,10 @@ class Walker
                 o.accumulation = static_cast<uint32_t>(share / micro[i]);
                 o = training::Partitioned(std::move(o));
             }
+            if (m_bySpeed)
+            {
+                unequal::SizeStages(&all, &o);
+            }
             ++m_count.seen;
             // All other rules are asked when the layout has an estimate.
             bool refused = false;
@@ -317,7 +327,7 @@ class Walker
                 continue;
             }
             Layout layout = LayoutOf(all, o);
-            if (layout.memory > m_space.memoryBytes)
+            if (layout.memory > RoomOn(layout.fullest))
             {
                 // Memory never falls as the micro-batch grows.
                 m_count.seen += micro.size() - i - 1;
@@ -352,8 +362,22 @@ class Walker
         layout.recompute = training::RecomputeName(o.recompute);
         layout.sequenceParallel = o.sequenceParallel && o.tensor > 1;
         layout.fusedAttention = o.fusedAttention;
-        layout.memory = training::EstimateMemory(o).Total();
+        const training::FullestGpu fullest = training::FullestOf(o);
+        layout.memory = fullest.memory.Total();
+        layout.fullest = fullest.gpu.memoryBytes;
+        if (!o.kinds.empty())
+        {
+            layout.words.emplace_back("server-kinds",
+                                      unequal::WordsOfKinds(m_space.cluster.cluster));
+            layout.stages = unequal::StagesText(o);
+        }
         return layout;
+    }
+
+    /// The bytes that a layout may take on a GPU with so many.
+    uint64_t RoomOn(uint64_t bytes) const
+    {
+        return static_cast<uint64_t>(static_cast<double>(bytes) * (1 - m_space.memoryMargin));
     }
 
     const Space& m_space;
@@ -362,6 +386,7 @@ class Walker
     const std::function<bool()>& m_look;
     uint32_t m_gpus;
     const TrainingOptions& m_shape; ///< for the model
+    const bool m_bySpeed = unequal::AreStagesOpen(m_space.read.values);
     bool m_ended = false;
 };
 
@@ -376,6 +401,7 @@ LayoutText(const Layout& l)
     };
     add("tp", l.tensor);
     add("pp", l.pipeline);
+    text += l.stages.empty() ? "" : "(" + l.stages + ") ";
     add("vs", l.virtualStages);
     add("cp", l.context);
     add("ep", l.expert);

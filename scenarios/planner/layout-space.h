@@ -46,8 +46,10 @@ struct Layout
     std::string recompute;
     bool sequenceParallel = false;
     bool fusedAttention = false;
-    uint64_t memory = 0; ///< bytes of a GPU
-    double bound = 0;    ///< seconds: no step is shorter
+    std::string stages;   ///< of unequal GPUs: "2x10 H100, 2x6 A100"
+    uint64_t memory = 0;  ///< bytes of a GPU
+    uint64_t fullest = 0; ///< bytes that this GPU has
+    double bound = 0;     ///< seconds: no step is shorter
 };
 
 /// "tp 8 pp 4 x 2 dp 8, ZeRO 1, micro-batch 1, sequence parallel, full recomputation"
@@ -72,7 +74,7 @@ struct Space
     const scenario::TrainingScenario& cluster; ///< scenario::ValidateCluster
     const scenario::ReadResult& read;
     std::vector<std::string> search; ///< options that may change
-    uint64_t memoryBytes = 0;        ///< that a layout may take
+    double memoryMargin = 0;         ///< share of a GPU's memory that a layout leaves free
     std::size_t job = 0;
 };
 

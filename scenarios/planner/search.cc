@@ -38,10 +38,9 @@ IsSearched(const PlannerScenario& scenario, const std::string& option)
 }
 
 uint64_t
-RoomOf(const PlannerScenario& scenario, const TrainingScenario& cluster)
+RoomOf(const PlannerScenario& scenario, const Layout& layout)
 {
-    return static_cast<uint64_t>(static_cast<double>(cluster.options.gpu.memoryBytes) *
-                                 (1 - scenario.memoryMargin));
+    return static_cast<uint64_t>(static_cast<double>(layout.fullest) * (1 - scenario.memoryMargin));
 }
 
 /// The best so far.
@@ -120,7 +119,7 @@ Search(const PlannerScenario& scenario,
         const Space space{clusters[job],
                           scenario.jobs[job],
                           scenario.search,
-                          RoomOf(scenario, clusters[job]),
+                          scenario.memoryMargin,
                           job};
         const auto visit = [&](Layout layout, const training::TrainingOptions& options) {
             ++found.fit;
@@ -215,7 +214,7 @@ WhyNothingFits(const PlannerScenario& scenario,
 {
     const Layout& least = count.least;
     const TrainingScenario& cluster = clusters[least.job];
-    const auto room = static_cast<double>(RoomOf(scenario, cluster));
+    const auto room = static_cast<double>(RoomOf(scenario, least));
     std::string text = "no layout of " + cluster.model + " fits " + std::to_string(least.gpus) +
                        " x " + cluster.gpu + ": the least memory is " +
                        GibText(static_cast<double>(count.leastMemory)) + " of " + GibText(room) +

@@ -3,10 +3,13 @@
  */
 #include "scenarios/planner/step-estimate.h"
 
+#include "scenarios/planner/unequal-stages.h"
+#include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/plan/training-plan.h"
 #include "scenarios/training/rank-work.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace planner
@@ -100,22 +103,38 @@ StepEstimator::Walk(const TrainingOptions& options)
     {
         return {};
     }
+    std::optional<StepEstimate> slowest;
+    for (const coll::Rank first : unequal::FirstRanks(options))
+    {
+        const auto e = WalkFrom(plan, first);
+        if (!e)
+        {
+            return {};
+        }
+        slowest = slowest && slowest->step >= e->step ? slowest : e;
+    }
+    return slowest;
+}
+
+std::optional<StepEstimate>
+StepEstimator::WalkFrom(const TrainingPlan& plan, coll::Rank first)
+{
     PlanTimes times(plan, m_on.cluster.server.gpus, &m_times);
-    training::StepWalk walk(plan, 0, kMostTasks, [&times](coll::Rank rank, const auto& task) {
+    training::StepWalk walk(plan, first, kMostTasks, [&times](coll::Rank rank, const auto& task) {
         return times.Of(rank, task);
     });
     if (walk.CountTasks() > kMostTasks)
     {
         return {};
     }
-    const auto first = walk.Step();
-    const auto both = first ? walk.Step() : first;
+    const auto begin = walk.Step();
+    const auto both = begin ? walk.Step() : begin;
     if (!both)
     {
         return {};
     }
     StepEstimate e;
-    e.step = static_cast<double>(*both - *first) * 1e-12;
+    e.step = static_cast<double>(*both - *begin) * 1e-12;
     e.parts = walk.Parts();
     e.parts.computing *= 1e-12;
     e.parts.bubble *= 1e-12;
@@ -161,7 +180,7 @@ StepEstimator::Estimate(const TrainingOptions& given)
     }
     if (e)
     {
-        e->mfu = e->flops / e->step / options.gpu.Peak(options.dtype);
+        e->mfu = e->flops / e->step / training::MeanPeak(options);
     }
     return e;
 }
@@ -169,7 +188,8 @@ StepEstimator::Estimate(const TrainingOptions& given)
 double
 StepEstimator::Bound(const TrainingOptions& o)
 {
-    const auto all = training::LayersOfModel(o);
+    const auto layersOf = unequal::LayersOfKinds(o);
+    const auto kindsOf = training::KindsByStage(o);
     const auto stages = training::LayersByStage(o);
     const auto layout = o.GetLayout();
     const bool inLine = !o.piecewiseOverlap && !o.expertOverlap && o.tensor > 1;
@@ -192,24 +212,32 @@ StepEstimator::Bound(const TrainingOptions& o)
     double bound = 0;
     double filling = 0; // the first micro-batch on the stages ahead, the last one's way back
     const bool fills = o.schedule == "1f1b" || o.schedule == "gpipe" || o.schedule == "interleaved";
-    for (const auto& chunks : stages)
+    for (std::size_t number = 0; number < stages.size(); ++number)
     {
-        double stage = 0;
-        double ahead = 0;
-        for (const auto& chunk : chunks)
+        double slowest = 0;
+        double leastAhead = std::numeric_limits<double>::infinity();
+        for (const uint32_t kind : kindsOf[number])
         {
-            for (const uint32_t i : chunk)
+            double stage = 0;
+            double ahead = 0;
+            for (std::size_t chunk = 0; chunk < stages[number].size(); ++chunk)
             {
-                stage += all[i].Forward() + all[i].Backward();
-                for (const training::RankPart& part : all[i].parts)
+                for (const uint32_t i : stages[number][chunk])
                 {
-                    stage += exchanged(part.beforeForward) + exchanged(part.afterForward);
-                    ahead += &chunk == &chunks.front() ? part.forward + part.backwardInput : 0;
+                    const training::RankLayer& layer = layersOf[kind][i];
+                    stage += layer.Forward() + layer.Backward();
+                    for (const training::RankPart& part : layer.parts)
+                    {
+                        stage += exchanged(part.beforeForward) + exchanged(part.afterForward);
+                        ahead += chunk == 0 ? part.forward + part.backwardInput : 0;
+                    }
                 }
             }
+            slowest = std::max(slowest, stage);
+            leastAhead = std::min(leastAhead, ahead);
         }
-        bound = std::max(bound, stage * o.accumulation + filling);
-        filling += fills ? ahead : 0;
+        bound = std::max(bound, slowest * o.accumulation + filling);
+        filling += fills ? leastAhead : 0;
     }
     return o.moeSkew > 0 ? 0 : bound; // other places of an expert group may compute less
 }

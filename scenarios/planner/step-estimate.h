@@ -70,6 +70,8 @@ class StepEstimator
 
   private:
     std::optional<StepEstimate> Walk(const training::TrainingOptions& options);
+    /// The pipeline of one rank.
+    std::optional<StepEstimate> WalkFrom(const training::TrainingPlan& plan, coll::Rank first);
 
     CollectiveTimes m_times;
     const scenario::TrainingScenario& m_on;

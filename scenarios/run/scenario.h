@@ -189,6 +189,14 @@ enum class PlacementPolicy : uint8_t
     kFragmented, ///< packed into what a seeded occupation leaves
 };
 
+/// Servers in a row that are alike, of several kinds.
+struct ServerKind
+{
+    topo::ServerSpec server;
+    uint32_t servers = 0;
+    rdma::BitRate nicRate; ///< in use: --nic, or the server's
+};
+
 /// Servers on a network. Logical server i (ranks i*gpus ..) stands at host hostOfServer[i] of the
 /// topology.
 struct ClusterSpec
@@ -204,6 +212,30 @@ struct ClusterSpec
     ConnectionSpec connections;
     uint64_t aggregationBytes = 0;  ///< bytes of one group that a unit has room for
     uint32_t aggregationGroups = 0; ///< groups that a unit serves at once
+    /// The kinds of unequal servers (--server-kinds), in the order of logical servers; `server` is
+    /// the first one's. Empty: all are as `server`.
+    std::vector<ServerKind> kinds = {};
+    std::string kindWords = {}; ///< --server-kinds
+
+    /// The kind of a logical server; null: all are alike.
+    const ServerKind* KindOf(uint32_t number) const
+    {
+        for (const ServerKind& kind : kinds)
+        {
+            if (number < kind.servers)
+            {
+                return &kind;
+            }
+            number -= kind.servers;
+        }
+        return nullptr;
+    }
+
+    const topo::ServerSpec& ServerOf(uint32_t number) const
+    {
+        const ServerKind* kind = KindOf(number);
+        return kind ? kind->server : server;
+    }
 };
 
 /// An explicit choice of an algorithm for sizes from `from` to below `below`.
@@ -249,6 +281,14 @@ struct CollectiveOptions
     std::optional<topo::Protocol> protocol; ///< nothing: the tuner chooses
     coll::AlgorithmOptions options;
     coll::Machine machine; ///< without a library: nothing takes time but links
+    /// Of unequal servers: the machine of each kind, and the kind of each server. `machine` then
+    /// has the least of each. Empty: all are `machine`.
+    std::vector<coll::Machine> machines = {};
+    std::vector<uint32_t> machineOfServer = {};
+
+    /// The machine of ranks on these servers: their kind's, or the least.
+    const coll::Machine& MachineFor(const coll::Placement& placement) const;
+
     rdma::Duration
         stepLatency; ///< software time added before every send of a schedule; 0 by default
     NcclLimits nccl;

@@ -47,6 +47,22 @@ class CostModel
                         const Layout& from,
                         const Layout& to) const = 0;
 
+    /// Whether OfScatter() is ever anything.
+    virtual bool Scatters() const
+    {
+        return false;
+    }
+
+    /// What a reduce-scatter saves where partial sums go to a layout that is cut along their
+    /// devices, as a cost that is not above nothing. \param bytes of a device's slice
+    virtual Cost OfScatter(const Digits& /* partial */,
+                           const Layout& /* from */,
+                           const Layout& /* to */,
+                           double /* bytes */) const
+    {
+        return {};
+    }
+
     /// "s", or "" of a cost without a unit.
     virtual const char* Unit() const = 0;
 };

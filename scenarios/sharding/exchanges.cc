@@ -9,30 +9,33 @@ namespace sharding
 const char*
 OpWord(coll::Op op)
 {
-    return op == coll::Op::kAllToAll    ? "all-to-all"
-           : op == coll::Op::kAllGather ? "all-gather"
-                                        : "all-reduce";
+    return op == coll::Op::kAllToAll        ? "all-to-all"
+           : op == coll::Op::kAllGather     ? "all-gather"
+           : op == coll::Op::kReduceScatter ? "reduce-scatter"
+                                            : "all-reduce";
 }
 
 std::vector<ExchangeOf>
 ExchangesOfOperator(const Graph& graph,
                     uint32_t op,
-                    const Strategy& strategy,
+                    const std::vector<Strategy>& strategies,
+                    const Scatters& scatters,
                     uint32_t devices,
                     uint32_t gradientBytes)
 {
     const Operator& of = graph.operators[op];
+    const Strategy& strategy = strategies[op];
     std::vector<ExchangeOf> exchanges;
     const Digits summed = SummedDigits(of, strategy);
     if (!summed.empty())
     {
         const TensorInfo& output = graph.tensors[of.output.tensor];
-        exchanges.push_back(
-            {"forward",
-             output.name,
-             {coll::Op::kAllReduce,
-              SliceOf(output, LayoutOf(of.output, strategy)) * output.bytes * of.summedElements,
-              summed}});
+        const double bytes =
+            SliceOf(output, LayoutOf(of.output, strategy)) * output.bytes * of.summedElements;
+        for (const MoveCollective& sum : SumsOf(summed, scatters.Forward(op), bytes, devices))
+        {
+            exchanges.push_back({"forward", output.name, sum});
+        }
     }
     for (uint32_t k = 0; k < of.inputs.size(); ++k)
     {
@@ -45,13 +48,25 @@ ExchangesOfOperator(const Graph& graph,
         }
         const Digits digits = parameter ? CopyDigits(LayoutOf(of.inputs[k], strategy), devices)
                                         : GradientDigits(of, strategy, k);
-        if (!digits.empty() && graph.HasGradient(op, k))
+        if (digits.empty() || !graph.HasGradient(op, k))
         {
-            exchanges.push_back({parameter ? "gradients" : "backward",
-                                 tensor.name,
-                                 {coll::Op::kAllReduce,
-                                  slice * (parameter ? gradientBytes : tensor.bytes),
-                                  digits}});
+            continue;
+        }
+        const Digits none;
+        const Digits* scattered = &none;
+        for (std::size_t e = 0; e < graph.edges.size() && !parameter; ++e)
+        {
+            const Edge& edge = graph.edges[e];
+            // Of a first block's and the next blocks' edges, that of more.
+            if (edge.to == op && edge.toInput == k && (scattered->empty() || edge.times > 1))
+            {
+                scattered = &scatters.Backward(static_cast<uint32_t>(e));
+            }
+        }
+        const double bytes = slice * (parameter ? gradientBytes : tensor.bytes);
+        for (const MoveCollective& sum : SumsOf(digits, *scattered, bytes, devices))
+        {
+            exchanges.push_back({parameter ? "gradients" : "backward", tensor.name, sum});
         }
     }
     return exchanges;

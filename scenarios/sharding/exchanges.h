@@ -7,6 +7,7 @@
 #ifndef SCENARIOS_SHARDING_EXCHANGES_H
 #define SCENARIOS_SHARDING_EXCHANGES_H
 
+#include "scenarios/sharding/scatter.h"
 #include "scenarios/sharding/simulator-cost.h"
 
 #include <cstdint>
@@ -29,7 +30,8 @@ const char* OpWord(coll::Op op);
 /// Partial sums, gradients of inputs, and those of parameters (once a step).
 std::vector<ExchangeOf> ExchangesOfOperator(const Graph& graph,
                                             uint32_t op,
-                                            const Strategy& strategy,
+                                            const std::vector<Strategy>& strategies,
+                                            const Scatters& scatters,
                                             uint32_t devices,
                                             uint32_t gradientBytes);
 

@@ -95,6 +95,8 @@ class NodeBuilder
     /// x [.., in] x w [out, in] + b [out], as PyTorch has it.
     std::string Linear();
     /// A window's places along one side; 0: none.
+    /// Why a window cannot have such a padding.
+    static std::string Padding(uint64_t padding, uint64_t kernel);
     static uint64_t Slide(uint64_t side, uint64_t kernel, uint64_t stride, uint64_t padding);
     std::string Convolution();
     std::string Pool();

@@ -69,6 +69,11 @@ NodeBuilder::Pool()
     {
         return Shapes("needs pictures [batch, channels, height, width]");
     }
+    if (padding > 0 && padding >= kernel)
+    {
+        return kernel == 0 ? "has padding, and a window over the whole picture; allowed: 0"
+                           : Padding(padding, kernel);
+    }
     m_output = {x[0],
                 x[1],
                 kernel == 0 ? 1 : Slide(x[2], kernel, stride, padding),

@@ -123,6 +123,13 @@ NodeBuilder::Slide(uint64_t side, uint64_t kernel, uint64_t stride, uint64_t pad
 }
 
 std::string
+NodeBuilder::Padding(uint64_t padding, uint64_t kernel)
+{
+    return "has padding " + std::to_string(padding) + ", and windows of " + std::to_string(kernel) +
+           " would see nothing but it; allowed: 0 to " + std::to_string(kernel - 1);
+}
+
+std::string
 NodeBuilder::Convolution()
 {
     const NodeShape& x = m_shapes[0];
@@ -136,6 +143,10 @@ NodeBuilder::Convolution()
     }
     const auto stride = static_cast<uint64_t>(Number("stride", 1));
     const auto padding = static_cast<uint64_t>(Number("padding", 0));
+    if (padding >= std::max(f[2], f[3]))
+    {
+        return Padding(padding, std::max(f[2], f[3]));
+    }
     m_output = {x[0], f[0], Slide(x[2], f[2], stride, padding), Slide(x[3], f[3], stride, padding)};
     if (m_output[2] == 0 || m_output[3] == 0)
     {

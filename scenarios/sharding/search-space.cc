@@ -3,6 +3,8 @@
  */
 #include "scenarios/sharding/search-space.h"
 
+#include "scenarios/sharding/scatter.h"
+
 #include <algorithm>
 #include <map>
 
@@ -72,12 +74,107 @@ struct LayoutsOf
     std::vector<uint32_t> of; ///< by strategy
 };
 
+/// What reduce-scatters save of the partial sums of one side's strategies, for each layout of the
+/// other side.
+class Savings
+{
+  public:
+    Savings(const CostModel& cost,
+            const TensorInfo& tensor,
+            const LayoutsOf& here,
+            const std::vector<Digits>& partial,
+            const LayoutsOf& there)
+    {
+        std::map<std::pair<Digits, uint32_t>, int32_t> known;
+        for (std::size_t s = 0; s < partial.size(); ++s)
+        {
+            if (partial[s].empty())
+            {
+                m_row.push_back(-1);
+                continue;
+            }
+            const uint32_t from = here.of[s];
+            const auto [at, isNew] =
+                known.try_emplace({partial[s], from}, static_cast<int32_t>(m_rows.size()));
+            m_row.push_back(at->second);
+            if (isNew)
+            {
+                const Layout& layout = here.layouts[from];
+                const double bytes = SliceOf(tensor, layout) * tensor.bytes;
+                auto& row = m_rows.emplace_back();
+                for (const Layout& to : there.layouts)
+                {
+                    row.push_back(cost.OfScatter(partial[s], layout, to, bytes));
+                }
+            }
+        }
+    }
+
+    /// Null: nothing.
+    const Cost* Of(std::size_t strategy, uint32_t to) const
+    {
+        const int32_t row = m_row[strategy];
+        return row < 0 ? nullptr : &m_rows[static_cast<std::size_t>(row)][to];
+    }
+
+  private:
+    std::vector<int32_t> m_row; ///< by strategy
+    std::vector<std::vector<Cost>> m_rows;
+};
+
+/// Adds what reduce-scatters save to an edge's costs.
+void
+AddScatters(const CostModel& cost,
+            const SearchSpace& space,
+            const Edge& edge,
+            bool sole,
+            const LayoutsOf& from,
+            const LayoutsOf& to,
+            std::vector<Cost>* costs)
+{
+    const Graph& graph = *space.graph;
+    const Operator& maker = graph.operators[edge.from];
+    const Operator& reader = graph.operators[edge.to];
+    const TensorInfo& tensor = graph.tensors[reader.inputs[edge.toInput].tensor];
+    std::vector<Digits> sums;
+    std::vector<Digits> gradients;
+    for (const Strategy& strategy : space.strategies[edge.from])
+    {
+        sums.push_back(sole && maker.summedElements == 1 ? SummedDigits(maker, strategy)
+                                                         : Digits());
+    }
+    for (const Strategy& strategy : space.strategies[edge.to])
+    {
+        gradients.push_back(GradientDigits(reader, strategy, edge.toInput));
+    }
+    const Savings forward(cost, tensor, from, sums, to);
+    const Savings backward(cost, tensor, to, gradients, from);
+    const std::size_t width = to.of.size();
+    for (std::size_t a = 0; a < from.of.size(); ++a)
+    {
+        for (std::size_t b = 0; b < width; ++b)
+        {
+            Cost& sum = (*costs)[a * width + b];
+            if (const Cost* const saved = forward.Of(a, to.of[b]))
+            {
+                sum += *saved * edge.times;
+            }
+            if (const Cost* const saved = backward.Of(b, from.of[a]))
+            {
+                sum += *saved * edge.times;
+            }
+        }
+    }
+}
+
 void
 AddEdges(const CostModel& cost, SearchSpace* space)
 {
     const Graph& graph = *space->graph;
-    for (const Edge& edge : graph.edges)
+    const std::vector<bool> sole = SoleEdges(graph);
+    for (std::size_t e = 0; e < graph.edges.size(); ++e)
     {
+        const Edge& edge = graph.edges[e];
         const LayoutsOf from(graph.OperandOf(edge.from, edge.fromInput),
                              space->strategies[edge.from]);
         const LayoutsOf to(graph.OperandOf(edge.to, static_cast<int32_t>(edge.toInput)),
@@ -99,6 +196,10 @@ AddEdges(const CostModel& cost, SearchSpace* space)
             {
                 costs.push_back(between[a * to.layouts.size() + b]);
             }
+        }
+        if (edge.fromInput == kNone && cost.Scatters())
+        {
+            AddScatters(cost, *space, edge, sole[e], from, to, &costs);
         }
     }
 }

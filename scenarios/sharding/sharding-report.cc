@@ -5,6 +5,7 @@
 
 #include "scenarios/sharding/exchanges.h"
 #include "scenarios/sharding/redistribution.h"
+#include "scenarios/sharding/staged-search.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -155,10 +156,55 @@ EdgeName(const Graph& graph, const Edge& edge)
 
 } // namespace
 
+namespace
+{
+
+/// The stages of a pipeline, one after another.
+std::string
+StagesTable(const Sharding& s)
+{
+    std::string text = "Pipeline of " + topo::Counted(s.stages.size(), "stage") + " on " +
+                       topo::Counted(s.settings.devices.count, "GPU") + "; step by formula " +
+                       SecondsWord(s.step.value_or(0)) + ", without messages between stages\n";
+    for (std::size_t i = 0; i < s.stages.size(); ++i)
+    {
+        const ShardedStage& stage = *s.stages[i];
+        const uint32_t count = stage.sharding.settings.devices.count;
+        text += "Stage " + std::to_string(i) + " (GPU " + std::to_string(stage.firstRank) +
+                (count > 1 ? " to " + std::to_string(stage.firstRank + count - 1) : "") +
+                "): " + SecondsWord(stage.seconds) + " a micro-batch\n" + TableText(stage.sharding);
+    }
+    return text;
+}
+
+/// Results that were run.
+std::string
+RankedText(const Sharding& s)
+{
+    std::string text;
+    for (const Ranked& r : s.ranked)
+    {
+        if (r.step || !r.why.empty())
+        {
+            text += "    " + r.what + ": by formula " + SecondsWord(*r.sharding->step) +
+                    ", simulated " + (r.step ? SecondsWord(*r.step) : "not: " + r.why) +
+                    (r.sharding->strategies == s.strategies ? "  taken" : "") + "\n";
+        }
+    }
+    return text.empty() ? "" : "Run in turn (--shard-verify)\n" + text;
+}
+
+} // namespace
+
 std::string
 TableText(const Sharding& s)
 {
+    if (!s.stages.empty())
+    {
+        return StagesTable(s);
+    }
     const Graph& graph = s.graph;
+    const Scatters scatters(graph, s.strategies);
     TextTable table;
     table.Add({"operator", "strategy", "output", "cost", "exchanged"});
     std::size_t lines = 0;
@@ -167,7 +213,8 @@ TableText(const Sharding& s)
         const Operator& op = graph.operators[i];
         const auto exchanges = ExchangesOfOperator(graph,
                                                    i,
-                                                   s.strategies[i],
+                                                   s.strategies,
+                                                   scatters,
                                                    s.settings.devices.count,
                                                    GradientBytesOf(graph, i));
         table.Add({op.name + Times(graph.Times(i)),
@@ -208,7 +255,7 @@ TableText(const Sharding& s)
     std::snprintf(memory, sizeof memory, "; memory %.2f GiB a GPU", s.memory / (1ULL << 30));
     text += memory;
     text += s.step ? "; step by formula " + SecondsWord(*s.step) : "";
-    return text + "\n";
+    return text + "\n" + RankedText(s);
 }
 
 namespace
@@ -348,6 +395,16 @@ OrderLines(const Sharding& s)
 std::string
 ExplainText(const Sharding& s)
 {
+    if (!s.stages.empty())
+    {
+        std::string text;
+        for (std::size_t i = 0; i < s.stages.size(); ++i)
+        {
+            text += "Stage " + std::to_string(i) + "\n" + GraphLines(s.stages[i]->sharding) +
+                    EdgeLines(s.stages[i]->sharding);
+        }
+        return text;
+    }
     std::string text = GraphLines(s) + StrategyLines(s) + EdgeLines(s) + OrderLines(s);
     if (!s.compared.empty())
     {
@@ -410,7 +467,24 @@ ExchangesJson(const std::vector<ExchangeOf>& exchanges, std::set<Digits>* groups
 nlohmann::ordered_json
 ShardingJson(const Sharding& s)
 {
+    if (!s.stages.empty())
+    {
+        Json json;
+        json["model"] = s.graph.name;
+        json["gpus"] = s.settings.devices.count;
+        json["step_by_formula_s"] = s.step ? Json(*s.step) : Json();
+        json["stages"] = Json::array();
+        for (const auto& stage : s.stages)
+        {
+            Json its = ShardingJson(stage->sharding);
+            its["first_gpu"] = stage->firstRank;
+            its["micro_batch_s"] = stage->seconds;
+            json["stages"].push_back(std::move(its));
+        }
+        return json;
+    }
     const Graph& graph = s.graph;
+    const Scatters scatters(graph, s.strategies);
     Json json;
     json["model"] = graph.name;
     json["gpus"] = s.settings.devices.count;
@@ -466,7 +540,8 @@ ShardingJson(const Sharding& s)
                                  {"exchanges",
                                   ExchangesJson(ExchangesOfOperator(graph,
                                                                     i,
-                                                                    strategy,
+                                                                    s.strategies,
+                                                                    scatters,
                                                                     s.settings.devices.count,
                                                                     GradientBytesOf(graph, i)),
                                                 &groups)},
@@ -495,44 +570,13 @@ ShardingJson(const Sharding& s)
         named[DigitsName(digits)] = GroupsAlong(digits, s.settings.devices.count);
     }
     json["groups"] = named;
+    for (const Ranked& r : s.ranked)
+    {
+        json["ranked"].push_back(Json{{"what", r.what},
+                                      {"step_by_formula_s", *r.sharding->step},
+                                      {"step_s", r.step ? Json(*r.step) : Json()}});
+    }
     return json;
-}
-
-std::optional<std::vector<std::pair<std::string, Cuts>>>
-ShardsOfJson(const nlohmann::json& json, std::string* why)
-{
-    const bool nested = json.is_object() && json.contains("strategies");
-    const nlohmann::json& list = nested ? json["strategies"] : json;
-    if (!list.is_object() || list.empty())
-    {
-        *why = "must be an object of operators, {\"dense\": [[2, 1], [1, 4]]}, or have one as "
-               "\"strategies\"";
-        return std::nullopt;
-    }
-    std::vector<std::pair<std::string, Cuts>> shards;
-    for (const auto& [name, value] : list.items())
-    {
-        Cuts cuts;
-        bool good = value.is_array() && !value.empty();
-        for (std::size_t i = 0; good && i < value.size(); ++i)
-        {
-            good = value[i].is_array();
-            auto& of = cuts.emplace_back();
-            for (std::size_t d = 0; good && d < value[i].size(); ++d)
-            {
-                good = value[i][d].is_number_unsigned();
-                of.push_back(good ? value[i][d].get<uint64_t>() : 0);
-            }
-        }
-        if (!good)
-        {
-            *why = "/" + std::string(nested ? "strategies/" : "") + name +
-                   " must be a list of lists of whole numbers, one list an input: [[2, 1], [1, 4]]";
-            return std::nullopt;
-        }
-        shards.emplace_back(name, std::move(cuts));
-    }
-    return shards;
 }
 
 } // namespace sharding

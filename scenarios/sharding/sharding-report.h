@@ -25,10 +25,6 @@ std::string ExplainText(const Sharding& sharding);
 /// sharding.json: strategies, layouts, collectives, groups.
 nlohmann::ordered_json ShardingJson(const Sharding& sharding);
 
-/// Names and cuts of such a file, or of {"dense": [[2, 1], [1, 4]]}; or why there are none.
-std::optional<std::vector<std::pair<std::string, Cuts>>> ShardsOfJson(const nlohmann::json& json,
-                                                                      std::string* why);
-
 /// The graph with its cuts as SVG.
 std::string ShardingSvg(const Sharding& sharding);
 

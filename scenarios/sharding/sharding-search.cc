@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <tuple>
 
 namespace sharding
 {
@@ -91,7 +92,11 @@ class Searcher
         {
             return std::nullopt;
         }
-        Tell();
+        Tell(&m_found);
+        if (several && s.ranked > 0)
+        {
+            Rank();
+        }
         return std::move(m_found);
     }
 
@@ -250,6 +255,10 @@ class Searcher
             const double memory = Memory(m_found.strategies);
             m_found.compared.push_back({what, step, memory});
             least = least == 0 ? memory : std::min(least, memory);
+            if (Fits(m_found.strategies))
+            {
+                m_candidates.push_back({m_found.strategies, step, what});
+            }
             if (Fits(m_found.strategies) && (!best || step < *best->step))
             {
                 m_found.step = step;
@@ -307,22 +316,124 @@ class Searcher
         return true;
     }
 
-    void Tell()
+    void Tell(Sharding* found)
     {
-        const SearchSpace fixed = FixedSpace(m_graph, m_found.strategies, TheCost());
+        const SearchSpace fixed = FixedSpace(m_graph, found->strategies, TheCost());
+        found->ofOperator.clear();
+        found->ofEdge.clear();
+        found->total = {};
         for (const auto& costs : fixed.ofOperator)
         {
-            m_found.ofOperator.push_back(costs[0]);
-            m_found.total += costs[0];
+            found->ofOperator.push_back(costs[0]);
+            found->total += costs[0];
         }
         for (const auto& costs : fixed.ofEdge)
         {
-            m_found.ofEdge.push_back(costs[0]);
-            m_found.total += costs[0];
+            found->ofEdge.push_back(costs[0]);
+            found->total += costs[0];
         }
-        m_found.unit = TheCost().Unit();
-        m_found.memory = Memory(m_found.strategies);
-        m_found.step = m_found.step ? m_found.step : Step(m_found.strategies);
+        found->unit = TheCost().Unit();
+        found->memory = Memory(found->strategies);
+        found->step = found->step ? found->step : Step(found->strategies);
+    }
+
+    struct Candidate
+    {
+        std::vector<Strategy> strategies;
+        double step = 0;
+        std::string what;
+    };
+
+    /// The found strategies' numbers in the space; empty: one is not in it.
+    Choice FoundChoice() const
+    {
+        Choice choice;
+        for (uint32_t i = 0; i < m_graph.operators.size(); ++i)
+        {
+            const auto& all = m_space->strategies[i];
+            const auto at = std::find(all.begin(), all.end(), m_found.strategies[i]);
+            if (at == all.end())
+            {
+                return {};
+            }
+            choice.push_back(static_cast<uint32_t>(at - all.begin()));
+        }
+        return choice;
+    }
+
+    /// Adds results that differ from the found one in one operator, those of least total first.
+    void AddNeighbours()
+    {
+        CountOperators(TheCost(), &*m_space);
+        const SearchSpace& space = *m_space;
+        Choice choice = FoundChoice();
+        if (choice.empty())
+        {
+            return;
+        }
+        const auto beside = EdgesBeside(m_graph);
+        const auto totalOf = [&](uint32_t op) {
+            double total = space.ofOperator[op][choice[op]].total;
+            for (const uint32_t e : beside[op])
+            {
+                const Edge& edge = m_graph.edges[e];
+                total += space.OfEdge(e, choice[edge.from], choice[edge.to]).total;
+            }
+            return total;
+        };
+        std::vector<std::tuple<double, uint32_t, uint32_t>> changes; // more, operator, strategy
+        for (uint32_t i = 0; i < choice.size(); ++i)
+        {
+            const uint32_t own = choice[i];
+            const double before = totalOf(i);
+            for (choice[i] = 0; choice[i] < space.Width(i); ++choice[i])
+            {
+                if (choice[i] != own)
+                {
+                    changes.emplace_back(totalOf(i) - before, i, choice[i]);
+                }
+            }
+            choice[i] = own;
+        }
+        std::sort(changes.begin(), changes.end());
+        const std::size_t most = 4 * std::size_t{m_found.settings.ranked};
+        for (std::size_t c = 0; c < std::min(most, changes.size()); ++c)
+        {
+            const auto& [more, op, strategy] = changes[c];
+            Candidate other{m_found.strategies, 0, m_graph.operators[op].name + " otherwise"};
+            other.strategies[op] = space.strategies[op][strategy];
+            if (Fits(other.strategies))
+            {
+                other.step = Step(other.strategies);
+                m_candidates.push_back(std::move(other));
+            }
+        }
+    }
+
+    /// The best results, each of them once.
+    void Rank()
+    {
+        AddNeighbours();
+        std::stable_sort(m_candidates.begin(),
+                         m_candidates.end(),
+                         [](const Candidate& a, const Candidate& b) { return a.step < b.step; });
+        std::vector<Ranked> ranked;
+        for (const Candidate& c : m_candidates)
+        {
+            const bool known = std::any_of(ranked.begin(), ranked.end(), [&c](const Ranked& r) {
+                return r.sharding->strategies == c.strategies;
+            });
+            if (known || ranked.size() == m_found.settings.ranked)
+            {
+                continue;
+            }
+            auto sharding = std::make_shared<Sharding>(m_found);
+            sharding->strategies = c.strategies;
+            sharding->step = c.step;
+            Tell(sharding.get());
+            ranked.push_back({std::move(sharding), c.what});
+        }
+        m_found.ranked = std::move(ranked);
     }
 
     const Graph& m_graph;
@@ -331,6 +442,7 @@ class Searcher
     SimulatorCost m_seconds;
     MindSporeCost m_mindspore;
     std::optional<SearchSpace> m_space;
+    std::vector<Candidate> m_candidates;
     Sharding m_found;
 };
 

@@ -15,6 +15,7 @@
 #include "scenarios/sharding/sharded-plan.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +46,7 @@ struct SearchSettings
     Given given;
     uint32_t passes = 1; ///< micro-batches of a step
     double memory = 0;   ///< bytes of a device; 0: no limit
+    uint32_t ranked = 0; ///< of the best results so many are kept, to be run (Sharding::ranked)
 };
 
 /// A result that was compared with others.
@@ -54,6 +56,19 @@ struct Compared
     double step = 0;  ///< seconds
     double memory = 0;
 };
+
+struct Sharding;
+
+/// One of the best results, by the step of its graph.
+struct Ranked
+{
+    std::shared_ptr<const Sharding> sharding;
+    std::string what;             ///< "dense otherwise"
+    std::optional<double> step{}; ///< s, simulated
+    std::string why{};            ///< there is none
+};
+
+struct ShardedStage;
 
 struct Sharding
 {
@@ -73,6 +88,9 @@ struct Sharding
     std::vector<Elimination> eliminated;
     std::vector<Propagated> propagated;
     std::vector<Halving> halved;
+    std::vector<Ranked> ranked; ///< best first, this one too; empty: none were asked for
+    /// Of a pipeline (--pp=auto): its stages. Only graph, settings, step and memory are of all.
+    std::vector<std::shared_ptr<const ShardedStage>> stages;
 };
 
 /// \return nothing, with the reason, where there is no result: too many combinations, a number of

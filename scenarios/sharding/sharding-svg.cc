@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <vector>
 
 namespace sharding
 {
@@ -20,7 +21,7 @@ constexpr int kLeft = 40;
 constexpr int kBox = 420;
 constexpr int kHigh = 50;
 constexpr int kGrid = 40;
-constexpr int kAside = 330; ///< to the right of boxes, for edges that skip some
+constexpr int kAside = 160; ///< to the right of boxes, for edges that skip some; at least
 constexpr int kLanes = 8;   ///< of these edges, one after another
 constexpr const char* kGrey = "#888";
 constexpr const char* kRed = "#c22";
@@ -69,6 +70,61 @@ MovesText(const std::vector<ExchangeOf>& exchanges)
     return text;
 }
 
+/// Labels of edges, none over another.
+class Labels
+{
+  public:
+    /// Below the wanted place, where that is taken.
+    void Add(int x, int y, const std::string& text)
+    {
+        const int width = WidthOf(text);
+        const auto isTaken = [&](const Place& p) {
+            return y < p.y + kLine && p.y < y + kLine && x < p.end && p.x < x + width;
+        };
+        while (std::any_of(m_places.begin(), m_places.end(), isTaken))
+        {
+            y += kLine;
+        }
+        m_places.push_back({x, x + width, y});
+        m_svg += TextAt(x, y, text, "fill=\"#c22\" font-size=\"11\"");
+    }
+
+    /// The right end of all.
+    int End() const
+    {
+        int end = 0;
+        for (const Place& place : m_places)
+        {
+            end = std::max(end, place.end);
+        }
+        return end;
+    }
+
+    const std::string& Svg() const
+    {
+        return m_svg;
+    }
+
+    /// Pixels of a text in 11 px (assumed: no letter is wider on average).
+    static int WidthOf(const std::string& text)
+    {
+        return static_cast<int>(text.size()) * 13 / 2;
+    }
+
+  private:
+    static constexpr int kLine = 13;
+
+    struct Place
+    {
+        int x;
+        int end;
+        int y;
+    };
+
+    std::vector<Place> m_places;
+    std::string m_svg;
+};
+
 /// The output as a square that is cut as its two dimensions of most parts are.
 std::string
 Grid(int x, int y, const Layout& layout, bool partial)
@@ -107,18 +163,14 @@ std::string
 ShardingSvg(const Sharding& s)
 {
     const Graph& graph = s.graph;
+    const Scatters scatters(graph, s.strategies);
     const int count = static_cast<int>(graph.operators.size());
     const auto top = [](uint32_t op) { return 76 + static_cast<int>(op) * kRow; };
-    std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
-                      std::to_string(kLeft + kBox + kAside + 260) + "\" height=\"" +
-                      std::to_string(96 + count * kRow) +
-                      "\" font-family=\"sans-serif\" font-size=\"12\">\n"
-                      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
-    svg += TextAt(kLeft,
-                  24,
-                  graph.name + " on " + topo::Counted(s.settings.devices.count, "GPU") + ", " +
-                      ModeName(s.settings.mode),
-                  "font-size=\"15\" font-weight=\"bold\"");
+    std::string svg = TextAt(kLeft,
+                             24,
+                             graph.name + " on " + topo::Counted(s.settings.devices.count, "GPU") +
+                                 ", " + ModeName(s.settings.mode),
+                             "font-size=\"15\" font-weight=\"bold\"");
     svg +=
         TextAt(kLeft,
                42,
@@ -130,7 +182,7 @@ ShardingSvg(const Sharding& s)
                   "arrows: tensors from operator to operator; dashed: to the next of equal blocks",
                   "fill=\"#555\"");
     svg += Arrowhead("grey", kGrey) + Arrowhead("red", kRed);
-    std::string labels; // above all edges
+    Labels labels; // above all edges
     int skipping = 0;
     for (uint32_t e = 0; e < graph.edges.size(); ++e)
     {
@@ -174,10 +226,11 @@ ShardingSvg(const Sharding& s)
                (exchanges.empty() ? "grey" : "red") + ")\"/>\n";
         if (!exchanges.empty())
         {
-            labels +=
-                TextAt(labelX, labelY, MovesText(exchanges), "fill=\"#c22\" font-size=\"11\"");
+            labels.Add(labelX, labelY, MovesText(exchanges));
         }
     }
+    const int right = std::max(kLeft + kBox + kAside, labels.End() + 16);
+    int end = right;
     for (uint32_t i = 0; i < graph.operators.size(); ++i)
     {
         const Operator& op = graph.operators[i];
@@ -200,20 +253,26 @@ ShardingSvg(const Sharding& s)
         int line = 0;
         for (const ExchangeOf& x : ExchangesOfOperator(graph,
                                                        i,
-                                                       s.strategies[i],
+                                                       s.strategies,
+                                                       scatters,
                                                        s.settings.devices.count,
                                                        graph.tensors[op.output.tensor].bytes))
         {
             if (line < 3)
             {
-                svg += TextAt(kLeft + kBox + kAside,
-                              y + 16 + 16 * line++,
-                              std::string(x.when) + ": all-reduce over " +
-                                  std::to_string(CountOf(x.collective.digits)));
+                const std::string text = std::string(x.when) + ": " + OpWord(x.collective.op) +
+                                         " over " + std::to_string(CountOf(x.collective.digits));
+                svg += TextAt(right, y + 16 + 16 * line++, text);
+                end = std::max(end, right + Labels::WidthOf(text) * 12 / 11);
             }
         }
     }
-    return svg + labels + "</svg>\n";
+    const std::string head = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
+                             std::to_string(std::max(end, kLeft + 640) + 20) + "\" height=\"" +
+                             std::to_string(96 + count * kRow) +
+                             "\" font-family=\"sans-serif\" font-size=\"12\">\n"
+                             "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+    return head + svg + labels.Svg() + "</svg>\n";
 }
 
 } // namespace sharding

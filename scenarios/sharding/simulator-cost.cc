@@ -4,6 +4,7 @@
 #include "scenarios/sharding/simulator-cost.h"
 
 #include "scenarios/sharding/redistribution.h"
+#include "scenarios/sharding/scatter.h"
 
 #include <algorithm>
 
@@ -133,6 +134,26 @@ SimulatorCost::OfMove(const Graph& graph,
     {
         seconds += Reduction(tensor, to); // both users reduce, each its own part
     }
+    return {0, seconds, seconds};
+}
+
+Cost
+SimulatorCost::OfScatter(const Digits& partial,
+                         const Layout& from,
+                         const Layout& to,
+                         double bytes) const
+{
+    const Digits scattered = ScatteredDigits(partial, from, to);
+    if (scattered.empty())
+    {
+        return {};
+    }
+    double seconds = -m_times.Seconds(coll::Op::kAllReduce, bytes, partial);
+    for (const MoveCollective& sum : SumsOf(partial, scattered, bytes, m_devices))
+    {
+        seconds += m_times.Seconds(sum.op, sum.bytes, sum.digits);
+    }
+    seconds *= m_passes;
     return {0, seconds, seconds};
 }
 

@@ -64,6 +64,16 @@ class SimulatorCost : public CostModel
                 const Layout& from,
                 const Layout& to) const override;
 
+    bool Scatters() const override
+    {
+        return true;
+    }
+
+    Cost OfScatter(const Digits& partial,
+                   const Layout& from,
+                   const Layout& to,
+                   double bytes) const override;
+
     const char* Unit() const override
     {
         return "s";

@@ -3,6 +3,8 @@
  */
 #include "scenarios/training/memory-reserve.h"
 
+#include "scenarios/training/gpu-kinds.h"
+
 namespace training
 {
 
@@ -45,8 +47,9 @@ ReserveOf(const TrainingOptions& options, const MemoryEstimate& memory)
 bool
 FitsWithReserve(const TrainingOptions& options)
 {
-    const MemoryEstimate memory = EstimateMemory(options);
-    return memory.Total() + ReserveOf(options, memory).Total() <= options.gpu.memoryBytes;
+    const FullestGpu fullest = FullestOf(options);
+    return fullest.memory.Total() + ReserveOf(options, fullest.memory).Total() <=
+           fullest.gpu.memoryBytes;
 }
 
 } // namespace training

@@ -157,11 +157,20 @@ struct HostSpec
     uint32_t gpus = 1;     ///< GPUs of a server
 };
 
+/// Ranks in a row with the same GPU.
+struct GpuKind
+{
+    GpuSpec gpu;
+    uint32_t ranks = 0;
+};
+
 /// Fields that are std::optional take the implementation's default (ResolvedOptions()).
 struct TrainingOptions
 {
     ModelSpec model;
     GpuSpec gpu;
+    /// GPUs that are not all as `gpu`, in the order of ranks (gpu-kinds.h); empty: they are.
+    std::vector<GpuKind> kinds;
     uint32_t ranks = 1; ///< in all: tensor x context x data x pipeline
     uint32_t tensor = 1;
     uint32_t context = 1;

@@ -9,6 +9,7 @@
 #include "scenarios/training/pipeline/deepspeed-partition.h"
 #include "scenarios/training/pipeline/partition.h"
 #include "scenarios/training/rank-layers.h"
+#include "scenarios/training/stage-speeds.h"
 
 #include <algorithm>
 #include <limits>
@@ -316,6 +317,11 @@ Partitioned(TrainingOptions o)
     const CutGroups cut = GroupsToCut(resolved);
     if (o.partition == Partition::kBalanced && o.replicas.empty())
     {
+        if (!o.kinds.empty())
+        {
+            o.pieceLayers = LayersBySpeed(resolved);
+            return o;
+        }
         std::vector<double> seconds;
         for (const PartitionLayer& group : cut.groups)
         {

@@ -5,7 +5,8 @@
  * (--replicas=auto): the partitioners of pipeline/, with the layers of a model as their input.
  *
  *   uniform     blocks in equal numbers (rank-work.h, LayersByStage)
- *   balanced    by the time of forward and backward pass; a cut is anywhere between two layers
+ *   balanced    by the time of forward and backward pass; a cut is anywhere between two layers.
+ *               Of unequal GPUs each stage has its own time (stage-speeds.h)
  *   pipedream   by PipeDream's formulas, with messages and synchronization. Models with blocks are
  *               cut anywhere, others at narrow places (NarrowGroups)
  *   parameters  by the parameters of layers, as DeepSpeed (pipeline/deepspeed-partition.h)

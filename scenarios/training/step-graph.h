@@ -132,6 +132,7 @@ struct TrainingPlan
     std::map<coll::Rank, SpeedProfile> speeds; ///< speeds of ranks that slow down or stop
     /// The share of a GPU that a collective in progress takes from computing beside it.
     double contention = 0;
+    std::vector<double> contentions; ///< per rank, if GPUs are not alike; empty: `contention`
     /// Actors run graphs beside the ranks, as processes on their servers do. They share no stream
     /// and no group of collectives with a rank. Actor `ranks` + i is at the GPU actorAt[i]:
     /// its messages leave from there and arrive there. With actors the workload defines a step.
@@ -142,7 +143,8 @@ struct TrainingPlan
     // For throughput figures:
     uint64_t samplesPerStep = 0;   ///< global batch
     double flopsPerGpuPerStep = 0; ///< model FLOPs, without recomputation
-    /// Of a captured step: FLOP/s at which its FLOPs would run at the peaks of their data types.
+    /// Of a captured step: FLOP/s at which its FLOPs would run at the peaks of their data types. Of
+    /// unequal GPUs: their mean.
     double peakFlops = 0;
     uint64_t tokensPerStep = 0; ///< of a captured step; 0: not known
     /// Estimate of the memory in use on one GPU (parameters, gradients, optimizer, activations).
@@ -175,6 +177,11 @@ struct TrainingPlan
     double SlownessOf(coll::Rank rank) const
     {
         return slowness.empty() ? 1 : slowness[rank];
+    }
+
+    double ContentionOf(coll::Rank rank) const
+    {
+        return contentions.empty() ? contention : contentions[rank];
     }
 
     /// The role of a rank in a step of the first size, counted from the beginning of the run.

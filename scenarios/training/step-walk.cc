@@ -457,9 +457,9 @@ StepWalk::Progress(Walk& walk, int64_t now) const
     }
     const int64_t elapsed = now - walk.progress;
     const bool slowed = m_lasting && walk.collectives > 0;
-    walk.workLeft -=
-        elapsed -
-        (slowed ? static_cast<int64_t>(static_cast<double>(elapsed) * m_plan.contention) : 0);
+    walk.workLeft -= elapsed - (slowed ? static_cast<int64_t>(static_cast<double>(elapsed) *
+                                                              m_plan.ContentionOf(walk.rank))
+                                       : 0);
     walk.progress = now;
 }
 

@@ -69,6 +69,88 @@ class Results(SystemTest):
         typed = self.run_program(f"{FFN} --auto-parallel=semi --shard={line}")
         self.assertEqual(first.stats["step_time_us"], typed.stats["step_time_us"])
 
+    def test_mindspores_file_gives_the_same_run(self):
+        first = self.run_program(f"{FFN} --auto-parallel=dynamic-programming --network=analytic")
+        again = self.run_program(
+            f"{FFN} --auto-parallel=semi --network=analytic"
+            f" --shard-file={first.path('mindspore-strategy.json')}"
+        )
+        self.assertEqual(strategies(first), strategies(again))
+        self.assertEqual(first.stats["step_time_us"], again.stats["step_time_us"])
+        items = json.loads(first.text("mindspore-strategy.json"))["parallel_strategy_item"]
+        for name, cuts in strategies(first).items():
+            self.assertEqual(items[name], {"stage": 0, "parallel_strategy": cuts})
+        for line in first.text("mindspore-shard.py").splitlines()[1:]:
+            name, cuts = line.split(".shard(")
+            self.assertEqual([list(c) for c in eval(cuts[:-1])], strategies(first)[name])
+
+    def test_sums_that_are_wanted_cut_are_scattered(self):
+        """dense2's sums over the 4 GPUs that cut its inner dimension go to rows cut in 8: each of
+        the 4 keeps its rows. Half of an all-reduce's bytes: 3/4 of B/2 x H x 2 B.
+        """
+        graph = os.path.join(self.folder, "scatter.json")
+        with open(graph, "w", encoding="utf-8") as file:
+            json.dump(
+                {
+                    "name": "scatter",
+                    "graph": [
+                        ["x", "data", [1024, 2048]],
+                        ["w", "parameter", [2048, 2048]],
+                        ["m", "matmul", "x", "w"],
+                        ["r", "relu", "m"],
+                    ],
+                },
+                file,
+            )
+        sent = {}
+        for rows, what in ((8, "reduce_scatter"), (2, "all_reduce")):
+            run = self.run_program(
+                f"dltrain --model={graph} --servers=1 {QUIET} --network=analytic --dtype=bf16"
+                f" --auto-parallel=semi --shard=m=((2,4),(4,1));r=(({rows},1))"
+            )
+            sent[what] = run.stats["bytes_sent_per_gpu"]
+        self.assertNotIn("reduce_scatter", sent["all_reduce"])
+        self.assertWithin(
+            sent["reduce_scatter"]["reduce_scatter"], 1024 / 2 * 2048 * 2 * 3 / 4, 0.01
+        )
+
+    def test_the_best_ones_are_run_and_the_fastest_is_taken(self):
+        run = self.run_program(
+            f"{FFN} --auto-parallel=dynamic-programming --shard-verify=3 --network=fluid"
+        )
+        ranked = json.loads(run.text("sharding.json"))["ranked"]
+        self.assertEqual(len(ranked), 3)
+        self.assertWithin(
+            run.stats["step_time_us"] * 1e-6, min(r["step_s"] for r in ranked), 1e-9
+        )
+        self.assertEqual(run.out.count("taken"), 1)
+        # Regret of the formula's order.
+        self.assertLess(ranked[0]["step_s"] / min(r["step_s"] for r in ranked), 1.05)
+
+    def test_stages_are_searched(self):
+        run = self.run_program(
+            "dltrain --model=gpt2 --seq=256 --servers=2 --gpus-per-server=2 --nics-per-server=1"
+            f" --nic=10GbE --micro-batch=1 --accumulation=4 {QUIET} --network=fluid"
+            " --auto-parallel=dynamic-programming --pp=auto"
+        )
+        stages = json.loads(run.text("sharding.json"))["stages"]
+        self.assertEqual(sum(stage["gpus"] for stage in stages), 4)
+        self.assertGreater(len(stages), 1)
+        # On such NICs no collective leaves its server.
+        for stage in stages:
+            self.assertLessEqual(stage["gpus"], 2)
+            self.assertTrue(os.path.exists(run.path(f"sharding-{stages.index(stage)}.svg")))
+        # Of a pipeline the step is longer than the search's, which knows no messages.
+        formula = json.loads(run.text("sharding.json"))["step_by_formula_s"] * 1e6
+        self.assertGreater(run.stats["step_time_us"], 0.95 * formula)
+        self.assertLess(run.stats["step_time_us"], 2 * formula)
+        again = self.run_program(
+            "dltrain --model=gpt2 --seq=256 --servers=2 --gpus-per-server=2 --nics-per-server=1"
+            f" --nic=10GbE --micro-batch=1 --accumulation=4 {QUIET} --network=fluid"
+            " --auto-parallel=dynamic-programming"
+        )
+        self.assertLess(run.stats["step_time_us"], again.stats["step_time_us"])
+
     def test_modes(self):
         """The searches that are exact cost the least; each result runs."""
         for cost in ("simulator", "mindspore"):
@@ -198,6 +280,13 @@ class Mistakes(SystemTest):
             ("--auto-parallel=dynamic", "dynamic-programming"),
             ("--shard=dense=((2,1),(1,4))", "--auto-parallel"),
             ("", "allowed: with --auto-parallel"),
+            (f"{on} --pp=auto", "dynamic-programming"),
+            ("--pp=auto", "--auto-parallel=dynamic-programming"),
+            (f"{on} --shard-verify=2", "compares results"),
+            (
+                "--auto-parallel=dynamic-programming --pp=auto --device-matrix=2,4",
+                "without --pp=auto",
+            ),
         ):
             with self.subTest(options):
                 self.refuse(f"{FFN} {options}", says)

@@ -17,7 +17,12 @@ KEY = re.compile(r"[a-z_]+( \([^)]*\))?: ")
 #: Of other programs: apt-get.
 FOREIGN = ("--no-install-recommends",)
 #: They start dltrain, by its command line.
-STARTING = ("plan-verification.cc", "planner.cc", "goodput-measurement.cc")
+STARTING = (
+    "plan-verification.cc",
+    "planner.cc",
+    "goodput-measurement.cc",
+    "shard-verification.cc",
+)
 
 
 def strings():

@@ -94,7 +94,8 @@ TrainingSimulation::OnEnd(results::RunOutcome& outcome)
 std::string
 TrainingSimulation::GetFiles() const
 {
-    return std::string(", calls.log") + (m_scenario.sharded ? ", sharding.json, sharding.svg" : "");
+    return std::string(", calls.log") +
+           (m_scenario.sharded ? scenario::ShardingFiles(m_scenario) : "");
 }
 
 void

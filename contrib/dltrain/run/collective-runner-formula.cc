@@ -39,7 +39,7 @@ void
 CollectiveRunner::TakeFormula(Plan* plan, const coll::Placement& placement) const
 {
     const coll::Collective& what = plan->schedule->What();
-    coll::Machine machine = m_options.machine;
+    coll::Machine machine = m_options.MachineFor(placement);
     const topo::ServerSpec& server = m_cluster.server;
     machine.nicRate /=
         plan->between ? coll::GroupsAtItsNics(placement, server.gpus, server.nics) : 1;

@@ -215,7 +215,7 @@ CollectiveRunner::CanBeLimited(const Plan& plan, const coll::Placement& placemen
                              *plan.algorithm,
                              plan.schedule->What().op,
                              placement,
-                             m_options.machine);
+                             m_options.MachineFor(placement));
 }
 
 CollectiveRunner::Plan
@@ -223,11 +223,13 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
                            std::unique_ptr<const coll::Schedule> schedule,
                            const Communicator& comm) const
 {
-    Plan plan{
-        choice.algorithm,
-        std::move(schedule),
-        choice.protocol,
-        LibraryTimes::Of(m_options, choice.protocol, coll::HasSeveralServers(comm.placement))};
+    Plan plan{choice.algorithm,
+              std::move(schedule),
+              choice.protocol,
+              LibraryTimes::Of(m_options,
+                               m_options.MachineFor(comm.placement),
+                               choice.protocol,
+                               coll::HasSeveralServers(comm.placement))};
     plan.times.nics = std::min(plan.times.nics, m_cluster.server.nics);
     plan.parts = plan.schedule->PartsOfMessage();
     const coll::Op op = plan.schedule->What().op;
@@ -236,7 +238,7 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
     plan.times.nics = plan.ownNics ? 0 : plan.times.nics;
     if (choice.protocol == topo::Protocol::kExchange)
     {
-        plan.rates = coll::ExchangeRates(comm.placement, m_options.machine);
+        plan.rates = coll::ExchangeRates(comm.placement, m_options.MachineFor(comm.placement));
         plan.limited = CanBeLimited(plan, comm.placement);
     }
     plan.between = coll::HasSeveralServers(comm.placement);

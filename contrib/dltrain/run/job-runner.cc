@@ -115,7 +115,7 @@ JobRunner::SetServices(const RankServices& services)
                 rank,
                 slow ? m_plan.SlownessOf(rank) : 1,
                 runner < m_plan.ranks ? m_plan.jitter : training::Jitter{},
-                m_plan.contention,
+                m_plan.ContentionOf(rank),
                 runner < m_plan.ranks ? FindSpeed(rank) : nullptr,
                 seats[rank],
                 services,

@@ -8,13 +8,14 @@ namespace dltrain
 
 LibraryTimes
 LibraryTimes::Of(const scenario::CollectiveOptions& options,
+                 const coll::Machine& machine,
                  std::optional<topo::Protocol> protocol,
                  bool between)
 {
     LibraryTimes result;
     if (protocol)
     {
-        const topo::LibraryModel& library = options.machine.library;
+        const topo::LibraryModel& library = machine.library;
         const topo::ProtocolTimes& times = library.Of(*protocol);
         const bool exchange = *protocol == topo::Protocol::kExchange;
         result.launch = (exchange ? library.exchangeLaunch : library.launch).ps + times.base.ps;

@@ -26,6 +26,7 @@ struct LibraryTimes
     /// \param protocol nothing: no library, so only the software latency counts
     /// \param between of a group over several servers
     static LibraryTimes Of(const scenario::CollectiveOptions& options,
+                           const coll::Machine& machine,
                            std::optional<topo::Protocol> protocol,
                            bool between);
 };

@@ -65,17 +65,43 @@ PairIn(uint32_t servers)
 
 } // namespace
 
+std::vector<MessageRunner::PairRates>
+MessageRunner::RatesOf(const scenario::CollectiveOptions& options)
+{
+    std::vector<PairRates> rates;
+    const auto add = [&rates](const coll::Machine& machine) {
+        rates.push_back({coll::ExchangeRates(PairIn(1), machine),
+                         coll::ExchangeRates(PairIn(2), machine).Outside().bps});
+    };
+    for (const coll::Machine& machine : options.machines)
+    {
+        add(machine);
+    }
+    if (rates.empty())
+    {
+        add(options.machine);
+    }
+    return rates;
+}
+
+const MessageRunner::PairRates&
+MessageRunner::RatesAt(uint32_t server) const
+{
+    return m_rates[m_kindOf.empty() ? 0 : m_kindOf[server]];
+}
+
 MessageRunner::MessageRunner(Interconnect& interconnect,
                              const scenario::CollectiveOptions& options,
                              MessageUser& user,
                              uint32_t job)
     : m_interconnect(interconnect),
       m_times(LibraryTimes::Of(options,
+                               options.machine,
                                options.machine.hasLibrary ? std::optional(topo::Protocol::kExchange)
                                                           : std::nullopt,
                                false)),
-      m_insideRates(PairIn(1), options.machine),
-      m_outsideBps(coll::ExchangeRates(PairIn(2), options.machine).Outside().bps),
+      m_rates(RatesOf(options)),
+      m_kindOf(options.machineOfServer),
       m_ownNics(options.ownNics),
       m_user(user),
       m_job(job)
@@ -170,7 +196,7 @@ MessageRunner::Post(const EventPayload& send)
         sending.channel = sending.transport->Open(name,
                                                   *this,
                                                   CookieOf(server, sending.number),
-                                                  sending.inside ? 0 : m_outsideBps);
+                                                  sending.inside ? 0 : RatesAt(server).outsideBps);
     }
     m_servers[places.ServerOf(order.from)].bytes += send.bytes;
     TransportPost post;
@@ -178,7 +204,7 @@ MessageRunner::Post(const EventPayload& send)
     if (sending.inside)
     {
         post.how = m_times.how;
-        post.mostBps = m_insideRates.Inside(send.bytes).bps;
+        post.mostBps = RatesAt(places.ServerOf(order.from)).inside.Inside(send.bytes).bps;
     }
     post.id = send.name;
     post.hasImmediate = true;

@@ -219,10 +219,21 @@ class MessageRunner : public TransportUser
     Interconnect& m_interconnect;
     int64_t m_inside;  ///< ps, from a send's start to its post; in a server
     int64_t m_outside; ///< the same between servers
+
+    /// Rates of two ranks.
+    struct PairRates
+    {
+        coll::ExchangeRates inside;
+        uint64_t outsideBps = 0; ///< most of two in different servers; 0: no limit
+    };
+
+    static std::vector<PairRates> RatesOf(const scenario::CollectiveOptions& options);
+    const PairRates& RatesAt(uint32_t server) const;
+
     LibraryTimes m_times;
-    coll::ExchangeRates m_insideRates; ///< rates of two ranks in a server
-    uint64_t m_outsideBps;             ///< most of two ranks in different servers; 0: no limit
-    bool m_ownNics; ///< from the NIC beside the sender to that beside the receiver
+    std::vector<PairRates> m_rates; ///< by kind of the sender's server
+    std::vector<uint32_t> m_kindOf; ///< by server; empty: all are alike
+    bool m_ownNics;                 ///< from the NIC beside the sender to that beside the receiver
     MessageUser& m_user;
     uint32_t m_job;
     results::CollectivePaths* m_paths = nullptr;

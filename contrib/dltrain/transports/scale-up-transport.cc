@@ -36,14 +36,15 @@ ScaleUpTransport::Server::~Server()
     }
 }
 
-ScaleUpTransport::ScaleUpTransport(const Places& places, const topo::ServerSpec& server)
+ScaleUpTransport::ScaleUpTransport(const Places& places, const scenario::ClusterSpec& cluster)
     : m_places(places),
-      m_gpus(server.gpus)
+      m_gpus(cluster.server.gpus)
 {
     for (uint32_t s = 0; s < places.GetNServers(); ++s)
     {
-        m_servers.push_back(places.IsServerHere(s) ? std::make_unique<Server>(places, s, server)
-                                                   : nullptr);
+        m_servers.push_back(places.IsServerHere(s)
+                                ? std::make_unique<Server>(places, s, cluster.ServerOf(s))
+                                : nullptr);
     }
 }
 

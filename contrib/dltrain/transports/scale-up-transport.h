@@ -6,6 +6,7 @@
 
 #include "contrib/dltrain/base/slots.h"
 #include "contrib/dltrain/base/transport.h"
+#include "scenarios/run/scenario.h"
 #include "topologies/scale-up-model.h"
 
 #include "ns3/event-impl.h"
@@ -41,7 +42,7 @@ class ScaleUpBorrower
 class ScaleUpTransport : public Transport
 {
   public:
-    ScaleUpTransport(const Places& places, const topo::ServerSpec& server);
+    ScaleUpTransport(const Places& places, const scenario::ClusterSpec& cluster);
 
     using Transport::Open;
     ChannelId Open(const ChannelName& name,

@@ -107,7 +107,13 @@ ChosenServer(Validation* v)
     {
         v->Decide("server", v->values.Text("topology"));
     }
-    const std::string& name = v->values.Text("server");
+    const bool ofKinds = v->table.Find("server-kinds") && v->values.Given("server-kinds");
+    return ServerNamed(v, ofKinds ? "server-kinds" : "server", v->values.Text("server"));
+}
+
+std::optional<topo::ServerSpec>
+ServerNamed(Validation* v, const std::string& option, const std::string& name)
+{
     if (const topo::ServerSpec* preset = topo::FindServer(topo::ServerPresets(), name))
     {
         return *preset;
@@ -116,7 +122,17 @@ ChosenServer(Validation* v)
     const auto text = topo::ReadWholeFile(name, errors);
     if (!text)
     {
-        v->FailFile("server", errors);
+        if (option == "server")
+        {
+            v->FailFile(option, errors);
+        }
+        else
+        {
+            v->errors.push_back({v->values.Where(option),
+                                 name,
+                                 errors.empty() ? "cannot be read" : errors[0].problem,
+                                 NearestName(name, ServerItems())});
+        }
         return std::nullopt;
     }
     std::optional<std::vector<topo::ServerSpec>> servers;
@@ -138,8 +154,9 @@ ChosenServer(Validation* v)
     }
     if (servers->size() != 1)
     {
-        v->Fail("server",
-                "has " + std::to_string(servers->size()) + " servers; allowed: a file with one");
+        v->Fail(option,
+                (option == "server" ? "" : name + " ") + "has " + std::to_string(servers->size()) +
+                    " servers; allowed: a file with one");
         return std::nullopt;
     }
     return servers->front();
@@ -442,7 +459,11 @@ PlacementOf(const ClusterSpec& cluster, const std::vector<coll::Rank>& ranks)
     }
     placement.nicsPerServer = cluster.server.nics;
     placement.gpusPerServer = cluster.server.gpus;
-    placement.serverSwitchAdds = cluster.server.scaleUp.adds;
+    placement.serverSwitchAdds =
+        cluster.server.scaleUp.adds &&
+        std::all_of(placement.serverOf.begin(), placement.serverOf.end(), [&](uint32_t server) {
+            return cluster.ServerOf(server).scaleUp.adds;
+        });
     if (cluster.aggregators)
     {
         placement.aggregation = cluster.aggregators->Trees();

@@ -36,6 +36,11 @@ std::vector<Option> ClusterOptionRows(const ClusterDefaults& defaults);
 /// Whether --topology is a file that also says what a server is (SimAI's), and --server no other.
 bool TopologyHasServer(const Values& values);
 
+/// A preset, or the one server of a file that an option names.
+std::optional<topo::ServerSpec> ServerNamed(Validation* v,
+                                            const std::string& option,
+                                            const std::string& name);
+
 /// The preset, or the one server of a file; without --server that of the topology file, if it has
 /// one.
 std::optional<topo::ServerSpec> ChosenServer(Validation* v);

@@ -14,6 +14,21 @@
 namespace scenario
 {
 
+const coll::Machine&
+CollectiveOptions::MachineFor(const coll::Placement& placement) const
+{
+    if (machines.empty() || placement.serverOf.empty())
+    {
+        return machine;
+    }
+    const uint32_t kind = machineOfServer[placement.serverOf.front()];
+    const bool alike =
+        std::all_of(placement.serverOf.begin(), placement.serverOf.end(), [&](uint32_t server) {
+            return machineOfServer[server] == kind;
+        });
+    return alike ? machines[kind] : machine;
+}
+
 coll::AlgorithmOptions
 CollectiveOptions::OptionsFor(coll::Op op, const coll::Choice& choice) const
 {
@@ -100,7 +115,7 @@ ModelChoiceOf(const CollectiveOptions& options,
     return coll::Choose(what,
                         placement,
                         options.OptionsFor(what.op),
-                        options.machine,
+                        options.MachineFor(placement),
                         FixedFor(options, what, placement));
 }
 
@@ -153,7 +168,11 @@ ChoiceOf(const CollectiveOptions& options,
             return best;
         }
     }
-    return coll::Choose(what, placement, options.OptionsFor(what.op), options.machine, fixed);
+    return coll::Choose(what,
+                        placement,
+                        options.OptionsFor(what.op),
+                        options.MachineFor(placement),
+                        fixed);
 }
 
 bool
@@ -174,7 +193,11 @@ CandidatesOf(const CollectiveOptions& options,
     coll::Fixed fixed = FixedFor(options, what, placement);
     // A rule may name one for this size, while the tuner chooses for others of its range.
     fixed.algorithm = nullptr;
-    return coll::Candidates(what, placement, options.OptionsFor(what.op), options.machine, fixed);
+    return coll::Candidates(what,
+                            placement,
+                            options.OptionsFor(what.op),
+                            options.MachineFor(placement),
+                            fixed);
 }
 
 std::string

@@ -102,6 +102,40 @@ MachineOf(const ClusterSpec& cluster, const FabricSpec& fabric, bool hasLibrary)
     return machine;
 }
 
+/// The machines of unequal servers; the one of all has the slowest links inside a server, with
+/// their library, and the slowest NICs.
+void
+SetMachinesOfKinds(const ClusterSpec& cluster,
+                   const FabricSpec& fabric,
+                   bool hasLibrary,
+                   CollectiveOptions* c)
+{
+    for (const ServerKind& kind : cluster.kinds)
+    {
+        ClusterSpec alike = cluster;
+        alike.server = kind.server;
+        FabricSpec its = fabric;
+        its.nicRate = kind.nicRate;
+        c->machineOfServer.insert(c->machineOfServer.end(),
+                                  kind.servers,
+                                  static_cast<uint32_t>(c->machines.size()));
+        c->machines.push_back(MachineOf(alike, its, hasLibrary));
+    }
+    if (c->machines.empty())
+    {
+        return;
+    }
+    c->machine = *std::min_element(
+        c->machines.begin(),
+        c->machines.end(),
+        [](const coll::Machine& a, const coll::Machine& b) { return a.insideRate < b.insideRate; });
+    for (const coll::Machine& machine : c->machines)
+    {
+        c->machine.nicRate = std::min(c->machine.nicRate, machine.nicRate);
+        c->machine.insideLatency = std::max(c->machine.insideLatency, machine.insideLatency);
+    }
+}
+
 /// --tuner.
 void
 ReadTuner(Validation* v, CollectiveOptions* c)
@@ -271,10 +305,18 @@ MakeCollectives(Validation* v,
         v->Decide("algorithm", Join(canonical, ","));
     }
     c.machine = MachineOf(*cluster, fabric, hasLibrary);
+    SetMachinesOfKinds(*cluster, fabric, hasLibrary, &c);
     if (!hasLibrary)
     {
-        c.machine.insideLatency += c.stepLatency.Seconds();
-        c.machine.outsideLatency += c.stepLatency.Seconds();
+        const auto add = [&c](coll::Machine* machine) {
+            machine->insideLatency += c.stepLatency.Seconds();
+            machine->outsideLatency += c.stepLatency.Seconds();
+        };
+        add(&c.machine);
+        for (coll::Machine& machine : c.machines)
+        {
+            add(&machine);
+        }
     }
     std::vector<CollectiveOptions*> choices = {&c};
     if (compared && !used.empty())

@@ -14,15 +14,35 @@
 namespace scenario
 {
 
+coll::Rank
+CollectiveTimes::KindsOf(const std::vector<coll::Rank>& members) const
+{
+    const auto& kindOf = m_options.machineOfServer;
+    if (kindOf.empty())
+    {
+        return 0;
+    }
+    const uint32_t gpus = m_cluster.server.gpus;
+    const uint32_t kind = kindOf[members.front() / gpus];
+    const bool alike = std::all_of(members.begin(), members.end(), [&](coll::Rank rank) {
+        return kindOf[rank / gpus] == kind;
+    });
+    return alike ? kind : UINT32_MAX;
+}
+
 uint32_t
 CollectiveTimes::GroupOf(const std::vector<coll::Rank>& members)
 {
     const uint32_t gpus = m_cluster.server.gpus;
-    const coll::Rank first = members.front() / gpus * gpus; // all servers are alike
+    const coll::Rank first = members.front() / gpus * gpus;
     std::vector<coll::Rank> relative(members.size());
     std::transform(members.begin(), members.end(), relative.begin(), [first](coll::Rank rank) {
         return rank - first; // modulo 2^32, which still tells groups apart
     });
+    if (!m_cluster.kinds.empty()) // else all servers are alike
+    {
+        relative.push_back(KindsOf(members));
+    }
     const auto [at, isNew] =
         m_groupOf.emplace(std::move(relative), static_cast<uint32_t>(m_placements.size()));
     if (isNew)
@@ -43,7 +63,7 @@ CollectiveTimes::Seconds(const coll::Collective& what,
         return 0;
     }
     const CollectiveOptions& options = m_options;
-    coll::Machine machine = options.machine;
+    coll::Machine machine = options.MachineFor(placement);
     machine.nicRate /= coll::HasSeveralServers(placement) ? share : 1;
     const coll::Choice choice = ModelChoiceOf(options, what, placement);
     const auto seconds = coll::EstimateSeconds(*choice.algorithm,
@@ -86,7 +106,8 @@ CollectiveTimes::Message(coll::Rank from, coll::Rank to, uint64_t bytes, uint32_
 {
     const topo::ServerSpec& server = m_cluster.server;
     const bool inside = from / server.gpus == to / server.gpus;
-    const auto [at, isNew] = m_messages.try_emplace({inside, inside ? 1 : together, bytes}, 0);
+    const auto [at, isNew] =
+        m_messages.try_emplace({inside, KindsOf({from, to}), inside ? 1 : together, bytes}, 0);
     if (isNew)
     {
         coll::Collective what;

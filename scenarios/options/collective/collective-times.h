@@ -54,6 +54,8 @@ class CollectiveTimes
     int64_t Message(coll::Rank from, coll::Rank to, uint64_t bytes, uint32_t together);
 
   private:
+    /// The kind of server that all of them are on; UINT32_MAX: of several.
+    coll::Rank KindsOf(const std::vector<coll::Rank>& members) const;
     int64_t Seconds(const coll::Collective& what, const coll::Placement& placement, double share);
 
     const ClusterSpec& m_cluster;
@@ -62,7 +64,7 @@ class CollectiveTimes
     std::vector<coll::Placement> m_placements;
     std::vector<bool> m_between;
     std::map<std::tuple<uint32_t, coll::Op, uint64_t, const coll::BlockSizes*>, int64_t> m_times;
-    std::map<std::tuple<bool, uint32_t, uint64_t>, int64_t> m_messages;
+    std::map<std::tuple<bool, uint32_t, uint32_t, uint64_t>, int64_t> m_messages;
     /// Blocks whose times are remembered: none has the address of another.
     std::vector<std::shared_ptr<const coll::BlockSizes>> m_blocks;
 };

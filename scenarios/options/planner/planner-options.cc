@@ -5,6 +5,7 @@
 
 #include "scenarios/options/cluster/common-options.h"
 #include "scenarios/options/parse-result.h"
+#include "scenarios/options/planner/kind-orders.h"
 #include "scenarios/options/read-or-exit.h"
 #include "scenarios/training/pipeline/schedule.h"
 #include "topologies/names.h"
@@ -211,7 +212,7 @@ class PlannerReader
         m_plan.verifyNetwork = values.Text("verify-network");
         m_plan.memoryMargin = values.Real("memory-margin");
         Fix();
-        m_plan.jobs = JobsOfGpus(m_read, &errors);
+        m_plan.jobs = WithOrdersOfKinds(JobsOfGpus(m_read, &errors));
         return m_plan;
     }
 

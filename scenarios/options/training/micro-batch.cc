@@ -4,6 +4,7 @@
 #include "scenarios/options/training/micro-batch.h"
 
 #include "scenarios/options/format.h"
+#include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/memory-reserve.h"
 #include "scenarios/training/stage-layers.h"
 #include "topologies/names.h"
@@ -130,8 +131,9 @@ AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
     training::TrainingOptions options = given;
     TakeAccumulation(*v, &options);
     const auto& values = v->values;
-    const std::string gpu = "a GPU (" + options.gpu.name + ", " +
-                            BinarySize(static_cast<double>(options.gpu.memoryBytes)) + ")";
+    const training::FullestGpu fullest = training::FullestOf(options);
+    const std::string gpu = "a GPU (" + fullest.gpu.name + ", " +
+                            BinarySize(static_cast<double>(fullest.gpu.memoryBytes)) + ")";
     const uint64_t largest = LargestMicroBatch(options);
     if (largest == 0)
     {

@@ -7,6 +7,7 @@
 #include "scenarios/options/spelling.h"
 #include "scenarios/options/training/expert-options.h"
 #include "scenarios/options/training/pipeline-options.h"
+#include "scenarios/options/training/pipeline-search.h"
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/stage-layers.h"
 #include "topologies/names.h"
@@ -51,7 +52,10 @@ ParallelOptionRows()
             .Alias("tensor-model-parallel-size")
             .Alias("model-parallel-size")
             .Default("1"),
-        degree("pp", "pipeline parallel: stages of the model")
+        degree(
+            "pp",
+            "pipeline parallel: stages of the model; auto: with --auto-parallel they are searched")
+            .OrWord(kSearchedPipeline)
             .Only(StagesSaid())
             .Alias("pp-size")
             .Alias("pipeline-parallel")
@@ -146,7 +150,7 @@ DecideGpus(Validation* v)
     double gpus = 1;
     for (const char* degree : {"tp", "pp", "cp", "dp"})
     {
-        gpus *= static_cast<double>(values.Integer(degree));
+        gpus *= static_cast<double>(std::max<uint64_t>(1, values.Integer(degree)));
     }
     if (gpus > 1e6)
     {
@@ -184,7 +188,7 @@ MakeParallel(Validation* v,
 {
     auto& values = v->values;
     o->tensor = values.U32("tp");
-    o->pipeline = values.U32("pp");
+    o->pipeline = std::max(1U, values.U32("pp")); // auto: the stages are those of a cut graph
     o->context = values.U32("cp");
     o->expert = values.U32("ep");
     o->expertTensor = values.Given("etp") ? values.U32("etp") : 0;

@@ -7,9 +7,10 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/options/collective/collective-times.h"
 #include "scenarios/options/format.h"
+#include "scenarios/options/training/pipeline-search.h"
 #include "scenarios/sharding/graph-of-model.h"
 #include "scenarios/sharding/graph-of-nodes.h"
-#include "scenarios/sharding/sharding-report.h"
+#include "scenarios/sharding/mindspore-file.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "topologies/family.h"
 #include "topologies/json-reader.h"
@@ -17,8 +18,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -59,7 +58,9 @@ const std::set<std::string> kWithSharding = {"model",
                                              "shard-file",
                                              "shard-cost",
                                              "device-matrix",
-                                             "explain-sharding"};
+                                             "explain-sharding",
+                                             "shard-verify",
+                                             "pp"}; // --pp=auto
 
 std::vector<NamedItem>
 ModeItems()
@@ -103,7 +104,9 @@ ShardingOptionRows()
             .Shows("NAME=((PARTS,..),..);..")
             .Otherwise("none")
             .Example("dense=((2,1),(1,4))"),
-        searched.File("shard-file", "the same from a JSON file, as sharding.json of a run")
+        searched
+            .File("shard-file",
+                  "the same from a JSON file: sharding.json of a run, or MindSpore's strategy file")
             .Otherwise("none"),
         searched.Name("shard-cost", "what the search makes least")
             .Names("cost",
@@ -119,6 +122,13 @@ ShardingOptionRows()
             .Shows("N,N,..")
             .Otherwise("each operator has its own")
             .Example("2,4"),
+        searched
+            .Integer("shard-verify",
+                     "run so many of the best results, with this network, and take the fastest; 0: "
+                     "none")
+            .Range(0, 100)
+            .Default("0")
+            .Example("3"),
         searched
             .Flag("explain-sharding",
                   "print operators, strategies, costs of edges and the order of the search")
@@ -575,6 +585,11 @@ MakeSharding(Validation* v,
     settings.seconds = values.Text("shard-cost") == "simulator";
     settings.devices.count = o.ranks;
     settings.passes = batch.passes;
+    settings.ranked = values.U32("shard-verify");
+    if (!CheckSearches(v, settings))
+    {
+        return nullptr;
+    }
     settings.memory = values.Flag("ignore-memory") ? 0 : static_cast<double>(o.gpu.memoryBytes);
     if (!ReadMatrix(v, o.ranks, &settings.devices.matrix))
     {
@@ -586,6 +601,13 @@ MakeSharding(Validation* v,
         return nullptr;
     }
     const sharding::SliceKernels kernels(o);
+    if (IsPipelineSearched(values))
+    {
+        const auto timesOn = [&on](uint32_t devices) {
+            return std::make_shared<DigitTimes>(on, devices);
+        };
+        return MakeStaged(v, *graph, settings, kernels, on.cluster.server.gpus, timesOn, plan);
+    }
     DigitTimes times(on, o.ranks);
     std::string why;
     auto found = sharding::FindSharding(*graph, settings, kernels, times, &why);
@@ -605,42 +627,6 @@ MakeSharding(Validation* v,
     }
     *plan = sharding::MakeShardedPlan(*graph, found->strategies, kernels, o.ranks, batch.passes);
     return std::make_shared<const sharding::Sharding>(std::move(*found));
-}
-
-std::string
-ShardingText(const TrainingScenario& s)
-{
-    if (!s.sharded)
-    {
-        return "";
-    }
-    return sharding::TableText(*s.sharded) +
-           (s.explainSharding ? "\n" + sharding::ExplainText(*s.sharded) : "");
-}
-
-std::string
-WriteSharding(const TrainingScenario& s)
-{
-    if (!s.sharded)
-    {
-        return "";
-    }
-    for (const auto& [name, text] :
-         {std::pair<std::string, std::string>("sharding.json",
-                                              sharding::ShardingJson(*s.sharded).dump(1) + "\n"),
-          std::pair<std::string, std::string>("sharding.svg", sharding::ShardingSvg(*s.sharded))})
-    {
-        const std::string path = s.run.out + "/" + name;
-        errno = 0;
-        std::ofstream os(path, std::ios::binary);
-        os << text;
-        os.close();
-        if (!os)
-        {
-            return path + " cannot be written: " + std::strerror(errno);
-        }
-    }
-    return "";
 }
 
 } // namespace scenario

@@ -55,10 +55,16 @@ std::shared_ptr<const sharding::Sharding> MakeSharding(Validation* v,
                                                        const TrainingScenario& on,
                                                        training::TrainingPlan* plan);
 
+/// Takes one of Sharding::ranked in place of the found one, with its plan.
+void TakeRanked(std::size_t which, TrainingScenario* scenario);
+
 /// The result in words; with --explain-sharding the search, too. Empty: there is none.
 std::string ShardingText(const TrainingScenario& scenario);
 
-/// Writes sharding.json and sharding.svg into the folder of the run. \return why it cannot; else ""
+/// ", sharding.json, sharding.svg, ..."
+std::string ShardingFiles(const TrainingScenario& scenario);
+
+/// Writes these files into the folder of the run. \return why it cannot; else ""
 std::string WriteSharding(const TrainingScenario& scenario);
 
 } // namespace scenario

@@ -11,6 +11,7 @@
 #include "scenarios/options/cluster/common-options.h"
 #include "scenarios/options/cluster/compute-options.h"
 #include "scenarios/options/cluster/recovery-options.h"
+#include "scenarios/options/cluster/server-kinds.h"
 #include "scenarios/options/collective/collective-options.h"
 #include "scenarios/options/collective/nccl-environment.h"
 #include "scenarios/options/foreign-names.h"
@@ -449,6 +450,7 @@ MakeTrainingTable()
     t.Add(TraceOptionRows(section));
     t.Add(LaunchOptionRows());
     t.Add(ClusterOptionRows(TrainingClusterDefaults()));
+    t.Add(ServerKindsRows());
     t.Add(CollectiveOptionRows());
     t.Add(NcclOptionRows());
     t.Add(NetworkOptionRows("fat-tree", ServerCount::kAlways));
@@ -458,6 +460,7 @@ MakeTrainingTable()
     t.Add(RecoveryOptionRows(Checkpoints::kOfModel));
     t.Add(RunOptionRows("dltrain"));
     RefuseWithSharding(&t.options);
+    RefuseWithServerKinds(&t.options);
     for (Option& option : t.options)
     {
         if (option.name == "gpus")

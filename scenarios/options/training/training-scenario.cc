@@ -10,6 +10,7 @@
 #include "scenarios/options/cluster/fault-options.h"
 #include "scenarios/options/cluster/parse-detail.h"
 #include "scenarios/options/cluster/recovery-options.h"
+#include "scenarios/options/cluster/server-kinds.h"
 #include "scenarios/options/cluster/validate.h"
 #include "scenarios/options/collective/collective-options.h"
 #include "scenarios/options/collective/measured-choices.h"
@@ -23,6 +24,7 @@
 #include "scenarios/options/training/micro-batch.h"
 #include "scenarios/options/training/parallel-options.h"
 #include "scenarios/options/training/pipeline-options.h"
+#include "scenarios/options/training/pipeline-search.h"
 #include "scenarios/options/training/recipes.h"
 #include "scenarios/options/training/sharding-options.h"
 #include "scenarios/options/training/slow-gpus.h"
@@ -33,6 +35,7 @@
 #include "scenarios/options/training/used-collectives.h"
 #include "scenarios/options/training/validate-layout.h"
 #include "scenarios/training/checks/plan-check.h"
+#include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/plan/served-plan.h"
 #include "scenarios/training/plan/training-plan.h"
 #include "scenarios/training/profile-shape.h"
@@ -109,6 +112,7 @@ class TrainingReader
     void CheckAlone();
     void DecideZero();
     void ChooseInputs();
+    void ChooseKinds();
     void OpenTrace();
     void MakeNetwork();
     void TrainModel();
@@ -139,6 +143,8 @@ class TrainingReader
     std::optional<training::ModelSpec> m_model;
     std::optional<topo::ServerSpec> m_server;
     std::optional<training::GpuSpec> m_gpu;
+    std::vector<ServerKind> m_kinds;              ///< of unequal servers
+    std::vector<training::GpuKind> m_gpusOfKinds; ///< one for each; without ranks
     std::optional<formats::Trace> m_trace;
     NcclLimits m_nccl;
     Cluster m_cluster;
@@ -186,16 +192,48 @@ TrainingReader::ChooseInputs()
     m_profile = ChosenProfile(&m_v, &m_shape);
     m_model = m_traced ? std::nullopt : ChosenModel(&m_v, &m_profile);
     DecideGpus(&m_v);
+    if (!m_v.seat)
+    {
+        DecideServerKinds(&m_v);
+    }
     ChooseServerAndGpu(&m_v, &m_server, &m_gpu);
     if (m_gpu && !m_traced)
     {
         ChooseDtype(&m_v, *m_gpu);
     }
+    ChooseKinds();
     m_s.dtype = m_v.values.Text("dtype");
-    ApplyServer(&m_v, m_server);
+    ApplyServer(&m_v, m_server ? std::optional(ServerOfNics(*m_server, m_kinds)) : std::nullopt);
     if (m_traced && m_server && m_gpu)
     {
         OpenTrace();
+    }
+}
+
+/// Unequal servers, and their GPUs.
+void
+TrainingReader::ChooseKinds()
+{
+    if (!m_server || !m_gpu || !IsFine())
+    {
+        return;
+    }
+    m_kinds = ChosenServerKinds(&m_v);
+    for (ServerKind& kind : m_kinds)
+    {
+        const auto gpu = m_v.values.Given("gpu") ? m_gpu : training::FindGpu(kind.server.gpu);
+        if (!gpu)
+        {
+            m_v.Fail("server-kinds",
+                     kind.server.name + " has GPUs called " + kind.server.gpu +
+                         ", which are not known; give --gpu for all");
+            m_kinds.clear();
+            m_gpusOfKinds.clear();
+            return;
+        }
+        kind.server.gpu = gpu->name;
+        m_gpusOfKinds.push_back({*gpu, 0});
+        ChooseDtype(&m_v, *gpu);
     }
 }
 
@@ -220,6 +258,10 @@ TrainingReader::MakeNetwork()
     if (!m_s.launch || m_v.values.Given("gpus") || m_v.values.Given("servers"))
     {
         m_cluster = MakeCluster(&m_v, TrainingClusterDefaults(), m_server, &m_s.fabric);
+        if (m_cluster.valid && !m_kinds.empty())
+        {
+            SetServerKinds(&m_v, m_kinds, m_s.fabric, m_cluster.fromFile, &m_cluster.spec);
+        }
     }
     if (m_s.launch && m_cluster.valid)
     {
@@ -251,16 +293,27 @@ TrainingReader::SetModelOptions(training::TrainingOptions* o)
                           std::to_string(static_cast<uint32_t>(m_gpu->rates.collectiveSms)));
     const training::Dtype dtype = *training::ParseDtype(m_s.dtype);
     // Attention of eager PyTorch is not fused, nor is that with Megatron-LM's own softmax.
-    const bool fused = IsUsuallyFused(*m_model, *m_gpu, dtype) && values.Text("kernels") == "fused";
+    bool fused = IsUsuallyFused(*m_model, *m_gpu, dtype) && values.Text("kernels") == "fused";
+    for (const training::GpuKind& kind : o->kinds)
+    {
+        fused = fused && IsUsuallyFused(*m_model, kind.gpu, dtype);
+    }
     m_v.DecideUnlessGiven("fused-attention", fused ? "1" : "0");
     m_v.Fill(o);
     o->dtype = dtype;
     // FSDP is PyTorch's own, and so is its attention.
     m_v.DecideUnlessGiven("attention-kernel", o->sharding.parameters ? "flash2" : "vendor");
-    o->gpu =
-        training::WithAttention(o->gpu,
-                                *training::ParseAttentionKernel(values.Text("attention-kernel")));
-    o->gpu.rates.launch += static_cast<double>(values.Duration("launch-gap").ps) * 1e-12;
+    const auto asAsked = [&values](training::GpuSpec gpu) {
+        const auto kernel = training::ParseAttentionKernel(values.Text("attention-kernel"));
+        gpu = training::WithAttention(std::move(gpu), *kernel);
+        gpu.rates.launch += static_cast<double>(values.Duration("launch-gap").ps) * 1e-12;
+        return gpu;
+    };
+    o->gpu = asAsked(o->gpu);
+    for (training::GpuKind& kind : o->kinds)
+    {
+        kind.gpu = asAsked(kind.gpu);
+    }
     o->ignoreMemory = values.Flag("ignore-memory");
     SetSequence(o);
     for (const auto& [option, isUsual] :
@@ -407,6 +460,11 @@ TrainingReader::TrainModel()
     o.model = *m_model;
     o.gpu = *m_gpu;
     o.ranks = m_cluster.spec.servers * m_cluster.spec.server.gpus;
+    o.kinds = m_gpusOfKinds;
+    for (std::size_t i = 0; i < o.kinds.size(); ++i)
+    {
+        o.kinds[i].ranks = m_kinds[i].servers * m_cluster.spec.server.gpus;
+    }
     const training::ServedOptions served = MakeStrategy(&m_v, o.ranks, m_cluster.spec.servers);
     SetModelOptions(&o);
     if (IsFine())
@@ -453,7 +511,7 @@ TrainingReader::TrainModel()
     m_s.activeParameters = m_model->ActiveParameters();
     m_s.predictors = m_model->predictors;
     m_s.sequence = o.sequence;
-    m_s.gpu = m_gpu->name;
+    m_s.gpu = training::GpuNames(o);
 }
 
 void
@@ -496,6 +554,7 @@ TrainingReader::BeginReading()
     const Values& values = m_v.values;
     CheckAlone();
     m_v.Settle("auto-parallel");
+    CheckPipelineSearch(&m_v);
     CheckLaunch(&m_v);
     m_v.Fill(&m_s);
     m_s.workload = values.Given("workload") ? values.Text("workload") : workload::kDefaultWorkload;
@@ -515,9 +574,10 @@ TrainingReader::ReadCluster()
     if (m_model && m_gpu)
     {
         m_s.model = m_model->name;
-        m_s.gpu = m_gpu->name;
         m_s.options.model = *m_model;
         m_s.options.gpu = *m_gpu;
+        m_s.options.kinds = m_gpusOfKinds;
+        m_s.gpu = training::GpuNames(m_s.options);
         SetSequence(&m_s.options);
     }
     return FinishedOn(std::move(m_cluster), m_read, std::move(m_v), std::move(m_s));
@@ -530,13 +590,23 @@ TrainingReader::ReadLayout(const TrainingScenario& on)
     BeginReading();
     m_cluster.spec.servers = on.cluster.servers;
     m_cluster.spec.server = on.cluster.server;
+    m_cluster.spec.kinds = on.cluster.kinds;
     m_s.fabric = on.fabric;
     LayoutResult result;
     if (IsFine() && m_model && m_gpu)
     {
         const uint64_t memory = std::exchange(m_gpu->memoryBytes, UINT64_MAX / 4);
+        std::vector<uint64_t> memories;
+        for (training::GpuKind& kind : m_gpusOfKinds)
+        {
+            memories.push_back(std::exchange(kind.gpu.memoryBytes, UINT64_MAX / 4));
+        }
         TrainModel();
         m_s.options.gpu.memoryBytes = memory;
+        for (std::size_t i = 0; i < m_s.options.kinds.size(); ++i)
+        {
+            m_s.options.kinds[i].gpu.memoryBytes = memories[i];
+        }
     }
     result.errors = std::move(m_v.errors);
     if (result.errors.empty())

@@ -5,6 +5,7 @@
 
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/expert-load.h"
+#include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/memory-reserve.h"
 #include "scenarios/training/stage-layers.h"
@@ -231,8 +232,9 @@ GpusNeeded(const TrainingOptions& o)
 void
 CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
 {
-    const MemoryEstimate memory = EstimateMemory(o);
-    if (memory.Total() <= o.gpu.memoryBytes)
+    const FullestGpu fullest = FullestOf(o);
+    const MemoryEstimate& memory = fullest.memory;
+    if (fullest.Fits())
     {
         return;
     }
@@ -246,8 +248,10 @@ CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
         gb(memory.Total()) + " GiB of GPU memory with micro-batch " + std::to_string(o.microBatch) +
         " (parameters " + gb(memory.parameters) + ", gradients " + gb(memory.gradients) +
         ", optimizer " + gb(memory.optimizer) + ", activations " + gb(memory.activations) +
-        ", buffers " + gb(memory.buffers) + "), and " + o.gpu.name + " has " +
-        gb(o.gpu.memoryBytes);
+        ", buffers " + gb(memory.buffers) + "), and " + fullest.gpu.name + " has " +
+        gb(fullest.gpu.memoryBytes) +
+        (o.kinds.empty() || o.pipeline == 1 ? ""
+                                            : " (stage " + std::to_string(fullest.stage) + ")");
     const std::string fits = WhatWouldFit(o);
     text += fits.empty() && !o.ignoreMemory ? GpusNeeded(o) : fits;
     problems.push_back({!o.ignoreMemory,

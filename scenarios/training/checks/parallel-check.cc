@@ -5,6 +5,7 @@
 #include "scenarios/training/expert-dispatch.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/paired-actions.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
@@ -427,6 +428,10 @@ CheckParallel(const TrainingOptions& o, const Refuse& error)
 {
     CheckDataParallel(o, error);
     CheckTensor(o, error);
+    if (const auto why = WhyNotTensorGroups(o))
+    {
+        error("tensor", *why);
+    }
     CheckContext(o, error);
     CheckExpert(o, error);
     CheckDispatch(o, error);

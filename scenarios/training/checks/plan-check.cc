@@ -7,6 +7,7 @@
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/framework.h"
+#include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/recomputation.h"
 #include "scenarios/training/stage-layers.h"
 
@@ -279,7 +280,10 @@ Check(const TrainingOptions& options)
     CheckParallel(options, error);
     CheckOffload(options, error);
     CheckCompute(options, error);
-    CheckGpu(options, error);
+    for (uint32_t kind = 0; kind < std::max<std::size_t>(1, options.kinds.size()); ++kind)
+    {
+        CheckGpu(OnKind(options, kind), error);
+    }
     if (problems.empty())
     {
         CheckCopies(resolved, error);

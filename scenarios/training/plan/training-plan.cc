@@ -6,6 +6,7 @@
 #include "collectives/block-sizes.h"
 #include "scenarios/training/bounded-time.h"
 #include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/plan/offload.h"
 #include "scenarios/training/plan/overlap.h"
@@ -267,30 +268,73 @@ ShareBlocks(std::vector<RankLayer>& layers, BlockPool& pool)
     }
 }
 
-/// One role a stage, or for each place in an expert group or, where micro-batches go round a
-/// stage's replicas, for each of them. \param fills of the first step of a pipeline that is never
-/// empty
+/// One role a stage and kind of GPU, or for each place in an expert group or, where micro-batches
+/// go round a stage's replicas, for each of them. \param fills of the first step of a pipeline that
+/// is never empty
 void
 AddRoles(const TrainingOptions& given, bool fills, TrainingPlan& plan)
 {
-    TrainingOptions o = given;
-    std::vector<std::vector<RankLayer>> all; // by place
+    std::vector<TrainingOptions> kinds;                   // the options of each kind
+    std::vector<std::vector<std::vector<RankLayer>>> all; // by kind and place
     BlockPool pool;
-    for (o.expertPosition = 0; o.expertPosition < ExpertRoles(o); ++o.expertPosition)
+    for (uint32_t kind = 0; kind < std::max<std::size_t>(1, given.kinds.size()); ++kind)
     {
-        all.push_back(LayersOfModel(o));
-        ShareBlocks(all.back(), pool);
-    }
-    for (uint32_t stage = 0; stage < o.pipeline; ++stage)
-    {
-        const uint32_t replicas = o.replicas.empty() ? 1 : o.replicas[stage];
-        for (uint32_t replica = 0; replica < replicas; ++replica)
+        kinds.push_back(OnKind(given, kind));
+        TrainingOptions o = kinds.back();
+        auto& places = all.emplace_back();
+        for (o.expertPosition = 0; o.expertPosition < ExpertRoles(o); ++o.expertPosition)
         {
-            for (const std::vector<RankLayer>& layers : all)
+            places.push_back(LayersOfModel(o));
+            ShareBlocks(places.back(), pool);
+        }
+    }
+    const auto kindsOf = KindsByStage(given);
+    for (uint32_t stage = 0; stage < given.pipeline; ++stage)
+    {
+        const uint32_t replicas = given.replicas.empty() ? 1 : given.replicas[stage];
+        for (const uint32_t kind : kindsOf[stage])
+        {
+            const TrainingOptions& o = kinds[kind];
+            for (uint32_t replica = 0; replica < replicas; ++replica)
             {
-                AddRole(given, WorkOfStage(given, layers, stage, replica, fills), stage, plan);
+                for (const std::vector<RankLayer>& layers : all[kind])
+                {
+                    AddRole(o, WorkOfStage(o, layers, stage, replica, fills), stage, plan);
+                }
             }
         }
+    }
+}
+
+/// The first role of each stage and kind, as AddRoles() adds them.
+std::vector<std::map<uint32_t, uint32_t>>
+FirstRoles(const TrainingOptions& o)
+{
+    std::vector<std::map<uint32_t, uint32_t>> first;
+    uint32_t next = 0;
+    for (const auto& kinds : KindsByStage(o))
+    {
+        const auto stage = static_cast<uint32_t>(first.size());
+        auto& of = first.emplace_back();
+        for (const uint32_t kind : kinds)
+        {
+            of[kind] = next;
+            next += ExpertRoles(o) * (o.replicas.empty() ? 1 : o.replicas[stage]);
+        }
+    }
+    return first;
+}
+
+void
+SetContention(const TrainingOptions& o, TrainingPlan& plan)
+{
+    const auto share = [&o](const GpuSpec& gpu) {
+        return o.collectiveSms > 0 ? static_cast<double>(o.collectiveSms) / gpu.multiprocessors : 0;
+    };
+    plan.contention = share(o.gpu);
+    for (const GpuKind& kind : o.kinds)
+    {
+        plan.contentions.insert(plan.contentions.end(), kind.ranks, share(kind.gpu));
     }
 }
 
@@ -316,22 +360,23 @@ MakePlan(const TrainingOptions& given)
     }
     const Layout layout = o.GetLayout();
     const std::vector<uint32_t> expertRole = ExpertRoleOf(o);
+    const auto firstRole = FirstRoles(o);
     for (coll::Rank rank = 0; rank < o.ranks; ++rank)
     {
         const Place at = PlaceOf(layout, rank);
-        plan.roleOf.push_back(o.replicas.empty() ? at.pipeline * ExpertRoles(o) + expertRole[rank]
-                                                 : layout.RanksBefore(at.pipeline) + at.data);
+        plan.roleOf.push_back(firstRole[at.pipeline].at(KindOfRank(o, rank)) +
+                              (o.replicas.empty() ? expertRole[rank] : at.data));
         if (o.pipeline > 1)
         {
             plan.stageOf.push_back(at.pipeline);
         }
     }
     LeaveOutUnused(o, plan);
-    plan.contention =
-        o.collectiveSms > 0 ? static_cast<double>(o.collectiveSms) / o.gpu.multiprocessors : 0;
+    SetContention(o, plan);
+    plan.peakFlops = o.kinds.empty() ? 0 : MeanPeak(o);
     plan.samplesPerStep = o.GlobalBatch();
     plan.flopsPerGpuPerStep = StepFlops(o);
-    plan.gpuMemoryBytes = EstimateMemory(o).Total();
+    plan.gpuMemoryBytes = FullestOf(o).memory.Total();
     return plan;
 }
 

@@ -6,6 +6,7 @@
 #include "example-graphs.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/sharding/graph-of-model.h"
+#include "scenarios/sharding/mindspore-file.h"
 #include "scenarios/sharding/sharding-report.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,140 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/planner/unequal-stages.h"
+
+#include "scenarios/training/gpu-kinds.h"
+#include "scenarios/training/piece-layers.h"
+#include "scenarios/training/stage-layers.h"
+#include "scenarios/training/stage-speeds.h"
+
+#include <algorithm>
+#include <set>
+
+namespace planner::unequal
+{
+
+using training::TrainingOptions;
+
+bool
+AreStagesOpen(const scenario::Values& values)
+{
+    return values.List("server-kinds").size() > 1 && !values.Given("partition") &&
+           !values.Given("pipeline-layout");
+}
+
+void
+SizeStages(Words* words, TrainingOptions* o)
+{
+    if (o->kinds.empty())
+    {
+        return;
+    }
+    const std::vector<uint32_t> blocks =
+        o->pipeline > 1 ? training::BlocksBySpeed(*o) : std::vector<uint32_t>();
+    if (blocks.empty())
+    {
+        if (o->pipeline > 1)
+        {
+            words->emplace_back("partition", "balanced");
+        }
+        return;
+    }
+    words->emplace_back("pipeline-layout", training::BlocksText(blocks));
+    o->partition = training::Partition::kGiven;
+    o->pieceBlocks = blocks;
+    *o = training::Partitioned(std::move(*o));
+}
+
+std::string
+WordsOfKinds(const scenario::ClusterSpec& cluster)
+{
+    return cluster.kindWords;
+}
+
+std::string
+StagesText(const TrainingOptions& o)
+{
+    std::vector<uint32_t> blocks(o.pipeline, 0);
+    const std::vector<uint32_t> pieces = training::PiecesOfLayers(o);
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+    {
+        blocks[pieces[i] % o.pipeline] += training::IsBlock(o.model, o.model.layers[i]) ? 1 : 0;
+    }
+    std::vector<std::string> texts;
+    const auto kindsOf = training::KindsByStage(o);
+    for (uint32_t stage = 0; stage < o.pipeline; ++stage)
+    {
+        std::string gpus;
+        for (const uint32_t kind : kindsOf[stage])
+        {
+            gpus += (gpus.empty() ? "" : "+") + o.kinds[kind].gpu.name;
+        }
+        texts.push_back(std::to_string(blocks[stage]) + " " + gpus);
+    }
+    std::string text;
+    for (std::size_t i = 0; i < texts.size();)
+    {
+        std::size_t same = i;
+        while (same < texts.size() && texts[same] == texts[i])
+        {
+            ++same;
+        }
+        const std::size_t count = same - i;
+        text +=
+            (text.empty() ? "" : ", ") + (count > 1 ? std::to_string(count) + "x" : "") + texts[i];
+        i = same;
+    }
+    return text;
+}
+
+std::string
+MegatronLayout(const TrainingOptions& o)
+{
+    std::string text = "E";
+    for (std::size_t piece = 0; piece < o.pieceBlocks.size(); ++piece)
+    {
+        const uint32_t blocks = o.pieceBlocks[piece];
+        text += piece > 0 ? "|" : "";
+        text += blocks == 0 ? "" : blocks == 1 ? "t" : "t*" + std::to_string(blocks);
+    }
+    return text + std::string(o.model.predictors, 'm') + "L";
+}
+
+std::vector<coll::Rank>
+FirstRanks(const TrainingOptions& o)
+{
+    if (o.kinds.empty())
+    {
+        return {0};
+    }
+    const training::Layout layout = o.GetLayout();
+    std::set<std::vector<uint32_t>> seen;
+    std::vector<coll::Rank> first;
+    for (const auto& pipeline : training::GroupsOf(layout, training::GroupOf::kPipeline))
+    {
+        std::vector<uint32_t> kinds;
+        for (const coll::Rank rank : pipeline)
+        {
+            kinds.push_back(training::KindOfRank(o, rank));
+        }
+        if (seen.insert(kinds).second)
+        {
+            first.push_back(pipeline.front());
+        }
+    }
+    return first;
+}
+
+std::vector<std::vector<training::RankLayer>>
+LayersOfKinds(const TrainingOptions& o)
+{
+    std::vector<std::vector<training::RankLayer>> layers;
+    for (uint32_t kind = 0; kind < std::max<std::size_t>(1, o.kinds.size()); ++kind)
+    {
+        layers.push_back(training::LayersOfModel(training::OnKind(o, kind)));
+    }
+    return layers;
+}
+
+} // namespace planner::unequal

@@ -1,0 +1,44 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Layouts on unequal servers: pipeline stages sized by the speed of their GPUs.
+ */
+#ifndef SCENARIOS_PLANNER_UNEQUAL_STAGES_H
+#define SCENARIOS_PLANNER_UNEQUAL_STAGES_H
+
+#include "scenarios/planner/layout-space.h"
+#include "scenarios/training/rank-layers.h"
+
+#include <string>
+#include <vector>
+
+namespace planner::unequal
+{
+
+/// Whether servers are unequal and nobody has said how layers become stages.
+bool AreStagesOpen(const scenario::Values& values);
+
+/// Of a pipeline: --pipeline-layout by speed, as a word and in the options. Where a stage would
+/// have no block, the words' --partition=balanced.
+void SizeStages(Words* words, training::TrainingOptions* options);
+
+/// "4xdgx-a100,4xdgx-h100": the cluster's --server-kinds, in its order.
+std::string WordsOfKinds(const scenario::ClusterSpec& cluster);
+
+/// Blocks and GPUs of stages in a row that are alike: "2x10 H100, 2x6 A100".
+std::string StagesText(const training::TrainingOptions& options);
+
+/// "Ett|tttL", for Megatron-LM's --pipeline-model-parallel-layout; t*11 for eleven.
+std::string MegatronLayout(const training::TrainingOptions& options);
+
+/// The first ranks of pipelines on different GPUs: others take as long as one of them. Of equal
+/// GPUs rank 0.
+std::vector<coll::Rank> FirstRanks(const training::TrainingOptions& options);
+
+/// All layers, on the GPU of each kind.
+std::vector<std::vector<training::RankLayer>> LayersOfKinds(
+    const training::TrainingOptions& options);
+
+} // namespace planner::unequal
+
+#endif // SCENARIOS_PLANNER_UNEQUAL_STAGES_H

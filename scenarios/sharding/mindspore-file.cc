@@ -1,0 +1,206 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/sharding/mindspore-file.h"
+
+#include <algorithm>
+#include <set>
+
+namespace sharding
+{
+
+namespace
+{
+
+using Json = nlohmann::ordered_json;
+
+/// The sizes of a matrix of all devices, major first, that has each of the digits as a dimension,
+/// and where each begins; none where digits overlap.
+std::vector<Digit>
+MatrixWith(const Strategy& strategy, uint32_t devices)
+{
+    std::set<Digit> cuts;
+    for (const Digits& digits : strategy.digits)
+    {
+        const Digits joined = Joined(digits);
+        cuts.insert(joined.begin(), joined.end());
+    }
+    std::vector<Digit> matrix; // minor first
+    uint32_t stride = 1;
+    for (const Digit& digit : cuts)
+    {
+        if (digit.stride < stride || digit.stride % stride != 0)
+        {
+            return {};
+        }
+        if (digit.stride > stride)
+        {
+            matrix.push_back({stride, digit.stride / stride}); // devices that repeat the work
+        }
+        matrix.push_back(digit);
+        stride = digit.stride * digit.size;
+    }
+    if (devices > stride)
+    {
+        matrix.push_back({stride, devices / stride});
+    }
+    std::reverse(matrix.begin(), matrix.end());
+    return matrix;
+}
+
+/// The layout of a parameter; nothing: a dimension is cut along several of the matrix.
+Json
+LayoutItem(const TensorInfo& tensor,
+           const Layout& layout,
+           const std::vector<Digit>& matrix,
+           uint32_t devices)
+{
+    Json sizes = Json::array();
+    for (const Digit& digit : matrix)
+    {
+        sizes.push_back(digit.size);
+    }
+    if (matrix.empty())
+    {
+        sizes.push_back(devices);
+    }
+    Json map = Json::array();
+    for (const Digits& digits : layout)
+    {
+        const Digits joined = Joined(digits);
+        const auto at =
+            joined.empty() ? matrix.end() : std::find(matrix.begin(), matrix.end(), joined.front());
+        if (joined.size() > 1 || (!joined.empty() && at == matrix.end()))
+        {
+            return {};
+        }
+        map.push_back(joined.empty() ? -1 : static_cast<int>(matrix.end() - at) - 1);
+    }
+    return {{"dev_matrix", sizes},
+            {"tensor_map", map},
+            {"tensor_shape", tensor.shape},
+            {"field", 0},
+            {"opt_weight_shard_step", 0},
+            {"opt_weight_shard_size", 0}};
+}
+
+} // namespace
+
+nlohmann::ordered_json
+MindSporeJson(const Sharding& s)
+{
+    Json strategies = Json::object();
+    Json layouts = Json::object();
+    for (uint32_t i = 0; i < s.graph.operators.size(); ++i)
+    {
+        const Operator& op = s.graph.operators[i];
+        strategies[op.name] = {{"stage", 0}, {"parallel_strategy", CutsOf(op, s.strategies[i])}};
+        const auto matrix = MatrixWith(s.strategies[i], s.settings.devices.count);
+        for (uint32_t k = 0; k < op.inputs.size(); ++k)
+        {
+            const TensorInfo& tensor = s.graph.tensors[op.inputs[k].tensor];
+            if (tensor.role != TensorRole::kParameter || !s.graph.Owns(i, k))
+            {
+                continue;
+            }
+            Json item = LayoutItem(tensor,
+                                   LayoutOf(op.inputs[k], s.strategies[i]),
+                                   matrix,
+                                   s.settings.devices.count);
+            if (!item.is_null())
+            {
+                layouts[tensor.name] = item;
+            }
+        }
+    }
+    return {{"current_stage", 0},
+            {"parallel_strategy_item", strategies},
+            {"parallel_layout_item", layouts}};
+}
+
+std::string
+MindSporeLines(const Sharding& s)
+{
+    std::string text = "# Operators' strategies, as MindSpore's Primitive.shard() takes them.\n";
+    for (uint32_t i = 0; i < s.graph.operators.size(); ++i)
+    {
+        const Operator& op = s.graph.operators[i];
+        std::string inputs;
+        const Cuts all = CutsOf(op, s.strategies[i]);
+        for (const auto& cuts : all)
+        {
+            std::string parts;
+            for (const uint64_t part : cuts)
+            {
+                parts += (parts.empty() ? "" : ", ") + std::to_string(part);
+            }
+            inputs += (inputs.empty() ? "(" : ", (") + parts + (cuts.size() == 1 ? ",)" : ")");
+        }
+        text += op.name + ".shard((" + inputs + (all.size() == 1 ? ",))" : "))") + "\n";
+    }
+    return text;
+}
+
+namespace
+{
+
+/// The strategies of such a file as {"dense": [[2, 1], [1, 4]]}; others as they are.
+nlohmann::json
+WithoutMindSpore(const nlohmann::json& json)
+{
+    if (!json.is_object() || !json.contains("parallel_strategy_item") ||
+        !json["parallel_strategy_item"].is_object())
+    {
+        return json;
+    }
+    nlohmann::json plain = nlohmann::json::object();
+    for (const auto& [name, item] : json["parallel_strategy_item"].items())
+    {
+        plain[name] = item.is_object() && item.contains("parallel_strategy")
+                          ? item["parallel_strategy"]
+                          : item;
+    }
+    return plain;
+}
+
+} // namespace
+
+std::optional<std::vector<std::pair<std::string, Cuts>>>
+ShardsOfJson(const nlohmann::json& read, std::string* why)
+{
+    const nlohmann::json json = WithoutMindSpore(read);
+    const bool nested = json.is_object() && json.contains("strategies");
+    const nlohmann::json& list = nested ? json["strategies"] : json;
+    if (!list.is_object() || list.empty())
+    {
+        *why = "must be an object of operators, {\"dense\": [[2, 1], [1, 4]]}, or have one as "
+               "\"strategies\"";
+        return std::nullopt;
+    }
+    std::vector<std::pair<std::string, Cuts>> shards;
+    for (const auto& [name, value] : list.items())
+    {
+        Cuts cuts;
+        bool good = value.is_array() && !value.empty();
+        for (std::size_t i = 0; good && i < value.size(); ++i)
+        {
+            good = value[i].is_array();
+            auto& of = cuts.emplace_back();
+            for (std::size_t d = 0; good && d < value[i].size(); ++d)
+            {
+                good = value[i][d].is_number_unsigned();
+                of.push_back(good ? value[i][d].get<uint64_t>() : 0);
+            }
+        }
+        if (!good)
+        {
+            *why = "/" + std::string(nested ? "strategies/" : "") + name +
+                   " must be a list of lists of whole numbers, one list an input: [[2, 1], [1, 4]]";
+            return std::nullopt;
+        }
+        shards.emplace_back(name, std::move(cuts));
+    }
+    return shards;
+}
+
+} // namespace sharding
