@@ -11,11 +11,7 @@
 #include "topologies/names.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <map>
 #include <ostream>
 
 namespace results
@@ -188,6 +184,20 @@ SpreadText(const std::vector<Plan>& plans)
 }
 
 void
+PrintMoves(std::ostream& os, const planner::Found& found)
+{
+    std::string label = "Moves";
+    for (const planner::TriedMove& move : found.moves)
+    {
+        os << label << std::string(23 - label.size(), ' ') << "--" << move.option << "="
+           << move.value << ": "
+           << (move.step ? scenario::SecondsText(*move.step) : "not run: " + move.why)
+           << (move.isKept ? ", kept" : "") << "\n";
+        label.clear();
+    }
+}
+
+void
 PrintTraining(std::ostream& os, const PlanResults& r)
 {
     const Plan& plan = r.found.plans.front();
@@ -218,17 +228,6 @@ PrintTraining(std::ostream& os, const PlanResults& r)
     }
 }
 
-std::string
-Joined(const std::vector<std::string>& words, const char* between)
-{
-    std::string text;
-    for (const std::string& word : words)
-    {
-        text += (text.empty() ? "" : between) + word;
-    }
-    return text;
-}
-
 void
 PrintFlags(std::ostream& os, const PlanResults& r)
 {
@@ -242,58 +241,6 @@ PrintFlags(std::ostream& os, const PlanResults& r)
         os << "                       its tensor and pipeline parallelism are set in the script\n";
     }
     os << "torchrun               " << planner::TorchrunLine(r.clusters[layout.job]) << "\n";
-}
-
-/// Writes a file. \return why not
-std::string
-Write(const std::string& path, const std::string& text)
-{
-    errno = 0;
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << text;
-    file.close();
-    return file ? "" : path + ": cannot be written: " + std::strerror(errno);
-}
-
-std::string
-PlansCsv(const PlanResults& r)
-{
-    std::string text = "rank,gpus,tp,pp,virtual_stages,cp,ep,dp,zero,micro_batch,accumulation,"
-                       "recompute,sequence_parallel,fused_attention,memory_bytes,bound_us,"
-                       "estimate_us,verified_us,mfu,computing_us,tp_us,pp_us,dp_us,ep_us,cp_us,"
-                       "bubble_us,options\n";
-    std::size_t rank = 0;
-    for (const Plan& plan : r.found.plans)
-    {
-        const planner::Layout& l = plan.layout;
-        text += std::to_string(++rank);
-        for (const uint64_t number : {uint64_t{l.gpus},
-                                      uint64_t{l.tensor},
-                                      uint64_t{l.pipeline},
-                                      uint64_t{l.virtualStages},
-                                      uint64_t{l.context},
-                                      uint64_t{l.expert},
-                                      uint64_t{l.data},
-                                      uint64_t{l.zero},
-                                      uint64_t{l.microBatch},
-                                      uint64_t{l.accumulation}})
-        {
-            text += "," + std::to_string(number);
-        }
-        text +=
-            "," + l.recompute + "," + std::to_string(l.sequenceParallel) + "," +
-            std::to_string(l.fusedAttention) + "," + std::to_string(l.memory) +
-            scenario::Format(",%.3f,%.3f,", l.bound * 1e6, plan.estimate.step * 1e6) +
-            (plan.verified ? scenario::Format("%.3f", *plan.verified * 1e6) : "") +
-            scenario::Format(",%.4f,%.3f", plan.estimate.mfu, plan.estimate.parts.computing * 1e6);
-        for (const Parallelism p : kShown)
-        {
-            text += scenario::Format(",%.3f", ExposedTo(plan, p) * 1e6);
-        }
-        text += scenario::Format(",%.3f,", plan.estimate.parts.bubble * 1e6) +
-                planner::LayoutOptions(l) + "\n";
-    }
-    return text;
 }
 
 } // namespace
@@ -335,28 +282,9 @@ PrintPlans(std::ostream& os, const PlanResults& r)
     const double step = best.verified.value_or(best.estimate.step) * 1e6;
     const double mfu = best.estimate.mfu * best.estimate.step * 1e6 / step;
     os << "How sure               " << Wrapped(BandText({r.best, step, mfu}), 23) << "\n";
+    PrintMoves(os, r.found);
     PrintTraining(os, r);
     PrintFlags(os, r);
-}
-
-std::string
-WritePlans(const PlanResults& r, const std::string& folder)
-{
-    const planner::Layout& layout = r.found.plans.front().layout;
-    const auto read = planner::WithLayout(r.scenario.jobs[layout.job], layout);
-    const std::pair<const char*, std::string> files[] = {
-        {"plans.csv", PlansCsv(r)},
-        {"plan.json", scenario::ScenarioOf(read).dump(2) + "\n"},
-        {"deepspeed.json", planner::DeepSpeedConfig(r.best).dump(2) + "\n"},
-        {"megatron.txt", Joined(planner::MegatronFlags(r.best), "\n") + "\n"}};
-    for (const auto& [name, text] : files)
-    {
-        if (const std::string why = Write(folder + "/" + name, text); !why.empty())
-        {
-            return why;
-        }
-    }
-    return "";
 }
 
 } // namespace results

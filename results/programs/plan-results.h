@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What dlplan prints and writes: plans.csv, plan.json, deepspeed.json, megatron.txt.
+ * What dlplan prints and writes: stats.json, plans.csv, estimates.csv, plan.json, deepspeed.json,
+ * megatron.txt, and its options for a search that goes on.
  */
 #ifndef RESULTS_PROGRAMS_PLAN_RESULTS_H
 #define RESULTS_PROGRAMS_PLAN_RESULTS_H
@@ -33,6 +34,12 @@ std::string DroppedText(const planner::Found& found);
 
 /// \return why a file cannot be written; empty: all are
 std::string WritePlans(const PlanResults& results, const std::string& folder);
+
+/// Estimates of a search that was ended, in its folder.
+planner::Estimates ReadEstimates(const std::string& folder);
+
+/// "a, b".
+std::string Joined(const std::vector<std::string>& words, const char* between);
 
 } // namespace results
 

@@ -32,7 +32,8 @@ constexpr std::array<const char*, static_cast<std::size_t>(Section::COUNT)> TITL
     "Traffic",
     "Goodput over weeks",
     "Serving",
-    "Many models on a GPU"};
+    "Many models on a GPU",
+    "Planning"};
 
 Keys&
 AllKeys()

@@ -81,6 +81,7 @@ enum class Section
     kGoodput,
     kServing,
     kMultiplex,
+    kPlanning,
     COUNT
 };
 

@@ -63,7 +63,7 @@ struct Head
 const Object<Head> HEAD{
     {"schema_version: Version of stats.json", [](const auto&) { return SCHEMA_VERSION; }},
     {"program: dltrain trains, collperf measures collectives, traffic sends flows, "
-     "dlgoodput counts useful days, dlserve answers requests",
+     "dlgoodput counts useful days, dlserve answers requests, dlplan searches layouts",
      [](const auto& h) { return h.program; }},
     {"completed: Whether the run reached its end, and all its files are whole", &Head::Completed},
     {"interrupted: Whether a signal (Ctrl-C) ended it",

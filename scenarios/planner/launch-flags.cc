@@ -4,6 +4,7 @@
 #include "scenarios/planner/launch-flags.h"
 
 #include "scenarios/options/cluster/server-kinds.h"
+#include "scenarios/planner/layout-space.h"
 #include "scenarios/planner/unequal-stages.h"
 #include "scenarios/training/fewer-layers.h"
 
@@ -64,6 +65,14 @@ MegatronFlags(const training::TrainingOptions& o)
     if (o.expert > 1)
     {
         add("expert-model-parallel-size", o.expert);
+    }
+    if (o.expertTensor > 0 && o.expertTensor != o.tensor)
+    {
+        add("expert-tensor-parallel-size", o.expertTensor);
+    }
+    if (o.pipeline > 1 && o.rankOrder == training::ParseDimensionOrder(kPipelineFirst))
+    {
+        flags.emplace_back("--use-tp-pp-dp-mapping");
     }
     add("micro-batch-size", o.microBatch);
     add("global-batch-size", o.GlobalBatch());

@@ -12,6 +12,7 @@
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/memory-reserve.h"
 #include "scenarios/training/stage-layers.h"
 
 #include <algorithm>
@@ -30,6 +31,14 @@ constexpr uint32_t kMostVirtualStages = 8;
 constexpr uint32_t kMostMicroBatch = 32;
 
 using training::TrainingOptions;
+
+/// Whether LayoutText has a word of its own for an option.
+bool
+IsShown(const std::string& option)
+{
+    const auto& all = scenario::SearchedOptions();
+    return option != "rank-order" && std::find(all.begin(), all.end(), option) != all.end();
+}
 
 std::vector<uint32_t>
 DivisorsOf(uint64_t number, uint64_t most)
@@ -62,7 +71,7 @@ class Walker
   public:
     Walker(const Space& space,
            SpaceCount* count,
-           const Visit& visit,
+           const planner::Visit& visit,
            const std::function<bool()>& look)
         : m_space(space),
           m_count(*count),
@@ -99,7 +108,7 @@ class Walker
                     const uint64_t data = std::max<uint64_t>(1, m_gpus / c);
                     const uint64_t context = c / p;
                     const uint64_t stages = p / t;
-                    Inside(words, stages, context, data);
+                    Inside(words, stages, t, context * data);
                     if (m_ended)
                     {
                         return;
@@ -159,17 +168,31 @@ class Walker
         return WithLayout(m_space.read, layout);
     }
 
-    void Inside(const Words& outer, uint64_t stages, uint64_t context, uint64_t data)
+    /// Experts' groups are counted over all ranks of a stage, if etp is not tp.
+    void Inside(const Words& outer, uint64_t stages, uint64_t tensor, uint64_t replicas)
+    {
+        const bool folds = tensor > 1 && Experts() > 1;
+        for (const auto& etp :
+             Values("etp",
+                    folds ? std::vector<std::string>{"", "1"} : std::vector<std::string>{""}))
+        {
+            Words words = outer;
+            AddWord(&words, "etp", etp);
+            Experts(words, stages, replicas, etp.empty() ? replicas : replicas * tensor);
+        }
+    }
+
+    /// \param shared ranks that may share the experts
+    void Experts(const Words& outer, uint64_t stages, uint64_t replicas, uint64_t shared)
     {
         const uint64_t perStage = std::max<uint64_t>(1, Blocks() / stages);
         const auto virtualStages = stages > 1 && Blocks() % stages == 0
                                        ? DivisorsOf(perStage, kMostVirtualStages)
                                        : std::vector<uint32_t>{1};
-        const uint64_t replicas = data * context;
         const std::vector<uint32_t> zero = replicas == 1 ? std::vector<uint32_t>{0}
                                            : stages > 1  ? std::vector<uint32_t>{1, 0}
                                                          : std::vector<uint32_t>{1, 0, 2, 3};
-        for (const auto& ep : Numbers("ep", DivisorsOf(std::gcd(replicas, Experts()), 1 << 20)))
+        for (const auto& ep : Numbers("ep", DivisorsOf(std::gcd(shared, Experts()), 1 << 20)))
         {
             for (const auto& vs : Numbers("virtual-stages", virtualStages))
             {
@@ -326,63 +349,60 @@ class Walker
             {
                 continue;
             }
-            Layout layout = LayoutOf(all, o);
-            if (layout.memory > RoomOn(layout.fullest))
+            Layout layout = LayoutOf(o, all, m_space.job);
+            if (m_space.margin)
+            {
+                layout.reserve =
+                    static_cast<uint64_t>(*m_space.margin * static_cast<double>(layout.fullest));
+            }
+            if (!o.kinds.empty())
+            {
+                layout.words.emplace_back("server-kinds",
+                                          unequal::WordsOfKinds(m_space.cluster.cluster));
+                layout.stages = unequal::StagesText(o);
+            }
+            const uint64_t need = layout.memory + layout.reserve;
+            if (need > RoomOn(layout.fullest))
             {
                 // Memory never falls as the micro-batch grows.
                 m_count.seen += micro.size() - i - 1;
                 m_count.tooLarge += micro.size() - i;
-                if (layout.memory < m_count.leastMemory)
+                if (need < m_count.leastMemory)
                 {
-                    m_count.leastMemory = layout.memory;
+                    m_count.leastMemory = need;
                     m_count.least = layout;
                 }
                 return i > 0;
             }
-            m_visit(std::move(layout), o);
+            Visit(std::move(layout), o);
         }
         return true;
     }
 
-    Layout LayoutOf(const Words& words, const TrainingOptions& o) const
+    /// Memory and bound are the same for all orders of the ranks.
+    void Visit(Layout layout, const TrainingOptions& o)
     {
-        Layout layout;
-        layout.words = words;
-        layout.job = m_space.job;
-        layout.gpus = o.ranks;
-        layout.tensor = o.tensor;
-        layout.pipeline = o.pipeline;
-        layout.virtualStages = o.virtualStages;
-        layout.context = o.context;
-        layout.expert = o.expert;
-        layout.data = o.Data();
-        layout.zero = o.sharding.Stage();
-        layout.microBatch = o.microBatch;
-        layout.accumulation = o.accumulation;
-        layout.recompute = training::RecomputeName(o.recompute);
-        layout.sequenceParallel = o.sequenceParallel && o.tensor > 1;
-        layout.fusedAttention = o.fusedAttention;
-        const training::FullestGpu fullest = training::FullestOf(o);
-        layout.memory = fullest.memory.Total();
-        layout.fullest = fullest.gpu.memoryBytes;
-        if (!o.kinds.empty())
+        if (IsOpen("rank-order") && o.pipeline > 1 && o.Replicas() > 1)
         {
-            layout.words.emplace_back("server-kinds",
-                                      unequal::WordsOfKinds(m_space.cluster.cluster));
-            layout.stages = unequal::StagesText(o);
+            Layout other = layout;
+            other.words.emplace_back("rank-order", kPipelineFirst);
+            TrainingOptions ordered = o;
+            ordered.rankOrder = *training::ParseDimensionOrder(kPipelineFirst);
+            ++m_count.seen;
+            m_visit(std::move(other), ordered);
         }
-        return layout;
+        m_visit(std::move(layout), o);
     }
 
     /// The bytes that a layout may take on a GPU with so many.
     uint64_t RoomOn(uint64_t bytes) const
     {
-        return static_cast<uint64_t>(static_cast<double>(bytes) * (1 - m_space.memoryMargin));
+        return m_space.limited ? bytes : UINT64_MAX;
     }
 
     const Space& m_space;
     SpaceCount& m_count;
-    const Visit& m_visit;
+    const planner::Visit& m_visit;
     const std::function<bool()>& m_look;
     uint32_t m_gpus;
     const TrainingOptions& m_shape; ///< for the model
@@ -391,6 +411,33 @@ class Walker
 };
 
 } // namespace
+
+Layout
+LayoutOf(const TrainingOptions& o, Words words, std::size_t job)
+{
+    Layout layout;
+    layout.words = std::move(words);
+    layout.job = job;
+    layout.gpus = o.ranks;
+    layout.tensor = o.tensor;
+    layout.pipeline = o.pipeline;
+    layout.virtualStages = o.virtualStages;
+    layout.context = o.context;
+    layout.expert = o.expert;
+    layout.expertTensor = o.ExpertTensor();
+    layout.data = o.Data();
+    layout.zero = o.sharding.Stage();
+    layout.microBatch = o.microBatch;
+    layout.accumulation = o.accumulation;
+    layout.recompute = training::RecomputeName(o.recompute);
+    layout.sequenceParallel = o.sequenceParallel && o.tensor > 1;
+    layout.fusedAttention = o.fusedAttention;
+    const training::FullestGpu fullest = training::FullestOf(o);
+    layout.memory = fullest.memory.Total();
+    layout.reserve = training::ReserveOf(o, fullest.memory).Total();
+    layout.fullest = fullest.gpu.memoryBytes;
+    return layout;
+}
 
 std::string
 LayoutText(const Layout& l)
@@ -405,11 +452,17 @@ LayoutText(const Layout& l)
     add("vs", l.virtualStages);
     add("cp", l.context);
     add("ep", l.expert);
+    text += l.expertTensor != l.tensor ? "etp" + std::to_string(l.expertTensor) + " " : "";
     text += "dp" + std::to_string(l.data) + " mb" + std::to_string(l.microBatch) + " zero" +
             std::to_string(l.zero);
     text += l.sequenceParallel ? " sp" : "";
     text += l.recompute != "none" ? " " + l.recompute : "";
-    return text + (l.fusedAttention ? "" : " unfused");
+    text += l.fusedAttention ? "" : " unfused";
+    for (const auto& [name, value] : l.words)
+    {
+        text += IsShown(name) ? "" : " " + name + "=" + value;
+    }
+    return text;
 }
 
 std::string

@@ -14,16 +14,23 @@
 
 #include "scenarios/options/options.h"
 #include "scenarios/run/scenario.h"
+#include "scenarios/training/plan-options.h"
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace planner
 {
+
+/// Orders of ranks: the copies of a stage side by side, as it is by default, or the stages of a
+/// copy (Megatron-LM's --use-tp-pp-dp-mapping).
+constexpr const char* kCopiesFirst = "tp-cp-ep-dp-pp";
+constexpr const char* kPipelineFirst = "tp-cp-ep-pp-dp";
 
 /// Options and their values, in the order in which they are set.
 using Words = std::vector<std::pair<std::string, std::string>>;
@@ -39,6 +46,7 @@ struct Layout
     uint32_t virtualStages = 1;
     uint32_t context = 1;
     uint32_t expert = 1;
+    uint32_t expertTensor = 1;
     uint32_t data = 1;
     uint32_t zero = 0;
     uint32_t microBatch = 1;
@@ -47,10 +55,14 @@ struct Layout
     bool sequenceParallel = false;
     bool fusedAttention = false;
     std::string stages;   ///< of unequal GPUs: "2x10 H100, 2x6 A100"
-    uint64_t memory = 0;  ///< bytes of a GPU
+    uint64_t memory = 0;  ///< bytes of a GPU, in tensors
+    uint64_t reserve = 0; ///< bytes beside them (training::ReserveOf, or --memory-margin)
     uint64_t fullest = 0; ///< bytes that this GPU has
     double bound = 0;     ///< seconds: no step is shorter
 };
+
+/// The layout of a job's options. \param words options that make it, beside those of the job
+Layout LayoutOf(const training::TrainingOptions& options, Words words = {}, std::size_t job = 0);
 
 /// "tp 8 pp 4 x 2 dp 8, ZeRO 1, micro-batch 1, sequence parallel, full recomputation"
 std::string LayoutText(const Layout& layout);
@@ -64,7 +76,7 @@ struct SpaceCount
     std::map<std::string, uint64_t> refused; ///< by the option that a rule names
     std::string firstRefusal;                ///< the first rule's own words
     uint64_t tooLarge = 0;
-    uint64_t leastMemory = UINT64_MAX; ///< of those that do not fit
+    uint64_t leastMemory = UINT64_MAX; ///< of those that do not fit, with what is beside tensors
     Layout least;                      ///< the one of leastMemory
 };
 
@@ -74,7 +86,8 @@ struct Space
     const scenario::TrainingScenario& cluster; ///< scenario::ValidateCluster
     const scenario::ReadResult& read;
     std::vector<std::string> search; ///< options that may change
-    double memoryMargin = 0;         ///< share of a GPU's memory that a layout leaves free
+    bool limited = true;             ///< a layout must fit its GPUs
+    std::optional<double> margin;    ///< share of a GPU that stays free; nothing: ReserveOf
     std::size_t job = 0;
 };
 

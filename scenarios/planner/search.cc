@@ -6,7 +6,8 @@
 #include "scenarios/options/format.h"
 #include "scenarios/options/training/validate-layout.h"
 #include "scenarios/plan/plan-lines.h"
-#include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/gpu-kinds.h"
+#include "scenarios/training/memory-reserve.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -37,12 +38,6 @@ IsSearched(const PlannerScenario& scenario, const std::string& option)
            scenario.search.end();
 }
 
-uint64_t
-RoomOf(const PlannerScenario& scenario, const Layout& layout)
-{
-    return static_cast<uint64_t>(static_cast<double>(layout.fullest) * (1 - scenario.memoryMargin));
-}
-
 /// The best so far.
 class Best
 {
@@ -59,8 +54,24 @@ class Best
         return m_plans.size() < m_scenario.top || Of(step, gpus) < ScoreOf(m_plans.back());
     }
 
+    /// Of two plans that only differ in the order of ranks, one stays: the default, unless the
+    /// other one is better by more than it takes to tell.
     void Add(Plan plan)
     {
+        const auto twin = std::find_if(m_plans.begin(), m_plans.end(), [&plan](const Plan& p) {
+            return p.layout.gpus == plan.layout.gpus && BaseOf(p.layout) == BaseOf(plan.layout);
+        });
+        if (twin != m_plans.end())
+        {
+            constexpr double kTells = 0.001; // assumed
+            const bool isDefault = BaseOf(plan.layout) == plan.layout.words;
+            const double tells = isDefault ? 1 + kTells : 1 - kTells;
+            if (plan.estimate.step >= twin->estimate.step * tells)
+            {
+                return;
+            }
+            m_plans.erase(twin);
+        }
         const auto at = std::upper_bound(
             m_plans.begin(),
             m_plans.end(),
@@ -74,6 +85,16 @@ class Best
     }
 
   private:
+    static Words BaseOf(const Layout& layout)
+    {
+        Words words = layout.words;
+        words.erase(std::remove_if(words.begin(),
+                                   words.end(),
+                                   [](const auto& word) { return word.first == "rank-order"; }),
+                    words.end());
+        return words;
+    }
+
     double Of(double step, uint32_t gpus) const
     {
         return Score(m_scenario.objective, step, gpus);
@@ -98,10 +119,17 @@ Score(scenario::Objective objective, double step, uint32_t gpus)
     return objective == scenario::Objective::kStep ? step : step * gpus;
 }
 
+std::string
+EstimateKey(const Layout& layout)
+{
+    return std::to_string(layout.gpus) + " " + LayoutOptions(layout);
+}
+
 Found
 Search(const PlannerScenario& scenario,
        const std::vector<TrainingScenario>& clusters,
-       const std::function<bool(const Progress&)>& look)
+       const std::function<bool(const Progress&)>& look,
+       const Estimates& known)
 {
     Found found;
     std::vector<Layout> open;
@@ -119,6 +147,7 @@ Search(const PlannerScenario& scenario,
         const Space space{clusters[job],
                           scenario.jobs[job],
                           scenario.search,
+                          !scenario.values.Flag("ignore-memory"),
                           scenario.memoryMargin,
                           job};
         const auto visit = [&](Layout layout, const training::TrainingOptions& options) {
@@ -133,6 +162,13 @@ Search(const PlannerScenario& scenario,
                Score(scenario.objective, b.bound, b.gpus);
     });
     Best best(scenario, &found.plans);
+    const auto keep = [&](Plan plan) {
+        found.all.push_back(plan);
+        if (best.Takes(plan.estimate.step, plan.layout.gpus))
+        {
+            best.Add(std::move(plan));
+        }
+    };
     // Also of a search that was ended while it enumerated: the best so far by their bounds.
     const bool enumerated = std::exchange(found.whole, true);
     for (std::size_t i = 0; i < open.size(); ++i)
@@ -156,17 +192,17 @@ Search(const PlannerScenario& scenario,
             Refuse(read.errors.front(), &found.count);
             continue;
         }
-        const auto estimate = estimators[open[i].job]->Estimate(*read.options);
+        const auto before = known.find(EstimateKey(open[i]));
+        const auto estimate = before != known.end()
+                                  ? before->second
+                                  : estimators[open[i].job]->Estimate(*read.options);
         if (!estimate)
         {
             ++found.unknown;
             continue;
         }
         ++found.estimated;
-        if (best.Takes(estimate->step, open[i].gpus))
-        {
-            best.Add({std::move(open[i]), *estimate, std::nullopt, ""});
-        }
+        keep({std::move(open[i]), *estimate, std::nullopt, ""});
     }
     found.whole = found.whole && enumerated;
     return found;
@@ -214,7 +250,7 @@ WhyNothingFits(const PlannerScenario& scenario,
 {
     const Layout& least = count.least;
     const TrainingScenario& cluster = clusters[least.job];
-    const auto room = static_cast<double>(RoomOf(scenario, least));
+    const auto room = static_cast<double>(least.fullest);
     std::string text = "no layout of " + cluster.model + " fits " + std::to_string(least.gpus) +
                        " x " + cluster.gpu + ": the least memory is " +
                        GibText(static_cast<double>(count.leastMemory)) + " of " + GibText(room) +
@@ -225,8 +261,11 @@ WhyNothingFits(const PlannerScenario& scenario,
     {
         return text;
     }
-    const auto memory = [](const training::TrainingOptions& o) {
-        return training::EstimateMemory(o).Total();
+    const auto memory = [&](const training::TrainingOptions& o) {
+        const training::MemoryEstimate its = training::FullestOf(o).memory;
+        return its.Total() + (scenario.memoryMargin
+                                  ? static_cast<uint64_t>(*scenario.memoryMargin * room)
+                                  : training::ReserveOf(o, its).Total());
     };
     uint64_t lowest = count.leastMemory;
     std::string change;

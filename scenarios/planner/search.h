@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,22 +41,42 @@ struct Progress
     const Plan* best = nullptr; ///< null: none so far
 };
 
+/// A change of the best layout that dltrain has run.
+struct TriedMove
+{
+    std::string option;
+    std::string value;
+    std::optional<double> step; ///< s; nothing: the run has none
+    std::string why;            ///< it has none
+    bool isKept = false;
+};
+
 struct Found
 {
     std::vector<Plan> plans; ///< best first, at most `top`
+    std::vector<Plan> all;   ///< with an estimate, in the order of their bounds
     SpaceCount count;
     uint64_t fit = 0;
     uint64_t pruned = 0;    ///< by their bound
     uint64_t estimated = 0; ///< with an estimate
     uint64_t unknown = 0;   ///< without one
     bool whole = true;      ///< else somebody ended it
+    std::vector<TriedMove> moves;
 };
+
+/// Steps that are known already, by EstimateKey. Nothing: there is none.
+using Estimates = std::map<std::string, std::optional<StepEstimate>>;
+
+/// Tells the layouts of a search apart.
+std::string EstimateKey(const Layout& layout);
 
 /// \param clusters scenario::ValidateCluster of each job
 /// \param look called often; \return whether to go on
+/// \param known of the same search, when it was ended
 Found Search(const scenario::PlannerScenario& scenario,
              const std::vector<scenario::TrainingScenario>& clusters,
-             const std::function<bool(const Progress&)>& look);
+             const std::function<bool(const Progress&)>& look,
+             const Estimates& known = {});
 
 /// What an objective compares, the smaller the better.
 double Score(scenario::Objective objective, double step, uint32_t gpus);

@@ -60,7 +60,7 @@ class Run:
 
     @property
     def program(self):
-        """dltrain, collperf, traffic, dlgoodput or dlserve; empty if stats.json is missing."""
+        """dltrain, collperf, traffic, dlgoodput, dlserve or dlplan; empty if stats.json is missing."""
         return self.stats.get("program", "")
 
     def path(self, file):
@@ -145,6 +145,14 @@ class Run:
     def compared(self):
         """Measured latencies beside computed ones (compared.csv)."""
         return self._table("compared.csv", tables.COMPARED, ",")
+
+    def estimates(self):
+        """Layouts of dlplan that have an estimate, best first (estimates.csv)."""
+        return self._table("estimates.csv", tables.ESTIMATES, ",")
+
+    def plans(self):
+        """dlplan's table of the best layouts (plans.csv)."""
+        return self._table("plans.csv", tables.PLANS, ",")
 
     def calls(self):
         """Computations and collectives of the ranks (calls.log), in the order they end."""

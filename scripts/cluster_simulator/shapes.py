@@ -152,6 +152,22 @@ STATS = {
             ),
         }
     ],
+    "planning": {
+        **dict.fromkeys("layouts too_large pruned estimated gpu_memory_bytes".split(), NUMBER),
+        "whole": FLAG,
+        **dict.fromkeys("words model torchrun".split(), TEXT),
+        "megatron": [TEXT],
+        "plans": [
+            {"layout": TEXT, "options": TEXT}
+            | dict.fromkeys("gpus memory_bytes estimate_us".split(), NUMBER)
+            | {"verified_us": lambda value: value is None or is_number(value)}
+        ],
+        "moves": [
+            {"option": TEXT, "value": TEXT, "kept": FLAG}
+            | {"step_us": lambda value: value is None or is_number(value)}
+        ],
+        "compared_with": {},
+    },
     "scale_up": {"kind": TEXT, "gpu_gbps": NUMBER},
     "collectives": [{"op": TEXT, "algorithm": TEXT, "bytes": NUMBER, "busbw_GBps": NUMBER}],
     "compared": [

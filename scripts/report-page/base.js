@@ -83,7 +83,8 @@ function element(name, attributes, ...children) {
 
 const SHORT = { summary: "Summary", mistakes: "Mistakes", notes: "Notes", timeline: "Timeline", critical: "Critical path", topology: "Network", balance: "Link choice", bysize: "Slowdown by size", kinds: "Fairness", sizes: "Sizes", completion: "Completion times", why: "Where the time went", ports: "Queues and pauses",
   objectives: "Objectives", latency: "Latencies", load: "Queue and KV", parts: "Where the time went", rates: "Rates", slowest: "Slowest requests",
-  staleness: "Staleness", stages: "Stages", memory: "Memory", collectives: "Collectives", configuration: "Configuration", numbers: "Every number" };
+  staleness: "Staleness", stages: "Stages", memory: "Memory", collectives: "Collectives", configuration: "Configuration", numbers: "Every number",
+  plans: "Step against memory", ranking: "Best layouts", flags: "Flags" };
 
 function section(id, title, introduction) {
   const node = element("section", { id, "aria-labelledby": id + "-title" }, element("h2", { id: id + "-title" }, title),

@@ -4,6 +4,7 @@ const ORDER = {
   traffic: [completionTimes, flowsBySize, kindsOfTraffic, whereTheTimeWent, sizes, topology, balance, ports],
   dlserve: [servingObjectives, servingLatency, servingLoad, servingTime, servingRates, servingSlowest, foldNetwork,
     topology, balance, sizes, completionTimes, flowsBySize, whereTheTimeWent, ports, unfold],
+  dlplan: [planPicture, planTable, planFlags],
   collperf: [collectives, topology, balance, completionTimes, flowsBySize, whereTheTimeWent, sizes, ports],
 };
 function foldNetwork() {

@@ -18,6 +18,7 @@ from cluster_simulator.folder.tables import FILES
 from cluster_simulator.schema import why_not_readable
 from cluster_simulator.shapes import sound
 from cluster_simulator.shown import printable
+from estimates import estimates_of
 from messages import fairness_of, messages_of
 from network import picture_of, series_of
 from ports import Events, ports_of
@@ -67,6 +68,7 @@ def page_data(folder):
         "ports": _shown(files, "links.csv", lambda: ports_of(events, series))
         if series and measured
         else None,
+        "estimates": _shown(files, "estimates.csv", lambda: estimates_of(files)),
         "operations": operations,
         "collectives_left_out": shorten_collectives(stats),
         "events": events.shown if events else None,

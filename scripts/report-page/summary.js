@@ -381,7 +381,7 @@ const foldsNetwork = () => stats.program === "dlserve" ? isNumber(stats.messages
 function summary() {
   subtitle();
   banner();
-  const tiles = [...servingTiles(), ...stepTiles(), ...flowTiles(), ...collectiveTiles(), ...(foldsNetwork() ? [] : networkTiles()), ...backgroundTiles()].filter((each) => each);
+  const tiles = [...servingTiles(), ...stepTiles(), ...flowTiles(), ...collectiveTiles(), ...(foldsNetwork() ? [] : networkTiles()), ...backgroundTiles(), ...planTiles()].filter((each) => each);
   const node = section("summary", stats.program === "dltrain" && !stats.jobs ? "The step at a glance" : "At a glance");
   if (!tiles.length) {
     node.append(element("p", {}, data.measured ? "No number of the measured part is there." : "Nothing was measured."));

@@ -2,6 +2,7 @@
 # ctest: TIMEOUT 300
 """dlplan: its estimates are steps of dltrain, its plan.json runs, and it ends well in any case."""
 
+import glob
 import json
 import os
 import random
@@ -48,6 +49,7 @@ def layouts(count):
             "zero": draw.choice([0, 1] if pp > 1 else [0, 1, 2, 3]),
             "recompute": draw.choice(["none", "full"]),
             "sequence-parallel": 1 if seq % tp == 0 and draw.random() < 0.5 else 0,
+            "rank-order": draw.choice(["tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"]),
         }
         fix = ",".join(f"{name}={value}" for name, value in fixed.items())
         yield (
@@ -71,7 +73,7 @@ class Estimates(SystemTest):
         """
         errors = []
         for job in share_of(layouts(12), one_in=5):
-            plan = self.run_program(f"dlplan {job} --ignore-memory --memory-margin=0 --no-progress")
+            plan = self.run_program(f"dlplan {job} --ignore-memory --no-report --no-progress")
             (row,) = plan.rows("plans.csv")
             run = self.run_program(
                 f"dltrain --scenario={plan.path('plan.json')} --network=analytic {QUIET}"
@@ -87,7 +89,7 @@ class Estimates(SystemTest):
 class Search(SystemTest):
     JOB = (
         "dlplan --model=gpt2 --gpu=V100 --gpus-per-server=4 --servers=2 --seq=512 --global-batch=16"
-        " --search=tp,pp,micro-batch"
+        " --search=tp,pp,micro-batch --no-report"
     )
 
     def test_verifies_and_prices(self):
@@ -110,7 +112,9 @@ class Search(SystemTest):
             self.assertEqual(run.text(name), again.text(name))
 
     def test_plan_is_a_scenario(self):
-        run = self.run_program(self.JOB)
+        run = self.run_program(self.JOB.replace(" --no-report", ""))
+        page = run.text("report.html")
+        self.assertIn("Layouts of gpt2", page)
         plan = json.loads(run.text("plan.json"))
         self.assertEqual(plan["program"], "dltrain")
         self.assertNotIn("run", plan)  # its results go elsewhere
@@ -125,7 +129,7 @@ class Search(SystemTest):
     def test_compares_numbers_of_gpus(self):
         run = self.run_program(
             "dlplan --model=gpt2 --gpu=V100 --gpus-per-server=4 --gpus=4,8 --seq=512"
-            " --global-batch=16 --search=micro-batch --objective=gpu-hours"
+            " --global-batch=16 --search=micro-batch --objective=gpu-hours --no-report"
         )
         rows = run.rows("plans.csv")
         self.assertEqual({row["gpus"] for row in rows}, {4, 8})
@@ -148,7 +152,7 @@ class Search(SystemTest):
         """7 GPUs have two layouts of groups: 1 and 7."""
         run = self.run_program(
             "dlplan --model=gpt2 --gpus-per-server=1 --servers=7 --seq=512 --global-batch=14"
-            " --search=tp,pp,micro-batch"
+            " --search=tp,pp,micro-batch --no-report"
         )
         self.assertEqual({row["dp"] for row in run.rows("plans.csv")}, {1, 7})
 
@@ -156,7 +160,7 @@ class Search(SystemTest):
         folder = os.path.join(self.folder, "interrupted")
         words = (
             "--model=llama3-70b --server=dgx-h100 --servers=32 --seq=8192 --global-batch=512"
-            f" --out={folder} --no-progress"
+            f" --out={folder} --no-progress --no-report"
         )
         process = subprocess.Popen(
             [os.path.join(PROGRAMS, "dlplan"), *words.split()],
@@ -170,6 +174,75 @@ class Search(SystemTest):
         self.assertEqual(process.returncode, 0, err)
         self.assertIn("ended early", out)
         self.assertTrue(os.path.exists(os.path.join(folder, "plan.json")))
+
+    def test_resumes(self):
+        """A search that was killed in its runs ends as one that was not, and keeps its runs."""
+        job = f"{self.JOB} --verify=4"
+        whole = self.run_program(job)
+        folder = os.path.join(self.folder, "resumed")
+        process = subprocess.Popen(
+            [os.path.join(PROGRAMS, "dlplan"), *job.split()[1:], f"--out={folder}"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+        def completed(path):
+            with open(path, encoding="utf-8") as file:
+                return json.load(file)["completed"]
+
+        def ended_runs():
+            found = glob.glob(os.path.join(folder, "verify", "*", "stats.json"))
+            return {path: os.stat(path).st_mtime_ns for path in found if completed(path)}
+
+        end = time.monotonic() + 60
+        while not ended_runs() and time.monotonic() < end:
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        time.sleep(0.2)  # its runs end with it
+        before = ended_runs()
+        self.assertTrue(before)
+        resume = f"dlplan --resume={folder} --out={folder} --no-progress"
+        self.refuse(f"{resume} --model=gpt2-medium", "/training/model")
+        self.refuse(f"dlplan --resume={folder} --no-progress", "without --out")
+        again = self.run_program(resume)
+        after = ended_runs()
+        self.assertEqual(before, {path: after[path] for path in before})
+        for name in ("plans.csv", "estimates.csv", "plan.json"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                self.assertEqual(file.read(), whole.text(name), name)
+        self.assertIn("Verified               4 layouts", again.out)
+        self.refuse("dlplan --resume=/nowhere --out=/nowhere", "search.json")
+
+    def test_moves(self):
+        """The plan has the changes that were kept, and dltrain has its step."""
+        run = self.run_program(f"{self.JOB} --verify=1 --moves=4 --top=1")
+        planning = run.stats["planning"]
+        self.assertEqual(len(planning["moves"]), 4)
+        steps = [move["step_us"] for move in planning["moves"]]
+        best = run.rows("plans.csv")[0]
+        step = self.run_program(
+            f"dltrain --scenario={run.path('plan.json')} --network=analytic --steps=1 {QUIET}"
+        ).stats["step_time_us"]
+        self.assertAlmostEqual(best["verified_us"] / step, 1, places=6)
+        self.assertLessEqual(best["verified_us"], min(steps) * 1.001)
+        for move in planning["moves"]:
+            self.assertEqual(f"--{move['option']}={move['value']}" in best["options"], move["kept"])
+        self.refuse(f"{self.JOB} --moves=4", "--verify")
+
+    def test_band(self):
+        """Ends of the band are the step times one factor each, for all rows."""
+        run = self.run_program(
+            "dlplan --model=gpt2-medium --server=dgx-a100 --servers=1 --seq=512 --global-batch=16"
+            " --search=tp,micro-batch --no-report"
+        )
+        band = run.stats["planning"]["compared_with"]
+        rows = run.rows("plans.csv")
+        for row in rows:
+            for end in ("low", "high"):
+                factor = row[f"step_{end}_us"] / row["estimate_us"]
+                wanted = band[f"step_time_{end}_us"] / rows[0]["estimate_us"]
+                self.assertAlmostEqual(factor, wanted, places=5)
 
     def test_runs_end_with_a_killed_search(self):
         folder = os.path.join(self.folder, "killed")

@@ -69,6 +69,18 @@ class Network(SameBytesTest):
         sent = [run.stats["serving"]["network_bytes"] for run in (few, every)]
         self.assertLess(2 * sent[0], sent[1])
 
+    def test_a_late_start_is_not_repeated(self):
+        """Engines of a later stage begin at unlike times; that wait comes once an iteration."""
+        line = (
+            "dlserve --model=mixtral-8x7b --gpu=H100 --gpus-per-server=4 --tp=4 --pp=2 --ep=8"
+            " --count=8 --rate=100 --prompt=64 --output=4 --report=0"
+        )
+        few, every = (
+            self.run_program(f"{line} --packet-blocks={n}").stats["serving"]["e2e_ms"]["mean"]
+            for n in ("4", "all")
+        )
+        self.assertWithin(few, every, 0.1)
+
     def test_a_cut_link_only_delays(self):
         """KV of a link that is cut for a while is sent again: every answer is whole."""
         line = (

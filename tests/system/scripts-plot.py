@@ -22,7 +22,7 @@ ALL = ["step", "timeline", "completion", "sizes", "by-size", "topology", "links"
 TRAINING_ONLY = ["step", "timeline"]
 TRAFFIC_ONLY = ["slowdown", "queues", "rates"]
 CHOSEN = ["queue-pairs"]
-WEEKS = ["goodput"]  # dlgoodput's
+WEEKS = ["goodput", "plans"]  # dlgoodput's and dlplan's
 SERVING = ["serving-latency", "serving-load", "serving-time", "serving-rates"]  # dlserve's
 MIXES = ["share-curve", "policies", "rates-in-time", "shares"]  # dlserve's
 
@@ -164,6 +164,32 @@ class Mixes(Base):
 
 
 class Weeks(Base):
+    def test_plans(self):
+        """Searches of dlplan: one, several, with layouts that were run."""
+        job = "dlplan --model=gpt2 --gpu=V100 --gpus-per-server=4 --seq=512 --global-batch=16"
+        runs = [
+            self.load(self.run_program(f"{job} --search=tp,pp,micro-batch --no-report {more}"))
+            for more in ("--servers=2 --verify=2", "--servers=1")
+        ]
+        for some in ([run] for run in runs):
+            for width in (3.3, 6.3):
+                with self.subTest(width=width):
+                    self.check_layout(self.plots.draw("plans", some, width=width))
+        self.check_layout(self.plots.draw("plans", runs))
+        table = runs[0].estimates()
+        steps, memory = table["estimate_us"], table["memory_bytes"]
+        edge = self.plots.plans.frontier(table)
+        # By the definition: no other layout is at least as good in both.
+        wanted = [
+            (m, s)
+            for m, s in zip(memory, steps)
+            if not any((a <= m and b <= s and (a, b) != (m, s)) for a, b in zip(memory, steps))
+        ]
+        self.assertEqual(sorted(set(wanted)), [(r.memory_bytes, r.estimate_us) for r in edge])
+        self.assertEqual((runs[0].plans()["verified_us"] > 0).sum(), 2)
+        with self.assertRaises(self.style.NothingToShow):
+            self.plots.draw("plans", [self.load(self.run_program(small(self)))])
+
     def test_goodput(self):
         """Runs of dlgoodput: one, several, without failures."""
         job = (

@@ -49,23 +49,6 @@ class Measurement
     }
 
   private:
-    /// The job's layout, as dlplan has one.
-    planner::Layout LayoutOf() const
-    {
-        const training::TrainingOptions& o = m_job.options;
-        planner::Layout layout;
-        layout.gpus = o.ranks;
-        layout.tensor = o.tensor;
-        layout.pipeline = o.pipeline;
-        layout.virtualStages = o.virtualStages;
-        layout.context = o.context;
-        layout.expert = o.expert;
-        layout.data = o.Data();
-        layout.microBatch = o.microBatch;
-        layout.accumulation = o.accumulation;
-        return layout;
-    }
-
     void TakeStep()
     {
         if (m_scenario.step)
@@ -75,7 +58,7 @@ class Measurement
             return;
         }
         planner::Plan plan;
-        plan.layout = LayoutOf();
+        plan.layout = planner::LayoutOf(m_job.options);
         const bool large = plan.layout.gpus > scenario::kMostSimulatedGpus &&
                            m_scenario.values.Text("step-from") == "auto";
         if (m_scenario.estimates || large || m_job.folder.empty())
@@ -95,13 +78,10 @@ class Measurement
     {
         scenario::PlannerScenario planned;
         planned.run.out = m_job.folder;
-        planned.verify = 1;
         planned.values = m_job.read.values;
         planned.jobs = {WithoutBatch(m_job.read)};
-        std::vector<planner::Plan> plans = {std::move(plan)};
-        plans.front().estimate.step = 0;
-        VerifyPlans(planned, {m_job.cluster}, plans, m_goesOn, [](const std::string&) {});
-        const planner::Plan& done = plans.front();
+        planner::Plan done = std::move(plan);
+        RunPlans(planned, {m_job.cluster}, {&done}, {m_goesOn, [](const std::string&) {}});
         m_times.step = done.verified.value_or(0);
         m_times.stepFrom = "simulated, " + m_job.read.values.Text("network");
         m_times.why = done.verified ? "" : "the step could not be simulated: " + done.notVerified;

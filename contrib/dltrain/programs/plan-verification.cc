@@ -8,9 +8,11 @@
 #include "scenarios/training/fewer-layers.h"
 
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sys/wait.h>
@@ -53,11 +55,25 @@ struct Child
 {
     std::size_t plan = 0;
     uint32_t microBatches = 0;
-    pid_t process = -1;
     std::string folder;
+    pid_t process = -1;
     std::optional<double> step; ///< s
     std::string why;            ///< there is none
 };
+
+/// A folder's name for a plan's runs: the same in a search that goes on.
+std::string
+NameOf(const planner::Layout& layout, const std::string& network)
+{
+    std::string name = std::to_string(layout.gpus) + " " + planner::LayoutText(layout) + " m" +
+                       std::to_string(layout.accumulation) + " " + network;
+    for (char& c : name)
+    {
+        const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_';
+        c = plain ? c : '-';
+    }
+    return name;
+}
 
 /// GPUs from which on a run has no step for warm-up, which costs as much as the measured one:
 /// assumed.
@@ -69,15 +85,14 @@ ChildrenOf(std::size_t plan, const planner::Layout& layout, const std::string& f
 {
     const planner::FewerMicroBatches fewer(layout.pipeline);
     std::vector<Child> children;
-    const std::string name = folder + "/plan-" + std::to_string(plan + 1);
     if (layout.accumulation <= 2 * fewer.more)
     {
-        children.push_back({plan, layout.accumulation, -1, name, {}, ""});
+        children.push_back({plan, layout.accumulation, folder, -1, {}, ""});
         return children;
     }
     for (const uint32_t m : {fewer.less, fewer.more})
     {
-        children.push_back({plan, m, -1, name + "-" + std::to_string(m), {}, ""});
+        children.push_back({plan, m, folder + "-" + std::to_string(m), -1, {}, ""});
     }
     return children;
 }
@@ -117,12 +132,19 @@ ArgumentsOf(const scenario::PlannerScenario& scenario,
     return words;
 }
 
+std::string
+TextOf(const std::string& file)
+{
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
 /// \return seconds of the step; nothing: the run has none
 std::optional<double>
 StepIn(const std::string& folder)
 {
     const auto stats = ChildStats(folder);
-    if (stats.is_discarded() || !stats.contains("step_time_us"))
+    if (stats.is_discarded() || !stats.contains("step_time_us") || !stats.value("completed", false))
     {
         return {};
     }
@@ -130,11 +152,48 @@ StepIn(const std::string& folder)
     return step.is_number() ? std::optional(step.get<double>() * 1e-6) : std::nullopt;
 }
 
+/// Starts a run, or takes its step from the search that was ended. \return whether it runs
+bool
+Start(const scenario::PlannerScenario& scenario,
+      const std::vector<scenario::TrainingScenario>& clusters,
+      const planner::Plan& plan,
+      Child& child)
+{
+    const auto read = planner::WithLayout(scenario.jobs[plan.layout.job], plan.layout);
+    const std::string job = scenario::ScenarioOf(read).dump(2) + "\n";
+    const auto words = ArgumentsOf(scenario, clusters[plan.layout.job], plan, child);
+    // Without its folders, which may have been moved.
+    std::string command =
+        "dltrain --scenario=" + std::filesystem::path(child.folder).filename().string() + ".json";
+    for (const std::string& word : words)
+    {
+        const bool isOption = word.rfind("--", 0) == 0;
+        const bool isFolder = word.rfind("--scenario=", 0) == 0 || word.rfind("--out=", 0) == 0;
+        command += isOption && !isFolder ? " " + word : "";
+    }
+    command += "\n";
+    const bool same = !scenario.resume.empty() && TextOf(child.folder + ".json") == job &&
+                      TextOf(child.folder + ".command") == command;
+    child.step = same ? StepIn(child.folder) : std::nullopt;
+    if (child.step)
+    {
+        return false;
+    }
+    std::error_code failed;
+    std::filesystem::remove(child.folder + "/stats.json", failed); // of another job
+    std::ofstream(child.folder + ".json") << job;
+    std::ofstream(child.folder + ".command") << command;
+    child.process = StartChild(words, child.folder + ".txt");
+    child.why = child.process < 0 ? "dltrain cannot be started" : "";
+    return child.process > 0;
+}
+
 /// A plan's step, when all of its runs have ended.
 void
 TakeSteps(const std::vector<Child>& children,
           std::size_t index,
           planner::Plan& plan,
+          const std::string& name,
           const std::function<void(const std::string&)>& tell)
 {
     std::vector<const Child*> its;
@@ -145,7 +204,6 @@ TakeSteps(const std::vector<Child>& children,
             its.push_back(&child);
         }
     }
-    const std::string name = "plan " + std::to_string(index + 1);
     for (const Child* child : its)
     {
         if (!child->why.empty() && plan.notVerified.empty())
@@ -178,24 +236,28 @@ NoteOfNetwork(const scenario::PlannerScenario& scenario)
 }
 
 void
-VerifyPlans(const scenario::PlannerScenario& scenario,
-            const std::vector<scenario::TrainingScenario>& clusters,
-            std::vector<planner::Plan>& plans,
-            const std::function<bool()>& goesOn,
-            const std::function<void(const std::string&)>& tell)
+RunPlans(const scenario::PlannerScenario& scenario,
+         const std::vector<scenario::TrainingScenario>& clusters,
+         const std::vector<planner::Plan*>& plans,
+         const Watched& watch)
 {
-    const std::size_t count = std::min<std::size_t>(scenario.verify, plans.size());
     const std::string folder = scenario.run.out + "/verify";
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
     std::vector<Child> children;
-    for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t i = 0; i < plans.size(); ++i)
     {
-        for (Child& child : ChildrenOf(i, plans[i].layout, folder))
+        const planner::Layout& layout = plans[i]->layout;
+        const std::string network = NetworkOf(scenario, scenario.jobs[layout.job]);
+        for (Child& child : ChildrenOf(i, layout, folder + "/" + NameOf(layout, network)))
         {
             children.push_back(std::move(child));
         }
     }
+    const auto take = [&](const Child& child) {
+        planner::Plan& plan = *plans[child.plan];
+        TakeSteps(children, child.plan, plan, planner::LayoutText(plan.layout), watch.tell);
+    };
     std::size_t next = 0;
     std::size_t running = 0;
     bool ended = false;
@@ -204,21 +266,16 @@ VerifyPlans(const scenario::PlannerScenario& scenario,
         for (; !ended && next < children.size() && running < AT_A_TIME; ++next)
         {
             Child& child = children[next];
-            const planner::Plan& plan = plans[child.plan];
-            const auto read = planner::WithLayout(scenario.jobs[plan.layout.job], plan.layout);
-            std::ofstream(child.folder + ".json") << scenario::ScenarioOf(read).dump(2) << "\n";
-            child.process =
-                StartChild(ArgumentsOf(scenario, clusters[plan.layout.job], plan, child),
-                           child.folder + ".txt");
-            if (child.process < 0)
+            if (Start(scenario, clusters, *plans[child.plan], child))
             {
-                child.why = "dltrain cannot be started";
-                TakeSteps(children, child.plan, plans[child.plan], tell);
-                continue;
+                ++running;
             }
-            ++running;
+            else
+            {
+                take(child);
+            }
         }
-        if (!ended && !goesOn())
+        if (!ended && !watch.goesOn())
         {
             ended = true;
             for (const Child& child : children)
@@ -238,17 +295,20 @@ VerifyPlans(const scenario::PlannerScenario& scenario,
                 child.process = -1;
                 child.step = WIFEXITED(status) && WEXITSTATUS(status) == 0 ? StepIn(child.folder)
                                                                            : std::nullopt;
-                child.why = child.step ? "" : LastLine(child.folder + ".txt");
-                TakeSteps(children, child.plan, plans[child.plan], tell);
+                child.why = child.step ? "" : ended ? "ended" : LastLine(child.folder + ".txt");
+                take(child);
             }
         }
-        usleep(20000);
+        if (running > 0)
+        {
+            usleep(20000);
+        }
     }
-    for (planner::Plan& plan : plans)
+    for (planner::Plan* plan : plans)
     {
-        const bool asked = static_cast<std::size_t>(&plan - plans.data()) < count;
-        plan.notVerified =
-            asked && !plan.verified && plan.notVerified.empty() ? "ended" : plan.notVerified;
+        plan->notVerified = plan->verified              ? ""
+                            : plan->notVerified.empty() ? "ended"
+                                                        : plan->notVerified;
     }
 }
 

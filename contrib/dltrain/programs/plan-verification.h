@@ -15,14 +15,19 @@
 namespace dltrain
 {
 
-/// Runs the first scenario.verify plans, two at a time, in folders below scenario.run.out, and
-/// fills Plan::verified or Plan::notVerified.
-/// \param goesOn false: runs are ended, and no more begun \param tell gets a line for each run
-void VerifyPlans(const scenario::PlannerScenario& scenario,
-                 const std::vector<scenario::TrainingScenario>& clusters,
-                 std::vector<planner::Plan>& plans,
-                 const std::function<bool()>& goesOn,
-                 const std::function<void(const std::string&)>& tell);
+/// Who watches runs.
+struct Watched
+{
+    std::function<bool()> goesOn;                 ///< false: runs are ended, and no more begun
+    std::function<void(const std::string&)> tell; ///< gets a line for each plan
+};
+
+/// Runs plans, two at a time, in folders below scenario.run.out, and fills Plan::verified or
+/// Plan::notVerified. With scenario.resume, a run that has ended there before is not run again.
+void RunPlans(const scenario::PlannerScenario& scenario,
+              const std::vector<scenario::TrainingScenario>& clusters,
+              const std::vector<planner::Plan*>& plans,
+              const Watched& watch);
 
 /// What a user should know of estimates on this network; "" if nothing.
 std::string NoteOfNetwork(const scenario::PlannerScenario& scenario);

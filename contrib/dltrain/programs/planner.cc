@@ -5,7 +5,8 @@
 
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/rdma/core/shown-text.h"
-#include "plan-verification.h"
+#include "plan-moves.h"
+#include "results/base/report-launcher.h"
 #include "results/programs/plan-results.h"
 #include "scenarios/options/format.h"
 #include "scenarios/options/training/validate-layout.h"
@@ -19,6 +20,7 @@
 #include <iostream>
 #include <set>
 #include <unistd.h>
+#include <utility>
 
 namespace dltrain
 {
@@ -163,6 +165,63 @@ WhyNothing(const scenario::PlannerScenario& scenario,
                                    " is refused: " + count.firstRefusal;
 }
 
+/// Options of the best plan, resolved.
+training::TrainingOptions
+BestOf(const scenario::PlannerScenario& scenario,
+       const std::vector<scenario::TrainingScenario>& clusters,
+       const planner::Found& found)
+{
+    const planner::Layout& layout = found.plans.front().layout;
+    return *scenario::ValidateLayout(planner::WithLayout(scenario.jobs[layout.job], layout),
+                                     clusters[layout.job])
+                .options;
+}
+
+std::string
+Write(const scenario::PlannerScenario& scenario,
+      const std::vector<scenario::TrainingScenario>& clusters,
+      const planner::Found& found)
+{
+    const training::TrainingOptions best = BestOf(scenario, clusters, found);
+    return results::WritePlans({scenario, clusters, found, best}, scenario.run.out);
+}
+
+/// Steps of dltrain for the best plans, and for small changes of the best one.
+void
+Verify(const scenario::PlannerScenario& scenario,
+       const std::vector<scenario::TrainingScenario>& clusters,
+       planner::Found* found,
+       PlannerWatch& watch)
+{
+    const Watched watched{[&watch] { return watch.GoesOn(); },
+                          [&watch](const std::string& line) { watch.Tell(line); }};
+    std::vector<planner::Plan>& plans = found->plans;
+    std::vector<planner::Plan*> first;
+    for (planner::Plan& plan : plans)
+    {
+        if (first.size() < scenario.verify)
+        {
+            first.push_back(&plan);
+        }
+    }
+    RunPlans(scenario, clusters, first, watched);
+    const auto step = [&scenario](const planner::Plan& plan) {
+        return planner::Score(scenario.objective, *plan.verified, plan.layout.gpus);
+    };
+    // Steps of dltrain decide among those that have one.
+    const auto last = std::stable_partition(plans.begin(), plans.end(), [](const auto& plan) {
+        return !!plan.verified;
+    });
+    std::stable_sort(plans.begin(), last, [&step](const auto& a, const auto& b) {
+        return step(a) < step(b);
+    });
+    if (scenario.moves > 0 && plans.front().verified)
+    {
+        TryMoves(scenario, clusters, found, watched);
+    }
+    found->whole = found->whole && watch.GoesOn();
+}
+
 } // namespace
 
 int
@@ -181,13 +240,19 @@ RunPlanner(int argc, const char* const* argv)
         std::cerr << "dlplan: error: " << error.Text() << std::endl;
         return 2;
     }
+    planner::Estimates known;
+    if (!scenario.resume.empty())
+    {
+        known = results::ReadEstimates(scenario.run.out);
+    }
     std::signal(SIGINT, OnInterrupt);
     std::signal(SIGTERM, OnInterrupt);
     PlannerWatch watch(scenario);
-    planner::Found found =
-        planner::Search(scenario, clusters, [&watch](const planner::Progress& progress) {
-            return watch.Look(progress);
-        });
+    planner::Found found = planner::Search(
+        scenario,
+        clusters,
+        [&watch](const planner::Progress& progress) { return watch.Look(progress); },
+        known);
     watch.Clear();
     if (found.plans.empty())
     {
@@ -204,40 +269,28 @@ RunPlanner(int argc, const char* const* argv)
     watch.Tell(results::DroppedText(found) + scenario::Format("; %.1f s", watch.Seconds()));
     if (scenario.verify > 0 && !scenario.run.dryRun)
     {
-        VerifyPlans(
-            scenario,
-            clusters,
-            found.plans,
-            [&watch] { return watch.GoesOn(); },
-            [&watch](const std::string& line) { watch.Tell(line); });
-        const auto step = [&scenario](const planner::Plan& plan) {
-            return planner::Score(scenario.objective,
-                                  plan.verified.value_or(plan.estimate.step),
-                                  plan.layout.gpus);
-        };
-        // Steps of dltrain decide among those that have one.
-        const auto last = std::stable_partition(found.plans.begin(),
-                                                found.plans.end(),
-                                                [](const auto& plan) { return !!plan.verified; });
-        std::stable_sort(found.plans.begin(), last, [&step](const auto& a, const auto& b) {
-            return step(a) < step(b);
-        });
+        // A search that is killed meanwhile can go on.
+        const bool whole = std::exchange(found.whole, false);
+        if (const std::string why = Write(scenario, clusters, found); !why.empty())
+        {
+            std::cerr << "dlplan: error: " << why << std::endl;
+            return 1;
+        }
+        found.whole = whole;
+        Verify(scenario, clusters, &found, watch);
     }
-    const planner::Layout& layout = found.plans.front().layout;
-    const auto best =
-        scenario::ValidateLayout(planner::WithLayout(scenario.jobs[layout.job], layout),
-                                 clusters[layout.job]);
-    const results::PlanResults results{scenario, clusters, found, *best.options};
-    results::PrintPlans(std::cout, results);
+    const training::TrainingOptions best = BestOf(scenario, clusters, found);
+    results::PrintPlans(std::cout, {scenario, clusters, found, best});
     if (!scenario.run.dryRun)
     {
-        if (const std::string why = results::WritePlans(results, scenario.run.out); !why.empty())
+        if (const std::string why = Write(scenario, clusters, found); !why.empty())
         {
             std::cerr << "dlplan: error: " << why << std::endl;
             return 1;
         }
         std::cout << "Results                " << scenario.run.out
                   << ": plan.json (dltrain --scenario=), plans.csv, megatron.txt, deepspeed.json\n";
+        results::WriteReport(scenario.run, std::cout);
     }
     return 0;
 }

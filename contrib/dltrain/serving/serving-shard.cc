@@ -70,9 +70,7 @@ ServingShard::Begin(int64_t now)
 {
     m_next = 0;
     m_halves = 0;
-    m_tensorPs = m_expertsPs = 0;
-    m_repeatedTensor = m_repeatedExperts = 0;
-    m_reduces = m_exchanges = 0;
+    m_tensorWaits = m_expertsWaits = {};
     if (m_place.first)
     {
         GoOn(now);
@@ -95,8 +93,7 @@ ServingShard::OnDone(int64_t now)
     }
     if (m_since >= 0)
     {
-        (m_inTensor ? m_tensorPs : m_expertsPs) += now - m_since;
-        ++(m_inTensor ? m_reduces : m_exchanges);
+        (m_inTensor ? m_tensorWaits : m_expertsWaits).Add(now - m_since);
     }
     GoOn(now);
 }
@@ -131,10 +128,8 @@ void
 ServingShard::Compute(const StageOp& op, int64_t now)
 {
     const ShardWork& work = m_queue.front();
-    // Exchanges that are not simulated take the mean of those that were.
-    const int64_t tensor = op.repeatedReduces > 0 ? m_tensorPs / m_reduces * op.repeatedReduces : 0;
-    const int64_t experts =
-        op.repeatedExchanges > 0 ? 2 * (m_expertsPs / m_exchanges) * op.repeatedExchanges : 0;
+    const int64_t tensor = m_tensorWaits.Mean() * op.repeatedReduces;
+    const int64_t experts = 2 * m_expertsWaits.Mean() * op.repeatedExchanges;
     const int64_t span = work.load.Span(op) + tensor + experts;
     if (!work.kv.empty() && op.halves > 0)
     {
@@ -147,8 +142,8 @@ ServingShard::Compute(const StageOp& op, int64_t now)
         }
     }
     m_halves += op.halves;
-    m_repeatedTensor += tensor;
-    m_repeatedExperts += experts;
+    m_tensorWaits.repeated += tensor;
+    m_expertsWaits.repeated += experts;
     m_events.Schedule(now + span, Context(), {What::COMPUTED, 0});
 }
 
@@ -196,8 +191,8 @@ ServingShard::End(int64_t now)
     m_listener.OnShardEnd({m_place.number,
                            work.iteration,
                            now,
-                           m_tensorPs + m_repeatedTensor,
-                           m_expertsPs + m_repeatedExperts});
+                           m_tensorWaits.sum + m_tensorWaits.repeated,
+                           m_expertsWaits.sum + m_expertsWaits.repeated});
     m_busy = !m_queue.empty();
     if (m_busy)
     {

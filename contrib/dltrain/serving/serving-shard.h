@@ -127,6 +127,29 @@ class ServingShard
     static constexpr uint64_t NOBODY = UINT64_MAX;
 
   private:
+    /// For exchanges of one kind, in an iteration.
+    struct Waits
+    {
+        int64_t sum = 0;      ///< ps, of those that were simulated
+        int64_t first = 0;    ///< ps, of the first of them
+        uint32_t count = 0;   ///< of them
+        int64_t repeated = 0; ///< ps, for those that are not simulated
+
+        void Add(int64_t ps)
+        {
+            first = count == 0 ? ps : first;
+            sum += ps;
+            ++count;
+        }
+
+        /// Those that are not simulated take the mean of those that were, but for the first: it
+        /// also waits for members that begin the iteration later, which happens once.
+        int64_t Mean() const
+        {
+            return count > 1 ? (sum - first) / (count - 1) : sum;
+        }
+    };
+
     enum class What : uint8_t
     {
         BEGIN,
@@ -167,12 +190,8 @@ class ServingShard
     int64_t m_since = 0;     ///< ps: begin of the collective
     bool m_inTensor = false; ///< the collective is an all-reduce
     // Of this iteration:
-    int64_t m_tensorPs = 0;
-    int64_t m_expertsPs = 0;
-    int64_t m_repeatedTensor = 0; ///< of those that are not simulated
-    int64_t m_repeatedExperts = 0;
-    uint32_t m_reduces = 0;   ///< all-reduces on the network
-    uint32_t m_exchanges = 0; ///< dispatches and combines on the network
+    Waits m_tensorWaits;  ///< all-reduces on the network
+    Waits m_expertsWaits; ///< dispatches and combines on the network
     EventPool<ServingShard, Payload> m_events;
 };
 

@@ -6,6 +6,7 @@
 #include "scenarios/options/cluster/common-options.h"
 #include "scenarios/options/parse-result.h"
 #include "scenarios/options/planner/kind-orders.h"
+#include "scenarios/options/planner/resumed-search.h"
 #include "scenarios/options/read-or-exit.h"
 #include "scenarios/training/pipeline/schedule.h"
 #include "topologies/names.h"
@@ -45,8 +46,7 @@ PlanningRows()
         section.List("search", "options that may change; all others are dltrain's defaults")
             .Shows("NAME,...")
             .Distinct()
-            .Otherwise("tp, pp, virtual-stages, cp, ep, zero, recompute, sequence-parallel, "
-                       "fused-attention, micro-batch")
+            .Otherwise("all of them but dp")
             .Example("tp,pp"),
         section.Name("objective", "how layouts are ranked")
             .Names("objective",
@@ -69,7 +69,7 @@ PlanningRows()
         section.Integer("top", "layouts in the table").Range(1, 1000).Default("10").Example("3"),
         section
             .Integer("verify", "run so many of the best layouts by dltrain, two at a time; 0: none")
-            .Range(0, 100)
+            .Range(0, 1000)
             .Default("0")
             .Example("3"),
         section.Name("verify-network", "network of the runs of --verify")
@@ -80,9 +80,23 @@ PlanningRows()
                     {"packet", "every packet"}})
             .Default("auto")
             .Example("fluid"),
-        section.Real("memory-margin", "share of a GPU's memory that stays free")
+        section
+            .Integer("moves",
+                     "then so many runs of dltrain with small changes of the best: buckets, "
+                     "collective algorithms, channels, rank order; 0: none")
+            .Range(0, 100)
+            .Default("0")
+            .Example("4"),
+        section.Text("resume", "go on with a search that was ended, in its folder")
+            .Shows("DIR")
+            .Otherwise("none")
+            .Example("results/dlplan-1"),
+        section
+            .Real("memory-margin",
+                  "share of a GPU's memory that tensors leave free, in the place of the plan's own "
+                  "estimate of what is beside them")
             .Range(0, 0.9)
-            .Default("0.05")
+            .Otherwise("CUDA context, NCCL's buffers, fragments")
             .Example("0.1"),
     };
 }
@@ -210,7 +224,15 @@ class PlannerReader
         m_plan.top = values.U32("top");
         m_plan.verify = values.U32("verify");
         m_plan.verifyNetwork = values.Text("verify-network");
-        m_plan.memoryMargin = values.Real("memory-margin");
+        m_plan.moves = values.U32("moves");
+        if (m_plan.moves > 0 && m_plan.verify == 0)
+        {
+            Fail("moves", "changes the best layout of --verify; allowed: with --verify=3, say");
+        }
+        if (values.Given("memory-margin"))
+        {
+            m_plan.memoryMargin = values.Real("memory-margin");
+        }
         Fix();
         m_plan.jobs = WithOrdersOfKinds(JobsOfGpus(m_read, &errors));
         return m_plan;
@@ -343,13 +365,15 @@ SearchedOptions()
                                                    "pp",
                                                    "cp",
                                                    "ep",
+                                                   "etp",
                                                    "dp",
                                                    "virtual-stages",
                                                    "zero",
                                                    "recompute",
                                                    "sequence-parallel",
                                                    "fused-attention",
-                                                   "micro-batch"};
+                                                   "micro-batch",
+                                                   "rank-order"};
     return names;
 }
 
@@ -415,19 +439,38 @@ ValidatePlanner(const ReadResult& read)
     {
         return result;
     }
+    const std::string resume = read.values.Given("resume") ? read.values.Text("resume") : "";
+    const std::string why = resume.empty() ? "" : WhyNotResumed(resume, read.values);
+    if (!why.empty())
+    {
+        result.errors.push_back({read.values.Where("resume"), resume, why, ""});
+        return result;
+    }
     PlannerReader reader(read);
     result.scenario = reader.Take();
     result.errors = reader.errors;
     result.scenario.values = read.values;
     result.scenario.run.progress = read.values.Flag("progress");
     result.scenario.run.dryRun = read.values.Flag("dry-run");
+    result.scenario.run.report = read.values.Flag("report");
+    result.scenario.run.asRun = nlohmann::json::parse(SearchText(read.values));
+    result.scenario.resume = resume;
     return result;
 }
 
 PlannerScenario
 PlannerOrExit(int argc, const char* const* argv)
 {
-    return ReadOrExit(PlannerOptionTable(), argc, argv, ValidatePlanner);
+    const std::vector<std::string> words = ResumedWords(argc, argv);
+    std::vector<const char*> all;
+    for (const std::string& word : words)
+    {
+        all.push_back(word.c_str());
+    }
+    return ReadOrExit(PlannerOptionTable(),
+                      static_cast<int>(all.size()),
+                      all.data(),
+                      ValidatePlanner);
 }
 
 void

@@ -11,6 +11,7 @@
 #include "scenarios/run/scenario.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +43,9 @@ struct PlannerScenario
     uint32_t top = 10;
     uint32_t verify = 0;
     std::string verifyNetwork = "auto";
-    double memoryMargin = 0.05;
+    std::optional<double> memoryMargin; ///< nothing: training::ReserveOf
+    std::string resume;                 ///< folder of a search that was ended; empty: none
+    uint32_t moves = 0;                 ///< changes of the best layout to try
 };
 
 /// Options that a search may change, in the order in which they are tried.

@@ -216,10 +216,10 @@ ServingReader::ReadScheduling()
     ReadSpeculation();
     if (m_s.plain)
     {
-        // One pass after the other; how a framework launches it is part of the kernels' times.
+        // One pass after the other, an iteration each; how a framework launches it is part of the
+        // kernels' times.
         m_s.framework = *serving::FindFramework("ideal");
-        spec.scheduler = SchedulerKind::kStatic;
-        spec.maxBatch = 1;
+        spec.scheduler = SchedulerKind::kVllm;
         spec.tokenBudget = m_s.batch;
         spec.chunkedPrefill = false;
     }
@@ -317,6 +317,10 @@ ServingReader::Read()
         ReadRequests(&m_v, m_use, &m_s);
         ReadScheduling();
         m_s.serving.pools = ReadPools(&m_v, m_s.model);
+        if (m_s.plain && !m_s.serving.pools.empty())
+        {
+            m_s.serving.maxBatch = m_s.serving.pools.front().pp; // a pass in each stage
+        }
     }
     const NcclLimits nccl = ApplyNcclVariables(&m_v);
     m_s.fabric = MakeFabric(&m_v);

@@ -29,6 +29,8 @@ MIX = COLUMNS["mix.csv"]
 EXECUTIONS = COLUMNS["executions.csv"]
 CURVE = COLUMNS["curve.csv"]
 COMPARED = COLUMNS["compared.csv"]
+ESTIMATES = COLUMNS["estimates.csv"]
+PLANS = COLUMNS["plans.csv"]
 EVENTS = {"time_us": "float64", "what": "str", "where": "str", "details": "str"}
 
 # A folder with one of these is a run's.

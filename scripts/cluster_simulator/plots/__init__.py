@@ -23,6 +23,7 @@ from . import (
     links,
     messages,
     multiplex,
+    plans,
     ports,
     queue_pairs,
     serving,
@@ -172,5 +173,8 @@ PICTURES = {
     "shares": Picture(
         "which model has which share of the GPU over time (dlserve --multiplex)",
         multiplex.draw_shares,
+    ),
+    "plans": Picture(
+        "step against memory of layouts, with the frontier (dlplan)", plans.draw_plans
     ),
 }

@@ -212,7 +212,9 @@ def draw_sweep(items, width):
                 clip_on=False,
                 **look,
             )
-            handles.append(p.line_handle(look["color"], look["linestyle"], marker=marker, markersize=3.5))
+            handles.append(
+                p.line_handle(look["color"], look["linestyle"], marker=marker, markersize=3.5)
+            )
             labels.append(policy if len(items) == 1 else p.text(f"{item.label}: {policy}"))
     every = sorted({100 * scale for item in items for scale in scales(item)})
     p.widen_log(axis, "x", every)

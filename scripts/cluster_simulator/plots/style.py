@@ -482,7 +482,7 @@ def describe(run):
         # Of some blocks is all that is drawn of a run with --layers.
         if some_blocks(run):
             words.append(some_blocks(run))
-    if run.program == "dlgoodput":
+    if run.program in ("dlgoodput", "dlplan"):
         words.append(str(configuration.get("training", {}).get("model", "")))
     serving = stats.get("serving")
     if isinstance(serving, dict):

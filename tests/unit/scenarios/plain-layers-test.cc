@@ -7,6 +7,8 @@
 #include "scenarios/iterations/plain-stage.h"
 #include "scenarios/options/collective/collective-times.h"
 #include "scenarios/run/serving-scenario.h"
+#include "scenarios/serving/local-run.h"
+#include "scenarios/serving/requests.h"
 #include "scenarios/training/rank-layers.h"
 #include "tests/unit/scenarios/parse-words.h"
 
@@ -14,6 +16,7 @@
 #include <cstdio>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <unistd.h>
@@ -293,6 +296,43 @@ TEST(PlainLayers, MoreGpusComputeLessEach)
     }
 }
 
+TEST(PlainLayers, PassesFollowEachOtherThroughStages)
+{
+    // Four alike layers. A client's pass takes R = pp T + (pp - 1) H, with H for a message. So many
+    // clients as stages share these: each stage has one pass, the last begins pp - 1 stages later.
+    const ModelFile file(Dense(4));
+    constexpr uint32_t passes = 48;
+    for (const uint32_t pp : {1u, 2u, 4u})
+    {
+        const auto end = [&](uint32_t clients) {
+            const ServingScenario s = file.Serve(
+                "--gpus=4 --gpus-per-server=4 --replicas=1 --batch=64 --pp=" + std::to_string(pp) +
+                " --passes=48 --requests=closed:" + std::to_string(clients));
+            CollectiveTimes times(s.cluster, s.collectives);
+            std::vector<std::unique_ptr<StageCosts>> stages;
+            for (uint32_t stage = 0; stage < pp; ++stage)
+            {
+                stages.push_back(MakeStageCosts(s, 0, stage, 0, times));
+            }
+            const auto spanOf = [&](uint32_t, uint32_t stage, const std::vector<BatchLoad>& loads) {
+                StageSpan span;
+                const StageLoad load = stages[stage]->LoadOf(loads, 0);
+                span.ps = load.Span(stages[stage]->Chain().front());
+                span.parts = load.parts;
+                span.hop = stage + 1 < pp ? times.Message(stage, stage + 1, load.sendBytes, 1) : 0;
+                return span;
+            };
+            LocalRun run(s.serving, MakeRequests(s.serving.requests), spanOf);
+            const ServingOutcome outcome = run.Run();
+            EXPECT_EQ(outcome.requests.size(), passes);
+            EXPECT_TRUE(outcome.requests.back().Answered());
+            return static_cast<double>(outcome.end);
+        };
+        const double alone = end(1) / passes;
+        EXPECT_NEAR(end(pp) / (passes / pp * alone + (pp - 1) * alone / pp), 1, 0.03) << pp;
+    }
+}
+
 TEST(PlainLayers, ALayerMustSayWhatItGives)
 {
     const ModelFile file(R"({"name": "net", "layers": [
@@ -305,7 +345,8 @@ TEST(PlainLayers, ALayerMustSayWhatItGives)
         EXPECT_NE(error.find("output_elements"), std::string::npos) << error;
     }
     EXPECT_GT(PlainPassOf(file.Serve("")).seconds, 0);
-    EXPECT_NE(file.ErrorOf("--framework=fastertransformer").find("a model with tokens"), std::string::npos);
+    EXPECT_NE(file.ErrorOf("--framework=fastertransformer").find("a model with tokens"),
+              std::string::npos);
 }
 
 TEST(PlainLayers, StagesHaveLayersInEqualNumbers)

@@ -5,11 +5,14 @@
  */
 #include "scenarios/options/training/validate-layout.h"
 #include "scenarios/planner/launch-flags.h"
+#include "scenarios/planner/moves.h"
 #include "scenarios/planner/search.h"
 #include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/memory-reserve.h"
 #include "scenarios/training/plan/training-plan.h"
 
 #include <gtest/gtest.h>
+#include <set>
 #include <sstream>
 
 using namespace planner;
@@ -193,6 +196,102 @@ TEST(Space, HasTheLayoutsThatFit)
     EXPECT_EQ(scenario.search.size(), 5U);
 }
 
+// One rule of what is beside tensors: dltrain's, or a share that stays free.
+TEST(Search, LeavesRoomBesideTensors)
+{
+    const std::string job = "--model=llama3-8b --server=dgx-h100 --servers=1 --global-batch=64 "
+                            "--search=tp,zero,micro-batch --top=1000 ";
+    const Found found = Job(job).Find();
+    const Found loose = Job(job + "--ignore-memory").Find();
+    const Found half = Job(job + "--memory-margin=0.5").Find();
+    const uint64_t room = Job(job).clusters[0].options.gpu.memoryBytes;
+    const auto count = [&](auto fits) {
+        return std::count_if(loose.plans.begin(), loose.plans.end(), [&](const Plan& plan) {
+            return fits(plan);
+        });
+    };
+    const Job all(job);
+    EXPECT_EQ(found.plans.size(), count([&](const Plan& plan) {
+                  return training::FitsWithReserve(
+                      *scenario::ValidateLayout(WithLayout(all.read.scenario.jobs[0], plan.layout),
+                                                all.clusters[0])
+                           .options);
+              }));
+    EXPECT_EQ(half.plans.size(),
+              count([&](const Plan& plan) { return plan.layout.memory <= room / 2; }));
+    EXPECT_LT(half.plans.size(), found.plans.size());
+    EXPECT_LT(found.plans.size(), loose.plans.size());
+    EXPECT_EQ(loose.count.tooLarge, 0U);
+}
+
+// Of a mixture of experts, with experts that are cut as the rest, and whole ones. 2 x etp 2, ep 4
+// and 4 x etp 1, ep 4 are both 8 GPUs.
+TEST(Space, HasExpertTensorGroupsAndOrdersOfRanks)
+{
+    const Found found =
+        Job("--model=mixtral-8x7b --server=dgx-h100 --servers=1 --global-batch=64 "
+            "--search=tp,pp,ep,etp,sequence-parallel,rank-order --fix=zero=1,micro-batch=1 "
+            "--fused-attention --ignore-memory --top=1000")
+            .Find();
+    std::map<std::string, int> words;
+    for (const Plan& plan : found.all)
+    {
+        ++words[LayoutText(plan.layout)];
+        EXPECT_TRUE(plan.layout.expertTensor == plan.layout.tensor ||
+                    plan.layout.expertTensor == 1);
+    }
+    EXPECT_EQ(words.count("tp2 ep4 dp4 mb1 zero1"), 1U);
+    EXPECT_EQ(words.count("tp2 ep4 etp1 dp4 mb1 zero1 sp"), 1U);
+    EXPECT_EQ(words.count("tp2 ep8 etp1 dp4 mb1 zero1 sp"), 1U); // over all 8 GPUs
+    EXPECT_EQ(words.count("tp2 ep8 dp4 mb1 zero1 sp"), 0U);
+    EXPECT_EQ(words.count("pp2 dp4 mb1 zero1"), 1U);
+    EXPECT_EQ(words.count("pp2 dp4 mb1 zero1 rank-order=tp-cp-ep-pp-dp"), 1U);
+    EXPECT_EQ(words.count("dp8 mb1 zero1 rank-order=tp-cp-ep-pp-dp"), 0U); // the same
+    // The table has one order of each layout.
+    std::set<std::string> without;
+    for (const Plan& plan : found.plans)
+    {
+        const std::string text = LayoutText(plan.layout);
+        EXPECT_TRUE(without.insert(text.substr(0, text.find(" rank-order"))).second) << text;
+    }
+    EXPECT_LT(found.plans.size(), found.all.size());
+}
+
+// Only what was not given, and what the layout has: no buckets without copies, one other order.
+TEST(Moves, ChangeWhatIsOpen)
+{
+    const std::string job =
+        "--model=gpt2 --gpu=V100 --gpus-per-server=4 --servers=2 --seq=512 "
+        "--global-batch=16 --fix=tp=1,micro-batch=1,zero=1,virtual-stages=1,recompute=none ";
+    const auto moves = [](const std::string& words) {
+        const Job of(words);
+        const Found found = of.Find();
+        const Layout& layout = found.plans.at(0).layout;
+        const auto options =
+            scenario::ValidateLayout(WithLayout(of.read.scenario.jobs[0], layout), of.clusters[0])
+                .options;
+        std::map<std::string, std::vector<std::string>> values;
+        for (const Move& move : MovesOf(of.read.scenario.jobs[0], layout, *options))
+        {
+            values[move.option] = move.values;
+        }
+        return values;
+    };
+    const auto some = moves(job + "--pp=2 --rank-order=tp-cp-ep-dp-pp --buckets=8MiB");
+    EXPECT_EQ(some.count("buckets"), 0U);
+    EXPECT_EQ(some.count("rank-order"), 0U);
+    EXPECT_EQ(some.at("algorithm").size(), 3U);
+    auto all = moves(job + "--pp=1");
+    EXPECT_EQ(all.count("rank-order"), 0U);                                         // no pipeline
+    EXPECT_EQ(all.at("buckets"), (std::vector<std::string>{"6553600B", "100MiB"})); // of 25 MiB
+    EXPECT_TRUE(moves("--model=gpt2 --gpu=V100 --gpus-per-server=4 --servers=2 --seq=512 "
+                      "--global-batch=16 --fix=tp=1,pp=8,micro-batch=1,zero=0")
+                    .empty()); // one copy
+    Layout layout;
+    layout = Moved(Moved(layout, "buckets", "1MiB"), "buckets", "2MiB");
+    EXPECT_EQ(LayoutOptions(layout), "--buckets=2MiB");
+}
+
 // The bound is one, so what it prunes is not among the best.
 TEST(Search, PrunesNothingBetter)
 {
@@ -236,7 +335,7 @@ TEST(Flags, AreThoseOfTheFrameworks)
 {
     const Job job("--model=llama2-7b --server=dgx-a100 --servers=2 --global-batch=64 "
                   "--fix=tp=2,pp=4,virtual-stages=2,zero=1,micro-batch=2,recompute=full,"
-                  "sequence-parallel=1,fused-attention=1,cp=1");
+                  "sequence-parallel=1,fused-attention=1,cp=1,rank-order=tp-cp-ep-pp-dp");
     const Found found = job.Find();
     ASSERT_EQ(found.plans.size(), 1U);
     const auto read =
@@ -255,6 +354,7 @@ TEST(Flags, AreThoseOfTheFrameworks)
                                    "--use-distributed-optimizer ",
                                    "--micro-batch-size 2 ",
                                    "--global-batch-size 64 ",
+                                   "--use-tp-pp-dp-mapping ",
                                    "--recompute-granularity full "})
     {
         EXPECT_NE(flags.find(flag), std::string::npos) << flag << "in " << flags;
