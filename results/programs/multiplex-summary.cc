@@ -207,7 +207,17 @@ SayMix(std::ostream& os, const MultiplexResults& r)
     os << topo::Counted(s.mix.models.size(), "model") << " on "
        << topo::Counted(s.settings.gpus, s.sources.gpu.name) << ", requests for "
        << scenario::SpanText(s.settings.duration)
-       << (s.settings.interference ? "" : ", no interference") << "\n\n";
+       << (s.settings.interference ? "" : ", no interference") << "\n";
+    std::map<std::string, std::vector<std::string>> bySource;
+    for (const multiplex::ModelLoad& load : s.mix.models)
+    {
+        bySource[load.served.source].push_back(load.name);
+    }
+    for (const auto& [source, names] : bySource)
+    {
+        os << "Latency of " << topo::JoinNames(names) << ": " << source << "\n";
+    }
+    os << "\n";
     const bool scaled = s.scales.size() > 1;
     if (r.runs.size() == 1)
     {

@@ -160,7 +160,8 @@ AddRequests(ServingStatistics& s, const ServingOutcome& outcome, const ServingSp
         }
         if (r.kvBegin >= 0 && r.kvEnd >= 0)
         {
-            transfer.Add(InMs(r.kvEnd - r.kvBegin));
+            // By layer it begins beside the prompt.
+            transfer.Add(InMs(r.kvEnd - std::max(r.kvBegin, std::min(r.firstToken, r.kvEnd))));
             blocked.Add(InMs(r.kvBlocked));
         }
     }

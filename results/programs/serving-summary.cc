@@ -35,10 +35,14 @@ constexpr std::array<const char*, kTimeParts> PARTS = {"matrix products",
                                                        "host: scheduling, sampling, launches",
                                                        "idle: no request"};
 
-/// "3.98", "1,147".
+/// "3.98", "1,147", "0.00213".
 std::string
 RateText(double perS)
 {
+    if (perS > 0 && perS < 0.0995)
+    {
+        return Format("%.3g", perS);
+    }
     return perS < 999.5 ? Three(perS) : HumanCount(static_cast<uint64_t>(perS + 0.5));
 }
 
@@ -104,9 +108,9 @@ SayRequests(std::ostream& os, const ServingResults& r)
     {
         Say(os,
             "Cannot keep up",
-            Three(r.outcome.arrivesPerS) + " requests/s arrive, " + Three(r.outcome.answersPerS) +
-                " are answered: the queue grows by " +
-                Three(r.outcome.arrivesPerS - r.outcome.answersPerS) +
+            RateText(r.outcome.arrivesPerS) + " requests/s arrive, " +
+                RateText(r.outcome.answersPerS) + " are answered: the queue grows by " +
+                RateText(r.outcome.arrivesPerS - r.outcome.answersPerS) +
                 " a second. Latencies below are those of requests that were answered.");
     }
 }
@@ -178,7 +182,7 @@ SaySlo(std::ostream& os, const ServingResults& r)
     Say(os,
         "SLO",
         AttainmentText(slo->all) + " of requests meet it (" + each + "); goodput " +
-            Three(slo->goodput) + " requests/s" +
+            RateText(slo->goodput) + " requests/s" +
             (slo->unknown ? "; " + HumanCount(slo->unknown) + " undecided at the end" : ""));
 }
 
@@ -280,6 +284,10 @@ SayLimits(std::ostream& os, const ServingResults& r)
     const ServingStatistics& s = r.statistics;
     for (const ServingPool& pool : s.pools)
     {
+        if (pool.iterations == 0)
+        {
+            continue; // nothing is known
+        }
         Say(os,
             &pool == s.pools.data() ? "Limited by" : "",
             (s.pools.size() > 1 ? std::string(RoleName(pool.role)) + ": " : "") +
@@ -328,8 +336,8 @@ PrintServingPoints(std::ostream& os, const ServingResults& r)
         const auto text = [](const Quantiles& q, double value) {
             return q.values ? MsText(value) : "-";
         };
-        rows.push_back({Three(point.rate),
-                        Three(point.requestsPerS),
+        rows.push_back({RateText(point.rate),
+                        RateText(point.requestsPerS),
                         text(point.ttftMs, point.ttftMs.p50),
                         text(point.ttftMs, point.ttftMs.p99),
                         text(point.tpotMs, point.tpotMs.p50),
@@ -348,7 +356,7 @@ PrintServingPoints(std::ostream& os, const ServingResults& r)
         os << "\n";
         Say(os,
             "Rate",
-            best ? Three(*best) + " requests/s is the largest tried that meets the SLO for " +
+            best ? RateText(*best) + " requests/s is the largest tried that meets the SLO for " +
                        ShareInWords(*r.wanted) + " of requests; what follows is its run"
                  : "none of those tried meets the SLO for " + ShareInWords(*r.wanted) +
                        " of requests");

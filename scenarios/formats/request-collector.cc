@@ -72,7 +72,7 @@ Collector::CheckFilter(const std::vector<std::string>& names, const std::string&
         if (FindColumn(names, column) == kNoColumn)
         {
             Fail(place,
-                 "no column '" + rdma::Shown(column, 60) + "', which --requests-where names" +
+                 "no column '" + rdma::Shown(column, 60) + "', which {requestsWhere} names" +
                      topo::DidYouMean(column, names));
         }
     }
@@ -138,7 +138,7 @@ Collector::Take(bool hasArrivals)
 std::string
 Collector::ThatMatch() const
 {
-    std::string text = " that --requests-where chooses";
+    std::string text = " that {requestsWhere} chooses";
     for (const auto& [column, values] : m_seen)
     {
         text += "; " + column + ": " + ValuesText(values);
@@ -155,7 +155,7 @@ Collector::CheckRuns()
         {
             Fail("",
                  "has requests of several values of " + column + ": " + ValuesText(values) +
-                     "; --requests-where=" + column + "=" + rdma::Shown(*values.begin(), 60) +
+                     "; {requestsWhere}=" + column + "=" + rdma::Shown(*values.begin(), 60) +
                      " takes those of one, " + column + "=* all");
         }
     }

@@ -353,7 +353,7 @@ class JsonRequests
         }
         if (!m_to.Filter().empty())
         {
-            m_to.Fail(place, "is a conversation, which has no columns for --requests-where");
+            m_to.Fail(place, "is a conversation, which has no columns for {requestsWhere}");
             return;
         }
         m_to.Trace().estimated = true;

@@ -182,7 +182,8 @@ class CurveFinder
                                                     m_sources.dtype,
                                                     m_sources.sequence);
         model.source =
-            "kernels on " + m_sources.gpu.name + ", " + training::DtypeName(m_sources.dtype);
+            "kernels on " + m_sources.gpu.name + ", " + training::DtypeName(m_sources.dtype) +
+            (m_model->hasSequence ? ", " + topo::Counted(m_sources.sequence, "token") : "");
         return model;
     }
 

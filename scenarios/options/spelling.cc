@@ -72,6 +72,7 @@ OptionOfField(const std::string& field)
         {"rankOrder", "rank-order"},
         {"ranks", "gpus"},
         {"recompute", "recompute"},
+        {"requestsWhere", "requests-where"},
         {"recomputeModules", "recompute-modules"},
         {"replicas", "replicas"},
         {"replicate", "replicate"},

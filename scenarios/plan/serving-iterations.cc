@@ -47,12 +47,9 @@ IterationSeconds(const std::vector<std::unique_ptr<StageCosts>>& stages,
     return seconds;
 }
 
-} // namespace
-
-std::string
-IterationLines(const ServingScenario& s, std::size_t index)
+std::vector<std::unique_ptr<StageCosts>>
+StagesOf(const ServingScenario& s, std::size_t index, CollectiveTimes& times)
 {
-    CollectiveTimes times(s.cluster, s.collectives);
     const PoolSpec& pool = s.serving.pools[index];
     std::vector<std::unique_ptr<StageCosts>> stages;
     for (uint32_t stage = 0; stage < pool.pp; ++stage)
@@ -60,6 +57,17 @@ IterationLines(const ServingScenario& s, std::size_t index)
         stages.push_back(
             serving::MakeStageCosts(s, static_cast<uint32_t>(index), stage, pool.firstGpu, times));
     }
+    return stages;
+}
+
+} // namespace
+
+std::string
+IterationLines(const ServingScenario& s, std::size_t index)
+{
+    CollectiveTimes times(s.cluster, s.collectives);
+    const PoolSpec& pool = s.serving.pools[index];
+    const auto stages = StagesOf(s, index, times);
     const double given = serving::MeanOf(s.serving.requests.prompt);
     const auto prompt = static_cast<uint32_t>(given >= 1 ? given : kUsualPrompt);
     std::string text;
@@ -95,6 +103,26 @@ IterationLines(const ServingScenario& s, std::size_t index)
                     inside
                         ? "of tensor and expert groups inside servers, by formula, in these times"
                         : "of groups on the network, beside these times");
+}
+
+double
+ShortestIteration(const ServingScenario& s, std::size_t index)
+{
+    CollectiveTimes times(s.cluster, s.collectives);
+    const PoolSpec& pool = s.serving.pools[index];
+    const double given = serving::MeanOf(s.serving.requests.prompt);
+    const auto prompt = static_cast<uint32_t>(given >= 1 ? given : kUsualPrompt);
+    BatchLoad load;
+    if (pool.role == PoolRole::kPrefill)
+    {
+        load.AddPrefill(0, std::min(prompt, s.serving.tokenBudget));
+        load.logits = 1;
+    }
+    else
+    {
+        load.AddDecode(prompt, 1);
+    }
+    return IterationSeconds(StagesOf(s, index, times), load, pool.dp);
 }
 
 std::string

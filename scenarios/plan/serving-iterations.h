@@ -19,6 +19,10 @@ std::string IterationLines(const ServingScenario& scenario, std::size_t pool);
 /// A pass of a plain network: its kernels, and what it sends.
 std::string PassLines(const ServingScenario& scenario);
 
+/// Seconds of an iteration of one request that decodes, or of a prompt where the pool does these
+/// alone; without messages between servers. \pre the model has tokens
+double ShortestIteration(const ServingScenario& scenario, std::size_t pool);
+
 } // namespace scenario
 
 #endif // SCENARIOS_PLAN_SERVING_ITERATIONS_H

@@ -397,7 +397,7 @@ class Walker
     /// The bytes that a layout may take on a GPU with so many.
     uint64_t RoomOn(uint64_t bytes) const
     {
-        return m_space.limited ? bytes : UINT64_MAX;
+        return m_space.room.value_or(bytes);
     }
 
     const Space& m_space;

@@ -86,8 +86,9 @@ struct Space
     const scenario::TrainingScenario& cluster; ///< scenario::ValidateCluster
     const scenario::ReadResult& read;
     std::vector<std::string> search; ///< options that may change
-    bool limited = true;             ///< a layout must fit its GPUs
-    std::optional<double> margin;    ///< share of a GPU that stays free; nothing: ReserveOf
+    /// Bytes of a GPU that a layout may take; nothing: all that the GPU has.
+    std::optional<uint64_t> room;
+    std::optional<double> margin; ///< share of a GPU that stays free; nothing: ReserveOf
     std::size_t job = 0;
 };
 

@@ -147,7 +147,8 @@ Search(const PlannerScenario& scenario,
         const Space space{clusters[job],
                           scenario.jobs[job],
                           scenario.search,
-                          !scenario.values.Flag("ignore-memory"),
+                          scenario.values.Flag("ignore-memory") ? std::optional(UINT64_MAX)
+                                                                : std::nullopt,
                           scenario.memoryMargin,
                           job};
         const auto visit = [&](Layout layout, const training::TrainingOptions& options) {

@@ -691,8 +691,16 @@ Controller::JudgePace(ServingOutcome* outcome) const
     }
     const double span = static_cast<double>(until - from) * 1e-12;
     const uint32_t arrived = come - come / 2;
+    // Of static batches the next one always waits.
+    uint64_t batches = 0;
+    for (const auto& instance : m_instances)
+    {
+        batches += m_spec.scheduler == SchedulerKind::kStatic
+                       ? uint64_t{m_spec.maxBatch} * instance->engines.size()
+                       : 0;
+    }
     if (static_cast<double>(answers) < kPaceOfArrivals * arrived &&
-        static_cast<double>(queued) > (1 - kPaceOfArrivals) * come)
+        static_cast<double>(queued) > (1 - kPaceOfArrivals) * come + static_cast<double>(batches))
     {
         outcome->arrivesPerS = arrived / span;
         outcome->answersPerS = static_cast<double>(answers) / span;

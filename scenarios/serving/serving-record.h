@@ -137,7 +137,7 @@ struct ServingOutcome
     /// It cannot keep up: requests a second that arrive and that are answered; 0: it can.
     double arrivesPerS = 0;
     double answersPerS = 0;
-    uint64_t networkBytes = 0; ///< of tensor, pipeline, expert and KV messages between servers
+    uint64_t networkBytes = 0; ///< of messages between servers that were simulated
     std::vector<std::string> notes;
 };
 

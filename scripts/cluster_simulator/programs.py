@@ -22,7 +22,7 @@ from .errors import InvalidInput, ProgramNotFound, SimulatorError
 from .nearest import nearest
 from .shown import shown
 
-NAMES = ("dltrain", "collperf", "traffic")
+NAMES = ("dltrain", "collperf", "traffic", "dlserve")
 
 
 # ---- where they are

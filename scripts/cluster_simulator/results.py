@@ -60,7 +60,7 @@ class Run:
 
     @property
     def program(self):
-        """dltrain, collperf, traffic, dlgoodput, dlserve or dlplan; empty if stats.json is missing."""
+        """The name of the program; empty if stats.json is missing."""
         return self.stats.get("program", "")
 
     def path(self, file):

@@ -66,7 +66,7 @@ class Shown:
                 )
                 for word in words
             ]
-            if self.command.split()[0] in ("dltrain", "collperf", "traffic"):
+            if self.command.split()[0] in ("dltrain", "collperf", "traffic", "dlserve"):
                 words.append(f"--out={os.path.join(folder, 'out')}")
             done = captured(words, cwd=folder, timeout=300)
         finally:

@@ -74,18 +74,10 @@ RunMix(const scenario::MultiplexScenario& scenario, results::MultiplexResults* r
 bool
 AsksForMultiplex(int argc, const char* const* argv)
 {
-    for (int i = 1; i < argc; ++i)
-    {
-        const std::string_view word(argv[i]);
-        const std::string_view name = word.substr(0, word.find('='));
-        if (name == "--help" || name == "--list")
-        {
-            return false;
-        }
-    }
     // Options that serving has as well may have other values here, which are no matter.
-    return scenario::AsksForMultiplex(
-        scenario::ReadOptions(scenario::ServingOptionTable(), argc, argv).values);
+    const scenario::ReadResult read =
+        scenario::ReadOptions(scenario::ServingOptionTable(), argc, argv);
+    return !read.text && scenario::AsksForMultiplex(read.values);
 }
 
 int

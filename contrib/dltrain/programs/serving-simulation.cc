@@ -4,7 +4,7 @@
 #include "serving-simulation.h"
 
 #include "contrib/dltrain/base/quiet-run.h"
-#include "contrib/dltrain/observers/stuck-report.h"
+#include "contrib/dltrain/observers/fabric-statistics.h"
 #include "contrib/dltrain/serving/local-serving.h"
 #include "results/stats/run-summary.h"
 #include "results/timeline/serving-timeline.h"
@@ -124,6 +124,9 @@ ServingSimulation::OnEnd(results::RunOutcome& outcome)
     if (m_job)
     {
         m_outcome = m_job->TakeOutcome(outcome.simulatedPs);
+        // Collective among ranks, as this is.
+        m_outcome.networkBytes =
+            CollectRunStats(m_run.Collector(), outcome.simulatedPs).messageBytes;
     }
     else
     {

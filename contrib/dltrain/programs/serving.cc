@@ -62,7 +62,7 @@ class RateSearch
                 return status;
             }
             (results::Meets(m_points.back(), share) ? meets : fails) = rate;
-            if (meets > 0 && fails > 0 && fails / meets < NEAR)
+            if ((meets > 0 && fails > 0 && fails / meets < NEAR) || MissesIdle())
             {
                 break;
             }
@@ -90,6 +90,21 @@ class RateSearch
     }
 
   private:
+    /// At several rates as many miss them, although hardly anybody waits for others.
+    bool MissesIdle() const
+    {
+        constexpr std::size_t ALIKE = 3;
+        if (m_points.size() < ALIKE || !m_points.back().attainment)
+        {
+            return false;
+        }
+        return std::all_of(m_points.end() - ALIKE, m_points.end(), [this](const auto& point) {
+            return !results::Meets(point, *m_scenario.findRate) && point.attainment &&
+                   std::abs(*point.attainment - *m_points.back().attainment) < 0.005 &&
+                   point.rate <= m_scenario.serving.requests.rate;
+        });
+    }
+
     int Try(double rate)
     {
         scenario::ServingScenario one = m_scenario;

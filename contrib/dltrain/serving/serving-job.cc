@@ -487,7 +487,6 @@ ServingJob::TakeOutcome(int64_t now)
     {
         request.kvBytes = m_kvBytes[request.id];
     }
-    outcome.networkBytes = Ranks::Get().Sum(m_collectives->GetBytes() + m_messages->GetBytes());
     return outcome;
 }
 

@@ -83,7 +83,7 @@ MultiplexOptionRows()
                   "models that share GPUs, with their rates and SLOs; simulated without packets")
             .Shows("FILE.json")
             .At("/multiplex/mix")
-            .Example("mix.json"),
+            .Otherwise("none"),
         section
             .List("policy",
                   "who runs when, with which share: " + JoinNames(PolicyItems()) +
@@ -125,17 +125,20 @@ MultiplexOptionRows()
                     {"kernels", "the model zoo's kernels on a part of the GPU"}})
             .Default("auto")
             .Example("kernels"),
+        section.Integer("seq", "tokens of a request, of kernels of models that have them")
+            .Range(1, 1e6)
+            .Default("128")
+            .Example("512"),
         section.File("curves", "measured latencies: columns model, batch, gpu_percent, latency_ms")
             .Shows("FILE.csv")
-            .Otherwise("none")
-            .Example("curves.csv"),
+            .Otherwise("none"),
         section
             .File(
                 "compare",
                 "measured rows to compare with: columns as --curves, or of pairs: model1, model2, "
                 "batch1, batch2, gpu_percent1, gpu_percent2, latency1_ms, latency2_ms")
             .Shows("FILE.csv")
-            .Example("pairs.csv"),
+            .Otherwise("none"),
     };
 }
 
@@ -161,11 +164,10 @@ MultiplexSharedRows()
             .Shows("TIME")
             .Default("10s")
             .Example("60s"),
-        section.Text("dtype", "of kernels").Shows("TYPE").Default("fp32").Example("fp16"),
-        section.Text("seq", "tokens of a request, of kernels of models that have them")
-            .Shows("N")
-            .Default("128")
-            .Example("512"),
+        section.Text("dtype", "of kernels")
+            .Shows("TYPE")
+            .Otherwise("bf16, on GPUs without it fp32")
+            .Example("fp16"),
     };
 }
 

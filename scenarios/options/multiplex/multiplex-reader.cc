@@ -132,15 +132,14 @@ class MultiplexReader
         {
             ReadGpuFile(gpu);
         }
-        const auto dtype = training::ParseDtype(TextOf("dtype", "fp32"));
+        const bool narrow = m_s.sources.gpu.Peak(training::Dtype::kBf16) > 0;
+        const auto dtype = training::ParseDtype(TextOf("dtype", narrow ? "bf16" : "fp32"));
         if (!dtype)
         {
             Fail("dtype", "allowed: " + topo::JoinNames(training::DtypeNames()));
         }
         m_s.sources.dtype = dtype.value_or(training::Dtype::kFp32);
-        m_s.sources.sequence =
-            static_cast<uint32_t>(std::strtoul(TextOf("seq", "128").c_str(), nullptr, 10));
-        m_s.sources.sequence = std::max(1U, m_s.sources.sequence);
+        m_s.sources.sequence = m_values.U32("seq");
         if (m_values.Given("curves"))
         {
             std::vector<topo::Error> errors;

@@ -8,6 +8,7 @@
 #include "scenarios/options/format.h"
 #include "scenarios/options/serving/serving-options.h"
 #include "scenarios/options/serving/serving-words.h"
+#include "scenarios/options/spelling.h"
 #include "scenarios/options/training/training-inputs.h"
 #include "scenarios/serving/requests.h"
 #include "topologies/names.h"
@@ -143,7 +144,10 @@ class RequestsReader
             m_v.FailFile("requests", errors);
             return;
         }
-        TakeFileErrors(&m_v, errors);
+        for (const topo::Error& error : errors)
+        {
+            m_v.errors.push_back({"", "", Spelled(error.Sentence()), ""});
+        }
         if (!trace)
         {
             return;
@@ -377,9 +381,9 @@ class RequestsReader
         {
             m_v.notes.push_back(topo::Counted(longer, "request") + " of " +
                                 std::to_string(m_spec.count) + (longer == 1 ? " has" : " have") +
-                                " more tokens than the " + std::to_string(m_s.model.sequence) +
-                                " that " + m_s.model.name +
-                                " was made for; --prompt and --output shorten them");
+                                " more tokens than the sequences of " +
+                                std::to_string(m_s.model.sequence) + " that " + m_s.model.name +
+                                " is trained with here; it may serve longer ones");
         }
     }
 

@@ -193,12 +193,13 @@ TEST(ServingOptions, TokensOfModels)
 
 TEST(ServingOptions, RoomForKv)
 {
-    // 0.9 of the memory less parameters, activations and a reserve of 1 GB, in blocks of 16 tokens.
+    // 0.9 of the memory less parameters, activations and the framework's reserve, in blocks of 16
+    // tokens.
     const ServingScenario s = Serve("--model=llama3-8b --server=dgx-h100 --tp=2");
     const ServingMemory memory =
         ServingMemoryOf(s.model, s.dtype, 2, s.serving.pools[0], 2048, 256);
-    const double room =
-        0.9 * static_cast<double>(s.gpu.memoryBytes) - 1e9 - memory.parameters - memory.activations;
+    const double room = 0.9 * static_cast<double>(s.gpu.memoryBytes) - s.framework.reserve -
+                        memory.parameters - memory.activations;
     EXPECT_EQ(s.serving.kvBlocks[0], static_cast<uint64_t>(room / (16 * 2 * 32 * 4 * 128 * 2.0)));
     // Properties: more memory, more cuts and narrower KV leave more room.
     const std::string base = "--model=llama3-8b --server=dgx-h100 ";
@@ -339,7 +340,7 @@ TEST(ServingOptions, Notes)
     EXPECT_NE(NotesOf("--model=gpt2 --send-share=0.5").find("--send-share has no effect"),
               std::string::npos);
     EXPECT_NE(NotesOf("--model=gpt2 --prompt=1000 --output=100 --count=3")
-                  .find("3 requests of 3 have more tokens than the 1024 that gpt2 was made for"),
+                  .find("3 requests of 3 have more tokens than the sequences of 1024 that gpt2"),
               std::string::npos);
 }
 
@@ -430,7 +431,7 @@ TEST(ServingOptions, BadInputIsRefused)
         {"--rate=0.0001 --count=1000", {"--rate=0.0001", "1e6 s"}},
         {"--token-budget=128", {"--token-budget=128", "--max-batch=256", "256 or more"}},
         {"--max-batch=4096", {"--max-batch=4096", "up to 2048"}},
-        {"--no-chunked-prefill --prompt=3000", {"--no-chunked-prefill", "3000 tokens"}},
+        {"--no-chunked-prefill --prompt=3000", {"--no-chunked-prefill", "3255 tokens"}},
         {"--zero=1", {"--zero"}},
         {"--micro-batch=1", {"--micro-batch"}},
     };
