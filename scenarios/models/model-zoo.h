@@ -121,6 +121,14 @@ struct Tensor
     }
 };
 
+/// The backward passes that take a kept tensor, where its bytes depend on them (KeptShare).
+enum class Takers : uint8_t
+{
+    kOthers,
+    kProducts,    ///< only products with weights: narrow ones keep their cast in its place
+    kProductsToo, ///< such products and an operator in 16 bits: narrow ones keep a cast beside it
+};
+
 /// Activations kept for backward.
 struct Kept
 {
@@ -129,6 +137,7 @@ struct Kept
     bool core = false;   ///< in the core of attention: selective recomputation drops it
     bool expert = false; ///< for tokens sent to the rank's experts, with even shares
     uint8_t modules = 0; ///< modules that make it: Module
+    Takers takers = Takers::kOthers;
     /// Share of it that an activation makes: kModuleActivation, kModuleMlpActivation.
     double ofActivation = 0;
 };

@@ -20,6 +20,7 @@ Entry(const Transformer& t, const Work& tokens, const char* name)
     part.name = name;
     AddNorm(part, tokens, t.hidden, t.rms);
     part.kept.push_back({tokens * (2.0 * t.hidden), Split::kSequence});
+    part.kept.back().takers = Takers::kProducts;
     return part;
 }
 
@@ -68,6 +69,7 @@ AddExit(Part& part,
     part.operators.back().role = Role::kGate;
     part.kept.push_back({tokens * (4.0 * width), Split::kTensor}); // the result and its gate
     part.kept.push_back({tokens * (2.0 * width), Split::kTensor}); // input of the projection
+    part.kept.back().takers = Takers::kProducts;
     AddLinear(part, tokens, width, t.hidden, bias, Linear::kRows);
     AddResidual(part, tokens, t.hidden, t.dropout);
     part.entry = part.exit = tokens * (1.0 * t.hidden);

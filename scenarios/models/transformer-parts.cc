@@ -40,13 +40,24 @@ class Marks
     std::size_t m_kept;
 };
 
+/// Keeps a tensor of so many bytes.
+void
+Keep(Part& part, const Work& bytes, Split split, Takers takers)
+{
+    part.kept.push_back({bytes, split});
+    part.kept.back().takers = takers;
+}
+
 /// A norm ahead of products, whose input is kept as well as its output.
 void
-AddEntryNorm(Part& part, const Transformer& t, const Work& tokens)
+AddEntryNorm(Part& part,
+             const Transformer& t,
+             const Work& tokens,
+             Takers takers = Takers::kProducts)
 {
     AddNorm(part, tokens, t.hidden, t.rms);
     part.operators.back().modules |= kModuleNorm;
-    part.kept.push_back({tokens * (2.0 * t.hidden), Split::kSequence}); // input of the products
+    Keep(part, tokens * (2.0 * t.hidden), Split::kSequence, takers); // input of the products
     part.kept.back().modules |= kModuleNorm;
 }
 
@@ -136,7 +147,11 @@ AddCore(Part& part,
         part.operators.back().role = Role::kGate;
         part.kept.push_back({tokens * (4 * context), Split::kTensor}); // both of its inputs
     }
-    part.kept.push_back({tokens * (2 * context), Split::kTensor}); // input of the next product
+    // Input of the next product. Fused attention takes its own output, too.
+    Keep(part,
+         tokens * (2 * context),
+         Split::kTensor,
+         t.attentionGate ? Takers::kProducts : Takers::kProductsToo);
     AddLinear(part, tokens, valueSize * t.heads, t.hidden, t.bias || t.outputBias, Linear::kRows);
     if (t.postNorms)
     {
@@ -158,7 +173,7 @@ AddLatent(Part& part, const Transformer& t, const Work& tokens)
     {
         AddLinear(part, tokens, h, l.queryRank, false, Linear::kWhole);
         AddNorm(part, tokens, l.queryRank, true);
-        part.kept.push_back({tokens * (2.0 * l.queryRank), Split::kSequence});
+        Keep(part, tokens * (2.0 * l.queryRank), Split::kSequence, Takers::kProducts);
         AddLinear(part, tokens, l.queryRank, query, false, Linear::kColumns);
         part.operators.back().modules |= kModuleLatent;
     }
@@ -168,7 +183,7 @@ AddLatent(Part& part, const Transformer& t, const Work& tokens)
     }
     AddLinear(part, tokens, h, l.kvRank + l.rotary, false, Linear::kWhole);
     AddNorm(part, tokens, l.kvRank, true);
-    part.kept.push_back({tokens * (2.0 * l.kvRank), Split::kSequence});
+    Keep(part, tokens * (2.0 * l.kvRank), Split::kSequence, Takers::kProducts);
     AddLinear(part,
               tokens,
               l.kvRank,
@@ -201,7 +216,7 @@ AddMlp(Part& part, const Transformer& t, const Work& tokens, uint64_t h, uint64_
         part.operators.back().role = Role::kActivation;
         part.kept.push_back({tokens * (2.0 * f), Split::kTensor});
     }
-    part.kept.push_back({tokens * (2.0 * f), Split::kTensor}); // input of the last product
+    Keep(part, tokens * (2.0 * f), Split::kTensor, Takers::kProducts); // input of the last product
     part.kept.back().ofActivation = 1;
     AddLinear(part, tokens, f, h, bias, Linear::kRows);
 }
@@ -248,7 +263,8 @@ AddRouted(Part& part, const Transformer& t, const Work& tokens, uint64_t width)
     AddMlp(expert, t, tokens, width, e.ffn, t.bias || e.bias);
     AddPointwise(expert, tokens * (2.0 * width));
     MarkActivation(expert, kModuleActivation);
-    expert.kept.push_back({tokens * (2.0 * width)}); // input, in the experts' order
+    // Input, in the experts' order.
+    Keep(expert, tokens * (2.0 * width), Split::kWhole, Takers::kProducts);
     expert.kept.push_back({tokens * (2.0 * width)}); // output, for the gradients of the weights
     for (Tensor& tensor : expert.tensors)
     {
@@ -404,14 +420,16 @@ Experts(const Transformer& t, const Work& tokens)
     part.name = "experts";
     const ExpertsShape& e = t.experts;
     const uint64_t h = t.hidden;
-    AddEntryNorm(part, t, tokens);
+    // The router is in 16 bits.
+    const bool products = e.sharedFfn > 0 || e.latent > 0;
+    AddEntryNorm(part, t, tokens, products ? Takers::kProductsToo : Takers::kOthers);
     const Marks moe(part);
     AddRouter(part, t, tokens);
     if (e.latent > 0)
     {
         AddLinear(part, tokens, h, e.latent, t.bias, Linear::kWhole);
         AddRouted(part, t, tokens, e.latent);
-        part.kept.push_back({tokens * (2.0 * e.latent), Split::kSequence});
+        Keep(part, tokens * (2.0 * e.latent), Split::kSequence, Takers::kProducts);
         AddLinear(part, tokens, e.latent, h, t.bias, Linear::kWhole);
     }
     else

@@ -114,6 +114,7 @@ class Policy
 struct PolicySettings
 {
     double switchTime = 0; ///< s
+    bool interference = true; ///< of models that run at once
 };
 
 struct PolicyEntry

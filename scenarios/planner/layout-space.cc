@@ -145,9 +145,13 @@ class Walker
         return Values(name, TextsOf(numbers));
     }
 
+    /// What stages share out evenly.
     uint64_t Blocks() const
     {
-        return std::max<uint64_t>(1, training::StageBlocksOf(m_shape.model));
+        const auto& values = m_space.read.values;
+        const uint64_t around = (values.Flag("account-for-embedding-in-pipeline-split") ? 1 : 0) +
+                                (values.Flag("account-for-loss-in-pipeline-split") ? 1 : 0);
+        return std::max<uint64_t>(1, training::StageBlocksOf(m_shape.model) + around);
     }
 
     uint64_t MostContext() const

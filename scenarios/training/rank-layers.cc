@@ -347,6 +347,21 @@ AgainShare(const Kept& kept, const TrainingOptions& o)
     return (activation & again) != 0 ? kept.ofActivation : 0;
 }
 
+/// Bytes of a kept tensor, over those in 16 bits. Transformer Engine keeps the cast of a product's
+/// input, once and with its scales (NVIDIA/TransformerEngine, transformer_engine/pytorch/module/
+/// linear.py: saved_inputmat; layernorm_linear.py: ln_out). Beside FSDP products are torchao's,
+/// which keep the input itself (pytorch/ao, torchao/float8/float8_linear.py: input_hp).
+double
+KeptShare(const Kept& kept, const TrainingOptions& o)
+{
+    const NarrowFormat* const narrow = NarrowOf(o.dtype);
+    if (!narrow || o.sharding.parameters || kept.takers == Takers::kOthers)
+    {
+        return 1;
+    }
+    return (kept.takers == Takers::kProductsToo ? 1 : 0) + narrow->inputBytes / 2;
+}
+
 RankLayer
 LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
 {
@@ -394,8 +409,8 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
             bytes.pair *= o.context; // the keys are those of the whole sequence
             const double routed =
                 kept.expert ? RoutedShare(*part.routing, o) / part.routing->topK : 1;
-            const double all =
-                bytes.At(o.microBatch, sequence) * ShareOf(kept.split, kept.expert, o) * routed;
+            const double all = bytes.At(o.microBatch, sequence) *
+                               ShareOf(kept.split, kept.expert, o) * routed * KeptShare(kept, o);
             const double again = AgainShare(kept, o);
             rank.keptBytes += again > 0 ? all * (1 - again) : all;
             rank.againBytes += all * again;

@@ -257,6 +257,18 @@ function logTicks([low, high], room) {
   return ticks;
 }
 
+// Ticks of a logarithmic axis of so many pixels, at least three: 1, 10; or 1, 2, 5; or equal steps of 1, 2 or 5 below a decade.
+// None is nearer than `apart` pixels to the one before.
+function roundTicks([low, high], pixels, apart) {
+  const decades = Math.log(high / low) / Math.LN10, gap = apart / Math.max(1, pixels) * decades;
+  const far = (ticks) => ticks.reduce((kept, v) => kept.length && Math.log(v / kept[kept.length - 1]) / Math.LN10 < gap ? kept : kept.concat([v]), []);
+  const tens = far(logTicks([low, high], decades)), steps = logTicks([low, high], Infinity);
+  if (tens.length >= 3 && 0.301 < gap) return tens;
+  if (steps.length >= 3) return far(steps);
+  const even = d3.range(4, 12).map((n) => far(d3.scale.linear().domain([low, high]).ticks(n).filter((v) => v >= low && v <= high)));
+  return even.find((ticks) => ticks.length >= 3) || d3.entries(even).sort((a, b) => b.value.length - a.value.length)[0].value;
+}
+
 // ---- colour scheme: the system's, until the button says otherwise
 
 const themeButton = document.getElementById("theme");

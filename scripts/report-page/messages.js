@@ -6,8 +6,8 @@ const operationColour = (name) => seriesColour(operationNames.indexOf(name));
 
 // ---- cumulative distributions on an axis that is stretched towards 100%: p99.9 is as far from p99 as p99 from p90
 
-// curves: {name: {n, points}}; mark: a value with a line of its own.
-function distribution(parent, curves, title, quantiles, format, unitLabel, { what = "messages", colourOf = curveColour, mark = null } = {}) {
+// curves: {name: {n, points}}; mark: a value with a line of its own, which markName and the value name.
+function distribution(parent, curves, title, quantiles, format, unitLabel, { what = "messages", colourOf = curveColour, mark = null, markName = "" } = {}) {
   const names = Object.keys(curves);
   const main = curves.all || curves[names[0]];
   const holder = element("div");
@@ -31,9 +31,11 @@ function distribution(parent, curves, title, quantiles, format, unitLabel, { wha
     svg.append("rect").attr("class", "tail").attr("x", left).attr("width", width - left - right).attr("y", top).attr("height", Math.max(0, y(0.99) - top));
     if (main.n > 100) { // where no curve passes
       const reached = (p) => names.map((name) => (curves[name].points.find((point) => point[0] >= p) || [0, high])[1]).map((v) => x(Math.max(v, low)));
-      const room = 175, at = d3.min(reached(0.99)) - left > room ? "start" : width - right - d3.max(reached(1)) > room ? "end" : "";
+      const room = 175, marked = mark > 0 ? x(mark) : -1; // nor the line of the mark
+      const begin = marked < left + room ? Math.max(left, marked) : left, end = marked > width - right - room ? marked : width - right;
+      const at = d3.min(reached(0.99)) - begin > room ? "start" : end - d3.max(reached(1)) > room ? "end" : "";
       if (at) {
-        svg.append("text").attr("class", "muted").attr("x", at === "end" ? width - right - 8 : left + 8).attr("y", y(0.99) - 6).attr("text-anchor", at).text("the tail: the slowest 1%");
+        svg.append("text").attr("class", "muted").attr("x", at === "end" ? end - 8 : begin + 8).attr("y", y(0.99) - 6).attr("text-anchor", at).text("the tail: the slowest 1%");
       }
     }
     ticks.forEach((p) => {
@@ -41,10 +43,16 @@ function distribution(parent, curves, title, quantiles, format, unitLabel, { wha
       svg.append("text").attr("class", "muted").attr("x", left - 8).attr("y", y(p) + 4).attr("text-anchor", "end").text(nameOf(p));
     });
     svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - bottom})`)
-      .call(d3.svg.axis().scale(x).tickValues(logTicks(x.domain(), (width - left) / 62)).tickFormat((v) => trimmed(format(v))));
-    svg.append("text").attr("class", "muted").attr("x", (left + width) / 2).attr("y", height - 8).attr("text-anchor", "middle").text(unitLabel);
+      .call(d3.svg.axis().scale(x).tickValues(roundTicks(x.domain(), width - left - right, 54)).tickFormat((v) => trimmed(format(v))));
+    svg.append("text").attr("class", "muted").attr("x", (left + width) / 2).attr("y", height - 8).attr("text-anchor", "middle").text(unitLabel + ", logarithmic");
     svg.append("text").attr("class", "muted").attr("x", 0).attr("y", 12).text("share of the " + what + " that took at most this");
-    if (mark > 0) svg.append("line").attr("class", "mark").attr("x1", x(mark)).attr("x2", x(mark)).attr("y1", top).attr("y2", height - bottom);
+    if (mark > 0) { // its words stand where no curve passes: below the curve where most are faster, else above it
+      const early = names.every((name) => (curves[name].points.find((point) => point[0] >= 0.5) || [1, high])[1] <= mark), room = 96;
+      const after = early ? x(mark) + room < width - right : x(mark) - room < left;
+      svg.append("line").attr("class", "mark").attr("x1", x(mark)).attr("x2", x(mark)).attr("y1", top).attr("y2", height - bottom);
+      svg.append("text").attr("class", "halo objective").attr("x", x(mark) + (after ? 6 : -6)).attr("y", early ? height - bottom - 8 : top + 14)
+        .attr("text-anchor", after ? "start" : "end").text(markName + " " + trimmed(format(mark)));
+    }
     names.forEach((name, i) => {
       const path = d3.svg.line().x((p) => x(Math.max(p[1], low))).y((p) => y(p[0])).interpolate("step-after");
       svg.append("path").attr("class", "curve").attr("d", path([[0, curves[name].points[0][1]], ...curves[name].points]))

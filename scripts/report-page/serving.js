@@ -55,16 +55,20 @@ function servingLatency() {
   const of = data.serving && data.serving.latencies;
   if (!of || !Object.keys(of).length) return;
   const node = section("latency", "Latencies", "Of measured requests that were answered. The scale of shares is stretched towards 100%, so that the tail can be seen. "
-    + "Dotted lines are objectives. Arrow keys read the curves.");
+    + "Dotted lines are objectives (SLO). Arrow keys read the curves.");
   const two = element("div", { class: "two" }), slo = serving.slo || {};
   node.append(two);
   for (const [name, title, label] of [["ttft", "TTFT", "time to the first token"], ["tpot", "TPOT", "mean time of a token after the first"], ["e2e", "End to end", "time from the arrival to the last token"]]) {
     if (!of[name]) continue;
     const quantiles = serving[name + "_ms"];
     distribution(two, { [title]: of[name] }, title, quantiles ? Object.fromEntries(Object.entries(quantiles).map(([key, ms]) => [key, 1000 * ms])) : null, (us) => time(us), label,
-      { what: "requests", colourOf: () => seriesColour(0), mark: isNumber(slo[name + "_ms"]) ? 1000 * slo[name + "_ms"] : null });
+      { what: "requests", colourOf: () => seriesColour(0), mark: isNumber(slo[name + "_ms"]) ? 1000 * slo[name + "_ms"] : null, markName: "SLO" });
   }
 }
+
+// Where the axis of KV ends, so that small shares are seen.
+const kvTop = (most) => [1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8].find((top) => most > 0 && most <= 0.97 * top) || 1;
+const kvPercent = (share) => trimmed(percent(share, 2));
 
 function servingLoad() {
   const load = data.serving && data.serving.load;
@@ -74,14 +78,16 @@ function servingLoad() {
     + "each " + time(end / 600) + ". Arrow keys read the values." + (load.left_out > 0 ? " " + counted(load.left_out, "more instance") + " left out." : ""));
   const keys = element("div");
   node.append(keys);
-  redraws.push(() => keys.replaceChildren(legend([[seriesColour(1), "waiting"], [seriesColour(0), "running"], [seriesColour(2), "KV blocks in use"]])));
+  const fullest = kvTop(d3.max(names, (name) => d3.max(load.instances[name], (p) => p[3])));
+  redraws.push(() => keys.replaceChildren(legend([[seriesColour(1), "waiting"], [seriesColour(0), "running"],
+    [seriesColour(2), "KV blocks in use" + (fullest < 1 ? ", axis to " + kvPercent(fullest) : "")]])));
   const most = Math.max(1, d3.max(names, (name) => d3.max(load.instances[name], (p) => Math.max(p[1], p[2]))));
   let cursor = null;
   chart(node, "Queue and KV over time", (svg, width) => {
     svg.attr("tabindex", 0).attr("id", "load-chart");
     const left = 62, right = 12, area = 76, strip = 34, each = 26 + area + strip + 32, height = each * names.length + 40;
     const x = d3.scale.linear().domain([0, end]).range([left, width - right]);
-    const y = d3.scale.linear().domain([0, most]).nice(4).range([area, 0]), kv = d3.scale.linear().domain([0, 1]).range([strip, 0]);
+    const y = d3.scale.linear().domain([0, most]).nice(4).range([area, 0]), kv = d3.scale.linear().domain([0, fullest]).range([strip, 0]);
     svg.append("g").attr("class", "grid").attr("transform", `translate(0,${height - 40})`).call(niceTicks(x, width / 130, "").tickSize(-(height - 40)));
     const line = (scale, at) => d3.svg.line().x((p) => x(p[0])).y((p) => scale(p[at])).interpolate("step-after");
     names.forEach((name, i) => {
@@ -92,7 +98,7 @@ function servingLoad() {
       [[2, 0], [1, 1]].forEach(([at, shade]) => row.append("path").attr("class", "curve").attr("d", line(y, at)(points)).style("stroke", seriesColour(shade)).style("stroke-width", 1.5));
       const low = row.append("g").attr("transform", `translate(0,${area + 20})`);
       low.append("path").attr("d", d3.svg.area().x((p) => x(p[0])).y0(strip).y1((p) => kv(p[3])).interpolate("step-after")(points)).style("fill", seriesColour(2)).style("opacity", 0.55);
-      low.append("g").attr("class", "axis").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(kv).orient("left").tickValues([0, 1]).tickSize(4).tickFormat((v) => percent(v, 0)));
+      low.append("g").attr("class", "axis").attr("transform", `translate(${left},0)`).call(d3.svg.axis().scale(kv).orient("left").tickValues([0, fullest]).tickSize(4).tickFormat(kvPercent));
     });
     svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height - 40})`).call(niceTicks(x, width / 130, (us) => time(us)));
     svg.append("text").attr("class", "muted").attr("x", width - right).attr("y", height - 4).attr("text-anchor", "end").text("time since the run began");

@@ -4,10 +4,15 @@
 
     dlplan-launched.py --print               all of them
     dlplan-launched.py --print --verify      and the steps of dltrain for both
+    dlplan-launched.py --print sc21-t1-1.7B  these rows
 
 Jobs and options are those of scripts/published. What the software of a row did not have stays out
 of the search: Megatron-LM of 2021 had no sequence parallelism, fused attention or context
 parallelism, and its rows recompute all. What a row does not say is searched for its layout, too.
+
+Llama's rows run by software with fused SwiGLU, whose activated factor is made again in backward
+(NVIDIA/Megatron-LM, megatron/core/fusions/fused_bias_swiglu.py): --recompute-modules=mlp_act, as in
+docs/validation.md. It leaves out the gate's product, too, which Megatron-LM keeps.
 
 A layout's place counts groups of GPUs (tp, pp, cp, ep): of each the best plan.
 """
@@ -22,6 +27,8 @@ from cluster_simulator.published import rows as published  # noqa: E402 (the pat
 
 PRINT = taken("--print")
 VERIFY = taken("--verify")
+ROWS = [argument for argument in sys.argv[1:] if argument.startswith(("sc21-", "mb2", "llama3-"))]
+sys.argv = [argument for argument in sys.argv if argument not in ROWS]
 GOLDEN = os.path.join(ROOT, "tests", "golden", "training")
 # Options of a layout, and dltrain's defaults where a row has none.
 LAYOUT = {
@@ -53,6 +60,7 @@ CASES = (
     ("llama3-405b-16384-s8192", OF_TODAY, ("tp", "pp", "cp", "recompute")),
     ("llama3-405b-16384-s131072", OF_TODAY, ("tp", "pp", "cp")),
 )
+AROUND = ("embedding", "loss")
 PARTS = ("computing", "bubble", "tp", "pp", "dp", "cp")
 
 
@@ -66,11 +74,17 @@ def jobs():
         for row in published.read(os.path.join(GOLDEN, table))
     }
     options, model = rows["llama3-405b-8192-s8192"]
+    # Its first and last stage have one block less (section 3.3.2).
+    options = [*options, *(f"--account-for-{part}-in-pipeline-split" for part in AROUND)]
+    rows["llama3-405b-8192-s8192"] = (options, model)
     for sequence, batch, cp in ((8192, 2048, 1), (131072, 128, 16)):
         name = f"llama3-405b-16384-s{sequence}"
         more = ["--servers=2048", f"--global-batch={batch}", f"--seq={sequence}", f"--cp={cp}"]
         rows[name] = (replaced(options, more), model)
-    return rows
+    return {
+        name: (options + ["--recompute-modules=mlp_act"] * ("llama3" in name), model)
+        for name, (options, model) in rows.items()
+    }
 
 
 def word(option):
@@ -119,7 +133,10 @@ class Launched(SystemTest):
         plans = self.plan(words, fixed, searched, top=60)
         own = {**fixed, **{key: layout[key] for key in said}}
         rest = [key for key in searched if key not in own] or ["dp"]
-        (row,) = self.plan(words, own, rest, more=["--ignore-memory"])
+        try:
+            (row,) = self.plan(words, own, rest)
+        except AssertionError:  # nothing of it fits by the estimate
+            (row,) = self.plan(words, own, rest, more=["--ignore-memory"])
         groups = list(dict.fromkeys(tuple(plan[key] for key in GROUPS) for plan in plans))
         mine = tuple(row[key] for key in GROUPS)
         place = groups.index(mine) + 1 if mine in groups else None
@@ -156,7 +173,7 @@ class Launched(SystemTest):
 
     @long_test
     def test_all(self):
-        self.check(CASES)
+        self.check([case for case in CASES if not ROWS or case[0] in ROWS])
 
     def test_smallest(self):
         self.check(CASES[:2])

@@ -140,11 +140,28 @@ class BrowserTest(SystemTest):
                     wanted += ["slowest"] if name != "none" else []
                     self.assertEqual(sections, [*wanted, "configuration", "numbers"])
                     self.assertFalse(browser.find_elements("css selector", ".banner"))
+                    self.check_latencies(browser)
                     if name != "none":
                         rows = browser.find_elements("css selector", "#slowest tbody tr")
                         self.assertEqual(len(rows), 20)
         self.press(browser, "#load-chart", "ArrowRight")
         self.assertEqual(len(self.tooltip(browser)[1]), 2)
+
+    def check_latencies(self, browser):
+        """Each axis says that it is logarithmic and has three ticks or more; objectives have their
+        value.
+        """
+        charts = browser.execute_script(
+            "return [...document.querySelectorAll('#latency .chart svg')].map((s) =>"
+            " [s.querySelectorAll('.axis .tick').length, s.textContent,"
+            " [...s.querySelectorAll('.objective')].map((t) => t.textContent)])"
+        )
+        for ticks, words, _ in charts:
+            self.assertGreaterEqual(ticks, 3)
+            self.assertIn(", logarithmic", words)
+        named = [name.replace("\u00a0", " ") for *_, names in charts for name in names]
+        if charts:
+            self.assertEqual(named, ["SLO 250 ms", "SLO 40 ms"])  # of write_serving_results
 
     # ---- the default run
 

@@ -60,6 +60,18 @@ class Base(SystemTest):
             self.assertEqual(done.stderr, "")
         return done
 
+    def names_left_out(self, done):
+        """Of pictures; one line lists them."""
+        lines = [line for line in done.stdout.splitlines() if line.startswith("Left out")]
+        self.assertEqual(len(lines), 1, done.stdout)
+        names, why = lines[0].removeprefix("Left out").split(" (")
+        self.assertEqual(why, "--only=NAME says why)")
+        return names.strip().split(", ")
+
+    def why_left_out(self, folder, name):
+        done = self.plot(folder, f"--only={name}", "--format=png", status=1, quiet=False)
+        return next(line for line in done.stderr.splitlines() if line.startswith(name))
+
     def load(self, run):
         return self.results.load(run if isinstance(run, str) else run.folder)
 
@@ -132,13 +144,19 @@ class Mixes(Base):
             for name, slo in (("alexnet", "15ms"), ("resnet-50", "40ms"), ("vgg-19", "60ms"))
         ]
         mix = self.write("mix.json", {"models": models})
-        curve, one, many, sweep = (
+        rates = (500, 400, 200)
+        more = [{**model, "rate": rate} for model, rate in zip(models, rates)]
+        more.append({"model": "ssd", "rate": 60, "slo": "60ms"})
+        large = self.write("large.json", {"models": more})
+        curve, one, many, sweep, every, two = (
             self.load(self.run_program(f"dlserve {words}"))
             for words in (
                 "--share-curve --batch=1,16",
                 f"--multiplex={mix} --duration=1s",
                 f"--multiplex={mix} --duration=1s --policy=all",
                 f"--multiplex={mix} --duration=1s --policy=mps,dstack --sweep-rate=50..400",
+                f"--multiplex={mix} --duration=1s --policy=all --sweep-rate=50..100",
+                f"--multiplex={large} --duration=1s --policy=igniter",
             )
         )
         for name, runs in (
@@ -146,13 +164,39 @@ class Mixes(Base):
             ("policies", [one]),
             ("policies", [many]),
             ("policies", [many, one]),
+            ("policies", [sweep]),
             ("rates-in-time", [sweep]),
+            ("rates-in-time", [every, sweep]),
             ("shares", [one]),
             ("shares", [many]),
         ):
             for width in (3.3, 6.3):
                 with self.subTest(name=name, width=width):
                     self.check_layout(self.plots.draw(name, runs, width=width))
+        # All eight policies differ in colour and in marker.
+        policies = list(dict.fromkeys(one["policy"] for one in every.stats["multiplex"]))
+        lines = self.plots.draw("rates-in-time", [every]).axes[0].lines
+        self.assertEqual((len(policies), len(lines)), (8, 8))
+        self.assertEqual(len({line.get_color() for line in lines}), 8)
+        self.assertEqual(len({line.get_marker() for line in lines}), 8)
+        # Of the rates 50, 100, 200, 400% bars are at 100%, and that is said; of one rate it is not.
+        for run, words in ((sweep, "at 100% of the mix's rates"), (many, "")):
+            labels = {axis.get_xlabel() for axis in self.plots.draw("policies", [run]).axes}
+            self.assertEqual(labels, {words})
+        # A panel for each GPU that ran a batch.
+        table = two.executions()
+        self.assertEqual(sorted(table["gpu"].unique()), [0, 1])
+        figure = self.plots.draw("shares", [two])
+        self.check_layout(figure)
+        said = [axis.get_ylabel() for axis in figure.axes]
+        self.assertEqual(said, ["igniter\nGPU 0 (%)", "igniter\nGPU 1 (%)"])
+        # Twice eight policies and a GPU more: 12 panels, and the others are told.
+        figure = self.plots.draw("shares", [many, many, two], labels=["a", "b", "c"])
+        self.check_layout(figure)
+        self.assertEqual(len(figure.axes), 12)
+        told = figure._supxlabel.get_text().replace("\n", " ")
+        self.assertEqual(told.count(" of b: "), 4)
+        self.assertIn("GPUs 0, 1 of c: igniter", told)
         panel = self.plots.draw("share-curve", [curve]).axes[0]
         table = curve.curve()
         mine = table[(table["model"] == "alexnet") & (table["batch"] == 1)]
@@ -250,6 +294,56 @@ class Answers(Base):
         rates = self.plots.draw("serving-rates", [run]).axes[0].lines[0]
         self.assertEqual(list(rates.get_xdata()), [1, 2, 4, 8, 16])
 
+    def test_axes_show_small_values(self):
+        """KV ends near its largest value, and says where; latencies have ticks of 1, 2, 5."""
+        run = self.folder_with("one", rates=True)
+        axis = self.plots.draw("serving-load", [run]).axes[2]
+        most = max(max(line.get_ydata()) for line in axis.lines)
+        top = axis.get_ylim()[1]
+        self.assertTrue(most <= top)
+        self.assertEqual(f"axis to {top:g}%" in axis.get_ylabel(), top < 100)
+        # By hand: the next of 1, 2, 5, ... that leaves 3%.
+        kv_top = self.plots.serving.kv_top
+        tops = [kv_top(of) for of in (0, 0.004, 0.3, 0.49, 2.4, 4.9, 35, 99)]
+        self.assertEqual(tops, [1, 0.01, 0.5, 1, 5, 10, 40, 105])
+        widths = [line.get_linewidth() for line in axis.lines]
+        self.assertEqual(len(set(widths)), len(widths))
+
+    def test_ticks_of_logarithmic_axes(self):
+        import matplotlib.figure
+
+        for low, high, wanted in (
+            (4.9e6, 11e6, [6e6, 8e6, 10e6]),  # us: steps of 2 s; 5 and 10 would be two
+            (15e3, 42e3, [20e3, 30e3, 40e3]),
+            (3.5, 5.5, None),
+            (30, 540, [50, 100, 200, 500]),
+            (1, 1000, [1, 10, 100, 1000]),
+        ):
+            with self.subTest(low=low):
+                axis = matplotlib.figure.Figure().subplots()
+                axis.set_xscale("log")
+                axis.set_xlim(low, high)
+                self.style.time_ticks(axis, "x", most=4, thirds=False)
+                ticks = sorted(axis.get_xticks())
+                self.assertTrue(3 <= len(ticks) <= 4, ticks)
+                if wanted:
+                    self.assertEqual([round(tick, 6) for tick in ticks], wanted)
+
+        # Two of 1, 2, 5 are in between: the next one below is added; of one, one on each side.
+        ends = self.plots.serving.with_round_ends
+        self.assertEqual(ends([6.4, 20.0]), [6.4, 20.0, 5.0])
+        self.assertEqual(ends([15.0, 42.0]), [15.0, 42.0, 10.0, 50.0])
+        for enough in ([4.0, 4.9], [30.0, 500.0]):
+            self.assertEqual(ends(enough), enough)
+
+    def test_legends_have_even_lines(self):
+        """Eight names of which seven fit into a line are two lines of four."""
+        columns = self.style.columns_of
+        self.assertEqual(columns([10] * 8, 79), 4)
+        self.assertEqual(columns([10] * 8, 80), 8)
+        self.assertEqual(columns([30, 10, 10], 50), 3)  # not three times the widest
+        self.assertEqual(columns([10], 5), 1)
+
     def test_several_runs_are_sums_of_their_instances(self):
         runs = [self.folder_with("one"), self.folder_with("split", split=True)]
         running = self.plots.draw("serving-load", runs).axes[1].lines
@@ -282,8 +376,9 @@ class Pictures(Base):
         names = sorted(f"{name}.{form}" for name in ALL for form in ("png", "svg", "pdf"))
         folder = run.path("plots")
         self.assertEqual(sorted(os.listdir(folder)), names)
-        left_out = [line.split()[0] for line in done.stdout.splitlines() if "left out" in line]
-        self.assertEqual(left_out, TRAFFIC_ONLY + CHOSEN + WEEKS + SERVING + MIXES)
+        # All in one line; in the order of PICTURES.
+        wanted = TRAFFIC_ONLY + CHOSEN + WEEKS[:1] + SERVING + MIXES + WEEKS[1:]
+        self.assertEqual(self.names_left_out(done), wanted)
         first = {}
         for name in names:
             with open(os.path.join(folder, name), "rb") as file:
@@ -448,11 +543,15 @@ class Pictures(Base):
             " --pfc=0 --buffer=50kB"
         )
         done = self.plot(incast.folder, "--format=png")
+        named = self.names_left_out(done)
         for name in TRAINING_ONLY + ["busbw"]:
-            self.assertRegex(done.stdout, rf"(?m)^{name} +left out: no ")
+            self.assertIn(name, named)
+            self.assertRegex(self.why_left_out(incast.folder, name), rf"^{name} +left out: no ")
         # Over one size there would be a dot.
         for name, what in (("by-size", "messages"), ("slowdown", "flows")):
-            self.assertRegex(done.stdout, rf"(?m)^{name} +left out: all {what} have 400 kB; ")
+            self.assertIn(name, named)
+            why = self.why_left_out(incast.folder, name)
+            self.assertRegex(why, f"^{name} +left out: all {what} have 400 kB; ")
         self.assertEqual(len(os.listdir(incast.path("plots"))), len(ALL) - 4)
         collperf = self.run_program("collperf --ranks=16 -b 4K -e 1M")
         done = self.plot(collperf.folder, "--format=png")
@@ -571,7 +670,9 @@ class Pictures(Base):
             ),
         )
         # Until then all messages of the ring had one size.
-        self.assertRegex(done.stdout, "(?m)^by-size +left out: all messages have ")
+        self.assertIn("by-size", self.names_left_out(done))
+        why = self.why_left_out(run.folder, "by-size")
+        self.assertRegex(why, "^by-size +left out: all messages have ")
         self.assertEqual(len(os.listdir(run.path("plots"))), len(ALL) - 1)
         axis = self.plots.draw("step", [self.load(run)]).axes[0]
         self.assertTrue(any(one.get_text().endswith("so far") for one in axis.texts))

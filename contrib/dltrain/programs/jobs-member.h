@@ -165,6 +165,7 @@ class JobsSimulation::Member : public FlowListener
         {
             const scenario::ServingScenario& s = *m_job.serving;
             m_outcome = m_serving->TakeOutcome(m_end > 0 ? m_end : end);
+            m_outcome.networkBytes = Totals().bytes;
             m_about = ServingSimulation::AboutOf(s);
             m_served = results::StatisticsOf(m_outcome, s.serving, m_about);
         }

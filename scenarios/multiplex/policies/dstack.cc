@@ -2,17 +2,22 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * Each model at its right size, packed over time without ever having more than the GPU (A. Dhakal,
- * S. Kulkarni, K. K. Ramakrishnan, D-STACK, arXiv 2304.13541): batch and share that serve most for
- * a share (RightSizes), then at every event
+ * S. Kulkarni, K. K. Ramakrishnan, D-STACK, arXiv 2304.13541): batches and shares of StackSizes(),
+ * then at every event
  *
- *   1  the model whose batch has to start first, to meet its SLO, starts; if its share is not free,
- *      it is kept free for the time when it will be
+ *   1  one model comes first: the one whose batch has to start first, to meet its SLO; but while
+ *      one that waits is late by another SLO, the one that had least share-time so far. It starts;
+ *      if its share is not free, it is kept free for the time when it will be
  *   2  what else is free, and does not delay that, is filled: of all sets of waiting models the one
- *      with most share in use, by dynamic programming; a model that had less than its part of this
- *      session counts more
+ *      with most share in use, by dynamic programming; a model that had less counts more
+ *   3  while one is late so, who still waits takes what is free, with a smaller batch, if that ends
+ *      no later than its own would
  *
- * A session is the least common multiple of the SLOs, in ms, at most 10 s (assumed).
+ * What a model had counts half after each session, the least common multiple of the SLOs, in ms,
+ * from 1 to 10 s (assumed). So models of an overloaded GPU have equal parts of it, and what one
+ * does not ask for others have.
  */
+#include "scenarios/multiplex/policies/stack-sizes.h"
 #include "scenarios/multiplex/policy.h"
 
 #include <algorithm>
@@ -27,18 +32,17 @@ namespace
 {
 
 constexpr double HAIR_OF_SHARE = 1e-9;
+constexpr double SHORTEST_SESSION = 1; // s
 constexpr double LONGEST_SESSION = 10; // s
-/// Share of its time that a model runs, at most, if there is room: its requests come at random
-/// (assumed).
-constexpr double BUSY = 0.7;
-/// What packing over time has to serve more than all at once, to be better (assumed).
-constexpr double NEARLY = 0.9;
+/// The least share, per cent, that a model takes instead of its own: below, those that run lose
+/// more by one more beside them (assumed).
+constexpr double LEAST_FILLED = 10;
 
 class Dstack : public Policy
 {
   public:
     explicit Dstack(const PolicySettings& settings)
-        : m_switch(settings.switchTime)
+        : m_settings(settings)
     {
     }
 
@@ -46,7 +50,7 @@ class Dstack : public Policy
     {
         Plan plan;
         plan.gpus = gpus;
-        const std::vector<RightSize> sizes = SizesOf(mix, gpus);
+        const std::vector<RightSize> sizes = StackSizes(mix, gpus, m_settings);
         std::vector<double> loads;
         uint64_t session = 1; // ms
         for (std::size_t i = 0; i < sizes.size(); ++i)
@@ -58,14 +62,16 @@ class Dstack : public Policy
             plan.places.push_back(place);
             m_seconds.push_back(static_cast<Time>(std::llround(sizes[i].seconds * kPsPerSecond)));
             m_slos.push_back(static_cast<Time>(std::llround(load.slo * kPsPerSecond)));
+            m_fixed.push_back(load.percent > 0);
+            m_curves.push_back(load.served.curve);
             loads.push_back(LoadAt(load, sizes[i]));
             const auto ms = static_cast<uint64_t>(std::max(1LL, std::llround(load.slo * 1e3)));
             session = std::min<uint64_t>(std::lcm(session, ms),
                                          static_cast<uint64_t>(LONGEST_SESSION * 1e3));
         }
+        session = std::max(session, static_cast<uint64_t>(SHORTEST_SESSION * 1e3));
         m_session = static_cast<Time>(session) * 1000000000;
         m_had.assign(mix.models.size(), 0);
-        m_sessionOf.assign(mix.models.size(), -1);
         const auto where = SpreadOver(gpus, mix, loads);
         m_together.assign(gpus, 0);
         for (std::size_t i = 0; i < where.size(); ++i)
@@ -80,178 +86,236 @@ class Dstack : public Policy
     void Choose(const GpuView& view, std::vector<Start>* starts) override
     {
         m_waiting.clear();
+        bool isLate = false;
         for (const Seat& seat : view.seats)
         {
             if (seat.waiting > 0 && !seat.running)
             {
                 m_waiting.push_back(&seat);
+                isLate = isLate || Latest(seat) + m_slos[seat.model] < view.now;
             }
         }
         if (m_waiting.empty())
         {
             return;
         }
-        const auto latest = [this](const Seat* seat) {
-            return seat->oldest + m_slos[seat->model] - m_seconds[seat->model];
-        };
-        const auto first =
-            std::min_element(m_waiting.begin(), m_waiting.end(), [&](const Seat* a, const Seat* b) {
-                return latest(a) < latest(b);
-            });
-        const Seat* const urgent = *first;
-        m_waiting.erase(first);
-        double free = view.free;
-        const double share = m_places[urgent->model].percent;
-        Time reserved = INT64_MAX; // when the urgent one will start
-        double spare = free;       // what may be in use then
-        if (share <= free + HAIR_OF_SHARE)
+        Forget(view.now);
+        std::stable_sort(m_waiting.begin(), m_waiting.end(), [&](const Seat* a, const Seat* b) {
+            return isLate ? m_had[a->model] < m_had[b->model] : Latest(*a) < Latest(*b);
+        });
+        const Seat* const first = m_waiting.front();
+        m_waiting.erase(m_waiting.begin());
+        Room room;
+        room.free = view.free;
+        room.spare = view.free;
+        const double share = m_places[first->model].percent;
+        if (share <= room.free + HAIR_OF_SHARE)
         {
-            Begin(view, *urgent, starts);
-            free -= share;
-            spare = free;
+            BeginWhole(view, *first, starts);
+            room.free -= share;
+            room.spare = room.free;
+            Fill(view, &room, starts);
         }
         else
         {
             auto ends = view.ends;
             std::sort(ends.begin(), ends.end());
-            spare = free;
             for (const auto& [end, freed] : ends)
             {
-                spare += freed;
-                if (spare + HAIR_OF_SHARE >= share)
+                room.spare += freed;
+                if (room.spare + HAIR_OF_SHARE >= share)
                 {
-                    reserved = end;
+                    room.reserved = end;
                     break;
                 }
             }
-            spare -= share;
+            room.spare -= share;
+            Fill(view, &room, starts);
         }
-        Fill(view, free, reserved, spare, starts);
+        if (!isLate)
+        {
+            return; // its own share comes soon enough, and serves more
+        }
+        for (const Seat* const seat : m_waiting)
+        {
+            TakeWhatIsFree(view, *seat, &room, false, starts);
+        }
+        if (room.reserved != INT64_MAX)
+        {
+            TakeWhatIsFree(view, *first, &room, true, starts);
+        }
     }
 
   private:
-    /// Share-time that a model needs, in whole GPUs.
-    static double LoadAt(const ModelLoad& load, const RightSize& size)
+    /// What may be taken.
+    struct Room
     {
-        return load.rate * size.seconds / size.batch * size.percent / kWholeGpu;
-    }
-
-    /// Right sizes, and how many times the rates they serve.
-    struct Sizes
-    {
-        double times = 0;
-        std::vector<RightSize> all;
+        double free = 0;           ///< per cent
+        Time reserved = INT64_MAX; ///< when the first one will start
+        double spare = 0;          ///< what may be in use then
     };
 
-    /// Right sizes for as many times the rates as fit, at most what leaves each model idle for some
-    /// of its time. \param resident all shares fit at once; else one behind another
-    static Sizes Search(const Mix& mix,
-                        const std::vector<RightSizes>& candidates,
-                        uint32_t gpus,
-                        bool resident)
+    /// A batch that a model runs on a smaller share.
+    struct Filled
     {
-        const auto sizesFor = [&](double times, std::vector<RightSize>* sizes) {
-            double load = 0;
-            double shares = 0;
-            bool keepUp = true;
-            sizes->clear();
-            for (std::size_t i = 0; i < candidates.size(); ++i)
-            {
-                sizes->push_back(candidates[i].For(mix.models[i].rate * times));
-                keepUp = keepUp && sizes->back().keepsUp;
-                load += times * LoadAt(mix.models[i], sizes->back());
-                shares += sizes->back().percent;
-            }
-            return keepUp && (resident ? shares <= kWholeGpu * gpus : load <= gpus);
-        };
-        Sizes best;
-        std::vector<RightSize> sizes;
-        double low = 0;
-        double high = 1 / BUSY;
-        if (sizesFor(high, &sizes))
-        {
-            return {high, sizes};
-        }
-        best.all = sizes;
-        for (int i = 0; i < 20; ++i)
-        {
-            const double times = (low + high) / 2;
-            if (sizesFor(times, &sizes))
-            {
-                low = times;
-                best = {times, sizes};
-            }
-            else
-            {
-                high = times;
-            }
-        }
-        return best;
+        uint32_t batch = 0; ///< 0: none
+        Time time = 0;
+    };
+
+    /// When a batch has to start, to meet the SLO of its first request.
+    Time Latest(const Seat& seat) const
+    {
+        return seat.oldest + m_slos[seat.model] - m_seconds[seat.model];
     }
 
-    /// All at once if that serves nearly as much: packing over time leaves gaps.
-    static std::vector<RightSize> SizesOf(const Mix& mix, uint32_t gpus)
+    void Forget(Time now)
     {
-        std::vector<RightSizes> candidates;
-        for (const ModelLoad& load : mix.models)
+        for (; m_forgotten + m_session <= now; m_forgotten += m_session)
         {
-            candidates.emplace_back(*load.served.curve, NeedOf(load));
+            for (double& had : m_had)
+            {
+                had /= 2;
+            }
         }
-        Sizes resident = Search(mix, candidates, gpus, true);
-        Sizes packed = Search(mix, candidates, gpus, false);
-        return resident.times >= NEARLY * packed.times && resident.times > 0 ? resident.all
-                                                                             : packed.all;
     }
 
-    void Begin(const GpuView& view, const Seat& seat, std::vector<Start>* starts)
+    void Begin(const GpuView& view,
+               const Seat& seat,
+               uint32_t batch,
+               double percent,
+               Time takes,
+               std::vector<Start>* starts)
     {
-        const Place& place = m_places[seat.model];
-        const auto batch = static_cast<uint32_t>(std::min<uint64_t>(seat.waiting, place.batch));
         // A shadow process has the next share ready (D-STACK, section 5: 100 us); a model that is
         // alone changes nothing.
         starts->push_back(
-            {seat.model, batch, place.percent, m_together[view.gpu] > 1 ? m_switch : 0});
-        Had(seat.model, view.now) += place.percent * static_cast<double>(m_seconds[seat.model]);
+            {seat.model, batch, percent, m_together[view.gpu] > 1 ? m_settings.switchTime : 0});
+        m_had[seat.model] += percent * static_cast<double>(takes);
     }
 
-    /// Share-time of a model in this session.
-    double& Had(uint32_t model, Time now)
+    void BeginWhole(const GpuView& view, const Seat& seat, std::vector<Start>* starts)
     {
-        const int64_t session = now / m_session;
-        if (m_sessionOf[model] != session)
-        {
-            m_sessionOf[model] = session;
-            m_had[model] = 0;
-        }
-        return m_had[model];
+        const Place& place = m_places[seat.model];
+        const auto batch = static_cast<uint32_t>(std::min<uint64_t>(seat.waiting, place.batch));
+        Begin(view,
+              seat,
+              batch,
+              place.percent,
+              SecondsAt(seat.model, batch, place.percent),
+              starts);
     }
 
-    void Fill(const GpuView& view,
-              double free,
-              Time reserved,
-              double spare,
-              std::vector<Start>* starts)
+    /// Alone.
+    Time SecondsAt(uint32_t model, uint32_t batch, double percent) const
+    {
+        const ShareCurve& curve = *m_curves[model];
+        while (batch < m_places[model].batch && !curve.WhyNot(batch, kWholeGpu).empty())
+        {
+            ++batch;
+        }
+        const double known = KnownShare(curve, batch, percent);
+        const double seconds = curve.Seconds(batch, known) * known / percent;
+        return static_cast<Time>(std::llround(seconds * kPsPerSecond));
+    }
+
+    /// The largest batch on a smaller share within a time.
+    Filled FilledAt(const Seat& seat, double percent, Time within) const
+    {
+        auto batch =
+            static_cast<uint32_t>(std::min<uint64_t>(seat.waiting, m_places[seat.model].batch));
+        for (; batch >= 1; --batch)
+        {
+            const Time time = SecondsAt(seat.model, batch, percent);
+            if (time <= within)
+            {
+                return {batch, time};
+            }
+        }
+        return {};
+    }
+
+    /// Step 3. \param isFirst the share is reserved for this one
+    void TakeWhatIsFree(const GpuView& view,
+                        const Seat& seat,
+                        Room* room,
+                        bool isFirst,
+                        std::vector<Start>* starts)
+    {
+        const Place& place = m_places[seat.model];
+        const auto began = [&seat](const Start& start) { return start.model == seat.model; };
+        if (m_fixed[seat.model] || std::any_of(starts->begin(), starts->end(), began))
+        {
+            return;
+        }
+        // As long as its own batch would take, from when that could start.
+        const Time longest =
+            isFirst ? room->reserved - view.now + m_seconds[seat.model] : m_seconds[seat.model];
+        const auto down = [](double share) {
+            return std::floor(share / kShareUnit + HAIR_OF_SHARE) * kShareUnit;
+        };
+        const double all = std::min(place.percent, down(room->free));
+        const double beside = std::min(all, down(room->spare));
+        double share = all;
+        Filled filled;
+        if (isFirst || room->reserved == INT64_MAX)
+        {
+            filled = all >= LEAST_FILLED ? FilledAt(seat, all, longest) : filled;
+        }
+        else
+        {
+            // Until the first one starts, or in what is spare then.
+            filled = all >= LEAST_FILLED
+                         ? FilledAt(seat, all, std::min(longest, room->reserved - view.now))
+                         : filled;
+            const Filled other =
+                beside >= LEAST_FILLED ? FilledAt(seat, beside, longest) : Filled{};
+            if (other.batch > filled.batch)
+            {
+                filled = other;
+                share = beside;
+                room->spare -= beside;
+            }
+        }
+        if (filled.batch == 0)
+        {
+            return;
+        }
+        Begin(view, seat, filled.batch, share, filled.time, starts);
+        room->free -= share;
+        if (room->reserved == INT64_MAX)
+        {
+            room->spare = room->free;
+        }
+    }
+
+    /// Step 2.
+    void Fill(const GpuView& view, Room* room, std::vector<Start>* starts)
     {
         struct Item
         {
             const Seat* seat;
             std::size_t units;
             double value;
-            bool beyond; ///< it would still run when the urgent one starts
+            bool beyond; ///< it would still run when the first one starts
         };
 
-        const double part = kWholeGpu * static_cast<double>(m_session) / m_together[view.gpu];
+        double most = 0;
+        for (const Seat& seat : view.seats)
+        {
+            most = std::max(most, m_had[seat.model]);
+        }
         std::vector<Item> items;
         for (const Seat* const seat : m_waiting)
         {
             const double share = m_places[seat->model].percent;
             const bool beyond =
-                reserved != INT64_MAX && view.now + m_seconds[seat->model] > reserved;
-            if (share > free + HAIR_OF_SHARE || (beyond && share > spare + HAIR_OF_SHARE))
+                room->reserved != INT64_MAX && view.now + m_seconds[seat->model] > room->reserved;
+            if (share > room->free + HAIR_OF_SHARE ||
+                (beyond && share > room->spare + HAIR_OF_SHARE))
             {
                 continue;
             }
-            const double lack = std::max(0.0, 1 - Had(seat->model, view.now) / part);
+            const double lack = most > 0 ? 1 - m_had[seat->model] / most : 0;
             items.push_back({seat,
                              static_cast<std::size_t>(std::ceil(share / UNIT - HAIR_OF_SHARE)),
                              share * (1 + lack),
@@ -262,7 +326,7 @@ class Dstack : public Policy
             return;
         }
         // best[i][u]: most value of the first i items in u units.
-        const auto units = static_cast<std::size_t>(std::floor(free / UNIT + HAIR_OF_SHARE));
+        const auto units = static_cast<std::size_t>(std::floor(room->free / UNIT + HAIR_OF_SHARE));
         std::vector<std::vector<double>> best(items.size() + 1,
                                               std::vector<double>(units + 1, 0.0));
         for (std::size_t i = 0; i < items.size(); ++i)
@@ -286,25 +350,28 @@ class Dstack : public Policy
             }
             u -= items[i].units;
             const double share = m_places[items[i].seat->model].percent;
-            if (items[i].beyond && share > spare + HAIR_OF_SHARE)
+            if (items[i].beyond && share > room->spare + HAIR_OF_SHARE)
             {
                 continue; // another one that is still there then has it
             }
-            spare -= items[i].beyond ? share : 0;
-            Begin(view, *items[i].seat, starts);
+            room->spare -= items[i].beyond || room->reserved == INT64_MAX ? share : 0;
+            room->free -= share;
+            BeginWhole(view, *items[i].seat, starts);
         }
     }
 
     /// Of the dynamic programme, per cent.
     static constexpr double UNIT = kShareUnit / 5;
 
-    double m_switch;
+    PolicySettings m_settings;
     std::vector<Place> m_places;
     std::vector<Time> m_seconds; ///< a whole batch
     std::vector<Time> m_slos;
+    std::vector<bool> m_fixed; ///< shares that the mix gives
+    std::vector<CurvePointer> m_curves;
     Time m_session = 1;
-    std::vector<double> m_had;
-    std::vector<int64_t> m_sessionOf;
+    Time m_forgotten = 0;
+    std::vector<double> m_had;        ///< share-time so far
     std::vector<uint32_t> m_together; ///< models by GPU
     std::vector<const Seat*> m_waiting;
 };

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Many models on a GPU: what dlserve writes with --multiplex and --share-curve."""
 
+import matplotlib.lines
 import matplotlib.patches
 
 from . import style as p
 
 MOST_CURVES = 12
 MOST_BATCHES = 600  # of a Gantt chart
+MOST_PANELS = 12  # of a GPU of a policy each
+# Of policies over the rate: no two of the eight share a colour or a marker.
+POLICY_COLOURS = (*p.COLOURS, p.BROWN)
+POLICY_MARKERS = "osD^vPX*"
 NO_CURVE = "no curve (dlserve --share-curve has one)"
 NO_MIX = "no mix of models (dlserve --multiplex has one)"
+NO_BATCHES = "no batches over time (executions.csv is empty, as with --sweep-rate)"
 NO_SWEEP = "one rate only (dlserve --sweep-rate has several)"
 
 
@@ -21,6 +27,16 @@ def look_of(number):
     return {
         "color": p.COLOURS[number % len(p.COLOURS)],
         "linestyle": p.DASHES[number // len(p.COLOURS) % len(p.DASHES)],
+    }
+
+
+def policy_look(number):
+    count = len(POLICY_COLOURS)
+    return {
+        "color": POLICY_COLOURS[number % count],
+        "linestyle": p.DASHES[(number + number // count) % len(p.DASHES)],
+        "marker": POLICY_MARKERS[number % len(POLICY_MARKERS)],
+        "markersize": 3.5,
     }
 
 
@@ -97,8 +113,16 @@ def draw_policies(items, width):
     room = width if one else width / 2
     served(left, items, runs, room)
     used(right, items, runs, room, 0 if one else 0.5)
+    rates = {run["rate_scale"] for _, run in runs}
+    if len(rates) == 1 and (rates != {1} or any(len(scales(item)) > 1 for item in items)):
+        for axis in axes.flat:
+            axis.set_xlabel(f"at {p.digits(100 * max(rates))}% of the mix's rates")
     p.heading(figure, items)
     return figure
+
+
+def scales(item):
+    return {run["rate_scale"] for run in listed(item, "multiplex")}
 
 
 def unscaled(runs):
@@ -109,10 +133,11 @@ def unscaled(runs):
 
 
 def name_bars(axis, items, runs):
-    names = [
-        run["policy"] if len(items) == 1 else p.text(f"{run['policy']}, {item.label}", 30)
-        for item, run in runs
-    ]
+    differ = len({run["rate_scale"] for _, run in runs}) > 1
+    names = []
+    for item, run in runs:
+        words = run["policy"] + (f" at {p.digits(100 * run['rate_scale'])}%" if differ else "")
+        names.append(words if len(items) == 1 else p.text(f"{words}, {item.label}", 30))
     turned = 0 if len(runs) < 4 and len(items) == 1 else 45 if len(items) == 1 else 90
     axis.set_xticks(range(len(runs)), names, rotation=turned)
     for words in axis.get_xticklabels():
@@ -184,10 +209,6 @@ def used(axis, items, runs, room, left):
 
 def draw_sweep(items, width):
     """Requests within their SLO over the rate, a line for each policy."""
-
-    def scales(item):
-        return {run["rate_scale"] for run in listed(item, "multiplex")}
-
     items = p.shown_of(items, lambda item: len(listed(item, "multiplex")) > 0, NO_MIX)
     items = p.shown_of(items, lambda item: len(scales(item)) > 1, NO_SWEEP)
     figure, axes = p.make_figure(width, 2.9)
@@ -201,20 +222,14 @@ def draw_sweep(items, width):
                 for run in runs
                 if run["policy"] == policy
             )
-            number = len(handles)
-            look = look_of(number)
-            marker = p.MARKERS[number % len(p.MARKERS)]
+            look = policy_look(len(handles))
             axis.plot(
                 [100 * scale for scale, _ in mine],
                 [100 * share for _, share in mine],
-                marker=marker,
-                markersize=3.5,
                 clip_on=False,
                 **look,
             )
-            handles.append(
-                p.line_handle(look["color"], look["linestyle"], marker=marker, markersize=3.5)
-            )
+            handles.append(matplotlib.lines.Line2D([], [], **look))
             labels.append(policy if len(items) == 1 else p.text(f"{item.label}: {policy}"))
     every = sorted({100 * scale for item in items for scale in scales(item)})
     p.widen_log(axis, "x", every)
@@ -225,7 +240,7 @@ def draw_sweep(items, width):
     axis.set_ylim(0, 101)
     axis.set_xlabel("rates (% of the mix's)")
     axis.set_ylabel("requests within the SLO (%)")
-    p.legend_above(axis, handles, labels, width)
+    p.legend_above(axis, handles, labels, width, handlelength=3.6)
     p.heading(figure, items)
     return figure
 
@@ -234,21 +249,26 @@ def draw_sweep(items, width):
 
 
 def draw_shares(items, width):
-    """Which model has which share of the GPU over time: a box for each batch, a panel for each
-    policy.
+    """Which model has which share of a GPU over time: a box for each batch, a panel for each GPU of
+    each policy.
     """
 
-    def has(item):
-        return len(listed(item, "multiplex")) > 0 and len(item.run.executions()) > 0
-
-    items = p.shown_of(items, has, NO_MIX)
+    items = p.shown_of(items, lambda item: len(listed(item, "multiplex")) > 0, NO_MIX)
+    items = p.shown_of(items, lambda item: len(item.run.executions()) > 0, NO_BATCHES)
     panels = [
-        (item, policy)
+        (item, policy, gpu)
         for item in items
         for policy in dict.fromkeys(run["policy"] for run in listed(item, "multiplex"))
-        if (item.run.executions()["policy"] == policy).any()
+        for gpu in gpus_of(item, policy)
     ]
-    shown = panels[:8]
+    # Where there are too many, each policy has its first GPU before any has its second.
+    places = {}
+    for place, (item, policy, gpu) in enumerate(panels):
+        nth = sum(other[:2] == (item, policy) for other in panels[:place])
+        places[place] = (nth, place)
+    first = sorted(sorted(places, key=places.get)[:MOST_PANELS])
+    shown = [panels[place] for place in first]
+    missing = [panel for place, panel in enumerate(panels) if place not in first]
     figure, axes = p.make_figure(width, 0.5 + 1.05 * len(shown), len(shown), 1, sharex=True)
     names = list(
         dict.fromkeys(
@@ -260,10 +280,9 @@ def draw_shares(items, width):
     )
     colours = {name: p.COLOURS[i % len(p.COLOURS)] for i, name in enumerate(names)}
     begin, end = window(shown)
-    for axis, (item, policy) in zip(axes.flat, shown):
-        boxes(axis, item, policy, (begin, end), colours)
-        name = policy if len(items) == 1 else f"{item.label}: {policy}"
-        axis.set_ylabel(p.text(name, 22) + "\nGPU 0 (%)")
+    for axis, panel in zip(axes.flat, shown):
+        boxes(axis, panel, (begin, end), colours)
+        axis.set_ylabel(p.text(panel_name(items, panel), 22) + f"\nGPU {panel[2]} (%)")
     axes.flat[-1].set_xlabel("time since the first request could arrive (ms)")
     p.legend_above(
         axes.flat[0],
@@ -271,23 +290,44 @@ def draw_shares(items, width):
         [p.text(name) for name in names],
         width,
     )
-    p.say_left_out(
-        figure, [f"{len(panels) - len(shown)} more policies"] if len(panels) > len(shown) else []
-    )
+    p.say_left_out(figure, told_of(items, missing))
     p.heading(figure, items)
     return figure
 
 
-def of_policy(item, policy):
+def panel_name(items, panel):
+    item, policy, _ = panel
+    return policy if len(items) == 1 else f"{item.label}: {policy}"
+
+
+def told_of(items, missing):
+    """["GPUs 1, 2 of igniter"]: what has no panel."""
+    gpus = {}
+    for panel in missing:
+        gpus.setdefault(panel_name(items, panel), []).append(panel[2])
+    return [
+        f"GPU{'s' if len(of) > 1 else ''} {', '.join(str(gpu) for gpu in of[:6])}"
+        f"{f' and {len(of) - 6} more' if len(of) > 6 else ''} of {p.text(name)}"
+        for name, of in gpus.items()
+    ]
+
+
+def gpus_of(item, policy):
+    """That ran a batch."""
     table = item.run.executions()
-    return table[(table["policy"] == policy) & (table["gpu"] == 0)]
+    return sorted(int(gpu) for gpu in table[table["policy"] == policy]["gpu"].unique())
+
+
+def of_panel(item, policy, gpu):
+    table = item.run.executions()
+    return table[(table["policy"] == policy) & (table["gpu"] == gpu)]
 
 
 def window(panels):
-    """Some batches of the policy that has most of them, behind the beginning."""
+    """Some batches of the GPU that has fewest of them, behind the beginning."""
     begin, span = 0.0, 0.0
-    for item, policy in panels:
-        table = of_policy(item, policy)
+    for panel in panels:
+        table = of_panel(*panel)
         if not len(table):
             continue
         last = table["end_ms"].max()
@@ -297,11 +337,11 @@ def window(panels):
     return begin, begin + max(span, 1e-3)
 
 
-def boxes(axis, item, policy, times, colours):
+def boxes(axis, panel, times, colours):
     begin, end = times
-    table = of_policy(item, policy)
+    table = of_panel(*panel)
     table = table[(table["end_ms"] > begin) & (table["begin_ms"] < end)].head(MOST_BATCHES)
-    lanes = lanes_of(item, policy)
+    lanes = lanes_of(*panel)
     for row in table.itertuples():
         height = min(row.gpu_percent, 100 / lanes) if lanes else row.gpu_percent
         axis.add_patch(
@@ -320,11 +360,11 @@ def boxes(axis, item, policy, times, colours):
     axis.grid(False)
 
 
-def lanes_of(item, policy):
+def lanes_of(item, policy, gpu):
     """Models of a GPU that share it as they come, and have lanes of equal height; 0: each has a
     share of its own.
     """
     if policy not in ("mps", "ideal"):
         return 0
     run = next(run for run in listed(item, "multiplex") if run["policy"] == policy)
-    return sum(model["gpu"] == 0 for model in run["models"])
+    return sum(model["gpu"] == gpu for model in run["models"])

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Answers of a served model: what dlserve writes."""
 
+import matplotlib.ticker
 import numpy
 
 from . import style as p
 from .messages import cdf
+from .ticks import with_round_ends
 
 # Columns of requests.csv that are latencies.
 LATENCIES = (
@@ -27,6 +29,8 @@ PARTS = (
 SECONDS = ((1e-3, "ms"), (1, "s"), (60, "min"), (3600, "h"))
 WHY_NOT = "no answers to requests (dlserve has them)"
 MOST_LINES = 7  # instances of a run with a line each; of more there is one for all
+WIDEST, THINNEST = 1.8, 0.8  # lines of the load: those below others are wider
+SMALL_TOPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # of the axis of KV, in percent
 
 
 def told(item):
@@ -74,10 +78,12 @@ def draw_latency(items, width):
             for goal in [(told(item).get("slo") or {}).get(column)]
             if isinstance(goal, (int, float)) and goal > 0
         }
-        p.widen_log(axis, "x", [*every, *goals])
-        p.time_ticks(axis, "x", most=4 if columns > 1 else 7)
+        p.widen_log(axis, "x", with_round_ends([*every, *goals]))
+        p.time_ticks(axis, "x", most=4 if columns > 1 else 5, thirds=False)
         for goal in goals:
             axis.axvline(goal, color=p.GREY, linewidth=0.8, linestyle=(0, (2, 2)))
+        if len(goals) == 1:
+            name_goal(axis, *goals, values)
     axes[0].set_ylabel("requests (%)")
     goals = any(told(item).get("slo") for item in items)
     more = ([p.line_handle(p.GREY, (0, (2, 2)))], ["objective"]) if goals else ((), ())
@@ -87,6 +93,22 @@ def draw_latency(items, width):
             p.no_legend(axis, axes[0])
     p.heading(figure, items)
     return figure
+
+
+def name_goal(axis, goal, values):
+    """The objective beside its line: above the curves or below them."""
+    early = all((each <= goal).mean() >= 0.5 for each in values.values())
+    axis.annotate(
+        p.human_time(goal),
+        (goal, 3 if early else 98),
+        (-2, 0),
+        textcoords="offset points",
+        rotation=90,
+        ha="right",
+        va="bottom" if early else "top",
+        fontsize=6,
+        color=p.GREY,
+    )
 
 
 # ---- load
@@ -127,6 +149,11 @@ def blocks_of(item, words):
     return float((mine["kv_blocks"] * mine["engines"]).sum())
 
 
+def kv_top(largest):
+    """Where the axis of KV ends, in percent."""
+    return next((top for top in SMALL_TOPS if 0 < largest <= 0.97 * top), p.nice_top(largest))
+
+
 def draw_load(items, width):
     """Requests that wait, that run, and KV blocks in use, over time."""
     items = p.shown_of(items, lambda item: len(item.run.load()) > 0, WHY_NOT)
@@ -139,36 +166,45 @@ def draw_load(items, width):
             if alone and len(lines) > 1:
                 look = {"color": p.COLOURS[number], "linestyle": p.DASHES[number % len(p.DASHES)]}
             drawn.append((item, words, table, look))
+    # Instances that do the same cover one another: those below are wider, and seen on both sides.
+    for number, (*_, look) in enumerate(drawn):
+        above = (len(drawn) - 1 - number) / max(1, len(drawn) - 1)
+        look["linewidth"] = THINNEST + above * (WIDEST - THINNEST)
     figure, axes = p.make_figure(width, 4.6, 3, 1, sharex=True)
     axes = list(axes.flat)
     factor, unit = p.unit_for(max(max(table["time_s"]) for _, _, table, _ in drawn) / 4, SECONDS)
+    most_kv = 0.0
     for item, words, table, look in drawn:
         times = numpy.asarray(table["time_s"]) / factor
         whole = blocks_of(item, words)
-        for axis, values in zip(
-            axes,
-            (
-                table["waiting"],
-                table["running"],
-                100 * numpy.asarray(table["kv_blocks"]) / whole if whole else table["kv_blocks"],
-            ),
-        ):
-            axis.plot(times, values, drawstyle="steps-post", linewidth=0.9, **look)
-    for axis, words in zip(axes, ("waiting", "running", "KV in use (%)")):
+        kv = 100 * numpy.asarray(table["kv_blocks"]) / whole if whole else table["kv_blocks"]
+        most_kv = max(most_kv, max(kv))
+        for axis, values in zip(axes, (table["waiting"], table["running"], kv)):
+            axis.plot(times, values, drawstyle="steps-post", **look)
+    top = kv_top(most_kv)
+    bound = f"KV in use (%),\naxis to {top:g}%" if top < 100 else "KV in use (%)"
+    for axis, words in zip(axes, ("waiting", "running", bound)):
         axis.set_ylabel(words)
         axis.set_ylim(bottom=0)
+        if axis is not axes[2]:
+            whole_numbers = matplotlib.ticker.MaxNLocator(5, integer=True, steps=[1, 2, 5, 10])
+            axis.yaxis.set_major_locator(whole_numbers)
         if axis.get_ylim()[1] < 1.05:
             axis.set_ylim(0, 1.05)
     figure.align_ylabels(axes)
-    axes[2].set_ylim(0, 105)
+    axes[2].set_ylim(0, top)
     axes[2].set_xlim(left=0)
     p.time_axis(axes[2], unit)
     if len(drawn) > 1:
         p.legend_above(
             axes[0],
-            [p.line_handle(look["color"], look["linestyle"]) for *_, look in drawn],
+            [
+                p.line_handle(look["color"], look["linestyle"], linewidth=look["linewidth"])
+                for *_, look in drawn
+            ],
             [p.text(words) for _, words, _, _ in drawn],
             width,
+            handlelength=2.6,
         )
     p.heading(figure, items)
     return figure
@@ -261,7 +297,7 @@ def draw_rates(items, width):
         axis.set_ylabel(words)
         if values:
             p.widen_log(axis, "y", values)
-            p.time_ticks(axis, "y")
+            p.time_ticks(axis, "y", thirds=False)
         else:
             p.say_empty(axis, "no answer")
     more = (

@@ -23,6 +23,7 @@ import numpy
 from .. import parallelism
 from ..amounts import BINARY, BYTES, TIMES, digits, human, human_bytes, human_time
 from ..measures import family, is_other, natural, some_blocks
+from .ticks import set_log_ticks
 
 # inches between the margins of A4 or letter paper; a column of a two-column paper has 3.3
 WIDTH = 6.3
@@ -223,7 +224,23 @@ def make_panels(width, rows, room=0.62):
     ]
 
 
-def legend_above(axis, handles, labels, width, left=0.0, size=None, title="", lines=0):
+def columns_of(widths, room):
+    """How many columns a legend has whose entries have these widths: as many as fit into the room,
+    but no more than its lines need, so that no entry stands alone in a line where two are even.
+    """
+
+    def needed(columns):  # matplotlib fills one column after the other
+        return sum(max(part) for part in numpy.array_split(widths, columns))
+
+    fit = next((n for n in range(len(widths), 1, -1) if needed(n) <= room), 1)
+    lines = -(-len(widths) // fit)
+    even = -(-len(widths) // lines)
+    return even if needed(even) <= room else fit
+
+
+def legend_above(
+    axis, handles, labels, width, left=0.0, size=None, title="", lines=0, handlelength=1.6
+):
     """A legend over a panel that is `width` inches wide and begins at `left` of the figure, in as
     many columns as fit.
 
@@ -232,10 +249,9 @@ def legend_above(axis, handles, labels, width, left=0.0, size=None, title="", li
     itself.
     """
     size = size or STYLE["legend.fontsize"]
-    room, handle = (width - 0.1) * 72, 3.6 * size  # points
+    room, handle = (width - 0.1) * 72, (2 + handlelength) * size  # points
     labels = [fitting(label, size, room - handle) for label in labels]
-    longest = max(text_width(label, size) for label in labels)
-    columns = max(1, min(len(labels), int(room / (longest + handle))))
+    columns = columns_of([text_width(label, size) + handle for label in labels], room)
     own = -(-len(labels) // columns)
     title = wrapped(title, size, room) if title else []
     transform = matplotlib.transforms.blended_transform_factory(
@@ -250,6 +266,7 @@ def legend_above(axis, handles, labels, width, left=0.0, size=None, title="", li
         ncol=columns,
         fontsize=size,
         handletextpad=0.5,
+        handlelength=handlelength,
         borderpad=0.3,
         labelspacing=0.25,
         title="\n".join(title) or None,
@@ -540,41 +557,13 @@ def byte_ticks(axis, which, binary=False, most=7):
     set_log_ticks(getattr(axis, f"{which}axis"), formatter, 2 if binary else 10, most)
 
 
-def time_ticks(axis, which, most=7):
+def time_ticks(axis, which, most=7, thirds=True):
     set_log_ticks(
         getattr(axis, f"{which}axis"),
         matplotlib.ticker.FuncFormatter(lambda value, _: human_time(value)),
         most=most,
+        thirds=thirds,
     )
-
-
-def set_log_ticks(axis, formatter, base=10, most=7):
-    """Three to `most` round ticks; of powers of two at most five."""
-    low, high = sorted(axis.get_view_interval())
-    low, high = max(low, 1e-300), max(high, 1e-300)
-    if base == 2:
-        doublings = math.log2(high / low)
-        base = next(
-            (power for power in (2, 4, 16, 64, 256, 1024) if doublings / math.log2(power) <= 4.5),
-            2**20,
-        )
-        axis.set_major_locator(matplotlib.ticker.LogLocator(base=base, numticks=8))
-    else:
-        for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
-            ticks = [
-                step * 10.0**power
-                for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-                for step in steps
-                if low <= step * 10.0**power <= high
-            ]
-            if len(ticks) >= 3:
-                break
-        else:
-            ticks = matplotlib.ticker.MaxNLocator(3).tick_values(low, high)
-        ticks = [tick for tick in ticks if low <= tick <= high]
-        axis.set_major_locator(matplotlib.ticker.FixedLocator(ticks[:: -(-len(ticks) // most)]))
-    axis.set_minor_locator(matplotlib.ticker.NullLocator())
-    axis.set_major_formatter(formatter)
 
 
 def widen_log(axis, which, values, least=1.6):

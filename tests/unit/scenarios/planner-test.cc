@@ -257,6 +257,26 @@ TEST(Space, HasExpertTensorGroupsAndOrdersOfRanks)
     EXPECT_LT(found.plans.size(), found.all.size());
 }
 
+// 12 blocks, and two layers that count as such: 14 on 7 stages are two a stage, so there are
+// virtual stages. Blocks alone do not divide.
+TEST(Space, CountsLayersAroundBlocks)
+{
+    const std::string job = "--model=gpt2 --gpu=V100 --gpus-per-server=1 --servers=7 --seq=512 "
+                            "--global-batch=28 --pp=7 --search=virtual-stages,micro-batch ";
+    const auto most = [](const std::string& options) {
+        uint32_t stages = 0;
+        for (const auto& plan : Job(options).Find().plans)
+        {
+            stages = std::max(stages, plan.layout.virtualStages);
+        }
+        return stages;
+    };
+    EXPECT_EQ(most(job), 1u);
+    EXPECT_EQ(most(job + "--account-for-embedding-in-pipeline-split=1 "
+                         "--account-for-loss-in-pipeline-split=1"),
+              2u);
+}
+
 // Only what was not given, and what the layout has: no buckets without copies, one other order.
 TEST(Moves, ChangeWhatIsOpen)
 {

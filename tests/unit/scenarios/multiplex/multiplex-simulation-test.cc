@@ -308,6 +308,50 @@ TEST(MultiplexSimulation, NobodyStarves)
     }
 }
 
+TEST(MultiplexSimulation, DstackServesAllOfAnOverloadedMix)
+{
+    for (uint64_t seed = 1; seed <= 200; ++seed)
+    {
+        Mix mix = RandomMix(seed);
+        std::mt19937_64 engine(seed + 1000);
+        for (ModelLoad& load : mix.models)
+        {
+            load.slo *= std::exp(double(engine() % 1000) / 250); // 1 to 55 times
+        }
+        RunSettings settings;
+        settings.duration = 5;
+        settings.seed = seed;
+        settings.rateScale = seed % 2 == 0 ? 5 : 40;
+        settings.interference = seed % 3 > 0;
+        const PolicyResult run = Serve(mix, "dstack", settings);
+        const PolicyResult turns = Serve(mix, "temporal", settings);
+        const std::string what = "seed " + std::to_string(seed);
+        EXPECT_LT(run.sums.idleWaiting, 1e-9) << what;
+        EXPECT_LE(run.sums.mostShares, 100 + 1e-6) << what;
+        // Work of different models adds up in parts of what each serves alone.
+        double useful = 0;
+        double usefulOfTurns = 0;
+        for (std::size_t i = 0; i < mix.models.size(); ++i)
+        {
+            Mix one;
+            one.models.push_back(mix.models[i]);
+            const PolicyResult alone = Serve(one, "temporal", settings);
+            const auto partOf = [&](const PolicyResult& of) {
+                return of.models[i].Throughput(of.duration) /
+                       alone.models[0].Throughput(alone.duration);
+            };
+            // What it asks for, or half of an equal part of the GPU: Move() leaves each that, and
+            // interference takes at most 40% of it here.
+            const double least = 0.5 * 0.6 / double(mix.models.size());
+            EXPECT_GT(partOf(run), least) << what << " model " << i;
+            useful += partOf(run);
+            usefulOfTurns += partOf(turns);
+        }
+        EXPECT_GT(useful, 0.95 * usefulOfTurns) << what;
+        EXPECT_GT(run.effective, 0.95 * turns.effective) << what;
+    }
+}
+
 TEST(MultiplexSimulation, OverloadSaysByHowMuch)
 {
     Mix mix;
