@@ -215,7 +215,12 @@ SayMix(std::ostream& os, const MultiplexResults& r)
     }
     for (const auto& [source, names] : bySource)
     {
-        os << "Latency of " << topo::JoinNames(names) << ": " << source << "\n";
+        os << "Latency of ";
+        for (std::size_t i = 0; i < names.size(); ++i)
+        {
+            os << (i == 0 ? "" : ", ") << names[i];
+        }
+        os << ": " << source << "\n";
     }
     os << "\n";
     const bool scaled = s.scales.size() > 1;

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * The bound that D-STACK compares itself with: each kernel has the share that it can use, what it
- * cannot use others have at once, and nothing costs a switch or slows another down.
+ * cannot use others have at once, and nothing costs a switch or slows another down. It bounds the
+ * useful work of all models together (PolicyResult::effective), not the requests of one model.
  */
 #include "scenarios/multiplex/policy.h"
 

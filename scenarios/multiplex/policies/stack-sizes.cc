@@ -60,7 +60,7 @@ class Search
         };
         const Sizes resident = Largest(times, 1 / BUSY, true);
         const Sizes packed = Largest(times, 1 / BUSY, false);
-        if (std::max(resident.scale, packed.scale) >= 1)
+        if (std::max(resident.scale, NEARLY * packed.scale) >= 1)
         {
             return resident.scale >= NEARLY * packed.scale ? resident.all : packed.all;
         }
@@ -226,7 +226,7 @@ class Search
         return true;
     }
 
-    /// Useful work of GPUs on which all wait: what models serve, as parts of what each would serve
+    /// Useful work: what models serve, as parts of what each would serve
     /// at most on a whole GPU, summed. \param resident each has its share all the time; else equal
     /// parts of share-time
     double Useful(const std::vector<RightSize>& sizes, bool resident) const
@@ -259,6 +259,8 @@ class Search
     {
         // Each model, with those behind it that fit beside it.
         double useful = 0;
+        double room = 0;                               // share-time, parts of a GPU
+        std::vector<std::pair<double, double>> wanted; // and how useful it is
         const auto models = static_cast<double>(here.size());
         for (std::size_t first = 0; first < here.size(); ++first)
         {
@@ -285,10 +287,25 @@ class Search
             }
             const RightSize& size = sizes[here[first]];
             const double takes = seconds[0] + (here.size() > 1 ? m_settings.switchTime : 0);
-            // Share-time of the GPU that it has.
-            const double part = resident ? size.percent / kWholeGpu
-                                         : std::min(shares, kWholeGpu) / kWholeGpu / models;
-            useful += part * size.batch / takes / size.percent * kWholeGpu / m_best[here[first]];
+            const double serves = size.batch / takes / size.percent * kWholeGpu;
+            const double asks = m_mix.models[here[first]].rate;
+            if (resident)
+            {
+                const double has = serves * size.percent / kWholeGpu;
+                useful += std::min(has, asks) / m_best[here[first]];
+                continue;
+            }
+            room += std::min(shares, kWholeGpu) / kWholeGpu / models;
+            wanted.push_back({asks / serves, serves / m_best[here[first]]});
+        }
+        // Equal parts of share-time; what one does not ask for others have.
+        std::sort(wanted.begin(), wanted.end());
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+        {
+            const double part =
+                std::min(wanted[i].first, room / static_cast<double>(wanted.size() - i));
+            useful += part * wanted[i].second;
+            room -= part;
         }
         return useful;
     }

@@ -7,8 +7,8 @@ import matplotlib.ticker
 
 
 def set_log_ticks(axis, formatter, base=10, most=7, thirds=True):
-    """Three to `most` round ticks: 1, 10; with `thirds` 1, 3, 10; 1, 2, 5, 10; or steps of 1, 2 or 5
-    where that is too few. Of powers of two at most five.
+    """Three to `most` round ticks: 1, 10; with `thirds` 1, 3, 10; 1, 2, 5, 10; or steps of 1, 2 or
+    5 where that is too few. Of powers of two at most five.
     """
     low, high = sorted(axis.get_view_interval())
     low, high = max(low, 1e-300), max(high, 1e-300)
