@@ -66,6 +66,13 @@ struct InstancePlace
     uint32_t firstGpu = 0;
 };
 
+/// Whether an instance has GPUs in several servers. \param gpus of a server
+inline bool
+IsBetweenServers(const InstancePlace& place, const PoolSpec& pool, uint32_t gpus)
+{
+    return place.firstGpu / gpus != (place.firstGpu + pool.GpusOfInstance() - 1) / gpus;
+}
+
 /// All instances, those of the first pool first.
 std::vector<InstancePlace> PlacesOf(const ServingSpec& spec);
 

@@ -4,7 +4,6 @@
 #include "serving-simulation.h"
 
 #include "contrib/dltrain/base/quiet-run.h"
-#include "contrib/dltrain/observers/fabric-statistics.h"
 #include "contrib/dltrain/serving/local-serving.h"
 #include "results/stats/run-summary.h"
 #include "results/timeline/serving-timeline.h"
@@ -124,9 +123,8 @@ ServingSimulation::OnEnd(results::RunOutcome& outcome)
     if (m_job)
     {
         m_outcome = m_job->TakeOutcome(outcome.simulatedPs);
-        // Collective among ranks, as this is.
-        m_outcome.networkBytes =
-            CollectRunStats(m_run.Collector(), outcome.simulatedPs).messageBytes;
+        m_run.Collector().Finish(outcome.simulatedPs); // joins what all ranks have sent
+        m_outcome.networkBytes = m_run.Collector().GetFlows().GetBytes();
     }
     else
     {

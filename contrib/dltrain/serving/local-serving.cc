@@ -24,10 +24,8 @@ IsLocal(const scenario::ServingScenario& scenario)
     const uint32_t gpus = scenario.cluster.server.gpus;
     const auto places = serving::PlacesOf(scenario.serving);
     return scenario.serving.pools.size() == 1 &&
-           std::all_of(places.begin(), places.end(), [&](const serving::InstancePlace& place) {
-               const uint32_t last =
-                   place.firstGpu + scenario.serving.pools[place.pool].GpusOfInstance() - 1;
-               return place.firstGpu / gpus == last / gpus;
+           std::none_of(places.begin(), places.end(), [&](const serving::InstancePlace& place) {
+               return serving::IsBetweenServers(place, scenario.serving.pools[place.pool], gpus);
            });
 }
 

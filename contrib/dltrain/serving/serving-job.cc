@@ -160,6 +160,7 @@ ServingJob::MakeInstances()
                 stage.tensor.push_back(tensor);
                 stage.firstGpu.push_back(begin);
                 stage.shards.emplace_back();
+                const uint32_t servers = (begin + pool.tp - 1) / gpus - begin / gpus + 1;
                 for (Rank rank = begin; rank < begin + pool.tp;)
                 {
                     ServingShard::Place of;
@@ -177,7 +178,10 @@ ServingJob::MakeInstances()
                         expertSeats.positions.push_back(rank - first);
                     }
                     stage.shards.back().push_back(of.number);
-                    m_shardOf.emplace_back(number, static_cast<uint32_t>(instance->ends.size()));
+                    m_roles.push_back({number,
+                                       static_cast<uint32_t>(instance->ends.size()),
+                                       of.last,
+                                       1e-12 / (pool.pp * pool.dp * servers)});
                     if (of.last)
                     {
                         instance->ends.emplace_back();
@@ -328,32 +332,17 @@ ServingJob::TellShardEnd(const ShardEnd& end)
 void
 ServingJob::HearShardEnd(const ShardEnd& end)
 {
-    const auto [number, place] = m_shardOf[end.shard];
-    Instance& instance = *m_instances[number];
-    const serving::PoolSpec& pool = m_scenario.serving.pools[instance.place.pool];
-    uint32_t stageOfShard = 0;
-    uint32_t shards = 1; // that do the same
-    for (uint32_t s = 0; s < instance.stages.size(); ++s)
-    {
-        for (const auto& ofEngine : instance.stages[s].shards)
-        {
-            if (end.shard >= ofEngine.front() && end.shard <= ofEngine.back())
-            {
-                stageOfShard = s;
-                shards = static_cast<uint32_t>(ofEngine.size());
-            }
-        }
-    }
-    const double share = 1e-12 / (pool.pp * pool.dp * shards);
-    m_seconds[number][static_cast<std::size_t>(serving::TimePart::kTensor)] +=
-        static_cast<double>(end.tensor) * share;
-    m_seconds[number][static_cast<std::size_t>(serving::TimePart::kExperts)] +=
-        static_cast<double>(end.experts) * share;
-    if (stageOfShard + 1 < instance.stages.size())
+    const ShardRole& role = m_roles[end.shard];
+    Instance& instance = *m_instances[role.instance];
+    m_seconds[role.instance][static_cast<std::size_t>(serving::TimePart::kTensor)] +=
+        static_cast<double>(end.tensor) * role.seconds;
+    m_seconds[role.instance][static_cast<std::size_t>(serving::TimePart::kExperts)] +=
+        static_cast<double>(end.experts) * role.seconds;
+    if (!role.last)
     {
         return;
     }
-    instance.ends[place].push_back(end.at);
+    instance.ends[role.end].push_back(end.at);
     if (std::any_of(instance.ends.begin(), instance.ends.end(), [](const auto& ends) {
             return ends.empty();
         }))
@@ -366,7 +355,7 @@ ServingJob::HearShardEnd(const ShardEnd& end)
         at = std::max(at, ends.front());
         ends.pop_front();
     }
-    m_setting.decide("I " + std::to_string(number) + " " + std::to_string(at));
+    m_setting.decide("I " + std::to_string(role.instance) + " " + std::to_string(at));
 }
 
 void

@@ -83,6 +83,16 @@ class ServingJob : public serving::Backend,
     struct Stage;
     struct Instance;
 
+    /// What a shard is to its instance.
+    struct ShardRole
+    {
+        uint32_t instance;
+        uint32_t end; ///< place in Instance::ends; of the last stage
+        bool last;    ///< stage
+        /// Seconds of the instance, a mean over its GPUs, for a ps of the shard.
+        double seconds;
+    };
+
     /// KV of a request that has come, as a note.
     struct KvNote
     {
@@ -132,8 +142,8 @@ class ServingJob : public serving::Backend,
     ServingShard::Tags m_tags{};
     std::vector<std::unique_ptr<serving::StageCosts>> m_costs;
     std::vector<std::unique_ptr<Instance>> m_instances;
-    std::vector<std::unique_ptr<ServingShard>> m_shards;  ///< by number; null: of another process
-    std::vector<std::pair<uint32_t, uint32_t>> m_shardOf; ///< by number: instance, place in `ends`
+    std::vector<std::unique_ptr<ServingShard>> m_shards; ///< by number; null: of another process
+    std::vector<ShardRole> m_roles;                      ///< by number of the shard
     serving::Controller m_controller;
     std::vector<std::array<double, serving::kTimeParts>> m_seconds; ///< by instance
     // KV:

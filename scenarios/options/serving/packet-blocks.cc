@@ -21,8 +21,7 @@ CountBetween(const ServingScenario& s, uint32_t gpus)
     uint32_t between = 0;
     for (const serving::InstancePlace& place : serving::PlacesOf(s.serving))
     {
-        const uint32_t last = place.firstGpu + s.serving.pools[place.pool].GpusOfInstance() - 1;
-        between += place.firstGpu / gpus != last / gpus ? 1 : 0;
+        between += serving::IsBetweenServers(place, s.serving.pools[place.pool], gpus) ? 1 : 0;
     }
     return between;
 }
