@@ -329,7 +329,7 @@ BuildGraph(ModelSpec& model, topo::JsonObject& in)
     {
         LayerSpec layer; // a model has one, if only of inputs
         layer.name = "graph";
-        layer.parts.emplace_back();
+        layer.parts.push_back({});
         model.layers.push_back(std::move(layer));
     }
 }

@@ -321,6 +321,7 @@ ParseModelJson(const nlohmann::json& json,
     {
         return std::nullopt;
     }
+    ShareParts(model.layers);
     return model;
 }
 

@@ -307,7 +307,8 @@ Predictor(const ModelSpec& model, const Transformer& t, const Work& tokens)
     part.kept.push_back({tokens * (4.0 * h), Split::kSequence});
     AddLinear(part, tokens, 2 * h, h, false, Linear::kWhole);
     part.exit = tokens * (1.0 * h); // the look-up's
-    block.parts.insert(block.parts.begin(), std::move(part));
+    std::vector<Part>& parts = block.parts.Change();
+    parts.insert(parts.begin(), std::move(part));
     block.name.clear();
     block.repeated = false;
     block.tiedTo = 0;
@@ -316,7 +317,7 @@ Predictor(const ModelSpec& model, const Transformer& t, const Work& tokens)
     LayerSpec head = Head(t, tokens);
     if (!t.tied)
     {
-        std::vector<Tensor>& tensors = head.parts[0].tensors;
+        std::vector<Tensor>& tensors = head.parts.Change()[0].tensors;
         head.tiedTo = static_cast<uint32_t>(model.layers.size()) - 1;
         head.tiedParameters = tensors.back().elements;
         tensors.pop_back();

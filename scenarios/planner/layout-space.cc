@@ -70,11 +70,11 @@ class Walker
 {
   public:
     Walker(const Space& space,
-           SpaceCount* count,
-           const planner::Visit& visit,
-           const std::function<bool()>& look)
+           SpaceCount* count = nullptr,
+           const planner::Visit& visit = {},
+           const std::function<bool()>& look = {})
         : m_space(space),
-          m_count(*count),
+          m_count(count),
           m_visit(visit),
           m_look(look),
           m_gpus(space.cluster.cluster.servers * space.cluster.cluster.server.gpus),
@@ -82,8 +82,14 @@ class Walker
     {
     }
 
-    void Go()
+    void Go(const SpacePart& part)
     {
+        Inside(part.words, part.stages, part.tensor, part.replicas);
+    }
+
+    std::vector<SpacePart> Parts() const
+    {
+        std::vector<SpacePart> parts;
         const auto& values = m_space.read.values;
         const auto fixed = [&](const char* name) -> uint64_t {
             return values.Given(name) ? std::max<uint64_t>(1, values.Integer(name)) : 1;
@@ -108,14 +114,11 @@ class Walker
                     const uint64_t data = std::max<uint64_t>(1, m_gpus / c);
                     const uint64_t context = c / p;
                     const uint64_t stages = p / t;
-                    Inside(words, stages, t, context * data);
-                    if (m_ended)
-                    {
-                        return;
-                    }
+                    parts.push_back({std::move(words), stages, t, context * data});
                 }
             }
         }
+        return parts;
     }
 
   private:
@@ -206,19 +209,19 @@ class Walker
                 {
                     if (z == "0" && fit == 0)
                     {
-                        m_count.seen += seen; // it takes more memory than ZeRO 1
-                        m_count.tooLarge += seen;
+                        m_count->seen += seen; // it takes more memory than ZeRO 1
+                        m_count->tooLarge += seen;
                         continue;
                     }
-                    const uint64_t before = m_count.seen;
-                    const uint64_t large = m_count.tooLarge;
+                    const uint64_t before = m_count->seen;
+                    const uint64_t large = m_count->tooLarge;
                     Words words = outer;
                     AddWord(&words, "ep", ep);
                     AddWord(&words, "virtual-stages", vs);
                     AddWord(&words, "zero", z);
                     Shape(words);
-                    seen = m_count.seen - before;
-                    fit = seen - (m_count.tooLarge - large);
+                    seen = m_count->seen - before;
+                    fit = seen - (m_count->tooLarge - large);
                     if (m_ended)
                     {
                         return;
@@ -259,8 +262,8 @@ class Walker
         }
         if (!read.options)
         {
-            ++m_count.seen;
-            Refuse(read.errors.front(), &m_count);
+            ++m_count->seen;
+            Refuse(read.errors.front(), m_count);
             return;
         }
         TrainingOptions o = *read.options;
@@ -308,8 +311,8 @@ class Walker
                     if ((f > 0 && !fits[f - 1][s]) || (s > 0 && !fits[f][s - 1]))
                     {
                         fits[f][s] = false;
-                        m_count.seen += micro.size();
-                        m_count.tooLarge += micro.size();
+                        m_count->seen += micro.size();
+                        m_count->tooLarge += micro.size();
                         continue;
                     }
                     fits[f][s] = Batches(inner, o, micro, share, openBatch);
@@ -339,14 +342,14 @@ class Walker
             {
                 unequal::SizeStages(&all, &o);
             }
-            ++m_count.seen;
+            ++m_count->seen;
             // All other rules are asked when the layout has an estimate.
             bool refused = false;
             training::CheckParallel(o, [&](const char* field, const std::string& why) {
                 if (!std::exchange(refused, true))
                 {
                     const std::string option = scenario::OptionOfField(field);
-                    Refuse({"--" + (option.empty() ? field : option), "", why, ""}, &m_count);
+                    Refuse({"--" + (option.empty() ? field : option), "", why, ""}, m_count);
                 }
             });
             if (refused)
@@ -369,12 +372,12 @@ class Walker
             if (need > RoomOn(layout.fullest))
             {
                 // Memory never falls as the micro-batch grows.
-                m_count.seen += micro.size() - i - 1;
-                m_count.tooLarge += micro.size() - i;
-                if (need < m_count.leastMemory)
+                m_count->seen += micro.size() - i - 1;
+                m_count->tooLarge += micro.size() - i;
+                if (need < m_count->leastMemory)
                 {
-                    m_count.leastMemory = need;
-                    m_count.least = layout;
+                    m_count->leastMemory = need;
+                    m_count->least = layout;
                 }
                 return i > 0;
             }
@@ -392,7 +395,7 @@ class Walker
             other.words.emplace_back("rank-order", kPipelineFirst);
             TrainingOptions ordered = o;
             ordered.rankOrder = *training::ParseDimensionOrder(kPipelineFirst);
-            ++m_count.seen;
+            ++m_count->seen;
             m_visit(std::move(other), ordered);
         }
         m_visit(std::move(layout), o);
@@ -405,9 +408,9 @@ class Walker
     }
 
     const Space& m_space;
-    SpaceCount& m_count;
-    const planner::Visit& m_visit;
-    const std::function<bool()>& m_look;
+    SpaceCount* const m_count;
+    const planner::Visit m_visit;
+    const std::function<bool()> m_look;
     uint32_t m_gpus;
     const TrainingOptions& m_shape; ///< for the model
     const bool m_bySpeed = unequal::AreStagesOpen(m_space.read.values);
@@ -493,12 +496,36 @@ Refuse(const scenario::Error& error, SpaceCount* count)
 }
 
 void
+Add(const SpaceCount& its, SpaceCount* to)
+{
+    to->seen += its.seen;
+    to->tooLarge += its.tooLarge;
+    for (const auto& [option, count] : its.refused)
+    {
+        to->refused[option] += count;
+    }
+    to->firstRefusal = to->firstRefusal.empty() ? its.firstRefusal : to->firstRefusal;
+    if (its.leastMemory < to->leastMemory)
+    {
+        to->leastMemory = its.leastMemory;
+        to->least = its.least;
+    }
+}
+
+std::vector<SpacePart>
+PartsOf(const Space& space)
+{
+    return Walker(space).Parts();
+}
+
+void
 VisitLayouts(const Space& space,
+             const SpacePart& part,
              SpaceCount* count,
              const Visit& visit,
              const std::function<bool()>& look)
 {
-    Walker(space, count, visit, look).Go();
+    Walker(space, count, visit, look).Go(part);
 }
 
 scenario::ReadResult

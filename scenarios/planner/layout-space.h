@@ -95,8 +95,23 @@ struct Space
 /// Called for each layout that fits, with its training options.
 using Visit = std::function<void(Layout layout, const training::TrainingOptions& options)>;
 
+/// Adds up what several parts counted.
+void Add(const SpaceCount& its, SpaceCount* to);
+
+/// The layouts of a space with the same groups of GPUs (tp, pp, cp).
+struct SpacePart
+{
+    Words words;
+    uint64_t stages = 1;
+    uint64_t tensor = 1;
+    uint64_t replicas = 1; ///< of a stage
+};
+
+std::vector<SpacePart> PartsOf(const Space& space);
+
 /// \param look called now and then; \return whether to go on
 void VisitLayouts(const Space& space,
+                  const SpacePart& part,
                   SpaceCount* count,
                   const Visit& visit,
                   const std::function<bool()>& look);

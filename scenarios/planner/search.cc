@@ -6,12 +6,17 @@
 #include "scenarios/options/format.h"
 #include "scenarios/options/training/validate-layout.h"
 #include "scenarios/plan/plan-lines.h"
+#include "scenarios/planner/in-order.h"
 #include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/memory-reserve.h"
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <limits>
 #include <memory>
+#include <thread>
 #include <utility>
 
 namespace planner
@@ -48,12 +53,28 @@ class Best
     {
     }
 
+    /// A plan with this score or more cannot be among them.
+    double Limit() const
+    {
+        return m_plans.size() < m_scenario.top ? std::numeric_limits<double>::infinity()
+                                               : ScoreOf(m_plans.back());
+    }
+
     /// Whether a plan with at least this step could be among them.
     bool Takes(double step, uint32_t gpus) const
     {
-        return m_plans.size() < m_scenario.top || Of(step, gpus) < ScoreOf(m_plans.back());
+        return m_plans.size() < m_scenario.top || Of(step, gpus) < Limit();
     }
 
+    void Keep(const Plan& plan)
+    {
+        if (Takes(plan.estimate.step, plan.layout.gpus))
+        {
+            Add(plan);
+        }
+    }
+
+  private:
     /// Of two plans that only differ in the order of ranks, one stays: the default, unless the
     /// other one is better by more than it takes to tell.
     void Add(Plan plan)
@@ -84,7 +105,6 @@ class Best
         }
     }
 
-  private:
     static Words BaseOf(const Layout& layout)
     {
         Words words = layout.words;
@@ -109,6 +129,202 @@ class Best
     std::vector<Plan>& m_plans;
 };
 
+/// Threads that search: each has plans of all ranks in memory, so there are not more (assumed).
+constexpr unsigned kMostThreads = 8;
+
+/// Searches one list of layouts after another on the same threads.
+class Searcher
+{
+  public:
+    Searcher(const PlannerScenario& scenario,
+             const std::vector<TrainingScenario>& clusters,
+             const std::function<bool(const Progress&)>& look,
+             unsigned threads,
+             Found* found)
+        : m_scenario(scenario),
+          m_clusters(clusters),
+          m_look(look),
+          m_found(*found),
+          m_estimators(threads > 0
+                           ? threads
+                           : std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads))
+    {
+        for (auto& of : m_estimators)
+        {
+            for (const TrainingScenario& cluster : clusters)
+            {
+                of.push_back(std::make_unique<StepEstimator>(cluster));
+            }
+        }
+    }
+
+    /// Layouts that fit, with their bounds, the least first.
+    std::vector<Layout> Enumerate()
+    {
+        struct Piece
+        {
+            std::size_t space;
+            SpacePart part;
+            SpaceCount count;
+            std::vector<Layout> open;
+        };
+
+        std::vector<Space> spaces;
+        std::vector<Piece> pieces;
+        for (std::size_t job = 0; job < m_clusters.size(); ++job)
+        {
+            const bool anyMemory = m_scenario.values.Flag("ignore-memory");
+            spaces.push_back({m_clusters[job],
+                              m_scenario.jobs[job],
+                              m_scenario.search,
+                              anyMemory ? std::optional(UINT64_MAX) : std::nullopt,
+                              m_scenario.memoryMargin,
+                              job});
+            for (SpacePart& part : PartsOf(spaces.back()))
+            {
+                pieces.push_back({job, std::move(part), {}, {}});
+            }
+        }
+        std::atomic<uint64_t> seen = 0;
+        std::atomic<uint64_t> tooLarge = 0;
+        std::atomic<uint64_t> fit = 0;
+        std::atomic<bool> ends = false;
+        const auto look = [&] {
+            SpaceCount count;
+            count.seen = seen;
+            count.tooLarge = tooLarge;
+            ends = ends || !m_look({&count, fit, 0, 0, nullptr});
+        };
+        Piecework all;
+        all.pieces = pieces.size();
+        all.work = [&](unsigned thread, std::size_t i) {
+            Piece& piece = pieces[i];
+            SpaceCount told;
+            uint64_t toldFit = 0;
+            VisitLayouts(
+                spaces[piece.space],
+                piece.part,
+                &piece.count,
+                [&](Layout layout, const training::TrainingOptions& options) {
+                    layout.bound = m_estimators[thread][layout.job]->Bound(options);
+                    piece.open.push_back(std::move(layout));
+                },
+                [&] {
+                    seen += piece.count.seen - std::exchange(told.seen, piece.count.seen);
+                    tooLarge +=
+                        piece.count.tooLarge - std::exchange(told.tooLarge, piece.count.tooLarge);
+                    fit += piece.open.size() - std::exchange(toldFit, piece.open.size());
+                    return !ends;
+                });
+        };
+        std::vector<Layout> open;
+        all.take = [&](std::size_t i) {
+            Add(pieces[i].count, &m_found.count);
+            open.insert(open.end(),
+                        std::make_move_iterator(pieces[i].open.begin()),
+                        std::make_move_iterator(pieces[i].open.end()));
+            look();
+            return true; // what has begun is kept
+        };
+        all.wait = look;
+        InOrder(all, static_cast<unsigned>(m_estimators.size()));
+        m_found.whole = !ends;
+        m_found.fit = open.size();
+        std::stable_sort(open.begin(), open.end(), [this](const Layout& a, const Layout& b) {
+            return ScoreOf(a) < ScoreOf(b);
+        });
+        return open;
+    }
+
+    /// Estimates of those that can be among the best. Also of a search that was ended while it
+    /// enumerated: the best so far by their bounds.
+    void Estimate(std::vector<Layout> open, const Estimates& known)
+    {
+        struct Tried
+        {
+            std::optional<scenario::Error> refused;
+            std::optional<StepEstimate> estimate;
+        };
+
+        Best best(m_scenario, &m_found.plans);
+        const bool enumerated = m_found.whole;
+        const std::size_t least = std::min<std::size_t>(3, open.size());
+        std::vector<Tried> tried(open.size());
+        std::atomic<double> limit = std::numeric_limits<double>::infinity();
+        bool ends = !enumerated;
+        const auto look = [&] {
+            const Plan* const first = m_found.plans.empty() ? nullptr : &m_found.plans.front();
+            ends = ends ||
+                   !m_look({&m_found.count, m_found.fit, m_found.pruned, m_found.estimated, first});
+        };
+        Piecework all;
+        all.pieces = open.size();
+        all.ahead = 4 * m_estimators.size();
+        all.work = [&](unsigned thread, std::size_t i) {
+            const Layout& layout = open[i];
+            if (ScoreOf(layout) >= limit)
+            {
+                return; // nobody will take it
+            }
+            const auto read =
+                scenario::ValidateLayout(WithLayout(m_scenario.jobs[layout.job], layout),
+                                         m_clusters[layout.job]);
+            if (!read.options)
+            {
+                tried[i].refused = read.errors.front();
+                return;
+            }
+            const auto before = known.find(EstimateKey(layout));
+            tried[i].estimate = before != known.end()
+                                    ? before->second
+                                    : m_estimators[thread][layout.job]->Estimate(*read.options);
+        };
+        all.take = [&](std::size_t i) {
+            if (!best.Takes(open[i].bound, open[i].gpus))
+            {
+                m_found.pruned = open.size() - i;
+                return false;
+            }
+            look();
+            if (ends && m_found.plans.size() >= least)
+            {
+                return false;
+            }
+            if (tried[i].refused)
+            {
+                Refuse(*tried[i].refused, &m_found.count);
+            }
+            else if (!tried[i].estimate)
+            {
+                ++m_found.unknown;
+            }
+            else
+            {
+                ++m_found.estimated;
+                m_found.all.push_back({open[i], *tried[i].estimate, std::nullopt, ""});
+                best.Keep(m_found.all.back());
+                limit = best.Limit();
+            }
+            return true;
+        };
+        all.wait = look;
+        InOrder(all, static_cast<unsigned>(m_estimators.size()));
+        m_found.whole = !ends;
+    }
+
+  private:
+    double ScoreOf(const Layout& layout) const
+    {
+        return Score(m_scenario.objective, layout.bound, layout.gpus);
+    }
+
+    const PlannerScenario& m_scenario;
+    const std::vector<TrainingScenario>& m_clusters;
+    const std::function<bool(const Progress&)>& m_look;
+    Found& m_found;
+    std::vector<std::vector<std::unique_ptr<StepEstimator>>> m_estimators; ///< by thread and job
+};
+
 } // namespace
 
 double
@@ -129,83 +345,12 @@ Found
 Search(const PlannerScenario& scenario,
        const std::vector<TrainingScenario>& clusters,
        const std::function<bool(const Progress&)>& look,
-       const Estimates& known)
+       const Estimates& known,
+       unsigned threads)
 {
     Found found;
-    std::vector<Layout> open;
-    std::vector<std::unique_ptr<StepEstimator>> estimators;
-    const auto goesOn = [&] {
-        const Plan* const best = found.plans.empty() ? nullptr : &found.plans.front();
-        found.whole =
-            found.whole && look({&found.count, found.fit, found.pruned, found.estimated, best});
-        return found.whole;
-    };
-    for (std::size_t job = 0; job < clusters.size(); ++job)
-    {
-        StepEstimator& estimator =
-            *estimators.emplace_back(std::make_unique<StepEstimator>(clusters[job]));
-        const Space space{clusters[job],
-                          scenario.jobs[job],
-                          scenario.search,
-                          scenario.values.Flag("ignore-memory") ? std::optional(UINT64_MAX)
-                                                                : std::nullopt,
-                          scenario.memoryMargin,
-                          job};
-        const auto visit = [&](Layout layout, const training::TrainingOptions& options) {
-            ++found.fit;
-            layout.bound = estimator.Bound(options);
-            open.push_back(std::move(layout));
-        };
-        VisitLayouts(space, &found.count, visit, goesOn);
-    }
-    std::stable_sort(open.begin(), open.end(), [&](const Layout& a, const Layout& b) {
-        return Score(scenario.objective, a.bound, a.gpus) <
-               Score(scenario.objective, b.bound, b.gpus);
-    });
-    Best best(scenario, &found.plans);
-    const auto keep = [&](Plan plan) {
-        found.all.push_back(plan);
-        if (best.Takes(plan.estimate.step, plan.layout.gpus))
-        {
-            best.Add(std::move(plan));
-        }
-    };
-    // Also of a search that was ended while it enumerated: the best so far by their bounds.
-    const bool enumerated = std::exchange(found.whole, true);
-    for (std::size_t i = 0; i < open.size(); ++i)
-    {
-        if (!best.Takes(open[i].bound, open[i].gpus))
-        {
-            found.pruned = open.size() - i;
-            break;
-        }
-        if ((!enumerated || !goesOn()) &&
-            found.plans.size() >= std::min<std::size_t>(3, open.size()))
-        {
-            found.whole = false;
-            break;
-        }
-        const auto& job = scenario.jobs[open[i].job];
-        const auto& cluster = clusters[open[i].job];
-        const auto read = scenario::ValidateLayout(WithLayout(job, open[i]), cluster);
-        if (!read.options)
-        {
-            Refuse(read.errors.front(), &found.count);
-            continue;
-        }
-        const auto before = known.find(EstimateKey(open[i]));
-        const auto estimate = before != known.end()
-                                  ? before->second
-                                  : estimators[open[i].job]->Estimate(*read.options);
-        if (!estimate)
-        {
-            ++found.unknown;
-            continue;
-        }
-        ++found.estimated;
-        keep({std::move(open[i]), *estimate, std::nullopt, ""});
-    }
-    found.whole = found.whole && enumerated;
+    Searcher searcher(scenario, clusters, look, threads, &found);
+    searcher.Estimate(searcher.Enumerate(), known);
     return found;
 }
 

@@ -70,13 +70,16 @@ using Estimates = std::map<std::string, std::optional<StepEstimate>>;
 /// Tells the layouts of a search apart.
 std::string EstimateKey(const Layout& layout);
 
+/// A search that nobody ends finds the same with any number of threads.
 /// \param clusters scenario::ValidateCluster of each job
 /// \param look called often; \return whether to go on
 /// \param known of the same search, when it was ended
+/// \param threads 0: as many as the machine runs at a time
 Found Search(const scenario::PlannerScenario& scenario,
              const std::vector<scenario::TrainingScenario>& clusters,
              const std::function<bool(const Progress&)>& look,
-             const Estimates& known = {});
+             const Estimates& known = {},
+             unsigned threads = 0);
 
 /// What an objective compares, the smaller the better.
 double Score(scenario::Objective objective, double step, uint32_t gpus);

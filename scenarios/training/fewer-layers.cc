@@ -14,10 +14,8 @@ namespace
 bool
 AreAlike(const LayerSpec& a, const LayerSpec& b)
 {
-    const Work x = a.Flops();
-    const Work y = b.Flops();
-    return a.Parameters() == b.Parameters() && x.sample == y.sample && x.token == y.token &&
-           x.pair == y.pair && x.local == y.local && a.parts.size() == b.parts.size();
+    return a.parts.Shares(b.parts) || (a.Parameters() == b.Parameters() && a.Flops() == b.Flops() &&
+                                       a.parts.size() == b.parts.size());
 }
 
 /// Blocks that may be left out, by piece of a pipeline.

@@ -160,10 +160,11 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
         }
     };
     hold(layers, o.replicas.empty() ? o.Sharers() : o.ReplicasOf(stage));
-    const auto experts = ExpertsOf(layers);
-    if (ParametersOf(experts) > 0)
+    if (std::any_of(layers.begin(), layers.end(), [](const RankLayer& layer) {
+            return layer.expertParameters > 0;
+        }))
     {
-        hold(experts, o.ExpertSharers());
+        hold(ExpertsOf(layers), o.ExpertSharers());
     }
     // Absurd sizes can exceed 64 bits.
     m.activations = static_cast<uint64_t>(

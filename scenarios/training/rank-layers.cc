@@ -458,7 +458,7 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
                      std::max(measured->backwardSeconds * batch, 2 * least),
                      rank.recomputed,
                      rank.parameters + rank.expertParameters > 0,
-                     rank.parts);
+                     rank.parts.Change());
     }
     else if (o.sharding.gradients)
     {
@@ -484,6 +484,17 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
     rank.checkpointBytes =
         layer.checkpointBytes.At(o.microBatch, sequence) * ShareOf(Split::kSequence, o);
     return rank;
+}
+
+/// Whether LayerOf gives both the same but for their names and places.
+bool
+AreAlike(std::size_t x, std::size_t y, const TrainingOptions& o)
+{
+    const LayerSpec& a = o.model.layers[x];
+    const LayerSpec& b = o.model.layers[y];
+    return a.parts.Shares(b.parts) && !o.profile && a.tiedParameters == b.tiedParameters &&
+           a.tiedSplit == b.tiedSplit && a.checkpointBytes == b.checkpointBytes &&
+           IsRecomputed(o, x) == IsRecomputed(o, y) && AgainOf(o, x) == AgainOf(o, y);
 }
 
 } // namespace
@@ -529,10 +540,26 @@ CopiesIntoBuckets(const TrainingOptions& o)
 std::vector<RankLayer>
 LayersOfModel(const TrainingOptions& o)
 {
+    const std::vector<LayerSpec>& specs = o.model.layers;
     std::vector<RankLayer> layers;
-    for (std::size_t i = 0; i < o.model.layers.size(); ++i)
+    layers.reserve(specs.size());
+    for (std::size_t i = 0; i < specs.size(); ++i)
     {
-        layers.push_back(LayerOf(o.model.layers[i], i, o));
+        std::size_t like = i;
+        while (like > 0 && !AreAlike(like - 1, i, o))
+        {
+            --like;
+        }
+        if (like == 0)
+        {
+            layers.push_back(LayerOf(specs[i], i, o));
+            continue;
+        }
+        RankLayer layer = layers[like - 1];
+        layer.name = specs[i].name;
+        layer.index = static_cast<uint32_t>(i);
+        layer.tiedTo = specs[i].tiedTo;
+        layers.push_back(std::move(layer));
     }
     return layers;
 }

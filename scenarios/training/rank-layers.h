@@ -77,7 +77,7 @@ struct RankLayer
     uint64_t tiedParameters = 0;
     /// Part of `parameters` in a matrix that another stage has a copy of.
     uint64_t copied = 0;
-    std::vector<RankPart> parts;
+    SharedList<RankPart> parts;
     bool recomputed = false;    ///< whole: only the checkpoint is kept
     double againBytes = 0;      ///< not kept, and made anew for backward, 16-bit
     double keptBytes = 0;       ///< of a micro-batch, kept for backward, with a 16-bit datatype

@@ -32,8 +32,11 @@
 namespace scenario
 {
 
+namespace
+{
+
 std::vector<NamedItem>
-GpuItems()
+GpuLines()
 {
     std::vector<NamedItem> items;
     for (const auto& name : training::GpuNames())
@@ -48,6 +51,15 @@ GpuItems()
                  ", " + Format("%.4g", gpu->memoryBandwidth * 1e-9) + " GB/s, " +
                  Format("%.3g", static_cast<double>(gpu->memoryBytes) / (1ULL << 30)) + " GiB"});
     }
+    return items;
+}
+
+} // namespace
+
+std::vector<NamedItem>
+GpuItems()
+{
+    static const std::vector<NamedItem> items = GpuLines(); // a search of layouts asks often
     return items;
 }
 

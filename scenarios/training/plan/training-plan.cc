@@ -229,40 +229,53 @@ AddRole(const TrainingOptions& o, const RankWork& work, uint32_t stage, Training
 
 using BlockPool = std::vector<std::shared_ptr<const coll::BlockSizes>>;
 
+/// Calls visit(exchange) for those of a layer that have blocks.
+template <class Part, class Visit>
+void
+VisitBlocks(Part& part, const Visit& visit)
+{
+    for (auto* exchanges : {&part.besideForward,
+                            &part.besideBackward,
+                            &part.beforeForward,
+                            &part.afterForward,
+                            &part.beforeBackward,
+                            &part.afterBackward})
+    {
+        for (auto& exchange : *exchanges)
+        {
+            if (exchange.blocks)
+            {
+                visit(exchange);
+            }
+        }
+    }
+}
+
 /// Exchanges of the same sizes share them: those of large groups are large.
 void
 ShareBlocks(std::vector<RankLayer>& layers, BlockPool& pool)
 {
+    const auto pooled = [&pool](const auto& blocks) {
+        const auto same = std::find_if(pool.begin(), pool.end(), [&blocks](const auto& other) {
+            return coll::SameBlocks(other.get(), blocks.get());
+        });
+        return same == pool.end() ? pool.emplace_back(blocks) : *same;
+    };
     for (RankLayer& layer : layers)
     {
-        for (RankPart& part : layer.parts)
+        bool apart = false;
+        for (const RankPart& part : layer.parts)
         {
-            for (Exchanges* exchanges : {&part.besideForward,
-                                         &part.besideBackward,
-                                         &part.beforeForward,
-                                         &part.afterForward,
-                                         &part.beforeBackward,
-                                         &part.afterBackward})
+            VisitBlocks(part, [&](const Exchange& exchange) {
+                apart = pooled(exchange.blocks) != exchange.blocks || apart;
+            });
+        }
+        if (apart)
+        {
+            for (RankPart& part : layer.parts.Change())
             {
-                for (Exchange& exchange : *exchanges)
-                {
-                    if (!exchange.blocks)
-                    {
-                        continue;
-                    }
-                    const auto same =
-                        std::find_if(pool.begin(), pool.end(), [&exchange](const auto& blocks) {
-                            return coll::SameBlocks(blocks.get(), exchange.blocks.get());
-                        });
-                    if (same == pool.end())
-                    {
-                        pool.push_back(exchange.blocks);
-                    }
-                    else
-                    {
-                        exchange.blocks = *same;
-                    }
-                }
+                VisitBlocks(part,
+                            [&](Exchange& exchange) { exchange.blocks = pooled(exchange.blocks); });
             }
         }
     }

@@ -135,7 +135,7 @@ TEST(ComputeModel, MegatronsSoftmaxReadsWhatAQuerySees)
         {
             auto o = OptionsOn("gpt2", "A100", dtype, 3, 40);
             const double e = DtypeBytes(o.dtype);
-            for (Part& part : o.model.layers[1].parts)
+            for (Part& part : o.model.layers[1].parts.Change())
             {
                 for (Operator& op : part.operators)
                 {
@@ -279,7 +279,7 @@ TEST(ComputeModel, EagerBlockBesideAttention)
         o.fusedAttention = true;
         double launches[3] = {0, 0, 0};
         double bytes[3] = {0, 0, 0};
-        for (Part& part : o.model.layers[1].parts)
+        for (Part& part : o.model.layers[1].parts.Change())
         {
             for (Operator& op : part.operators)
             {

@@ -4,6 +4,7 @@
  * dlplan's search: its space, its bound, its estimate and its options.
  */
 #include "scenarios/options/training/validate-layout.h"
+#include "scenarios/planner/in-order.h"
 #include "scenarios/planner/launch-flags.h"
 #include "scenarios/planner/moves.h"
 #include "scenarios/planner/search.h"
@@ -11,6 +12,7 @@
 #include "scenarios/training/memory-reserve.h"
 #include "scenarios/training/plan/training-plan.h"
 
+#include <atomic>
 #include <gtest/gtest.h>
 #include <set>
 #include <sstream>
@@ -61,9 +63,14 @@ struct Job
         }
     }
 
-    Found Find() const
+    Found Find(unsigned threads = 0) const
     {
-        return Search(read.scenario, clusters, [](const Progress&) { return true; });
+        return Search(
+            read.scenario,
+            clusters,
+            [](const Progress&) { return true; },
+            {},
+            threads);
     }
 
     scenario::PlannerResult read;
@@ -161,14 +168,18 @@ TEST(Space, HasTheLayoutsThatFit)
                           of.read.scenario.search,
                           room,
                           0};
-        VisitLayouts(
-            space,
-            &count,
-            [&](Layout layout, const training::TrainingOptions& options) {
-                EXPECT_EQ(layout.memory, training::EstimateMemory(options).Total());
-                found[LayoutOptions(layout)] = layout.memory;
-            },
-            [] { return true; });
+        for (const SpacePart& part : PartsOf(space))
+        {
+            VisitLayouts(
+                space,
+                part,
+                &count,
+                [&](Layout layout, const training::TrainingOptions& options) {
+                    EXPECT_EQ(layout.memory, training::EstimateMemory(options).Total());
+                    found[LayoutOptions(layout)] = layout.memory;
+                },
+                [] { return true; });
+        }
         EXPECT_EQ(
             count.seen,
             found.size() + count.tooLarge +
@@ -331,6 +342,87 @@ TEST(Search, PrunesNothingBetter)
             std::accumulate(parts.exposed.begin(), parts.exposed.end(), parts.computing) +
             parts.bubble;
         EXPECT_NEAR(sum / plan.estimate.step, 1, 0.05) << LayoutText(plan.layout);
+    }
+}
+
+// However many threads search, and in whatever order they end.
+TEST(Search, FindsTheSameOnAnyNumberOfThreads)
+{
+    const std::string small = kSmall;
+    for (const std::string& more :
+         {small + "--search=tp,pp,virtual-stages,micro-batch --top=3",
+          small + "--search=tp,pp,cp,zero,recompute --top=20",
+          small + "--model=llama3-8b --search=tp,pp", // nothing fits
+          std::string("--model=gpt2 --gpu=V100 --gpus-per-server=4 --seq=512 --global-batch=24 "
+                      "--gpus=4,8,12 --objective=gpu-hours --search=tp,pp --top=5")})
+    {
+        const Job job(more);
+        const Found one = job.Find(1);
+        ASSERT_GT(one.count.seen, 10U);
+        for (const unsigned threads : {2U, 5U})
+        {
+            const Found many = job.Find(threads);
+            EXPECT_EQ(many.count.seen, one.count.seen);
+            EXPECT_EQ(many.count.refused, one.count.refused);
+            EXPECT_EQ(many.count.firstRefusal, one.count.firstRefusal);
+            EXPECT_EQ(many.count.tooLarge, one.count.tooLarge);
+            EXPECT_EQ(LayoutText(many.count.least), LayoutText(one.count.least));
+            EXPECT_EQ(many.fit, one.fit);
+            EXPECT_EQ(many.pruned, one.pruned);
+            EXPECT_EQ(many.estimated, one.estimated);
+            ASSERT_EQ(many.all.size(), one.all.size());
+            for (std::size_t i = 0; i < one.all.size(); ++i)
+            {
+                EXPECT_EQ(EstimateKey(many.all[i].layout), EstimateKey(one.all[i].layout));
+                EXPECT_EQ(many.all[i].estimate.step, one.all[i].estimate.step);
+            }
+            ASSERT_EQ(many.plans.size(), one.plans.size());
+            for (std::size_t i = 0; i < one.plans.size(); ++i)
+            {
+                EXPECT_EQ(EstimateKey(many.plans[i].layout), EstimateKey(one.plans[i].layout));
+            }
+        }
+    }
+}
+
+// Results are taken in order, and never too far behind; what work throws comes out.
+TEST(InOrder, TakesPieceAfterPiece)
+{
+    for (const unsigned threads : {1U, 3U, 8U})
+    {
+        constexpr std::size_t kPieces = 200;
+        std::vector<int> done(kPieces, 0);
+        std::atomic<std::size_t> next = 0;
+        std::atomic<bool> within = true;
+        Piecework all;
+        all.pieces = kPieces;
+        all.ahead = 7;
+        all.work = [&](unsigned thread, std::size_t piece) {
+            within = within && thread < threads && piece < next + all.ahead;
+            done[piece] = 1;
+        };
+        all.take = [&](std::size_t piece) {
+            EXPECT_EQ(piece, next);
+            EXPECT_EQ(done[piece], 1);
+            ++next;
+            return piece < 150;
+        };
+        all.wait = [] {};
+        InOrder(all, threads);
+        EXPECT_EQ(next, 151U);
+        EXPECT_TRUE(within);
+        all.work = [](unsigned, std::size_t piece) {
+            if (piece == 3)
+            {
+                throw std::runtime_error("3");
+            }
+        };
+        std::size_t taken = 0;
+        all.take = [&taken](std::size_t) { return ++taken > 0; };
+        EXPECT_THROW(InOrder(all, threads), std::runtime_error);
+        EXPECT_EQ(taken, 3U);
+        all.pieces = 0;
+        InOrder(all, threads);
     }
 }
 

@@ -39,7 +39,7 @@ Options(uint32_t replicas, uint32_t accumulation = 1, std::optional<bool> overla
     o.model.parameters = 1000003;
     LayerSpec layer;
     layer.name = "layer";
-    Part& part = layer.parts.emplace_back();
+    Part& part = layer.parts.Change().emplace_back();
     part.tensors = {{o.model.parameters}};
     o.model.layers = {layer};
     o.gpu = *FindGpu("A100");
