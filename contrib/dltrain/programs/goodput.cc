@@ -7,6 +7,7 @@
 #include "contrib/dltrain/run/fault-run.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "goodput-measurement.h"
+#include "interruption.h"
 #include "results/programs/goodput-results.h"
 #include "scenarios/options/format.h"
 #include "scenarios/options/goodput/failure-bounds.h"
@@ -20,7 +21,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <optional>
@@ -34,15 +34,6 @@ namespace
 
 using goodput::Cause;
 using scenario::GoodputScenario;
-
-volatile std::sig_atomic_t g_stopped = 0;
-
-void
-OnStop(int signal)
-{
-    g_stopped = signal;
-    std::signal(signal, SIG_DFL); // a second one ends the program
-}
 
 int
 SayErrors(const std::vector<scenario::Error>& errors)
@@ -286,8 +277,7 @@ RunGoodput(int argc, const char* const* argv)
     {
         return SayErrors({error});
     }
-    std::signal(SIGINT, OnStop);
-    std::signal(SIGTERM, OnStop);
+    WatchInterruption();
     for (const std::string& note : notes)
     {
         SayNote(note);
@@ -305,14 +295,14 @@ RunGoodput(int argc, const char* const* argv)
         run.times = MeasureGoodput(
             scenario,
             {scenario.jobs[i], job.cluster, job.options, job.costs, folder},
-            [] { return g_stopped == 0; },
+            [] { return Interruption() == 0; },
             [&](const std::string& line) {
                 progress.Tell(std::to_string(job.options.ranks) + " GPUs: " + line);
             });
-        if (g_stopped != 0)
+        if (Interruption() != 0)
         {
             std::cerr << "dlgoodput: stopped while times were simulated" << std::endl;
-            return 128 + g_stopped;
+            return 128 + Interruption();
         }
         if (!run.times.why.empty())
         {
@@ -348,12 +338,12 @@ RunGoodput(int argc, const char* const* argv)
                                            scenario.duration,
                                            scenario.run.seed,
                                            scenario.replications,
-                                           [] { return g_stopped == 0; });
-        if (g_stopped != 0)
+                                           [] { return Interruption() == 0; });
+        if (Interruption() != 0)
         {
             std::cerr << "dlgoodput: stopped after " << run.simulated.count << " of "
                       << topo::Counted(scenario.replications, "course") << std::endl;
-            return 128 + g_stopped;
+            return 128 + Interruption();
         }
         runs.push_back(std::move(run));
     }

@@ -5,12 +5,12 @@
 
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "interruption.h"
 #include "results/programs/multiplex-results.h"
 #include "scenarios/options/multiplex/multiplex-options.h"
 #include "scenarios/options/serving/serving-options.h"
 #include "scenarios/program/output-folder.h"
 
-#include <csignal>
 #include <iostream>
 
 namespace dltrain
@@ -21,19 +21,10 @@ namespace
 
 using scenario::MultiplexTask;
 
-volatile std::sig_atomic_t g_multiplexStopped = 0;
-
-void
-OnMultiplexStop(int signal)
-{
-    g_multiplexStopped = signal;
-    std::signal(signal, SIG_DFL); // a second one ends the program
-}
-
 bool
 GoesOn()
 {
-    return g_multiplexStopped == 0;
+    return Interruption() == 0;
 }
 
 int
@@ -120,14 +111,13 @@ RunMultiplex(const scenario::OptionTable& table, const scenario::ReadResult& rea
         results::PrintPlan(std::cout, scenario);
         return 0;
     }
-    std::signal(SIGINT, OnMultiplexStop);
-    std::signal(SIGTERM, OnMultiplexStop);
+    WatchInterruption();
     if (scenario.task == MultiplexTask::kMix && !RunMix(scenario, &results))
     {
         std::cerr << "dlserve: stopped after " << results.runs.size() << " of "
                   << scenario.scales.size() * scenario.policies.size() << " runs" << std::endl;
         scenario::DropOutput(scenario.run);
-        return 128 + g_multiplexStopped;
+        return 128 + Interruption();
     }
     results::PrintMultiplex(std::cout, results);
     if (scenario.run.dryRun)

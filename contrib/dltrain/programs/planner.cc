@@ -5,6 +5,7 @@
 
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "interruption.h"
 #include "plan-moves.h"
 #include "results/base/report-launcher.h"
 #include "results/programs/plan-results.h"
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <set>
@@ -27,15 +27,6 @@ namespace dltrain
 
 namespace
 {
-
-volatile std::sig_atomic_t g_interrupted = 0;
-
-void
-OnInterrupt(int signal)
-{
-    g_interrupted = signal;
-    std::signal(signal, SIG_DFL); // a second one ends the program
-}
 
 /// Progress of a search on standard error, and its end.
 class PlannerWatch
@@ -54,7 +45,7 @@ class PlannerWatch
 
     bool GoesOn() const
     {
-        return !g_interrupted &&
+        return Interruption() == 0 &&
                (m_scenario.limitSeconds <= 0 || Seconds() < m_scenario.limitSeconds);
     }
 
@@ -245,8 +236,7 @@ RunPlanner(int argc, const char* const* argv)
     {
         known = results::ReadEstimates(scenario.run.out);
     }
-    std::signal(SIGINT, OnInterrupt);
-    std::signal(SIGTERM, OnInterrupt);
+    WatchInterruption();
     PlannerWatch watch(scenario);
     planner::Found found = planner::Search(
         scenario,
