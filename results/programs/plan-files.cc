@@ -3,6 +3,7 @@
  *
  * What dlplan writes.
  */
+#include "results/base/human-text.h"
 #include "results/base/line-log.h"
 #include "results/base/output-errors.h"
 #include "results/programs/band-text.h"
@@ -12,7 +13,6 @@
 #include "results/stats/stats-file.h"
 #include "scenarios/compared/step-band.h"
 #include "scenarios/options/planner/resumed-search.h"
-#include "scenarios/planner/launch-flags.h"
 
 #include <cerrno>
 #include <cmath>
@@ -134,6 +134,7 @@ struct Planned
 {
     const PlanResults& of;
     const compared::StepBand* band;
+    const PlanLaunch& launch;
 };
 
 using planner::TriedMove;
@@ -199,7 +200,11 @@ const Object<Planned> SEARCH{
      },
      ComparedKeys()},
     {"megatron: Arguments of Megatron-LM",
-     [](const Planned& p) { return planner::MegatronFlags(p.of.best); }},
+     [](const Planned& p) { return p.launch.megatron.flags; }},
+    {"megatron_notes: What Megatron-LM has no flag for, or refuses, and its environment",
+     [](const Planned& p) { return p.launch.megatron.notes; }},
+    {"deepspeed_notes: What DeepSpeed has no key for, or refuses",
+     [](const Planned& p) { return p.launch.deepSpeed.notes; }},
     {"torchrun: Line that starts it", [](const Planned& p) {
          return planner::TorchrunLine(p.of.clusters[p.of.found.plans.front().layout.job]);
      }}};
@@ -265,26 +270,19 @@ Estimated(const PlanResults& r)
 } // namespace
 
 std::string
-Joined(const std::vector<std::string>& words, const char* between)
-{
-    std::string text;
-    for (const std::string& word : words)
-    {
-        text += (text.empty() ? "" : between) + word;
-    }
-    return text;
-}
-
-std::string
 WritePlans(const PlanResults& r, const std::string& folder)
 {
     const planner::Layout& layout = r.found.plans.front().layout;
     const auto read = planner::WithLayout(r.scenario.jobs[layout.job], layout);
+    const PlanLaunch launch = LaunchOf(r);
+    std::vector<std::string> notes = launch.megatron.notes;
+    notes.insert(notes.end(), launch.deepSpeed.notes.begin(), launch.deepSpeed.notes.end());
     const std::pair<const char*, std::string> files[] = {
         {scenario::kSearchFile, scenario::SearchText(r.scenario.values)},
         {"plan.json", scenario::ScenarioOf(read).dump(2) + "\n"},
-        {"deepspeed.json", planner::DeepSpeedConfig(r.best).dump(2) + "\n"},
-        {"megatron.txt", Joined(planner::MegatronFlags(r.best), "\n") + "\n"}};
+        {"deepspeed.json", launch.deepSpeed.config.dump(2) + "\n"},
+        {"megatron.txt", InLines(launch.megatron.flags)},
+        {"launch-notes.txt", InLines(notes)}};
     for (const auto& [name, text] : files)
     {
         if (const std::string why = Write(folder + "/" + name, text); !why.empty())
@@ -305,7 +303,7 @@ WritePlans(const PlanResults& r, const std::string& folder)
     outcome.interrupted = !r.found.whole;
     outcome.message = r.found.whole ? "" : "the search was ended; --resume goes on with it";
     auto stats = BeginStats("dlplan", r.scenario.run, outcome);
-    PLANNED.AddTo(stats, {r, band});
+    PLANNED.AddTo(stats, {r, band, launch});
     WriteStats(stats, folder);
     return OutputErrors::First();
 }

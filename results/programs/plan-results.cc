@@ -7,7 +7,6 @@
 #include "results/programs/band-text.h"
 #include "scenarios/options/format.h"
 #include "scenarios/plan/plan-lines.h"
-#include "scenarios/planner/launch-flags.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -232,18 +231,47 @@ void
 PrintFlags(std::ostream& os, const PlanResults& r)
 {
     const planner::Layout& layout = r.found.plans.front().layout;
-    os << "dltrain                " << planner::LayoutOptions(layout) << "\n";
-    os << "Megatron-LM            "
-       << Joined(planner::MegatronFlags(r.best), "\n                       ") << "\n";
-    os << "DeepSpeed              " << planner::DeepSpeedConfig(r.best).dump() << "\n";
-    if (layout.tensor * layout.pipeline * layout.context > 1)
+    const PlanLaunch launch = LaunchOf(r);
+    std::string label;
+    const auto begin = [&](const char* framework) { label = framework; };
+    const auto print = [&](const std::string& text) {
+        os << label << std::string(23 - label.size(), ' ') << text << "\n";
+        label.clear();
+    };
+    const auto printNotes = [&](const std::vector<std::string>& notes) {
+        for (const std::string& note : notes)
+        {
+            print(Wrapped(note, 23, 2));
+        }
+    };
+    begin("dltrain");
+    print(planner::LayoutOptions(layout));
+    begin("Megatron-LM");
+    for (const std::string& flag : launch.megatron.flags)
     {
-        os << "                       its tensor and pipeline parallelism are set in the script\n";
+        print(flag);
     }
-    os << "torchrun               " << planner::TorchrunLine(r.clusters[layout.job]) << "\n";
+    printNotes(launch.megatron.notes);
+    begin("DeepSpeed");
+    print(launch.deepSpeed.config.dump());
+    if (layout.tensor * layout.pipeline * layout.context * layout.expert > 1)
+    {
+        print("its tensor, pipeline and expert parallelism are set in the script");
+    }
+    printNotes(launch.deepSpeed.notes);
+    begin("torchrun");
+    print(planner::TorchrunLine(r.clusters[layout.job]));
 }
 
 } // namespace
+
+PlanLaunch
+LaunchOf(const PlanResults& r)
+{
+    const planner::Layout& layout = r.found.plans.front().layout;
+    const scenario::Values given = planner::WithLayout(r.scenario.jobs[layout.job], layout).values;
+    return {planner::LaunchOfMegatron(r.best, &given), planner::LaunchOfDeepSpeed(r.best, &given)};
+}
 
 std::string
 DroppedText(const planner::Found& found)

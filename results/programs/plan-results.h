@@ -2,11 +2,12 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * What dlplan prints and writes: stats.json, plans.csv, estimates.csv, plan.json, deepspeed.json,
- * megatron.txt, and its options for a search that goes on.
+ * megatron.txt, launch-notes.txt, and its options for a search that goes on.
  */
 #ifndef RESULTS_PROGRAMS_PLAN_RESULTS_H
 #define RESULTS_PROGRAMS_PLAN_RESULTS_H
 
+#include "scenarios/planner/launch-flags.h"
 #include "scenarios/planner/search.h"
 
 #include <iosfwd>
@@ -26,6 +27,15 @@ struct PlanResults
     const training::TrainingOptions& best;
 };
 
+/// The best plan's flags for each framework.
+struct PlanLaunch
+{
+    planner::MegatronLaunch megatron;
+    planner::DeepSpeedLaunch deepSpeed;
+};
+
+PlanLaunch LaunchOf(const PlanResults& results);
+
 /// The table, what was dropped and why, the best plan's flags.
 void PrintPlans(std::ostream& os, const PlanResults& results);
 
@@ -37,9 +47,6 @@ std::string WritePlans(const PlanResults& results, const std::string& folder);
 
 /// Estimates of a search that was ended, in its folder.
 planner::Estimates ReadEstimates(const std::string& folder);
-
-/// "a, b".
-std::string Joined(const std::vector<std::string>& words, const char* between);
 
 } // namespace results
 

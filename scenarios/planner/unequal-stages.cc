@@ -88,19 +88,6 @@ StagesText(const TrainingOptions& o)
     return text;
 }
 
-std::string
-MegatronLayout(const TrainingOptions& o)
-{
-    std::string text = "E";
-    for (std::size_t piece = 0; piece < o.pieceBlocks.size(); ++piece)
-    {
-        const uint32_t blocks = o.pieceBlocks[piece];
-        text += piece > 0 ? "|" : "";
-        text += blocks == 0 ? "" : blocks == 1 ? "t" : "t*" + std::to_string(blocks);
-    }
-    return text + std::string(o.model.predictors, 'm') + "L";
-}
-
 std::vector<coll::Rank>
 FirstRanks(const TrainingOptions& o)
 {

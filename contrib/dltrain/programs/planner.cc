@@ -279,7 +279,8 @@ RunPlanner(int argc, const char* const* argv)
             return 1;
         }
         std::cout << "Results                " << scenario.run.out
-                  << ": plan.json (dltrain --scenario=), plans.csv, megatron.txt, deepspeed.json\n";
+                  << ": plan.json (dltrain --scenario=), plans.csv, megatron.txt, deepspeed.json, "
+                     "launch-notes.txt\n";
         results::WriteReport(scenario.run, std::cout);
     }
     return 0;

@@ -1,0 +1,695 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Flags of a plan for Megatron-LM and DeepSpeed: every option of dltrain is in them or in a note,
+ * and they obey the frameworks' own rules.
+ */
+#include "scenarios/options/training/validate-layout.h"
+#include "scenarios/planner/launch-flags.h"
+#include "scenarios/planner/megatron-layout.h"
+#include "scenarios/training/expert-load.h"
+#include "scenarios/training/piece-layers.h"
+#include "scenarios/training/pipeline/layout-text.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <random>
+#include <set>
+#include <sstream>
+
+namespace
+{
+
+using planner::LaunchOfDeepSpeed;
+using planner::LaunchOfMegatron;
+using training::TrainingOptions;
+
+scenario::ReadResult
+ReadJob(const std::string& options)
+{
+    std::istringstream in(options);
+    std::vector<std::string> words{"dltrain"};
+    for (std::string word; in >> word;)
+    {
+        words.push_back(word);
+    }
+    std::vector<const char*> argv;
+    for (const auto& word : words)
+    {
+        argv.push_back(word.c_str());
+    }
+    return scenario::ReadOptions(scenario::TrainingOptionTable(),
+                                 static_cast<int>(argv.size()),
+                                 argv.data());
+}
+
+/// A job and its flags.
+struct LaunchedJob
+{
+    scenario::ReadResult read;
+    std::optional<TrainingOptions> options; ///< nothing: refused
+    std::string why;
+    planner::MegatronLaunch megatron;
+    planner::DeepSpeedLaunch deepSpeed;
+
+    explicit LaunchedJob(const std::string& words)
+        : read(ReadJob(words + " --ignore-memory"))
+    {
+        const auto fail = [this](const std::vector<scenario::Error>& errors) {
+            why = errors.empty() ? "" : errors.front().Text();
+            return !errors.empty();
+        };
+        if (fail(read.errors))
+        {
+            return;
+        }
+        const auto cluster = scenario::ValidateCluster(read);
+        if (fail(cluster.errors))
+        {
+            return;
+        }
+        auto layout = scenario::ValidateLayout(read, *cluster.scenario);
+        if (fail(layout.errors))
+        {
+            return;
+        }
+        options = std::move(layout.options);
+        megatron = LaunchOfMegatron(*options, &read.values);
+        deepSpeed = LaunchOfDeepSpeed(*options, &read.values);
+    }
+
+    std::string Megatron() const
+    {
+        std::string text;
+        for (const auto& line : megatron.flags)
+        {
+            text += line + "\n";
+        }
+        return text + Notes(megatron.notes);
+    }
+
+    std::string DeepSpeed() const
+    {
+        return deepSpeed.config.dump() + "\n" + Notes(deepSpeed.notes);
+    }
+
+    static std::string Notes(const std::vector<std::string>& notes)
+    {
+        std::string text;
+        for (const auto& line : notes)
+        {
+            text += line + "\n";
+        }
+        return text;
+    }
+
+    bool HasNote(const std::string& text) const
+    {
+        return Notes(megatron.notes).find(text) != std::string::npos;
+    }
+};
+
+/// Megatron-LM's arguments with their values.
+std::map<std::string, std::string>
+Arguments(const planner::MegatronLaunch& launch)
+{
+    std::map<std::string, std::string> all;
+    for (const std::string& flag : launch.flags)
+    {
+        const std::size_t blank = flag.find(' ');
+        EXPECT_TRUE(all.emplace(flag.substr(0, blank),
+                                blank == std::string::npos ? std::string() : flag.substr(blank + 1))
+                        .second)
+            << "twice: " << flag;
+    }
+    return all;
+}
+
+/// Arguments of NVIDIA/Megatron-LM@000c4ac megatron/training/arguments.py that a plan may have.
+const std::set<std::string> kArguments = {"--account-for-embedding-in-pipeline-split",
+                                          "--account-for-loss-in-pipeline-split",
+                                          "--accumulate-allreduce-grads-in-fp32",
+                                          "--attention-backend",
+                                          "--bf16",
+                                          "--ckpt-format",
+                                          "--context-parallel-size",
+                                          "--cp-comm-type",
+                                          "--data-parallel-sharding-strategy",
+                                          "--ddp-bucket-size",
+                                          "--expert-model-parallel-size",
+                                          "--expert-tensor-parallel-size",
+                                          "--fp16",
+                                          "--fp4-format",
+                                          "--fp4-recipe",
+                                          "--fp8-format",
+                                          "--fp8-recipe",
+                                          "--global-batch-size",
+                                          "--grad-reduce-in-bf16",
+                                          "--micro-batch-size",
+                                          "--moe-enable-deepep",
+                                          "--moe-expert-capacity-factor",
+                                          "--moe-grouped-gemm",
+                                          "--moe-router-group-topk",
+                                          "--moe-router-num-groups",
+                                          "--moe-shared-expert-overlap",
+                                          "--moe-token-dispatcher-type",
+                                          "--mtp-num-layers",
+                                          "--no-gradient-accumulation-fusion",
+                                          "--no-overlap-p2p-communication",
+                                          "--num-distributed-optimizer-instances",
+                                          "--num-layers-per-virtual-pipeline-stage",
+                                          "--optimizer",
+                                          "--optimizer-cpu-offload",
+                                          "--overlap-grad-reduce",
+                                          "--overlap-moe-expert-parallel-comm",
+                                          "--overlap-param-gather",
+                                          "--pipeline-model-parallel-layout",
+                                          "--pipeline-model-parallel-size",
+                                          "--recompute-granularity",
+                                          "--recompute-method",
+                                          "--recompute-modules",
+                                          "--recompute-num-layers",
+                                          "--seq-length",
+                                          "--sequence-parallel",
+                                          "--sgd-momentum",
+                                          "--suggested-communication-unit-size",
+                                          "--tensor-model-parallel-size",
+                                          "--tp-comm-overlap",
+                                          "--use-distributed-optimizer",
+                                          "--use-megatron-fsdp",
+                                          "--use-precision-aware-optimizer",
+                                          "--use-tp-pp-dp-mapping"};
+
+/// What validate_args and TrainingConfig's checks assert (scenarios/planner/megatron-flags.cc has
+/// the sources), of the arguments alone.
+void
+CheckRules(const LaunchedJob& job, const std::string& words)
+{
+    SCOPED_TRACE(words + "\n" + job.Megatron());
+    const TrainingOptions& o = *job.options;
+    auto a = Arguments(job.megatron);
+    const auto has = [&a](const char* name) { return a.count(std::string("--") + name) > 0; };
+    const auto number = [&](const char* name, uint64_t otherwise) -> uint64_t {
+        return has(name) ? std::stoull(a[std::string("--") + name]) : otherwise;
+    };
+    const auto needs = [&](const char* one, std::initializer_list<const char*> others) {
+        for (const char* other : others)
+        {
+            EXPECT_TRUE(!has(one) || has(other)) << one << " needs " << other;
+        }
+    };
+    for (const auto& [name, value] : a)
+    {
+        EXPECT_EQ(kArguments.count(name), 1U) << name;
+        EXPECT_NE(value, "0") << name;
+    }
+    const uint64_t tp = number("tensor-model-parallel-size", 1);
+    const uint64_t pp = number("pipeline-model-parallel-size", 1);
+    const uint64_t cp = number("context-parallel-size", 1);
+    const uint64_t model = tp * pp * cp;
+    ASSERT_EQ(o.ranks % model, 0U);
+    EXPECT_EQ(number("global-batch-size", 0) % (number("micro-batch-size", 0) * (o.ranks / model)),
+              0U);
+    EXPECT_TRUE(cp == 1 || number("seq-length", 1) % (2 * cp) == 0);
+
+    // The pipeline: one way to say its cut, and stages of as many layers.
+    const uint64_t counted = uint64_t{has("account-for-embedding-in-pipeline-split")} +
+                             uint64_t{has("account-for-loss-in-pipeline-split")};
+    const uint64_t blocks = training::StageBlocksOf(o.model);
+    if (has("pipeline-model-parallel-layout"))
+    {
+        EXPECT_FALSE(has("num-layers-per-virtual-pipeline-stage"));
+        EXPECT_EQ(counted, 0U);
+        std::string layout = a["--pipeline-model-parallel-layout"];
+        ASSERT_GT(layout.size(), 2U);
+        EXPECT_EQ(layout.front(), '\'');
+        layout = layout.substr(1, layout.size() - 2);
+        EXPECT_EQ(layout.front(), 'E');
+        EXPECT_EQ(layout.back(), 'L');
+        const auto read = training::ParsePipelineLayout(layout);
+        EXPECT_EQ(read.problem, "");
+        EXPECT_EQ(read.blocks.size(), o.Pieces());
+        EXPECT_EQ(std::accumulate(read.blocks.begin(), read.blocks.end(), uint64_t{0}), blocks);
+        EXPECT_EQ(read.predictors.value_or(0), number("mtp-num-layers", 0));
+        // Each piece has the blocks that it has in dltrain.
+        std::vector<uint32_t> own(o.Pieces(), 0);
+        const auto pieces = training::PiecesOfLayers(o);
+        for (std::size_t i = 0; i < pieces.size(); ++i)
+        {
+            own[pieces[i]] += training::IsBlock(o.model, o.model.layers[i]) ? 1 : 0;
+        }
+        EXPECT_EQ(read.blocks, own);
+    }
+    else if (pp > 1 && o.schedule != "dualpipev" && !job.HasNote("--partition"))
+    {
+        ASSERT_EQ((blocks + counted) % pp, 0U);
+        const uint64_t each = number("num-layers-per-virtual-pipeline-stage", 0);
+        EXPECT_EQ(each > 0, o.virtualStages > 1);
+        EXPECT_TRUE(each == 0 || (blocks + counted) / pp == each * o.virtualStages);
+    }
+    EXPECT_TRUE(!has("no-overlap-p2p-communication") || pp > 2);
+    EXPECT_TRUE(pp > 1 || (!has("num-layers-per-virtual-pipeline-stage") && counted == 0));
+
+    EXPECT_TRUE(!has("sequence-parallel") || tp > 1);
+    EXPECT_TRUE(!has("cp-comm-type") || cp > 1);
+    needs("tp-comm-overlap", {"sequence-parallel"});
+    needs("overlap-param-gather", {"overlap-grad-reduce", "use-distributed-optimizer"});
+    needs("use-megatron-fsdp",
+          {"data-parallel-sharding-strategy",
+           "use-distributed-optimizer",
+           "no-gradient-accumulation-fusion",
+           "ckpt-format"});
+    needs("data-parallel-sharding-strategy", {"use-megatron-fsdp"});
+    needs("ckpt-format", {"use-megatron-fsdp"});
+    needs("suggested-communication-unit-size", {"use-megatron-fsdp"});
+    needs("num-distributed-optimizer-instances", {"use-distributed-optimizer"});
+    needs("ddp-bucket-size", {"overlap-grad-reduce"});
+    needs("optimizer-cpu-offload", {"use-precision-aware-optimizer", "use-distributed-optimizer"});
+    needs("moe-enable-deepep", {"moe-token-dispatcher-type"});
+    needs("moe-shared-expert-overlap", {"moe-token-dispatcher-type"});
+    needs("overlap-moe-expert-parallel-comm",
+          {"moe-token-dispatcher-type", "expert-model-parallel-size"});
+    needs("moe-router-group-topk", {"moe-router-num-groups"});
+    needs("fp8-recipe", {"fp8-format", "bf16"});
+    needs("fp4-format", {"bf16"});
+    needs("grad-reduce-in-bf16", {"bf16"});
+    EXPECT_FALSE(has("fp8-format") && has("fp4-format"));
+    EXPECT_FALSE(has("fp16") && has("bf16"));
+    EXPECT_FALSE(has("grad-reduce-in-bf16") && has("accumulate-allreduce-grads-in-fp32"));
+    EXPECT_TRUE(!has("moe-enable-deepep") || a["--moe-token-dispatcher-type"] == "flex");
+    if (has("moe-router-num-groups"))
+    {
+        const uint64_t groups = number("moe-router-num-groups", 1);
+        EXPECT_LE(number("moe-router-group-topk", 0), groups);
+        EXPECT_EQ(training::RoutingOf(o.model)->experts % groups, 0U);
+    }
+
+    // Recomputation: a method with full, none with selective, and modules that are known.
+    const std::string granularity = a["--recompute-granularity"];
+    EXPECT_EQ(has("recompute-method"), granularity == "full");
+    EXPECT_EQ(has("recompute-num-layers"), granularity == "full");
+    EXPECT_EQ(has("recompute-modules"), granularity == "selective");
+    std::istringstream modules(a["--recompute-modules"]);
+    const std::set<std::string> known =
+        {"core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"};
+    for (std::string module; modules >> module;)
+    {
+        EXPECT_EQ(known.count(module), 1U) << module;
+        EXPECT_TRUE(module != "moe_act" || has("moe-grouped-gemm"));
+    }
+    const auto refused = [&](bool is, const std::string& what) {
+        EXPECT_EQ(is, job.HasNote("Megatron-LM refuses " + what)) << what;
+    };
+    refused(training::RoutingOf(o.model) && tp > 1 && !has("sequence-parallel"), "--tp=");
+    refused(number("expert-model-parallel-size", 1) > 1 && has("fp16"), "--ep=");
+    refused(has("use-megatron-fsdp") && has("use-tp-pp-dp-mapping"), "--rank-order=");
+    refused(a["--attention-backend"] == "unfused" && cp > 1, "--fused-attention=0");
+}
+
+/// One of them.
+template <class T>
+T
+Draw(std::mt19937* random, std::vector<T> values)
+{
+    return values[(*random)() % values.size()];
+}
+
+/// A job at random; many are refused.
+std::string
+RandomJob(std::mt19937* random)
+{
+    const auto draw = [random](std::vector<std::string> values) {
+        return Draw(random, std::move(values));
+    };
+    const std::string model =
+        draw({"llama2-7b", "gpt2", "mixtral-8x7b", "deepseek-v2-lite", "llama3-8b"});
+    std::string words = "--model=" + model + " --seq=2048 --server=dgx-h100 --servers=4";
+    words += " --tp=" + draw({"1", "1", "2", "4"});
+    words += " --pp=" + draw({"1", "2", "3", "4"});
+    words += " --cp=" + draw({"1", "1", "1", "2"});
+    words += " --micro-batch=" + draw({"1", "2"}) + " --accumulation=" + draw({"4", "8", "12"});
+    words += " --zero=" + draw({"0", "1", "1", "2", "3"});
+    words += draw({"", "", " --virtual-stages=2"});
+    words += draw({"", " --sequence-parallel"});
+    words += draw({"", "", " --recompute=full", " --recompute=selective"});
+    words += draw({"", "", " --recompute-modules=mlp", " --recompute-modules=layernorm,core_attn"});
+    words += draw({"", " --partition=balanced", " --partition=parameters"});
+    words += draw({"", "", " --account-for-embedding-in-pipeline-split"});
+    words += draw({"", "", " --account-for-loss-in-pipeline-split"});
+    words += draw({"", "", " --rank-order=tp-cp-ep-pp-dp"});
+    words += draw({"", " --overlap=0", " --buckets=64MiB"});
+    words += draw({"", " --reduce-dtype=fp32"});
+    words += draw({"", "", " --dtype=fp16", " --dtype=fp8", " --dtype=fp32"});
+    words += draw({"", "", "", " --fused-attention=0"});
+    words += draw({"", "", " --offload=optimizer"});
+    if (model == "mixtral-8x7b" || model == "deepseek-v2-lite")
+    {
+        words += " --ep=" + draw({"1", "2", "4", "8"});
+        words += draw({"", "", " --etp=1"});
+        words += draw({"", " --moe-dispatcher=deepep", " --moe-overlap"});
+        words += draw({"", " --moe-shared-expert-overlap", " --recompute-modules=moe_act"});
+    }
+    return words;
+}
+
+/// Options that the frameworks have no say in: they describe the job, or how it is simulated.
+const std::set<std::string> kOfTheJob = {
+    // the model, its data, and the machine
+    "model",
+    "gpu",
+    "workload",
+    "launch-gap",
+    "slow-gpu",
+    "gpu-spread",
+    "host-link",
+    "host-memory-rate",
+    "jitter",
+    "loader",
+    "moe-skew",
+    "profile",
+    "profile-model",
+    "profile-batch",
+    "profile-floor",
+    // multiprocessors of NCCL's kernels
+    "collective-sms",
+    // the run
+    "steps",
+    "warmup",
+    "ignore-memory",
+    "layers",
+    "trace",
+    "trace-ranks",
+    "replicate",
+    "export",
+    // other options' names
+    "recipe",
+    "dp",
+    "accumulation",
+    // dlplan refuses them
+    "replicas",
+    "vertical-sync",
+    "auto-parallel",
+    "shard",
+    "shard-file",
+    "shard-cost",
+    "device-matrix",
+    "shard-verify",
+    "explain-sharding",
+    "strategy",
+    "fetch-every",
+    "push-every",
+    "backup-workers",
+    "lbfgs-history"};
+
+/// Options that DeepSpeed leaves to the script, which makes the model.
+const std::set<std::string> kOfTheScript = {"mtp",
+                                            "seq",
+                                            "tp",
+                                            "pp",
+                                            "cp",
+                                            "ep",
+                                            "etp",
+                                            "sequence-parallel",
+                                            "tp-overlap",
+                                            "tp-comm-overlap",
+                                            "gradient-accumulation-fusion",
+                                            "fused-attention",
+                                            "attention-kernel",
+                                            "kernels",
+                                            "capacity-factor"};
+
+/// An option that changes a job.
+struct ToldOption
+{
+    const char* option;
+    const char* value;
+    std::string job;
+};
+
+std::vector<ToldOption>
+ToldOptions()
+{
+    const std::string one = "--model=llama2-7b --seq=4096 --server=dgx-h100 --servers=2 ";
+    const std::string zero3 = one + "--zero=3 ";
+    const std::string deepSpeed3 = zero3 + "--zero-impl=deepspeed ";
+    const std::string tensor = one + "--tp=2 --zero=1 --accumulation=8 ";
+    const std::string stages = one + "--pp=4 --zero=1 --accumulation=8 ";
+    const std::string experts =
+        "--model=deepseek-v2-lite --seq=2048 --server=dgx-h100 --servers=2 --ep=16 --zero=1 ";
+    const std::string deepEp = experts + "--moe-dispatcher=deepep ";
+    return {
+        {"mtp", "1", "--model=deepseek-v3 --seq=2048 --server=dgx-h100 --servers=2 --zero=1"},
+        {"zero", "1", one + "--zero=0"},
+        {"zero-impl", "deepspeed", zero3},
+        {"micro-batch", "2", one},
+        {"global-batch", "512", one},
+        {"seq", "2048", "--model=llama2-7b --server=dgx-h100 --servers=2"},
+        {"dtype", "fp16", one},
+        {"dtype", "tf32", one},
+        {"dtype", "fp8-blockwise", one},
+        {"dtype", "fp8", one},
+        {"buckets", "64MiB", one},
+        {"buckets", "64MiB", one + "--overlap=0"},
+        {"gather-bytes", "100MB", one + "--zero=1"},
+        {"prefetch", "100MB", zero3},
+        {"overlap", "0", one},
+        {"recompute", "full", one},
+        {"recompute", "selective", one + "--fused-attention=0"},
+        {"recompute", "selective", zero3},
+        {"recompute-modules", "layernorm", one},
+        {"recompute-modules", "mlp_act", one},
+        {"fused-attention", "0", one},
+        {"attention-kernel", "flash2", one + "--zero=1"},
+        {"attention-kernel", "vendor", one + "--zero=1"},
+        {"kernels", "eager", one + "--fused-attention=0"},
+        {"master-weights", "0", one + "--zero=1"},
+        {"first-bucket", "4MiB", one + "--zero=0"},
+        {"reduce-dtype", "fp32", one},
+        {"sharding", "hybrid", zero3},
+        {"sharding", "hybrid", one + "--zero=1"},
+        {"shard-size", "4", zero3 + "--sharding=hybrid"},
+        {"zero-quantized-weights", "1", zero3},
+        {"zero-hpz-partition-size", "8", zero3},
+        {"zero-quantized-gradients", "1", zero3},
+        {"persistence-threshold", "1000000", deepSpeed3},
+        {"zero-tensor-lists", "1", deepSpeed3},
+        {"cycle-time", "5ms", one + "--zero=0 --zero-impl=horovod"},
+        {"gradient-compression", "topk:0.01", one + "--zero=0"},
+        {"gradient-compression", "fp16", one + "--zero=0 --dtype=fp32"},
+        {"offload", "optimizer", one + "--zero=1"},
+        {"offload", "all", zero3},
+        {"optimizer", "sgd", one},
+        {"optimizer", "momentum", one},
+        {"optimizer", "lamb", one + "--zero=0"},
+        {"optimizer", "adafactor", one + "--zero=0"},
+        {"capacity-factor", "1.25", experts + "--moe-skew=1"},
+        {"tp", "2", one},
+        {"pp", "2", one},
+        {"cp", "2", one},
+        {"ep", "2", "--model=mixtral-8x7b --seq=2048 --server=dgx-h100 --servers=2 --zero=1"},
+        {"etp",
+         "1",
+         "--model=mixtral-8x7b --seq=2048 --server=dgx-h100 --tp=2 --sequence-parallel"},
+        {"moe-overlap", "1", experts + "--accumulation=4"},
+        {"moe-shared-expert-overlap", "1", experts},
+        {"moe-dispatcher", "deepep", experts},
+        {"moe-node-limit", "1", deepEp},
+        {"moe-dispatch-type", "fp8", deepEp},
+        {"moe-combine-type", "fp8", deepEp},
+        {"rank-order", "tp-cp-ep-pp-dp", stages},
+        {"rank-order", "pp-tp-cp-ep-dp", stages},
+        {"sequence-parallel", "1", tensor},
+        {"tp-overlap", "0", tensor},
+        {"tp-comm-overlap", "1", tensor + "--sequence-parallel"},
+        {"gradient-accumulation-fusion", "0", tensor},
+        {"gradient-accumulation-fusion", "1", one + "--zero=1 --accumulation=8"},
+        {"context-exchange", "all-gather", one + "--cp=2"},
+        {"context-exchange", "ulysses", one + "--cp=2"},
+        {"pipeline-schedule", "gpipe", stages},
+        {"pipeline-schedule", "zero-bubble", stages},
+        {"pipeline-schedule", "dualpipev", stages},
+        {"partition", "balanced", stages},
+        {"partition", "parameters", stages},
+        {"pipeline-layout", "Et*7|t*8|t*8|t*9L", stages},
+        {"account-for-embedding-in-pipeline-split",
+         "1",
+         stages + "--account-for-loss-in-pipeline-split --virtual-stages=1 --model=llama3-405b"},
+        {"account-for-loss-in-pipeline-split",
+         "1",
+         stages + "--account-for-embedding-in-pipeline-split --virtual-stages=1 "
+                  "--model=llama3-405b"},
+        {"partition-fill", "front", stages + "--partition=type:ParallelTransformerLayer"},
+        {"pipeline-sends", "background", stages},
+        {"pipeline-sends", "awaited", stages + "--virtual-stages=2"},
+        {"pipeline-sends", "deepspeed", stages},
+        {"virtual-stages", "2", stages},
+    };
+}
+
+} // namespace
+
+// Each option that changes the step changes the flags of both frameworks, or their notes. A new
+// option of dltrain has to be told, or to be among those that describe the job.
+TEST(LaunchFlags, TellEveryOption)
+{
+    std::set<std::string> told;
+    for (const ToldOption& case_ : ToldOptions())
+    {
+        const std::string option = case_.option;
+        const std::string words = case_.job + " --" + option + "=" + case_.value;
+        SCOPED_TRACE(words);
+        // The job without it; accounts need both, or neither, for 126 blocks.
+        std::string without = case_.job;
+        if (option.rfind("account-for", 0) == 0)
+        {
+            without = without.substr(0, without.find("--account-for")) + "--model=llama3-405b";
+            without.replace(without.find("--pp=4"), 6, "--pp=2");
+        }
+        const LaunchedJob base(without);
+        const LaunchedJob job(words);
+        ASSERT_TRUE(base.options) << without << ": " << base.why;
+        ASSERT_TRUE(job.options) << job.why;
+        EXPECT_NE(base.Megatron(), job.Megatron());
+        if (kOfTheScript.count(option) == 0)
+        {
+            // Names that DeepSpeed's script has, and its own ways, change nothing there.
+            const bool isOwn =
+                (option == "pipeline-sends" && case_.value == std::string("deepspeed")) ||
+                (option == "partition" && case_.value == std::string("parameters"));
+            EXPECT_EQ(base.DeepSpeed() == job.DeepSpeed(), isOwn);
+        }
+        CheckRules(job, words);
+        told.insert(option);
+    }
+    for (const scenario::Option& option : scenario::TrainingOptionTable().options)
+    {
+        if (option.path.rfind("/training/", 0) == 0)
+        {
+            EXPECT_EQ(told.count(option.name) + kOfTheJob.count(option.name), 1U) << option.name;
+        }
+    }
+}
+
+// Megatron-LM's own assertions, over jobs at random.
+TEST(LaunchFlags, ObeyMegatronsRules)
+{
+    std::mt19937 random(1);
+    int valid = 0;
+    int pipelines = 0;
+    for (int i = 0; i < 1500; ++i)
+    {
+        const std::string words = RandomJob(&random);
+        const LaunchedJob job(words);
+        if (job.options)
+        {
+            ++valid;
+            pipelines += job.options->pipeline > 1 ? 1 : 0;
+            CheckRules(job, words);
+        }
+    }
+    EXPECT_GT(valid, 100);
+    EXPECT_GT(pipelines, 30);
+}
+
+// 126 blocks and two layers that count as one each: 128 / (16 x 8) is one layer a piece.
+TEST(LaunchFlags, CountEmbeddingAndLoss)
+{
+    const LaunchedJob job("--model=llama3-405b --server=dgx-h100 --servers=32 --seq=8192 --tp=8 "
+                          "--pp=16 --virtual-stages=8 --zero=1 --micro-batch=1 --accumulation=32 "
+                          "--sequence-parallel --account-for-embedding-in-pipeline-split "
+                          "--account-for-loss-in-pipeline-split --recompute-modules=mlp_act");
+    ASSERT_TRUE(job.options) << job.why;
+    auto a = Arguments(job.megatron);
+    EXPECT_EQ(a["--num-layers-per-virtual-pipeline-stage"], "1");
+    EXPECT_EQ(a.count("--account-for-embedding-in-pipeline-split"), 1U);
+    EXPECT_EQ(a.count("--account-for-loss-in-pipeline-split"), 1U);
+    EXPECT_EQ(a.count("--recompute-granularity"), 0U);
+    EXPECT_TRUE(job.HasNote("no flag for --recompute-modules=mlp_act"));
+    EXPECT_TRUE(job.HasNote("CUDA_DEVICE_MAX_CONNECTIONS=1"));
+    EXPECT_NE(job.DeepSpeed().find("no key for --virtual-stages=8"), std::string::npos);
+    CheckRules(job, "405b");
+}
+
+// 32 blocks on three stages: 11, 11 and 10, as dltrain has them.
+TEST(LaunchFlags, SayUnevenStages)
+{
+    const LaunchedJob uneven("--model=llama2-7b --server=dgx-h100 --servers=3 --pp=3 --zero=1 "
+                             "--accumulation=6");
+    ASSERT_TRUE(uneven.options) << uneven.why;
+    EXPECT_EQ(Arguments(uneven.megatron)["--pipeline-model-parallel-layout"], "'Et*11|t*11|t*10L'");
+    const LaunchedJob even("--model=llama2-7b --server=dgx-h100 --servers=1 --pp=2 --zero=1 "
+                           "--accumulation=6");
+    EXPECT_EQ(Arguments(even.megatron).count("--pipeline-model-parallel-layout"), 0U);
+    // Modules that predict stand before the loss.
+    const LaunchedJob mtp("--model=deepseek-v3 --server=dgx-h100 --servers=8 --pp=4 --zero=1 "
+                          "--accumulation=8 --mtp=1 --seq=2048");
+    ASSERT_TRUE(mtp.options) << mtp.why;
+    EXPECT_EQ(Arguments(mtp.megatron)["--pipeline-model-parallel-layout"],
+              "'Et*16|t*15|t*15|t*15mL'"); // 61 blocks
+}
+
+// Names and values of single flags.
+TEST(LaunchFlags, HaveTheFrameworksValues)
+{
+    const std::string one = "--model=llama2-7b --seq=4096 --server=dgx-h100 --servers=2 ";
+    const std::vector<std::tuple<std::string, std::string, std::string>> flags = {
+        {"--cp=2 --context-exchange=ring", "--cp-comm-type", "p2p"},
+        {"--cp=2 --context-exchange=all-gather", "--cp-comm-type", "all_gather"},
+        {"--cp=2 --context-exchange=ulysses", "--cp-comm-type", "a2a"},
+        {"--zero=1 --buckets=64MiB", "--ddp-bucket-size", "33554432"}, // of bf16
+        {"--zero=1 --buckets=64MiB --reduce-dtype=fp32", "--ddp-bucket-size", "16777216"},
+        {"--zero=3 --prefetch=100MB", "--suggested-communication-unit-size", "50000000"},
+        {"--zero=2", "--data-parallel-sharding-strategy", "optim_grads"},
+        {"--zero=3", "--data-parallel-sharding-strategy", "optim_grads_params"},
+        {"--zero=1 --shard-size=4 --sharding=hybrid", "--num-distributed-optimizer-instances", "4"},
+        {"--optimizer=sgd", "--sgd-momentum", "0.0"},
+        {"--fused-attention=0", "--attention-backend", "unfused"},
+        {"--zero=3", "--attention-backend", "flash"},
+        {"--recipe=megatron", "--attention-backend", "fused"},
+        {"--recipe=megatron", "--accumulate-allreduce-grads-in-fp32", ""},
+        {"--zero=1", "--attention-backend", "auto"},
+        {"--zero=1", "--grad-reduce-in-bf16", ""},
+        {"--recompute-modules=layernorm,core_attn", "--recompute-modules", "layernorm core_attn"},
+        {"--dtype=fp8-blockwise", "--fp8-recipe", "blockwise"}};
+    for (const auto& [words, flag, value] : flags)
+    {
+        const LaunchedJob job(one + words);
+        ASSERT_TRUE(job.options) << job.why;
+        auto a = Arguments(job.megatron);
+        EXPECT_EQ(a.count(flag), 1U) << words << "\n" << job.Megatron();
+        EXPECT_EQ(a[flag], value) << words;
+    }
+    // Of fp32 nothing is said: it is what Megatron-LM does without --bf16.
+    const LaunchedJob wide(one + "--dtype=fp32");
+    for (const char* flag : {"--bf16", "--fp16", "--grad-reduce-in-bf16"})
+    {
+        EXPECT_EQ(Arguments(wide.megatron).count(flag), 0U);
+    }
+    const auto zero = [&one](const std::string& words) {
+        return LaunchedJob(one + words).deepSpeed.config;
+    };
+    EXPECT_EQ(
+        zero(
+            "--zero=3 --zero-hpz-partition-size=8")["zero_optimization"]["zero_hpz_partition_size"],
+        8);
+    EXPECT_EQ(
+        zero("--zero=3 --zero-impl=deepspeed --shard-size=8 --sharding=hybrid")["zero_optimization"]
+                                                                               ["mics_shard_size"],
+        8);
+    EXPECT_EQ(zero("--zero=3 --offload=all")["zero_optimization"]["offload_param"]["device"],
+              "cpu");
+    EXPECT_EQ(zero("--zero=3 --prefetch=100MB")["zero_optimization"]["stage3_prefetch_bucket_size"],
+              50000000);
+    EXPECT_EQ(zero("--zero=1 --reduce-dtype=fp32")["data_types"]["grad_accum_dtype"], "fp32");
+    EXPECT_EQ(zero("--zero=1 --master-weights=0")["bf16"]["bf16_optimizer_states"], true);
+    EXPECT_EQ(zero("--zero=1 --optimizer=momentum")["zero_allow_untested_optimizer"], true);
+}
+
+TEST(LaunchFlags, KnowNoPictures)
+{
+    const LaunchedJob job("--model=resnet-50 --server=dgx-h100 --servers=1");
+    ASSERT_TRUE(job.options) << job.why;
+    EXPECT_TRUE(job.megatron.flags.empty());
+    EXPECT_TRUE(job.HasNote("Megatron-LM has no model like resnet-50"));
+    EXPECT_EQ(job.deepSpeed.config["train_micro_batch_size_per_gpu"], job.options->microBatch);
+}
