@@ -101,7 +101,7 @@ class DeepSpeedWriter
         }
         if (o.Replicas() > 1 && o.zeroImpl == training::ZeroImpl::kHorovod)
         {
-            HasNone("zero-impl=horovod");
+            HasNone(IsGiven("cycle-time") ? "zero-impl=horovod --cycle-time" : "zero-impl=horovod");
         }
         if (o.sharding.gradients && o.pipeline > 1)
         {

@@ -323,19 +323,26 @@ RandomJob(std::mt19937* random)
     };
     const std::string model =
         draw({"llama2-7b", "gpt2", "mixtral-8x7b", "deepseek-v2-lite", "llama3-8b"});
-    std::string words = "--model=" + model + " --seq=2048 --server=dgx-h100 --servers=4";
+    std::string words = "--model=" + model + " --seq=2048 --server=dgx-h100 --servers=3";
     words += " --tp=" + draw({"1", "1", "2", "4"});
-    words += " --pp=" + draw({"1", "2", "3", "4"});
+    const std::string stages = draw({"1", "2", "3", "4"});
+    words += " --pp=" + stages;
     words += " --cp=" + draw({"1", "1", "1", "2"});
     words += " --micro-batch=" + draw({"1", "2"}) + " --accumulation=" + draw({"4", "8", "12"});
     words += " --zero=" + draw({"0", "1", "1", "2", "3"});
-    words += draw({"", "", " --virtual-stages=2"});
+    words += stages == "1" ? "" : draw({"", "", " --virtual-stages=2"});
     words += draw({"", " --sequence-parallel"});
     words += draw({"", "", " --recompute=full", " --recompute=selective"});
     words += draw({"", "", " --recompute-modules=mlp", " --recompute-modules=layernorm,core_attn"});
-    words += draw({"", " --partition=balanced", " --partition=parameters"});
-    words += draw({"", "", " --account-for-embedding-in-pipeline-split"});
-    words += draw({"", "", " --account-for-loss-in-pipeline-split"});
+    const std::string embedding = " --account-for-embedding-in-pipeline-split";
+    const std::string loss = " --account-for-loss-in-pipeline-split";
+    words += draw({"",
+                   "",
+                   " --partition=balanced",
+                   " --partition=parameters",
+                   embedding,
+                   loss,
+                   embedding + loss});
     words += draw({"", "", " --rank-order=tp-cp-ep-pp-dp"});
     words += draw({"", " --overlap=0", " --buckets=64MiB"});
     words += draw({"", " --reduce-dtype=fp32"});
@@ -434,6 +441,8 @@ ToldOptions()
     const std::string deepSpeed3 = zero3 + "--zero-impl=deepspeed ";
     const std::string tensor = one + "--tp=2 --zero=1 --accumulation=8 ";
     const std::string stages = one + "--pp=4 --zero=1 --accumulation=8 ";
+    // Its embedding and head weigh as much as four blocks each.
+    const std::string uneven = stages + "--model=llama3.2-1b ";
     const std::string experts =
         "--model=deepseek-v2-lite --seq=2048 --server=dgx-h100 --servers=2 --ep=16 --zero=1 ";
     const std::string deepEp = experts + "--moe-dispatcher=deepep ";
@@ -508,8 +517,8 @@ ToldOptions()
         {"pipeline-schedule", "gpipe", stages},
         {"pipeline-schedule", "zero-bubble", stages},
         {"pipeline-schedule", "dualpipev", stages},
-        {"partition", "balanced", stages},
-        {"partition", "parameters", stages},
+        {"partition", "balanced", uneven},
+        {"partition", "parameters", uneven},
         {"pipeline-layout", "Et*7|t*8|t*8|t*9L", stages},
         {"account-for-embedding-in-pipeline-split",
          "1",
@@ -518,7 +527,9 @@ ToldOptions()
          "1",
          stages + "--account-for-embedding-in-pipeline-split --virtual-stages=1 "
                   "--model=llama3-405b"},
-        {"partition-fill", "front", stages + "--partition=type:ParallelTransformerLayer"},
+        {"partition-fill",
+         "front",
+         stages + "--model=gpt2 --seq=1024 --partition=type:Transformer|Embedding"},
         {"pipeline-sends", "background", stages},
         {"pipeline-sends", "awaited", stages + "--virtual-stages=2"},
         {"pipeline-sends", "deepspeed", stages},
@@ -576,7 +587,7 @@ TEST(LaunchFlags, ObeyMegatronsRules)
     std::mt19937 random(1);
     int valid = 0;
     int pipelines = 0;
-    for (int i = 0; i < 1500; ++i)
+    for (int i = 0; i < 150; ++i)
     {
         const std::string words = RandomJob(&random);
         const LaunchedJob job(words);
@@ -587,8 +598,8 @@ TEST(LaunchFlags, ObeyMegatronsRules)
             CheckRules(job, words);
         }
     }
-    EXPECT_GT(valid, 100);
-    EXPECT_GT(pipelines, 30);
+    EXPECT_GT(valid, 40);
+    EXPECT_GT(pipelines, 15);
 }
 
 // 126 blocks and two layers that count as one each: 128 / (16 x 8) is one layer a piece.
