@@ -285,10 +285,13 @@ class DeepSpeedWriter
                         : "partition=" + training::PartitionName(o.partition),
                     "it divides by layers, parameters, or type:REGEX");
         }
-        if (training::IsCounted(o))
+        if (training::IsCounted(o) && o.partition == training::Partition::kUniform)
         {
-            HasNone("account-for-embedding-in-pipeline-split, "
-                    "--account-for-loss-in-pipeline-split",
+            const std::string embedding = "account-for-embedding-in-pipeline-split";
+            const std::string loss = "account-for-loss-in-pipeline-split";
+            HasNone(o.countEmbedding && o.countLoss ? embedding + ", --" + loss
+                    : o.countEmbedding              ? embedding
+                                                    : loss,
                     "it counts all layers alike");
         }
         if (o.partitionFront)
