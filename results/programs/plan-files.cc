@@ -205,6 +205,8 @@ const Object<Planned> SEARCH{
      [](const Planned& p) { return p.launch.megatron.notes; }},
     {"deepspeed_notes: What DeepSpeed has no key for, or refuses",
      [](const Planned& p) { return p.launch.deepSpeed.notes; }},
+    {"nccl_notes: NCCL's variables of the collectives that are given, and what it has none for",
+     [](const Planned& p) { return p.launch.nccl; }},
     {"torchrun: Line that starts it", [](const Planned& p) {
          return planner::TorchrunLine(p.of.clusters[p.of.found.plans.front().layout.job]);
      }}};
@@ -277,6 +279,7 @@ WritePlans(const PlanResults& r, const std::string& folder)
     const PlanLaunch launch = LaunchOf(r);
     std::vector<std::string> notes = launch.megatron.notes;
     notes.insert(notes.end(), launch.deepSpeed.notes.begin(), launch.deepSpeed.notes.end());
+    notes.insert(notes.end(), launch.nccl.begin(), launch.nccl.end());
     const std::pair<const char*, std::string> files[] = {
         {scenario::kSearchFile, scenario::SearchText(r.scenario.values)},
         {"plan.json", scenario::ScenarioOf(read).dump(2) + "\n"},

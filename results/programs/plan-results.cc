@@ -259,6 +259,8 @@ PrintFlags(std::ostream& os, const PlanResults& r)
         print("its tensor, pipeline and expert parallelism are set in the script");
     }
     printNotes(launch.deepSpeed.notes);
+    begin(launch.nccl.empty() ? "" : "NCCL");
+    printNotes(launch.nccl);
     begin("torchrun");
     print(planner::TorchrunLine(r.clusters[layout.job]));
 }
@@ -270,7 +272,9 @@ LaunchOf(const PlanResults& r)
 {
     const planner::Layout& layout = r.found.plans.front().layout;
     const scenario::Values given = planner::WithLayout(r.scenario.jobs[layout.job], layout).values;
-    return {planner::LaunchOfMegatron(r.best, &given), planner::LaunchOfDeepSpeed(r.best, &given)};
+    return {planner::LaunchOfMegatron(r.best, &given),
+            planner::LaunchOfDeepSpeed(r.best, &given),
+            planner::NcclNotes(given)};
 }
 
 std::string

@@ -32,6 +32,7 @@ struct PlanLaunch
 {
     planner::MegatronLaunch megatron;
     planner::DeepSpeedLaunch deepSpeed;
+    std::vector<std::string> nccl; ///< notes
 };
 
 PlanLaunch LaunchOf(const PlanResults& results);

@@ -4,8 +4,8 @@
  * A plan as other programs are started with it. What a framework cannot be told, or refuses, is a
  * note: an option of dltrain that changes the step is in the flags or in a note.
  *
- * Options that describe the job or the network (model, GPU, jitter, skew of experts, collectives)
- * are neither.
+ * Options that describe the job or the network (model, GPU, jitter, skew of experts) are neither.
+ * Collectives are NCCL's.
  */
 #ifndef SCENARIOS_PLANNER_LAUNCH_FLAGS_H
 #define SCENARIOS_PLANNER_LAUNCH_FLAGS_H
@@ -48,6 +48,9 @@ DeepSpeedLaunch LaunchOfDeepSpeed(const training::TrainingOptions& options,
 /// The configuration alone.
 nlohmann::ordered_json DeepSpeedConfig(const training::TrainingOptions& options,
                                        const scenario::Values* given = nullptr);
+
+/// NCCL's variables of the collectives that are given, and what it has none for.
+std::vector<std::string> NcclNotes(const scenario::Values& given);
 
 /// "torchrun --nnodes=32 --nproc-per-node=8 ..."
 std::string TorchrunLine(const scenario::TrainingScenario& cluster);

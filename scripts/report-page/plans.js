@@ -83,7 +83,7 @@ function planFlags() {
   box("Megatron-LM", (planned.megatron || []).join("\n"));
   box("torchrun", String(planned.torchrun || ""));
   node.append(element("p", {}, "deepspeed.json beside this page is DeepSpeed's configuration."));
-  const notes = [...(planned.megatron_notes || []), ...(planned.deepspeed_notes || [])];
+  const notes = [...(planned.megatron_notes || []), ...(planned.deepspeed_notes || []), ...(planned.nccl_notes || [])];
   if (notes.length) node.append(element("ul", {}, ...notes.map((note) => element("li", {}, String(note)))));
 }
 

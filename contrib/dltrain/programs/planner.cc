@@ -13,6 +13,7 @@
 #include "scenarios/options/training/validate-layout.h"
 #include "scenarios/plan/plan-lines.h"
 #include "scenarios/program/output-folder.h"
+#include "topologies/names.h"
 
 #include <algorithm>
 #include <chrono>
@@ -141,13 +142,15 @@ WhyNothing(const scenario::PlannerScenario& scenario,
            const planner::Found& found)
 {
     const planner::SpaceCount& count = found.count;
+    if (!found.whole)
+    {
+        return "the search was ended before a layout had an estimate; of the " +
+               topo::Counted(count.seen, "layout") + " that it saw, " +
+               std::to_string(count.tooLarge) + " do not fit";
+    }
     if (count.tooLarge > 0)
     {
         return planner::WhyNothingFits(scenario, clusters, count);
-    }
-    if (!found.whole)
-    {
-        return "the search was ended before a layout had an estimate";
     }
     return count.firstRefusal.empty() ? "no layout has an estimate: allowed are pipeline schedules "
                                         "that are empty at the end of a step"

@@ -696,6 +696,27 @@ TEST(LaunchFlags, HaveTheFrameworksValues)
     EXPECT_EQ(zero("--zero=1 --optimizer=momentum")["zero_allow_untested_optimizer"], true);
 }
 
+// NCCL's variables say what dltrain was told, and dltrain reads them as the same.
+TEST(LaunchFlags, TellNccl)
+{
+    const std::string one = "--model=llama2-7b --seq=4096 --server=dgx-h100 --servers=2 --zero=1 ";
+    const auto notes = [&one](const std::string& words) {
+        return planner::NcclNotes(ReadJob(one + words).values);
+    };
+    EXPECT_TRUE(notes("").empty());
+    EXPECT_EQ(notes("--channels=16 --protocol=ll128").at(0),
+              "NCCL needs NCCL_PROTO=LL128 NCCL_MIN_CTAS=16 NCCL_MAX_CTAS=16 in its environment");
+    const auto some =
+        notes("--algorithm=all_gather=hierarchical,all_reduce=double-binary-tree,ring");
+    ASSERT_EQ(some.size(), 2U);
+    EXPECT_EQ(some[0], "NCCL needs NCCL_ALGO=Ring;allreduce:Tree in its environment");
+    EXPECT_EQ(some[1], "NCCL has no variable for --algorithm=all_gather=hierarchical");
+    EXPECT_EQ(notes("--nccl-env=NCCL_ALGO=Ring,NCCL_PROTO=Simple").at(0),
+              "NCCL needs NCCL_ALGO=Ring NCCL_PROTO=Simple in its environment");
+    EXPECT_EQ(LaunchedJob(one + "--nccl-env=NCCL_ALGO=Ring;allreduce:Tree,NCCL_PROTO=LL128").why,
+              "");
+}
+
 TEST(LaunchFlags, KnowNoPictures)
 {
     const LaunchedJob job("--model=resnet-50 --server=dgx-h100 --servers=1");
