@@ -241,7 +241,7 @@ MegatronWriter::AddTensor()
     {
         HasNone("tp-overlap=0", "--no-async-tensor-model-parallel-allreduce is ignored");
     }
-    if (IsFsdp() || !o.fusedAccumulation)
+    if (IsFsdp() || (!o.fusedAccumulation && o.accumulation > 1))
     {
         // Required with Megatron-FSDP:
         // docs/discussions/megatron-fsdp-user-guide/megatron-fsdp-user-guide.md.
