@@ -3,7 +3,7 @@
  *
  * Flags of a plan for Megatron-LM and DeepSpeed: every option of dltrain is in them or in a note.
  */
-#include "tests/unit/scenarios/launched-job.h"
+#include "launched-job.h"
 
 #include <set>
 

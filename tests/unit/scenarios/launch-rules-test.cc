@@ -6,7 +6,7 @@
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/piece-layers.h"
 #include "scenarios/training/pipeline/layout-text.h"
-#include "tests/unit/scenarios/launched-job.h"
+#include "launched-job.h"
 
 #include <numeric>
 #include <random>
