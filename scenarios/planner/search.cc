@@ -248,7 +248,7 @@ class Searcher
 
         Best best(m_scenario, &m_found.plans);
         const bool enumerated = m_found.whole;
-        const std::size_t least = std::min<std::size_t>(3, open.size());
+        constexpr std::size_t kLeast = 3; // layouts that are tried however soon somebody ends it
         std::vector<Tried> tried(open.size());
         std::atomic<double> limit = std::numeric_limits<double>::infinity();
         bool ends = !enumerated;
@@ -286,7 +286,7 @@ class Searcher
                 return false;
             }
             look();
-            if (ends && m_found.plans.size() >= least)
+            if (ends && !m_found.plans.empty() && i >= kLeast)
             {
                 return false;
             }
