@@ -10,6 +10,9 @@
 #include "scenarios/sharding/graph.h"
 #include "scenarios/sharding/layout.h"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace sharding
 {
 
@@ -17,7 +20,7 @@ struct Cost
 {
     double computation = 0;   ///< in the model's own unit
     double communication = 0; ///< forward, and what of backward is not of parameters
-    double total = 0;         ///< what is made least
+    double total = 0;         ///< what is made least: both, less what hides
 
     Cost& operator+=(const Cost& o)
     {
@@ -30,6 +33,20 @@ struct Cost
     Cost operator*(double times) const
     {
         return {computation * times, communication * times, total * times};
+    }
+};
+
+/// Backward of an operator with parameters: exchanges of its input's gradient, and the parameters'
+/// gradients, which it computes beside them.
+struct Beside
+{
+    double exchanged = 0;
+    double computed = 0;
+
+    /// What is not hidden when so much more is exchanged.
+    double Exposed(double more = 0) const
+    {
+        return std::max(0.0, exchanged + more - computed);
     }
 };
 
@@ -61,6 +78,29 @@ class CostModel
                            double /* bytes */) const
     {
         return {};
+    }
+
+    /// Whether OfBeside() is ever anything.
+    virtual bool Hides() const
+    {
+        return false;
+    }
+
+    /// OfOperator() counts its exposed part alone.
+    virtual Beside OfBeside(const Graph& /* graph */,
+                            uint32_t /* op */,
+                            const Strategy& /* strategy */) const
+    {
+        return {};
+    }
+
+    /// The part of OfMove() that brings the gradient back.
+    virtual double OfMoveBack(const Graph& /* graph */,
+                              const Edge& /* edge */,
+                              const Layout& /* from */,
+                              const Layout& /* to */) const
+    {
+        return 0;
     }
 
     /// "s", or "" of a cost without a unit.

@@ -36,9 +36,14 @@ class PlanBuilder
           m_passes(passes),
           m_into(EdgesInto(graph)),
           m_scatters(graph, strategies),
+          m_isLast(graph.operators.size(), true),
           m_made(graph.operators.size()),
           m_wanted(graph.operators.size())
     {
+        for (const Edge& edge : graph.edges)
+        {
+            m_isLast[edge.from] = m_isLast[edge.from] && (edge.next || edge.fromInput != kNone);
+        }
         m_role.streams = {"compute", "tensor", "gradients"};
         for (uint32_t i = 0; i < graph.operators.size(); ++i)
         {
@@ -363,6 +368,10 @@ class PlanBuilder
         Tasks after = std::exchange(m_wanted[i], {});
         if (turn + 1 == m_graph.Times(i))
         {
+            if (m_isLast[i])
+            {
+                after.insert(after.end(), m_made[i].begin(), m_made[i].end());
+            }
             const Tasks received = Received(i, Phase::kBackward);
             after.insert(after.end(), received.begin(), received.end());
         }
@@ -523,7 +532,9 @@ class PlanBuilder
     std::vector<Seconds> m_seconds;
     std::vector<std::vector<uint32_t>> m_into; ///< edges, by operator
     Scatters m_scatters;
-    double m_sum = 0;            ///< seconds of the last computation
+    double m_sum = 0; ///< seconds of the last computation
+    /// By operator: nobody here takes its last output, whose gradient begins with it.
+    std::vector<bool> m_isLast;
     std::vector<Tasks> m_made;   ///< by operator: what its last output waits for
     std::vector<Tasks> m_wanted; ///< by operator: gradients of its output
     std::vector<training::GroupKind> m_kinds;

@@ -122,7 +122,7 @@ class Savings
     std::vector<std::vector<Cost>> m_rows;
 };
 
-/// Adds what reduce-scatters save to an edge's costs.
+/// Adds what reduce-scatters save to an edge's costs, and backward to that of gradients alone.
 void
 AddScatters(const CostModel& cost,
             const SearchSpace& space,
@@ -130,7 +130,8 @@ AddScatters(const CostModel& cost,
             bool sole,
             const LayoutsOf& from,
             const LayoutsOf& to,
-            std::vector<Cost>* costs)
+            std::vector<Cost>* costs,
+            std::vector<double>* back)
 {
     const Graph& graph = *space.graph;
     const Operator& maker = graph.operators[edge.from];
@@ -162,7 +163,28 @@ AddScatters(const CostModel& cost,
             if (const Cost* const saved = backward.Of(b, from.of[a]))
             {
                 sum += *saved * edge.times;
+                (*back)[a * width + b] += saved->total;
             }
+        }
+    }
+}
+
+/// Takes off what runs beside backward of the reader. \param back seconds of gradients, by pair
+void
+Hide(const CostModel& cost,
+     const SearchSpace& space,
+     const Edge& edge,
+     const std::vector<double>& back,
+     std::vector<Cost>* costs)
+{
+    const auto& readers = space.strategies[edge.to];
+    for (std::size_t b = 0; b < readers.size(); ++b)
+    {
+        const Beside beside = cost.OfBeside(*space.graph, edge.to, readers[b]);
+        for (std::size_t i = b; i < back.size(); i += readers.size())
+        {
+            const double more = beside.Exposed(back[i]) - beside.Exposed();
+            (*costs)[i].total += (more - back[i]) * edge.times;
         }
     }
 }
@@ -179,27 +201,38 @@ AddEdges(const CostModel& cost, SearchSpace* space)
                              space->strategies[edge.from]);
         const LayoutsOf to(graph.OperandOf(edge.to, static_cast<int32_t>(edge.toInput)),
                            space->strategies[edge.to]);
+        // Parameters that two operators read are reduced behind backward.
+        const bool hides = cost.Hides() && edge.fromInput == kNone;
         std::vector<Cost> between;
+        std::vector<double> backOf;
         between.reserve(from.layouts.size() * to.layouts.size());
         for (const Layout& a : from.layouts)
         {
             for (const Layout& b : to.layouts)
             {
                 between.push_back(a == b ? Cost{} : cost.OfMove(graph, edge, a, b) * edge.times);
+                backOf.push_back(a == b || !hides ? 0 : cost.OfMoveBack(graph, edge, a, b));
             }
         }
         auto& costs = space->ofEdge.emplace_back();
         costs.reserve(from.of.size() * to.of.size());
+        std::vector<double> back;
+        back.reserve(from.of.size() * to.of.size());
         for (const uint32_t a : from.of)
         {
             for (const uint32_t b : to.of)
             {
                 costs.push_back(between[a * to.layouts.size() + b]);
+                back.push_back(backOf[a * to.layouts.size() + b]);
             }
         }
         if (edge.fromInput == kNone && cost.Scatters())
         {
-            AddScatters(cost, *space, edge, sole[e], from, to, &costs);
+            AddScatters(cost, *space, edge, sole[e], from, to, &costs, &back);
+        }
+        if (hides)
+        {
+            Hide(cost, *space, edge, back, &costs);
         }
     }
 }

@@ -67,7 +67,8 @@ StepSeconds(const TrainingPlan& plan, CommunicationTimes& times)
     training::StepWalk walk(plan, 0, kMostTasks, [&](coll::Rank, const Task& task) {
         const double seconds =
             times.Seconds(task.op, static_cast<double>(task.bytes), digits[task.group]);
-        return training::StepWalk::Time{std::llround(seconds * 1e12), false};
+        return training::StepWalk::Time{std::llround(seconds * 1e12),
+                                        times.TakesNics(digits[task.group])};
     });
     if (walk.CountTasks() > kMostTasks)
     {

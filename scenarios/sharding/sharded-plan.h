@@ -33,7 +33,7 @@ training::TrainingPlan MakeShardedPlan(const Graph& graph,
                                        uint32_t passes);
 
 /// Seconds of a step when collectives take their time by formula and run beside computing as the
-/// graph allows; nothing of too large a graph.
+/// graph allows; those between servers share the NICs. Nothing of too large a graph.
 std::optional<double> StepSeconds(const training::TrainingPlan& plan, CommunicationTimes& times);
 
 /// The digits of a plan's groups, from a name that it gave them ("tp-2x4").

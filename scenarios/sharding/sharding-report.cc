@@ -177,6 +177,19 @@ StagesTable(const Sharding& s)
     return text;
 }
 
+/// All strategies, as --shard takes them.
+std::string
+ShardText(const Sharding& s)
+{
+    std::string text;
+    for (uint32_t i = 0; i < s.graph.operators.size(); ++i)
+    {
+        const Operator& op = s.graph.operators[i];
+        text += (i == 0 ? "" : ";") + op.name + "=" + StrategyText(op, s.strategies[i]);
+    }
+    return text;
+}
+
 /// Results that were run.
 std::string
 RankedText(const Sharding& s)
@@ -250,7 +263,12 @@ TableText(const Sharding& s)
     text += moves.empty() ? "  no redistribution between operators\n" : "Redistributions\n" + moves;
     text += "Total cost " + CostWord(s, s.total.total) + " (computation " +
             CostWord(s, s.total.computation) + ", communication " +
-            CostWord(s, s.total.communication) + ")";
+            CostWord(s, s.total.communication);
+    // Rounding makes no time.
+    const double hidden = s.total.computation + s.total.communication - s.total.total;
+    text += s.settings.seconds && hidden > 1e-9 * s.total.total
+                ? ", of which " + SecondsWord(hidden) + " beside computation)"
+                : ")";
     char memory[80];
     std::snprintf(memory, sizeof memory, "; memory %.2f GiB a GPU", s.memory / (1ULL << 30));
     text += memory;
@@ -406,15 +424,20 @@ ExplainText(const Sharding& s)
         return text;
     }
     std::string text = GraphLines(s) + StrategyLines(s) + EdgeLines(s) + OrderLines(s);
-    if (!s.compared.empty())
-    {
-        text += "(e) Compared as step graphs\n";
-        for (const Compared& c : s.compared)
+    const auto add = [&text](const std::vector<Compared>& steps) {
+        for (const Compared& c : steps)
         {
             char memory[40];
             std::snprintf(memory, sizeof memory, "%.2f GiB", c.memory / (1ULL << 30));
             text += "    " + c.what + ": step " + SecondsWord(c.step) + ", memory " + memory + "\n";
         }
+    };
+    if (!s.compared.empty())
+    {
+        text += "(e) Compared as step graphs\n";
+        add(s.compared);
+        text += s.improved.empty() ? "" : "    faster beside the best of these\n";
+        add(s.improved);
     }
     return text;
 }
@@ -503,13 +526,11 @@ ShardingJson(const Sharding& s)
     Json strategies;
     Json operators = Json::array();
     std::set<Digits> groups;
-    std::string line;
     for (uint32_t i = 0; i < graph.operators.size(); ++i)
     {
         const Operator& op = graph.operators[i];
         const Strategy& strategy = s.strategies[i];
         strategies[op.name] = CutsOf(op, strategy);
-        line += (line.empty() ? "" : ";") + op.name + "=" + StrategyText(op, strategy);
         Json axes = Json::array();
         for (uint32_t a = 0; a < op.axes.size(); ++a)
         {
@@ -548,7 +569,7 @@ ShardingJson(const Sharding& s)
                                  {"cost", s.ofOperator[i].total}});
     }
     json["strategies"] = strategies;
-    json["shard"] = line;
+    json["shard"] = ShardText(s);
     json["operators"] = operators;
     Json edges = Json::array();
     for (uint32_t e = 0; e < graph.edges.size(); ++e)
@@ -573,6 +594,7 @@ ShardingJson(const Sharding& s)
     for (const Ranked& r : s.ranked)
     {
         json["ranked"].push_back(Json{{"what", r.what},
+                                      {"shard", ShardText(*r.sharding)},
                                       {"step_by_formula_s", *r.sharding->step},
                                       {"step_s", r.step ? Json(*r.step) : Json()}});
     }

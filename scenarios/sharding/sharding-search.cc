@@ -3,13 +3,13 @@
  */
 #include "scenarios/sharding/sharding-search.h"
 
+#include "scenarios/sharding/alternatives.h"
 #include "scenarios/sharding/mindspore-cost.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
-#include <tuple>
 
 namespace sharding
 {
@@ -51,6 +51,16 @@ constexpr double kPriceStep = 4;
 constexpr int kMostPrices = 24;
 /// Where prices begin: a second for each so many bytes (assumed: a GPU's memory, a thousand times).
 constexpr double kFirstPrice = 1e-3 / 80e9;
+
+/// Bounds of the search for a faster step, so that it takes less than a second (assumed): tasks
+/// walked, sums of eliminations for each share of exposed reductions, changes of one operator.
+constexpr double kMostWalked = 1e6;
+constexpr double kMostSums = 1e8;
+constexpr std::size_t kMostChanges = 400;
+/// Of an operator: forward, its sum, backward, its gradient's sum, backward of weights, a bucket.
+constexpr double kTasksOfOperator = 6;
+/// Rounding is no gain.
+constexpr double kLeastGain = 1e-6;
 
 /// Parts of the gradients' reductions that nothing hides.
 constexpr double kExposures[] = {1, 0.5, 0};
@@ -296,7 +306,6 @@ class Searcher
         }
         m_seconds.SetExposed(1);
         m_seconds.SetMemoryPrice(0);
-        const auto strategies = m_found.strategies;
         m_found.strategies = ByBatch();
         compare("data parallel");
         if (!best)
@@ -312,6 +321,7 @@ class Searcher
             return false;
         }
         best->compared = m_found.compared;
+        Improve(&*best);
         m_found = std::move(*best);
         return true;
     }
@@ -344,14 +354,14 @@ class Searcher
         std::string what;
     };
 
-    /// The found strategies' numbers in the space; empty: one is not in it.
-    Choice FoundChoice() const
+    /// Strategies' numbers in the space; empty: one is not in it.
+    Choice ChoiceOf(const std::vector<Strategy>& strategies) const
     {
         Choice choice;
         for (uint32_t i = 0; i < m_graph.operators.size(); ++i)
         {
             const auto& all = m_space->strategies[i];
-            const auto at = std::find(all.begin(), all.end(), m_found.strategies[i]);
+            const auto at = std::find(all.begin(), all.end(), strategies[i]);
             if (at == all.end())
             {
                 return {};
@@ -361,51 +371,75 @@ class Searcher
         return choice;
     }
 
-    /// Adds results that differ from the found one in one operator, those of least total first.
-    void AddNeighbours()
+    /// Tasks that a step's walks go through.
+    double TasksOfStep() const
     {
-        CountOperators(TheCost(), &*m_space);
-        const SearchSpace& space = *m_space;
-        Choice choice = FoundChoice();
-        if (choice.empty())
+        double tasks = 0;
+        for (uint32_t i = 0; i < m_graph.operators.size(); ++i)
         {
-            return;
+            tasks += kTasksOfOperator * m_graph.Times(i);
         }
-        const auto beside = EdgesBeside(m_graph);
-        const auto totalOf = [&](uint32_t op) {
-            double total = space.ofOperator[op][choice[op]].total;
-            for (const uint32_t e : beside[op])
-            {
-                const Edge& edge = m_graph.edges[e];
-                total += space.OfEdge(e, choice[edge.from], choice[edge.to]).total;
-            }
-            return total;
-        };
-        std::vector<std::tuple<double, uint32_t, uint32_t>> changes; // more, operator, strategy
-        for (uint32_t i = 0; i < choice.size(); ++i)
+        const uint32_t passes = m_found.settings.passes;
+        return tasks * (passes <= 3 ? passes : 5);
+    }
+
+    /// Compares a result's step with the best; walks are counted. \return whether it is faster
+    bool Try(const Alternative& other, const char* how, Sharding* best)
+    {
+        Candidate candidate{m_space->StrategiesOf(other.choice),
+                            0,
+                            m_graph.operators[other.op].name + how};
+        if (!Fits(candidate.strategies))
         {
-            const uint32_t own = choice[i];
-            const double before = totalOf(i);
-            for (choice[i] = 0; choice[i] < space.Width(i); ++choice[i])
+            return false;
+        }
+        m_walked += TasksOfStep();
+        candidate.step = Step(candidate.strategies);
+        const bool faster = candidate.step < *best->step * (1 - kLeastGain);
+        if (faster)
+        {
+            best->strategies = candidate.strategies;
+            best->step = candidate.step;
+            best->improved.push_back({candidate.what, candidate.step, Memory(best->strategies)});
+        }
+        m_candidates.push_back(std::move(candidate));
+        return faster;
+    }
+
+    /// Looks for a faster step beside the best one: around each operator's strategies, then by
+    /// changes of one operator until none is faster.
+    void Improve(Sharding* best)
+    {
+        for (const double exposed : {1.0, 0.0})
+        {
+            m_seconds.SetExposed(exposed);
+            CountOperators(TheCost(), &*m_space);
+            const Choice choice = ChoiceOf(best->strategies);
+            if (choice.empty())
             {
-                if (choice[i] != own)
+                break;
+            }
+            for (const Alternative& other : AroundOneOperator(*m_space, choice, kMostSums))
+            {
+                if (m_walked < kMostWalked / 2)
                 {
-                    changes.emplace_back(totalOf(i) - before, i, choice[i]);
+                    Try(other, " otherwise, others around it", best);
                 }
             }
-            choice[i] = own;
         }
-        std::sort(changes.begin(), changes.end());
-        const std::size_t most = 4 * std::size_t{m_found.settings.ranked};
-        for (std::size_t c = 0; c < std::min(most, changes.size()); ++c)
+        m_seconds.SetExposed(1);
+        CountOperators(TheCost(), &*m_space);
+        for (bool faster = true; faster && m_walked < kMostWalked;)
         {
-            const auto& [more, op, strategy] = changes[c];
-            Candidate other{m_found.strategies, 0, m_graph.operators[op].name + " otherwise"};
-            other.strategies[op] = space.strategies[op][strategy];
-            if (Fits(other.strategies))
+            faster = false;
+            const Choice choice = ChoiceOf(best->strategies);
+            for (const Alternative& other : OfOneOperator(*m_space, choice, kMostChanges))
             {
-                other.step = Step(other.strategies);
-                m_candidates.push_back(std::move(other));
+                faster = m_walked < kMostWalked && Try(other, " otherwise", best);
+                if (faster)
+                {
+                    break;
+                }
             }
         }
     }
@@ -413,7 +447,6 @@ class Searcher
     /// The best results, each of them once.
     void Rank()
     {
-        AddNeighbours();
         std::stable_sort(m_candidates.begin(),
                          m_candidates.end(),
                          [](const Candidate& a, const Candidate& b) { return a.step < b.step; });
@@ -443,6 +476,7 @@ class Searcher
     MindSporeCost m_mindspore;
     std::optional<SearchSpace> m_space;
     std::vector<Candidate> m_candidates;
+    double m_walked = 0; ///< tasks of steps
     Sharding m_found;
 };
 

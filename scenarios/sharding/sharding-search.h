@@ -4,8 +4,8 @@
  * A search of shardings from a graph to a step. With the cost in seconds, dynamic programming and
  * the exhaustive search run several times, with more or less of the gradients' reductions hidden by
  * backward. Of their results, and data parallelism, the one is taken whose step graph ends first
- * (StepSeconds). Where it does not fit a device's memory, memory gets a price that grows until one
- * does.
+ * (StepSeconds), and then a faster one beside it (alternatives.h). Where it does not fit a device's
+ * memory, memory gets a price that grows until one does.
  */
 #ifndef SCENARIOS_SHARDING_SHARDING_SEARCH_H
 #define SCENARIOS_SHARDING_SHARDING_SEARCH_H
@@ -84,6 +84,7 @@ struct Sharding
     double memory = 0;          ///< bytes of a device
     std::optional<double> step; ///< s, by formula
     std::vector<Compared> compared;
+    std::vector<Compared> improved; ///< faster steps beside the best of those, one after another
     // In which order strategies were found, by mode.
     std::vector<Elimination> eliminated;
     std::vector<Propagated> propagated;

@@ -71,21 +71,15 @@ SimulatorCost::OfOperator(const Graph& graph, uint32_t op, const Strategy& strat
     for (uint32_t i = 0; i < of.inputs.size(); ++i)
     {
         const TensorInfo& tensor = graph.tensors[of.inputs[i].tensor];
-        const Layout layout = LayoutOf(of.inputs[i], strategy);
-        const double slice = SliceOf(tensor, layout);
         if (tensor.role == TensorRole::kParameter)
         {
             // Another user's gradients are added to the owner's, or are OfMove's.
-            gradients += graph.Owns(op, i) ? Reduction(tensor, layout) : 0;
+            gradients +=
+                graph.Owns(op, i) ? Reduction(tensor, LayoutOf(of.inputs[i], strategy)) : 0;
         }
         else if (graph.HasGradient(op, i))
         {
-            const Digits partial = GradientDigits(of, strategy, i);
-            if (!partial.empty())
-            {
-                communicating +=
-                    m_times.Seconds(coll::Op::kAllReduce, slice * tensor.bytes, partial);
-            }
+            communicating += SumOfGradient(graph, op, strategy, i);
         }
     }
     const double optimizer = training::OptimizerSeconds(o.optimizer,
@@ -101,9 +95,74 @@ SimulatorCost::OfOperator(const Graph& graph, uint32_t op, const Strategy& strat
                   (StateBytes(graph, op, strategy, o) + KeptBytes(graph, op, strategy)) /
                   graph.Times(op)
             : 0;
+    const Beside beside = OfBeside(graph, op, strategy);
+    const double hidden = beside.exchanged - beside.Exposed();
     return {computing,
             communicating + gradients,
-            computing + communicating + gradients * m_exposed + memory};
+            computing + communicating - hidden + gradients * m_exposed + memory};
+}
+
+double
+SimulatorCost::SumOfGradient(const Graph& graph,
+                             uint32_t op,
+                             const Strategy& strategy,
+                             uint32_t input) const
+{
+    const Operator& of = graph.operators[op];
+    const Digits partial = GradientDigits(of, strategy, input);
+    if (partial.empty())
+    {
+        return 0;
+    }
+    const TensorInfo& tensor = graph.tensors[of.inputs[input].tensor];
+    return m_times.Seconds(coll::Op::kAllReduce,
+                           SliceOf(tensor, LayoutOf(of.inputs[input], strategy)) * tensor.bytes,
+                           partial);
+}
+
+Beside
+SimulatorCost::OfBeside(const Graph& graph, uint32_t op, const Strategy& strategy) const
+{
+    Beside beside;
+    uint32_t gradients = 0;
+    const auto& inputs = graph.operators[op].inputs;
+    for (uint32_t i = 0; i < inputs.size(); ++i)
+    {
+        if (graph.tensors[inputs[i].tensor].role != TensorRole::kParameter &&
+            graph.HasGradient(op, i))
+        {
+            ++gradients;
+            beside.exchanged += SumOfGradient(graph, op, strategy, i) * m_passes;
+        }
+    }
+    beside.computed =
+        gradients == 1 ? m_kernels.BackwardWeights(graph, op, strategy) * m_passes : 0;
+    return beside;
+}
+
+double
+SimulatorCost::Move(const Layout& from, const Layout& to, double whole) const
+{
+    double seconds = 0;
+    for (const MoveCollective& c : CollectivesBetween(from, to, whole))
+    {
+        seconds += m_times.Seconds(c.op, c.bytes, c.digits);
+    }
+    return seconds;
+}
+
+double
+SimulatorCost::OfMoveBack(const Graph& graph,
+                          const Edge& edge,
+                          const Layout& from,
+                          const Layout& to) const
+{
+    if (!graph.HasGradient(edge.to, edge.toInput))
+    {
+        return 0;
+    }
+    const TensorInfo& tensor = graph.tensors[graph.operators[edge.to].inputs[edge.toInput].tensor];
+    return Move(to, from, tensor.Elements() * tensor.bytes) * m_passes;
 }
 
 Cost
@@ -114,17 +173,10 @@ SimulatorCost::OfMove(const Graph& graph,
 {
     const TensorInfo& tensor = graph.tensors[graph.operators[edge.to].inputs[edge.toInput].tensor];
     const double whole = tensor.Elements() * tensor.bytes;
-    double seconds = 0;
-    const auto add = [&](const Layout& a, const Layout& b) {
-        for (const MoveCollective& c : CollectivesBetween(a, b, whole))
-        {
-            seconds += m_times.Seconds(c.op, c.bytes, c.digits);
-        }
-    };
-    add(from, to);
+    double seconds = Move(from, to, whole);
     if (graph.HasGradient(edge.to, edge.toInput))
     {
-        add(to, from);
+        seconds += Move(to, from, whole);
     }
     if (edge.fromInput == kNone)
     {

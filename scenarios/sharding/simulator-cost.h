@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * The cost in seconds of a step: kernels of the slices (kernel-time.h) and collectives by formula
- * on this cluster, one after another. What runs side by side is not in it: StepWalk compares the
- * results of several searches (sharded-plan.h).
+ * on this cluster, one after another. Of what runs side by side, it knows that an operator computes
+ * its parameters' gradients beside the exchanges of its input's gradient. StepWalk knows the rest,
+ * and compares the results of several searches (sharded-plan.h).
  *
  *   operator   forward, backward; all-reduce of partial sums forward, and of each input's gradient;
  *              reduction of parameters' gradients in buckets; the optimizer
@@ -29,6 +30,12 @@ class CommunicationTimes
 
     /// Seconds in groups of ranks that differ in these digits. \param bytes as Collective::bytes
     virtual double Seconds(coll::Op op, double bytes, const Digits& digits) = 0;
+
+    /// Whether a group is on several servers: collectives at the same time share the NICs.
+    virtual bool TakesNics(const Digits& /* digits */)
+    {
+        return false;
+    }
 };
 
 class SimulatorCost : public CostModel
@@ -74,12 +81,30 @@ class SimulatorCost : public CostModel
                    const Layout& to,
                    double bytes) const override;
 
+    bool Hides() const override
+    {
+        return true;
+    }
+
+    Beside OfBeside(const Graph& graph, uint32_t op, const Strategy& strategy) const override;
+    double OfMoveBack(const Graph& graph,
+                      const Edge& edge,
+                      const Layout& from,
+                      const Layout& to) const override;
+
     const char* Unit() const override
     {
         return "s";
     }
 
   private:
+    /// Of a redistribution, one way.
+    double Move(const Layout& from, const Layout& to, double whole) const;
+    /// Of partial sums of an input's gradient, of one pass.
+    double SumOfGradient(const Graph& graph,
+                         uint32_t op,
+                         const Strategy& strategy,
+                         uint32_t input) const;
     /// Of a parameter's gradients.
     double Reduction(const TensorInfo& tensor, const Layout& layout) const;
 

@@ -79,9 +79,10 @@ int64_t
 CollectiveTimes::Collective(uint32_t group,
                             coll::Op op,
                             uint64_t bytes,
-                            const std::shared_ptr<const coll::BlockSizes>& blocks)
+                            const std::shared_ptr<const coll::BlockSizes>& blocks,
+                            uint32_t crossing)
 {
-    const auto [at, isNew] = m_times.try_emplace({group, op, bytes, blocks.get()}, 0);
+    const auto [at, isNew] = m_times.try_emplace({group, op, bytes, blocks.get(), crossing}, 0);
     if (isNew)
     {
         const coll::Placement& placement = m_placements[group];
@@ -91,8 +92,8 @@ CollectiveTimes::Collective(uint32_t group,
         what.bytes = bytes;
         what.ranks = static_cast<coll::Rank>(placement.serverOf.size());
         what.blocks = blocks;
-        at->second =
-            Seconds(what, placement, coll::GroupsAtItsNics(placement, server.gpus, server.nics));
+        const uint32_t gpus = crossing > 0 ? crossing : server.gpus;
+        at->second = Seconds(what, placement, coll::GroupsAtItsNics(placement, gpus, server.nics));
         if (blocks)
         {
             m_blocks.push_back(blocks);

@@ -44,11 +44,12 @@ class CollectiveTimes
         return m_between[group];
     }
 
-    /// ps
+    /// ps \param crossing GPUs of a server whose groups have other servers, too; 0: all of them
     int64_t Collective(uint32_t group,
                        coll::Op op,
                        uint64_t bytes,
-                       const std::shared_ptr<const coll::BlockSizes>& blocks);
+                       const std::shared_ptr<const coll::BlockSizes>& blocks,
+                       uint32_t crossing = 0);
 
     /// ps. \param together ranks of the sender's server that send at the same time
     int64_t Message(coll::Rank from, coll::Rank to, uint64_t bytes, uint32_t together);
@@ -63,7 +64,8 @@ class CollectiveTimes
     std::map<std::vector<coll::Rank>, uint32_t> m_groupOf; ///< by the members less the first server
     std::vector<coll::Placement> m_placements;
     std::vector<bool> m_between;
-    std::map<std::tuple<uint32_t, coll::Op, uint64_t, const coll::BlockSizes*>, int64_t> m_times;
+    std::map<std::tuple<uint32_t, coll::Op, uint64_t, const coll::BlockSizes*, uint32_t>, int64_t>
+        m_times;
     std::map<std::tuple<bool, uint32_t, uint32_t, uint64_t>, int64_t> m_messages;
     /// Blocks whose times are remembered: none has the address of another.
     std::vector<std::shared_ptr<const coll::BlockSizes>> m_blocks;

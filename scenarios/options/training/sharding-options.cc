@@ -5,8 +5,8 @@
 
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
-#include "scenarios/options/collective/collective-times.h"
 #include "scenarios/options/format.h"
+#include "scenarios/options/training/digit-times.h"
 #include "scenarios/options/training/pipeline-search.h"
 #include "scenarios/sharding/graph-of-model.h"
 #include "scenarios/sharding/graph-of-nodes.h"
@@ -18,9 +18,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 namespace scenario
@@ -366,52 +364,6 @@ ProblemsOfSharded(training::TrainingOptions o)
 
 namespace
 {
-
-/// The tuner's formulas for groups of ranks along digits.
-class DigitTimes : public sharding::CommunicationTimes
-{
-  public:
-    DigitTimes(const TrainingScenario& on, uint32_t ranks)
-        : m_times(on),
-          m_ranks(ranks)
-    {
-    }
-
-    double Seconds(coll::Op op, double bytes, const sharding::Digits& digits) override
-    {
-        auto [at, isNew] = m_groups.try_emplace(digits);
-        Groups& groups = at->second;
-        if (isNew)
-        {
-            // The first group and the last one: others lie on servers as one of these.
-            const auto all = sharding::GroupsAlong(digits, m_ranks);
-            groups.first = m_times.GroupOf(all.front());
-            groups.last = m_times.GroupOf(all.back());
-        }
-        const auto whole = static_cast<uint64_t>(std::llround(std::max(1.0, bytes)));
-        const auto [known, isAsked] =
-            groups.seconds.try_emplace(whole * 16 + static_cast<uint64_t>(op), 0);
-        if (isAsked)
-        {
-            const int64_t first = m_times.Collective(groups.first, op, whole, nullptr);
-            const int64_t last = m_times.Collective(groups.last, op, whole, nullptr);
-            known->second = static_cast<double>(std::max(first, last)) * 1e-12;
-        }
-        return known->second;
-    }
-
-  private:
-    struct Groups
-    {
-        uint32_t first = 0;
-        uint32_t last = 0;
-        std::unordered_map<uint64_t, double> seconds; ///< by bytes and operation
-    };
-
-    CollectiveTimes m_times;
-    uint32_t m_ranks;
-    std::map<sharding::Digits, Groups> m_groups;
-};
 
 std::optional<sharding::Graph>
 GraphOf(Validation* v, const training::TrainingOptions& o, uint64_t samples)
