@@ -141,6 +141,18 @@ MindSporeLines(const Sharding& s)
     return text;
 }
 
+std::string
+ShardText(const Sharding& s)
+{
+    std::string text;
+    for (uint32_t i = 0; i < s.graph.operators.size(); ++i)
+    {
+        const Operator& op = s.graph.operators[i];
+        text += (i == 0 ? "" : ";") + op.name + "=" + StrategyText(op, s.strategies[i]);
+    }
+    return text;
+}
+
 namespace
 {
 
@@ -201,6 +213,77 @@ ShardsOfJson(const nlohmann::json& read, std::string* why)
         shards.emplace_back(name, std::move(cuts));
     }
     return shards;
+}
+
+std::vector<uint32_t>
+MatrixOfJson(const nlohmann::json& json)
+{
+    std::vector<uint32_t> matrix;
+    if (json.is_object() && json.contains("device_matrix") && json["device_matrix"].is_array())
+    {
+        for (const auto& size : json["device_matrix"])
+        {
+            matrix.push_back(size.is_number_unsigned() ? size.get<uint32_t>() : 0);
+        }
+    }
+    return matrix;
+}
+
+namespace
+{
+
+/// Of [{"stride": 1, "size": 4}].
+Digits
+DigitsOf(const nlohmann::json& json)
+{
+    Digits digits;
+    for (const auto& digit : json)
+    {
+        const auto number = [&digit](const char* key) {
+            return digit.is_object() && digit.contains(key) && digit[key].is_number_unsigned()
+                       ? digit[key].get<uint32_t>()
+                       : 0;
+        };
+        digits.push_back({number("stride"), number("size")});
+    }
+    return digits;
+}
+
+} // namespace
+
+std::optional<Strategy>
+StrategyOfJson(const nlohmann::json& json,
+               const Operator& op,
+               const Strategy& parts,
+               const Devices& devices)
+{
+    if (!json.is_object() || !json.contains("operators") || !json["operators"].is_array())
+    {
+        return std::nullopt;
+    }
+    Strategy named;
+    for (const auto& of : json["operators"])
+    {
+        if (of.is_object() && of.contains("name") && of["name"] == op.name && of.contains("axes") &&
+            of["axes"].is_array())
+        {
+            for (const auto& axis : of["axes"])
+            {
+                named.digits.push_back(axis.is_object() && axis.contains("digits")
+                                           ? DigitsOf(axis["digits"])
+                                           : Digits());
+            }
+            break;
+        }
+    }
+    for (const Strategy& strategy : StrategiesOf(op, devices))
+    {
+        if (strategy == named && strategy.AllParts() == parts.AllParts())
+        {
+            return strategy;
+        }
+    }
+    return std::nullopt;
 }
 
 } // namespace sharding

@@ -33,10 +33,23 @@ nlohmann::ordered_json MindSporeJson(const Sharding& sharding);
 /// "dense.shard(((2, 1), (1, 4)))", a line for each operator.
 std::string MindSporeLines(const Sharding& sharding);
 
+/// All strategies, as --shard takes them.
+std::string ShardText(const Sharding& sharding);
+
 /// Names and cuts of such a file, of sharding.json or of
 /// {"dense": [[2, 1], [1, 4]]}; or why there are none.
 std::optional<std::vector<std::pair<std::string, Cuts>>> ShardsOfJson(const nlohmann::json& json,
                                                                       std::string* why);
+
+/// The device matrix of a sharding.json; empty: none.
+std::vector<uint32_t> MatrixOfJson(const nlohmann::json& json);
+
+/// The strategy whose digits a sharding.json names: of a matrix (2,2,2), 4 parts may lie along any
+/// two dimensions. Nothing: it names none that there is with these parts.
+std::optional<Strategy> StrategyOfJson(const nlohmann::json& json,
+                                       const Operator& op,
+                                       const Strategy& parts,
+                                       const Devices& devices);
 
 } // namespace sharding
 

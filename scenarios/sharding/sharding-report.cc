@@ -4,6 +4,7 @@
 #include "scenarios/sharding/sharding-report.h"
 
 #include "scenarios/sharding/exchanges.h"
+#include "scenarios/sharding/mindspore-file.h"
 #include "scenarios/sharding/redistribution.h"
 #include "scenarios/sharding/staged-search.h"
 #include "topologies/names.h"
@@ -173,19 +174,6 @@ StagesTable(const Sharding& s)
         text += "Stage " + std::to_string(i) + " (GPU " + std::to_string(stage.firstRank) +
                 (count > 1 ? " to " + std::to_string(stage.firstRank + count - 1) : "") +
                 "): " + SecondsWord(stage.seconds) + " a micro-batch\n" + TableText(stage.sharding);
-    }
-    return text;
-}
-
-/// All strategies, as --shard takes them.
-std::string
-ShardText(const Sharding& s)
-{
-    std::string text;
-    for (uint32_t i = 0; i < s.graph.operators.size(); ++i)
-    {
-        const Operator& op = s.graph.operators[i];
-        text += (i == 0 ? "" : ";") + op.name + "=" + StrategyText(op, s.strategies[i]);
     }
     return text;
 }

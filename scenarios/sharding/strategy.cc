@@ -265,18 +265,18 @@ PartsOf(const Operator& op, const Cuts& cuts, std::string* why)
     return parts;
 }
 
+} // namespace
+
 std::string
 MatrixText(const std::vector<uint32_t>& matrix)
 {
     std::string text;
     for (const uint32_t d : matrix)
     {
-        text += (text.empty() ? "" : " x ") + std::to_string(d);
+        text += (text.empty() ? "" : ",") + std::to_string(d);
     }
     return text;
 }
-
-} // namespace
 
 std::optional<Strategy>
 StrategyWith(const Operator& op, const Cuts& cuts, const Devices& devices, std::string* why)

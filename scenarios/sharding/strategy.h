@@ -44,6 +44,9 @@ std::vector<Strategy> StrategiesOf(const Operator& op, const Devices& devices);
 
 Cuts CutsOf(const Operator& op, const Strategy& strategy);
 
+/// "2,4".
+std::string MatrixText(const std::vector<uint32_t>& matrix);
+
 /// "((2,1),(1,4))".
 std::string CutsText(const Cuts& cuts);
 std::string StrategyText(const Operator& op, const Strategy& strategy);

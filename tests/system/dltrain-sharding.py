@@ -69,6 +69,38 @@ class Results(SystemTest):
         typed = self.run_program(f"{FFN} --auto-parallel=semi --shard={line}")
         self.assertEqual(first.stats["step_time_us"], typed.stats["step_time_us"])
 
+    def test_a_file_says_along_which_devices(self):
+        """Of a matrix (2,2,2), 4 parts lie along any two dimensions: a second run has the same."""
+        job = f"{FFN} --network=analytic --servers=2 --gpus-per-server=4"
+        job = job.replace(" --servers=1", "")
+        first = self.run_program(
+            f"{job} --auto-parallel=dynamic-programming --device-matrix=2,2,2"
+        )
+        again = f"{job} --auto-parallel=semi --shard-file={first.path('sharding.json')}"
+        run = self.run_program(again + " --device-matrix=2,2,2")
+        self.assertEqual(first.stats["step_time_us"], run.stats["step_time_us"])
+        axes = [
+            [operator["axes"] for operator in json.loads(r.text("sharding.json"))["operators"]]
+            for r in (first, run)
+        ]
+        self.assertEqual(*axes)
+        for other in ("", " --device-matrix=2,4"):
+            self.refuse(again + other, "was made with --device-matrix=2,2,2")
+
+    def test_the_last_sums_are_waited_for(self):
+        """Without a loss, backward begins with the output: dense2's sums are exposed, dense's run
+        beside the gradient of w.
+        """
+        run = self.run_program(
+            f"{FFN} --network=analytic --auto-parallel=semi"
+            " --shard=dense=((1,1),(1,8));relu=((1,8));dense2=((1,8),(8,1))"
+        )
+        times = {row["name"]: row["time_us"] for row in run.rows("step_collectives.csv")}
+        self.assertEqual(sorted(times), ["gradient of dense", "partial sums of dense2"])
+        exposed = run.stats["exposed_communication_time_us"]
+        self.assertGreaterEqual(exposed, 0.999 * times["partial sums of dense2"])
+        self.assertLess(exposed, sum(times.values()))
+
     def test_mindspores_file_gives_the_same_run(self):
         first = self.run_program(f"{FFN} --auto-parallel=dynamic-programming --network=analytic")
         again = self.run_program(

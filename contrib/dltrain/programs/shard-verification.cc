@@ -53,7 +53,7 @@ Start(const scenario::TrainingScenario& s, const sharding::Sharding& result, std
     ShardRun run;
     run.folder = s.run.out + "/shard-verify/" + std::to_string(number + 1);
     std::ofstream(run.folder + "-strategies.json")
-        << sharding::ShardingJson(result)["strategies"].dump(1) << "\n";
+        << sharding::ShardingJson(result).dump(1) << "\n";
     std::ofstream(run.folder + ".json")
         << ConfigurationWith(s, run.folder + "-strategies.json").dump(2) << "\n";
     run.process = StartChild({ChildProgram(),

@@ -497,9 +497,22 @@ ReadGiven(Validation* v,
             v->Fail("shard-file", why);
             return false;
         }
+        const std::vector<uint32_t> matrix = sharding::MatrixOfJson(*json);
+        if (!matrix.empty() && matrix != devices.matrix)
+        {
+            v->Fail("shard-file",
+                    "was made with --device-matrix=" + sharding::MatrixText(matrix) +
+                        "; allowed: with the same");
+            return false;
+        }
         if (!TakeShards(v, "shard-file", *shards, graph, devices, given))
         {
             return false;
+        }
+        for (auto& [op, strategy] : *given)
+        {
+            strategy = sharding::StrategyOfJson(*json, graph.operators[op], strategy, devices)
+                           .value_or(strategy);
         }
     }
     if (values.Given("shard"))

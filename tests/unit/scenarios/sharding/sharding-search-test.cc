@@ -359,7 +359,7 @@ TEST(Strategies, OfAMatrixGoAlongItsDimensions)
     EXPECT_TRUE(StrategyWith(op, {{2, 1}, {1, 4}}, {8, {2, 4}, false}, &why));
     EXPECT_TRUE(StrategyWith(op, {{8, 1}, {1, 1}}, {8, {2, 4}, false}, &why));
     EXPECT_FALSE(StrategyWith(op, {{2, 2}, {2, 2}}, {8, {2, 4}, false}, &why));
-    EXPECT_NE(why.find("device matrix 2 x 4"), std::string::npos) << why;
+    EXPECT_NE(why.find("device matrix 2,4"), std::string::npos) << why;
 }
 
 TEST(Strategies, MistakesAreNamed)
