@@ -368,12 +368,9 @@ class PlanBuilder
         Tasks after = std::exchange(m_wanted[i], {});
         if (turn + 1 == m_graph.Times(i))
         {
-            if (m_isLast[i])
-            {
-                after.insert(after.end(), m_made[i].begin(), m_made[i].end());
-            }
             const Tasks received = Received(i, Phase::kBackward);
-            after.insert(after.end(), received.begin(), received.end());
+            const Tasks& begin = received.empty() && m_isLast[i] ? m_made[i] : received;
+            after.insert(after.end(), begin.begin(), begin.end());
         }
         const TaskId inputs = Compute(Phase::kBackward,
                                       "backward " + NameOf(i, turn),
