@@ -52,8 +52,9 @@ constexpr int kMostPrices = 24;
 /// Where prices begin: a second for each so many bytes (assumed: a GPU's memory, a thousand times).
 constexpr double kFirstPrice = 1e-3 / 80e9;
 
-/// Bounds of the search for a faster step, so that it takes less than half a second (assumed): tasks
-/// walked, sums of eliminations for each share of exposed reductions, changes of one operator.
+/// Bounds of the search for a faster step, so that it takes less than half a second (assumed):
+/// tasks walked, sums of eliminations for each share of exposed reductions, changes of one
+/// operator.
 constexpr double kMostWalked = 2e5;
 constexpr double kMostSums = 1e8;
 constexpr std::size_t kMostChanges = 400;
