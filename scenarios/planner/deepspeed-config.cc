@@ -108,6 +108,11 @@ class DeepSpeedWriter
             // deepspeed/runtime/pipe/engine.py asserts it.
             Refuses(Format("zero=%u with --pp", o.sharding.Stage()), "its pipelines have 0 and 1");
         }
+        if (o.sharding.parameters && o.expert > 1)
+        {
+            // deepspeed/runtime/engine.py: "MoE not supported with Stage 3".
+            Refuses("zero=3 with --ep", "its layers of experts have stages 0 to 2");
+        }
     }
 
     void AddStage3(ordered_json& zero, uint64_t element)

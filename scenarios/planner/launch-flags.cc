@@ -23,12 +23,18 @@ DeepSpeedConfig(const training::TrainingOptions& options, const scenario::Values
 std::string
 TorchrunLine(const scenario::TrainingScenario& cluster)
 {
-    return "torchrun --nnodes=" + std::to_string(cluster.cluster.servers) +
-           " --nproc-per-node=" + std::to_string(cluster.cluster.server.gpus) +
-           " --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:29500 train.py" +
-           (cluster.cluster.kinds.empty()
-                ? ""
-                : " # node ranks in this order: " + scenario::ServerKindsText(cluster.cluster));
+    const std::string line = "torchrun --nnodes=" + std::to_string(cluster.cluster.servers) +
+                             " --nproc-per-node=" + std::to_string(cluster.cluster.server.gpus);
+    if (cluster.cluster.kinds.empty())
+    {
+        return line + " --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:29500 train.py";
+    }
+    // c10d's rendezvous sorts nodes by their addresses (PyTorch, torch/distributed/elastic/
+    // rendezvous/dynamic_rendezvous.py); the static one takes the ranks that are given.
+    return line +
+           " --node-rank=$NODE_RANK --master-addr=$HEAD_NODE --master-port=29500 train.py"
+           " # node ranks in this order: " +
+           scenario::ServerKindsText(cluster.cluster);
 }
 
 } // namespace planner

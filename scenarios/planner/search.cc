@@ -193,7 +193,7 @@ class Searcher
             SpaceCount count;
             count.seen = seen;
             count.tooLarge = tooLarge;
-            ends = ends || !m_look({&count, fit, 0, 0, nullptr});
+            ends = ends || !m_look({&count, fit, 0, 0, nullptr, true});
         };
         Piecework all;
         all.pieces = pieces.size();
@@ -228,7 +228,7 @@ class Searcher
         };
         all.wait = look;
         InOrder(all, static_cast<unsigned>(m_estimators.size()));
-        m_found.whole = !ends;
+        m_found.listed = m_found.whole = !ends;
         m_found.fit = open.size();
         std::stable_sort(open.begin(), open.end(), [this](const Layout& a, const Layout& b) {
             return ScoreOf(a) < ScoreOf(b);
@@ -254,8 +254,10 @@ class Searcher
         bool ends = !enumerated;
         const auto look = [&] {
             const Plan* const first = m_found.plans.empty() ? nullptr : &m_found.plans.front();
-            ends = ends ||
-                   !m_look({&m_found.count, m_found.fit, m_found.pruned, m_found.estimated, first});
+            ends =
+                ends ||
+                !m_look(
+                    {&m_found.count, m_found.fit, m_found.pruned, m_found.estimated, first, false});
         };
         Piecework all;
         all.pieces = open.size();
@@ -352,6 +354,33 @@ Search(const PlannerScenario& scenario,
     Searcher searcher(scenario, clusters, look, threads, &found);
     searcher.Estimate(searcher.Enumerate(), known);
     return found;
+}
+
+std::vector<Plan*>
+NextToVerify(scenario::Objective objective, std::vector<Plan>& plans, std::size_t most)
+{
+    constexpr double kMostTrusted = 1.1; // estimates are within a tenth: docs/planning.md
+    double best = std::numeric_limits<double>::infinity();
+    double longer = kMostTrusted;
+    for (const Plan& plan : plans)
+    {
+        if (plan.verified)
+        {
+            best = std::min(best, Score(objective, *plan.verified, plan.layout.gpus));
+            longer = std::min(longer, *plan.verified / plan.estimate.step);
+        }
+    }
+    std::vector<Plan*> next;
+    for (Plan& plan : plans)
+    {
+        const bool tried = plan.verified || !plan.notVerified.empty();
+        const double expected = Score(objective, plan.estimate.step * longer, plan.layout.gpus);
+        if (!tried && next.size() < most && expected < best)
+        {
+            next.push_back(&plan);
+        }
+    }
+    return next;
 }
 
 std::string

@@ -39,6 +39,7 @@ struct Progress
     uint64_t pruned = 0;
     uint64_t estimated = 0;
     const Plan* best = nullptr; ///< null: none so far
+    bool isListing = false;     ///< no layout has an estimate yet
 };
 
 /// A change of the best layout that dltrain has run.
@@ -60,6 +61,7 @@ struct Found
     uint64_t pruned = 0;    ///< by their bound
     uint64_t estimated = 0; ///< with an estimate
     uint64_t unknown = 0;   ///< without one
+    bool listed = true;     ///< all layouts were seen
     bool whole = true;      ///< else somebody ended it
     std::vector<TriedMove> moves;
 };
@@ -83,6 +85,13 @@ Found Search(const scenario::PlannerScenario& scenario,
 
 /// What an objective compares, the smaller the better.
 double Score(scenario::Objective objective, double step, uint32_t gpus);
+
+/// Plans that dltrain should run next, at most so many: the first ones, and then those that can
+/// beat the best step so far. What runs took beyond their estimates is expected of others, too, up
+/// to a tenth. \param plans best estimate first
+std::vector<Plan*> NextToVerify(scenario::Objective objective,
+                                std::vector<Plan>& plans,
+                                std::size_t most);
 
 /// In a phrase, why a plan is not the best: "bubble +1.2 s".
 std::string WhyNotBest(const Plan& plan, const Plan& best);

@@ -3,6 +3,7 @@
  */
 #include "scenarios/planner/step-estimate.h"
 
+#include "scenarios/planner/first-ranks.h"
 #include "scenarios/planner/unequal-stages.h"
 #include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/plan/training-plan.h"
@@ -104,7 +105,7 @@ StepEstimator::Walk(const TrainingOptions& options)
         return {};
     }
     std::optional<StepEstimate> slowest;
-    for (const coll::Rank first : unequal::FirstRanks(options))
+    for (const coll::Rank first : FirstRanks(options, m_on.cluster.server.gpus))
     {
         const auto e = WalkFrom(plan, first);
         if (!e)

@@ -9,7 +9,6 @@
 #include "scenarios/training/stage-speeds.h"
 
 #include <algorithm>
-#include <set>
 
 namespace planner::unequal
 {
@@ -86,31 +85,6 @@ StagesText(const TrainingOptions& o)
         i = same;
     }
     return text;
-}
-
-std::vector<coll::Rank>
-FirstRanks(const TrainingOptions& o)
-{
-    if (o.kinds.empty())
-    {
-        return {0};
-    }
-    const training::Layout layout = o.GetLayout();
-    std::set<std::vector<uint32_t>> seen;
-    std::vector<coll::Rank> first;
-    for (const auto& pipeline : training::GroupsOf(layout, training::GroupOf::kPipeline))
-    {
-        std::vector<uint32_t> kinds;
-        for (const coll::Rank rank : pipeline)
-        {
-            kinds.push_back(training::KindOfRank(o, rank));
-        }
-        if (seen.insert(kinds).second)
-        {
-            first.push_back(pipeline.front());
-        }
-    }
-    return first;
 }
 
 std::vector<std::vector<training::RankLayer>>

@@ -28,10 +28,6 @@ std::string WordsOfKinds(const scenario::ClusterSpec& cluster);
 /// Blocks and GPUs of stages in a row that are alike: "2x10 H100, 2x6 A100".
 std::string StagesText(const training::TrainingOptions& options);
 
-/// The first ranks of pipelines on different GPUs: others take as long as one of them. Of equal
-/// GPUs rank 0.
-std::vector<coll::Rank> FirstRanks(const training::TrainingOptions& options);
-
 /// All layers, on the GPU of each kind.
 std::vector<std::vector<training::RankLayer>> LayersOfKinds(
     const training::TrainingOptions& options);

@@ -226,13 +226,29 @@ TakeSteps(const std::vector<Child>& children,
 
 } // namespace
 
-std::string
-NoteOfNetwork(const scenario::PlannerScenario& scenario)
+std::vector<std::string>
+NotesOfEstimates(const scenario::PlannerScenario& scenario)
 {
-    return scenario.verify == 0 && IsNarrow(scenario.values)
-               ? "note: estimates do not know that the network is oversubscribed; --verify=5 runs "
-                 "the best on all of its links"
-               : "";
+    std::vector<std::string> notes;
+    if (scenario.verify > 0)
+    {
+        return notes;
+    }
+    const scenario::Values& values = scenario.values;
+    if (IsNarrow(values))
+    {
+        notes.emplace_back("note: estimates do not know that the network is oversubscribed; "
+                           "--verify=5 runs the best on all of its links");
+    }
+    for (const char* const option : {"slow-gpu", "gpu-spread", "jitter", "fault", "background"})
+    {
+        if (values.Given(option))
+        {
+            notes.push_back("note: estimates do not know --" + std::string(option) +
+                            "; --verify=5 runs the best with it");
+        }
+    }
+    return notes;
 }
 
 void

@@ -29,8 +29,8 @@ void RunPlans(const scenario::PlannerScenario& scenario,
               const std::vector<planner::Plan*>& plans,
               const Watched& watch);
 
-/// What a user should know of estimates on this network; "" if nothing.
-std::string NoteOfNetwork(const scenario::PlannerScenario& scenario);
+/// What a user should know of estimates of this job.
+std::vector<std::string> NotesOfEstimates(const scenario::PlannerScenario& scenario);
 
 } // namespace dltrain
 

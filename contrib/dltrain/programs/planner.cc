@@ -47,12 +47,16 @@ class PlannerWatch
     bool GoesOn() const
     {
         return Interruption() == 0 &&
-               (m_scenario.limitSeconds <= 0 || Seconds() < m_scenario.limitSeconds);
+               (m_scenario.limitSeconds <= 0 || Seconds() - m_listed < m_scenario.limitSeconds);
     }
 
     bool Look(const planner::Progress& p)
     {
         const double now = Seconds();
+        if (p.isListing && !m_scenario.resume.empty())
+        {
+            m_listed = now; // else a search with a short time would never come further
+        }
         if (m_scenario.run.progress && now >= m_next)
         {
             m_next = now + (m_terminal ? 0.5 : 5);
@@ -67,7 +71,7 @@ class PlannerWatch
             }
             if (m_scenario.limitSeconds > 0)
             {
-                line += scenario::Format("; %.0f s left", m_scenario.limitSeconds - now);
+                line += scenario::Format("; %.0f s left", m_scenario.limitSeconds + m_listed - now);
             }
             Show(line, true);
         }
@@ -104,6 +108,7 @@ class PlannerWatch
     const scenario::PlannerScenario& m_scenario;
     const bool m_terminal;
     const std::chrono::steady_clock::time_point m_begin = std::chrono::steady_clock::now();
+    double m_listed = 0; ///< s: begin of what --time is for
     double m_next = 2;
     bool m_shown = false;
 };
@@ -190,15 +195,21 @@ Verify(const scenario::PlannerScenario& scenario,
     const Watched watched{[&watch] { return watch.GoesOn(); },
                           [&watch](const std::string& line) { watch.Tell(line); }};
     std::vector<planner::Plan>& plans = found->plans;
-    std::vector<planner::Plan*> first;
-    for (planner::Plan& plan : plans)
+    std::size_t most = 2 * std::size_t{scenario.verify};
+    for (auto next = planner::NextToVerify(scenario.objective, plans, scenario.verify);
+         !next.empty() && watch.GoesOn();
+         next = planner::NextToVerify(scenario.objective, plans, std::min<std::size_t>(2, most)))
     {
-        if (first.size() < scenario.verify)
-        {
-            first.push_back(&plan);
-        }
+        most -= std::min(most, next.size());
+        RunPlans(scenario, clusters, next, watched);
     }
-    RunPlans(scenario, clusters, first, watched);
+    const auto left = planner::NextToVerify(scenario.objective, plans, plans.size());
+    if (!left.empty())
+    {
+        SayNote("note: " + topo::Counted(left.size(), "layout") +
+                " of the table may be faster than the best that was run; --verify=" +
+                std::to_string(plans.size()) + " runs all");
+    }
     const auto step = [&scenario](const planner::Plan& plan) {
         return planner::Score(scenario.objective, *plan.verified, plan.layout.gpus);
     };
@@ -255,9 +266,13 @@ RunPlanner(int argc, const char* const* argv)
     {
         SayNote(note);
     }
-    if (const std::string note = NoteOfNetwork(scenario); !note.empty())
+    for (const std::string& note : NotesOfEstimates(scenario))
     {
         SayNote(note);
+    }
+    if (!found.listed)
+    {
+        SayNote("note: the list of layouts is not complete: the best may not be in it");
     }
     watch.Tell(results::DroppedText(found) + scenario::Format("; %.1f s", watch.Seconds()));
     if (scenario.verify > 0 && !scenario.run.dryRun)
