@@ -35,6 +35,7 @@ struct PlanRow
     std::size_t rank;
     const Plan& plan;
     const compared::StepBand* band; ///< null: none
+    const scenario::PlannerScenario& scenario;
 
     double Step() const
     {
@@ -117,7 +118,7 @@ Columns()
         {"bubble_us (us): Waiting for another stage",
          [](const PlanRow& r) { return Picoseconds(r.plan.estimate.parts.bubble); }},
         {"options: The layout as options of dltrain",
-         [](const PlanRow& r) { return planner::LayoutOptions(r.plan.layout); }},
+         [](const PlanRow& r) { return PlanOptions(r.scenario, r.plan.layout); }},
         OfLayout("etp: Expert tensor parallel", &planner::Layout::expertTensor),
         OfLayout("reserve_bytes (B): Memory of a GPU beside tensors", &planner::Layout::reserve),
         {"tflop_per_gpu (TFLOP): Model FLOPs of a GPU in a step",
@@ -143,7 +144,7 @@ const Object<PlanRow> PLAN{
     {"layout: Groups of GPUs and other choices, in short",
      [](const PlanRow& r) { return planner::LayoutText(r.plan.layout); }},
     {"options: The same as options of dltrain",
-     [](const PlanRow& r) { return planner::LayoutOptions(r.plan.layout); }},
+     [](const PlanRow& r) { return PlanOptions(r.scenario, r.plan.layout); }},
     {"gpus (count): GPUs", [](const PlanRow& r) { return r.plan.layout.gpus; }},
     {"memory_bytes (B): Tensors of a GPU", [](const PlanRow& r) { return r.plan.layout.memory; }},
     {"estimate_us (us): The step by formula",
@@ -185,7 +186,7 @@ const Object<Planned> SEARCH{
          std::vector<PlanRow> rows;
          for (const Plan& plan : p.of.found.plans)
          {
-             rows.push_back({rows.size() + 1, plan, p.band});
+             rows.push_back({rows.size() + 1, plan, p.band, p.of.scenario});
          }
          return rows;
      },
@@ -231,15 +232,16 @@ void
 WriteTable(const Table<PlanRow>& table,
            const std::vector<const Plan*>& plans,
            const compared::StepBand* band,
-           const std::string& folder)
+           const scenario::PlannerScenario& scenario)
 {
+    const std::string& folder = scenario.run.out;
     LineLog file(folder + "/" + table.GetFile());
     file.Write(table.Header());
     std::string line;
     std::size_t rank = 0;
     for (const Plan* plan : plans)
     {
-        table.Write(line, {++rank, *plan, band});
+        table.Write(line, {++rank, *plan, band, scenario});
         file.Write(line);
     }
     file.Close();
@@ -299,8 +301,8 @@ WritePlans(const PlanResults& r, const std::string& folder)
     {
         best.push_back(&plan);
     }
-    WriteTable(PLANS, best, band, folder);
-    WriteTable(ESTIMATES, Estimated(r), band, folder);
+    WriteTable(PLANS, best, band, r.scenario);
+    WriteTable(ESTIMATES, Estimated(r), band, r.scenario);
     RunOutcome outcome;
     outcome.completed = r.found.whole;
     outcome.interrupted = !r.found.whole;
@@ -312,9 +314,11 @@ WritePlans(const PlanResults& r, const std::string& folder)
 }
 
 planner::Estimates
-ReadEstimates(const std::string& folder)
+ReadEstimates(const scenario::PlannerScenario& scenario, const std::string& folder)
 {
     planner::Estimates known;
+    // What all layouts have stands ahead of what the search has found (PlanOptions).
+    const std::string fixed = PlanOptions(scenario, planner::Layout());
     std::ifstream file(folder + "/" + ESTIMATES.GetFile());
     std::vector<std::string> names;
     for (std::string line; std::getline(file, line);)
@@ -356,7 +360,16 @@ ReadEstimates(const std::string& folder)
         {
             estimate.parts.exposed[static_cast<std::size_t>(to)] = us(name) * 1e-6;
         }
-        known[row["gpus"] + " " + row["options"]] = estimate;
+        std::string found = row["options"];
+        if (!fixed.empty() && found.rfind(fixed, 0) == 0)
+        {
+            found.erase(0, fixed.size() + 1);
+        }
+        if (estimate.step < us("bound_us") * 1e-6)
+        {
+            continue; // nothing is shorter: no search wrote it
+        }
+        known[row["gpus"] + " " + found] = estimate;
     }
     return known;
 }

@@ -72,6 +72,21 @@ PriceText(double dollars)
                             : scenario::Format("$%.2f", dollars);
 }
 
+/// "300B": as --tokens takes it.
+std::string
+TokensText(double tokens)
+{
+    for (const auto& [unit, letter] :
+         {std::pair(1e12, "T"), std::pair(1e9, "B"), std::pair(1e6, "M"), std::pair(1e3, "K")})
+    {
+        if (tokens >= unit)
+        {
+            return scenario::Format("%.6g", tokens / unit) + letter;
+        }
+    }
+    return scenario::Format("%.6g", tokens);
+}
+
 void
 PrintTable(std::ostream& os, const PlanResults& r)
 {
@@ -161,8 +176,12 @@ SpreadText(const std::vector<Plan>& plans)
     double least = 1e300;
     double most = -1e300;
     std::size_t count = 0;
+    std::size_t failed = 0;
+    std::string why;
     for (const Plan& plan : plans)
     {
+        failed += plan.notVerified.empty() ? 0 : 1;
+        why = why.empty() ? plan.notVerified : why;
         if (plan.verified)
         {
             const double off = *plan.verified / plan.estimate.step - 1;
@@ -171,15 +190,18 @@ SpreadText(const std::vector<Plan>& plans)
             ++count;
         }
     }
-    if (count == 0)
+    if (count + failed == 0)
     {
         return "";
     }
-    return scenario::Format(
-        "Verified               %zu layouts, %+.1f%% to %+.1f%% of the estimate\n",
-        count,
-        100 * least,
-        100 * most);
+    std::string text = "Verified               ";
+    text += failed == 0 ? topo::Counted(count, "layout")
+                        : std::to_string(count) + " of " + topo::Counted(count + failed, "layout");
+    if (count > 0)
+    {
+        text += scenario::Format(", %+.1f%% to %+.1f%% of the estimate", 100 * least, 100 * most);
+    }
+    return text + (failed > 0 ? Wrapped(": " + why, 23, 2) : "") + "\n";
 }
 
 void
@@ -213,9 +235,8 @@ PrintTraining(std::ostream& os, const PlanResults& r)
     if (r.scenario.tokens > 0)
     {
         const double steps = std::ceil(r.scenario.tokens / tokens);
-        os << "Training               "
-           << scenario::Format("%.4g tokens: %.0f steps, %.3g days, %.4g GPU-hours",
-                               r.scenario.tokens,
+        os << "Training               " << TokensText(r.scenario.tokens)
+           << scenario::Format(" tokens: %.0f steps, %.3g days, %.4g GPU-hours",
                                steps,
                                steps * step / 86400,
                                steps * hours);
@@ -245,7 +266,7 @@ PrintFlags(std::ostream& os, const PlanResults& r)
         }
     };
     begin("dltrain");
-    print(planner::LayoutOptions(layout));
+    print(PlanOptions(r.scenario, layout));
     begin("Megatron-LM");
     for (const std::string& flag : launch.megatron.flags)
     {
@@ -275,6 +296,27 @@ LaunchOf(const PlanResults& r)
     return {planner::LaunchOfMegatron(r.best, &given),
             planner::LaunchOfDeepSpeed(r.best, &given),
             planner::NcclNotes(given)};
+}
+
+std::string
+PlanOptions(const scenario::PlannerScenario& scenario, const planner::Layout& layout)
+{
+    const scenario::Values& values = scenario.jobs[layout.job].values;
+    std::string text;
+    for (const std::string& name : scenario::SearchedOptions())
+    {
+        const bool isFound = std::any_of(layout.words.begin(),
+                                         layout.words.end(),
+                                         [&name](const auto& word) { return word.first == name; });
+        if (values.Given(name) && !isFound)
+        {
+            const scenario::Option& option = *scenario::PlannerOptionTable().Find(name);
+            text += (text.empty() ? "--" : " --") + name + "=" +
+                    scenario::CanonicalText(option, values[name]);
+        }
+    }
+    const std::string found = planner::LayoutOptions(layout);
+    return text + (text.empty() || found.empty() ? "" : " ") + found;
 }
 
 std::string

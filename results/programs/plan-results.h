@@ -40,14 +40,18 @@ PlanLaunch LaunchOf(const PlanResults& results);
 /// The table, what was dropped and why, the best plan's flags.
 void PrintPlans(std::ostream& os, const PlanResults& results);
 
+/// A layout as options of dltrain, those too that --fix or the job gives.
+std::string PlanOptions(const scenario::PlannerScenario& scenario, const planner::Layout& layout);
+
 /// What a search dropped, in a line: "9120 layouts: 210 refused (--tp 200, ...), ...".
 std::string DroppedText(const planner::Found& found);
 
 /// \return why a file cannot be written; empty: all are
 std::string WritePlans(const PlanResults& results, const std::string& folder);
 
-/// Estimates of a search that was ended, in its folder.
-planner::Estimates ReadEstimates(const std::string& folder);
+/// Estimates of a search that was ended, in its folder. What cannot be one is left out.
+planner::Estimates ReadEstimates(const scenario::PlannerScenario& scenario,
+                                 const std::string& folder);
 
 } // namespace results
 

@@ -103,7 +103,7 @@ class Search(SystemTest):
         # 1e9 tokens are 1e9 / (16 x 512) steps of 8 GPUs.
         steps = -(-(10**9) // (16 * 512))
         hours = steps * verified[0] * 1e-6 * 8 / 3600
-        self.assertIn(f"1e+09 tokens: {steps} steps", run.out)
+        self.assertIn(f"1B tokens: {steps} steps", run.out)
         self.assertIn(f"{hours:.4g} GPU-hours, ${2 * hours:.2f}", run.out)
         self.assertIn("Verified               2 layouts", run.out)
         # The same words, the same bytes: but for the folder, and the time that a search took.

@@ -248,7 +248,7 @@ RunPlanner(int argc, const char* const* argv)
     planner::Estimates known;
     if (!scenario.resume.empty())
     {
-        known = results::ReadEstimates(scenario.run.out);
+        known = results::ReadEstimates(scenario, scenario.run.out);
     }
     WatchInterruption();
     PlannerWatch watch(scenario);
