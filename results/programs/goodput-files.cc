@@ -106,9 +106,9 @@ const Object<GoodputRun> OF_GPUS{
      [](const GoodputRun& r) { return r.simulated.halfWidth; }},
     {"goodput_closed_form (0 to 1): The same in a closed form", &GoodputRun::Closed},
     {"goodput_half_interval (0 to 1): Closed form, at half of the interval",
-     [](const GoodputRun& r) { return goodput::Goodput(r.model, r.interval / 2); }},
+     [](const GoodputRun& r) { return r.ClosedAt(r.interval / 2); }},
     {"goodput_double_interval (0 to 1): Closed form, at double the interval",
-     [](const GoodputRun& r) { return goodput::Goodput(r.model, r.interval * 2); }},
+     [](const GoodputRun& r) { return r.ClosedAt(r.interval * 2); }},
     {"tokens (tokens): Trained in the time; 0: samples have none", &GoodputRun::Tokens},
     {"interruptions (count): Mean of the courses", &GoodputRun::Interruptions},
     {"interruptions_left_out (count): Failures of the first course that interruptions.csv has not; "

@@ -43,12 +43,19 @@ struct GoodputRun
     goodput::Job model;
     GoodputTimes times;
     double interval = 0; ///< s of work; infinite: no checkpoints
+    double duration = 0; ///< s until the job ends
     uint64_t intervalSteps = 0;
     goodput::Replications simulated;
 
     double Closed() const
     {
-        return goodput::Goodput(model, interval);
+        return ClosedAt(interval);
+    }
+
+    /// With another interval.
+    double ClosedAt(double other) const
+    {
+        return goodput::Goodput(model, other, duration);
     }
 
     /// Mean time between failures of the job, s.

@@ -177,7 +177,7 @@ SayOne(std::ostream& os, const GoodputResults& r, const GoodputRun& run)
         for (const double factor : {0.5, 1.0, 2.0})
         {
             rows.push_back({SpanText(factor * run.interval),
-                            ShareInWords(goodput::Goodput(run.model, factor * run.interval)),
+                            ShareInWords(run.ClosedAt(factor * run.interval)),
                             factor == 1 ? "in use" : ""});
         }
         os << "\n";
@@ -268,7 +268,9 @@ SparesOf(const GoodputRun& run)
     }
     const auto rowOf = [&](uint32_t spares) {
         job.spares = spares;
-        return SparesRow{spares, goodput::WaitingShare(job), goodput::Goodput(job, run.interval)};
+        return SparesRow{spares,
+                         goodput::WaitingShare(job),
+                         goodput::Goodput(job, run.interval, run.duration)};
     };
     // Up to where the job hardly waits: of many numbers some.
     constexpr uint32_t MOST = 10000;
@@ -308,7 +310,7 @@ IntervalsOf(const GoodputRun& run)
         if (steps != before)
         {
             const double interval = static_cast<double>(steps) * run.times.step;
-            points.emplace_back(interval, goodput::Goodput(run.model, interval));
+            points.emplace_back(interval, run.ClosedAt(interval));
         }
         before = steps;
     }

@@ -90,9 +90,106 @@ Spacing(const Job& job, double interval)
     return job.stall + std::max(interval, job.behind);
 }
 
+/// An uninterrupted run of some length: goodput-model.h's terms.
+class RunUntil
+{
+  public:
+    RunUntil(const Job& job, double interval, double rate, double length)
+        : m_interval(interval),
+          m_rate(rate),
+          m_length(length),
+          m_copy(interval + job.stall),
+          m_safe(m_copy + job.behind),
+          m_spacing(Spacing(job, interval))
+    {
+    }
+
+    /// Work behind the last safe checkpoint.
+    double Unsafe() const
+    {
+        const double copies = EndsFrom(m_copy);
+        const double since = copies > 0 ? m_length - m_copy - (copies - 1) * m_spacing : m_length;
+        const double work = std::min(since, m_interval);
+        return copies > 0 ? work + (copies - EndsFrom(m_safe)) * m_interval : work;
+    }
+
+    /// Integral of exp(-rate x) over the times of work.
+    double Working() const
+    {
+        const double copies = EndsFrom(m_copy);
+        if (copies == 0)
+        {
+            return Integral(std::min(m_length, m_interval));
+        }
+        const double last = m_copy + (copies - 1) * m_spacing;
+        return Integral(m_interval) +
+               Integral(m_interval) * std::exp(-m_rate * m_copy) * Powers(copies - 1) +
+               std::exp(-m_rate * last) * Integral(std::min(m_interval, m_length - last));
+    }
+
+    /// Work until the safe checkpoints s, each times exp(-rate s).
+    double Kept() const
+    {
+        const double count = EndsFrom(m_safe);
+        return count > 0 ? m_interval * std::exp(-m_rate * m_safe) * Powers(count) : 0;
+    }
+
+    /// The same times length - s.
+    double KeptFor() const
+    {
+        const double count = EndsFrom(m_safe);
+        if (count == 0)
+        {
+            return 0;
+        }
+        // sum j r^j = r (sum r^j - count r^(count - 1)) / (1 - r)
+        const double one = -std::expm1(-m_rate * m_spacing);
+        const double r = 1 - one;
+        const double last = std::exp(-m_rate * m_spacing * (count - 1));
+        const double weighted = r * (Powers(count) - count * last) / one;
+        return m_interval * std::exp(-m_rate * m_safe) *
+               ((m_length - m_safe) * Powers(count) - m_spacing * weighted);
+    }
+
+  private:
+    /// How many of first, first + spacing, ... are over.
+    double EndsFrom(double first) const
+    {
+        return m_length < first ? 0 : 1 + std::floor((m_length - first) / m_spacing);
+    }
+
+    /// Of exp(-rate x) from 0 on.
+    double Integral(double until) const
+    {
+        return -std::expm1(-m_rate * until) / m_rate;
+    }
+
+    /// Sum of exp(-rate spacing)^j, j < count.
+    double Powers(double count) const
+    {
+        return std::expm1(-m_rate * m_spacing * count) / std::expm1(-m_rate * m_spacing);
+    }
+
+    double m_interval;
+    double m_rate;
+    double m_length;
+    double m_copy;    ///< the first copy ends
+    double m_safe;    ///< and is safe
+    double m_spacing; ///< from one to the next
+};
+
+/// Work that counts of a job that ends, over its time. \param there share of time that runs have
+double
+GoodputOfDuration(const Job& job, double interval, double duration, double rate, double there)
+{
+    const RunUntil run(job, interval, rate, duration);
+    const double only = run.Kept() + std::exp(-rate * duration) * run.Unsafe();
+    return ((1 - there) * only + there * (run.Working() + rate * run.KeptFor())) / duration;
+}
+
 /// Of the causes that go back to a checkpoint; without waiting for repairs.
 double
-GoodputOfRestarts(const Job& job, double interval)
+GoodputOfRestarts(const Job& job, double interval, double duration)
 {
     double rate = 0;
     double back = 0; // rate times q
@@ -103,6 +200,14 @@ GoodputOfRestarts(const Job& job, double interval)
     for (const Source& source : job.sources)
     {
         back += BackRate(job, source) * std::exp(-rate * job.RecoveryOf(source));
+    }
+    if (rate > 0 && !std::isinf(duration))
+    {
+        return GoodputOfDuration(job, interval, duration, rate, back / rate);
+    }
+    if (rate <= 0 && interval >= duration)
+    {
+        return 1;
     }
     if (rate <= 0)
     {
@@ -118,7 +223,7 @@ GoodputOfRestarts(const Job& job, double interval)
 }
 
 double
-GoodputOfShrinking(const Job& job, double interval)
+GoodputOfShrinking(const Job& job, double interval, double duration)
 {
     const double wait = std::isinf(interval) ? 0 : Spacing(job, interval) / 2;
     const double there = ShareThere(job, RateOfServers(job), job.repair + wait);
@@ -129,7 +234,7 @@ GoodputOfShrinking(const Job& job, double interval)
         lost += LeaveRate(job, source) * there *
                 (source.detection + job.abort + job.regroup + job.step / 2 + back);
     }
-    return there * GoodputOfRestarts(job, interval) / (1 + lost);
+    return there * GoodputOfRestarts(job, interval, duration) / (1 + lost);
 }
 
 } // namespace
@@ -183,10 +288,10 @@ WaitingShare(const Job& job)
 }
 
 double
-Goodput(const Job& job, double interval)
+Goodput(const Job& job, double interval, double duration)
 {
-    const double working = job.LeavingShare() > 0 ? GoodputOfShrinking(job, interval)
-                                                  : GoodputOfRestarts(job, interval);
+    const double working = job.LeavingShare() > 0 ? GoodputOfShrinking(job, interval, duration)
+                                                  : GoodputOfRestarts(job, interval, duration);
     return working * (1 - WaitingShare(job));
 }
 

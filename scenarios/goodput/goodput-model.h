@@ -27,6 +27,18 @@
  * of the optimum checkpoint interval for restart dumps, Future Generation Computer Systems 22,
  * 2006, doi:10.1016/j.future.2004.11.016): a segment takes e^(R/M) M (e^((tau+delta)/M) - 1).
  *
+ * That is the mean of a job without end: work counts when it is in a checkpoint that was written. A
+ * job that ends after T has its last state, too, so all work of the run that is under way counts.
+ * At a time t the run under way has begun a seconds before with density p lambda exp(-lambda a), or
+ * with the job, exp(-lambda t), with p = q. With s_j = tau + delta + w + j S < T, u(T) the work of
+ * a run of length T behind its last safe checkpoint, all integrals over times of work:
+ *
+ *     counts = (1 - p) (tau sum exp(-lambda s_j) + exp(-lambda T) u(T))
+ *              + p (integral of exp(-lambda a) + lambda tau sum exp(-lambda s_j) (T - s_j))
+ *
+ * and goodput = counts / T x (1 - W), which T without end makes the one above. Where no checkpoint
+ * is written before the end, only the last run counts: p (1 - exp(-lambda T)) / lambda.
+ *
  * W is the share of time in which more servers are in repair than there are spares. The job stands
  * still then, and idle parts do not fail, so the number in repair is an M/G/n/n queue with n =
  * spares + 1 places: W is Erlang's loss formula, whatever the distribution of repair times (A. K.
@@ -88,9 +100,11 @@ struct Job
     double RecoveryOf(const Source& source) const;
 };
 
-/// Goodput, 0 to 1: time of work that counts over all time.
-/// \param interval s of work between checkpoints; infinite: there are none
-double Goodput(const Job& job, double interval);
+/// Goodput, 0 to 1: time of work that counts over all time. Work counts that is in a checkpoint
+/// that was written, or in the job's state when it ends. \param interval s of work between
+/// checkpoints; infinite: there are none \param duration s until the job ends; infinite: the mean
+/// of a job without end
+double Goodput(const Job& job, double interval, double duration = NEVER);
 
 /// Share of time in which the job waits for a repaired server.
 double WaitingShare(const Job& job);

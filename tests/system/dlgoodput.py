@@ -32,13 +32,40 @@ class Weeks(SystemTest):
         # Daly's complete cost function, M = 12 h, R = 0.1 + 1 + 120 + 30 + 30 s.
         mtbf, recovery = 12 * 3600, 181.1
         segment = mtbf * math.exp(recovery / mtbf) * math.expm1(1820 / mtbf)
-        self.assertAlmostEqual(weeks["goodput_closed_form"], 1800 / segment, places=6)
+        # Beside it counts what the job has when it ends, some 15 of 60 x 1,440 min.
+        self.assertAlmostEqual(
+            weeks["goodput_closed_form"], 1800 / segment + 15 / 86400, delta=2e-5
+        )
         self.assertWithin(weeks["goodput"], weeks["goodput_closed_form"], 0.005)
         # A course by itself.
         rows = run.rows("interruptions.csv")
         self.assertEqual({row["cause"] for row in rows}, {"job"})
         self.assertWithin(len(rows), 120, 0.4)
         self.assertEqual([row["at_s"] for row in rows], sorted(row["at_s"] for row in rows))
+
+    def test_work_that_no_checkpoint_has(self):
+        """It counts where the job ends with it, in both forms, and a note says so. Runs between
+        failures are then the last one: (1 - exp(-60)) x 12 h, less recovery, of 30 days.
+        """
+        line = f"dlgoodput {JOB} {HAND} --mtbf=12h --spares=50 --replications=400"
+        run = self.run_program(f"{line} --checkpoint=100d")
+        (weeks,) = run.stats["goodput_runs"]
+        self.assertWithin(weeks["goodput_closed_form"], 12 / 720, 0.02)
+        self.assertWithin(weeks["goodput"], weeks["goodput_closed_form"], 0.2)
+        text = " ".join(run.err.split())
+        self.assertIn("checkpoints takes 100 days, longer than --duration=30.0 days", text)
+        # One is never written: again the last run, of which 12 h at most are work.
+        run = self.run_program(f"{line.replace('--checkpoint-time=20s', '--checkpoint-time=100d')}")
+        (weeks,) = run.stats["goodput_runs"]
+        self.assertWithin(weeks["goodput_closed_form"], 12 * (1 - math.exp(-1)) / 720, 0.02)
+        self.assertWithin(weeks["goodput"], weeks["goodput_closed_form"], 0.2)
+        self.assertIn("writing one checkpoint takes 100 days", " ".join(run.err.split()))
+        run = self.run_program(f"{line} --checkpoint=1d")
+        (weeks,) = run.stats["goodput_runs"]
+        self.assertWithin(weeks["goodput"], weeks["goodput_closed_form"], 0.02)
+        text = " ".join(run.err.split())
+        self.assertIn("longer than the mean time between failures, 12.0 h", text)
+        self.assertNotIn("note", self.run_program(f"{line} --checkpoint=1h").err)
 
     def test_same_seed_same_bytes(self):
         line = f"dlgoodput {JOB} {HAND} --duration=90d --spares=1 --weibull-shape=0.7"

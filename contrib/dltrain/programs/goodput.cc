@@ -237,6 +237,34 @@ IntervalOf(const GoodputScenario& scenario, const goodput::Job& model)
     return goodput::BestInterval(model);
 }
 
+/// What of checkpoints is longer than the job, or than the time to a failure.
+void
+NoteLongCheckpoints(const results::GoodputRun& run)
+{
+    const double mtbf = 1 / run.model.FailureRate();
+    const double one = run.model.stall + run.model.behind;
+    const std::pair<const char*, double> parts[] = {
+        {"the interval between checkpoints", run.interval},
+        {"writing one checkpoint", one}};
+    for (const auto& [what, takes] : parts)
+    {
+        const bool none = std::isinf(takes); // nothing fails, so it has none
+        if (!none && takes > run.duration)
+        {
+            SayNote(std::string(what) + " takes " + scenario::SpanText(takes) +
+                    ", longer than --duration=" + scenario::SpanText(run.duration) +
+                    ": none is written, so only work since the last failure counts, which the job "
+                    "has when it ends");
+        }
+        else if (!none && takes > mtbf)
+        {
+            SayNote(std::string(what) + " takes " + scenario::SpanText(takes) +
+                    ", longer than the mean time between failures, " + scenario::SpanText(mtbf) +
+                    ": most work is lost before a checkpoint has it");
+        }
+    }
+}
+
 class GoodputProgress
 {
   public:
@@ -333,6 +361,8 @@ RunGoodput(int argc, const char* const* argv)
             std::isinf(run.interval)
                 ? 0
                 : static_cast<uint64_t>(std::llround(run.interval / run.times.step));
+        run.duration = scenario.duration;
+        NoteLongCheckpoints(run);
         run.simulated = goodput::Replicate(run.model,
                                            run.interval,
                                            scenario.duration,

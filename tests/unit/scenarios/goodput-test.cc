@@ -235,6 +235,63 @@ TEST(Goodput, SimulationAgreesWhereFailuresAreFrequent)
     EXPECT_LT(all.halfWidth.value(), 0.005);
 }
 
+/// M = 10 days, T = 30 days, no checkpoint: the last run has (1 - e^-3) M of T. Without failures
+/// all work counts.
+TEST(Goodput, WorkCountsThatTheJobEndsWith)
+{
+    Job job = PlainJob(10 * DAY);
+    EXPECT_NEAR(::Goodput(job, NEVER, 30 * DAY), (1 - std::exp(-3.0)) / 3, 1e-12);
+    EXPECT_NEAR(::Goodput(job, 100 * DAY, 30 * DAY), (1 - std::exp(-3.0)) / 3, 1e-12);
+    EXPECT_EQ(::Goodput(job, NEVER), 0); // without end
+    // A recovery of R: it runs for a share e^(-R / M) of the time, or has not failed yet.
+    job.restart = DAY;
+    const double there = std::exp(-0.1);
+    EXPECT_NEAR(::Goodput(job, NEVER, 30 * DAY),
+                ((1 - there) * std::exp(-3.0) * 30 + there * (1 - std::exp(-3.0)) * 10) / 30,
+                1e-12);
+    EXPECT_EQ(::Goodput(PlainJob(NEVER), 100 * DAY, 30 * DAY), 1);
+}
+
+/// Intervals up to more than the duration, checkpoints up to days: within 2% of the simulation, or
+/// within twice its confidence interval.
+TEST(Goodput, ClosedFormOfADurationAgreesWithTheSimulation)
+{
+    for (const double mtbf : {1.0, 10.0, 100.0})
+    {
+        for (const double interval : {0.1, 2.0, 9.0, 40.0})
+        {
+            for (const double stall : {0.001, 0.5, 50.0})
+            {
+                for (const double behind : {0.0, 3.0})
+                {
+                    Job job = PlainJob(mtbf * DAY);
+                    job.stall = stall * DAY;
+                    job.behind = behind * DAY;
+                    job.restart = HOUR;
+                    const Replications all = Replicate(job, interval * DAY, 30 * DAY, 7, 1000);
+                    const double closed = ::Goodput(job, interval * DAY, 30 * DAY);
+                    EXPECT_NEAR(all.goodput,
+                                closed,
+                                std::max(0.02 * closed, 2 * all.halfWidth.value()))
+                        << mtbf << " " << interval << " " << stall << " " << behind;
+                }
+            }
+        }
+    }
+}
+
+/// A job that ends late is one without end.
+TEST(Goodput, ALongDurationIsWithoutEnd)
+{
+    std::mt19937_64 engine(7);
+    for (int shape = 0; shape < 100; ++shape)
+    {
+        const Job job = RandomJob(engine);
+        const double interval = BestInterval(job);
+        EXPECT_NEAR(::Goodput(job, interval, 1e9 * DAY), ::Goodput(job, interval), 1e-6) << shape;
+    }
+}
+
 /// Erlang's loss formula with two places and a load of 1: (1/2) / (1 + 1 + 1/2) = 0.2.
 TEST(Goodput, WaitingForRepairsIsErlangs)
 {
