@@ -110,17 +110,35 @@ Rails(const Placement& placement)
     return rails;
 }
 
-double
-GroupsAtItsNics(const Placement& placement, uint32_t gpus, uint32_t nics)
+namespace
 {
-    std::size_t most = 1; // of its GPUs in a server
+
+/// Of its GPUs in a server.
+std::size_t
+MostInAServer(const Placement& placement)
+{
+    std::size_t most = 1;
     for (const auto& ranks : RanksByServer(placement))
     {
         most = std::max(most, ranks.size());
     }
+    return most;
+}
+
+} // namespace
+
+double
+GroupsAtItsNics(const Placement& placement, uint32_t gpus, uint32_t nics)
+{
     const auto near = static_cast<double>(std::max<std::size_t>(1, Rails(placement).size()));
     const double gpusThere = near * gpus / std::max(1U, nics);
-    return std::max(1.0, gpusThere / static_cast<double>(most));
+    return std::max(1.0, gpusThere / static_cast<double>(MostInAServer(placement)));
+}
+
+double
+GroupsInItsServer(const Placement& placement, uint32_t gpus)
+{
+    return std::max(1.0, static_cast<double>(gpus) / static_cast<double>(MostInAServer(placement)));
 }
 
 bool

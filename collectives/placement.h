@@ -42,6 +42,9 @@ bool HasSeveralServers(const Placement& placement);
 /// in one: 8 of single GPUs at one NIC. \param gpus,nics of a server
 double GroupsAtItsNics(const Placement& placement, uint32_t gpus, uint32_t nics);
 
+/// The same of all that a server has. \param gpus of a server
+double GroupsInItsServer(const Placement& placement, uint32_t gpus);
+
 /// Channels to use: as asked for; else one a NIC of Rails(), and one within a single server.
 uint32_t ChannelCount(const Placement& placement, const AlgorithmOptions& options);
 

@@ -3,6 +3,7 @@
  */
 #include "collectives/tuner.h"
 
+#include "collectives/bridged-bytes.h"
 #include "collectives/nccl-times.h"
 #include "collectives/placement.h"
 #include "collectives/possible-choices.h"
@@ -185,7 +186,12 @@ Formula(const Algorithm& algorithm,
     const double ports = machine.island != 0 && LeavesIslands(placement, machine.island)
                              ? std::min(machine.insideRate, machine.betweenRate)
                              : machine.insideRate;
-    const double inRate = ports > 0 ? ports * inShare : 1e15;
+    // So many messages cross the bridge at a time.
+    const double bridged = BridgedBytes(algorithm, *cost, what, placement, machine);
+    const double abreast = bridged / std::max(1.0, cost->serialBytes);
+    const double ofBridge = bridged > 0 ? machine.bridgeRate / std::max(1.0, abreast) : ports;
+    const double inRate = ports > 0 ? std::min(ports, ofBridge) * inShare : 1e15;
+    const double overBridge = bridged > 0 ? bridged / (machine.bridgeRate * inShare) : 0;
     const auto chain = static_cast<double>(cost->chain);
     const double chainOutside =
         outside ? std::min(chain, static_cast<double>(cost->chainOutside)) : 0;
@@ -232,13 +238,16 @@ Formula(const Algorithm& algorithm,
         const double post = outside ? library.PostInside(protocol).Seconds() : 0;
         const double latencies = (once.chain - ofNics) * (times.inside.Seconds() + post) +
                                  ofNics * times.outside.Seconds();
-        const double slowest = outside ? std::min(inRate, outRate) : inRate;
-        return seconds + latencies + 2 * static_cast<double>(what.bytes) / (0.92 * slowest);
+        const double ofPort = ports > 0 ? ports * inShare : 1e15;
+        const double slowest = outside ? std::min(ofPort, outRate) : ofPort;
+        return seconds + latencies +
+               std::max(2 * static_cast<double>(what.bytes) / (0.92 * slowest), overBridge / 0.92);
     }
     messages += bytes * (chainInside / inRate + (outside ? chainOutside / outRate : 0));
     const double links =
-        std::max(chainInside > 0 ? cost->serialBytes / inRate * (chainInside / chain) : 0,
-                 outside ? cost->outOfServer / outRate : 0);
+        std::max({chainInside > 0 ? cost->serialBytes / inRate * (chainInside / chain) : 0,
+                  outside ? cost->outOfServer / outRate : 0,
+                  overBridge});
     return seconds + std::max(messages, links);
 }
 

@@ -7,7 +7,7 @@
  *     seconds = launch + base + max(sum of a chain of messages, most bytes over one link)
  *
  *     chain:  messages x latency + bytes of each / rate,   those inside and outside servers apart
- *     link:   bytes that a GPU's port (inside), a server's NICs (outside) carry / their rate
+ *     link:   bytes that a GPU's port, a server's host bridge (PCIe), its NICs carry / their rate
  *
  * with Cost (schedule.h) for messages and bytes, and topo::LibraryModel for latencies and for the
  * part of a rate that a protocol leaves to data. The second term of the maximum is the time of a
@@ -42,6 +42,9 @@ struct Machine
     double insideRate = 0;   ///< B/s of a GPU's port, one direction, for messages; 0: not known
     double betweenRate = 0;  ///< rate between islands, B/s; counted as insideRate
     uint32_t island = 0;     ///< GPUs that have insideRate among them; 0: those of a server
+    /// PCIe: B/s of the host bridge, which all messages of a server share (with islands: those
+    /// between them); 0: there is none.
+    double bridgeRate = 0;
     double nicRate = 0;      ///< B/s of one NIC
     uint32_t nics = 1;       ///< NICs of a server
     bool hasLibrary = false; ///< else nothing takes time but links, and protocols are not known

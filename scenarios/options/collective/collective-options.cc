@@ -83,6 +83,8 @@ MachineOf(const ClusterSpec& cluster, const FabricSpec& fabric, bool hasLibrary)
     coll::Machine machine;
     const topo::ScaleUp& links = cluster.server.scaleUp;
     machine.insideRate = static_cast<double>(links.perGpu.bps) / 8 * links.efficiency;
+    const topo::ScaleUp& bridged = links.between ? *links.between : links;
+    machine.bridgeRate = static_cast<double>(bridged.hostBridge.bps) / 8 * bridged.efficiency;
     if (links.between)
     {
         machine.island = links.island;

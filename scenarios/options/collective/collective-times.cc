@@ -56,7 +56,8 @@ CollectiveTimes::GroupOf(const std::vector<coll::Rank>& members)
 int64_t
 CollectiveTimes::Seconds(const coll::Collective& what,
                          const coll::Placement& placement,
-                         double share)
+                         double share,
+                         double beside)
 {
     if (what.ranks < 2)
     {
@@ -65,6 +66,7 @@ CollectiveTimes::Seconds(const coll::Collective& what,
     const CollectiveOptions& options = m_options;
     coll::Machine machine = options.MachineFor(placement);
     machine.nicRate /= coll::HasSeveralServers(placement) ? share : 1;
+    machine.bridgeRate /= beside;
     const coll::Choice choice = ModelChoiceOf(options, what, placement);
     const auto seconds = coll::EstimateSeconds(*choice.algorithm,
                                                choice.protocol.value_or(topo::Protocol::kSimple),
@@ -93,7 +95,10 @@ CollectiveTimes::Collective(uint32_t group,
         what.ranks = static_cast<coll::Rank>(placement.serverOf.size());
         what.blocks = blocks;
         const uint32_t gpus = crossing > 0 ? crossing : server.gpus;
-        at->second = Seconds(what, placement, coll::GroupsAtItsNics(placement, gpus, server.nics));
+        at->second = Seconds(what,
+                             placement,
+                             coll::GroupsAtItsNics(placement, gpus, server.nics),
+                             coll::GroupsInItsServer(placement, server.gpus));
         if (blocks)
         {
             m_blocks.push_back(blocks);
@@ -108,7 +113,7 @@ CollectiveTimes::Message(coll::Rank from, coll::Rank to, uint64_t bytes, uint32_
     const topo::ServerSpec& server = m_cluster.server;
     const bool inside = from / server.gpus == to / server.gpus;
     const auto [at, isNew] =
-        m_messages.try_emplace({inside, KindsOf({from, to}), inside ? 1 : together, bytes}, 0);
+        m_messages.try_emplace({inside, KindsOf({from, to}), together, bytes}, 0);
     if (isNew)
     {
         coll::Collective what;
@@ -116,7 +121,9 @@ CollectiveTimes::Message(coll::Rank from, coll::Rank to, uint64_t bytes, uint32_
         what.bytes = bytes;
         what.ranks = 2;
         const double share = together / static_cast<double>(std::max(1U, server.nics));
-        at->second = Seconds(what, PlacementOf(m_cluster, {from, to}), std::max(1.0, share));
+        // The formula has both send, to each other. Here one does.
+        at->second =
+            Seconds(what, PlacementOf(m_cluster, {from, to}), std::max(1.0, share), together / 2.0);
     }
     return at->second;
 }

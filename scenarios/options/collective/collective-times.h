@@ -57,7 +57,11 @@ class CollectiveTimes
   private:
     /// The kind of server that all of them are on; UINT32_MAX: of several.
     coll::Rank KindsOf(const std::vector<coll::Rank>& members) const;
-    int64_t Seconds(const coll::Collective& what, const coll::Placement& placement, double share);
+    /// ps \param share groups at its NICs \param beside groups in a server, which share its bridge
+    int64_t Seconds(const coll::Collective& what,
+                    const coll::Placement& placement,
+                    double share,
+                    double beside);
 
     const ClusterSpec& m_cluster;
     const CollectiveOptions& m_options;

@@ -104,6 +104,7 @@ ToJson(const coll::Machine& machine)
     nlohmann::json json = {{"inside_rate", machine.insideRate},
                            {"between_rate", machine.betweenRate},
                            {"island", machine.island},
+                           {"bridge_rate", machine.bridgeRate},
                            {"nic_rate", machine.nicRate},
                            {"nics", machine.nics}};
     if (!machine.hasLibrary)

@@ -55,6 +55,42 @@ TEST(Tuner, RingInAServer)
     EXPECT_NEAR(Estimate("ring", Protocol::kSimple, gather, placement), 20e-6 + 7 * 20e-6, 1e-12);
 }
 
+TEST(Tuner, MessagesOfAServerShareItsHostBridge)
+{
+    // PCIe: ports of 12 GB/s, 8 GPUs share a bridge of 48 GB/s, so each has 6. A NIC has 100 GB/s.
+    Machine machine = TwoProtocols();
+    machine.hasLibrary = false;
+    machine.insideRate = 12e9;
+    machine.bridgeRate = 48e9;
+    machine.nicRate = 100e9;
+    const auto seconds = [&](Op op, const char* name, uint32_t servers, double rate) {
+        machine.bridgeRate = rate;
+        const Placement placement = UniformPlacement(servers, 8);
+        const Collective what{op, 96000000, 8 * servers};
+        return *EstimateSeconds(*Find(op, name), Protocol::kSimple, what, placement, {}, machine);
+    };
+    // 14 messages of 12 MB at 6 GB/s; without the bridge at 12.
+    EXPECT_NEAR(seconds(Op::kAllReduce, "ring", 1, 48e9), 14 * 2e-3, 1e-9);
+    EXPECT_NEAR(seconds(Op::kAllReduce, "ring", 1, 0), 14 * 1e-3, 1e-9);
+    EXPECT_NEAR(seconds(Op::kAllGather, "ring", 1, 48e9), 7 * 2e-3, 1e-9);
+    // A bridge of eight ports is no bottleneck.
+    EXPECT_NEAR(seconds(Op::kAllReduce, "ring", 1, 96e9), 14 * 1e-3, 1e-9);
+    // 8 GPUs send 7 messages of 12 MB each: 672 MB. To the next GPU: 8 of 96 MB.
+    EXPECT_NEAR(seconds(Op::kAllToAll, "direct", 1, 48e9), 672e6 / 48e9, 1e-9);
+    EXPECT_NEAR(seconds(Op::kSendRecv, "direct", 1, 48e9), 768e6 / 48e9, 1e-9);
+    // Only the root sends: its port.
+    EXPECT_NEAR(seconds(Op::kScatter, "direct", 1, 48e9), 84e6 / 12e9, 1e-9);
+    // Two servers: in 30 rounds 7 messages of 6 MB cross the bridge, the eighth is the NIC's.
+    EXPECT_NEAR(seconds(Op::kAllReduce, "ring", 2, 48e9), 30 * 7 * 6e6 / 48e9, 1e-9);
+    // Islands of two: of 8 messages those of 4 cross it, at 12 GB/s each; more than the ports let.
+    machine.island = 2;
+    machine.insideRate = 100e9;
+    machine.betweenRate = 24e9;
+    EXPECT_NEAR(seconds(Op::kAllGather, "ring", 1, 48e9), 7 * 1e-3, 1e-9);
+    // 6 of 7 messages of each GPU of 8.
+    EXPECT_NEAR(seconds(Op::kAllToAll, "direct", 1, 48e9), 576e6 / 48e9, 1e-9);
+}
+
 TEST(Tuner, RingOverIslandsIsAsFastAsWhatIsBetweenThem)
 {
     // Islands of two: 2 messages of S / 2 at 100 GB/s; of four GPUs 6 of S / 4 at 5 GB/s.
