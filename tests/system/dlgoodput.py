@@ -62,10 +62,10 @@ class Weeks(SystemTest):
         self.assertIn("writing one checkpoint takes 100 days", " ".join(run.err.split()))
         run = self.run_program(f"{line} --checkpoint=1d")
         (weeks,) = run.stats["goodput_runs"]
-        self.assertWithin(weeks["goodput"], weeks["goodput_closed_form"], 0.02)
+        self.assertWithin(weeks["goodput"], weeks["goodput_closed_form"], 0.06)
         text = " ".join(run.err.split())
         self.assertIn("longer than the mean time between failures, 12.0 h", text)
-        self.assertNotIn("note", self.run_program(f"{line} --checkpoint=1h").err)
+        self.assertNotIn("longer than", self.run_program(f"{line} --checkpoint=1h").err)
 
     def test_same_seed_same_bytes(self):
         line = f"dlgoodput {JOB} {HAND} --duration=90d --spares=1 --weibull-shape=0.7"
