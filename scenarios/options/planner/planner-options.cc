@@ -118,6 +118,10 @@ MakePlannerTable()
         {
             option.defaultNote = "results/dlplan-1, -2, ...: the first number that is free";
         }
+        if (option.name == "dry-run")
+        {
+            option.help = "search and print the best layouts; write nothing, and run none of them";
+        }
     }
     std::vector<Option> rows = PlanningRows();
     Append(&rows, std::move(t.options));
@@ -199,7 +203,19 @@ class PlannerReader
         {
             Fail("accumulation", "follows from --global-batch and the layout; allowed: without it");
         }
+        const bool isAuto =
+            values.Given("micro-batch") && values.Text("micro-batch") == "auto"; // searched
+        if (isAuto)
+        {
+            SetOption("micro-batch", "1", &m_read);
+            m_read.values.Slot("micro-batch").given = false;
+        }
         m_plan.search = values.Given("search") ? Searched() : Defaults();
+        if (isAuto && std::find(m_plan.search.begin(), m_plan.search.end(), "micro-batch") ==
+                          m_plan.search.end())
+        {
+            m_plan.search.emplace_back("micro-batch");
+        }
         m_plan.objective = std::map<std::string, Objective>{{"step", Objective::kStep},
                                                             {"mfu", Objective::kMfu},
                                                             {"cost", Objective::kCost},
@@ -320,6 +336,11 @@ class PlannerReader
                 continue;
             }
             const std::string canonical = CanonicalText(option, value);
+            if (canonical == "auto")
+            {
+                Fail("fix", name + "=auto fixes nothing; allowed: a number, or without it");
+                continue;
+            }
             const auto [at, isNew] = m_fixed.emplace(name, canonical);
             const Value& given = m_read.values[name];
             const auto& named = m_read.values.List("search");

@@ -99,6 +99,14 @@ WhyNotResumed(const std::string& folder, const Values& values)
     }
     std::vector<std::string> except = Elsewhere();
     except.insert(except.end(), FreeOptions().begin(), FreeOptions().end());
+    // The estimates are of the job that stats.json names: search.json may have been edited since.
+    std::ifstream results(folder + "/stats.json");
+    const auto stats = nlohmann::json::parse(results, nullptr, false);
+    if (stats.is_object() && stats.contains("configuration") && stats.at("configuration") != before)
+    {
+        return "has estimates of another job: its " + std::string(kSearchFile) +
+               " was edited after the search; allowed: as stats.json has it in \"configuration\"";
+    }
     const nlohmann::json now = GivenBut(values, except).flatten();
     nlohmann::json then = before.flatten();
     for (const std::string& name : except)
