@@ -40,6 +40,15 @@ ClassOf(const training::ModelSpec& model)
             }
         }
     }
+    // No row is of these, whatever its blocks are like.
+    if (model.transformer && !model.hasSequence)
+    {
+        return "transformer of pictures";
+    }
+    if (model.family == "T5")
+    {
+        return "encoder and decoder";
+    }
     return model.transformer && model.transformer->recurrences == 0 ? "dense transformer"
                                                                     : "other model";
 }

@@ -20,7 +20,7 @@ using training::TrainingOptions;
 MegatronLaunch
 MegatronWriter::Write()
 {
-    if (!m_options.model.transformer)
+    if (!m_options.model.transformer || !m_options.model.hasSequence)
     {
         m_launch.notes.push_back("Megatron-LM has no model like " + m_options.model.name);
         return std::move(m_launch);
