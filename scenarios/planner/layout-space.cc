@@ -467,7 +467,10 @@ LayoutText(const Layout& l)
     text += l.fusedAttention ? "" : " unfused";
     for (const auto& [name, value] : l.words)
     {
-        text += IsShown(name) ? "" : " " + name + "=" + value;
+        // What the stages say already.
+        const bool isSaid =
+            !l.stages.empty() && (name == "pipeline-layout" || name == "server-kinds");
+        text += IsShown(name) || isSaid ? "" : " " + name + "=" + value;
     }
     return text;
 }
