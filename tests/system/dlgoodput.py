@@ -52,7 +52,7 @@ class Weeks(SystemTest):
         self.assertWithin(weeks["goodput_closed_form"], 12 / 720, 0.02)
         self.assertWithin(weeks["goodput"], weeks["goodput_closed_form"], 0.2)
         text = " ".join(run.err.split())
-        self.assertIn("checkpoints takes 100 days, longer than --duration=30.0 days", text)
+        self.assertIn("checkpoints takes 100 days, longer than the job, 30.0 days", text)
         # One is never written: again the last run, of which 12 h at most are work.
         run = self.run_program(f"{line.replace('--checkpoint-time=20s', '--checkpoint-time=100d')}")
         (weeks,) = run.stats["goodput_runs"]

@@ -252,7 +252,7 @@ NoteLongCheckpoints(const results::GoodputRun& run)
         if (!none && takes > run.duration)
         {
             SayNote(std::string(what) + " takes " + scenario::SpanText(takes) +
-                    ", longer than --duration=" + scenario::SpanText(run.duration) +
+                    ", longer than the job, " + scenario::SpanText(run.duration) +
                     ": none is written, so only work since the last failure counts, which the job "
                     "has when it ends");
         }
