@@ -86,7 +86,7 @@ DefaultText(const Option& o)
 {
     if (!o.defaultText.empty())
     {
-        return "default " + o.defaultText;
+        return "default " + o.defaultText + (o.defaultNote.empty() ? "" : "; ") + o.defaultNote;
     }
     return o.defaultNote.empty() ? "" : "default: " + o.defaultNote;
 }

@@ -74,7 +74,7 @@ struct Option
     std::string group;
     std::string help;
     std::string defaultText; ///< default in the command line's syntax; empty: no value
-    std::string defaultNote; ///< shown when there is no defaultText: "the smallest that fits"
+    std::string defaultNote; ///< shown behind defaultText or for it: "the smallest that fits"
     std::string placeholder; ///< "N", "SIZE"
     std::vector<std::string> aliases;
     char letter = 0;

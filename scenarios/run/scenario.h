@@ -298,6 +298,7 @@ struct CollectiveOptions
     bool allByFormula = false;   ///< the same of groups of several servers: --collective-times
     bool insideOneByOne = false; ///< --in-server=one-by-one
     bool ownNics = false;        ///< --peer-nic=own (rail-options.h)
+    uint32_t besideGpu = 1;      ///< NICs beside a GPU, so channels of an exchange with own NICs
     uint32_t rails = 0;          ///< topo::Description::rails
     bool railsApart = false;     ///< topo::Description::railsApart
 

@@ -162,8 +162,32 @@ ServerNamed(Validation* v, const std::string& option, const std::string& name)
     return servers->front();
 }
 
+namespace
+{
+
+/// The network that servers of several NICs are sold with: a rail for each NIC (topologies/rails.h
+/// has the reference architecture). A parameter that rails do not have asks for another family.
 void
-ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server)
+ChooseTopology(Validation* v)
+{
+    const Values& values = v->values;
+    const topo::Family& rails = *topo::FindFamily("rail-optimized");
+    const auto hasNot = [&](const topo::SharedParameter& shared) {
+        const auto& families = shared.families;
+        return v->table.Find(shared.parameter.name) && values.Given(shared.parameter.name) &&
+               std::find(families.begin(), families.end(), rails.name) == families.end();
+    };
+    const auto parameters = topo::AllParameters();
+    if (values.Present("nics-per-server") && values.U32("nics-per-server") > 1 &&
+        std::none_of(parameters.begin(), parameters.end(), hasNot))
+    {
+        v->DecideUnlessGiven("topology", rails.name);
+    }
+}
+
+/// What a --server that was named has, unless it is given: GPUs, NICs and their rate.
+void
+TakeServer(Validation* v, const std::optional<topo::ServerSpec>& server)
 {
     const auto& values = v->values;
     const bool ofTopology = TopologyHasServer(values);
@@ -201,6 +225,15 @@ ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server)
         return;
     }
     v->Decide("nic", nic);
+}
+
+} // namespace
+
+void
+ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server)
+{
+    TakeServer(v, server);
+    ChooseTopology(v);
 }
 
 std::string

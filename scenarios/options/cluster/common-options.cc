@@ -310,6 +310,10 @@ NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
             .Default(defaultTopology)
             .Example("leaf-spine"),
     };
+    if (servers == ServerCount::kAlways)
+    {
+        rows.front().Otherwise("rail-optimized where servers have several NICs");
+    }
     for (const auto& shared : topo::AllParameters())
     {
         rows.push_back(ParameterRow(shared, servers, section));

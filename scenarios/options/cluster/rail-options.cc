@@ -51,8 +51,10 @@ RailOptionRows()
             .Names("peer-nic",
                    {{"same", "the same number at both ends"},
                     {"own", "beside the one GPU and beside the other: crosses rails"}})
-            .Otherwise("same; own where several NICs are on rails")
-            .Example("own"),
+            .Otherwise(
+                "own where servers have several NICs, unless the server's library says which "
+                "it uses; else same")
+            .Example("same"),
     };
 }
 
@@ -62,7 +64,9 @@ ApplyRails(Validation* v,
            const std::vector<CollectiveOptions*>& choices)
 {
     const topo::Description& about = cluster.topology.About();
-    if (about.rails > 1 && cluster.server.nics > 1)
+    // As NCCL chooses it on any wiring: ncclTopoGetLocalNet of its graph/topo.cc takes the NIC of
+    // the shortest path to the GPU.
+    if (cluster.server.nics > 1 && cluster.server.library.exchangeNics == 0)
     {
         v->DecideUnlessGiven("peer-nic", "own");
     }
@@ -74,6 +78,7 @@ ApplyRails(Validation* v,
     for (CollectiveOptions* choice : choices)
     {
         choice->ownNics = own;
+        choice->besideGpu = std::max(1u, cluster.server.nics / std::max(1u, cluster.server.gpus));
         choice->rails = about.rails;
         choice->railsApart = about.railsApart;
     }

@@ -9,8 +9,8 @@
  *     own    from the NIC beside the one GPU to the NIC beside the other, as NCCL without PXN: on
  *            rails that crosses to another one, unless the GPUs have the same place in their
  *            servers. For messages of one GPU to one other: alltoall and the other exchanges
- *            (IsExchange), and pipelines. One channel, so a pair's bytes are not spread over the
- *            NICs.
+ *            (IsExchange), and pipelines. A channel for each NIC beside the GPU, so a pair's bytes
+ *            are not spread over the others.
  *
  * Rings, trees and their like keep the NIC of their channel at both ends. `pxn` is rail-aligned by
  * itself.
@@ -30,7 +30,8 @@ namespace scenario
 
 std::vector<Option> RailOptionRows();
 
-/// Decides --peer-nic: own where servers have several NICs on rails. Into the collectives' options.
+/// Decides --peer-nic: own where servers have several NICs, unless measurements of the server's
+/// library name those that it uses. Into the collectives' options.
 void ApplyRails(Validation* v,
                 const ClusterSpec& cluster,
                 const std::vector<CollectiveOptions*>& choices);

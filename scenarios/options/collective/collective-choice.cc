@@ -51,7 +51,7 @@ CollectiveOptions::OptionsFor(coll::Op op) const
     }
     if (ownNics && coll::IsExchange(op))
     {
-        all.maxChannels = 1; // from one NIC to one; pxn has a channel a rail all the same
+        all.maxChannels = besideGpu; // pxn has a channel a rail all the same
     }
     // Channels of sends and receives are another matter: NCCL_MIN_P2P_NCHANNELS and the like.
     if (!coll::IsExchange(op))

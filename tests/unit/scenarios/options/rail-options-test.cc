@@ -8,6 +8,7 @@
 #include "collectives/tuner.h"
 #include "scenarios/options/cluster/rail-options.h"
 #include "scenarios/options/collective/collective-options.h"
+#include "tests/unit/scenarios/parse-words.h"
 
 #include <gtest/gtest.h>
 
@@ -117,9 +118,54 @@ TEST(RailOptions, OneChannel)
             EXPECT_EQ(channels, own && op == coll::Op::kAllToAll ? 1u : 4u);
         }
     }
+    // A GPU between several NICs uses those, and no other GPU's.
+    CollectiveOptions between = OnRails(0, false);
+    between.besideGpu = 4;
+    const auto lone = coll::UniformPlacement(2, 2, 8);
+    EXPECT_EQ(coll::ChannelCount(lone, between.OptionsFor(coll::Op::kAllToAll)), 4u);
     CollectiveOptions asked = OnRails(0, false);
     asked.options.channels = 3;
     EXPECT_EQ(coll::ChannelCount(placement, asked.OptionsFor(coll::Op::kAllToAll)), 3u);
+}
+
+template <class T>
+T
+Runs(const std::string& options)
+{
+    const auto result = ParseWords<T>(options);
+    EXPECT_TRUE(result.scenario) << options << ": " << result.errors.at(0).Text();
+    return *result.scenario;
+}
+
+/// Servers of several NICs stand on rails and use the NIC beside each GPU, in every program that
+/// has servers; those of one NIC keep the program's network.
+TEST(RailOptions, DefaultsAreWhatServersAreSoldWith)
+{
+    const std::string model = "--model=gpt2 --seq=64 ";
+    for (const std::string server :
+         {"--server=dgx-h100", "--server=dgx-1-v100", "--nics-per-server=2", "--server=hgx-a800"})
+    {
+        const auto trained = Runs<TrainingScenario>(model + "--servers=3 " + server);
+        const auto tried = Runs<CollperfScenario>("--servers=3 -b 1M " + server);
+        EXPECT_EQ(trained.cluster.topology.About().rails, trained.cluster.server.nics) << server;
+        EXPECT_EQ(tried.cluster.topology.About().rails, tried.cluster.server.nics) << server;
+        EXPECT_TRUE(trained.collectives.ownNics && tried.collectives.ownNics) << server;
+    }
+    const auto one = Runs<TrainingScenario>(model + "--servers=3 --server=pcie4-a100");
+    EXPECT_EQ(one.cluster.topologyName, "fat-tree k=4");
+    EXPECT_FALSE(one.collectives.ownNics);
+    // Another network's parameter asks for that network, on which GPUs keep their NICs.
+    const auto tree = Runs<TrainingScenario>(model + "--servers=16 --server=dgx-h100 --k=8");
+    EXPECT_EQ(tree.cluster.topologyName, "fat-tree k=8");
+    EXPECT_TRUE(tree.collectives.ownNics);
+    const auto shared = Runs<TrainingScenario>(model + "--servers=16 --server=dgx-h100 --spines=3 "
+                                                       "--oversubscription=2");
+    EXPECT_EQ(shared.cluster.topology.About().rails, 8u);
+    // Polaris's measurements say which NIC its library uses for exchanges.
+    EXPECT_FALSE(Runs<CollperfScenario>("--servers=2 -b 1M --server=polaris").collectives.ownNics);
+    EXPECT_EQ(Runs<CollperfScenario>("--servers=2 -b 1M --gpus-per-server=2 --nics-per-server=6")
+                  .collectives.besideGpu,
+              3u);
 }
 
 /// NICs share the GPUs out evenly, and the GPU nearest to a NIC has it, where there are as many.
