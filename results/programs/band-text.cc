@@ -4,7 +4,8 @@
 #include "results/programs/band-text.h"
 
 #include "results/base/human-text.h"
-#include "scenarios/compared/step-band.h"
+
+#include <cmath>
 
 namespace results
 {
@@ -56,10 +57,32 @@ ComparedKeys()
     return keys;
 }
 
-std::string
-BandText(const ComparedStep& step)
+namespace
 {
-    const compared::StepBand* band = compared::BandOf(step.options);
+
+/// A step that its own band does not hold: which way such simulations were wrong.
+std::string
+OneSided(const compared::StepBand& band)
+{
+    if (band.least <= 1 && band.most >= 1)
+    {
+        return "";
+    }
+    const bool longer = band.least > 1;
+    const double near = 100 * std::abs((longer ? band.least : band.most) - 1);
+    const double far = 100 * std::abs((longer ? band.most : band.least) - 1);
+    return Format(". These took %.0f to %.0f%% %s than their simulations, so expect the band.",
+                  near,
+                  far,
+                  longer ? "longer" : "less");
+}
+
+} // namespace
+
+std::string
+BandText(const ComparedStep& step, const std::vector<compared::StepBand>& groups)
+{
+    const compared::StepBand* band = compared::BandOf(step.options, groups);
     if (!band)
     {
         const auto kind = compared::KindOf(step.options);
@@ -78,7 +101,7 @@ BandText(const ComparedStep& step)
                        100 * step.mfu / band->least);
     }
     return text + Format(": %.0f%% band of %u published steps (", 100 * band->share, band->rows) +
-           compared::KindText(band->of) + ")";
+           compared::KindText(band->of) + ")" + OneSided(*band);
 }
 
 } // namespace results

@@ -7,9 +7,11 @@
 #define RESULTS_PROGRAMS_BAND_TEXT_H
 
 #include "results/schema/object.h"
+#include "scenarios/compared/step-band.h"
 #include "scenarios/training/plan-options.h"
 
 #include <string>
+#include <vector>
 
 namespace results
 {
@@ -26,8 +28,10 @@ struct ComparedStep
 const Object<ComparedStep>& ComparedKeys();
 
 /// "456 ms to 502 ms, MFU 39.1 to 43.0%: 80% band of 112 published steps (Ampere, 16 bits, dense
-/// transformer)"; or that too few of its kind were compared.
-std::string BandText(const ComparedStep& step);
+/// transformer)"; or that too few of its kind were compared. A band that does not hold the step
+/// says by how much the published steps differ from their simulations.
+std::string BandText(const ComparedStep& step,
+                     const std::vector<compared::StepBand>& groups = compared::ComparedSteps());
 
 } // namespace results
 

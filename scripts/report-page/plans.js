@@ -91,11 +91,9 @@ function planFlags() {
 function planTiles() {
   const best = planRows()[0], band = planned.compared_with || {};
   if (!best) return [];
-  const sure = isNumber(band.step_time_low_us);
   return [
     tile("Step", time(planStep(best)), isNumber(best.verified_us) ? "dltrain; estimated " + time(best.estimate_us) : "estimated"),
-    tile("How sure", sure ? time(band.step_time_low_us) + " to " + time(band.step_time_high_us) : UNKNOWN,
-      sure ? percent(band.share, 0) + " band of " + counted(band.rows, "published step") : "no published step of its kind was compared"),
+    sureTile(planStep(best), band),
     tile("Best layout", best.layout, counted(best.gpus, "GPU")),
     tile("Tensors of a GPU", memorySize(best.memory_bytes), "of " + memorySize(planned.gpu_memory_bytes)),
     tile("Search", counted(planned.layouts, "layout"), count(planned.too_large) + " do not fit, " + count(planned.estimated) + " estimated" + (planned.whole ? "" : "; ended early"))];

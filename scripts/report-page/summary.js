@@ -64,6 +64,17 @@ function tile(name, value, small) {
   return element("div", {}, element("dt", {}, name), element("dd", {}, value, small ? element("small", {}, small) : null));
 }
 
+// A step beside published ones of its kind: the band around it, and which way it is off where it lies outside.
+function sureTile(step, band) {
+  const low = band.step_time_low_us, high = band.step_time_high_us;
+  if (!isNumber(low)) return tile("How sure", UNKNOWN, "fewer than five published steps of its kind were compared");
+  const off = (end) => percent(Math.abs(end / step - 1), 0);
+  const outside = low > step ? "; these took " + off(low) + " to " + off(high) + " longer than their simulations"
+    : high < step ? "; these took " + off(high) + " to " + off(low) + " less than their simulations" : "";
+  return tile("How sure", time(low) + " to " + time(high),
+    percent(band.share, 0) + " band of " + counted(band.rows, "published step") + (band.like ? " (" + band.like + ")" : "") + outside);
+}
+
 // Of a recording: GPUs of the cluster that it has no rank for.
 function idleGpus() {
   const ranks = stats.trace && stats.trace.ranks;
@@ -167,6 +178,7 @@ function stepTiles() {
   const step = stats.step_time_us, tiles = [];
   if (!isNumber(step)) return [];
   tiles.push(tile("Step time", time(step), stepsText()));
+  if (stats.compared_with) tiles.push(sureTile(step, stats.compared_with));
   if (isNumber(stats.mfu)) {
     tiles.push(tile("Model FLOPs utilization (MFU)", percent(stats.mfu), "of the peak of " + digit(stats.peak_tflops_per_gpu, 4) + " TFLOP/s per GPU"));
   }
