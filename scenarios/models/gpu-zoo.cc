@@ -121,6 +121,18 @@ const char* const kZoo = R"zoo(
  {"name": "A800", "aliases": ["A800-80GB", "A800-SXM", "A800-SXM4", "A800-SXM4-80GB"], "base": "A100",
   "source": "as A100 but for NVLink: hmc-tech.com/gpu/nvidia-a800-vs-nvidia-t40 (peaks, 80 GB), siliconcat.net/gpu/nvidia-a800-pcie-40-gb (multiprocessors); 2,039 GB/s: assumed",
   "efficiency_source": "assumed as A100"},
+ {"name": "T4", "aliases": ["Tesla T4", "NVIDIA T4"], "generation": "Turing", "base": "V100",
+  "fp32_tflops": 8.1, "fp16_tflops": 65, "memory_bandwidth_GBps": 320, "host_link_GBps": 15.75, "memory_GB": 16, "multiprocessors": 40,
+  "source": "sysrqmts.com/gpus/compare/nvidia-a100-sxm4-40-gb-vs-nvidia-tesla-t4 (8.14 and 65.1 TFLOP/s, 320 GB/s, 40 multiprocessors)",
+  "efficiency_source": "assumed as V100"},
+ {"name": "A10", "aliases": ["A10-24GB", "NVIDIA A10"], "base": "A40",
+  "fp32_tflops": 31.2, "tf32_tflops": 62.5, "fp16_tflops": 125, "bf16_tflops": 125, "memory_bandwidth_GBps": 600, "memory_GB": 24, "multiprocessors": 72,
+  "source": "sysrqmts.com, NVIDIA A10 PCIe (31.24 TFLOP/s in fp32, 600 GB/s, 24 GB, 72 multiprocessors); tensor cores: 2 and 4 times fp32, as A40 of the same chip",
+  "efficiency_source": "assumed as A100"},
+ {"name": "RTX-3090", "aliases": ["GeForce RTX 3090"], "base": "A40",
+  "fp32_tflops": 35.6, "tf32_tflops": 35.6, "fp16_tflops": 71, "bf16_tflops": 71, "memory_bandwidth_GBps": 936, "memory_GB": 24, "multiprocessors": 82,
+  "source": "holynerdvana.blogspot.com/2022/10 (35.6 in fp32, 142 in fp16, 936 GB/s, 24 GB, 82 multiprocessors); sums in fp32 are half of 142, and tf32 is half of that: assumed as RTX-4090's",
+  "efficiency_source": "assumed as A100"},
  {"name": "RTX-A6000", "aliases": ["A6000", "NVIDIA RTX A6000"], "base": "A40",
   "fp32_tflops": 38.7, "tf32_tflops": 77.4, "fp16_tflops": 154.8, "bf16_tflops": 154.8, "memory_bandwidth_GBps": 768,
   "source": "llmperf.net/categories/gpu/Nvidia-A6000-GPUs (154.8 TFLOP/s, 768 GB/s, 48 GB, 84 multiprocessors); 38.7 in fp32: sysrqmts.com; tf32 is half of fp16",
@@ -131,6 +143,16 @@ const char* const kZoo = R"zoo(
   "matrix_efficiency": 1, "fp8_efficiency": 1, "product_memory_efficiency": 0.94, "launch_us": 2.15, "sustained_ratio": 1,
   "source": "waredb.com/processor/nvidia-geforce-rtx-4090 (sums in fp32; 24 GB, 1,008 GB/s); multiprocessors: holynerdvana.blogspot.com/2022/10",
   "efficiency_source": "products, their bandwidth and launch: fitted (serving_kernels.csv, scripts/fit-serving), which ran at clocks that last; fp8 as bf16: assumed; all else assumed as A100"},
+ {"name": "L40S", "aliases": ["NVIDIA L40S"], "base": "RTX-4090",
+  "fp32_tflops": 91.6, "tf32_tflops": 183, "fp16_tflops": 362, "bf16_tflops": 362, "fp8_tflops": 733,
+  "memory_bandwidth_GBps": 864, "memory_GB": 48, "multiprocessors": 142,
+  "source": "mullet.se/product.html?product_id=355414, NVIDIA's table of L40 and L40S (dense rates, 864 GB/s, 48 GB, 142 RT cores: one a multiprocessor)",
+  "efficiency_source": "assumed as RTX-4090"},
+ {"name": "L4", "aliases": ["NVIDIA L4"], "base": "RTX-4090",
+  "fp32_tflops": 30.3, "tf32_tflops": 60, "fp16_tflops": 121, "bf16_tflops": 121, "fp8_tflops": 242.5,
+  "memory_bandwidth_GBps": 300, "memory_GB": 24, "multiprocessors": 58,
+  "source": "store.sourcecode.com/en-us/bg-bucket-compare/125/9820 (120 in tf32, 485 in 8 bits, with sparsity: half of it; 300 GB/s, 24 GB); fp16: half of 242 (grokipedia.com/page/NVIDIA_L4_vs_L40S); fp32 and 7,424 cores of 128 a multiprocessor: fpsbench.com",
+  "efficiency_source": "assumed as RTX-4090"},
  {"name": "RTX-PRO-6000", "aliases": ["RTX PRO 6000 Blackwell", "RTX PRO 6000 Blackwell Workstation Edition"], "generation": "RTX Blackwell", "base": "RTX-4090",
   "fp32_tflops": 125, "tf32_tflops": 250, "fp16_tflops": 500, "bf16_tflops": 500, "fp8_tflops": 1000, "fp4_tflops": 2000,
   "memory_bandwidth_GBps": 1792, "host_link_GBps": 63, "memory_GB": 96, "multiprocessors": 188,
@@ -387,6 +409,10 @@ ParseGpuJson(const nlohmann::json& json, const std::string& file, std::vector<to
     in.Real("memory_GB", memory, kLeastMemory, 1e6); // vendors' GB of GPU memory are 2^30
     gpu.memoryBytes = static_cast<uint64_t>(memory * (1ULL << 30));
     ReadRates(in, gpu.rates);
+    const bool whole = in.Has("matrix_efficiency") && in.Has("product_memory_efficiency") &&
+                       in.Has("attention_ratio") && in.Has("memory_efficiency") &&
+                       in.Has("optimizer_efficiency") && in.Has("launch_us");
+    gpu.ratesOf = whole ? "" : base.empty() ? "A100" : base;
     in.Text("generation", gpu.generation);
     in.Text("source", gpu.source);
     in.Text("efficiency_source", gpu.efficiencySource);

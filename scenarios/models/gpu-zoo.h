@@ -112,6 +112,9 @@ struct GpuSpec
     KernelRates rates;
     std::string source;           ///< source of the peaks
     std::string efficiencySource; ///< source of the rates
+    /// Of a user's own GPU: the one whose rates stand for those that its file leaves out; empty:
+    /// none is left out.
+    std::string ratesOf;
 
     double Peak(Dtype dtype) const; ///< FLOP/s; 0: not supported
 };

@@ -86,7 +86,19 @@ GpuOfOption(Validation* v)
 {
     const std::string& name = v->values.Text("gpu");
     auto gpu = training::FindGpu(name);
-    return gpu ? gpu : FromFile(v, "gpu", name, training::ParseGpuJson);
+    if (gpu)
+    {
+        return gpu;
+    }
+    gpu = FromFile(v, "gpu", name, training::ParseGpuJson);
+    if (gpu && !gpu->ratesOf.empty())
+    {
+        v->notes.push_back(gpu->name + ": kernels reach the shares of its peaks that " +
+                           gpu->ratesOf +
+                           "'s do where its file gives no efficiency "
+                           "(docs/scenarios.md)");
+    }
+    return gpu;
 }
 
 } // namespace

@@ -80,6 +80,24 @@ TEST(GpuZoo, GpusSince2023)
     EXPECT_EQ(FindGpu("MI355X")->Peak(Dtype::kTf32), 0);
 }
 
+// Data sheets' dense rates (gpu-zoo.cc has the sources): tensor cores of Ampere's and Ada's cards
+// are 4 times plain fp32 where sums in fp32 run at full rate, half of that on GeForce, and 8 times
+// on Turing; there is no bf16 on Turing, and fp8 from Ada on.
+TEST(GpuZoo, CardsOfServingServers)
+{
+    for (const auto& [name, ratio] :
+         {std::pair{"A10", 4.0}, {"L4", 4.0}, {"L40S", 4.0}, {"RTX-3090", 2.0}, {"T4", 8.0}})
+    {
+        const auto gpu = FindGpu(name);
+        ASSERT_TRUE(gpu) << name;
+        EXPECT_NEAR(gpu->Peak(Dtype::kFp16) / gpu->Peak(Dtype::kFp32), ratio, 0.02 * ratio) << name;
+    }
+    EXPECT_EQ(FindGpu("T4")->Peak(Dtype::kBf16), 0);
+    EXPECT_EQ(FindGpu("A10")->Peak(Dtype::kFp8), 0);
+    EXPECT_NEAR(FindGpu("L4")->Peak(Dtype::kFp8) / FindGpu("L4")->Peak(Dtype::kBf16), 2, 0.02);
+    EXPECT_EQ(FindGpu("tesla t4")->name, "T4");
+}
+
 TEST(GpuZoo, Names)
 {
     EXPECT_EQ(FindGpu("a100-sxm4-80gb")->name, "A100");
@@ -137,6 +155,8 @@ TEST(GpuZoo, AUsersGpu)
                a.attentionBackward == b.attentionBackward && a.sustained == b.sustained;
     };
     EXPECT_TRUE(same(own->rates, FindGpu("A100")->rates));
+    EXPECT_EQ(own->ratesOf, "A100"); // which a note of a run says
+    EXPECT_EQ(derived->ratesOf, "A100");
     EXPECT_EQ(own->multiprocessors, 0);
     const auto rates = ParseGpuJson(
         nlohmann::json::parse(
@@ -147,6 +167,7 @@ TEST(GpuZoo, AUsersGpu)
         "x.json",
         errors);
     ASSERT_TRUE(rates);
+    EXPECT_EQ(rates->ratesOf, "");
     EXPECT_TRUE(same(rates->rates, {0.5, 0.6, 0.4, 0.7, 0.9, 1.2, 0.65, 0.55, 3e-6, 0.7, 0.95}));
     // One's own attention is that of FlashAttention 2, too, unless its rates are given.
     const auto attention = ParseGpuJson(
