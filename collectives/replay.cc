@@ -69,7 +69,8 @@ class Ways
     {
         const uint32_t channel = m_schedule.Channel(lane);
         const uint32_t nics = m_times.nics != 0 ? std::min(m_times.nics, m_nics) : m_nics;
-        const uint32_t rail = (m_times.ownNic ? Beside(from) + channel : channel) % nics;
+        const Rank first = m_times.ownNics && m_times.peersRail ? to : from;
+        const uint32_t rail = (m_times.ownNic ? Beside(first) + channel : channel) % nics;
         const uint32_t there = m_times.ownNics ? (Beside(to) + channel) % m_nics : rail;
         return m_network.links->Between(EndpointOf(from, rail), EndpointOf(to, there));
     }

@@ -58,6 +58,7 @@ struct ReplayTimes
     uint32_t nics = 0;             ///< NICs that messages to other servers use; 0: all
     bool ownNic = false;           ///< messages begin at the NIC beside the sending GPU
     bool ownNics = false;          ///< messages also end at the NIC beside the receiving GPU
+    bool peersRail = false;        ///< they begin at the NIC of that number, then
     ExchangeRates rates = {};
     bool limited = false; ///< rates, between servers
 };

@@ -32,14 +32,17 @@ namespace
 /// CriticalPath::RECORDS: at least one for each rank's collectives and messages of a step, though.
 constexpr double kMostPathRecords = 65536;
 
-/// The endpoint of the NIC by which a rank's messages leave its server.
+/// The endpoint of the NIC by which a rank's messages to another leave its server, or arrive there.
 topo::EndpointId
-EndpointOf(const ClusterSpec& cluster, const CollectiveOptions& options, coll::Rank rank)
+EndpointOf(const ClusterSpec& cluster,
+           const CollectiveOptions& options,
+           coll::Rank rank,
+           coll::Rank receiver)
 {
     const uint32_t gpus = cluster.server.gpus;
     const uint32_t nics = std::max(1u, cluster.server.nics);
-    const uint32_t nic =
-        options.ownNics ? coll::NicNearGpu(rank % gpus, gpus, nics) : rank % gpus % nics;
+    const uint32_t gpu = (options.peersRail ? receiver : rank) % gpus;
+    const uint32_t nic = options.ownNics ? coll::NicNearGpu(gpu, gpus, nics) : gpu % nics;
     return cluster.topology.EndpointOf(cluster.hostOfServer[rank / gpus],
                                        PortOf(cluster.topology, nic));
 }
@@ -93,8 +96,8 @@ AddMessages(MessageCounter* counter, const TrainingScenario& s, uint32_t roles =
                         counter->AddInside(times);
                         continue;
                     }
-                    counter->Add(EndpointOf(s.cluster, s.collectives, from),
-                                 EndpointOf(s.cluster, s.collectives, to),
+                    counter->Add(EndpointOf(s.cluster, s.collectives, from, to),
+                                 EndpointOf(s.cluster, s.collectives, to, to),
                                  OnWire(s, bytes),
                                  times);
                 }
@@ -131,13 +134,17 @@ AddServed(MessageCounter* counter, const TrainingScenario& s)
                 counter->AddInside(pushes + fetches * (asks ? 2 : 1));
                 continue;
             }
-            const topo::EndpointId replica = EndpointOf(s.cluster, s.collectives, r);
-            const topo::EndpointId server = EndpointOf(s.cluster, s.collectives, at);
-            counter->Add(replica, server, OnWire(s, served.ShardBytes(shard)), pushes);
-            counter->Add(server, replica, OnWire(s, served.ShardBytes(shard)), fetches);
+            const auto add = [&](coll::Rank from, coll::Rank to, uint64_t bytes, double times) {
+                counter->Add(EndpointOf(s.cluster, s.collectives, from, to),
+                             EndpointOf(s.cluster, s.collectives, to, to),
+                             OnWire(s, bytes),
+                             times);
+            };
+            add(r, at, served.ShardBytes(shard), pushes);
+            add(at, r, served.ShardBytes(shard), fetches);
             if (asks)
             {
-                counter->Add(replica, server, OnWire(s, training::kRequestBytes), fetches);
+                add(r, at, training::kRequestBytes, fetches);
             }
             counter->Connect({asks ? 3.0 : 2.0, 0});
         }

@@ -186,7 +186,8 @@ MessageCounter::AddCollective(const coll::Collective& what,
                 ++sends;
                 peers += metIn[step.sendPeer] == lane ? 0 : 1;
                 metIn[step.sendPeer] = lane;
-                Add(endpointOf(from, to, nic),
+                const bool peers = own && options.peersRail;
+                Add(endpointOf(from, to, peers ? nicOf(step.sendPeer) : nic),
                     endpointOf(to, from, own ? nicOf(step.sendPeer) : nic),
                     wire.BytesOnWire(step.sendBytes),
                     weight);

@@ -297,7 +297,8 @@ struct CollectiveOptions
     bool insideByFormula = false;
     bool allByFormula = false;   ///< the same of groups of several servers: --collective-times
     bool insideOneByOne = false; ///< --in-server=one-by-one
-    bool ownNics = false;        ///< --peer-nic=own (rail-options.h)
+    bool ownNics = false;        ///< --peer-nic=own or pxn (rail-options.h)
+    bool peersRail = false;      ///< pxn: both ends at the NIC beside the receiving GPU
     uint32_t besideGpu = 1;      ///< NICs beside a GPU, so channels of an exchange with own NICs
     uint32_t rails = 0;          ///< topo::Description::rails
     bool railsApart = false;     ///< topo::Description::railsApart

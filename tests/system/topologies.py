@@ -187,12 +187,12 @@ class RailsTest(SystemTest):
             self.assertEqual(self.algorithm(alltoall), "pxn")
             self.assertEqual(self.algorithm(alltoall + " --algorithm=auto"), "pxn")
             direct = alltoall + " --algorithm=direct"
-            self.refuse(direct, "--algorithm=alltoall=pxn", "--peer-nic=same")
-            self.assertEqual(
-                self.algorithm(alltoall + " --algorithm=direct --peer-nic=same"), "direct"
-            )
+            self.refuse(direct + " --peer-nic=own", "--algorithm=alltoall=pxn", "--peer-nic=pxn")
+            for nics in ("", " --peer-nic=same"):
+                self.assertEqual(self.algorithm(direct + nics), "direct")
             for op in ("sendrecv", "alltoallv", "gather", "scatter"):
-                self.refuse(rails + f" --op={op}", "--peer-nic=same")
+                self.refuse(rails + f" --op={op} --peer-nic=own", "--peer-nic=pxn")
+                self.run_program(rails + f" --op={op}")
                 self.run_program(rails + f" --op={op} --peer-nic=same")
             for op in ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"):
                 self.run_program(rails + f" --op={op}")
@@ -209,8 +209,14 @@ class RailsTest(SystemTest):
             " --nics-per-server=2 --micro-batch=1 --seq=64 --layers=8 --warmup=0"
             " --accumulation=4" + QUICK
         )
-        self.refuse(line + " --pp=4", "from rank 1 to rank 2", "--peer-nic=same")
-        self.run_program(line + " --pp=4 --peer-nic=same")
+        own = line + " --peer-nic=own"
+        self.refuse(own + " --pp=4", "from rank 1 to rank 2", "--peer-nic=pxn")
+        # Rank 2's NIC at both ends, or rank 1's.
+        for nics, of in ((" --peer-nic=pxn", "server-1:0"), (" --peer-nic=same", "server-1:1")):
+            rows = self.run_program(line + " --pp=4" + nics).rows("flows.csv")
+            ends = {row["dst"] for row in rows if (row["from_gpu"], row["to_gpu"]) == (1, 2)}
+            self.assertEqual(ends, {of})
+        self.run_program(own + " --pp=2")
         self.run_program(line + " --pp=2")
 
     def test_apart_flows_keep_to_their_rail(self):
@@ -243,10 +249,11 @@ class RailsTest(SystemTest):
                 f" --nics-per-server=2 -b {size} -e {size} --op=alltoall --library=none"
                 f" --warmup-iters=0 --iters=1{fabric}{QUICK}"
             )
-            across = self.crossing(self.run_program(line + " --algorithm=direct"))
+            own = " --algorithm=direct --peer-nic=own"
+            across = self.crossing(self.run_program(line + own))
             self.assertGreater(across, 3 * size)
             self.assertLess(across, 3 * size * 1.1)
-            for more in ("", " --algorithm=direct --peer-nic=same"):
+            for more in ("", " --algorithm=direct", " --algorithm=direct --peer-nic=same"):
                 self.assertEqual(self.crossing(self.run_program(line + more)), 0)
 
 

@@ -468,7 +468,7 @@ CollectiveRunner::GetConnection(Member& member, const Plan& plan, Rank to, coll:
     }
     if (lane >= CACHED_LANES)
     {
-        return FindConnection(member, plan, to, lane, RailOf(member, plan, lane));
+        return FindConnection(member, plan, to, lane, RailOf(member, plan, to, lane));
     }
     if (member.lastOfLanes.size() <= lane)
     {
@@ -491,7 +491,7 @@ CollectiveRunner::Change(Connection& last,
                          Rank to,
                          coll::Lane lane)
 {
-    const uint16_t rail = RailOf(member, plan, lane);
+    const uint16_t rail = RailOf(member, plan, to, lane);
     if (last.peer != to || last.rail != rail || last.limited != plan.limited ||
         last.ownNics != plan.ownNics)
     {
@@ -501,12 +501,14 @@ CollectiveRunner::Change(Connection& last,
 }
 
 uint16_t
-CollectiveRunner::RailOf(const Member& member, const Plan& plan, coll::Lane lane) const
+CollectiveRunner::RailOf(const Member& member, const Plan& plan, Rank to, coll::Lane lane) const
 {
     const uint32_t nics = plan.times.nics ? plan.times.nics : m_cluster.server.nics;
-    const uint32_t first = plan.ownNic ? member.rank % m_cluster.server.gpus *
-                                             m_cluster.server.nics / m_cluster.server.gpus
-                                       : 0;
+    const bool peers = plan.ownNics && m_options.peersRail;
+    const Rank beside = peers ? m_communicators[member.communicator].members[to].rank : member.rank;
+    const uint32_t first =
+        plan.ownNic ? beside % m_cluster.server.gpus * m_cluster.server.nics / m_cluster.server.gpus
+                    : 0;
     return static_cast<uint16_t>((first + plan.schedule->Channel(lane)) % nics);
 }
 

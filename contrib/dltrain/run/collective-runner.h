@@ -482,7 +482,7 @@ class CollectiveRunner : public TransportUser
                                      Rank to,
                                      coll::Lane lane,
                                      uint16_t rail);
-    uint16_t RailOf(const Member& member, const Plan& plan, coll::Lane lane) const;
+    uint16_t RailOf(const Member& member, const Plan& plan, Rank to, coll::Lane lane) const;
     /// \return nothing if all ranks have left it
     std::string DescribeUnfinished(const Communicator& comm, uint32_t sequence) const;
 

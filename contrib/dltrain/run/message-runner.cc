@@ -103,6 +103,7 @@ MessageRunner::MessageRunner(Interconnect& interconnect,
       m_rates(RatesOf(options)),
       m_kindOf(options.machineOfServer),
       m_ownNics(options.ownNics),
+      m_peersRail(options.peersRail),
       m_user(user),
       m_job(job)
 {
@@ -187,7 +188,7 @@ MessageRunner::Post(const EventPayload& send)
         }
         if (m_ownNics)
         {
-            name.rail = places.NicBeside(order.from);
+            name.rail = places.NicBeside(m_peersRail ? order.to : order.from);
             name.railThere = places.NicBeside(order.to);
         }
         const uint32_t server = places.ServerOf(order.from);

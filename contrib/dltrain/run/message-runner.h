@@ -234,6 +234,7 @@ class MessageRunner : public TransportUser
     std::vector<PairRates> m_rates; ///< by kind of the sender's server
     std::vector<uint32_t> m_kindOf; ///< by server; empty: all are alike
     bool m_ownNics;                 ///< from the NIC beside the sender to that beside the receiver
+    bool m_peersRail;               ///< from the NIC of the receiver's number, instead
     MessageUser& m_user;
     uint32_t m_job;
     results::CollectivePaths* m_paths = nullptr;

@@ -49,11 +49,12 @@ RailOptionRows()
                 "NICs of a message from one GPU to another of a different server, as alltoall and "
                 "pipelines send them")
             .Names("peer-nic",
-                   {{"same", "the same number at both ends"},
-                    {"own", "beside the one GPU and beside the other: crosses rails"}})
-            .Otherwise(
-                "own where servers have several NICs, unless the server's library says which "
-                "it uses; else same")
+                   {{"same", "the same number at both ends, a piece by each NIC"},
+                    {"own", "beside the one GPU and beside the other: crosses rails"},
+                    {"pxn",
+                     "beside the receiver at both ends; the sender reaches that NIC by NVLink"}})
+            .Otherwise("own where servers have several NICs, pxn with NVLink on rails; same with "
+                       "one NIC, or where the server's library says which it uses")
             .Example("same"),
     };
 }
@@ -65,19 +66,23 @@ ApplyRails(Validation* v,
 {
     const topo::Description& about = cluster.topology.About();
     // As NCCL chooses it on any wiring: ncclTopoGetLocalNet of its graph/topo.cc takes the NIC of
-    // the shortest path to the GPU.
+    // the shortest path to the GPU; with PXN, from 2.12 on, that of the receiver's rail.
     if (cluster.server.nics > 1 && cluster.server.library.exchangeNics == 0)
     {
-        v->DecideUnlessGiven("peer-nic", "own");
+        const bool nvLink = cluster.server.scaleUp.kind == topo::ScaleUp::kNvSwitch ||
+                            cluster.server.scaleUp.kind == topo::ScaleUp::kNvLinkMesh;
+        v->DecideUnlessGiven("peer-nic", about.rails > 1 && nvLink ? kPxn : "own");
     }
     if (!v->values.Present("peer-nic"))
     {
         return;
     }
-    const bool own = v->values.Text("peer-nic") == "own";
+    const bool own = v->values.Text("peer-nic") != "same";
+    const bool peers = v->values.Text("peer-nic") == kPxn;
     for (CollectiveOptions* choice : choices)
     {
         choice->ownNics = own;
+        choice->peersRail = peers;
         choice->besideGpu = std::max(1u, cluster.server.nics / std::max(1u, cluster.server.gpus));
         choice->rails = about.rails;
         choice->railsApart = about.railsApart;
@@ -109,7 +114,7 @@ WhyNotOnRails(const CollectiveOptions& options,
               const coll::Placement& placement,
               coll::Op op)
 {
-    if (!OwnNics(options, algorithm, op) || !options.railsApart ||
+    if (!OwnNics(options, algorithm, op) || options.peersRail || !options.railsApart ||
         !coll::HasSeveralServers(placement) || RailsOf(placement, options.rails) < 2)
     {
         return "";
@@ -120,13 +125,13 @@ WhyNotOnRails(const CollectiveOptions& options,
            (op == coll::Op::kAllToAll
                 ? "--algorithm=alltoall=pxn, which goes to the other rail inside a server, or "
                 : "") +
-           "--peer-nic=same";
+           "--peer-nic=pxn";
 }
 
 void
 CheckRailMessages(const ReadResult& read, const TrainingScenario& s, std::vector<Error>* errors)
 {
-    if (!s.collectives.ownNics || !s.collectives.railsApart)
+    if (!s.collectives.ownNics || s.collectives.peersRail || !s.collectives.railsApart)
     {
         return;
     }
@@ -134,10 +139,11 @@ CheckRailMessages(const ReadResult& read, const TrainingScenario& s, std::vector
     const auto refuse = [&](const std::string& what) {
         errors->push_back({read.values.Where("topology"),
                            read.values.Raw("topology"),
-                           what + ", and nothing joins their rails in this network; allowed: "
-                                  "--peer-nic=same, which takes the sender's rail at both ends, or "
-                                  "a layout that sends between GPUs of the same place in their "
-                                  "servers",
+                           what +
+                               ", and nothing joins their rails in this network; allowed: "
+                               "--peer-nic=pxn, which takes the receiver's rail at both ends, or "
+                               "a layout that sends between GPUs of the same place in their "
+                               "servers",
                            ""});
     };
     if (s.served)

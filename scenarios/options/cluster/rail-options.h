@@ -11,6 +11,9 @@
  *            servers. For messages of one GPU to one other: alltoall and the other exchanges
  *            (IsExchange), and pipelines. A channel for each NIC beside the GPU, so a pair's bytes
  *            are not spread over the others.
+ *     pxn    the NIC beside the receiver at both ends, as NCCL from 2.12 on: the sender hands its
+ *            bytes to the GPU beside that NIC over NVLink, which takes nothing here. Nothing
+ *            crosses rails.
  *
  * Rings, trees and their like keep the NIC of their channel at both ends. `pxn` is rail-aligned by
  * itself.
@@ -30,8 +33,8 @@ namespace scenario
 
 std::vector<Option> RailOptionRows();
 
-/// Decides --peer-nic: own where servers have several NICs, unless measurements of the server's
-/// library name those that it uses. Into the collectives' options.
+/// Decides --peer-nic: own where servers have several NICs, pxn on rails with NVLink, unless
+/// measurements of the server's library name the NICs. Into the collectives' options.
 void ApplyRails(Validation* v,
                 const ClusterSpec& cluster,
                 const std::vector<CollectiveOptions*>& choices);

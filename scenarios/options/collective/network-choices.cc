@@ -152,6 +152,7 @@ NetworkChoices::TimesOf(const CollectiveOptions& options,
     // As LibraryTimes and CollectiveRunner::MakePlan have it.
     coll::ReplayTimes times;
     times.ownNics = OwnNics(options, *choice.algorithm, what.op);
+    times.peersRail = options.peersRail;
     times.ownNic = times.ownNics || (choice.protocol && what.op == coll::Op::kSendRecv);
     if (choice.protocol)
     {

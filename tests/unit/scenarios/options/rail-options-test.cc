@@ -77,6 +77,21 @@ TEST(RailOptions, AlltoallTakesPxn)
     }
 }
 
+/// With the NIC of the receiver's number at both ends nothing crosses, so nothing is refused.
+TEST(RailOptions, PxnCrossesNoRails)
+{
+    CollectiveOptions options = OnRails(8, true);
+    options.peersRail = true;
+    const auto several = coll::UniformPlacement(2, 8, 8);
+    for (const coll::Op op : coll::AllOps())
+    {
+        for (const coll::Algorithm* algorithm : coll::AlgorithmsFor(op))
+        {
+            EXPECT_EQ(WhyNotOnRails(options, *algorithm, several, op), "") << algorithm->Name();
+        }
+    }
+}
+
 /// Of all algorithms of all operations: refused are the exchanges, but pxn, and only where rails
 /// are apart, NICs own, and the ranks on several rails of several servers.
 TEST(RailOptions, WhatCannotCross)
@@ -150,6 +165,7 @@ TEST(RailOptions, DefaultsAreWhatServersAreSoldWith)
         EXPECT_EQ(trained.cluster.topology.About().rails, trained.cluster.server.nics) << server;
         EXPECT_EQ(tried.cluster.topology.About().rails, tried.cluster.server.nics) << server;
         EXPECT_TRUE(trained.collectives.ownNics && tried.collectives.ownNics) << server;
+        EXPECT_TRUE(trained.collectives.peersRail && tried.collectives.peersRail) << server;
     }
     const auto one = Runs<TrainingScenario>(model + "--servers=3 --server=pcie4-a100");
     EXPECT_EQ(one.cluster.topologyName, "fat-tree k=4");
@@ -158,6 +174,11 @@ TEST(RailOptions, DefaultsAreWhatServersAreSoldWith)
     const auto tree = Runs<TrainingScenario>(model + "--servers=16 --server=dgx-h100 --k=8");
     EXPECT_EQ(tree.cluster.topologyName, "fat-tree k=8");
     EXPECT_TRUE(tree.collectives.ownNics);
+    EXPECT_FALSE(tree.collectives.peersRail);
+    // PXN is NVLink's.
+    const auto pcie = Runs<CollperfScenario>("--servers=2 -b 1M --server=pcie4-a100 "
+                                             "--nics-per-server=4");
+    EXPECT_TRUE(pcie.collectives.ownNics && !pcie.collectives.peersRail);
     const auto shared = Runs<TrainingScenario>(model + "--servers=16 --server=dgx-h100 --spines=3 "
                                                        "--oversubscription=2");
     EXPECT_EQ(shared.cluster.topology.About().rails, 8u);
