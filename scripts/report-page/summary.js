@@ -178,10 +178,10 @@ function stepTiles() {
   const step = stats.step_time_us, tiles = [];
   if (!isNumber(step)) return [];
   tiles.push(tile("Step time", time(step), stepsText()));
-  if (stats.compared_with) tiles.push(sureTile(step, stats.compared_with));
   if (isNumber(stats.mfu)) {
     tiles.push(tile("Model FLOPs utilization (MFU)", percent(stats.mfu), "of the peak of " + digit(stats.peak_tflops_per_gpu, 4) + " TFLOP/s per GPU"));
   }
+  if (stats.compared_with) tiles.push(sureTile(step, stats.compared_with));
   if (isNumber(stats.tokens_per_s)) tiles.push(tile("Tokens a second", count(stats.tokens_per_s), "all GPUs together"));
   if (isNumber(stats.samples_per_s)) tiles.push(tile("Samples a second", digit(stats.samples_per_s, 4), "all GPUs together" + (isNumber(stats.tflops_per_gpu) ? "; " + digit(stats.tflops_per_gpu, 3) + " TFLOP/s per GPU" : "")));
   tiles.push(tile("Computing", time(stats.compute_time_us), percent(stats.compute_time_us / step) + " of the step"));
