@@ -108,7 +108,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
 {
     if (!s.measured)
     {
-        os << "Measured         nothing: the run ended in its warm-up\n";
+        os << "Measured         nothing: the run ended before its measured time\n";
         PrintFailed(os, s);
         PrintFaults(os, s.faults);
         return;

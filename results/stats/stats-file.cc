@@ -222,7 +222,9 @@ Measured(Parts&&... parts)
 
 const Object<RunStats> RUN{
     {"simulated_time_us (us): End of the simulation", &RunStats::endPs},
-    Measured("measured_from_us (us): End of the warm-up", &RunStats::measuredFromPs),
+    Measured("measured_from_us (us): Begin of the measured time: the end of the warm-up, or the "
+             "first flow's start",
+             &RunStats::measuredFromPs),
     Measured("messages (count): Messages between servers that arrived", &RunStats::messages),
     Measured("message_bytes (B): Size of these messages", &RunStats::messageBytes),
     Measured(

@@ -85,7 +85,7 @@ PortUse::BeginLook(int64_t now)
 {
     const int64_t interval = m_measuring.queueInterval.ps;
     m_measured =
-        now > m_measuring.from.ps && (m_measuring.until.ps == 0 || now <= m_measuring.until.ps);
+        now > m_measuring.begin.ps && (m_measuring.until.ps == 0 || now <= m_measuring.until.ps);
     Miss((now - m_lastLook) / interval - 1);
     m_lastLook = now;
 }
@@ -470,8 +470,8 @@ PortUse::Print(std::ostream& os) const
     // "Busiest links" above cover the time until the last flow ended.
     if (m_measuring.until.ps > 0)
     {
-        os << head << "from " << HumanTime(static_cast<double>(m_measuring.from.ps) / 1e6) << " to "
-           << HumanTime(static_cast<double>(m_measuring.until.ps) / 1e6)
+        os << head << "from " << HumanTime(static_cast<double>(m_measuring.begin.ps) / 1e6)
+           << " to " << HumanTime(static_cast<double>(m_measuring.until.ps) / 1e6)
            << ", while measured flows start\n";
     }
     head = "Longest queues   ";

@@ -464,6 +464,9 @@ struct Measuring
     rdma::Duration from; ///< flows that start earlier are simulated and not measured
     /// Flows that start then or later are simulated and not measured; 0: all are measured.
     rdma::Duration until;
+    /// Counters, and averages over time, begin here: with the first flow that is measured. A file's
+    /// may start at 2 s, as HPCC's do. Of a load, whose gaps belong to it: as `from`.
+    rdma::Duration begin;
     rdma::Duration queueInterval; ///< between looks at the switches' queues; 0: none
     rdma::Duration rateInterval;  ///< over which a flow's throughput is measured; 0: it is not
     uint32_t sizeGroups = 20;     ///< groups of flows of the same number, by size

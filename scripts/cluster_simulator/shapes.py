@@ -68,7 +68,8 @@ STATS = {
     "fct_us": QUANTILES,
     "fct_slowdown": QUANTILES,
     "flows": dict.fromkeys(
-        "all posted arrived failed measured measured_arrived last_arrival_us goodput_gbps".split(),
+        "all posted arrived failed measured measured_arrived first_start_us last_arrival_us"
+        " goodput_gbps".split(),
         NUMBER,
     ),
     "flows_csv": {"sampled": FLAG},

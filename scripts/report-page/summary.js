@@ -15,7 +15,7 @@ function banner() {
       element("strong", {}, (stats.interrupted ? "This run was interrupted" : "This run failed") + share
         + ". What follows is of the part that ran."),
       stats.message ? element("pre", {}, causeFirst(String(stats.message))) : null,
-      data.measured ? null : element("p", { id: "unmeasured" }, "It ended in its warm-up, of which nothing is measured: messages, links and losses have no numbers.")));
+      data.measured ? null : element("p", { id: "unmeasured" }, "It ended before its measured time: messages, links and losses have no numbers.")));
   }
   if (Array.isArray(stats.faults) && stats.faults.length) {
     main.append(element("details", { class: "banner note", id: "faults", open: "" },
@@ -208,7 +208,7 @@ function flowTiles() {
   return [tile(apart ? "Flows, warm-up and cool-down included" : "Flows", count(flows.arrived) + " of " + count(flows.all), "arrived" + (flows.failed ? "; " + count(flows.failed) + " failed" : "")),
     apart ? tile("Measured flows", count(isNumber(flows.measured_arrived) ? flows.measured_arrived : stats.messages) + " of " + count(flows.measured), "arrived" + (isNumber(stats.message_bytes) ? "; " + bytes(stats.message_bytes) : "")
       + (isNumber(stats.measured_from_us) && stats.measured_from_us > 0 ? "; those that start from " + time(stats.measured_from_us) + " on" : "")) : null,
-    tile("Last arrival", time(flows.last_arrival_us), "after the first start"),
+    tile("Last arrival", time(flows.last_arrival_us - (flows.first_start_us || 0)), "after the first start"),
     tile("Goodput", rate(flows.goodput_gbps), "payload of all flows that arrived, together")];
 }
 

@@ -11,7 +11,7 @@ function topology() {
   graph.units = apart.units.map((unit) => ({ ...unit, beside: switches.get(apart.net.nodes[unit.at][0]) })).filter((unit) => unit.beside);
   const bins = net.bins, two = graph.links.length <= 400;
   const node = section("topology", "The network", !packets ? "The network alone: it was simulated without packets, and what its links carried when is not known."
-    : !data.measured ? "The run ended in its warm-up: what links carried is not measured, and this is the network alone."
+    : !data.measured ? "The run ended before its measured time: what links carried is not measured, and this is the network alone."
     : "Thickness: traffic. Colour: utilization, the share of the time in which the link was sending. "
     + (two ? "Each direction is a line of its own. " : "Of the two directions of a link the busier one is shown. ")
     + "Move the slider to see one interval; point at a link, or give the picture the focus and use the arrow keys (busiest link first)."

@@ -77,9 +77,9 @@ TrafficStatistics::TrafficStatistics(ns3::RdmaFabric& fabric,
             std::make_unique<ns3::RdmaGridTimer>(measuring.queueInterval.ps,
                                                  [this](int64_t now) { OnQueueTimer(now); });
         m_queueTimer->LookTogether(2); // LinkSampler's is 1
-        if (measuring.from.ps > 0)
+        if (measuring.begin.ps > 0)
         {
-            m_fromTimer.ScheduleAt(measuring.from.ps, ns3::RdmaEventOrder::BEFORE);
+            m_fromTimer.ScheduleAt(measuring.begin.ps, ns3::RdmaEventOrder::BEFORE);
         }
         if (measuring.until.ps > 0)
         {

@@ -71,7 +71,7 @@ class TrafficStatistics
     /// \return false: the run ended in its warm-up
     bool IsMeasured() const
     {
-        return m_measuring.from.ps == 0 || m_ended >= m_measuring.from.ps;
+        return m_measuring.begin.ps == 0 || m_ended >= m_measuring.begin.ps;
     }
 
     results::PortUse::Counters Look() const;

@@ -40,9 +40,16 @@ LastArrivalUs(const FlowCounts& counts)
 }
 
 double
-GoodputGbps(const FlowCounts& counts)
+FirstStartUs(const scenario::TrafficScenario& scenario)
 {
-    const double us = LastArrivalUs(counts);
+    return static_cast<double>(scenario.flows.front().start.ps) / 1e6;
+}
+
+/// \return over the time from the first flow's start to the last one's arrival
+double
+GoodputGbps(const scenario::TrafficScenario& scenario, const FlowCounts& counts)
+{
+    const double us = LastArrivalUs(counts) - FirstStartUs(scenario);
     return us > 0 ? static_cast<double>(counts.arrivedBytes) * 8e-3 / us : 0;
 }
 
@@ -54,7 +61,7 @@ TrafficSimulation::TrafficSimulation(const scenario::TrafficScenario& scenario)
             scenario.run,
             scenario.fabric,
             {scenario.topology, scenario.topologyName},
-            {scenario.measuring.from.ps > 0, scenario.completionAtSender}),
+            {scenario.measuring.begin.ps > 0, scenario.completionAtSender}),
       m_measuringTimer(this)
 {
 }
@@ -80,10 +87,10 @@ void
 TrafficSimulation::Listen()
 {
     const scenario::Measuring& measuring = m_scenario.measuring;
-    if (measuring.from.ps > 0 && Ranks::HasHosts())
+    if (measuring.begin.ps > 0 && Ranks::HasHosts())
     {
         // The first event of its time: before a flow that starts then.
-        m_measuringTimer.ScheduleAt(measuring.from.ps, ns3::RdmaEventOrder::BEFORE);
+        m_measuringTimer.ScheduleAt(measuring.begin.ps, ns3::RdmaEventOrder::BEFORE);
     }
     m_statistics = std::make_unique<TrafficStatistics>(m_run.Fabric(),
                                                        m_scenario.topology,
@@ -447,11 +454,13 @@ TrafficSimulation::Keys()
          [](const T& t) { return t.of.m_measured; }},
         {"measured_arrived (count): Of these: arrived",
          [](const T& t) { return t.counts.measuredArrived; }},
+        {"first_start_us (us): Start of the first",
+         [](const T& t) { return FirstStartUs(t.Scenario()); }},
         {"last_arrival_us (us): Arrival of the last",
          [](const T& t) { return LastArrivalUs(t.counts); }},
-        {"goodput_gbps (Gb/s): Payload that arrived over the time until the last arrival, all "
-         "flows",
-         [](const T& t) { return GoodputGbps(t.counts); }}};
+        {"goodput_gbps (Gb/s): Payload that arrived over the time from the first start to the last "
+         "arrival, all flows",
+         [](const T& t) { return GoodputGbps(t.Scenario(), t.counts); }}};
     static const results::JoinedKeys flowWords({&flows, &results::LossWords()});
     static const Object<T> offered{
         {"asked (0 to 1): Load asked for, of each host's links",
@@ -517,8 +526,9 @@ TrafficSimulation::PrintSummary(std::ostream& os, const results::RunStats& netwo
        << results::HumanCount(m_scenario.flows.size()) << " arrived";
     if (counts.arrived)
     {
-        os << ", the last after " << results::HumanTime(LastArrivalUs(counts)) << "; "
-           << results::HumanRate(GoodputGbps(counts)) << " together";
+        os << ", the last after "
+           << results::HumanTime(LastArrivalUs(counts) - FirstStartUs(m_scenario)) << "; "
+           << results::HumanRate(GoodputGbps(m_scenario, counts)) << " together";
     }
     os << (m_transport ? LossesText(*m_transport) : "") << "\n";
     if (m_scenario.offered.load > 0)

@@ -4,6 +4,7 @@
 #include "scenarios/options/cluster/background.h"
 
 #include "contrib/rdma/core/nearest-name.h"
+#include "scenarios/options/cluster/ets-options.h"
 #include "scenarios/options/cluster/processes.h"
 #include "scenarios/options/cluster/protocol-options.h"
 #include "scenarios/options/cluster/traffic-flows.h"
@@ -450,11 +451,7 @@ MakeBackground(Validation* v, const topo::Topology& topology, const FabricSpec& 
     if (background && v->values.Given("ets") && !background->protocol.IsOrdinary() &&
         background->priority != kJobPriority)
     {
-        v->notes.push_back(
-            "warning: " + v->values.Where("ets") +
-            " divides the ports of switches, but a NIC serves RDMA's own priorities "
-            "highest first: where job and background send from one NIC, the lower of "
-            "them waits for the other, whatever their weights");
+        NoteEtsInNics(v, "job and background send");
     }
     return background;
 }

@@ -10,6 +10,7 @@
 #include "scenarios/options/validation.h"
 #include "scenarios/run/ets.h"
 
+#include <string>
 #include <vector>
 
 namespace scenario
@@ -18,6 +19,10 @@ namespace scenario
 std::vector<Option> EtsOptionRows();
 
 EtsSpec ApplyEts(Validation* v);
+
+/// Adds the note that a NIC has no shares of RDMA's priorities. \param who "job and background
+/// send"
+void NoteEtsInNics(Validation* v, const std::string& who);
 
 } // namespace scenario
 

@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/launch/launcher.h"
 #include "scenarios/options/cluster/common-options.h"
+#include "scenarios/options/cluster/ets-options.h"
 #include "scenarios/options/cluster/network-kinds.h"
 #include "scenarios/options/cluster/parse-detail.h"
 #include "scenarios/options/cluster/protocol-options.h"
@@ -19,6 +20,7 @@
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 namespace scenario
@@ -376,15 +378,30 @@ CheckNumbers(Validation* v, const TrafficScenario& s, const topo::Topology& topo
     }
 }
 
+/// \return when the first measured flow starts, ps; nothing: there is none
+std::optional<int64_t>
+FirstMeasured(const TrafficScenario& s)
+{
+    const auto first = std::find_if(s.flows.begin(), s.flows.end(), [&s](const Flow& flow) {
+        return s.measuring.Covers(flow.start);
+    });
+    return first == s.flows.end() ? std::nullopt : std::optional(first->start.ps);
+}
+
+/// \return whether two flows of one sender have different priorities
+bool
+SharesNics(const TrafficScenario& s)
+{
+    std::unordered_map<uint32_t, uint8_t> priorityOf;
+    return std::any_of(s.flows.begin(), s.flows.end(), [&priorityOf](const Flow& flow) {
+        return priorityOf.emplace(flow.src, flow.priority).first->second != flow.priority;
+    });
+}
+
 /// A run that ends before the first measured flow starts would measure nothing.
 void
-CheckStop(Validation* v, const TrafficScenario& s)
+CheckStop(Validation* v, const TrafficScenario& s, int64_t first)
 {
-    int64_t first = INT64_MAX;
-    for (const Flow& flow : s.flows)
-    {
-        first = s.measuring.Covers(flow.start) ? std::min(first, flow.start.ps) : first;
-    }
     if (first < s.stopAfter.ps)
     {
         return;
@@ -515,21 +532,24 @@ ValidateTraffic(const ReadResult& read)
     {
         v.Fail("queue-pairs", "has no meaning with --operation=read; allowed: per-flow, reused");
     }
-    if (!s.flows.empty() && std::none_of(s.flows.begin(), s.flows.end(), [&](const Flow& f) {
-            return s.measuring.Covers(f.start);
-        }))
+    const std::optional<int64_t> first = FirstMeasured(s);
+    if (!s.flows.empty() && !first)
     {
         v.Fail(s.measuring.from.ps ? "warm-up" : "duration",
                "no flow starts in the time that is measured");
     }
-    else if (s.stopAfter.ps > 0 && !s.flows.empty())
+    else if (s.stopAfter.ps > 0 && first)
     {
-        CheckStop(&v, s);
+        CheckStop(&v, s, *first);
     }
     v.Settle(when::SeveralPriorities(),
              std::any_of(s.flows.begin(), s.flows.end(), [&s](const Flow& flow) {
                  return flow.priority != s.flows.front().priority;
              }));
+    if (s.fabric.ets.given && !protocol.IsOrdinary() && SharesNics(s))
+    {
+        NoteEtsInNics(&v, "two flows of different priorities start");
+    }
     for (const Flow& flow : s.flows)
     {
         if (s.operation == FlowOperation::kSend && flow.bytes > 1ULL << 31)
@@ -550,6 +570,11 @@ ValidateTraffic(const ReadResult& read)
         {
             flow.start.ps -= flow.start.ps % s.fabric.timeUnit.ps;
         }
+    }
+    s.measuring.begin = s.measuring.from;
+    if (const auto begin = FirstMeasured(s); begin && s.offered.load == 0)
+    {
+        s.measuring.begin = rdma::Duration(*begin);
     }
     s.run = MakeRun(&v, read, network.valid ? &network.topology : nullptr);
     s.run.protocol = protocol;

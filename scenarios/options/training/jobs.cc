@@ -6,6 +6,7 @@
 #include "collectives/registry.h"
 #include "scenarios/options/cluster/background.h"
 #include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/cluster/ets-options.h"
 #include "scenarios/options/cluster/fault-options.h"
 #include "scenarios/options/cluster/parse-detail.h"
 #include "scenarios/options/cluster/placement.h"
@@ -474,9 +475,12 @@ JobsOnNetwork::Finish()
     RunOptions& run = m_whole.run;
     run.background = MakeBackground(&m_v, m_whole.cluster.topology, m_whole.fabric);
     bool several = run.background && run.background->priority != kJobPriority;
+    bool severalOfRdma = false;
     for (const Job& job : m_set->jobs)
     {
-        several |= !job.flows.empty() && job.flows.front().priority != kJobPriority;
+        const bool other = !job.flows.empty() && job.flows.front().priority != kJobPriority;
+        several |= other;
+        severalOfRdma |= other && !job.protocol.IsOrdinary();
         if (!job.protocol.IsOrdinary())
         {
             continue;
@@ -493,6 +497,10 @@ JobsOnNetwork::Finish()
     }
     SettleBackground(&m_v, &run);
     const auto told = static_cast<std::ptrdiff_t>(m_v.notes.size()); // by the jobs, too
+    if (severalOfRdma && m_v.values.Given("ets"))
+    {
+        NoteEtsInNics(&m_v, "jobs of different priorities send");
+    }
     m_v.Settle(when::SeveralPriorities(), several);
     run.faults = MakeFaults(&m_v, &m_whole.cluster.topology, "");
     m_result.notes.insert(m_result.notes.end(), m_v.notes.begin() + told, m_v.notes.end());

@@ -163,7 +163,7 @@ TEST(Summary, SaysWhatWasLost)
     stats.measured = false;
     text.str("");
     PrintRunStats(text, stats);
-    EXPECT_EQ(text.str(), "Measured         nothing: the run ended in its warm-up\n");
+    EXPECT_EQ(text.str(), "Measured         nothing: the run ended before its measured time\n");
 }
 
 } // namespace

@@ -117,7 +117,7 @@ TEST(QueueLengths, HasQuantilesWithinTheirBuckets)
 TEST_F(TrafficTables, PortsAreSummedUpByKindOverTheMeasuredTime)
 {
     m_measuring.queueInterval = rdma::Duration(US);
-    m_measuring.from = rdma::Duration(10 * US);
+    m_measuring.from = m_measuring.begin = rdma::Duration(10 * US);
     m_measuring.until = rdma::Duration(20 * US);
     constexpr uint64_t RATE = 8000000000; // a byte is a nanosecond
     PortUse use(m_measuring,
