@@ -18,6 +18,16 @@ struct SegmentCounts
     uint64_t sent = 0;          ///< segments with data
     uint64_t retransmitted = 0; ///< segments that begin below data sent before
     uint64_t timeouts = 0;      ///< after which a connection sent again
+    uint64_t timeoutPs = 0;     ///< waited until these, summed
+
+    SegmentCounts& operator+=(const SegmentCounts& other)
+    {
+        sent += other.sent;
+        retransmitted += other.retransmitted;
+        timeouts += other.timeouts;
+        timeoutPs += other.timeoutPs;
+        return *this;
+    }
 };
 
 /// The fate of datagrams, in the whole run: sent = received + lost + in flight.

@@ -75,7 +75,7 @@ struct RunStats
     std::optional<TrimmingStats> trimming; //!< where switches trim only
     const rdma::LinkWords* link{&rdma::kEthernetWords};
     BalanceStats balance;
-    uint64_t retransmittedPackets{0};
+    uint64_t retransmittedPackets{0}; //!< RDMA's and TCP's; the next two too
     uint64_t timeouts{0};
     double timeoutUs{0}; //!< that senders waited until these, summed
     uint64_t naks{0};
@@ -90,6 +90,7 @@ struct RunStats
     uint64_t qpCacheMisses{0};
     uint64_t nicPauses{0};
     uint64_t dataPackets{0};
+    uint64_t ordinaryPackets{0}; //!< segments of TCP, datagrams of UDP, with data
     uint64_t readRequests{0};
     uint64_t dataBytes{0};
     uint64_t frameHops{0};

@@ -196,8 +196,9 @@ PrintRunStats(std::ostream& os, const RunStats& s)
             separator = ", ";
         }
     }
-    os << "; " << HumanCount(s.retransmittedPackets) << " of " << HumanCount(s.dataPackets)
-       << " packets retransmitted, " << Counted(s.timeouts, "time-out") << WaitedText(s);
+    os << "; " << HumanCount(s.retransmittedPackets) << " of "
+       << HumanCount(s.dataPackets + s.ordinaryPackets) << " packets retransmitted, "
+       << Counted(s.timeouts, "time-out") << WaitedText(s);
     if (s.measuredFromPs > 0 && !s.faults.empty())
     {
         // Faults below it may have lost more.

@@ -149,7 +149,8 @@ const KeyNames DROPS(
      "lost_with_link (frames): Fault: on a cable when it was cut, or sent into one",
      "silent_drop (frames): Fault: dropped silently",
      "corrupted (frames): Bit errors on links",
-     "nic_receive_buffer (frames): Buffer of the receiving NIC full"});
+     "nic_receive_buffer (frames): Buffer of the receiving NIC full",
+     "nic_queue_full (frames): With TCP or UDP: their packets that a NIC's queue had no room for"});
 
 const Object<CreditStats> CREDITS{
     {"stalls (count): Times a virtual lane had a packet and too few credits", &CreditStats::stalls},
@@ -265,9 +266,10 @@ const Object<RunStats> RUN{
               &RunStats::trimming,
               TRIMMING)
         .Only([](const auto& s) { return s.packets && s.trimming; }),
-    OfPackets("retransmitted_packets (packets): Data packets sent again",
+    OfPackets("retransmitted_packets (packets): Data packets sent again, TCP's segments too",
               &RunStats::retransmittedPackets),
-    OfPackets("timeouts (count): Times a sender heard nothing and sent again", &RunStats::timeouts),
+    OfPackets("timeouts (count): Times a sender heard nothing and sent again, TCP's too",
+              &RunStats::timeouts),
     OfPackets("timeout_wait_us (us): Time that senders waited until these, summed",
               &RunStats::timeoutUs),
     OfPackets("naks (frames): Negative acknowledgements sent", &RunStats::naks),

@@ -104,9 +104,17 @@ class Alone(SystemTest):
                 " --fan-in=2 --bytes=10MB --tcp-control=newreno --priority=3" + TCP
             )
             flows, ordinary = run.stats["flows"], run.stats["ordinary"]
-            self.assertEqual(sum(run.stats["drops"].values()), 0)
             refused = ordinary["packets_refused"]
             self.assertGreater(refused, 0)
+            self.assertEqual(run.stats["drops"]["nic_queue_full"], refused)
+            self.assertEqual(sum(run.stats["drops"].values()), refused)
+            self.assertEqual(run.stats["retransmitted_packets"], flows["segments_retransmitted"])
+            self.assertEqual(run.stats["timeouts"], flows["time_outs"])
+            self.assertRegex(
+                run.out,
+                rf"Losses +{refused:,} frames dropped \(nic_queue_full\); "
+                rf"{refused:,} of {flows['segments_sent']:,} packets retransmitted",
+            )
             self.assertEqual(refused, flows["segments_retransmitted"])
             came = flows["segments_sent"] - refused
             self.assertEqual(ordinary["packets_sent"], 2 * came + 2 * 3)

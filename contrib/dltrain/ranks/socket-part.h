@@ -6,6 +6,7 @@
 
 #include "contrib/dltrain/base/transport.h"
 #include "part.h"
+#include "results/stats/loss-counts.h"
 #include "scenarios/run/protocol.h"
 
 #include <cstdint>
@@ -24,6 +25,8 @@ class SocketStack
 
     /// \return packets that hosts gave up above a NIC whose queue was full
     virtual uint64_t GetRefused() const = 0;
+    /// \return the sum of LossCounts::GetSent over its transports, which are there
+    virtual results::SegmentCounts GetSent() const = 0;
     /// \param protocol TCP or UDP \param repeats flows begin again when they have ended
     virtual std::unique_ptr<Transport> MakeTransport(const scenario::ProtocolSpec& protocol,
                                                      const NetworkParts& parts,
@@ -56,6 +59,8 @@ class LossCounts
     virtual void AddLosses(nlohmann::ordered_json& json) const = 0;
     /// "; 12 of 3,400 segments sent again, 1 time-out"
     virtual std::string LossesText() const = 0;
+    /// \return in the whole run; of UDP, which repeats nothing, the datagrams that were sent
+    virtual results::SegmentCounts GetSent() const = 0;
 };
 
 } // namespace dltrain

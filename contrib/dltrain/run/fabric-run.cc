@@ -11,7 +11,6 @@
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/ranks/ranks.h"
 #include "fabric-builder.h"
-#include "ordinary-setup.h"
 #include "results/base/line-log.h"
 #include "results/base/output-errors.h"
 #include "results/base/report-launcher.h"
@@ -303,6 +302,7 @@ FabricRun::StartMeasuring(int64_t now)
 {
     m_collector->StartMeasuring(now);
     if (m_background)
+    m_lossesBefore = m_stack ? CountLosses(*m_fabric, *m_stack) : OrdinaryLosses();
     {
         m_background->StartMeasuring(now);
     }
@@ -469,6 +469,10 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
     simulation.PrintSummary(os, network);
     if (m_background)
     {
+    if (m_stack)
+    {
+        AddLosses(network, CountLosses(*m_fabric, *m_stack), m_lossesBefore);
+    }
         m_background->Print(os, outcome.simulatedPs);
     }
     if (m_stack)

@@ -9,6 +9,7 @@
 #include "contrib/dltrain/ranks/ranks.h"
 #include "contrib/dltrain/transports/interconnect.h"
 #include "fault-run.h"
+#include "ordinary-setup.h"
 #include "results/stats/run-stats.h"
 #include "run-control.h"
 
@@ -228,6 +229,7 @@ class FabricRun
     std::unique_ptr<SocketStack> m_stack; //!< null: no TCP
     std::unique_ptr<RankNotes> m_notes;
     std::unique_ptr<TraceCollector> m_collector;
+    OrdinaryLosses m_lossesBefore;        //!< when measuring started
     std::unique_ptr<BackgroundTraffic> m_background; //!< null: no background traffic
     std::unique_ptr<FaultRun> m_faults;              //!< null: no faults
     std::function<void(const std::string& what)> m_act;

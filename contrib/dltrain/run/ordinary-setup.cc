@@ -66,6 +66,28 @@ InstallStack(ns3::RdmaFabric& fabric, std::string& error)
     return Part<SocketPart>::Get().Install(fabric, STREAM, error);
 }
 
+OrdinaryLosses
+CountLosses(const ns3::RdmaFabric& fabric, const SocketStack& stack)
+{
+    const ns3::RdmaPacketCounters totals = ns3::RdmaPacketHelper::GetTotals(fabric);
+    return {stack.GetSent(), totals.refused + stack.GetRefused(), totals.lostWithLink};
+}
+
+void
+AddLosses(results::RunStats& run, const OrdinaryLosses& losses, const OrdinaryLosses& before)
+{
+    const results::SegmentCounts& sent = losses.sent;
+    run.ordinaryPackets = sent.sent - before.sent.sent;
+    run.retransmittedPackets += sent.retransmitted - before.sent.retransmitted;
+    run.timeouts += sent.timeouts - before.sent.timeouts;
+    run.timeoutUs += static_cast<double>(sent.timeoutPs - before.sent.timeoutPs) / 1e6;
+    run.drops.emplace_back("nic_queue_full", losses.refused - before.refused);
+    for (auto& [reason, count] : run.drops)
+    {
+        count += reason == "lost_with_link" ? losses.lostWithLink - before.lostWithLink : 0;
+    }
+}
+
 namespace
 {
 

@@ -7,6 +7,7 @@
 #define DLTRAIN_ORDINARY_SETUP_H
 
 #include "contrib/dltrain/ranks/socket-part.h"
+#include "results/stats/run-stats.h"
 #include "scenarios/run/protocol.h"
 
 #include "ns3/rdma-fabric.h"
@@ -28,6 +29,20 @@ uint32_t LargestFrameOf(const scenario::ProtocolSpec& spec);
 
 /// On all hosts. \return null: `error` says why
 std::unique_ptr<SocketStack> InstallStack(ns3::RdmaFabric& fabric, std::string& error);
+
+/// What TCP or UDP has sent, and what NICs did not take.
+struct OrdinaryLosses
+{
+    results::SegmentCounts sent;
+    uint64_t refused = 0;      ///< by the queue of a NIC
+    uint64_t lostWithLink = 0; ///< in the queue of a NIC whose link went down
+};
+
+/// Counts of the whole run so far.
+OrdinaryLosses CountLosses(const ns3::RdmaFabric& fabric, const SocketStack& stack);
+
+/// Adds them to RDMA's. \param before when measuring started
+void AddLosses(results::RunStats& run, const OrdinaryLosses& losses, const OrdinaryLosses& before);
 
 /// For stats.json: what became of packets, in the whole run. \pre spec.IsOrdinary()
 void AddOrdinary(nlohmann::ordered_json& stats,

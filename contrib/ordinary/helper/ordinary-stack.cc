@@ -3,12 +3,17 @@
  */
 #include "ordinary-stack.h"
 
+#include "ns3/abort.h"
 #include "ns3/arp-cache.h"
 #include "ns3/internet-stack-helper.h"
 #include "ns3/ipv4-interface-address.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/mac48-address.h"
+#include "ns3/socket.h"
+#include "ns3/tcp-l4-protocol.h"
 #include "ns3/traffic-control-layer.h"
+
+#include <algorithm>
 
 namespace ns3
 {
@@ -55,6 +60,17 @@ OrdinaryStack::Install(RdmaFabric& fabric,
             "TcDrop",
             Callback<void, Ptr<const Packet>>(
                 [refused = &stack->m_refused](Ptr<const Packet>) { ++*refused; }));
+        const Ptr<TcpL4Protocol> tcp = hosts.Get(i)->GetObject<TcpL4Protocol>();
+        const auto down = tcp->GetDownTarget();
+        tcp->SetDownTarget(
+            IpL4Protocol::DownTargetCallback([stack = stack.get(), down](Ptr<Packet> packet,
+                                                                         Ipv4Address source,
+                                                                         Ipv4Address destination,
+                                                                         uint8_t protocol,
+                                                                         Ptr<Ipv4Route> route) {
+                stack->SetDscp(packet);
+                down(packet, source, destination, protocol, route);
+            }));
     }
     stack->m_interfaces.resize(fabric.GetNEndpoints());
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
@@ -78,6 +94,34 @@ Ipv4Address
 OrdinaryStack::GetAddress(uint32_t endpoint) const
 {
     return m_interfaces[endpoint]->GetAddress(0).GetLocal();
+}
+
+void
+OrdinaryStack::SetDscpOfPort(uint16_t port, uint8_t dscp)
+{
+    NS_ABORT_MSG_IF(dscp > 63, "DSCP " << +dscp << "; allowed: 0 to 63");
+    m_dscpOfPort.resize(UINT16_MAX + 1);
+    m_dscpOfPort[port] = dscp;
+}
+
+void
+OrdinaryStack::SetDscp(const Ptr<Packet>& packet) const
+{
+    uint8_t ports[4]; // TCP's header begins with the source's and the destination's
+    if (m_dscpOfPort.empty() || packet->CopyData(ports, sizeof ports) < sizeof ports)
+    {
+        return;
+    }
+    const uint8_t dscp =
+        std::max(m_dscpOfPort[ports[0] << 8 | ports[1]], m_dscpOfPort[ports[2] << 8 | ports[3]]);
+    if (dscp == 0)
+    {
+        return;
+    }
+    SocketIpTosTag tag;
+    packet->RemovePacketTag(tag);
+    tag.SetTos(static_cast<uint8_t>(dscp << 2 | (tag.GetTos() & 3)));
+    packet->AddPacketTag(tag);
 }
 
 void

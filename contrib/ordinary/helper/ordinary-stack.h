@@ -6,6 +6,7 @@
 
 #include "ns3/ipv4-address.h"
 #include "ns3/ipv4-interface.h"
+#include "ns3/packet.h"
 #include "ns3/rdma-fabric.h"
 #include "ns3/rdma-packet-helper.h"
 
@@ -68,11 +69,23 @@ class OrdinaryStack
         return m_refused;
     }
 
+    /**
+     * TCP's packets from or to this port have this DSCP, as by a rule of a host's firewall; sockets
+     * leave their type of service at 0. ns-3's TCP (3.37, TcpSocketBase::AddSocketTags) makes
+     * packets ECN-capable only there, or where the type of service has ECN's bits, which
+     * Socket::SetIpTos never takes. So DCTCP has marks in every priority. \param dscp 0 to 63
+     */
+    void SetDscpOfPort(uint16_t port, uint8_t dscp);
+
     /// These two know each other's MAC addresses for ever, so neither asks by ARP: as of a network
     /// that has learnt them, or answers in their place. Before events of either.
     void Introduce(uint32_t a, uint32_t b);
 
   private:
+    /// Sets the DSCP of a packet of TCP, whose header is in front.
+    void SetDscp(const Ptr<Packet>& packet) const;
+
+    std::vector<uint8_t> m_dscpOfPort;            //!< by port; empty: 0 of all
     std::vector<Ptr<Ipv4Interface>> m_interfaces; //!< by endpoint; null: of a switch's own unit
     std::set<std::pair<uint32_t, uint32_t>> m_introduced;
     uint64_t m_refused{0};

@@ -25,13 +25,20 @@
 namespace dltrain
 {
 
-/// \return an address whose packets have this priority: the DSCP is its class selector (RFC 2474,
-/// 4.2.2), which RdmaPackets::DscpPriorities is told of
+/// \return the DSCP of packets of this priority: its class selector (RFC 2474, 4.2.2), which
+/// RdmaPackets::DscpPriorities is told of
+inline uint8_t
+OrdinaryDscp(uint8_t priority)
+{
+    return static_cast<uint8_t>(priority << 3);
+}
+
+/// \return an address of UDP whose packets have this priority (TCP: OrdinaryStack::SetDscpOfPort)
 inline ns3::InetSocketAddress
 OrdinaryAddress(const ns3::OrdinaryStack& stack, uint32_t endpoint, uint16_t port, uint8_t priority)
 {
     ns3::InetSocketAddress address(stack.GetAddress(endpoint), port);
-    address.SetTos(static_cast<uint8_t>(priority << 5));
+    address.SetTos(static_cast<uint8_t>(OrdinaryDscp(priority) << 2));
     return address;
 }
 

@@ -10,6 +10,9 @@
 #include "ns3/ordinary-stack.h"
 #include "ns3/rdma-packet-helper.h"
 
+#include <utility>
+#include <vector>
+
 namespace dltrain
 {
 
@@ -33,15 +36,28 @@ class Ns3Sockets : public SocketStack
                                              const NetworkParts& parts,
                                              bool repeats) override
     {
-        if (protocol.IsTcp())
+        const auto keep = [this](auto transport) -> std::unique_ptr<Transport> {
+            m_transports.push_back(transport.get());
+            return transport;
+        };
+        return protocol.IsTcp()
+                   ? keep(std::make_unique<TcpTransport>(parts, *m_stack, protocol))
+                   : keep(std::make_unique<UdpTransport>(parts, *m_stack, protocol, repeats));
+    }
+
+    results::SegmentCounts GetSent() const override
+    {
+        results::SegmentCounts sum;
+        for (const LossCounts* transport : m_transports)
         {
-            return std::make_unique<TcpTransport>(parts, *m_stack, protocol);
+            sum += transport->GetSent();
         }
-        return std::make_unique<UdpTransport>(parts, *m_stack, protocol, repeats);
+        return sum;
     }
 
   private:
     std::unique_ptr<ns3::OrdinaryStack> m_stack;
+    std::vector<const LossCounts*> m_transports;
 };
 
 class Ns3SocketPart : public SocketPart

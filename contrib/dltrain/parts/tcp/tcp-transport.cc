@@ -12,6 +12,7 @@
 #include "ns3/node-windows.h"
 #include "ns3/node.h"
 #include "ns3/rdma-event.h"
+#include "ns3/rdma-port.h"
 #include "ns3/tcp-header.h"
 #include "ns3/tcp-socket-base.h"
 #include "ns3/tcp-socket-factory.h"
@@ -47,6 +48,10 @@ TcpTransport::TcpTransport(const NetworkParts& parts,
       m_protocol(protocol),
       m_stack(stack)
 {
+    for (uint8_t priority = 0; priority < ns3::RdmaPort::PRIORITIES; ++priority)
+    {
+        m_stack.SetDscpOfPort(FIRST_PORT + priority, OrdinaryDscp(priority));
+    }
 }
 
 TcpTransport::~TcpTransport()
@@ -76,7 +81,7 @@ TcpTransport::Listen(uint32_t endpoint, uint8_t priority)
         return;
     }
     socket = Socket::CreateSocket(m_stack.GetNode(endpoint), ns3::TcpSocketFactory::GetTypeId());
-    socket->Bind(OrdinaryAddress(m_stack, endpoint, FIRST_PORT + priority, priority));
+    socket->Bind(InetSocketAddress(m_stack.GetAddress(endpoint), FIRST_PORT + priority));
     socket->BindToNetDevice(m_stack.GetDevice(endpoint));
     socket->Listen();
     socket->SetAcceptCallback(
@@ -97,7 +102,7 @@ TcpTransport::Connect(uint32_t from, uint32_t to, uint8_t priority)
         Socket::CreateSocket(m_stack.GetNode(from), ns3::TcpSocketFactory::GetTypeId());
     connection.socket = socket;
     Watch(connection);
-    if (socket->Bind(OrdinaryAddress(m_stack, from, 0, priority)) != 0)
+    if (socket->Bind(InetSocketAddress(m_stack.GetAddress(from), 0)) != 0)
     {
         connection.failed = true; // no port is free
         return connection;
@@ -116,7 +121,7 @@ TcpTransport::Connect(uint32_t from, uint32_t to, uint8_t priority)
     socket->SetCloseCallbacks([this, &connection](Ptr<Socket>) { OnFailed(connection); },
                               [this, &connection](Ptr<Socket>) { OnFailed(connection); });
     socket->SetSendCallback([this, &connection](Ptr<Socket>, uint32_t) { OnSpace(connection); });
-    socket->Connect(OrdinaryAddress(m_stack, to, FIRST_PORT + priority, priority));
+    socket->Connect(InetSocketAddress(m_stack.GetAddress(to), FIRST_PORT + priority));
     return connection;
 }
 
@@ -149,7 +154,11 @@ TcpTransport::Watch(Connection& connection)
         "RTO",
         ns3::Callback<void, ns3::Time, ns3::Time>([this](ns3::Time before, ns3::Time now) {
             const ns3::Time most = ns3::Seconds(60);
-            m_counts.timeouts += now > before && (now == before + before || now == most);
+            if (now > before && (now == before + before || now == most))
+            {
+                ++m_counts.timeouts;
+                m_counts.timeoutPs += static_cast<uint64_t>(before.GetPicoSeconds());
+            }
         }));
 }
 
@@ -353,6 +362,12 @@ void
 TcpTransport::AddLosses(nlohmann::ordered_json& json) const
 {
     results::AddTo(json, m_counts);
+}
+
+results::SegmentCounts
+TcpTransport::GetSent() const
+{
+    return m_counts;
 }
 
 std::string

@@ -69,6 +69,7 @@ class TcpTransport : public PacketlessTransport, public LossCounts
 
     void AddLosses(nlohmann::ordered_json& json) const override;
     std::string LossesText() const override;
+    results::SegmentCounts GetSent() const override;
 
   private:
     /// A message under way.

@@ -405,6 +405,14 @@ UdpTransport::AddLosses(nlohmann::ordered_json& json) const
     results::AddTo(json, m_counts);
 }
 
+results::SegmentCounts
+UdpTransport::GetSent() const
+{
+    results::SegmentCounts counts;
+    counts.sent = m_counts.sent;
+    return counts;
+}
+
 std::string
 UdpTransport::LossesText() const
 {

@@ -68,6 +68,7 @@ class UdpTransport : public PacketlessTransport, public LossCounts
 
     void AddLosses(nlohmann::ordered_json& json) const override;
     std::string LossesText() const override;
+    results::SegmentCounts GetSent() const override;
 
   private:
     static constexpr int64_t NEVER = INT64_MAX;
