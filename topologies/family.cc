@@ -303,6 +303,13 @@ MakeTopology(const TopologyRequest& request)
     {
         const TopologyRequest completed = Completed(request, *family);
         result = detail::MakePlanes(completed, *family);
+        for (Error& error : result.errors)
+        {
+            const bool ofLine = error.where.rfind(request.file + ":", 0) == 0;
+            error.problem += !family->file.empty() && (ofLine || error.file == request.file)
+                                 ? "; read as " + family->file
+                                 : "";
+        }
         if (result.topology)
         {
             Description about = result.topology->About();

@@ -4,6 +4,9 @@
 #include "topologies/hpcc-format.h"
 
 #include "topologies/link-file.h"
+#include "topologies/names.h"
+
+#include <utility>
 
 namespace topo
 {
@@ -14,7 +17,11 @@ namespace
 class HpccReader : private LinkFileReader
 {
   public:
-    using LinkFileReader::LinkFileReader;
+    HpccReader(const std::string& text, const std::string& name)
+        : LinkFileReader(text, name),
+          m_hasRacks(HasRacks(text))
+    {
+    }
 
     TopologyResult Read()
     {
@@ -27,17 +34,88 @@ class HpccReader : private LinkFileReader
     }
 
   private:
+    /// Whether the first line has four numbers, and the next one ids of switches alone: with three,
+    /// a fourth is an id, and the next line a link.
+    static bool HasRacks(const std::string& text);
     bool ReadAll(Topology& t);
+    /// \return the NodeId of each number
+    std::vector<NodeId> AddNodes(Topology& t,
+                                 const std::vector<bool>& isHost,
+                                 const std::vector<FileLink>& links);
+
+    const bool m_hasRacks;
 };
+
+bool
+HpccReader::HasRacks(const std::string& text)
+{
+    constexpr uint64_t kMost = UINT64_MAX / 10 - 1;
+    FileWords words(text);
+    std::vector<FileWord> head;
+    FileWord word = words.Next();
+    for (const uint32_t line = word.line; !word.text.empty() && word.line == line;
+         word = words.Next())
+    {
+        head.push_back(word);
+    }
+    bool whole = head.size() == 4;
+    for (const uint32_t line = word.line; !word.text.empty() && word.line == line;
+         word = words.Next())
+    {
+        whole = whole && ParseWhole(word.text, kMost);
+    }
+    return whole;
+}
+
+std::vector<NodeId>
+HpccReader::AddNodes(Topology& t,
+                     const std::vector<bool>& isHost,
+                     const std::vector<FileLink>& links)
+{
+    std::vector<bool> isLinked(isHost.size(), false);
+    for (const FileLink& link : links)
+    {
+        isLinked[link.a] = isLinked[link.b] = true;
+    }
+    const std::vector<uint8_t> tier = TiersFromHosts(isHost, links);
+    std::vector<NodeId> nodeOf(isHost.size(), kNoNode);
+    uint64_t apart = 0;
+    std::string first;
+    for (uint32_t n = 0; n < isHost.size(); ++n)
+    {
+        const std::string number = std::to_string(n);
+        if (!isHost[n])
+        {
+            nodeOf[n] = t.AddSwitch("switch-" + number, tier[n]);
+        }
+        else if (isLinked[n])
+        {
+            nodeOf[n] = t.AddHost("server-" + number);
+        }
+        else
+        {
+            first = apart++ == 0 ? number : first;
+        }
+    }
+    if (apart > 0)
+    {
+        m_result.notes.push_back(m_name + ": " + Counted(apart, "host") +
+                                 " without a link left out" +
+                                 (apart == 1 ? ": " : ", the first: ") + first);
+    }
+    return nodeOf;
+}
 
 bool
 HpccReader::ReadAll(Topology& t)
 {
     uint64_t nodes = 0;
     uint64_t switches = 0;
+    uint64_t racks = 0;
     uint64_t links = 0;
     if (!Number("the number of nodes", detail::kMostNodes, nodes) ||
         !Number("the number of switches", nodes, switches) ||
+        (m_hasRacks && !Number("the number of top-of-rack switches", nodes, racks)) ||
         !Number("the number of links", detail::kMostLinks, links))
     {
         return false;
@@ -50,22 +128,17 @@ HpccReader::ReadAll(Topology& t)
     }
     NoteLosses({&read});
     isHost.flip();
-    const std::vector<uint8_t> tier = TiersFromHosts(isHost, read);
-    for (NodeId n = 0; n < nodes; ++n)
-    {
-        if (isHost[n])
-        {
-            t.AddHost("server-" + std::to_string(n));
-        }
-        else
-        {
-            t.AddSwitch("switch-" + std::to_string(n), tier[n]);
-        }
-    }
+    Description about;
+    about.nodeOfNumber = AddNodes(t, isHost, read);
     for (const FileLink& link : read)
     {
-        t.Connect(link.a, link.b, link.rate, link.delay, link.bitErrorRate);
+        t.Connect(about.nodeOfNumber[link.a],
+                  about.nodeOfNumber[link.b],
+                  link.rate,
+                  link.delay,
+                  link.bitErrorRate);
     }
+    t.Describe(std::move(about));
     return true;
 }
 
@@ -80,16 +153,32 @@ ReadHpccTopology(const std::string& text, const std::string& name)
 namespace
 {
 
-TopologyResult
-MakeHpcc(const TopologyRequest& r)
+/// "a graph in JSON, a topology file of HPCC's ns-3 code, ..."
+std::string
+KindsOfFiles()
 {
-    TopologyResult result = detail::MakeFromFile(r, ReadHpccTopology);
-    if (result.topology)
+    std::string text;
+    for (const Family& family : Families())
     {
-        Description about;
-        about.numberedNodes = true;
-        result.topology->Describe(std::move(about));
+        text += family.file.empty() ? "" : (text.empty() ? "" : ", ") + family.file;
     }
+    return text;
+}
+
+/// Reads what no other family reads. A file that does not begin with a number is none of HPCC's.
+TopologyResult
+ReadOther(const std::string& text, const std::string& name)
+{
+    const FileWord first = FileWords(text).Next();
+    if (first.text.empty() || ParseWhole(first.text, UINT64_MAX / 10 - 1))
+    {
+        return ReadHpccTopology(text, name);
+    }
+    TopologyResult result;
+    result.errors.push_back({"file",
+                             Quoted(name),
+                             "is no topology file of a known kind; allowed: " + KindsOfFiles(),
+                             ""});
     return result;
 }
 
@@ -98,7 +187,7 @@ Hpcc()
 {
     Family f("hpcc", "any network, from a topology file of HPCC's ns-3 code and its descendants");
     f.file = "a topology file of HPCC's ns-3 code";
-    f.make = MakeHpcc;
+    f.make = [](const TopologyRequest& r) { return detail::MakeFromFile(r, ReadOther); };
     return f;
 }
 

@@ -8,8 +8,12 @@
  *     <switch id> <switch id> ...                   ids are 0 .. nodes-1; the rest are hosts
  *     <src> <dst> <rate> <delay> <error rate>       once a link (link-file.h)
  *
- * Numbers. Node i of the file is NodeId i, named "server-i" or "switch-i", so original ids need no
- * table; endpoints are in the order of host ids. Tier is 0 for hosts, 1 for switches next to a
+ * A first line of four numbers is that of inet-tub/ns3-datacenter: <nodes> <switches> <top-of-rack
+ * switches> <links>, of which its code does not use the third.
+ *
+ * Numbers. Node i of the file is named "server-i" or "switch-i"; Description::nodeOfNumber has its
+ * NodeId. A host without a link, which that code takes, is left out with a note. Endpoints are in
+ * the order of host ids. Tier is 0 for hosts, 1 for switches next to a
  * host, then one more a step (2, 3).
  */
 #ifndef TOPOLOGIES_HPCC_FORMAT_H

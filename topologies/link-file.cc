@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/unit-strings.h"
+#include "topologies/names.h"
 
 #include <algorithm>
 #include <cctype>
@@ -149,6 +150,22 @@ IdText(uint64_t nodes)
     return "id (0 to " + std::to_string(nodes == 0 ? 0 : nodes - 1) + ")";
 }
 
+/// As ns3::DataRate reads it: a number without a unit is bit/s.
+std::optional<rdma::BitRate>
+ParseRate(std::string_view text)
+{
+    if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos)
+    {
+        return rdma::ParseBitRate(text);
+    }
+    const std::string copy(text);
+    char* end = nullptr;
+    const double bps = std::strtod(copy.c_str(), &end);
+    return *end == '\0' && bps < 1e18
+               ? std::optional(rdma::BitRate(static_cast<uint64_t>(std::llround(bps))))
+               : std::nullopt;
+}
+
 } // namespace
 
 bool
@@ -214,7 +231,7 @@ LinkFileReader::ReadLinks(uint64_t nodes, uint64_t links, std::vector<FileLink>&
             }
         }
         word = m_words.Next();
-        const auto rate = rdma::ParseBitRate(word.text);
+        const auto rate = ParseRate(word.text);
         if (!rate || *rate < kSlowestLink || *rate > kFastestLink)
         {
             return Fail(word, std::string(rdma::kBitRateHelp) + ", " + RateLimitsText() + which);
@@ -250,16 +267,14 @@ LinkFileReader::ReadLinks(uint64_t nodes, uint64_t links, std::vector<FileLink>&
         read.push_back(link);
     }
     const FileWord rest = m_words.Next();
-    if (!rest.text.empty() && ParseWhole(rest.text, UINT64_MAX / 10 - 1))
-    {
-        return Fail(rest,
-                    "the end of the file: the first line announces " + std::to_string(links) +
-                        " links, and they have been read");
-    }
     if (!rest.text.empty())
     {
-        m_result.notes.push_back(m_name + ":" + std::to_string(rest.line) +
-                                 ": text after the last link ignored");
+        const bool isLink = ParseWhole(rest.text, UINT64_MAX / 10 - 1).has_value();
+        m_result.notes.push_back(m_name + ":" + std::to_string(rest.line) + ": " +
+                                 (isLink ? "the first line announces " + Counted(links, "link") +
+                                               "; lines behind " + (links == 1 ? "it" : "these") +
+                                               " are ignored"
+                                         : "text after the last link ignored"));
     }
     return true;
 }

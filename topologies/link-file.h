@@ -7,8 +7,8 @@
  *     <src> <dst> <rate> <delay> <error rate>               "0 320 100Gbps 1000ns 0.000000"
  *
  * As for that code, any white space separates (the ids may run over several lines), a missing final
- * newline is fine, and text after the last link is a comment - but a line that looks like one more
- * link is an error, as is everything else. Errors have the field "file:line".
+ * newline is fine. The announced number of links is read, and what follows is ignored, with a note.
+ * Everything else is an error with the field "file:line". A rate without a unit is bit/s.
  *
  * Error rate. In that code it is the loss of a *packet*, whatever its size. Links here have
  * independent bit errors: the rate taken is the one at which a packet of 1,048 B (that code's

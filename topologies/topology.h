@@ -30,6 +30,8 @@ using PortId = uint16_t;
 using LinkId = uint32_t;
 using EndpointId = uint32_t;
 
+constexpr NodeId kNoNode = UINT32_MAX;
+
 enum class NodeKind : uint8_t
 {
     kHost,
@@ -84,7 +86,9 @@ struct Description
     std::vector<std::string> tiers; ///< names of switches of tier 1, 2 and on: "edge"
     uint64_t partPorts = 0;         ///< server ports of one part; 0: no parts
     bool grid = false;              ///< coordinates are places on a grid of cables
-    bool numberedNodes = false;     ///< NodeIds are the numbers that the user's file gives to nodes
+    /// The node of each number that the user's file gives to nodes, kNoNode: left out. Empty: it
+    /// gives none.
+    std::vector<NodeId> nodeOfNumber;
     /// Separate networks, each with a port of every NIC: NIC n of a server has its ports n x planes
     /// to n x planes + planes - 1, plane by plane.
     uint32_t planes = 1;

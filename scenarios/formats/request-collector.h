@@ -27,6 +27,11 @@ class Collector
   public:
     Collector(std::string file, RequestFilter filter, std::vector<topo::Error>& errors);
 
+    const std::string& GetFile() const
+    {
+        return m_file;
+    }
+
     const RequestFilter& Filter() const
     {
         return m_filter;

@@ -86,13 +86,34 @@ class CsvRequests
             m_to.Fail("", "has no line that names columns: arrival_s,input_tokens,output_tokens");
             return std::nullopt;
         }
-        return m_to.Take(m_columns.arrival != kNoColumn);
+        auto trace = m_to.Take(m_columns.arrival != kNoColumn);
+        if (trace)
+        {
+            trace->note = NoteOfColumns();
+        }
+        return trace;
     }
 
   private:
     void Fail(const std::string& problem)
     {
         m_to.Fail(std::to_string(m_line), problem);
+    }
+
+    std::string NoteOfColumns() const
+    {
+        std::vector<std::size_t> used = {m_columns.arrival, m_columns.prompt, m_columns.output};
+        used.insert(used.end(), m_runs.begin(), m_runs.end());
+        used.insert(used.end(), m_filtered.begin(), m_filtered.end());
+        std::vector<std::string> names;
+        for (const std::size_t column : used)
+        {
+            if (column != kNoColumn)
+            {
+                names.push_back(m_names[column]);
+            }
+        }
+        return scenario::UnusedColumns(m_to.GetFile(), m_names, names);
     }
 
     void TakeNames(const std::vector<std::string>& fields)

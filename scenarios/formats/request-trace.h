@@ -14,8 +14,8 @@
  *   a JSON list                of such objects; or of conversations as ShareGPT has them: the first
  *                              question and its answer, 4 characters a token
  *
- * Names are compared without case, blanks, '-' and '_'; other columns are not looked at. A time is
- * a number, or a date with a time of day; the first arrival is 0. Files may be packed by gzip.
+ * Names are compared without case, blanks, '-' and '_'; a note names other columns. A time is a
+ * number, or a date with a time of day; the first arrival is 0. Files may be packed by gzip.
  *
  * Formats: Azure/AzurePublicDataset (AzureLLMInferenceDataset2023.md, ...2024.md);
  * HPMLL/BurstGPT README.md; Mutinifni/splitwise-sim README.md; microsoft/vidur
@@ -50,6 +50,7 @@ struct RequestTrace
     bool hasArrivals = true;
     bool estimated = false;  ///< tokens from characters
     uint64_t left = 0;       ///< requests without tokens, which are left out
+    std::string note;        ///< names columns that are not used; empty: none
     double prefixShare = -1; ///< tokens of prompts in blocks of earlier ones; -1: not known
 };
 

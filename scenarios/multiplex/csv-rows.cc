@@ -4,6 +4,7 @@
 #include "scenarios/multiplex/csv-rows.h"
 
 #include "scenarios/formats/input-file.h"
+#include "scenarios/traffic/csv-line.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -140,6 +141,11 @@ class CsvReader
         return value >= 1 && value <= 65536 ? static_cast<uint32_t>(value) : 1;
     }
 
+    const std::string& Path() const
+    {
+        return m_path;
+    }
+
     const std::vector<std::string>& Header() const
     {
         return m_header;
@@ -177,14 +183,27 @@ Joined(const std::vector<std::string>& names)
 }
 
 void
+NoteColumns(const CsvReader& reader,
+            const std::vector<std::string>& known,
+            std::vector<std::string>* notes)
+{
+    const std::string note = scenario::UnusedColumns(reader.Path(), reader.Header(), known);
+    if (notes && !note.empty())
+    {
+        notes->push_back(note);
+    }
+}
+
+void
 SayColumns(CsvReader& reader, const std::string& needed)
 {
     reader.Fail("", "has the columns " + Joined(reader.Header()) + "; needed: " + needed);
 }
 
 CurveTable
-ReadAlone(CsvReader& reader)
+ReadAlone(CsvReader& reader, std::vector<std::string>* notes)
 {
+    NoteColumns(reader, ALONE, notes);
     CurveTable table;
     std::set<std::tuple<std::string, uint32_t, double>> seen;
     while (reader.Next())
@@ -206,7 +225,9 @@ ReadAlone(CsvReader& reader)
 } // namespace
 
 CurveTable
-ReadCurveTable(const std::string& path, std::vector<topo::Error>& errors)
+ReadCurveTable(const std::string& path,
+               std::vector<topo::Error>& errors,
+               std::vector<std::string>* notes)
 {
     CsvReader reader(path, errors);
     CurveTable table;
@@ -216,7 +237,7 @@ ReadCurveTable(const std::string& path, std::vector<topo::Error>& errors)
     }
     else if (reader.IsGood())
     {
-        table = ReadAlone(reader);
+        table = ReadAlone(reader, notes);
         if (reader.IsGood() && table.empty())
         {
             reader.Fail("", "has no latencies");
@@ -226,7 +247,9 @@ ReadCurveTable(const std::string& path, std::vector<topo::Error>& errors)
 }
 
 Measurements
-ReadMeasurements(const std::string& path, std::vector<topo::Error>& errors)
+ReadMeasurements(const std::string& path,
+                 std::vector<topo::Error>& errors,
+                 std::vector<std::string>* notes)
 {
     CsvReader reader(path, errors);
     Measurements all;
@@ -236,7 +259,7 @@ ReadMeasurements(const std::string& path, std::vector<topo::Error>& errors)
     }
     if (reader.Has(ALONE))
     {
-        all.alone = ReadAlone(reader);
+        all.alone = ReadAlone(reader, notes);
         return all;
     }
     if (!reader.Has(PAIRS))
@@ -244,6 +267,7 @@ ReadMeasurements(const std::string& path, std::vector<topo::Error>& errors)
         SayColumns(reader, Joined(ALONE) + ", or " + Joined(PAIRS));
         return all;
     }
+    NoteColumns(reader, PAIRS, notes);
     while (reader.Next())
     {
         PairRow row;

@@ -28,9 +28,11 @@ struct PairRow
     double seconds[2] = {0, 0};
 };
 
-/// Columns model, batch, gpu_percent, latency_ms; others are not looked at. A point that stands in
-/// it twice is an error.
-CurveTable ReadCurveTable(const std::string& path, std::vector<topo::Error>& errors);
+/// Columns model, batch, gpu_percent, latency_ms. A point that stands in it twice is an error.
+/// \param notes gets a note that names other columns; null: nobody reads it
+CurveTable ReadCurveTable(const std::string& path,
+                          std::vector<topo::Error>& errors,
+                          std::vector<std::string>* notes = nullptr);
 
 /// Measurements of either kind: latencies as above, or pairs with the columns model1, model2,
 /// batch1, batch2, gpu_percent1, gpu_percent2, latency1_ms, latency2_ms.
@@ -40,7 +42,9 @@ struct Measurements
     std::vector<PairRow> pairs;
 };
 
-Measurements ReadMeasurements(const std::string& path, std::vector<topo::Error>& errors);
+Measurements ReadMeasurements(const std::string& path,
+                              std::vector<topo::Error>& errors,
+                              std::vector<std::string>* notes = nullptr);
 
 } // namespace multiplex
 

@@ -321,7 +321,7 @@ ParseMix(const std::string& text,
                                   ? fs::path(curves)
                                   : fs::path(file).parent_path() / curves;
         const std::size_t before = errors.size();
-        const CurveTable more = ReadCurveTable(path.string(), errors);
+        const CurveTable more = ReadCurveTable(path.string(), errors, &sources->notes);
         if (errors.size() != before)
         {
             return mix;

@@ -46,6 +46,7 @@ struct CurveSources
     training::GpuSpec gpu;
     training::Dtype dtype = training::Dtype::kFp32; ///< of kernels
     CurveTable table;                               ///< --curves; empty: there is none
+    std::vector<std::string> notes;                 ///< of the tables that were read
     uint32_t sequence = 128;                        ///< of kernels of models that have one
 };
 

@@ -3,6 +3,12 @@
  */
 #include "scenarios/traffic/csv-line.h"
 
+#include "contrib/rdma/core/shown-text.h"
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <cstddef>
+
 namespace scenario
 {
 
@@ -46,6 +52,55 @@ SplitCsvLine(std::string line, std::vector<std::string>* fields)
                     : field.substr(begin, field.find_last_not_of(" \t") - begin + 1);
     }
     return !quoted;
+}
+
+std::string
+UnusedColumns(const std::string& file,
+              const std::vector<std::string>& columns,
+              const std::function<bool(const std::string&)>& isUsed,
+              const std::vector<std::string>& known)
+{
+    constexpr std::size_t kShown = 200;
+    std::string unused;
+    std::string last;
+    std::size_t count = 0;
+    for (const std::string& column : columns)
+    {
+        if (column.empty() || isUsed(column))
+        {
+            continue;
+        }
+        ++count;
+        last = column;
+        if (unused.size() < kShown)
+        {
+            unused += (unused.empty() ? "" : ", ") + rdma::Shown(column, 60);
+        }
+        else if (unused.back() != '.')
+        {
+            unused += ", ...";
+        }
+    }
+    if (count == 0)
+    {
+        return "";
+    }
+    return file + (count == 1 ? ": column not used: " : ": columns not used: ") + unused +
+           "; known: " + topo::JoinNames(known) + (count == 1 ? topo::DidYouMean(last, known) : "");
+}
+
+std::string
+UnusedColumns(const std::string& file,
+              const std::vector<std::string>& columns,
+              const std::vector<std::string>& known)
+{
+    return UnusedColumns(
+        file,
+        columns,
+        [&known](const std::string& column) {
+            return std::find(known.begin(), known.end(), column) != known.end();
+        },
+        known);
 }
 
 } // namespace scenario

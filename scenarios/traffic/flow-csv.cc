@@ -122,6 +122,9 @@ ReadFlowCsv(const std::string& text,
             {
                 return fail("one column must be the start: start_ns, start_us or start_s");
             }
+            result.note = UnusedColumns(origin,
+                                        names,
+                                        {names[start], "src", "dst", "bytes", "priority", "tag"});
             for (const char* name : {"src", "dst", "bytes"})
             {
                 if (Find(names, name) == names.size())

@@ -8,8 +8,8 @@
  *   1500.25,server-1,server-3,64000
  *
  * The start is one of start_ns, start_us, start_s; src and dst are hosts from 0 or their names,
- * with a port or without ("server-1:0"); priority (0 to 7) and tag may be there; other columns are
- * not looked at. So flows.csv of an earlier run is such a table. The lines may stand in any order:
+ * with a port or without ("server-1:0"); priority (0 to 7) and tag may be there; a note names other
+ * columns. So flows.csv of an earlier run is such a table. The lines may stand in any order:
  * flows are made by ascending start, those of one start in the order of the file.
  */
 #ifndef SCENARIOS_TRAFFIC_FLOW_CSV_H
@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ struct CsvFlow
     uint32_t dst = 0;
     uint64_t bytes = 0;
     rdma::TimePoint start;
-    uint8_t priority = 3;
+    std::optional<uint8_t> priority; ///< nothing: there is no such column
     std::string tag;
 };
 
@@ -39,6 +40,7 @@ struct CsvFlows
 {
     std::vector<CsvFlow> flows;
     std::string error; ///< "flows.csv:7: ..."; empty if the text is fine
+    std::string note;  ///< names columns that are not used; empty: none
 };
 
 /// Whether a text is such a table, and not a flow file of HPCC's.

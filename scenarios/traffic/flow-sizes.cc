@@ -4,6 +4,7 @@
 #include "scenarios/traffic/flow-sizes.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/traffic/csv-line.h"
 
 #include <algorithm>
 #include <cctype>
@@ -132,6 +133,7 @@ FlowSizes::Parse(const std::string& text,
                 return fail(
                     "the columns must be named bytes (or size_bytes) and percent (or cum_percent)");
             }
+            sizes->m_note = UnusedColumns(origin, fields, {fields[bytesAt], fields[percentAt]});
             first = false;
             named = true;
             continue;

@@ -80,8 +80,15 @@ class FlowSizes
         return static_cast<double>(MeanBytes1024()) / 1024;
     }
 
+    /// \return names columns of the text that are not used; empty: none
+    const std::string& GetNote() const
+    {
+        return m_note;
+    }
+
   private:
     std::vector<Point> m_points;
+    std::string m_note;
 };
 
 /// A published distribution.

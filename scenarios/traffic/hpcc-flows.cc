@@ -4,10 +4,12 @@
 #include "scenarios/traffic/hpcc-flows.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "topologies/names.h"
 
 #include <charconv>
 #include <cmath>
 #include <sstream>
+#include <utility>
 
 namespace scenario
 {
@@ -16,6 +18,8 @@ namespace
 {
 
 constexpr const char* kLineForm = "expected 'src dst pg dport bytes start_s'";
+constexpr size_t kFields = 6;
+constexpr size_t kDport = 3; ///< the field that ConWeave's files do not have
 
 bool
 ParseWhole(const std::string& word, uint64_t* value)
@@ -94,7 +98,35 @@ ParseSeconds(const std::string& word, int64_t* ps)
     return true;
 }
 
+std::vector<std::string>
+WordsOf(const std::string& line)
+{
+    std::istringstream stream(line);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;)
+    {
+        words.push_back(std::move(word));
+    }
+    return words;
+}
+
 } // namespace
+
+bool
+IsHpccFlows(const std::string& text)
+{
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+    {
+        const std::vector<std::string> words = WordsOf(line);
+        uint64_t count = 0;
+        if (!words.empty())
+        {
+            return words.size() == 1 && ParseWhole(words[0], &count);
+        }
+    }
+    return false;
+}
 
 HpccFlows
 ReadHpccFlows(const std::string& text,
@@ -106,7 +138,7 @@ ReadHpccFlows(const std::string& text,
     std::string line;
     size_t number = 0;
     bool counted = false;
-    bool remarks = false;
+    size_t fields = 0; // of a line; 0: not known yet
     uint64_t count = 0;
     const auto fail = [&](const std::string& what) {
         result.error = origin + ":" + std::to_string(number) + ": " + what;
@@ -117,13 +149,7 @@ ReadHpccFlows(const std::string& text,
     while (std::getline(lines, line))
     {
         ++number;
-        std::istringstream stream(line);
-        std::vector<std::string> words;
-        std::string word;
-        while (stream >> word)
-        {
-            words.push_back(word);
-        }
+        std::vector<std::string> words = WordsOf(line);
         if (words.empty())
         {
             continue;
@@ -139,32 +165,32 @@ ReadHpccFlows(const std::string& text,
         }
         if (result.flows.size() == count)
         {
-            uint64_t ignored = 0;
-            if (words.size() == 6 && ParseWhole(words[0], &ignored) &&
-                ParseWhole(words[1], &ignored))
+            const bool remark = words[0][0] == '#' ||
+                                (words.size() > 1 && words[0] == "First" && words[1] == "line:");
+            if (!remark)
             {
-                return fail("the first line announces " + std::to_string(count) +
-                            (count == 1 ? " flow" : " flows") +
-                            ", and here is one more; correct the number");
+                result.note = origin + ":" + std::to_string(number) +
+                              ": the first line announces " + topo::Counted(count, "flow") +
+                              "; lines behind " + (count == 1 ? "it" : "these") + " are ignored";
             }
-            // The published file says there how it is made up.
-            remarks = remarks || words[0][0] == '#' ||
-                      (words.size() > 1 && words[0] == "First" && words[1] == "line:");
-            if (!remarks)
-            {
-                return fail("the first line announces " + std::to_string(count) +
-                            (count == 1 ? " flow" : " flows") + ", which were read, and here is '" +
-                            rdma::Shown(line, 60) +
-                            "'; allowed behind the last flow: blank lines, and remarks that begin "
-                            "with '#' or 'First line:'");
-            }
-            continue;
+            break;
         }
-        if (words.size() != 6)
+        if (fields == 0)
+        {
+            // Whole seconds at the end are rather the bytes of a line whose start is missing.
+            const bool isShort =
+                words.size() == kFields - 1 && words.back().find('.') != std::string::npos;
+            fields = isShort ? kFields - 1 : kFields;
+        }
+        if (words.size() != fields)
         {
             return fail(std::string(kLineForm) + ", found " + std::to_string(words.size()) +
                         " fields; flow " + std::to_string(result.flows.size() + 1) + " of " +
                         std::to_string(count));
+        }
+        if (fields < kFields)
+        {
+            words.insert(words.begin() + kDport, std::to_string(HpccFlow().dport));
         }
         uint64_t v[5];
         static const char* const names[] = {"src", "dst", "pg", "dport", "bytes"};

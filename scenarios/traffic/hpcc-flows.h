@@ -7,11 +7,12 @@
  *   0 16 3 100 40000000 2.0      src dst pg dport bytes start_s, ascending start
  *   ...
  *
- * src and dst are node numbers of the topology file. Accepted as tools and people write them: blank
- * lines, any white space, CR LF, a missing final newline, remarks behind the last flow, from a line
- * on that begins with '#' or "First line:" (as the published file's do). Everything else is an
- * error with its line: in particular a count that differs from the flows that follow, whose rest
- * HPCC's reader ignores.
+ * src and dst are node numbers of the topology file. Without dport, five fields a line whose
+ * start has a decimal point, it is ConWeave's (conweave-project/conweave-ns3). Accepted as tools
+ * and people write them: blank lines, any white space, CR LF, a missing final newline. Lines behind
+ * the announced flows are ignored, as by HPCC's reader: remarks that begin with '#' or "First
+ * line:" (as the published file's do) silently, others with a note. Everything else is an error
+ * with its line.
  *
  * Start times become picoseconds exactly as far as the decimal text goes. dport is checked and not
  * used: the UDP port of RoCEv2 is always 4791.
@@ -43,7 +44,11 @@ struct HpccFlows
 {
     std::vector<HpccFlow> flows;
     std::string error; ///< "flow.txt:7: ..."; empty if the text is fine
+    std::string note;  ///< what was ignored; empty: nothing
 };
+
+/// Whether a text begins as such a file: with a number alone in its first line.
+bool IsHpccFlows(const std::string& text);
 
 /// `notAHost` returns the problem with a node number ("is a switch", "the topology has nodes 0 to
 /// 15"), or "".

@@ -4,6 +4,7 @@
 #include "scenarios/training/layer-profile.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/traffic/csv-line.h"
 #include "scenarios/training/profile-shape.h"
 #include "topologies/json-reader.h"
 #include "topologies/names.h"
@@ -228,6 +229,10 @@ class CsvReader
                     (count == 1 ? " is missing" : " are missing"));
         }
         m_width = fields.size();
+        m_profile.note = scenario::UnusedColumns(
+            m_file,
+            fields,
+            {"model", "name", "op", "fwd_ms", "bwd_ms", "activation_bytes", "parameter_bytes"});
     }
 
     void Layer(const std::vector<std::string>& fields)

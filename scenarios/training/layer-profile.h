@@ -67,6 +67,7 @@ struct LayerProfile
     std::string name;        ///< name of the model; empty: not given
     uint32_t batch = 0;      ///< samples that a pass was measured with; 0: those of a micro-batch
     double elementBytes = 4; ///< bytes of an element of parameters and activations
+    std::string note;        ///< names columns that are not used; empty: none
 
     const ProfiledLayer* Find(const std::string& layer) const; ///< nullptr: none
 };

@@ -21,6 +21,9 @@ namespace scenario
 
 constexpr uint64_t kMostFlows = 20000000;
 
+/// \return the priority of flows that name none: RDMA's lossless one, TCP's and UDP's lossy one
+uint8_t UsualPriority(const Validation& v);
+
 /// Whether flows of this pattern come at random, at a load.
 bool HasLoad(const std::string& pattern);
 

@@ -143,7 +143,8 @@ class MultiplexReader
         if (m_values.Given("curves"))
         {
             std::vector<topo::Error> errors;
-            m_s.sources.table = multiplex::ReadCurveTable(m_values.Text("curves"), errors);
+            m_s.sources.table =
+                multiplex::ReadCurveTable(m_values.Text("curves"), errors, &m_result.notes);
             Keep(errors);
         }
     }
@@ -208,6 +209,9 @@ class MultiplexReader
         m_s.mix =
             multiplex::ReadMix(m_values.Text("multiplex"), m_s.settings.gpus, &m_s.sources, errors);
         Keep(errors);
+        m_result.notes.insert(m_result.notes.end(),
+                              m_s.sources.notes.begin(),
+                              m_s.sources.notes.end());
         if (!m_result.errors.empty())
         {
             return;
@@ -385,7 +389,8 @@ class MultiplexReader
     void ReadMeasured()
     {
         std::vector<topo::Error> errors;
-        m_s.measured = multiplex::ReadMeasurements(m_values.Text("compare"), errors);
+        m_s.measured =
+            multiplex::ReadMeasurements(m_values.Text("compare"), errors, &m_result.notes);
         Keep(errors);
         Refuse({"model", "batch"}, "the rows of --compare have them");
         std::set<std::string> names;

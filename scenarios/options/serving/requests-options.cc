@@ -156,6 +156,10 @@ class RequestsReader
         {
             m_v.Fail("requests", "has no arrival times; allowed: with --rate, requests a second");
         }
+        if (!trace->note.empty())
+        {
+            m_v.notes.push_back(trace->note);
+        }
         if (trace->left > 0)
         {
             m_v.notes.push_back("--requests: " + topo::Counted(trace->left, "request") +

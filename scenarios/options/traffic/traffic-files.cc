@@ -20,6 +20,13 @@ namespace scenario
 namespace
 {
 
+/// An error of a file, and the kind of file that it was taken for.
+std::string
+ReadAs(const std::string& error, const char* kind)
+{
+    return error + "; read as " + kind;
+}
+
 /// Hosts of a CSV file: numbers from 0 in every network, or names.
 void
 ReadCsvFlows(Validation* v,
@@ -70,8 +77,12 @@ ReadCsvFlows(Validation* v,
         });
     if (!read.error.empty())
     {
-        v->errors.push_back({"", "", read.error, ""});
+        v->errors.push_back({"", "", ReadAs(read.error, "CSV"), ""});
         return;
+    }
+    if (!read.note.empty())
+    {
+        v->notes.push_back(read.note);
     }
     if (read.flows.size() > kMostFlows)
     {
@@ -81,6 +92,7 @@ ReadCsvFlows(Validation* v,
         return;
     }
     PortTurns turns(topology);
+    const uint8_t usual = UsualPriority(*v);
     s->flows.reserve(read.flows.size());
     for (const auto& c : read.flows)
     {
@@ -97,7 +109,7 @@ ReadCsvFlows(Validation* v,
         }
         f.bytes = c.bytes;
         f.start = c.start;
-        f.priority = c.priority;
+        f.priority = c.priority.value_or(usual);
         f.tag = c.tag.empty() ? "flow-file" : c.tag;
         s->flows.push_back(std::move(f));
     }
@@ -118,7 +130,7 @@ ReadMatrixFlows(Validation* v,
     };
     if (!read.error.empty())
     {
-        return fail(read.error);
+        return fail(ReadAs(read.error, "an htsim connection matrix"));
     }
     if (read.nodes > topology.Hosts().size())
     {
@@ -154,6 +166,7 @@ ReadMatrixFlows(Validation* v,
         }
         f.bytes = h.bytes;
         f.start = h.start;
+        f.priority = UsualPriority(*v);
         f.tag = "flow-file";
         if (h.message && known == connections.end())
         {
@@ -222,20 +235,28 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
         ReadMatrixFlows(v, network, *text, file, s);
         return;
     }
+    if (!IsHpccFlows(*text))
+    {
+        v->errors.push_back(
+            {"",
+             "",
+             file + " is no file of flows of a known kind; allowed: CSV whose first line names "
+                    "start_ns, src, dst and bytes; HPCC's flow format, whose first line is the "
+                    "number of flows; an htsim connection matrix, which begins with Nodes",
+             ""});
+        return;
+    }
     const auto& topology = network.topology;
     const auto& hosts = topology.Hosts();
 
     // In a network whose file numbers its nodes, flows name them so; in any other, hosts from 0.
-    std::vector<uint32_t> hostOfNode;
-    const bool numbered = topology.About().numberedNodes;
-    if (numbered)
+    std::vector<uint32_t> hostOfNode(topology.Nodes().size(), UINT32_MAX);
+    for (uint32_t h = 0; h < hosts.size(); ++h)
     {
-        hostOfNode.assign(topology.Nodes().size(), UINT32_MAX);
-        for (uint32_t h = 0; h < hosts.size(); ++h)
-        {
-            hostOfNode[hosts[h]] = h;
-        }
+        hostOfNode[hosts[h]] = h;
     }
+    const std::vector<topo::NodeId>& nodeOf = topology.About().nodeOfNumber;
+    const bool numbered = !nodeOf.empty();
     const auto notAHost = [&](uint64_t id) -> std::string {
         if (!numbered)
         {
@@ -243,29 +264,47 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
                        ? ""
                        : "the network has hosts 0 to " + std::to_string(hosts.size() - 1);
         }
-        if (id >= hostOfNode.size())
+        if (id >= nodeOf.size())
         {
-            return "the topology has nodes 0 to " + std::to_string(hostOfNode.size() - 1);
+            return "the topology has nodes 0 to " + std::to_string(nodeOf.size() - 1);
         }
-        return hostOfNode[id] == UINT32_MAX ? "it is a switch" : "";
+        return nodeOf[id] == topo::kNoNode            ? "it has no link"
+               : hostOfNode[nodeOf[id]] == UINT32_MAX ? "it is a switch"
+                                                      : "";
     };
     HpccFlows read = ReadHpccFlows(*text, file, notAHost);
     if (!read.error.empty())
     {
-        v->errors.push_back({"", "", read.error, ""});
+        v->errors.push_back({"", "", ReadAs(read.error, "HPCC's flow format"), ""});
         return;
+    }
+    if (!read.note.empty())
+    {
+        v->notes.push_back(read.note);
+    }
+    // That code has RDMA alone, so pg is a priority of RDMA.
+    const std::string& protocol = v->values.Text("protocol");
+    const bool isRdma = protocol == "rdma";
+    const uint8_t usual = UsualPriority(*v);
+    if (!isRdma && std::any_of(read.flows.begin(), read.flows.end(), [usual](const HpccFlow& f) {
+            return f.priority != usual;
+        }))
+    {
+        v->notes.push_back(file + ": pg is ignored: with --protocol=" + protocol +
+                           " flows have priority " + std::to_string(usual) +
+                           "; the column priority of a CSV file sets another");
     }
     PortTurns turns(topology);
     s->flows.reserve(read.flows.size());
     for (const auto& h : read.flows)
     {
-        const uint32_t src = numbered ? hostOfNode[h.src] : h.src;
-        const uint32_t dst = numbered ? hostOfNode[h.dst] : h.dst;
+        const uint32_t src = numbered ? hostOfNode[nodeOf[h.src]] : h.src;
+        const uint32_t dst = numbered ? hostOfNode[nodeOf[h.dst]] : h.dst;
         Flow f;
         std::tie(f.src, f.dst) = turns.Next({src, {}}, {dst, {}});
         f.bytes = h.bytes;
         f.start = h.start;
-        f.priority = h.priority;
+        f.priority = isRdma ? h.priority : usual;
         f.dport = h.dport;
         f.tag = "flow-file";
         s->flows.push_back(std::move(f));

@@ -24,13 +24,6 @@ namespace scenario
 namespace
 {
 
-/// Lossless, but for TCP's and UDP's.
-std::string
-UsualPriority(const Validation& v)
-{
-    return v.values.Text("protocol") == "rdma" ? "3" : "0";
-}
-
 constexpr double kMostPeriods = 1e8; ///< on and off, of all hosts: some seconds of work
 
 /// Sizes of --bytes.
@@ -93,6 +86,10 @@ ReadSizes(Validation* v, FlowSizes* sizes)
     {
         v->errors.push_back({"", "", error, ""});
         return false;
+    }
+    if (!sizes->GetNote().empty())
+    {
+        v->notes.push_back(sizes->GetNote());
     }
     return true;
 }
@@ -182,7 +179,7 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
     v->DecideUnlessGiven("duration", "10ms");
     v->DecideUnlessGiven("cool-down", "0ns");
     v->DecideUnlessGiven("incast-load", "0");
-    v->DecideUnlessGiven("priority", UsualPriority(*v));
+    v->DecideUnlessGiven("priority", std::to_string(UsualPriority(*v)));
 
     ArrivalOptions o;
     o.hostRates = HostRates(network.topology);
@@ -300,6 +297,12 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
 
 } // namespace
 
+uint8_t
+UsualPriority(const Validation& v)
+{
+    return v.values.Text("protocol") == "rdma" ? 3 : 0;
+}
+
 bool
 HasLoad(const std::string& pattern)
 {
@@ -393,7 +396,7 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
             {"", "", "the network has " + std::to_string(hosts) + " host; a flow needs two", ""});
         return;
     }
-    v->DecideUnlessGiven("priority", UsualPriority(*v));
+    v->DecideUnlessGiven("priority", std::to_string(UsualPriority(*v)));
     v->DecideUnlessGiven("start-jitter", "0ns");
     const uint64_t seed = values.Integer("seed");
 

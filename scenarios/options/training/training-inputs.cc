@@ -134,6 +134,10 @@ ChosenProfile(Validation* v, training::ProfileShape* shape)
             values.Given("profile-model") ? values.Text("profile-model") : std::string();
         profile = training::ParseProfileCsv(*text, file, model, errors);
         TakeFileErrors(v, errors);
+        if (profile && !profile->note.empty())
+        {
+            v->notes.push_back(profile->note);
+        }
     }
     else
     {

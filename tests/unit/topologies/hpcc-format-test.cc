@@ -179,10 +179,50 @@ TEST(HpccFormat, ErrorsNameTheLineAndWhatIsExpected)
     EXPECT_EQ(
         Error(Edited("6 2 5", "6 2 6")),
         "fat.txt:8: the file ends where there should be a source id (0 to 5), of link 6 of 6");
-    EXPECT_EQ(Error(Edited("6 2 5", "6 2 4")),
-              "fat.txt:7: \"2\" is not the end of the file: the first line announces 4 links, and "
-              "they have been read");
     EXPECT_NE(Error("99999999999999999999999999 1 1"), "");
+}
+
+// As HPCC's code, which takes as many links as the first line says, and hosts without a link.
+TEST(HpccFormat, IgnoresWhatFollowsTheAnnouncedLinks)
+{
+    const auto more = topo::ReadHpccTopology(Edited("6 2 5", "6 2 4"), "fat.txt");
+    ASSERT_TRUE(more.topology);
+    EXPECT_EQ(more.topology->Links().size(), 4u);
+    EXPECT_EQ(more.notes,
+              std::vector<std::string>{"fat.txt:7: the first line announces 4 links; lines behind "
+                                       "these are ignored"});
+    const auto apart = topo::ReadHpccTopology("5 1 2\n0\n0 1 10Gbps 1us 0\n0 3 10Gbps 1us 0\n"
+                                              "0 4 10Gbps 1us 0\n",
+                                              "t.txt");
+    ASSERT_TRUE(apart.topology);
+    const Topology& t = *apart.topology;
+    ASSERT_EQ(t.Hosts().size(), 2u);
+    EXPECT_EQ(t.Nodes()[t.Hosts()[1]].name, "server-3");
+    EXPECT_EQ(t.About().nodeOfNumber,
+              (std::vector<topo::NodeId>{0, 1, topo::kNoNode, 2, topo::kNoNode}));
+    ASSERT_EQ(apart.notes.size(), 2u);
+    EXPECT_EQ(apart.notes[1], "t.txt: 2 hosts without a link left out, the first: 2");
+}
+
+// Nodes, switches, top-of-rack switches, links; rates in bit/s, as ns3::DataRate reads them.
+TEST(HpccFormat, ReadsAHeadOfFourNumbers)
+{
+    const auto result = topo::ReadHpccTopology("5 1 1 4\n4\n0 4 25000000000.0 1us 0\n"
+                                               "1 4 25000000000.0 1us 0\n2 4 40000000000 1us 0\n"
+                                               "3 4 25Gbps 1us 0\n",
+                                               "t.txt");
+    ASSERT_TRUE(result.topology);
+    EXPECT_EQ(result.topology->Hosts().size(), 4u);
+    EXPECT_EQ(result.topology->Links()[0].rate, rdma::Gbps(25));
+    EXPECT_EQ(result.topology->Links()[2].rate, rdma::Gbps(40));
+    // The fourth number is an id where a link follows.
+    EXPECT_EQ(Error("2 1 1 1\n0 1 25Gbps 1us 0\n"), "");
+    EXPECT_EQ(
+        Error("5 1 6 4\n4\n"),
+        "fat.txt:1: \"6\" is not the number of top-of-rack switches (a whole number from 0 to "
+        "5)");
+    EXPECT_NE(Error("2 0 1\n0 1 999 1us 0\n"), "") << "slower than any link";
+    EXPECT_NE(Error("2 0 1\n0 1 1.2.3 1us 0\n"), "");
 }
 
 TEST(HpccFormat, RandomEditsNeverCrash)

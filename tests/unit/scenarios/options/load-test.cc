@@ -473,6 +473,8 @@ TEST(FlowCsv, ReadsInAnyOrder)
     const CsvFlows read = ReadCsv("bytes,start_ns,dst,src,priority,tag,more\n2000,1500.25,b,a,5,"
                                   "\"x, y\",\n1000,0.0001,a,b,3,,z\n\n");
     ASSERT_EQ(read.error, "");
+    EXPECT_EQ(read.note,
+              "f.csv: column not used: more; known: start_ns, src, dst, bytes, priority or tag");
     ASSERT_EQ(read.flows.size(), 2U);
     EXPECT_EQ(read.flows[0].bytes, 1000U); // ascending start
     EXPECT_EQ(read.flows[0].start.ps, 0);
@@ -480,6 +482,10 @@ TEST(FlowCsv, ReadsInAnyOrder)
     EXPECT_EQ(read.flows[1].start.ps, 1500250);
     EXPECT_EQ(read.flows[1].priority, 5U);
     EXPECT_EQ(read.flows[1].tag, "x, y");
+    const CsvFlows two = ReadCsv("start_ns,src,dst,bytes,cc,prio\n0,a,b,1,hpcc,5\n");
+    EXPECT_FALSE(two.flows[0].priority);
+    EXPECT_EQ(two.note.find("f.csv: columns not used: cc, prio; known: start_ns"), 0U);
+    EXPECT_EQ(ReadCsv("start_ns,src,dst,bytes\n0,a,b,1\n").note, "");
     EXPECT_EQ(ReadCsv("start_us,src,dst,bytes\n0.000001,a,b,1\n").flows[0].start.ps, 1);
     EXPECT_EQ(ReadCsv("start_s,src,dst,bytes\r\n2,a,b,1\r\n").flows[0].start.ps, 2000000000000);
 }
