@@ -48,6 +48,7 @@ struct CongestionControl
     std::string name; ///< of --cc, and RdmaCongestionOps::GetName()
     std::string description;
     std::vector<CongestionPreset> presets; ///< the first is the default; there may be none
+    bool needsMarks = false;               ///< it hears of congestion by ECN alone
 
     /// Null if there is none.
     const CongestionPreset* Find(const std::string& preset) const
@@ -106,8 +107,12 @@ struct RegisteredCongestionControl : CongestionControl
 {
     RegisteredCongestionControl(std::string itsName,
                                 std::string itsDescription,
-                                std::vector<CongestionPreset> itsPresets)
-        : CongestionControl{std::move(itsName), std::move(itsDescription), std::move(itsPresets)}
+                                std::vector<CongestionPreset> itsPresets,
+                                bool itNeedsMarks = false)
+        : CongestionControl{std::move(itsName),
+                            std::move(itsDescription),
+                            std::move(itsPresets),
+                            itNeedsMarks}
     {
         if (!detail::MutableCongestionControls().emplace(name, *this).second)
         {

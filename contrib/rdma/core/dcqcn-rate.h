@@ -504,7 +504,8 @@ inline const RegisteredCongestionControl kDcqcn{
         auto presets = DcqcnAdapterPresets();
         presets.push_back(HpccCodePreset(kDcqcnHpccCode));
         return presets;
-    }()};
+    }(),
+    true};
 inline const AnswersEachPacket kDcqcnHpccCodeAnswers{"dcqcn", "hpcc-code"};
 
 } // namespace rdma

@@ -156,7 +156,8 @@ inline const RegisteredCongestionControl kDctcp{
       "sigcomm10",
       "DCTCP with the marking of its paper: K 975 kB (65 packets of 1,500 B at 10 Gb/s)",
       {Bytes(975000), Bytes(975000), 1}},
-     HpccCodePreset(kDctcpHpccCode)}};
+     HpccCodePreset(kDctcpHpccCode)},
+    true};
 inline const AnswersEachPacket kDctcpAnswers{"dctcp"};
 
 } // namespace rdma

@@ -3,6 +3,7 @@
  */
 #include "scenarios/options/cluster/network-check.h"
 
+#include "contrib/rdma/core/congestion-control.h"
 #include "contrib/rdma/core/hop-comparison.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/shared-buffer.h"
@@ -12,15 +13,18 @@
 #include "scenarios/options/cluster/load-balancing-options.h"
 #include "scenarios/options/cluster/network-kinds.h"
 #include "scenarios/options/cluster/rail-options.h"
+#include "scenarios/run/background.h"
 #include "topologies/family.h"
 #include "topologies/reach.h"
 #include "topologies/route-cycles.h"
 #include "topologies/routes.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -43,6 +47,66 @@ constexpr uint64_t kUnknown = 1ULL << 62;
 
 /// Pairs of endpoints that communicate.
 using Pairs = std::vector<std::pair<topo::EndpointId, topo::EndpointId>>;
+
+/// Who may fill a queue of a switch: the ports that frames of each priority come in by.
+struct Fan
+{
+    topo::EndpointId to = 0; ///< the queue is that of the port to it
+    std::array<uint32_t, 8> ports{};
+};
+
+/// The fans of flows over RDMA. \param flows the first million is looked at: some seconds of more
+std::vector<Fan>
+FansOf(const topo::Topology& topology, const std::vector<Flow>& flows)
+{
+    constexpr std::size_t kMost = 1000000;
+    const auto& nodes = topology.Nodes();
+    const auto switchOf = [&topology](topo::EndpointId e) {
+        const topo::Endpoint& end = topology.Endpoints()[e];
+        return topology.Peer(end.host, end.port);
+    };
+    std::set<std::tuple<topo::EndpointId, uint8_t, topo::EndpointId>> seen;
+    std::vector<Fan> fans(topology.Endpoints().size());
+    std::vector<std::array<uint32_t, 8>> remote(fans.size());
+    for (std::size_t i = 0; i < std::min(kMost, flows.size()); ++i)
+    {
+        const Flow& flow = flows[i];
+        if (seen.emplace(flow.dst, flow.priority, flow.src).second)
+        {
+            const bool local = switchOf(flow.src) == switchOf(flow.dst);
+            ++(local ? fans[flow.dst].ports : remote[flow.dst])[flow.priority];
+        }
+    }
+    for (topo::EndpointId to = 0; to < fans.size(); ++to)
+    {
+        fans[to].to = to;
+        const topo::NodeId node = switchOf(to);
+        uint32_t uplinks = 0;
+        for (std::size_t p = 0; p < nodes[node].ports.size(); ++p)
+        {
+            const topo::NodeId peer = topology.Peer(node, static_cast<topo::PortId>(p));
+            uplinks += nodes[peer].kind == topo::NodeKind::kSwitch;
+        }
+        for (std::size_t priority = 0; priority < 8; ++priority)
+        {
+            fans[to].ports[priority] += std::min(uplinks, remote[to][priority]);
+        }
+    }
+    return fans;
+}
+
+/// The least that fills a queue of a cluster: two senders to each NIC.
+std::vector<Fan>
+FansOf(const topo::Topology& topology, uint8_t priority)
+{
+    std::vector<Fan> fans;
+    for (topo::EndpointId to = 0; to < topology.Endpoints().size(); ++to)
+    {
+        fans.push_back({to, {}});
+        fans.back().ports[priority] = 2;
+    }
+    return fans;
+}
 
 /// Pairs of NICs with the same number in two servers, as few as are enough: server 0 with every
 /// other one, both ways. If NIC i of server 0 reaches two others, it does so through switches. The
@@ -74,6 +138,8 @@ class Checker
             const FabricSpec& fabric,
             const topo::Topology& topology,
             Pairs pairs,
+            std::vector<Fan> fans,
+            uint8_t lossless,
             bool cluster,
             uint64_t largestMessage,
             std::vector<Error>* errors,
@@ -82,6 +148,8 @@ class Checker
           m_fabric(fabric),
           m_topology(topology),
           m_pairs(std::move(pairs)),
+          m_fans(std::move(fans)),
+          m_lossless(lossless),
           m_cluster(cluster),
           m_largestMessage(largestMessage),
           m_fromFile(!topo::FamilyOfParameters(read.values.Text("topology"))),
@@ -109,6 +177,7 @@ class Checker
         if (switchesKnown)
         {
             WarnOfMarks();
+            WarnOfPauses();
             WarnOfTargets();
         }
         if (!Ns3Sets("ns3::IbSwitch::") && !Ns3Sets("ns3::RdmaNic::Mtu"))
@@ -208,7 +277,8 @@ class Checker
                                       bool units = true) const
     {
         rdma::SharedBufferConfig config;
-        config.losslessMask = m_fabric.pfc ? 0x08 : 0;
+        config.losslessMask = m_fabric.pfc ? m_lossless : 0;
+        const auto priorities = static_cast<uint64_t>(__builtin_popcount(m_lossless));
         const rdma::Bytes largest(m_fabric.frames.LargestFrame(m_fabric.mtu));
         *scale = 0;
         for (const topo::LinkId l : node.ports)
@@ -225,7 +295,8 @@ class Checker
                                           rdma::Duration(0),
                                           largest,
                                           m_fabric.timeUnit)
-                          .value
+                              .value *
+                          priorities
                     : 0);
         }
         return config;
@@ -659,10 +730,73 @@ class Checker
         }
     }
 
+    /// A law that hears of marks alone, and queues that PFC keeps below the first mark: a queue is
+    /// as long as what its senders' ports may hold before XOFF (shared-buffer.h). All want the
+    /// same: of m ports and priorities each may hold alpha B / (1 + m alpha) of the pool B.
+    void WarnOfPauses()
+    {
+        const rdma::CongestionControl* law = rdma::FindCongestionControl(m_fabric.cc);
+        if (!m_fabric.ecn || !m_fabric.pfc || m_fabric.infiniBand || !HasPackets(m_fabric) ||
+            !law || !law->needsMarks)
+        {
+            return;
+        }
+        for (const Fan& fan : m_fans)
+        {
+            const topo::Endpoint& end = m_topology.Endpoints()[fan.to];
+            const topo::Node& node = m_topology.Nodes()[m_topology.Peer(end.host, end.port)];
+            const uint32_t ports = std::accumulate(fan.ports.begin(), fan.ports.end(), 0U);
+            if (node.kind != topo::NodeKind::kSwitch || node.ports.size() < 3 || ports < 2)
+            {
+                continue; // one port of the same rate fills no queue
+            }
+            double scale = 0;
+            rdma::SharedBufferConfig config = BufferOf(node, &scale);
+            if (!Suffices(&config, scale, m_fabric.bufferPer100G.value))
+            {
+                continue;
+            }
+            const topo::LinkId l = m_topology.Nodes()[end.host].ports[end.port];
+            const double portRate = static_cast<double>(m_topology.Links()[l].rate.bps) / 100e9;
+            const double first = static_cast<double>(m_fabric.ecnKmin.value) * portRate;
+            const double share = 1 / config.alpha + ports;
+            const auto guaranteed = static_cast<double>(config.guaranteedBytes);
+            for (uint8_t priority = 0; priority < fan.ports.size(); ++priority)
+            {
+                const double senders = fan.ports[priority];
+                const double pool =
+                    static_cast<double>(rdma::SharedBuffer(config).Threshold(priority)) /
+                    config.alpha;
+                const double longest = senders * (guaranteed + pool / share);
+                if (senders == 0 || !(m_lossless >> priority & 1) || longest >= first)
+                {
+                    continue;
+                }
+                const double more = (first / senders - guaranteed) * share - pool;
+                const double buffer =
+                    static_cast<double>(m_fabric.bufferPer100G.value) + more / scale;
+                const auto rounded = [](double bytes, double unit) {
+                    return CanonicalBytes(static_cast<uint64_t>(std::ceil(bytes / unit) * unit));
+                };
+                m_notes->push_back(
+                    "warning: --cc=" + m_fabric.cc + " hears of ECN marks, and at " + node.name +
+                    " PFC pauses first: with " + std::to_string(ports) +
+                    " ports and priorities that fill it, a queue to " + EndText(fan.to) +
+                    " in priority " + std::to_string(priority) + " has at most " +
+                    BufferText(longest) + " then, and marks begin at " + BufferText(first) +
+                    "; allowed: --ecn-kmin and --ecn-kmax below " + BufferText(longest / portRate) +
+                    ", or --buffer=" + rounded(buffer, 10000) + " or more");
+                return;
+            }
+        }
+    }
+
     const ReadResult& m_read;
     const FabricSpec& m_fabric;
     const topo::Topology& m_topology;
     Pairs m_pairs;
+    std::vector<Fan> m_fans;
+    uint8_t m_lossless; ///< bit p: priority p, if there is PFC
     bool m_cluster;
     uint64_t m_largestMessage; ///< bytes
     bool m_fromFile;
@@ -673,12 +807,24 @@ class Checker
 
 void
 CheckCluster(const ReadResult& read,
+             const RunOptions& run,
              const FabricSpec& fabric,
              const ClusterSpec& cluster,
              std::vector<Error>* errors,
              std::vector<std::string>* notes)
 {
-    Checker(read, fabric, cluster.topology, PairsOf(cluster), true, kUnknown, errors, notes)
+    const bool beside = run.background && !run.background->protocol.IsOrdinary();
+    Checker(
+        read,
+        fabric,
+        cluster.topology,
+        PairsOf(cluster),
+        FansOf(cluster.topology, kJobPriority),
+        static_cast<uint8_t>(1U << kJobPriority | (beside ? 1U << run.background->priority : 0)),
+        true,
+        kUnknown,
+        errors,
+        notes)
         .Check();
 }
 
@@ -690,7 +836,7 @@ CheckNetwork(const ReadResult& read,
              std::vector<Error>* errors,
              std::vector<std::string>* notes)
 {
-    CheckCluster(read, s.fabric, s.cluster, errors, notes);
+    CheckCluster(read, s.run, s.fabric, s.cluster, errors, notes);
     if (errors->empty())
     {
         CheckRailMessages(read, s, errors);
@@ -703,7 +849,7 @@ CheckNetwork(const ReadResult& read,
              std::vector<Error>* errors,
              std::vector<std::string>* notes)
 {
-    CheckCluster(read, s.fabric, s.cluster, errors, notes);
+    CheckCluster(read, s.run, s.fabric, s.cluster, errors, notes);
 }
 
 void
@@ -721,7 +867,17 @@ CheckNetwork(const ReadResult& read,
         pairs.emplace_back(f.dst, f.src); // ACKs
         largest = std::max(largest, f.bytes);
     }
-    Checker(read, s.fabric, s.topology, std::move(pairs), false, largest, errors, notes).Check();
+    Checker(read,
+            s.fabric,
+            s.topology,
+            std::move(pairs),
+            s.run.protocol.IsOrdinary() ? std::vector<Fan>() : FansOf(s.topology, s.flows),
+            static_cast<uint8_t>(s.LosslessPriorities()),
+            false,
+            largest,
+            errors,
+            notes)
+        .Check();
 }
 
 void
@@ -730,7 +886,7 @@ CheckNetwork(const ReadResult& read,
              std::vector<Error>* errors,
              std::vector<std::string>* notes)
 {
-    CheckCluster(read, s.fabric, s.cluster, errors, notes);
+    CheckCluster(read, s.run, s.fabric, s.cluster, errors, notes);
 }
 
 } // namespace scenario
