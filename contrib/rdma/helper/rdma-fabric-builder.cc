@@ -14,6 +14,7 @@
 #include "ns3/nstime.h"
 #include "ns3/quad-heap-scheduler.h"
 #include "ns3/rdma-channel.h"
+#include "ns3/rdma-recovery-schemes.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
@@ -237,10 +238,10 @@ RdmaFabricBuilder::Finish(std::string& error, int64_t stream)
         ReadAttributes(*like);
         SetPathsAcrossRanks();
     }
-    error = linkLayer.Start(*m_fabric, *like, stream);
+    error = CheckTrimming(*like);
     if (error.empty())
     {
-        error = CheckTrimming(*like);
+        error = linkLayer.Start(*m_fabric, *like, stream);
     }
     return error.empty() ? std::move(m_fabric) : nullptr;
 }
@@ -305,14 +306,26 @@ RdmaFabricBuilder::CheckTrimming(const RdmaSwitchBase& like) const
     }
     UintegerValue packets(0);
     const std::vector<bool>& isSwitch = m_fabric->m_isSwitch;
-    if (!recovery || !recovery->needsTrimming ||
-        std::find(isSwitch.begin(), isSwitch.end(), true) == isSwitch.end() ||
-        (like.GetAttributeFailSafe("TrimPackets", packets) && packets.Get() > 0))
+    const bool trims = like.GetAttributeFailSafe("TrimPackets", packets) && packets.Get() > 0;
+    if (!recovery || recovery->needsTrimming == trims ||
+        std::find(isSwitch.begin(), isSwitch.end(), true) == isSwitch.end())
     {
         return {};
     }
-    return "ns3::RdmaSwitch::TrimPackets: 0: ns3::RdmaNic::LossRecovery '" + recovery->name +
-           "' needs switches that trim packets; allowed with it: 1 or more";
+    const std::string error = "ns3::RdmaSwitch::TrimPackets: " + std::to_string(packets.Get()) +
+                              ": ns3::RdmaNic::LossRecovery '" + recovery->name + "' ";
+    if (!trims)
+    {
+        return error + "needs switches that trim packets; allowed with it: 1 or more";
+    }
+    std::string names;
+    for (const std::string& name : RdmaRecoverySchemes::GetNames())
+    {
+        const bool knows = RdmaRecoverySchemes::Find(name)->needsTrimming;
+        names += knows ? (names.empty() ? "" : ", ") + name : "";
+    }
+    return error + "knows no trimmed packets, so none would be trimmed; allowed with it: 0; with " +
+           names + ": 1 or more";
 }
 
 void

@@ -21,6 +21,8 @@ NS_LOG_COMPONENT_DEFINE("RdmaHelper");
 namespace
 {
 
+constexpr const char* NULL_NODE = "a node is a null pointer; allowed: nodes";
+
 /// \return "node 3", with its name if it has one
 std::string
 NameOf(Ptr<Node> node)
@@ -225,6 +227,7 @@ RdmaHelper::InstallNics(NodeContainer nodes)
     NetDeviceContainer ports;
     for (auto it = nodes.Begin(); it != nodes.End(); ++it)
     {
+        Refuse("InstallNics", *it ? "" : NULL_NODE);
         Refuse("InstallNics: " + NameOf(*it), CheckNode(*it, false));
         const uint32_t node = AddNode(*it, false);
         const uint16_t port = m_builder->AddPort(node);
@@ -241,6 +244,7 @@ RdmaHelper::InstallSwitches(NodeContainer nodes)
     CheckOpen("InstallSwitches");
     for (auto it = nodes.Begin(); it != nodes.End(); ++it)
     {
+        Refuse("InstallSwitches", *it ? "" : NULL_NODE);
         Refuse("InstallSwitches: " + NameOf(*it), CheckNode(*it, true));
         AddNode(*it, true);
     }
@@ -264,6 +268,8 @@ RdmaHelper::Connect(End a, End b, DataRate rate, Time delay)
                : "an end is a null pointer; allowed: nodes and ports of NICs");
     const Ptr<Node> nodes[2] = {a.m_node ? a.m_node : a.m_device->GetNode(),
                                 b.m_node ? b.m_node : b.m_device->GetNode()};
+    Refuse("Connect",
+           nodes[0] && nodes[1] ? "" : "a port has no node; allowed: what InstallNics() returned");
     const std::string where = "Connect: " + NameOf(nodes[0]) + " to " + NameOf(nodes[1]);
     Refuse(where, nodes[0] == nodes[1] ? "allowed: two different nodes" : "");
     Refuse(where,
@@ -382,6 +388,12 @@ RdmaHelper::Finish(int64_t stream)
 Ptr<RdmaNic>
 RdmaHelper::GetNic(Ptr<NetDevice> port)
 {
+    Refuse("GetNic", port ? "" : "the port is a null pointer; allowed: ports of InstallNics()");
+    // Destroy takes a device's node away.
+    Refuse("GetNic",
+           port->GetNode() ? ""
+                           : "the port has no node; allowed: ports of InstallNics(), before "
+                             "Simulator::Destroy()");
     const Ptr<RdmaHost> host = port->GetNode()->GetObject<RdmaHost>();
     for (uint32_t i = 0; host && i < host->GetNNics(); ++i)
     {

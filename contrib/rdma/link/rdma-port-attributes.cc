@@ -4,6 +4,7 @@
  * RdmaPort: attributes and trace sources.
  */
 #include "rdma-channel.h"
+#include "rdma-fixed-attribute.h"
 #include "rdma-gateway.h"
 #include "rdma-port.h"
 
@@ -34,29 +35,29 @@ RdmaPort::GetTypeId()
                           "What a frame occupies the line for besides its own bytes: preamble, "
                           "start delimiter and inter-packet gap, or 0 for other models (bytes)",
                           UintegerValue(RdmaFrame::WIRE_ONLY_BYTES),
-                          MakeUintegerAccessor(&RdmaPort::m_lineOverhead),
+                          RdmaFixed<RdmaPort>(MakeUintegerAccessor(&RdmaPort::m_lineOverhead)),
                           MakeUintegerChecker<uint8_t>(0, 63))
             .AddAttribute("PauseResponse",
                           "Time until an arriving pause or resume holds, in units of 512 bit times "
                           "of the port; the peer's headroom allows for it (IEEE 802.3 annex "
                           "31B.3.7: core/pfc-delays.h)",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaPort::m_pauseResponse),
+                          RdmaFixed<RdmaPort>(MakeUintegerAccessor(&RdmaPort::m_pauseResponse)),
                           MakeUintegerChecker<uint32_t>(0, 65535))
             .AddAttribute(
                 "InterfaceDelay",
                 "One-way delay that MAC and PHY at both ends add to a link, in bit times of the "
                 "port; the peer's headroom allows for it (IEEE 802.3's limits: core/pfc-delays.h)",
                 UintegerValue(0),
-                MakeUintegerAccessor(&RdmaPort::m_interfaceDelay),
+                RdmaFixed<RdmaPort>(MakeUintegerAccessor(&RdmaPort::m_interfaceDelay)),
                 MakeUintegerChecker<uint32_t>(0, 100000000))
-            .AddAttribute(
-                "TransmitTimeUnit",
-                "Serialization times are cut to whole multiples of this, as models that "
-                "count in ns do; 0: they are exact, rounded to the nearest ps",
-                TimeValue(Time(0)),
-                MakeTimeAccessor(&RdmaPort::SetTransmitTimeUnit, &RdmaPort::GetTransmitTimeUnit),
-                MakeTimeChecker(Time(0), MilliSeconds(1)))
+            .AddAttribute("TransmitTimeUnit",
+                          "Serialization times are cut to whole multiples of this, as models that "
+                          "count in ns do; 0: they are exact, rounded to the nearest ps",
+                          TimeValue(Time(0)),
+                          RdmaFixed<RdmaPort>(MakeTimeAccessor(&RdmaPort::SetTransmitTimeUnit,
+                                                               &RdmaPort::GetTransmitTimeUnit)),
+                          MakeTimeChecker(Time(0), MilliSeconds(1)))
             .AddTraceSource("PhyTx",
                             "A frame starts to be sent",
                             MakeTraceSourceAccessor(&RdmaPort::m_txTrace),

@@ -56,6 +56,12 @@ class RdmaPortState : public RdmaNetDevice
         return m_name;
     }
 
+    /// \return whether it has a link: attributes that are read then are refused from then on
+    bool IsRunning() const
+    {
+        return m_peer != nullptr;
+    }
+
     RdmaPort* GetPeer() const
     {
         return m_peer;

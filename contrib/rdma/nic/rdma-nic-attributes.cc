@@ -10,6 +10,7 @@
 #include "ns3/enum.h"
 #include "ns3/ns3-compat.h"
 #include "ns3/object-vector.h"
+#include "ns3/rdma-fixed-attribute.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
@@ -88,35 +89,35 @@ RdmaNic::GetTypeId()
                           "Payload of a full packet: 256, 512, 1024, 2048 or 4096, or any size "
                           "without ExtensionHeaders (bytes)",
                           UintegerValue(4096),
-                          MakeUintegerAccessor(&RdmaNic::m_mtu),
+                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_mtu)),
                           MakeUintegerChecker<uint32_t>(16, 9000))
             .AddAttribute("HeaderBytes",
                           "Bytes of a data frame besides payload and extensions: Ethernet 14, IPv4 "
                           "20, UDP 8, BTH 12, ICRC 4, FCS 4; HPCC's ns-3 code: 48",
                           UintegerValue(HEADER_BYTES),
-                          MakeUintegerAccessor(&RdmaNic::m_headerBytes),
+                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_headerBytes)),
                           MakeUintegerChecker<uint32_t>(0, 1024))
             .AddAttribute("LeastFrameBytes",
                           "Shorter frames are padded to it: 64 of Ethernet, 0 of InfiniBand "
                           "(bytes); not without ExtensionHeaders",
                           UintegerValue(rdma::kMinimumFrameBytes),
-                          MakeUintegerAccessor(&RdmaNic::m_leastFrameBytes),
+                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_leastFrameBytes)),
                           MakeUintegerChecker<uint32_t>(0, 256))
             .AddAttribute("ExtensionHeaders",
                           "RETH of 16 B in a request's first packet, immediate data of 4 B, "
                           "payloads padded to 4 B; off: none of these",
                           BooleanValue(true),
-                          MakeBooleanAccessor(&RdmaNic::m_extensionHeaders),
+                          RdmaFixed<RdmaNic>(MakeBooleanAccessor(&RdmaNic::m_extensionHeaders)),
                           MakeBooleanChecker())
             .AddAttribute("AckFrameBytes",
                           "Of an ACK or NAK: the headers and AETH 4; HPCC's ns-3 code: 60 (bytes)",
                           UintegerValue(rdma::kAckFrameBytes.value),
-                          MakeUintegerAccessor(&RdmaNic::m_ackFrameBytes),
+                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_ackFrameBytes)),
                           MakeUintegerChecker<uint32_t>(1, 1024))
             .AddAttribute("CnpFrameBytes",
                           "Of a CNP: the headers and 16 reserved (bytes)",
                           UintegerValue(rdma::kCnpFrameBytes.value),
-                          MakeUintegerAccessor(&RdmaNic::m_cnpFrameBytes),
+                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_cnpFrameBytes)),
                           MakeUintegerChecker<uint32_t>(1, 1024))
             .AddAttribute(
                 "AckEvery",
@@ -146,7 +147,7 @@ RdmaNic::GetTypeId()
                           "Go-back-N: time until another NAK for the same gap (HPCC's ns-3 code: "
                           "500 us); 0: one NAK a gap (InfiniBand Architecture 1, 9.7)",
                           TimeValue(Time(0)),
-                          MakeTimeAccessor(&RdmaNic::m_nakInterval),
+                          RdmaFixed<RdmaNic>(MakeTimeAccessor(&RdmaNic::m_nakInterval)),
                           MakeTimeChecker(Time(0), Seconds(1000)))
             .AddAttribute("RetryCount",
                           "Time-outs in a row without progress before the queue pair fails",
@@ -174,7 +175,7 @@ RdmaNic::GetTypeId()
                           "Idle round-trip time that congestion controls assume; 0: that of a full "
                           "packet and its ACK to the farthest host",
                           TimeValue(Time(0)),
-                          MakeTimeAccessor(&RdmaNic::m_baseRtt),
+                          RdmaFixed<RdmaNic>(MakeTimeAccessor(&RdmaNic::m_baseRtt)),
                           MakeTimeChecker(Time(0), Seconds(1000)))
             .AddAttribute("InitialPsn",
                           "First PSN of every queue pair (24 bits)",
@@ -203,13 +204,13 @@ RdmaNic::GetTypeId()
                           "Priority of service levels, as a list of level:priority (0 to 15 : 0 to "
                           "7); of those not named the level modulo 8",
                           StringValue(""),
-                          MakeStringAccessor(&RdmaNic::m_serviceLevels),
+                          RdmaFixed<RdmaNic>(MakeStringAccessor(&RdmaNic::m_serviceLevels)),
                           MakeStringChecker())
             .AddAttribute("Dscps",
                           "DSCP of priorities: a list of priority:dscp (0 to 7 : 0 to 63); others "
                           "have 8 x priority (class selectors, RFC 2474)",
                           StringValue(""),
-                          MakeStringAccessor(&RdmaNic::m_dscps),
+                          RdmaFixed<RdmaNic>(MakeStringAccessor(&RdmaNic::m_dscps)),
                           MakeStringChecker())
             .AddAttribute(
                 "LossRecovery",
@@ -223,14 +224,15 @@ RdmaNic::GetTypeId()
                 "How queue pairs choose paths by the UDP source port, at both ends: reps, plb or "
                 "another RdmaPathSelector; empty: one path. Ethernet only",
                 StringValue(""),
-                MakeStringAccessor(&RdmaNic::SetPathSelector, &RdmaNic::GetPathSelectorName),
+                RdmaFixed<RdmaNic>(
+                    MakeStringAccessor(&RdmaNic::SetPathSelector, &RdmaNic::GetPathSelectorName)),
                 MakeStringChecker())
             .AddAttribute(
                 "Scheduling",
                 "How queue pairs take turns: round-robin, or scan, which does what HPCC's "
                 "ns-3 code does (see RdmaNicScan)",
                 EnumValue(ROUND_ROBIN),
-                MakeEnumMemberAccessor(&RdmaNic::m_scheduling),
+                RdmaFixed<RdmaNic>(MakeEnumMemberAccessor(&RdmaNic::m_scheduling)),
                 MakeEnumChecker(ROUND_ROBIN, "round-robin", SCAN, "scan"))
             .AddAttribute("BdpCap",
                           "Selective repeat: most packets in flight of a queue pair (IRN's "
@@ -284,30 +286,30 @@ RdmaNic::GetTypeId()
                           "Queue pairs whose contexts the NIC holds, the most recently used ones; "
                           "a packet of another waits QpCacheMissLatency; 0: no limit",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaNic::m_qpCacheEntries),
+                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_qpCacheEntries)),
                           MakeUintegerChecker<uint32_t>())
             .AddAttribute("QpCacheMissLatency",
                           "Time to get a queue pair's context from host memory (assumed 500 ns: a "
                           "PCIe read; order of magnitude of Neugebauer et al., SIGCOMM 2018)",
                           TimeValue(NanoSeconds(500)),
-                          MakeTimeAccessor(&RdmaNic::m_qpCacheMissLatency),
+                          RdmaFixed<RdmaNic>(MakeTimeAccessor(&RdmaNic::m_qpCacheMissLatency)),
                           MakeTimeChecker(Time(0), Seconds(1)))
             .AddAttribute("PcieBandwidth",
                           "Rate at which payload crosses the host's bus, each direction (bit/s, or "
                           "with a unit: 100Gbps); 0: no limit",
                           DataRateValue(DataRate(0)),
-                          MakeDataRateAccessor(&RdmaNic::m_pcieBandwidth),
+                          RdmaFixed<RdmaNic>(MakeDataRateAccessor(&RdmaNic::m_pcieBandwidth)),
                           MakeDataRateChecker())
             .AddAttribute("PcieReceiveBuffer",
                           "Bytes of frames that the NIC holds while the bus is slower than the "
                           "line; before it is full, it sends PFC, or drops without; 0: no limit",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaNic::m_pcieReceiveBuffer),
+                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_pcieReceiveBuffer)),
                           MakeUintegerChecker<uint64_t>(0, 1000000000000))
             .AddAttribute("MessageRate",
                           "Most messages started a second; 0: no limit",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaNic::m_messageRate),
+                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_messageRate)),
                           MakeUintegerChecker<uint64_t>(0, 1000000000000))
             .AddAttribute(
                 "CongestionOpsList",

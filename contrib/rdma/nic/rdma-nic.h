@@ -55,6 +55,14 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
 
     /// \param endpoint this interface's number in the fabric: what routes lead to
     void Attach(Ptr<RdmaPort> port, uint32_t endpoint);
+
+    /// \return whether it is attached: attributes that are read then are refused from then on, and
+    /// those of queue pairs hold for later ones
+    bool IsRunning() const
+    {
+        return m_port != nullptr;
+    }
+
     /// The user of queue pairs that have none of their own. \param user null: nobody
     void SetUser(RdmaNicUser* user);
     /// Is told of all messages. \param watcher kept; null: nobody \pre one of the two is: a NIC has

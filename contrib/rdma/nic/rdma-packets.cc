@@ -8,6 +8,7 @@
 
 #include "ns3/header.h"
 #include "ns3/log.h"
+#include "ns3/rdma-fixed-attribute.h"
 #include "ns3/rdma-port.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
@@ -108,12 +109,12 @@ RdmaPackets::GetTypeId()
                           "Priority (0 to 7) of ordinary packets whose DSCP has no other. It is "
                           "lossy unless RdmaSwitch::LosslessPriorities has it",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaPackets::m_priority),
+                          RdmaFixed<RdmaPackets>(MakeUintegerAccessor(&RdmaPackets::m_priority)),
                           MakeUintegerChecker<uint8_t>(0, PRIORITIES - 1))
             .AddAttribute("DscpPriorities",
                           "Priorities of some DSCPs (0 to 63) instead of Priority: 46:5,8:1",
                           StringValue(""),
-                          MakeStringAccessor(&RdmaPackets::m_dscps),
+                          RdmaFixed<RdmaPackets>(MakeStringAccessor(&RdmaPackets::m_dscps)),
                           MakeStringChecker())
             .AddAttribute("QueuePackets",
                           "Ordinary packets that wait in the NIC, at most (assumed: 1,000)",
@@ -125,7 +126,7 @@ RdmaPackets::GetTypeId()
                           "4,160 the fabric must be built for such frames "
                           "(RdmaFabricHelper::SetLargestFrame)",
                           UintegerValue(1500),
-                          MakeUintegerAccessor(&RdmaPackets::m_mtu),
+                          RdmaFixed<RdmaPackets>(MakeUintegerAccessor(&RdmaPackets::m_mtu)),
                           MakeUintegerChecker<uint16_t>(68))
             .AddTraceSource("MacTx",
                             "A packet has been accepted from above",

@@ -75,6 +75,12 @@ class RdmaPackets : public Object, public RdmaPacketService
      */
     std::string Attach(Ptr<RdmaNic> nic, Ptr<RdmaPacketAddresses> addresses, uint32_t largestFrame);
 
+    /// \return whether it is attached: attributes that are read then are refused from then on
+    bool IsRunning() const
+    {
+        return m_nic != nullptr;
+    }
+
     const RdmaPacketCounters& GetCounters() const
     {
         return m_counters;

@@ -10,6 +10,7 @@
 #include "ns3/node.h"
 #include "ns3/ns3-compat.h"
 #include "ns3/nstime.h"
+#include "ns3/rdma-fixed-attribute.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
@@ -42,45 +43,45 @@ IbSwitch::GetTypeId()
                           "Time from a packet's first bit in to its first bit out; of a stored "
                           "packet, from its last bit in",
                           TimeValue(NanoSeconds(90)),
-                          MakeTimeAccessor(&IbSwitch::m_latency),
+                          RdmaFixed<IbSwitch>(MakeTimeAccessor(&IbSwitch::m_latency)),
                           MakeTimeChecker(Time(0), Seconds(1)))
             .AddAttribute("CutThrough",
                           "Packets are passed on while they still come in",
                           BooleanValue(true),
-                          MakeBooleanAccessor(&IbSwitch::m_cutThrough),
+                          RdmaFixed<IbSwitch>(MakeBooleanAccessor(&IbSwitch::m_cutThrough)),
                           MakeBooleanChecker())
             .AddAttribute(
                 "CongestionThreshold",
                 "Queue of an output and VL above which packets get FECN: (16 - this) / 16 of a "
                 "VL's buffer; 15 is the shortest, 0 never (InfiniBand Architecture 1, A10)",
                 UintegerValue(0),
-                MakeUintegerAccessor(&IbSwitch::m_threshold),
+                RdmaFixed<IbSwitch>(MakeUintegerAccessor(&IbSwitch::m_threshold)),
                 MakeUintegerChecker<uint8_t>(0, 15))
             .AddAttribute("MarkingRate",
                           "Packets that could be marked and are not between two that are; 10: "
                           "Mellanox OFED 2.2 manual",
                           UintegerValue(rdma::IbMarkingManagerDefaults(false).markingRate),
-                          MakeUintegerAccessor(&IbSwitch::m_markingRate),
+                          RdmaFixed<IbSwitch>(MakeUintegerAccessor(&IbSwitch::m_markingRate)),
                           MakeUintegerChecker<uint16_t>())
             .AddAttribute("MarkingPacketSize",
                           "Shorter packets are not marked (64 B each); 8: Mellanox OFED 2.2 manual",
                           UintegerValue(rdma::IbMarkingManagerDefaults(false).packetSize),
-                          MakeUintegerAccessor(&IbSwitch::m_packetSize),
+                          RdmaFixed<IbSwitch>(MakeUintegerAccessor(&IbSwitch::m_packetSize)),
                           MakeUintegerChecker<uint8_t>())
             .AddAttribute("VictimMask",
                           "Outputs that mark though they wait for credits, so that the root of the "
                           "congestion is behind them; assumed",
                           EnumValue(ADAPTERS),
-                          MakeEnumMemberAccessor(&IbSwitch::m_victims),
+                          RdmaFixed<IbSwitch>(MakeEnumMemberAccessor(&IbSwitch::m_victims)),
                           MakeEnumChecker(NONE, "none", ADAPTERS, "adapters", ALL, "all"))
-            .AddAttribute(
-                "LoadBalancer",
-                "By which of several shortest ways a packet goes: adaptive (routing), "
-                "spray, ecmp, or another RdmaLoadBalancer; empty: as the forwarding "
-                "table says",
-                StringValue(""),
-                MakeStringAccessor(&IbSwitch::SetLoadBalancer, &IbSwitch::GetLoadBalancerName),
-                MakeStringChecker());
+            .AddAttribute("LoadBalancer",
+                          "By which of several shortest ways a packet goes: adaptive (routing), "
+                          "spray, ecmp, or another RdmaLoadBalancer; empty: as the forwarding "
+                          "table says",
+                          StringValue(""),
+                          RdmaFixed<IbSwitch>(MakeStringAccessor(&IbSwitch::SetLoadBalancer,
+                                                                 &IbSwitch::GetLoadBalancerName)),
+                          MakeStringChecker());
     return tid;
 }
 

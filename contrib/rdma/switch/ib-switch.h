@@ -74,6 +74,12 @@ class IbSwitch : public RdmaSwitchBase
     void SetTables(std::vector<uint16_t> forwarding, std::vector<uint8_t> lanes);
     std::string Start(uint32_t largestFrameBytes) override;
 
+    /// \return whether it has started: attributes are refused from then on
+    bool IsRunning() const
+    {
+        return !m_inputs.empty();
+    }
+
     int64_t GetLatencyPs() const override
     {
         return m_latency.GetPicoSeconds();

@@ -9,11 +9,13 @@
 #include "contrib/rdma/core/switch-chips.h"
 #include "rdma-switch.h"
 
+#include "ns3/abort.h"
 #include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/enum.h"
 #include "ns3/log.h"
 #include "ns3/ns3-compat.h"
+#include "ns3/rdma-fixed-attribute.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
@@ -48,79 +50,80 @@ RdmaSwitch::GetTypeId()
                 "By which of several shortest ways a frame goes: ecmp, adaptive, conga, drill, "
                 "flowlet, spray or another RdmaLoadBalancer",
                 StringValue("ecmp"),
-                MakeStringAccessor(&RdmaSwitch::SetLoadBalancer, &RdmaSwitch::GetLoadBalancerName),
+                RdmaFixed<RdmaSwitch>(MakeStringAccessor(&RdmaSwitch::SetLoadBalancer,
+                                                         &RdmaSwitch::GetLoadBalancerName)),
                 MakeStringChecker())
             .AddAttribute(
                 "PipelineLatency",
                 "From a frame's last bit in to its admission to the buffer (assumed 500 ns)",
                 TimeValue(NanoSeconds(500)),
-                MakeTimeAccessor(&RdmaSwitch::m_pipelineLatency),
+                RdmaFixed<RdmaSwitch>(MakeTimeAccessor(&RdmaSwitch::m_pipelineLatency)),
                 MakeTimeChecker(Time(0), Seconds(1)))
             .AddAttribute("BufferPer100G",
                           "Shared buffer for each 100 Gb/s of port rate (bytes); HPCC artifact: 32 "
                           "MB over 3.2 Tb/s",
                           UintegerValue(1000000),
-                          MakeUintegerAccessor(&RdmaSwitch::m_bufferPer100G),
+                          RdmaFixed<RdmaSwitch>(MakeUintegerAccessor(&RdmaSwitch::m_bufferPer100G)),
                           MakeUintegerChecker<uint64_t>(1, MOST_BUFFER))
             .AddAttribute("BufferBytes",
                           "Shared buffer of the whole switch (bytes); 0: by Chip, or else by "
                           "BufferPer100G",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaSwitch::m_bufferBytes),
+                          RdmaFixed<RdmaSwitch>(MakeUintegerAccessor(&RdmaSwitch::m_bufferBytes)),
                           MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
             .AddAttribute("Chip",
                           "Shared buffer of a well-known chip: trident2, trident3, tomahawk, "
                           "tomahawk2, tomahawk3, tomahawk4, spectrum, spectrum2 (their sources: "
                           "core/switch-chips.h); empty: none",
                           StringValue(""),
-                          MakeStringAccessor(&RdmaSwitch::m_chip),
+                          RdmaFixed<RdmaSwitch>(MakeStringAccessor(&RdmaSwitch::m_chip)),
                           MakeStringChecker())
             .AddAttribute(
                 "BufferPolicy",
                 "Threshold of a queue: dynamic (alpha x free), static (alpha x pool) or abm (alpha "
                 "x free, by drain rate and congested queues): core/buffer-policy.h",
                 StringValue(rdma::BufferPolicies().front().name),
-                MakeStringAccessor(&RdmaSwitch::m_policy),
+                RdmaFixed<RdmaSwitch>(MakeStringAccessor(&RdmaSwitch::m_policy)),
                 MakeStringChecker())
             .AddAttribute(
                 "Pfc",
                 "Priority flow control on the lossless priorities; off: all priorities are lossy",
                 BooleanValue(true),
-                MakeBooleanAccessor(&RdmaSwitch::m_pfc),
+                RdmaFixed<RdmaSwitch>(MakeBooleanAccessor(&RdmaSwitch::m_pfc)),
                 MakeBooleanChecker())
             .AddAttribute("LosslessPriorities",
                           "Bit p set: priority p is lossless (mask)",
                           UintegerValue(0x08),
-                          MakeUintegerAccessor(&RdmaSwitch::m_losslessMask),
+                          RdmaFixed<RdmaSwitch>(MakeUintegerAccessor(&RdmaSwitch::m_losslessMask)),
                           MakeUintegerChecker<uint8_t>())
             .AddAttribute("Alpha",
                           "Share of the free pool that a lossless (port, priority) may hold before "
                           "XOFF; HPCC artifact",
                           DoubleValue(1.0 / 8),
-                          MakeDoubleAccessor(&RdmaSwitch::m_alpha),
+                          RdmaFixed<RdmaSwitch>(MakeDoubleAccessor(&RdmaSwitch::m_alpha)),
                           MakeDoubleChecker<double>(0.0001, 64))
             .AddAttribute(
                 "AlphaLossy",
                 "Share of the free pool up to which a lossy egress queue may grow (assumed)",
                 DoubleValue(1),
-                MakeDoubleAccessor(&RdmaSwitch::m_alphaLossy),
+                RdmaFixed<RdmaSwitch>(MakeDoubleAccessor(&RdmaSwitch::m_alphaLossy)),
                 MakeDoubleChecker<double>(0.0001, 64))
             .AddAttribute("AlphaOfPriority",
                           "Alpha of some priorities instead of Alpha or AlphaLossy: 3:0.25,4:1",
                           StringValue(""),
-                          MakeStringAccessor(&RdmaSwitch::m_alphaOfPriority),
+                          RdmaFixed<RdmaSwitch>(MakeStringAccessor(&RdmaSwitch::m_alphaOfPriority)),
                           MakeStringChecker())
             .AddAttribute(
                 "GuaranteedBytes",
                 "Guaranteed minimum of each lossless (port, priority) (bytes); HPCC artifact",
                 UintegerValue(4096),
-                MakeUintegerAccessor(&RdmaSwitch::m_guaranteedBytes),
+                RdmaFixed<RdmaSwitch>(MakeUintegerAccessor(&RdmaSwitch::m_guaranteedBytes)),
                 MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
             .AddAttribute("XonOffset",
                           "XON this far below the XOFF threshold, but at least two of the largest "
                           "frames (bytes); HPCC artifact",
                           UintegerValue(3072),
-                          MakeUintegerAccessor(&RdmaSwitch::m_xonOffset),
+                          RdmaFixed<RdmaSwitch>(MakeUintegerAccessor(&RdmaSwitch::m_xonOffset)),
                           MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
             .AddAttribute("PauseQuanta",
                           "Length of a pause (512 bit times); refreshed after half of it while the "
@@ -133,82 +136,91 @@ RdmaSwitch::GetTypeId()
                 "A queue whose frames a pause holds for this long has a pause storm; 0: no "
                 "watchdog. SONiC: 200 ms",
                 TimeValue(Time(0)),
-                MakeTimeAccessor(&RdmaSwitch::m_watchdogDetection),
+                RdmaFixed<RdmaSwitch>(MakeTimeAccessor(&RdmaSwitch::m_watchdogDetection)),
                 MakeTimeChecker(Time(0), Seconds(1000)))
-            .AddAttribute("PfcWatchdogRestoration",
-                          "A storm is over this long after its last pause ended; 0: twice the "
-                          "detection time, as SONiC has it",
-                          TimeValue(Time(0)),
-                          MakeTimeAccessor(&RdmaSwitch::m_watchdogRestoration),
-                          MakeTimeChecker(Time(0), Seconds(1000)))
+            .AddAttribute(
+                "PfcWatchdogRestoration",
+                "A storm is over this long after its last pause ended; 0: twice the "
+                "detection time, as SONiC has it",
+                TimeValue(Time(0)),
+                RdmaFixed<RdmaSwitch>(MakeTimeAccessor(&RdmaSwitch::m_watchdogRestoration)),
+                MakeTimeChecker(Time(0), Seconds(1000)))
             .AddAttribute(
                 "PfcWatchdogAction",
                 "What becomes of a stormy queue's frames: drop, or forward in spite of "
                 "the pause; SONiC: drop",
                 EnumValue(PfcWatchdog::DROP),
-                MakeEnumMemberAccessor(&RdmaSwitch::m_watchdogAction),
+                RdmaFixed<RdmaSwitch>(MakeEnumMemberAccessor(&RdmaSwitch::m_watchdogAction)),
                 MakeEnumChecker(PfcWatchdog::DROP, "drop", PfcWatchdog::FORWARD, "forward"))
             .AddAttribute("Ecn",
                           "Mark ECN-capable frames by RED on the egress queue",
                           BooleanValue(true),
-                          MakeBooleanAccessor(&RdmaSwitch::m_ecn),
+                          RdmaLive<RdmaSwitch>(MakeBooleanAccessor(&RdmaSwitch::m_ecn),
+                                               &RdmaSwitch::ApplyEcn),
                           MakeBooleanChecker())
             .AddAttribute("EcnMarkOnEnqueue",
                           "Look at the queue when a frame joins it instead of when it leaves",
                           BooleanValue(false),
-                          MakeBooleanAccessor(&RdmaSwitch::m_markOnEnqueue),
+                          RdmaLive<RdmaSwitch>(MakeBooleanAccessor(&RdmaSwitch::m_markOnEnqueue),
+                                               &RdmaSwitch::ApplyEcn),
                           MakeBooleanChecker())
             .AddAttribute("EcnBehind",
                           "At dequeue, look at the queue behind the frame: without its own bytes, "
                           "as HPCC's ns-3 code does",
                           BooleanValue(false),
-                          MakeBooleanAccessor(&RdmaSwitch::m_markBehind),
+                          RdmaLive<RdmaSwitch>(MakeBooleanAccessor(&RdmaSwitch::m_markBehind),
+                                               &RdmaSwitch::ApplyEcn),
                           MakeBooleanChecker())
             .AddAttribute("EcnBySojourn",
                           "Mark by a frame's time in the queue instead of the queue's bytes; "
                           "EcnKmin and EcnKmax are their times at 100 Gb/s",
                           BooleanValue(false),
-                          MakeBooleanAccessor(&RdmaSwitch::m_markBySojourn),
+                          RdmaLive<RdmaSwitch>(MakeBooleanAccessor(&RdmaSwitch::m_markBySojourn),
+                                               &RdmaSwitch::ApplyEcn),
                           MakeBooleanChecker())
             .AddAttribute("EcnKmin",
                           "Queue from which frames are marked, per 100 Gb/s (bytes); HPCC paper",
                           UintegerValue(rdma::EcnParameters().kmin.value),
-                          MakeUintegerAccessor(&RdmaSwitch::m_ecnKmin),
+                          RdmaLive<RdmaSwitch>(MakeUintegerAccessor(&RdmaSwitch::m_ecnKmin),
+                                               &RdmaSwitch::ApplyEcn),
                           MakeUintegerChecker<uint64_t>(0, MAX_THRESHOLD))
             .AddAttribute(
                 "EcnKmax",
                 "Queue from which all frames are marked, per 100 Gb/s (bytes); HPCC paper",
                 UintegerValue(rdma::EcnParameters().kmax.value),
-                MakeUintegerAccessor(&RdmaSwitch::m_ecnKmax),
+                RdmaLive<RdmaSwitch>(MakeUintegerAccessor(&RdmaSwitch::m_ecnKmax),
+                                     &RdmaSwitch::ApplyEcn),
                 MakeUintegerChecker<uint64_t>(0, MAX_THRESHOLD))
             .AddAttribute("EcnPmax",
                           "Probability of a mark just below EcnKmax; HPCC artifact",
                           DoubleValue(rdma::EcnParameters().pmax),
-                          MakeDoubleAccessor(&RdmaSwitch::m_ecnPmax),
+                          RdmaLive<RdmaSwitch>(MakeDoubleAccessor(&RdmaSwitch::m_ecnPmax),
+                                               &RdmaSwitch::ApplyEcn),
                           MakeDoubleChecker<double>(0, 1))
             .AddAttribute("TrimPackets",
                           "Full packets in an egress queue from which on payload is cut off; 0: "
                           "never. NDP: 8",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaSwitch::m_trimPackets),
+                          RdmaFixed<RdmaSwitch>(MakeUintegerAccessor(&RdmaSwitch::m_trimPackets)),
                           MakeUintegerChecker<uint32_t>(0, 1000000))
             .AddAttribute("TrimRate",
                           "Port rate that TrimPackets is meant for (bit/s, or with a unit); other "
                           "ports in proportion, at least 1 packet; 0: the same for all",
                           DataRateValue(DataRate(0)),
-                          MakeDataRateAccessor(&RdmaSwitch::m_trimRate),
+                          RdmaFixed<RdmaSwitch>(MakeDataRateAccessor(&RdmaSwitch::m_trimRate)),
                           MakeDataRateChecker())
-            .AddAttribute("TrimHeaderBytes",
-                          "Queue of headers of a port (bytes); 0: twice TrimPackets' (NDP's "
-                          "simulator)",
-                          UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaSwitch::m_trimHeaderBytes),
-                          MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
+            .AddAttribute(
+                "TrimHeaderBytes",
+                "Queue of headers of a port (bytes); 0: twice TrimPackets' (NDP's "
+                "simulator)",
+                UintegerValue(0),
+                RdmaFixed<RdmaSwitch>(MakeUintegerAccessor(&RdmaSwitch::m_trimHeaderBytes)),
+                MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
             .AddAttribute("TrimPriority",
                           "Priority of the queue of headers; answers have to have it too "
                           "(RdmaNic::AckPriority)",
                           UintegerValue(5),
-                          MakeUintegerAccessor(&RdmaSwitch::m_trimPriority),
+                          RdmaFixed<RdmaSwitch>(MakeUintegerAccessor(&RdmaSwitch::m_trimPriority)),
                           MakeUintegerChecker<uint8_t>(0, 7))
             .AddAttribute("TrimDscp",
                           "DSCP of what has been trimmed (0 to 63; 5, no class of its own: "
@@ -332,6 +344,22 @@ RdmaSwitch::MakeEcnLaw(rdma::BitRate rate) const
                          m_ecnPmax});
 }
 
+void
+RdmaSwitch::ApplyEcn()
+{
+    NS_LOG_FUNCTION(this);
+    const std::string error = CheckEcn();
+    NS_ABORT_MSG_IF(!error.empty(), GetName() << ": " << error);
+    m_markWithout = m_markBehind ? UINT32_MAX : 0;
+    m_leastKmin = UINT64_MAX;
+    m_ecnLaws.clear();
+    for (const auto& port : m_ports)
+    {
+        m_ecnLaws.push_back(MakeEcnLaw(rdma::BitRate(port->GetRate())));
+        m_leastKmin = std::min(m_leastKmin, m_ecnLaws.back().Kmin());
+    }
+}
+
 std::string
 RdmaSwitch::Start(uint32_t largestFrameBytes)
 {
@@ -352,7 +380,6 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     {
         return GetName() + ": " + error;
     }
-    m_markWithout = m_markBehind ? UINT32_MAX : 0;
     config.xonOffset = std::max<uint64_t>(m_xonOffset, 2 * largestFrameBytes);
     double total = 0;
     uint64_t ofUnits = 0;
@@ -386,9 +413,8 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
         }
         config.portRates.push_back(port->GetRate());
         m_draws.push_back(rdma::Mix64(m_drawSeed | m_draws.size()));
-        m_ecnLaws.push_back(MakeEcnLaw(rdma::BitRate(port->GetRate())));
-        m_leastKmin = std::min(m_leastKmin, m_ecnLaws.back().Kmin());
     }
+    ApplyEcn();
     if (config.totalBytes == 0)
     {
         config.totalBytes = static_cast<uint64_t>(total);

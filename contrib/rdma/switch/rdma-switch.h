@@ -53,6 +53,16 @@ class RdmaSwitch : public RdmaSwitchBase
     /// \return what is wrong with the attributes of ECN taken together, as Start() does; or nothing
     std::string CheckEcn() const;
 
+    /// \return whether it has started: of its attributes, ECN's act at once from then on, and those
+    /// that are read at the start are refused
+    bool IsRunning() const
+    {
+        return !m_ecnLaws.empty();
+    }
+
+    /// Marks by the attributes of ECN from now on; it aborts if CheckEcn() says why not.
+    void ApplyEcn();
+
     /// Most that EcnKmin and EcnKmax take, per 100 Gb/s (bytes).
     static constexpr uint64_t MAX_THRESHOLD = 1000000000000;
 

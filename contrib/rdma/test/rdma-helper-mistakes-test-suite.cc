@@ -3,14 +3,17 @@
  *
  * Every mistake that RdmaHelper refuses, and what it says.
  */
+#include "ns3/config.h"
 #include "ns3/data-rate.h"
 #include "ns3/double.h"
 #include "ns3/rdma-helper.h"
 #include "ns3/simple-net-device-helper.h"
+#include "ns3/simulator.h"
 #include "ns3/string.h"
 #include "ns3/test.h"
 #include "ns3/uinteger.h"
 
+#include <array>
 #include <csignal>
 #include <functional>
 #include <string>
@@ -45,6 +48,14 @@ class RdmaHelperMistakesTestCase : public TestCase
         Ptr<NetDevice> other;
         NetDeviceContainer nics;
     };
+
+    /// Host 0 and 1 hang on the switch.
+    static void Finish(Scene& s)
+    {
+        s.helper.Connect(s.nodes.Get(0), s.nodes.Get(3));
+        s.helper.Connect(s.nodes.Get(1), s.nodes.Get(3));
+        s.helper.Finish();
+    }
 
     /// \return what a process said that did this, and died
     std::string Died(const std::function<void(Scene&)>& what)
@@ -153,6 +164,18 @@ class RdmaHelperMistakesTestCase : public TestCase
                  helper.Connect(s.nodes.Get(2), s.nodes.Get(4));
                  helper.Finish();
              }},
+            {"Finish: ns3::RdmaSwitch::TrimPackets: 8: ns3::RdmaNic::LossRecovery "
+             "'selective-repeat' knows no trimmed packets, so none would be trimmed; allowed with "
+             "it: 0; with eqds, ndp, uet: 1 or more",
+             [](Scene& s) {
+                 RdmaHelper helper;
+                 helper.SetNicAttribute("LossRecovery", StringValue("selective-repeat"));
+                 helper.SetSwitchAttribute("TrimPackets", UintegerValue(8));
+                 helper.InstallNics(s.nodes.Get(2));
+                 helper.InstallSwitches(s.nodes.Get(4));
+                 helper.Connect(s.nodes.Get(2), s.nodes.Get(4));
+                 helper.Finish();
+             }},
             {"Connect: the fabric is finished; allowed: before Finish(), or another RdmaHelper "
              "with other nodes",
              [](Scene& s) {
@@ -166,6 +189,19 @@ class RdmaHelperMistakesTestCase : public TestCase
             {"GetNic: node 0, device 0: this is a ns3::SimpleNetDevice; allowed: ports of "
              "InstallNics()",
              [](Scene& s) { RdmaHelper::GetNic(s.other); }},
+            {"InstallNics: a node is a null pointer; allowed: nodes",
+             [](Scene& s) { s.helper.InstallNics(NodeContainer(Ptr<Node>())); }},
+            {"InstallSwitches: a node is a null pointer; allowed: nodes",
+             [](Scene& s) { s.helper.InstallSwitches(NodeContainer(Ptr<Node>())); }},
+            {"GetNic: the port is a null pointer; allowed: ports of InstallNics()",
+             [](Scene&) { RdmaHelper::GetNic(nullptr); }},
+            {"GetNic: the port has no node; allowed: ports of InstallNics(), before "
+             "Simulator::Destroy()",
+             [](Scene& s) {
+                 Finish(s);
+                 Simulator::Destroy();
+                 RdmaHelper::GetNic(s.nics.Get(0));
+             }},
             {"GetIdealCompletion: there is no fabric yet; allowed: after Finish()",
              [](Scene& s) { s.helper.GetIdealCompletion(s.nics.Get(0), s.nics.Get(1), 1); }},
         };
@@ -176,6 +212,31 @@ class RdmaHelperMistakesTestCase : public TestCase
                                   std::string::npos,
                                   "expected: " << mistake.said << "\nsaid: " << said);
         }
+        // Attributes of what runs: a path of ns-3, its attribute, a value.
+        const std::vector<std::array<std::string, 3>> late{
+            {"/NodeList/3/$ns3::RdmaSwitch/BufferPolicy", "ns3::RdmaSwitch::BufferPolicy", "none"},
+            {"/NodeList/*/$ns3::RdmaSwitch/Alpha", "ns3::RdmaSwitch::Alpha", "0.5"},
+            {"/NodeList/3/$ns3::RdmaSwitch/LoadBalancer", "ns3::RdmaSwitch::LoadBalancer", "x"},
+            {"/NodeList/0/$ns3::RdmaHost/NicList/0/Mtu", "ns3::RdmaNic::Mtu", "256"},
+            {"/NodeList/1/DeviceList/*/$ns3::RdmaPort/LineOverhead",
+             "ns3::RdmaPort::LineOverhead",
+             "0"}};
+        for (const auto& [path, attribute, value] : late)
+        {
+            const std::string said = Died([path = path, value = value](Scene& s) {
+                Finish(s);
+                Config::Set(path, StringValue(value));
+            });
+            const std::string text = attribute + " is read when a fabric is made, so a change now "
+                                                 "would have no effect; allowed: before Finish()";
+            NS_TEST_EXPECT_MSG_NE(said.find(text), std::string::npos, text << "\nsaid: " << said);
+        }
+        const std::string said = Died([](Scene& s) {
+            Finish(s);
+            Config::Set("/NodeList/3/$ns3::RdmaSwitch/EcnKmin", UintegerValue(5000000));
+        });
+        const std::string text = "ns3::RdmaSwitch::EcnKmin: 5000000 is above EcnKmax, 1600000";
+        NS_TEST_EXPECT_MSG_NE(said.find(text), std::string::npos, text << "\nsaid: " << said);
     }
 };
 

@@ -450,6 +450,53 @@ class RdmaRateTraceTestCase : public TestCase
     }
 };
 
+class RdmaLiveEcnTestCase : public TestCase
+{
+  public:
+    RdmaLiveEcnTestCase()
+        : TestCase("ECN's thresholds act from the moment on at which Config::Set changes them")
+    {
+    }
+
+  private:
+    /// From then on a threshold of 0 B marks each data packet that leaves for the receiver, and
+    /// until then one of 1 GB marks none.
+    void DoRun() override
+    {
+        NodeContainer nodes(4);
+        RdmaHelper helper;
+        helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+        helper.SetSwitchAttribute("EcnKmin", UintegerValue(1000000000));
+        helper.SetSwitchAttribute("EcnKmax", UintegerValue(1000000000));
+        helper.InstallNics(NodeContainer(nodes.Get(0), nodes.Get(1), nodes.Get(2)));
+        helper.InstallSwitches(nodes.Get(3));
+        for (uint32_t host = 0; host < 3; ++host)
+        {
+            helper.Connect(nodes.Get(host), nodes.Get(3));
+        }
+        RdmaFabric& fabric = helper.Finish();
+        for (uint32_t sender = 0; sender < 2; ++sender)
+        {
+            fabric.ConnectQueuePairs(sender, 2, 3).first->PostWrite(2000000, sender);
+        }
+        const RdmaPortCounters& down = fabric.GetPorts()[5]->GetCounters(); // to the receiver
+        uint64_t frames = 0;
+        Simulator::Schedule(MicroSeconds(50), [&] {
+            NS_TEST_EXPECT_MSG_EQ(down.ecnMarks, 0, "none before");
+            frames = down.txFrames;
+            Config::Set("/NodeList/*/$ns3::RdmaSwitch/EcnKmin", UintegerValue(0));
+            Config::Set("/NodeList/*/$ns3::RdmaSwitch/EcnKmax", UintegerValue(0));
+        });
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_GT(frames, 0, "some before");
+        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(down.ecnMarks),
+                                  static_cast<double>(down.txFrames - frames),
+                                  1,
+                                  "all after, but for one on its way");
+        Simulator::Destroy();
+    }
+};
+
 class RdmaHelperTestSuite : public TestSuite
 {
   public:
@@ -465,6 +512,7 @@ class RdmaHelperTestSuite : public TestSuite
         AddTestCase(new RdmaHelperPairTestCase, TestCase::QUICK);
         AddTestCase(new RdmaHelperSecondFabricTestCase, TestCase::QUICK);
         AddTestCase(new RdmaRateTraceTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaLiveEcnTestCase, TestCase::QUICK);
     }
 };
 
