@@ -294,9 +294,14 @@ TailAttribution::InWords(std::size_t most) const
             break;
         }
         const FlowRecord& r = late.record;
-        lines.push_back(m_endpoints[r.src] + "->" + m_endpoints[r.dst] + ", " + m_tags[r.tag] +
-                        ": " + HumanTime(Us(r.end - r.start)) + ", alone " +
-                        HumanTime(Us(r.ideal)) + ": " + Why(late));
+        std::string line = m_endpoints[r.src] + "->" + m_endpoints[r.dst] + ", " + m_tags[r.tag] +
+                           ": " + HumanTime(Us(r.end - r.start)) + ", alone " +
+                           HumanTime(Us(r.ideal)) + ": " + Why(late);
+        // Two tags may have one name.
+        if (std::find(lines.begin(), lines.end(), line) == lines.end())
+        {
+            lines.push_back(std::move(line));
+        }
     }
     return lines;
 }

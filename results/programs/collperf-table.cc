@@ -174,9 +174,12 @@ CollperfTable::PrintHead(std::ostream& os) const
     os << "# " << coll::OpName(m_scenario.op) << ", algorithm " << choices << "; "
        << topo::Counted(m_scenario.ranks, "rank") << " on "
        << topo::Counted(m_scenario.cluster.servers, "server") << ", "
-       << rdma::Shown(m_scenario.cluster.topologyName) << ", "
-       << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
-       << scenario::NetworkText(m_scenario.fabric) << "\n"
+       << (scenario::UsesNetwork(m_scenario.cluster, m_scenario.run)
+               ? rdma::Shown(m_scenario.cluster.topologyName) + ", " +
+                     rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) + ", " +
+                     scenario::NetworkText(m_scenario.fabric)
+               : "without a network")
+       << "\n"
        << "# copies within a GPU take no time here, so in place is what out of place is: one "
           "simulation, shown twice\n#\n"
        << "#                                                              out-of-place            "

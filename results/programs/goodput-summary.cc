@@ -229,7 +229,7 @@ SaySeveral(std::ostream& os, const GoodputResults& r)
     for (const GoodputRun& run : r.runs)
     {
         Say(os,
-            HumanCount(run.gpus) + " GPUs",
+            HumanCount(run.gpus) + (run.gpus == 1 ? " GPU" : " GPUs"),
             "step " + SpanText(run.times.step) + " (" + run.times.stepFrom + ")" +
                 (run.tokensOfStep > 0 ? ", " + LargeNumber(run.Tokens()) + " tokens" : "") + "; " +
                 run.job);

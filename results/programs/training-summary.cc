@@ -9,6 +9,7 @@
 #include "results/programs/served-results.h"
 #include "results/programs/training-results.h"
 #include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/cluster/network-kinds.h"
 #include "scenarios/options/cluster/placement.h"
 #include "scenarios/options/training/sharding-options.h"
 #include "scenarios/plan/plan-text.h"
@@ -104,10 +105,17 @@ TrainingResults::PrintHead(std::ostream& os) const
     }
     os << (m_scenario.trace ? "" : ", " + m_scenario.dtype) << ": "
        << topo::Counted(m_scenario.plan.ranks, "GPU") << " (" << rdma::Shown(m_scenario.gpu)
-       << ") in " << topo::Counted(m_scenario.cluster.servers, "server") << ", "
-       << rdma::Shown(m_scenario.cluster.topologyName) << ", "
-       << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
-       << scenario::PlacementName(m_scenario.cluster.placement) << " placement\n";
+       << ") in " << topo::Counted(m_scenario.cluster.servers, "server") << ", ";
+    if (scenario::UsesNetwork(m_scenario.cluster, m_scenario.run))
+    {
+        os << rdma::Shown(m_scenario.cluster.topologyName) << ", "
+           << rdma::Shown(scenario::NicsText(m_scenario.cluster, m_scenario.fabric)) << ", "
+           << scenario::PlacementName(m_scenario.cluster.placement) << " placement\n";
+    }
+    else
+    {
+        os << "without a network\n";
+    }
     if (m_scenario.trace)
     {
         os << "\n";

@@ -100,6 +100,7 @@ struct RunStats
     std::vector<LinkUse> busiest; //!< descending, switch and host links together
     uint64_t flowRows{0};
     bool flowsSampled{false}; //!< flows.csv is a sample
+    bool linkTable{true};     //!< there is a links.csv
     uint64_t linkRows{0};
     nlohmann::ordered_json queuePairLog; //!< summary of queue_pairs.csv; null: no such file
     nlohmann::ordered_json paths;        //!< summary of paths.csv; null: no such file

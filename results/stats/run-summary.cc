@@ -293,7 +293,7 @@ PrintEnd(std::ostream& os,
     else if (!run.out.empty())
     {
         os << "Files            " << rdma::Printable(run.out) << "/: stats.json, flows.csv, "
-           << (network.packets ? "links.csv, " : "") << "topology.json"
+           << (network.packets && network.linkTable ? "links.csv, " : "") << "topology.json"
            << (network.packets ? ", network_events.log" : "")
            << (std::filesystem::exists(run.out + "/attribution.csv") ? ", attribution.csv" : "")
            << (run.traceQueuePairs.empty() ? "" : ", queue_pairs.csv")

@@ -317,7 +317,9 @@ const Object<RunStats> RUN{
         [](const auto& s) { return s.queuePairLog; },
         static_cast<const Shape&>(QueuePairTable::Keys()))
         .Only([](const auto& s) { return !s.queuePairLog.is_null(); }),
-    OfAllPackets("links_csv: links.csv", Itself, LINKS_CSV)};
+    OfAllPackets("links_csv: links.csv", Itself, LINKS_CSV).Only([](const auto& s) {
+        return s.packets && s.linkTable;
+    })};
 const RegisteredKeys g_run(Section::kNetwork, RUN);
 
 /// The cluster of a program that runs on GPUs.

@@ -94,6 +94,12 @@ DaysOf(int year, int month, int day)
     return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - kUntil1970;
 }
 
+int64_t
+DaysIn(int year, int month)
+{
+    return month == 12 ? 31 : DaysOf(year, month + 1, 1) - DaysOf(year, month, 1);
+}
+
 } // namespace
 
 std::optional<WidePs>
@@ -157,7 +163,7 @@ ParseDateTime(std::string_view text)
                       at.Take('-') && at.Number(2, 1, 31, &day) && (at.Take(' ') || at.Take('T')) &&
                       at.Number(2, 0, 23, &hour) && at.Take(':') && at.Number(2, 0, 59, &minute) &&
                       at.Take(':') && at.Number(2, 0, 60, &second);
-    if (!fine)
+    if (!fine || day > DaysIn(year, month))
     {
         return std::nullopt;
     }

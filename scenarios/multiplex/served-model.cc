@@ -161,8 +161,9 @@ class CurveFinder
         if (!m_model)
         {
             std::vector<std::string> names = CurveNames(m_sources);
-            *why = "is no model whose latency is known; allowed: " + topo::JoinNames(names) +
-                   ", a model of the zoo (--list=models), or a row of --curves=FILE.csv";
+            names.emplace_back("a model of the zoo (--list=models)");
+            names.emplace_back("a row of --curves=FILE.csv");
+            *why = "is no model whose latency is known; allowed: " + topo::JoinNames(names);
             return {};
         }
         if (m_model->layers.empty() || !m_model->graph.empty())

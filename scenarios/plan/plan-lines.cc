@@ -262,6 +262,10 @@ ClusterText(const ClusterSpec& c, const FabricSpec& f, const RunOptions& run)
     const auto hosts = static_cast<uint32_t>(c.topology.Hosts().size() - units - others);
     const std::string servers =
         c.kinds.empty() ? ServersText(c, c.server, c.servers, f.nicRate) : KindsText(c);
+    if (!UsesNetwork(c, run))
+    {
+        return servers + PlanLine("network", "none in use: no message leaves the server");
+    }
     return servers + PlanLine("network", NetworkText(c.topology, c.topologyName, units)) +
            PlanLine("placement",
                     PlacementName(c.placement) +

@@ -46,11 +46,12 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
                                                    options.seed,
                                                    options.flowRows);
     const std::string outOfPackets = options.law.empty() ? options.out : "";
-    m_links = std::make_unique<LinkSampler>(fabric,
-                                            InFolder(outOfPackets, "links.csv"),
-                                            m_portNames,
-                                            options.linkIntervalPs,
-                                            options.linkRows);
+    m_links =
+        std::make_unique<LinkSampler>(fabric,
+                                      InFolder(options.links ? outOfPackets : "", "links.csv"),
+                                      m_portNames,
+                                      options.linkIntervalPs,
+                                      options.linkRows);
     m_events = std::make_unique<EventCollector>(
         fabric,
         m_endpointNames,

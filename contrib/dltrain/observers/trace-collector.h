@@ -54,6 +54,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
         /// The law by which messages move, in words. Empty: by packets. With a law nothing is known
         /// of links and devices, and there are no files about them.
         std::string law;
+        bool links{true}; //!< something may travel, so that there is a links.csv
         //! With several Ranks: notes that report all messages to the first one alone. Null: each
         //! rank knows the messages that come to it.
         RankNotes* notes{nullptr};

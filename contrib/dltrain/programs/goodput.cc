@@ -5,9 +5,9 @@
 
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/run/fault-run.h"
-#include "contrib/rdma/core/shown-text.h"
 #include "goodput-measurement.h"
 #include "interruption.h"
+#include "progress-lines.h"
 #include "results/programs/goodput-results.h"
 #include "scenarios/options/format.h"
 #include "scenarios/options/goodput/failure-bounds.h"
@@ -21,7 +21,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <optional>
 #include <set>
@@ -265,26 +264,6 @@ NoteLongCheckpoints(const results::GoodputRun& run)
     }
 }
 
-class GoodputProgress
-{
-  public:
-    explicit GoodputProgress(bool shown)
-        : m_shown(shown)
-    {
-    }
-
-    void Tell(const std::string& line) const
-    {
-        if (m_shown)
-        {
-            std::fprintf(stderr, "dlgoodput: %s\n", rdma::Printable(line).c_str());
-        }
-    }
-
-  private:
-    bool m_shown;
-};
-
 } // namespace
 
 int
@@ -310,7 +289,7 @@ RunGoodput(int argc, const char* const* argv)
     {
         SayNote(note);
     }
-    const GoodputProgress progress(scenario.run.progress);
+    ProgressLines progress("dlgoodput", scenario.run.progress);
     std::vector<results::GoodputRun> runs;
     for (std::size_t i = 0; i < prepared.size(); ++i)
     {
@@ -325,7 +304,7 @@ RunGoodput(int argc, const char* const* argv)
             {scenario.jobs[i], job.cluster, job.options, job.costs, folder},
             [] { return Interruption() == 0; },
             [&](const std::string& line) {
-                progress.Tell(std::to_string(job.options.ranks) + " GPUs: " + line);
+                progress.Tell(topo::Counted(job.options.ranks, "GPU") + ": " + line);
             });
         if (Interruption() != 0)
         {

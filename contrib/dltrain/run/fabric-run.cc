@@ -213,6 +213,7 @@ FabricRun::Build(FabricSimulation& simulation)
     options.paths = m_run.tracePaths;
     options.law = scenario::NetworkLaw(m_spec);
     options.notes = Notes();
+    options.links = HasLinkTable();
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
     if (!m_run.faults.faults.empty())
     {
@@ -301,8 +302,8 @@ void
 FabricRun::StartMeasuring(int64_t now)
 {
     m_collector->StartMeasuring(now);
-    if (m_background)
     m_lossesBefore = m_stack ? CountLosses(*m_fabric, *m_stack) : OrdinaryLosses();
+    if (m_background)
     {
         m_background->StartMeasuring(now);
     }
@@ -432,6 +433,13 @@ FabricRun::Run(FabricSimulation& simulation)
     }));
 }
 
+bool
+FabricRun::HasLinkTable() const
+{
+    const bool isOneServer = m_network.hostOfServer.size() == 1;
+    return !isOneServer || m_run.background || m_run.recovery;
+}
+
 void
 FabricRun::NoteLinks()
 {
@@ -455,10 +463,15 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
     simulation.OnEnd(outcome);
     NoteLinks();
     results::RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
+    network.linkTable = HasLinkTable();
     network.recovers = m_run.recovery && m_run.recovery->policy != scenario::RecoveryPolicy::kNone;
     if (m_faults)
     {
         network.faults = m_faults->GetRecords();
+    }
+    if (m_stack)
+    {
+        AddLosses(network, CountLosses(*m_fabric, *m_stack), m_lossesBefore);
     }
     if (!Ranks::Get().IsFirst())
     {
@@ -469,10 +482,6 @@ FabricRun::Report(FabricSimulation& simulation, results::RunOutcome outcome)
     simulation.PrintSummary(os, network);
     if (m_background)
     {
-    if (m_stack)
-    {
-        AddLosses(network, CountLosses(*m_fabric, *m_stack), m_lossesBefore);
-    }
         m_background->Print(os, outcome.simulatedPs);
     }
     if (m_stack)

@@ -209,6 +209,8 @@ class FabricRun
     std::string Build(FabricSimulation& simulation);
     /// Completes the files, prints the summary. \return the exit status
     int Report(FabricSimulation& simulation, results::RunOutcome outcome);
+    /// Whether something may travel: of one server nothing does.
+    bool HasLinkTable() const;
     /// Before the results are told.
     void NoteLinks();
     /// \return the head of stats.json
@@ -227,9 +229,9 @@ class FabricRun
     RunControl m_control;
     std::unique_ptr<ns3::RdmaFabric> m_fabric;
     std::unique_ptr<SocketStack> m_stack; //!< null: no TCP
+    OrdinaryLosses m_lossesBefore;        //!< when measuring started
     std::unique_ptr<RankNotes> m_notes;
     std::unique_ptr<TraceCollector> m_collector;
-    OrdinaryLosses m_lossesBefore;        //!< when measuring started
     std::unique_ptr<BackgroundTraffic> m_background; //!< null: no background traffic
     std::unique_ptr<FaultRun> m_faults;              //!< null: no faults
     std::function<void(const std::string& what)> m_act;

@@ -11,6 +11,7 @@
  */
 #include "scenarios/multiplex/interference.h"
 #include "scenarios/multiplex/policy.h"
+#include "topologies/names.h"
 
 #include <algorithm>
 #include <cmath>
@@ -57,7 +58,7 @@ class Igniter : public Policy
         plan.gpus = static_cast<uint32_t>(groups.size());
         if (plan.gpus > gpus)
         {
-            plan.notes.push_back("the SLOs need " + std::to_string(plan.gpus) + " GPUs, " +
+            plan.notes.push_back("the SLOs need " + topo::Counted(plan.gpus, "GPU") + ", " +
                                  std::to_string(gpus) + (gpus == 1 ? " is" : " are") + " there");
         }
         m_places = plan.places;

@@ -67,6 +67,12 @@ HasPackets(const FabricSpec& fabric)
 }
 
 bool
+UsesNetwork(const ClusterSpec& cluster, const RunOptions& run)
+{
+    return cluster.servers > 1 || run.background || run.recovery;
+}
+
+bool
 NotesWaiting(const RunOptions& run, const FabricSpec& fabric)
 {
     return run.attribution || !HasPackets(fabric);

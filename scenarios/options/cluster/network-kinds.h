@@ -34,6 +34,9 @@ std::vector<NamedItem> NetworkItems();
 
 bool HasPackets(const FabricSpec& fabric);
 
+/// Whether a message can leave a server: there are several, or something beside the job.
+bool UsesNetwork(const ClusterSpec& cluster, const RunOptions& run);
+
 /// Whether the run records which messages wait for which. With packets that needs the attribution
 /// of time; without packets it is always on.
 bool NotesWaiting(const RunOptions& run, const FabricSpec& fabric);

@@ -4,6 +4,7 @@
 #include "scenarios/options/training/strategy-options.h"
 
 #include "scenarios/options/cluster/processes.h"
+#include "topologies/names.h"
 
 namespace scenario
 {
@@ -149,7 +150,7 @@ MakeStrategy(Validation* v, uint32_t gpus, uint32_t servers)
         {
             v->Fail("backup-workers",
                     gpus == 1 ? std::string("one GPU cannot be spared")
-                              : "of " + std::to_string(gpus) + " GPUs; allowed: 1 to " +
+                              : "of " + topo::Counted(gpus, "GPU") + "; allowed: 1 to " +
                                     std::to_string(gpus - 1));
         }
     }

@@ -95,6 +95,10 @@ TEST(DateTime, DatesAreThoseOfTheCalendar)
     EXPECT_EQ(seconds("2000-03-01 00:00:00"), 951868800);
     EXPECT_EQ(static_cast<int64_t>(*ParseDateTime("1970-01-01 00:00:00.9799600")), 979'960'000'000);
     for (const char* wrong : {"2023-13-16 18:17:03",
+                              "2024-02-30 00:00:00", // a leap year has 29
+                              "2023-02-29 00:00:00",
+                              "1900-02-29 00:00:00", // a century is none
+                              "2023-04-31 00:00:00",
                               "2023-11-16",
                               "2023-11-16 18:17",
                               "16.11.2023",
