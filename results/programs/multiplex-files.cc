@@ -9,6 +9,7 @@
 #include "results/schema/object.h"
 #include "results/schema/table.h"
 #include "results/stats/stats-file.h"
+#include "topologies/names.h"
 
 namespace results
 {
@@ -52,6 +53,8 @@ const Object<MixRow> OF_MODEL{
     {"batch_limit (count): Its largest batch", [](const MixRow& r) { return r.of.place.batch; }},
     {"rate_per_s (requests/s): Requests that were asked for",
      [](const MixRow& r) { return r.of.rate; }},
+    {"arrived_per_s (requests/s): Requests that arrived",
+     [](const MixRow& r) { return r.of.Arrivals(r.run.duration); }},
     {"throughput_per_s (requests/s): Served while requests arrived",
      [](const MixRow& r) { return r.of.Throughput(r.run.duration); }},
     {"slo_ms (ms): Latency that was asked for", [](const MixRow& r) { return r.of.slo * 1e3; }},
@@ -122,6 +125,9 @@ const Object<MultiplexResults> MULTIPLEX{
     {"multiplex: With --multiplex: a run for each policy and rate",
      [](const MultiplexResults& r) -> const std::vector<PolicyResult>& { return r.runs; },
      OF_POLICY},
+    Key<MultiplexResults>("runs_missing: Policies, and rates, that a signal has left out",
+                          &MultiplexResults::missing)
+        .Only([](const auto& r) { return !r.missing.empty(); }),
     {"share_curves: With --share-curve: latency against the share of a GPU",
      [](const MultiplexResults& r) -> const std::vector<ShareCurveOf>& { return r.curves; },
      OF_CURVE}};
@@ -273,7 +279,12 @@ WriteMultiplex(const MultiplexResults& r)
         compared.Close();
     }
     RunOutcome outcome;
-    outcome.completed = true;
+    outcome.completed = r.missing.empty();
+    if (!r.missing.empty())
+    {
+        outcome.interrupted = true;
+        outcome.message = "stopped by a signal, without " + topo::JoinNames(r.missing);
+    }
     auto stats = BeginStats("dlserve", r.scenario.run, outcome);
     MULTIPLEX.AddTo(stats, r);
     WriteStats(stats, out);

@@ -76,6 +76,7 @@ struct MultiplexResults
     std::vector<multiplex::PolicyResult> runs;
     std::vector<ShareCurveOf> curves;
     std::vector<ComparedRow> compared;
+    std::vector<std::string> missing; ///< runs that a signal has left out
 };
 
 /// Curves of all models and batches of a scenario. \param why a batch whose latency is not known

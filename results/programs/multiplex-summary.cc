@@ -12,6 +12,7 @@
 #include <cmath>
 #include <map>
 #include <ostream>
+#include <tuple>
 
 namespace results
 {
@@ -82,8 +83,8 @@ SayOverload(std::ostream& os, const PolicyResult& run)
             const double behind =
                 static_cast<double>(model.arrived - model.servedByEnd) / run.duration;
             os << model.name << " cannot keep up: " << PerSecond(model.Throughput(run.duration))
-               << " of " << PerSecond(model.rate) << " requests/s served, its queue grows by "
-               << PerSecond(behind) << " a second\n";
+               << " of " << PerSecond(model.Arrivals(run.duration))
+               << " requests/s served, its queue grows by " << PerSecond(behind) << " a second\n";
         }
     }
     if (run.ended)
@@ -114,7 +115,7 @@ SayRun(std::ostream& os, const PolicyResult& run)
                         ShareText(model.place.percent),
                         std::to_string(model.place.batch),
                         Format("%.1f", model.MeanBatch()),
-                        PerSecond(model.rate),
+                        PerSecond(model.Arrivals(run.duration)),
                         PerSecond(model.Throughput(run.duration)),
                         Ms(model.slo),
                         Attained(model.Attainment()),
@@ -130,9 +131,28 @@ SayRun(std::ostream& os, const PolicyResult& run)
        << (run.switches == 1 ? " switch" : " switches") << "\n";
 }
 
-void
-SayPolicies(std::ostream& os, const std::vector<PolicyResult>& runs, bool scaled)
+/// The best first, of each rate: most requests in time, then the best of the worst models.
+std::vector<PolicyResult>
+Ranked(std::vector<PolicyResult> runs)
 {
+    const auto rank = [](const PolicyResult& run) {
+        double worst = 1;
+        for (const ModelResult& model : run.models)
+        {
+            worst = std::min(worst, model.Attainment());
+        }
+        return std::make_tuple(run.rateScale, -run.Attainment(), -worst, -run.Throughput());
+    };
+    std::stable_sort(runs.begin(), runs.end(), [&](const PolicyResult& a, const PolicyResult& b) {
+        return rank(a) < rank(b);
+    });
+    return runs;
+}
+
+void
+SayPolicies(std::ostream& os, const std::vector<PolicyResult>& all, bool scaled)
+{
+    const std::vector<PolicyResult> runs = Ranked(all);
     Rows rows = {{"policy"}};
     if (scaled)
     {
@@ -155,7 +175,7 @@ SayPolicies(std::ostream& os, const std::vector<PolicyResult>& runs, bool scaled
         double latest = 0;
         for (const ModelResult& model : run.models)
         {
-            asked += model.rate;
+            asked += model.Arrivals(run.duration);
             worst = std::min(worst, model.Attainment());
             latest = std::max(latest, model.p99 / model.slo);
         }
@@ -190,7 +210,7 @@ SayPolicies(std::ostream& os, const std::vector<PolicyResult>& runs, bool scaled
                         {
                             names += (names.empty() ? "" : ", ") + model.name + " " +
                                      PerSecond(model.Throughput(run.duration)) + " of " +
-                                     PerSecond(model.rate) + "/s";
+                                     PerSecond(model.Arrivals(run.duration)) + "/s";
                         }
                     }
                     os << names << "\n";

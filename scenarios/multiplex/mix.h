@@ -38,7 +38,7 @@ struct ModelLoad
     uint32_t batch = 0;  ///< 0: by the policy
     double percent = 0;  ///< 0: by the policy
     std::optional<uint32_t> gpu;
-    uint32_t weight = 1;    ///< batches in a turn of the temporal policy
+    uint32_t weight = 0;    ///< batches in a turn of temporal and gpulet; 0: by the rate
     uint32_t mostBatch = 1; ///< of a batch by the policy
 };
 

@@ -57,6 +57,12 @@ struct ModelResult
         return static_cast<double>(servedByEnd) / duration;
     }
 
+    /// Requests/s that arrived.
+    double Arrivals(double duration) const
+    {
+        return static_cast<double>(arrived) / duration;
+    }
+
     double Attainment() const
     {
         return arrived > 0 ? static_cast<double>(inTime) / static_cast<double>(arrived) : 1;

@@ -2,7 +2,11 @@
 # ctest: TIMEOUT 120
 """dlserve with many models on a GPU: its numbers agree, its mistakes say what is allowed."""
 
+import json
 import os
+import signal
+import subprocess
+import time
 
 from _system_test import ROOT, SystemTest, main
 
@@ -42,6 +46,53 @@ class Multiplex(SystemTest):
         mine = [row for row in batches if row["policy"] == "temporal"]
         for before, after in zip(mine, mine[1:]):
             self.assertLessEqual(before["end_ms"], after["begin_ms"] + 1e-6)
+
+    def test_rows_are_ranked(self):
+        """The best first; what is asked is what arrived; the page has it all."""
+        run = self.run_program(
+            f"dlserve --multiplex={self.mix()} --policy=all --duration=5s --report"
+        )
+        runs = {one["policy"]: one for one in run.stats["multiplex"]}
+        lines = [line.split() for line in run.out.splitlines()]
+        rows = [words for words in lines if len(words) > 8 and words[0] in runs]
+        shares = [runs[words[0]]["slo_attainment"] for words in rows]
+        self.assertEqual(len(rows), 8)
+        self.assertEqual(shares, sorted(shares, reverse=True))
+        for words in rows:
+            one = runs[words[0]]
+            arrived = sum(model["arrived"] for model in one["models"]) / one["duration_s"]
+            self.assertWithin(float(words[2].replace(",", "")), arrived, 0.001)
+        # Turns follow rates: alexnet's batches are not one for each of the others'.
+        temporal = {model["model"]: model for model in runs["temporal"]["models"]}
+        self.assertGreater(temporal["alexnet"]["slo_attainment"], 0.9)
+        self.assertIn("report.html", run.out)
+        page = run.text("report.html")
+        self.assertIn("Many models on a GPU", page)
+
+    def test_policies_that_are_done_are_kept(self):
+        words, out = self.command(
+            f"dlserve --multiplex={self.mix()} --policy=all --duration=10000s --report=0"
+        )
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder
+        ) as process:
+            time.sleep(4)
+            process.send_signal(signal.SIGINT)
+            text, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn("dlserve: stopped after ", err)
+        if "stopped after 0 " in err:  # a slow machine
+            self.assertFalse(os.path.exists(out))
+            return
+        with open(os.path.join(out, "stats.json"), encoding="utf-8") as file:
+            stats = json.load(file)
+        self.assertTrue(stats["interrupted"])
+        names = [run["policy"] for run in stats["multiplex"]]
+        self.assertEqual(
+            names + stats["runs_missing"],
+            "temporal mps mig gslice igniter gpulet dstack ideal".split(),
+        )
+        self.assertIn(names[0], text)
 
     def test_same_seed_same_bytes(self):
         line = f"dlserve --multiplex={self.mix()} --policy=mps,dstack --duration=2s"

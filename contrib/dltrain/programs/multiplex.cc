@@ -6,10 +6,12 @@
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "interruption.h"
+#include "results/base/report-launcher.h"
 #include "results/programs/multiplex-results.h"
 #include "scenarios/options/multiplex/multiplex-options.h"
 #include "scenarios/options/serving/serving-options.h"
 #include "scenarios/program/output-folder.h"
+#include "topologies/names.h"
 
 #include <iostream>
 
@@ -37,14 +39,26 @@ SayMultiplexErrors(const std::vector<scenario::Error>& errors)
     return errors.empty() ? 0 : 2;
 }
 
-/// Every policy at every rate. False: a signal came.
-bool
+/// "temporal", "temporal at 50%".
+std::string
+NameOf(const scenario::MultiplexScenario& scenario, const std::string& policy, double scale)
+{
+    return policy + (scenario.scales.size() > 1 ? " at " + multiplex::ShareText(100 * scale) : "");
+}
+
+/// Every policy at every rate, or those before a signal.
+void
 RunMix(const scenario::MultiplexScenario& scenario, results::MultiplexResults* results)
 {
     for (const double scale : scenario.scales)
     {
         for (const std::string& policy : scenario.policies)
         {
+            if (!results->missing.empty())
+            {
+                results->missing.push_back(NameOf(scenario, policy, scale));
+                continue;
+            }
             multiplex::RunSettings settings = scenario.settings;
             settings.rateScale = scale;
             settings.keepExecutions = scenario.scales.size() == 1;
@@ -52,12 +66,12 @@ RunMix(const scenario::MultiplexScenario& scenario, results::MultiplexResults* r
             auto run = multiplex::Simulate(scenario.mix, policy, settings, &error, GoesOn);
             if (run.stopped)
             {
-                return false;
+                results->missing.push_back(NameOf(scenario, policy, scale));
+                continue;
             }
             results->runs.push_back(std::move(run));
         }
     }
-    return true;
 }
 
 } // namespace
@@ -79,7 +93,7 @@ RunMultiplex(const scenario::OptionTable& table, const scenario::ReadResult& rea
     {
         return SayMultiplexErrors(errors);
     }
-    results::MultiplexResults results{scenario, {}, {}, {}};
+    results::MultiplexResults results{scenario, {}, {}, {}, {}};
     std::string why;
     if (scenario.task == MultiplexTask::kCurve)
     {
@@ -112,12 +126,21 @@ RunMultiplex(const scenario::OptionTable& table, const scenario::ReadResult& rea
         return 0;
     }
     WatchInterruption();
-    if (scenario.task == MultiplexTask::kMix && !RunMix(scenario, &results))
+    if (scenario.task == MultiplexTask::kMix)
+    {
+        RunMix(scenario, &results);
+    }
+    const int stopped = results.missing.empty() ? 0 : 128 + Interruption();
+    if (stopped)
     {
         std::cerr << "dlserve: stopped after " << results.runs.size() << " of "
-                  << scenario.scales.size() * scenario.policies.size() << " runs" << std::endl;
-        scenario::DropOutput(scenario.run);
-        return 128 + Interruption();
+                  << scenario.scales.size() * scenario.policies.size() << " runs, without "
+                  << topo::JoinNames(results.missing) << std::endl;
+        if (results.runs.empty())
+        {
+            scenario::DropOutput(scenario.run);
+            return stopped;
+        }
     }
     results::PrintMultiplex(std::cout, results);
     if (scenario.run.dryRun)
@@ -131,7 +154,8 @@ RunMultiplex(const scenario::OptionTable& table, const scenario::ReadResult& rea
     }
     std::cout << "Results  " << scenario.run.out << ": " << results::MultiplexFiles(results)
               << "\n";
-    return 0;
+    results::WriteReport(scenario.run, std::cout);
+    return stopped;
 }
 
 } // namespace dltrain

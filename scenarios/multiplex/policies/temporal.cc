@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * One model at a time has the whole GPU, in weighted round robin: what a GPU does by default with
- * several processes, and the baseline of GSLICE and D-STACK.
+ * One model at a time has the whole GPU, in turns that follow the rates: temporal sharing, the
+ * baseline of gpulets, GSLICE and D-STACK.
  */
 #include "scenarios/multiplex/policies/turns.h"
 #include "scenarios/multiplex/policy.h"

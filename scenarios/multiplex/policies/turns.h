@@ -15,8 +15,14 @@
 namespace multiplex
 {
 
-/// Weighted round robin: a model runs up to `weight` batches, then the next one that waits. A
-/// switch of models takes time.
+/// Rounds, as Nexus (H. Shen et al., SOSP 2019, "squishy bin packing") and gpulets have them: in a
+/// round, its duty cycle, each model runs what has come since its last turn, at most what its rate
+/// brings in the longest round that all SLOs allow:
+///
+///     batches of a turn <= rate x longest round / batch,  longest round = min (SLO - batch's time)
+///
+/// So turns follow rates. A weight of the mix takes their place: up to so many batches, by weighted
+/// round robin. A switch of models takes time.
 class Turns
 {
   public:
@@ -31,10 +37,12 @@ class Turns
         bool begun = false;
         std::size_t seat = 0;
         uint32_t batches = 0; ///< of this turn
+        uint64_t most = 0;    ///< of this turn
     };
 
     std::vector<Place> m_places;
-    std::vector<uint32_t> m_weights;
+    std::vector<uint32_t> m_weights; ///< by model; 0: by its rate
+    std::vector<uint64_t> m_most;    ///< batches of a turn by its rate
     double m_switch;
     std::map<std::pair<uint32_t, uint32_t>, Turn> m_turns; ///< by GPU and part
 };

@@ -277,6 +277,50 @@ TEST(MultiplexSimulation, RestOfABatchGoesOnAtTheNewRate)
     EXPECT_NEAR(run.executions[1].end, 24e-3, 1e-9);
 }
 
+/// fast: 4 requests take 1.8 ms, so at 1,500 a second it needs 67.5% of the time. slow: any batch
+/// takes 10 ms and little more; one by one, 50 a second take 51% of the time, gathered in a round
+/// of 32 ms (10 ms / (1 - 0.675 - 0.01)) a third of it.
+Mix
+FastBesideSlow(uint32_t weight)
+{
+    Mix mix;
+    mix.models = {LoadOf("fast", 1500, 0.2, 1e-3, 0.2e-3, 100),
+                  LoadOf("slow", 50, 0.2, 10e-3, 0.2e-3, 100)};
+    mix.models[0].batch = 4;
+    mix.models[1].batch = 16;
+    for (ModelLoad& load : mix.models)
+    {
+        load.weight = weight;
+    }
+    return mix;
+}
+
+TEST(MultiplexSimulation, TurnsFollowRates)
+{
+    RunSettings settings;
+    settings.switchTime = 0;
+    const PolicyResult byRates = Serve(FastBesideSlow(0), "temporal", settings);
+    EXPECT_FALSE(byRates.IsOverloaded());
+    EXPECT_GT(byRates.Attainment(), 0.99);
+    // One batch each: fast has at most 4 requests beside each of slow's, 49% of the time, 1,089 a
+    // second.
+    const PolicyResult byTurns = Serve(FastBesideSlow(1), "temporal", settings);
+    EXPECT_TRUE(byTurns.IsOverloaded());
+    EXPECT_LT(byTurns.Attainment(), 0.5);
+    // What arrives is counted, not what was asked for.
+    const ModelResult& fast = byRates.models[0];
+    EXPECT_DOUBLE_EQ(fast.Arrivals(byRates.duration),
+                     static_cast<double>(fast.arrived) / byRates.duration);
+    // Three of them in a partition of gpulet.
+    Mix mix = FastBesideSlow(0);
+    mix.models.push_back(LoadOf("other", 40, 0.2, 5e-3, 0.2e-3, 100));
+    for (ModelLoad& load : mix.models)
+    {
+        load.percent = 100;
+    }
+    EXPECT_GT(Serve(mix, "gpulet", settings).Attainment(), 0.99);
+}
+
 TEST(MultiplexSimulation, DstackNearlyIdealAndFarFromTemporal)
 {
     // The must: 0.85 to 1.0 of ideal; wanted: 2 to 5 times temporal on its mix. With more requests
