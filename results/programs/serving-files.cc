@@ -44,7 +44,9 @@ const Object<PartsOfTime> SECONDS_OF_PARTS{
     {"kv_s (s): Waiting for KV of the prefill pool", PartOf<TimePart::kKv>},
     {"draft_s (s): The draft model", PartOf<TimePart::kDraft>},
     {"host_s (s): Scheduling, sampling, launches", PartOf<TimePart::kHost>},
-    {"idle_s (s): No request", PartOf<TimePart::kIdle>}};
+    {"idle_s (s): No request", PartOf<TimePart::kIdle>},
+    {"recomputed_s (s): Tokens of preempted requests, computed again",
+     PartOf<TimePart::kRepeated>}};
 
 const Object<PartsOfTime> SHARES_OF_PARTS{
     {"products (0 to 1): Projections, MLPs, experts", PartOf<TimePart::kProducts>},
@@ -55,7 +57,9 @@ const Object<PartsOfTime> SHARES_OF_PARTS{
     {"kv (0 to 1): Waiting for KV of the prefill pool", PartOf<TimePart::kKv>},
     {"draft (0 to 1): The draft model", PartOf<TimePart::kDraft>},
     {"host (0 to 1): Scheduling, sampling, launches", PartOf<TimePart::kHost>},
-    {"idle (0 to 1): No request", PartOf<TimePart::kIdle>}};
+    {"idle (0 to 1): No request", PartOf<TimePart::kIdle>},
+    {"recomputed (0 to 1): Tokens of preempted requests, computed again",
+     PartOf<TimePart::kRepeated>}};
 
 const Object<ServingPool> POOL{
     {"role: both, prefill or decode", [](const auto& p) { return RoleName(p.role); }},
@@ -128,7 +132,16 @@ const Object<ServingPoint> POINT{
     {"tpot_p99_ms (ms): Time of a token after the first",
      [](const auto& p) { return p.tpotMs.p99; }},
     {"kv_peak (0 to 1): KV blocks in use, largest", &ServingPoint::kvPeak},
-    {"keeps_up: Whether the queue does not grow on and on", &ServingPoint::keepsUp}};
+    {"keeps_up: Whether the queue does not grow on and on", &ServingPoint::keepsUp},
+    {"steady: false: the run is too short, and its rates are of all of it", &ServingPoint::steady}};
+
+const Object<SeedRate> OF_SEED{
+    {"seed: --seed", &SeedRate::seed},
+    Key<SeedRate>("best_rate_per_s (1/s): Largest rate tried that meets the SLO; null: none",
+                  &SeedRate::best)
+        .NullUnless([](const auto& s) { return s.best > 0; }),
+    Key<SeedRate>("fails_per_s (1/s): Least rate tried above it; null: none", &SeedRate::fails)
+        .NullUnless([](const auto& s) { return s.fails > 0; })};
 
 double
 BestOrNone(const ServingResults& r)
@@ -172,16 +185,22 @@ const Object<ServingResults> OF_RUN{
     {"measured (count): Requests that arrived, without --warmup-requests",
      OfStatistics(&ServingStatistics::measured)},
     {"duration_s (s): Simulated time", OfStatistics(&ServingStatistics::duration)},
-    {"measured_s (s): From the first measured arrival to the last token of these requests, or to "
-     "the end of the run",
-     OfStatistics(&ServingStatistics::window)},
+    {"measured_s (s): Length of the window that rates count in",
+     [](const auto& r) { return r.statistics.window.Seconds(); }},
+    {"measured_from_s (s): Its begin: all later answers and tokens count",
+     [](const auto& r) { return static_cast<double>(r.statistics.window.from) * 1e-12; }},
+    {"steady: The window lies where requests arrive and the system is full; false: it is all of "
+     "the run after the warm-up",
+     [](const auto& r) { return r.statistics.window.steady; }},
+    {"too_short: Requests arrive over time, but not for long enough to be steady",
+     [](const auto& r) { return r.statistics.window.tooShort; }},
     {"ended_early: --duration, or the queue grows on and on",
      [](const auto& r) { return r.outcome.endedEarly; }},
     Key<ServingResults>("arrives_per_s (1/s): If it cannot keep up: requests that arrive",
                         [](const auto& r) { return r.outcome.arrivesPerS; })
         .Only([](const auto& r) { return r.outcome.arrivesPerS > 0; }),
-    Key<ServingResults>("answers_per_s (1/s): If it cannot keep up: requests that are answered",
-                        [](const auto& r) { return r.outcome.answersPerS; })
+    Key<ServingResults>("answers_per_s (1/s): If it cannot keep up: requests that engines begin",
+                        [](const auto& r) { return r.outcome.beginsPerS; })
         .Only([](const auto& r) { return r.outcome.arrivesPerS > 0; }),
     {"ttft_ms (ms): Time to the first token, from the arrival",
      QuantilesOfStatistics(&ServingStatistics::ttftMs),
@@ -236,6 +255,8 @@ const Object<ServingResults> OF_RUN{
      OfStatistics(&ServingStatistics::inSystemPeak)},
     {"preemptions (count): Requests that lost their KV blocks; whole run",
      OfStatistics(&ServingStatistics::preemptions)},
+    {"recomputed_tokens (tokens): Tokens computed again after preemptions; whole run",
+     OfStatistics(&ServingStatistics::recomputed)},
     {"tokens_out (tokens): Tokens of answers; whole run",
      OfStatistics(&ServingStatistics::tokensOut)},
     {"tokens_asked (tokens): Tokens asked for by requests that were answered; whole run",
@@ -255,19 +276,31 @@ const Object<ServingResults> OF_RUN{
     {"pools: Instances that are alike",
      [](const ServingResults& r) -> const std::vector<ServingPool>& { return r.statistics.pools; },
      POOL},
-    Key<ServingResults>("rates: With --find-rate or --sweep-rate: rates that were tried",
-                        &ServingResults::points,
-                        POINT)
-        .Only([](const auto& r) { return !r.points.empty(); }),
+    Key<ServingResults>(
+        "rates: With --find-rate or --sweep-rate: rates that were tried",
+        [](const ServingResults& r) -> const std::vector<ServingPoint>& { return r.search.points; },
+        POINT)
+        .Only([](const auto& r) { return !r.search.points.empty(); }),
+    Key<ServingResults>("rates_missing (1/s): With --sweep-rate: rates that a signal has left out",
+                        [](const auto& r) { return r.search.missing; })
+        .Only([](const auto& r) { return !r.search.missing.empty(); }),
     Key<ServingResults>(
         "wanted_attainment (0 to 1): With --find-rate: share of requests that are to meet the SLO",
-        &ServingResults::wanted)
-        .Only([](const auto& r) { return r.wanted.has_value(); }),
+        [](const auto& r) { return r.search.wanted; })
+        .Only([](const auto& r) { return r.search.wanted.has_value(); }),
     Key<ServingResults>(
         "best_rate_per_s (1/s): With --find-rate: largest rate that meets the SLO; null: none",
         BestOrNone)
-        .Only([](const auto& r) { return r.wanted.has_value(); })
-        .NullUnless([](const auto& r) { return r.BestRate().has_value(); })};
+        .Only([](const auto& r) { return r.search.wanted.has_value(); })
+        .NullUnless([](const auto& r) { return r.BestRate().has_value(); }),
+    Key<ServingResults>(
+        "best_rates: With --find-rate: the same with several seeds",
+        [](const ServingResults& r) -> const std::vector<SeedRate>& { return r.search.seeds; },
+        OF_SEED)
+        .Only([](const auto& r) { return r.search.wanted.has_value(); }),
+    Key<ServingResults>("search_stopped: With --find-rate or --sweep-rate: a signal has ended it",
+                        [](const auto& r) { return r.search.stopped; })
+        .Only([](const auto& r) { return !r.search.points.empty(); })};
 
 const Object<ServingResults> SERVING{{"serving: With dlserve: answers to requests", All, OF_RUN}};
 const RegisteredKeys g_serving(Section::kServing, SERVING);
@@ -415,7 +448,9 @@ const Table<InstanceRow> INSTANCES(
      {"kv_s (s): Waiting for KV of the prefill pool", SecondsOf<TimePart::kKv>},
      {"draft_s (s): The draft model", SecondsOf<TimePart::kDraft>},
      {"host_s (s): Scheduling, sampling, launches", SecondsOf<TimePart::kHost>},
-     {"idle_s (s): No request", SecondsOf<TimePart::kIdle>}});
+     {"idle_s (s): No request", SecondsOf<TimePart::kIdle>},
+     {"recomputed_s (s): Tokens of preempted requests, computed again",
+      SecondsOf<TimePart::kRepeated>}});
 
 const Table<ServingPoint> RATES(
     "serving_rates.csv",
@@ -441,7 +476,9 @@ const Table<ServingPoint> RATES(
       [](const auto& p) { return p.e2eMs.p99; }},
      {"kv_peak (0 to 1): KV blocks in use, largest", &ServingPoint::kvPeak},
      {"keeps_up: 1: the queue does not grow on and on",
-      [](const ServingPoint& p) { return static_cast<uint32_t>(p.keepsUp); }}});
+      [](const ServingPoint& p) { return static_cast<uint32_t>(p.keepsUp); }},
+     {"steady: 0: the run is too short, and its rates are of all of it",
+      [](const ServingPoint& p) { return static_cast<uint32_t>(p.steady); }}});
 
 /// Writes a table whose rows `rows(write)` gives.
 template <typename Row, typename Rows>
@@ -469,9 +506,9 @@ std::optional<double>
 ServingResults::BestRate() const
 {
     std::optional<double> best;
-    for (const ServingPoint& point : points)
+    for (const ServingPoint& point : search.points)
     {
-        if (wanted && Meets(point, *wanted) && point.rate > best.value_or(0))
+        if (search.wanted && Meets(point, *search.wanted) && point.rate > best.value_or(0))
         {
             best = point.rate;
         }
@@ -571,10 +608,10 @@ WriteServingTables(const std::string& out,
             write({i, RoleName(r.spec.pools[pools[i]].role), r.outcome.instances[i]});
         }
     }));
-    if (!r.points.empty())
+    if (!r.search.points.empty())
     {
         files.push_back(WriteRows(out, prefix, RATES, [&](const auto& write) {
-            std::for_each(r.points.begin(), r.points.end(), write);
+            std::for_each(r.search.points.begin(), r.search.points.end(), write);
         }));
     }
     return files;

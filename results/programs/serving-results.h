@@ -30,8 +30,7 @@ struct ServingResults
     const serving::ServingOutcome& outcome;
     const ServingAbout& about;
     const ServingStatistics& statistics;
-    std::vector<ServingPoint> points = {}; ///< by rate
-    std::optional<double> wanted = {};     ///< --find-rate: share of requests, 0 to 1
+    ServingSearch search = {};
 
     /// --find-rate: the largest rate that meets them. Nothing: none of those that were tried does.
     std::optional<double> BestRate() const;

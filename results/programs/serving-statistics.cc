@@ -4,6 +4,7 @@
 #include "results/programs/serving-statistics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -99,6 +100,87 @@ AddInSystem(ServingStatistics& s, const ServingOutcome& outcome)
     }
 }
 
+/// A system that begins empty is full after so many times of nine requests of ten: the first ones
+/// run faster than later ones, so that more than one is needed. Assumed.
+constexpr int64_t FILL = 2;
+/// Fewer answers in a window are no rate.
+constexpr uint64_t LEAST_ANSWERS = 20;
+
+RateWindow
+WindowOf(const ServingOutcome& outcome, const ServingSpec& spec)
+{
+    RateWindow window;
+    int64_t first = std::numeric_limits<int64_t>::max(); // of all
+    int64_t last = 0;
+    int64_t measured = std::numeric_limits<int64_t>::max();
+    int64_t answered = 0; // the last answer to a measured one
+    bool allArrived = true;
+    bool allAnswered = true;
+    std::vector<int64_t> stays;
+    for (const RequestRecord& r : outcome.requests)
+    {
+        if (!Arrived(r, outcome.end))
+        {
+            allArrived = false;
+            continue;
+        }
+        first = std::min(first, r.arrival);
+        last = std::max(last, r.arrival);
+        if (r.Answered())
+        {
+            stays.push_back(r.lastToken - r.arrival);
+        }
+        if (r.id >= spec.warmupRequests)
+        {
+            measured = std::min(measured, r.arrival);
+            answered = std::max(answered, r.lastToken);
+            allAnswered = allAnswered && r.Answered();
+        }
+    }
+    if (measured == std::numeric_limits<int64_t>::max())
+    {
+        return window;
+    }
+    window.from = measured;
+    window.to = outcome.endedEarly || !allAnswered ? outcome.end : answered;
+    const int64_t arrives = allArrived ? last : outcome.end;
+    if (stays.empty() || arrives <= first)
+    {
+        return window;
+    }
+    const auto most = stays.begin() + static_cast<std::ptrdiff_t>((9 * stays.size() - 1) / 10);
+    std::nth_element(stays.begin(), most, stays.end());
+    const int64_t fills = *most;
+    const int64_t from = std::max(measured, first + FILL * fills);
+    const auto leaves = static_cast<uint64_t>(
+        std::count_if(outcome.requests.begin(), outcome.requests.end(), [&](const auto& r) {
+            return r.Answered() && r.lastToken > from && r.lastToken <= arrives;
+        }));
+    window.arrivals = static_cast<double>(arrives - first) * SECONDS;
+    window.fills = static_cast<double>(fills) * SECONDS;
+    window.steady = arrives - from >= fills && leaves >= LEAST_ANSWERS;
+    if (window.steady)
+    {
+        window.from = from;
+        window.to = arrives;
+        return window;
+    }
+    // All at once, or faster than they are answered: more of them would not help.
+    window.tooShort = outcome.arrivesPerS <= 0 && arrives > measured &&
+                      spec.requests.kind != serving::RequestsSpec::Kind::kBurst;
+    if (spec.requests.rate > 0)
+    {
+        // A fifth more, as arrivals and lengths are random; to one digit.
+        const double begin = static_cast<double>(measured - first) * SECONDS;
+        const double needed =
+            1.2 * (spec.requests.rate * (std::max(begin, FILL * window.fills) + window.fills) +
+                   static_cast<double>(LEAST_ANSWERS));
+        const double digit = std::pow(10, std::floor(std::log10(needed)));
+        window.enough = static_cast<uint64_t>(std::ceil(needed / digit) * digit);
+    }
+    return window;
+}
+
 /// Latencies, rates and objectives of measured requests.
 void
 AddRequests(ServingStatistics& s, const ServingOutcome& outcome, const ServingSpec& spec)
@@ -110,8 +192,9 @@ AddRequests(ServingStatistics& s, const ServingOutcome& outcome, const ServingSp
     QuantileSketch transfer;
     QuantileSketch blocked;
     ServingSlo slo;
-    int64_t from = std::numeric_limits<int64_t>::max();
-    int64_t to = 0;
+    s.window = WindowOf(outcome, spec);
+    const auto isCounted = [&s](int64_t at) { return at > s.window.from && at <= s.window.to; };
+    uint64_t answers = 0;
     uint64_t tokensIn = 0;
     uint64_t tokensOut = 0;
     uint64_t good = 0;
@@ -127,14 +210,25 @@ AddRequests(ServingStatistics& s, const ServingOutcome& outcome, const ServingSp
         s.tokensAsked += r.Answered() ? r.output : 0;
         s.preemptions += r.preemptions;
         s.kvBytes += r.kvBytes;
+        if (s.window.steady)
+        {
+            // Warm-up requests leave in it, too.
+            const bool leaves = isCounted(r.lastToken);
+            answers += leaves;
+            tokensIn += isCounted(r.firstToken) ? r.prompt : 0;
+            good += leaves && spec.slo.Any() &&
+                    MetBy(r, spec.slo, outcome.end).All() == SloVerdict::kYes;
+        }
         if (r.id < spec.warmupRequests)
         {
             continue;
         }
         ++s.measured;
-        from = std::min(from, r.arrival);
-        tokensOut += r.produced;
-        tokensIn += r.firstToken >= 0 ? r.prompt : 0;
+        if (!s.window.steady)
+        {
+            tokensOut += r.produced;
+            tokensIn += r.firstToken >= 0 ? r.prompt : 0;
+        }
         if (spec.slo.Any())
         {
             const MetObjectives met = MetBy(r, spec.slo, outcome.end);
@@ -143,14 +237,13 @@ AddRequests(ServingStatistics& s, const ServingOutcome& outcome, const ServingSp
             slo.e2e.Add(met.e2e);
             slo.all.Add(met.All());
             slo.unknown += met.All() == SloVerdict::kUnknown;
-            good += r.Answered() && met.All() == SloVerdict::kYes;
+            good += !s.window.steady && r.Answered() && met.All() == SloVerdict::kYes;
         }
         if (!r.Answered())
         {
             continue;
         }
         ++s.measuredAnswered;
-        to = std::max(to, r.lastToken);
         ttft.Add(1e3 * r.Ttft());
         e2e.Add(1e3 * r.EndToEnd());
         queue.Add(1e3 * r.Queued());
@@ -171,17 +264,21 @@ AddRequests(ServingStatistics& s, const ServingOutcome& outcome, const ServingSp
     s.queueMs = QuantilesOf(queue);
     s.kvTransferMs = QuantilesOf(transfer);
     s.kvBlockedMs = QuantilesOf(blocked);
-    if (outcome.endedEarly || s.measuredAnswered < s.measured)
+    if (s.window.steady)
     {
-        to = outcome.end;
+        for (const IterationRecord& i : outcome.iterations)
+        {
+            tokensOut += isCounted(i.end) ? i.tokensOut : 0;
+        }
     }
-    s.window = s.measured && to > from ? static_cast<double>(to - from) * SECONDS : 0;
-    s.requestsPerS = Over(static_cast<double>(s.measuredAnswered), s.window);
-    s.inputPerS = Over(static_cast<double>(tokensIn), s.window);
-    s.outputPerS = Over(static_cast<double>(tokensOut), s.window);
+    const double seconds = s.window.Seconds();
+    s.requestsPerS =
+        Over(static_cast<double>(s.window.steady ? answers : s.measuredAnswered), seconds);
+    s.inputPerS = Over(static_cast<double>(tokensIn), seconds);
+    s.outputPerS = Over(static_cast<double>(tokensOut), seconds);
     if (spec.slo.Any())
     {
-        slo.goodput = Over(static_cast<double>(good), s.window);
+        slo.goodput = Over(static_cast<double>(good), seconds);
         s.slo = slo;
     }
 }
@@ -208,6 +305,7 @@ AddIterations(ServingStatistics& s, const ServingOutcome& outcome, const Serving
     QuantileSketch gaps;
     for (const IterationRecord& i : outcome.iterations)
     {
+        s.recomputed += i.recomputed;
         const double time = static_cast<double>(i.end - i.begin);
         const ServingPool& pool = s.pools[poolOf[i.instance]];
         IterationSums& sum = sums[poolOf[i.instance]];
@@ -293,6 +391,33 @@ AddPools(ServingStatistics& s, const ServingOutcome& outcome, const ServingSpec&
     }
 }
 
+/// How many requests an engine of the pool that preempts has room for.
+void
+AddFitting(ServingStatistics& s, const ServingOutcome& outcome, const ServingSpec& spec)
+{
+    double tokens = 0;
+    uint64_t count = 0;
+    for (const RequestRecord& r : outcome.requests)
+    {
+        if (Arrived(r, outcome.end))
+        {
+            tokens += static_cast<double>(r.prompt - r.cached) + r.output;
+            ++count;
+        }
+    }
+    for (const ServingPool& pool : s.pools)
+    {
+        if (pool.preemptions > 0 && count > 0)
+        {
+            const double blocks =
+                std::ceil(tokens / static_cast<double>(count) / static_cast<double>(spec.kvBlock));
+            s.fitting = std::max<uint64_t>(
+                1,
+                static_cast<uint64_t>(static_cast<double>(pool.kvBlocks) / blocks));
+        }
+    }
+}
+
 Limit
 LimitOf(const ServingPool& pool, const ServingAbout& about)
 {
@@ -319,7 +444,7 @@ LimitOf(const ServingPool& pool, const ServingAbout& about)
     const double network = pool.TimeOf(TimePart::kTensor) + pool.TimeOf(TimePart::kPipeline) +
                            pool.TimeOf(TimePart::kExperts) + pool.TimeOf(TimePart::kKv);
     const double compute = pool.TimeOf(TimePart::kProducts) + pool.TimeOf(TimePart::kAttention) +
-                           pool.TimeOf(TimePart::kDraft);
+                           pool.TimeOf(TimePart::kDraft) + pool.TimeOf(TimePart::kRepeated);
     const double host = pool.TimeOf(TimePart::kHost);
     if (network > std::max(compute, host))
     {
@@ -453,6 +578,7 @@ StatisticsOf(const ServingOutcome& outcome, const ServingSpec& spec, const Servi
     AddInSystem(s, outcome);
     AddPools(s, outcome, spec);
     AddIterations(s, outcome, spec);
+    AddFitting(s, outcome, spec);
     for (ServingPool& pool : s.pools)
     {
         pool.limit = LimitOf(pool, about);
@@ -485,6 +611,7 @@ PointOf(double rate, const ServingOutcome& outcome, const ServingStatistics& s)
         point.kvPeak = std::max(point.kvPeak, pool.kvPeak);
     }
     point.keepsUp = outcome.arrivesPerS <= 0;
+    point.steady = !s.window.tooShort;
     return point;
 }
 

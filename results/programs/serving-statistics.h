@@ -8,8 +8,13 @@
  *        |<------------------------- end to end ------------------------------------>|
  *
  * Latencies are those of measured requests that were answered: the first warmupRequests are left
- * out. Rates are those of measured requests from the first one's arrival to the last one's last
- * token, or to the end of a run that ended early.
+ * out. Rates count what leaves in a window in which requests arrive and the system is full:
+ *
+ *     first arrival        measured arrivals ...                    last arrival      last token
+ *        |<- fills: twice the time of 9 of 10 ->| <-- rates: the window -->|<-- tail -->|
+ *
+ * Without a window that is long enough, rates are those of measured requests from the first one's
+ * arrival to the last one's last token, or to the end of a run that ended early.
  */
 #ifndef RESULTS_PROGRAMS_SERVING_STATISTICS_H
 #define RESULTS_PROGRAMS_SERVING_STATISTICS_H
@@ -129,6 +134,23 @@ struct ServingPool
 /// "both", "prefill" or "decode".
 const char* RoleName(serving::PoolRole role);
 
+/// Where rates are counted.
+struct RateWindow
+{
+    int64_t from = 0; ///< ps, itself not included
+    int64_t to = 0;
+    bool steady = false;   ///< requests arrive all the time, and the system is full
+    bool tooShort = false; ///< requests arrive over time, but not for long enough
+    double arrivals = 0;   ///< s in which requests arrive
+    double fills = 0;      ///< s from arrival to answer of nine requests of ten
+    uint64_t enough = 0;   ///< requests that would be long enough; 0: not known
+
+    double Seconds() const
+    {
+        return to > from ? static_cast<double>(to - from) * 1e-12 : 0;
+    }
+};
+
 struct ServingStatistics
 {
     uint32_t gpus = 0;
@@ -137,7 +159,7 @@ struct ServingStatistics
     uint64_t measured = 0;         ///< that arrived, without warm-up
     uint64_t measuredAnswered = 0; ///< of these
     double duration = 0;           ///< s, of the run
-    double window = 0;             ///< s, in which rates are measured
+    RateWindow window;             ///< in which rates are counted
 
     Quantiles ttftMs;
     Quantiles tpotMs; ///< of requests of two tokens or more
@@ -160,6 +182,9 @@ struct ServingStatistics
     uint64_t tokensOut = 0;    ///< of all requests
     uint64_t tokensAsked = 0;  ///< of those that were answered
     uint64_t preemptions = 0;
+    uint64_t recomputed = 0; ///< tokens that were computed again after a preemption
+    /// Requests of an engine whose KV fits at once, of the mean length; 0: not known.
+    uint64_t fitting = 0;
     uint64_t kvBytes = 0; ///< with a split: from pool to pool
     std::vector<ServingPool> pools;
     std::array<double, serving::kTimeParts> timeShare{}; ///< of all GPUs
@@ -211,11 +236,30 @@ struct ServingPoint
     double goodput = 0;
     double kvPeak = 0;
     bool keepsUp = true;
+    bool steady = true; ///< rates are those of RateWindow::steady
 };
 
 ServingPoint PointOf(double rate,
                      const serving::ServingOutcome& outcome,
                      const ServingStatistics& s);
+
+/// --find-rate with one seed.
+struct SeedRate
+{
+    uint64_t seed = 0;
+    double best = 0;  ///< the largest rate tried that meets the objectives; 0: none
+    double fails = 0; ///< the least above it that does not; 0: none was tried
+};
+
+/// What --find-rate or --sweep-rate has tried.
+struct ServingSearch
+{
+    std::vector<ServingPoint> points = {}; ///< by rate
+    std::optional<double> wanted = {};     ///< --find-rate: share of requests, 0 to 1
+    std::vector<SeedRate> seeds = {};      ///< --find-rate: that of --seed first
+    std::vector<double> missing = {};      ///< --sweep-rate: rates that a signal has left out
+    bool stopped = false;                  ///< a signal has ended it
+};
 
 /// Whether a point keeps up and meets this share. \pre there are objectives
 bool Meets(const ServingPoint& point, double share);

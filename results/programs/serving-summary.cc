@@ -33,7 +33,8 @@ constexpr std::array<const char*, kTimeParts> PARTS = {"matrix products",
                                                        "waiting for KV",
                                                        "draft model",
                                                        "host: scheduling, sampling, launches",
-                                                       "idle: no request"};
+                                                       "idle: no request",
+                                                       "tokens of preempted requests again"};
 
 /// "3.98", "1,147", "0.00213".
 std::string
@@ -109,8 +110,8 @@ SayRequests(std::ostream& os, const ServingResults& r)
         Say(os,
             "Cannot keep up",
             RateText(r.outcome.arrivesPerS) + " requests/s arrive, " +
-                RateText(r.outcome.answersPerS) + " are answered: the queue grows by " +
-                RateText(r.outcome.arrivesPerS - r.outcome.answersPerS) +
+                RateText(r.outcome.beginsPerS) + " begin: the queue grows by " +
+                RateText(r.outcome.arrivesPerS - r.outcome.beginsPerS) +
                 " a second. Latencies below are those of requests that were answered.");
     }
 }
@@ -142,7 +143,7 @@ PrintLatencies(std::ostream& os, const ServingStatistics& s)
 void
 SayThroughput(std::ostream& os, const ServingStatistics& s)
 {
-    if (s.window <= 0)
+    if (s.window.Seconds() <= 0)
     {
         return;
     }
@@ -151,6 +152,47 @@ SayThroughput(std::ostream& os, const ServingStatistics& s)
         RateText(s.requestsPerS) + " requests/s, " + RateText(s.outputPerS) + " output tokens/s (" +
             RateText(s.OutputPerSPerGpu()) + " a GPU), " + RateText(s.TotalPerS()) +
             " tokens/s with prompts");
+}
+
+/// The run is too short for a steady state: what its rates are, and what would be long enough.
+void
+SayTooShort(std::ostream& os, const ServingResults& r, const char* option)
+{
+    const RateWindow& window = r.statistics.window;
+    if (!window.tooShort)
+    {
+        return;
+    }
+    const std::string enough =
+        window.enough > 0 && r.spec.duration > 0
+            ? "--duration=" +
+                  scenario::SpanText(static_cast<double>(window.enough) / r.spec.requests.rate)
+        : window.enough > 0 ? option + std::string("=") + std::to_string(window.enough)
+                            : "a larger " + std::string(option);
+    Say(os,
+        "Too short",
+        "requests arrive for " + HumanTime(1e6 * window.arrivals) + ", nine of ten take up to " +
+            HumanTime(1e6 * window.fills) +
+            ". So rates count the whole run, its begin and its end. For those of a steady state "
+            "use " +
+            enough + ".");
+}
+
+void
+SayPreemptions(std::ostream& os, const ServingResults& r)
+{
+    const ServingStatistics& s = r.statistics;
+    const double share = s.timeShare[static_cast<std::size_t>(serving::TimePart::kRepeated)];
+    if (share < 0.01 || s.fitting == 0 || s.fitting >= r.spec.maxBatch)
+    {
+        return;
+    }
+    Say(os,
+        "Preemptions",
+        ShareInWords(share) + " of GPUs' time computes " + HumanCount(s.recomputed) +
+            " tokens again that had lost their KV blocks. KV blocks hold some " +
+            topo::Counted(s.fitting, "request") +
+            " an engine: use --max-batch=" + std::to_string(s.fitting) + ".");
 }
 
 std::string
@@ -314,12 +356,41 @@ SayLimits(std::ostream& os, const ServingResults& r)
     }
 }
 
+/// The rate that meets the objectives: that of the seed, and how far those of others spread.
+void
+SayBestRate(std::ostream& os, const ServingResults& r)
+{
+    const std::string share = ShareInWords(*r.search.wanted);
+    const std::optional<double> best = r.BestRate();
+    if (!best)
+    {
+        Say(os, "Rate", "none of those tried meets the SLO for " + share + " of requests");
+        return;
+    }
+    const std::vector<SeedRate>& seeds = r.search.seeds;
+    const auto [least, most] =
+        std::minmax_element(seeds.begin(), seeds.end(), [](const SeedRate& a, const SeedRate& b) {
+            return a.best < b.best;
+        });
+    std::string words = RateText(*best) + " requests/s meet the SLO for " + share + " of requests";
+    if (!seeds.empty() && seeds.front().fails > 0)
+    {
+        words += ", " + RateText(seeds.front().fails) + " do not";
+    }
+    if (seeds.size() > 1)
+    {
+        words += ". With " + std::to_string(seeds.size()) + " seeds it is " +
+                 RateText(least->best) + " to " + RateText(most->best);
+    }
+    Say(os, "Rate", words + (r.search.stopped ? "" : ". What follows is its run"));
+}
+
 } // namespace
 
 void
 PrintServingPoints(std::ostream& os, const ServingResults& r)
 {
-    if (r.points.empty())
+    if (r.search.points.empty())
     {
         return;
     }
@@ -331,7 +402,7 @@ PrintServingPoints(std::ostream& os, const ServingResults& r)
         rows.front().emplace_back("SLO met");
     }
     rows.front().emplace_back("");
-    for (const ServingPoint& point : r.points)
+    for (const ServingPoint& point : r.search.points)
     {
         const auto text = [](const Quantiles& q, double value) {
             return q.values ? MsText(value) : "-";
@@ -348,18 +419,26 @@ PrintServingPoints(std::ostream& os, const ServingResults& r)
         }
         rows.back().emplace_back(!point.keepsUp                       ? "cannot keep up"
                                  : best && point.rate == best.value() ? "largest that meets it"
+                                 : !point.steady                      ? "too short to be steady"
                                                                       : "");
     }
     PrintColumns(os, rows);
-    if (r.wanted)
+    if (r.search.wanted)
     {
         os << "\n";
+        SayBestRate(os, r);
+    }
+    if (r.search.stopped)
+    {
+        std::string missing;
+        for (const double rate : r.search.missing)
+        {
+            missing += (missing.empty() ? "" : ", ") + RateText(rate);
+        }
+        os << (r.search.wanted ? "" : "\n");
         Say(os,
-            "Rate",
-            best ? RateText(*best) + " requests/s is the largest tried that meets the SLO for " +
-                       ShareInWords(*r.wanted) + " of requests; what follows is its run"
-                 : "none of those tried meets the SLO for " + ShareInWords(*r.wanted) +
-                       " of requests");
+            "Stopped",
+            missing.empty() ? "the search had not ended" : "no run of " + missing + " requests/s");
     }
 }
 
@@ -367,15 +446,20 @@ void
 PrintServing(std::ostream& os, const ServingResults& r)
 {
     SayModel(os, r);
-    if (!r.points.empty())
+    if (!r.search.points.empty())
     {
         os << "\n";
         PrintServingPoints(os, r);
         os << "\n";
     }
+    if (r.search.stopped && r.statistics.requests == 0)
+    {
+        return; // the signal came before the run that would be reported
+    }
     if (r.about.plain)
     {
         PrintPasses(os, r);
+        SayTooShort(os, r, "--passes");
         PrintTime(os, r.statistics);
         for (const std::string& note : r.outcome.notes)
         {
@@ -388,11 +472,13 @@ PrintServing(std::ostream& os, const ServingResults& r)
     PrintLatencies(os, r.statistics);
     os << "\n";
     SayThroughput(os, r.statistics);
+    SayTooShort(os, r, "--count");
     SaySlo(os, r);
     SayLoad(os, r);
     PrintTime(os, r.statistics);
     os << "\n";
     SayLimits(os, r);
+    SayPreemptions(os, r);
     for (const std::string& note : r.outcome.notes)
     {
         Say(os, "Note", note);

@@ -136,7 +136,7 @@ PlainStage::PlainStage(const scenario::ServingScenario& scenario,
 }
 
 StageLoad
-PlainStage::LoadOf(const std::vector<BatchLoad>&, uint32_t)
+PlainStage::TimesOf(const std::vector<BatchLoad>&, uint32_t)
 {
     return m_load;
 }

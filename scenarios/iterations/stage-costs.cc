@@ -37,6 +37,30 @@ StageCosts::StageCosts(const scenario::ServingScenario& scenario,
     m_sendShare = SparseSendShare(scenario.serving.sparse, element);
 }
 
+StageLoad
+StageCosts::LoadOf(const std::vector<BatchLoad>& loads, uint32_t engine)
+{
+    StageLoad of = TimesOf(loads, engine);
+    if (loads[engine].repeatedTokens == 0)
+    {
+        return of;
+    }
+    // What the same iteration would take without the tokens that are computed again.
+    std::vector<BatchLoad> others = loads;
+    others[engine] = loads[engine].WithoutRepeats();
+    const bool nothingElse = loads.size() == 1 && others[engine].tokens == 0;
+    const StageLoad rest = nothingElse ? StageLoad() : TimesOf(others, engine);
+    int64_t repeated = 0;
+    for (std::size_t i = 0; i < kTimeParts; ++i)
+    {
+        const int64_t kept = std::min(of.parts[i], rest.parts[i]);
+        repeated += of.parts[i] - kept;
+        of.parts[i] = kept;
+    }
+    of.parts[static_cast<std::size_t>(TimePart::kRepeated)] = repeated;
+    return of;
+}
+
 void
 StageCosts::SetChain(std::vector<StageOp> chain)
 {

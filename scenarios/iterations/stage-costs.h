@@ -107,7 +107,7 @@ class StageCosts
     StageCosts& operator=(const StageCosts&) = delete;
 
     /// \param loads of all engines of the instance \param engine whose
-    virtual StageLoad LoadOf(const std::vector<BatchLoad>& loads, uint32_t engine) = 0;
+    StageLoad LoadOf(const std::vector<BatchLoad>& loads, uint32_t engine);
 
     /// Bytes of KV of a token in one layer, of one GPU.
     virtual double KvLayerBytes() const = 0;
@@ -138,6 +138,9 @@ class StageCosts
     }
 
   protected:
+    /// LoadOf, with what is computed again among the other parts.
+    virtual StageLoad TimesOf(const std::vector<BatchLoad>& loads, uint32_t engine) = 0;
+
     StageCosts(const scenario::ServingScenario& scenario,
                uint32_t pool,
                uint32_t stage,

@@ -211,7 +211,7 @@ TokenStage::BlocksOfRows(uint32_t rows, uint64_t dispatch, uint64_t combine)
 }
 
 StageLoad
-TokenStage::LoadOf(const std::vector<BatchLoad>& loads, uint32_t engine)
+TokenStage::TimesOf(const std::vector<BatchLoad>& loads, uint32_t engine)
 {
     const SparseSpec& sparse = m_scenario.serving.sparse;
     const StageExchanges& exchanges = m_time.Exchanges();

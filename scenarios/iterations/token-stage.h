@@ -39,7 +39,7 @@ class TokenStage : public StageCosts
                uint32_t firstGpu,
                scenario::CollectiveTimes& times);
 
-    StageLoad LoadOf(const std::vector<BatchLoad>& loads, uint32_t engine) override;
+    StageLoad TimesOf(const std::vector<BatchLoad>& loads, uint32_t engine) override;
 
     double KvLayerBytes() const override
     {

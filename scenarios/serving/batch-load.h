@@ -26,9 +26,23 @@ struct BatchLoad
     /// 1) / 2.
     uint64_t prefillPairs = 0;
 
-    /// A prompt's tokens, or a part of them. \param before tokens with KV
-    void AddPrefill(uint64_t before, uint64_t fresh)
+    /// Parts of prefill...: tokens whose KV was lost by preemption.
+    uint32_t repeatedSequences = 0; ///< all of whose tokens here are such
+    uint32_t repeatedTokens = 0;
+    uint64_t repeatedContext = 0;
+    uint64_t repeatedPairs = 0;
+
+    /// A prompt's tokens, or a part of them. \param before tokens with KV \param again the first
+    /// of the fresh ones, which had KV before a preemption
+    void AddPrefill(uint64_t before, uint64_t fresh, uint64_t again = 0)
     {
+        if (again > 0)
+        {
+            repeatedTokens += static_cast<uint32_t>(again);
+            repeatedPairs += again * before + again * (again + 1) / 2;
+            repeatedSequences += again == fresh;
+            repeatedContext += again == fresh ? before + fresh : 0;
+        }
         ++prefillSequences;
         prefillTokens += static_cast<uint32_t>(fresh);
         tokens += static_cast<uint32_t>(fresh);
@@ -44,6 +58,20 @@ struct BatchLoad
         tokens += static_cast<uint32_t>(fresh);
         decodeContext += before + fresh;
         logits += static_cast<uint32_t>(fresh);
+    }
+
+    /// The iteration as it would be if no request had lost its KV.
+    BatchLoad WithoutRepeats() const
+    {
+        BatchLoad rest = *this;
+        rest.tokens -= repeatedTokens;
+        rest.prefillSequences -= repeatedSequences;
+        rest.prefillTokens -= repeatedTokens;
+        rest.prefillContext -= repeatedContext;
+        rest.prefillPairs -= repeatedPairs;
+        rest.repeatedSequences = rest.repeatedTokens = 0;
+        rest.repeatedContext = rest.repeatedPairs = 0;
+        return rest;
     }
 };
 

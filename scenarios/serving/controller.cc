@@ -14,8 +14,9 @@ namespace serving
 namespace
 {
 
-/// A run cannot keep up if, while the second half of its requests came, it answered a smaller share
-/// of them than this, and more than the rest of all waited at the end. Assumed, as the next one.
+/// A run cannot keep up if, while the second half of its requests came, it began a smaller share of
+/// them than this, and more than the rest of all waited at the end. Assumed, as the next one.
+/// (Answers would not do: of a short run none comes before the last arrival.)
 constexpr double kPaceOfArrivals = 0.95;
 /// Of fewer requests nothing is said.
 constexpr uint32_t kLeastRequestsOfPace = 20;
@@ -259,6 +260,7 @@ Controller::TryStart(uint32_t index, int64_t now)
             record.running = engine.CountRunning();
             record.waiting = engine.CountWaiting();
             record.preempted = batch.preempted;
+            record.recomputed = batch.load.repeatedTokens;
             record.kvBlocks = engine.Blocks().Used();
             instance.record.preemptions += batch.preempted;
             for (const Batch::Entry& entry : batch.entries)
@@ -332,6 +334,7 @@ Controller::IterationEnded(uint32_t index, int64_t at, int64_t now)
         }
         IterationRecord& record = ended.records[e];
         record.end = at;
+        const std::size_t number = m_iterations.size();
         m_iterations.push_back(record);
         const auto span = static_cast<double>(at - record.begin);
         instance.batchArea += static_cast<double>(record.requests) * span;
@@ -339,6 +342,7 @@ Controller::IterationEnded(uint32_t index, int64_t at, int64_t now)
         instance.engines[e]->engine.End(
             batch,
             [&](Live& request, uint32_t tokens, bool done) {
+                m_iterations[number].tokensOut += tokens;
                 return OnTokens(index, e, request, tokens, done, at, now);
             },
             accepted);
@@ -681,11 +685,11 @@ Controller::JudgePace(ServingOutcome* outcome) const
     {
         return;
     }
-    uint64_t answers = 0;
+    uint64_t begun = 0;
     uint64_t queued = 0;
     for (const RequestRecord& record : m_requests)
     {
-        answers += record.lastToken > from && record.lastToken <= until;
+        begun += record.scheduled > from && record.scheduled <= until;
         queued += record.arrival >= 0 && record.arrival <= until &&
                   (record.scheduled < 0 || record.scheduled > until);
     }
@@ -699,11 +703,11 @@ Controller::JudgePace(ServingOutcome* outcome) const
                        ? uint64_t{m_spec.maxBatch} * instance->engines.size()
                        : 0;
     }
-    if (static_cast<double>(answers) < kPaceOfArrivals * arrived &&
+    if (static_cast<double>(begun) < kPaceOfArrivals * arrived &&
         static_cast<double>(queued) > (1 - kPaceOfArrivals) * come + static_cast<double>(batches))
     {
         outcome->arrivesPerS = arrived / span;
-        outcome->answersPerS = static_cast<double>(answers) / span;
+        outcome->beginsPerS = static_cast<double>(begun) / span;
     }
 }
 

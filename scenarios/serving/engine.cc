@@ -137,6 +137,7 @@ void
 Engine::LoseKv(Live* request)
 {
     m_blocks.Free(&request->blocks);
+    request->lost = std::max(request->lost, request->computed);
     request->computed = request->cached;
     ++request->preemptions;
     request->asked = request->OwnTokens(request->Tokens());
@@ -154,7 +155,8 @@ Engine::Add(Batch* batch, Live* request, uint32_t tokens)
         batch->load.AddDecode(request->computed, tokens);
         return;
     }
-    batch->load.AddPrefill(request->computed, tokens);
+    const uint32_t lost = request->lost > request->computed ? request->lost - request->computed : 0;
+    batch->load.AddPrefill(request->computed, tokens, std::min(lost, tokens));
     batch->load.logits += request->computed + tokens == request->Tokens() ? 1 : 0;
 }
 

@@ -37,6 +37,7 @@ struct Live
     uint32_t produced = 0; ///< tokens out
     uint32_t computed = 0; ///< tokens with KV
     uint32_t cached = 0;   ///< of the prompt, in the prefix cache: they have no blocks of its own
+    uint32_t lost = 0;     ///< the first of these had KV before a preemption
     uint32_t preemptions = 0;
     uint32_t asked = 0;    ///< tokens that it waits to have blocks for
     bool inFlight = false; ///< in an iteration that has not ended

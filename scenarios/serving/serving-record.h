@@ -75,11 +75,20 @@ enum class TimePart : uint8_t
     kDraft,     ///< the draft model
     kHost,      ///< scheduling, sampling, launches
     kIdle,      ///< no request
+    kRepeated,  ///< tokens of preempted requests, computed again
 };
-constexpr std::size_t kTimeParts = 9;
+constexpr std::size_t kTimeParts = 10;
 /// "products", "attention", "tensor", ...: as in stats.json.
-constexpr std::array<const char*, kTimeParts> kTimePartNames =
-    {"products", "attention", "tensor", "pipeline", "experts", "kv", "draft", "host", "idle"};
+constexpr std::array<const char*, kTimeParts> kTimePartNames = {"products",
+                                                                "attention",
+                                                                "tensor",
+                                                                "pipeline",
+                                                                "experts",
+                                                                "kv",
+                                                                "draft",
+                                                                "host",
+                                                                "idle",
+                                                                "recomputed"};
 
 struct IterationRecord
 {
@@ -94,7 +103,9 @@ struct IterationRecord
     uint32_t running = 0;  ///< of the engine
     uint32_t waiting = 0;  ///< at the engine
     uint32_t preempted = 0;
-    uint64_t kvBlocks = 0; ///< in use
+    uint64_t kvBlocks = 0;   ///< in use
+    uint32_t recomputed = 0; ///< tokens whose KV was lost by preemption
+    uint32_t tokensOut = 0;  ///< of answers
 };
 
 /// Of an instance over the run.
@@ -134,9 +145,9 @@ struct ServingOutcome
     std::vector<LoadSample> load; ///< at beginnings of iterations and rests, in order of time
     int64_t end = 0;              ///< of the run
     bool endedEarly = false;      ///< --duration, or it cannot keep up
-    /// It cannot keep up: requests a second that arrive and that are answered; 0: it can.
+    /// It cannot keep up: requests a second that arrive and that engines begin; 0: it can.
     double arrivesPerS = 0;
-    double answersPerS = 0;
+    double beginsPerS = 0;
     uint64_t networkBytes = 0; ///< of messages between servers that were simulated
     std::vector<std::string> notes;
 };

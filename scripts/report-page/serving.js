@@ -5,7 +5,8 @@ const msTime = (ms) => isNumber(ms) ? time(1000 * ms) : UNKNOWN;
 // In the order of pools[].time_s.
 const SERVING_PARTS = [["products_s", "matrix products"], ["attention_s", "attention"], ["tensor_s", "tensor parallel collectives"],
   ["pipeline_s", "waiting for a pipeline stage"], ["experts_s", "expert dispatch and combine"], ["kv_s", "waiting for KV"],
-  ["draft_s", "draft model"], ["host_s", "host: scheduling, sampling, launches"], ["idle_s", "idle: no request"]];
+  ["draft_s", "draft model"], ["host_s", "host: scheduling, sampling, launches"], ["idle_s", "idle: no request"],
+  ["recomputed_s", "tokens of preempted requests again"]];
 const servingColour = (key) => key === "idle_s" ? colour("idle") : seriesColour(SERVING_PARTS.findIndex(([name]) => name === key));
 const poolName = (pool) => pool.role === "both" ? "all instances" : String(pool.role);
 
@@ -36,7 +37,11 @@ function servingObjectives() {
   const node = section("objectives", "Objectives and limits");
   if (isNumber(serving.arrives_per_s)) {
     node.append(element("div", { class: "banner note", id: "overload" }, element("strong", {}, "The instances cannot keep up"),
-      three(serving.arrives_per_s) + " requests/s arrive, " + three(serving.answers_per_s) + " are answered."));
+      three(serving.arrives_per_s) + " requests/s arrive, " + three(serving.answers_per_s) + " begin."));
+  }
+  if (serving.too_short === true) {
+    node.append(element("div", { class: "banner note", id: "too-short" }, element("strong", {}, "Too short for a steady state"),
+      "Rates count the whole run, its begin and its end. More requests (--count) give those of a steady state."));
   }
   if (slo) {
     const rows = [["TTFT", slo.ttft_ms, slo.ttft_attainment, serving.ttft_ms], ["TPOT", slo.tpot_ms, slo.tpot_attainment, serving.tpot_ms], ["End to end", slo.e2e_ms, slo.e2e_attainment, serving.e2e_ms]]
@@ -146,11 +151,17 @@ function servingTime() {
     used.map(([key, text]) => [text, ...pools.map((pool) => number(percent(share(pool, key)) + ", " + time(1e6 * pool.time_s[key])))]))));
 }
 
+// How far the best rate spreads over seeds.
+function seedWords() {
+  const rates = (Array.isArray(serving.best_rates) ? serving.best_rates : []).map((one) => one.best_rate_per_s).filter(isNumber);
+  return rates.length > 1 ? " With " + rates.length + " seeds it is " + three(d3.min(rates)) + " to " + three(d3.max(rates)) + "." : "";
+}
+
 function servingRates() {
   const points = (serving && Array.isArray(serving.rates) ? serving.rates : []).filter((point) => isNumber(point.rate_per_s)).sort((a, b) => a.rate_per_s - b.rate_per_s);
   if (!points.length) return;
   const best = serving.best_rate_per_s, wanted = serving.wanted_attainment;
-  const node = section("rates", "Rates that were tried", isNumber(wanted) ? (isNumber(best) ? three(best) + " requests/s is the largest that meets the SLO for " : "None meets the SLO for ") + percent(wanted, 0) + " of requests." : "");
+  const node = section("rates", "Rates that were tried", isNumber(wanted) ? (isNumber(best) ? three(best) + " requests/s is the largest that meets the SLO for " : "None meets the SLO for ") + percent(wanted, 0) + " of requests." + seedWords() : "");
   const known = points.filter((point) => isNumber(point.attainment));
   if (known.length > 1) {
     chart(node, "Requests that meet the SLO over the rate", (svg, width) => {
@@ -172,7 +183,7 @@ function servingRates() {
   }
   node.append(wideTable("", ["requests/s", "answered/s", "tokens/s", "SLO met", "TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99", "KV peak", ""],
     points.map((p) => [number(three(p.rate_per_s)), number(three(p.requests_per_s)), number(digit(p.output_tokens_per_s, 4)), number(percent(p.attainment)), number(msTime(p.ttft_p50_ms)), number(msTime(p.ttft_p99_ms)),
-      number(msTime(p.tpot_p50_ms)), number(msTime(p.tpot_p99_ms)), number(percent(p.kv_peak)), p.keeps_up === false ? "cannot keep up" : p.rate_per_s === best ? "largest that meets it" : ""])));
+      number(msTime(p.tpot_p50_ms)), number(msTime(p.tpot_p99_ms)), number(percent(p.kv_peak)), p.keeps_up === false ? "cannot keep up" : p.rate_per_s === best ? "largest that meets it" : p.steady === false ? "too short to be steady" : ""])));
 }
 
 function servingSlowest() {

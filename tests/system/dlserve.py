@@ -4,6 +4,7 @@
 formula; runs that end early, are interrupted or cannot keep up; and bad input.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -139,6 +140,31 @@ class Ends(SameBytesTest):
         line = "dlserve --model=gpt2 --requests=burst:1000000 --output=100 --kv-tokens=9000"
         self.assertEqual(self.interrupt(f"{line} --report=0"), 1000000)
 
+    def test_rates_that_are_done_are_kept(self):
+        """Ctrl-C during the third rate: both before it are printed and written, others named."""
+        line = "dlserve --model=gpt2 --count=20000 --prompt=64 --output=64 --report=0 --progress"
+        words, out = self.command(f"{line} --sweep-rate=10..400:40")
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder
+        ) as process:
+            begun = 0
+            while begun < 3:
+                begun += process.stderr.readline().endswith(" requests/s\n")
+            process.send_signal(signal.SIGINT)
+            text, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        with open(os.path.join(out, "stats.json"), encoding="utf-8") as file:
+            serving = json.load(file)["serving"]
+        done = [point["rate_per_s"] for point in serving["rates"]]
+        self.assertEqual(done[:2], [10, 20])
+        # 10 to 400 in 40 steps of 10.
+        missing = serving["rates_missing"]
+        self.assertEqual([round(rate) for rate in done + missing], list(range(10, 410, 10)))
+        self.assertTrue(serving["search_stopped"])
+        self.assertIn("no run of ", text)
+        with open(os.path.join(out, "serving_rates.csv"), encoding="utf-8") as file:
+            self.assertEqual(sum(1 for _ in file), 1 + len(done))
+
     def test_it_cannot_keep_up(self):
         """400 a second come; a batch of 4 gives an answer of 100 tokens in more than 0.1 s."""
         run = self.run_program(
@@ -148,7 +174,7 @@ class Ends(SameBytesTest):
         serving = run.stats["serving"]
         self.assertWithin(serving["arrives_per_s"], 400, 0.2)
         answers = serving["answers_per_s"]
-        self.assertWithin(answers, serving["requests_per_s"], 0.1)
+        self.assertWithin(answers, serving["requests_per_s"], 0.1)  # what begins also ends
         text = " ".join(run.out.split())
         self.assertIn("requests/s arrive", text)
         self.assertRegex(text, r"the queue grows by \d+ a second")

@@ -269,6 +269,7 @@ JobsSimulation::PrintServed(std::ostream& os) const
             continue;
         }
         const results::ServingStatistics& together = m_members[i]->Served().statistics;
+        const serving::ServingOutcome& outcome = m_members[i]->Served().outcome;
         const Measured alone = AloneOf(i);
         rows.emplace_back();
         for (const auto latency :
@@ -284,10 +285,13 @@ JobsSimulation::PrintServed(std::ostream& os) const
                 rows.back().push_back(alone.served ? text(*alone.served) : "-");
             }
         }
-        rows.back().push_back(
-            job.name + ": " + results::HumanCount(together.answered) + " of " +
-            results::HumanCount(together.requests) + " requests answered" +
-            (m_members[i]->Served().outcome.arrivesPerS > 0 ? "; it cannot keep up" : ""));
+        rows.back().push_back(job.name + ": " + results::HumanCount(together.answered) + " of " +
+                              results::HumanCount(together.requests) + " requests answered" +
+                              (outcome.arrivesPerS > 0
+                                   ? "; it cannot keep up: " + results::Three(outcome.arrivesPerS) +
+                                         " a second arrive, " + results::Three(outcome.beginsPerS) +
+                                         " begin"
+                                   : ""));
     }
     if (rows.size() > 1)
     {

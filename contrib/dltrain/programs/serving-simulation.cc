@@ -17,10 +17,10 @@ namespace dltrain
 
 ServingSimulation::ServingSimulation(const scenario::ServingScenario& scenario,
                                      bool quiet,
-                                     ServingPoints points)
+                                     results::ServingSearch search)
     : m_scenario(scenario),
       m_options(quiet ? WithoutOutputs(scenario.run) : scenario.run),
-      m_points(std::move(points)),
+      m_search(std::move(search)),
       m_run(
           "dlserve",
           m_options,
@@ -136,12 +136,7 @@ ServingSimulation::OnEnd(results::RunOutcome& outcome)
 results::ServingResults
 ServingSimulation::Results() const
 {
-    return {m_scenario.serving,
-            m_outcome,
-            m_about,
-            *m_statistics,
-            m_points.points,
-            m_points.wanted};
+    return {m_scenario.serving, m_outcome, m_about, *m_statistics, m_search};
 }
 
 nlohmann::ordered_json

@@ -20,21 +20,15 @@
 namespace dltrain
 {
 
-/// Rates that were tried before the run that is reported.
-struct ServingPoints
-{
-    std::vector<results::ServingPoint> points;
-    std::optional<double> wanted; ///< --find-rate
-};
-
 /// Requests of a scenario, served.
 class ServingSimulation : public FabricSimulation
 {
   public:
-    /// \param scenario outlives this \param quiet without files and texts
+    /// \param scenario outlives this \param quiet without files and texts \param search rates that
+    /// were tried before the run that is reported
     ServingSimulation(const scenario::ServingScenario& scenario,
                       bool quiet,
-                      ServingPoints points = {});
+                      results::ServingSearch search = {});
 
     /// Simulates and reports. \return exit status
     int Run();
@@ -67,7 +61,7 @@ class ServingSimulation : public FabricSimulation
     results::ServingResults Results() const;
     const scenario::ServingScenario& m_scenario;
     scenario::RunOptions m_options;
-    ServingPoints m_points;
+    results::ServingSearch m_search;
     FabricRun m_run;
     std::unique_ptr<ServingJob> m_job; ///< null: it runs without network
     // Without network:

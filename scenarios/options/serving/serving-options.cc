@@ -146,7 +146,7 @@ RequestRows()
             .Example("ttft:500ms,tpot:50ms"),
         section
             .Text("find-rate",
-                  "find the largest rate at which this share of requests meets --slo; 8 runs")
+                  "find the largest rate at which this share of requests meets --slo, with 4 seeds")
             .Shows("SHARE")
             .Otherwise("one run")
             .Example("90%")

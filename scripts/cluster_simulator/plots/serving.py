@@ -25,6 +25,7 @@ PARTS = (
     ("draft_s", "draft model", p.LEAF),
     ("host_s", "host", p.BLACK),
     ("idle_s", "idle", p.PALE),
+    ("recomputed_s", "computed again", p.GREEN),
 )
 SECONDS = ((1e-3, "ms"), (1, "s"), (60, "min"), (3600, "h"))
 WHY_NOT = "no answers to requests (dlserve has them)"

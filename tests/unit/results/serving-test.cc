@@ -119,7 +119,7 @@ TEST(Serving, LatenciesAndRatesAreThoseOfTheRecords)
     EXPECT_DOUBLE_EQ(s.e2eMs.mean, 3250);
     EXPECT_DOUBLE_EQ(s.queueMs.mean, 750);
     // From 0 to 10 s: 4 requests, 10 tokens out, 400 in, on 2 GPUs.
-    EXPECT_DOUBLE_EQ(s.window, 10);
+    EXPECT_DOUBLE_EQ(s.window.Seconds(), 10);
     EXPECT_DOUBLE_EQ(s.requestsPerS, 0.4);
     EXPECT_DOUBLE_EQ(s.outputPerS, 1);
     EXPECT_DOUBLE_EQ(s.OutputPerSPerGpu(), 0.5);
@@ -130,6 +130,135 @@ TEST(Serving, LatenciesAndRatesAreThoseOfTheRecords)
     EXPECT_DOUBLE_EQ(s.timeShare[0], 0.4);
     EXPECT_FALSE(s.slo);
     EXPECT_FALSE(s.dollarsPerMillion);
+}
+
+/// So many requests, one every 100 ms; each stays 2 s and puts out 5 tokens at its end.
+ServedRun
+EvenRequests(uint32_t count)
+{
+    ServedRun run;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        const int64_t at = int64_t{100} * i;
+        run.outcome.requests.push_back(
+            Request(i, at, at, at + (i % 2 ? 2000 : 1000), at + 2000, 5));
+        IterationRecord iteration;
+        iteration.end = (at + 2000) * MILLI;
+        iteration.tokensOut = 5;
+        run.outcome.iterations.push_back(iteration);
+    }
+    run.outcome.end = run.outcome.requests.back().lastToken;
+    run.spec.requests.rate = 10;
+    run.spec.slo.ttft = 1.5; // every second one
+    return run;
+}
+
+TEST(Serving, RatesAreThoseOfASteadyState)
+{
+    ServedRun run = EvenRequests(200);
+    // Arrivals from 0 to 19.9 s; full after twice 2 s. Answers behind 4 s, up to 19.9 s: of arrivals
+    // behind 2 s, up to 17.9 s: 159 in 15.9 s. With begin and end it would be 200 in 21.9 s.
+    ServingStatistics s = run.Statistics();
+    EXPECT_TRUE(s.window.steady);
+    EXPECT_NEAR(s.window.Seconds(), 15.9, 1e-9);
+    EXPECT_NEAR(s.requestsPerS, 10, 1e-9);
+    EXPECT_NEAR(s.outputPerS, 50, 1e-9);
+    EXPECT_NEAR(s.OutputPerSPerGpu(), 25, 1e-9);
+    // Of those 159 (numbers 21 to 179) the even ones meet it: 79.
+    EXPECT_NEAR(s.slo->goodput, 79 / 15.9, 1e-9);
+    EXPECT_DOUBLE_EQ(*s.slo->all.Share(), 0.5);
+    EXPECT_EQ(run.Printed().find("Too short"), std::string::npos);
+    EXPECT_TRUE(run.Json()["steady"]);
+    // A warm-up of 60 requests begins the window at 6 s: numbers 41 to 179 in 13.9 s.
+    run.spec.warmupRequests = 60;
+    s = run.Statistics();
+    EXPECT_NEAR(s.window.Seconds(), 13.9, 1e-9);
+    EXPECT_NEAR(s.requestsPerS, 10, 1e-9);
+    // --duration: requests arrive until the end. Answers behind 4 s, up to 10 s: 60.
+    run = EvenRequests(200);
+    run.outcome.endedEarly = true;
+    run.outcome.end = 10 * SECOND;
+    for (RequestRecord& request : run.outcome.requests)
+    {
+        request.lastToken = request.lastToken > run.outcome.end ? -1 : request.lastToken;
+    }
+    s = run.Statistics();
+    EXPECT_NEAR(s.window.Seconds(), 6, 1e-9);
+    EXPECT_NEAR(s.requestsPerS, 10, 1e-9);
+}
+
+TEST(Serving, ARunThatIsTooShortSaysSo)
+{
+    // 40 requests arrive for 3.9 s, which is not even twice 2 s: rates of all 5.9 s.
+    ServedRun run = EvenRequests(40);
+    ServingStatistics s = run.Statistics();
+    EXPECT_FALSE(s.window.steady);
+    EXPECT_TRUE(s.window.tooShort);
+    EXPECT_NEAR(s.requestsPerS, 40 / 5.9, 1e-9);
+    // 10 a second for three times 2 s, 20 answers more, a fifth more of all: 96, so 100.
+    EXPECT_EQ(s.window.enough, 100U);
+    EXPECT_NE(run.Printed().find("--count=100"), std::string::npos);
+    EXPECT_TRUE(run.Json()["too_short"]);
+    EXPECT_FALSE(PointOf(10, run.outcome, s).steady);
+    EXPECT_TRUE(EvenRequests(100).Statistics().window.steady);
+    // All at once: more of them would not be steady either.
+    run.spec.requests.kind = serving::RequestsSpec::Kind::kBurst;
+    for (RequestRecord& request : run.outcome.requests)
+    {
+        request.arrival = 0;
+    }
+    EXPECT_FALSE(run.Statistics().window.tooShort);
+    // The same of a queue that grows.
+    run = EvenRequests(40);
+    run.outcome.arrivesPerS = 10;
+    EXPECT_FALSE(run.Statistics().window.tooShort);
+}
+
+TEST(Serving, TheBestRateHasASpread)
+{
+    ServedRun run = EvenRequests(200);
+    const ServingStatistics s = run.Statistics();
+    ServingResults results{run.spec, run.outcome, run.about, s, {}};
+    results.search.points = {PointOf(17, run.outcome, s), PointOf(17.5, run.outcome, s)};
+    results.search.points[1].attainment = 0.4;
+    results.search.wanted = 0.5;
+    results.search.seeds = {{1, 17, 17.5}, {2, 16.1, 16.8}, {3, 17.9, 18.6}};
+    std::ostringstream text;
+    PrintServingPoints(text, results);
+    EXPECT_NE(text.str().find("17.0 requests/s meet the SLO for 50.0% of requests"),
+              std::string::npos)
+        << text.str();
+    EXPECT_NE(text.str().find("16.1 to 17.9"), std::string::npos) << text.str();
+    nlohmann::ordered_json stats;
+    AddServing(stats, results);
+    EXPECT_EQ(stats["serving"]["best_rates"][1]["fails_per_s"], 16.8);
+    // A signal: what is missing is said.
+    results.search = {{PointOf(1, run.outcome, s)}, {}, {}, {2, 3.5}, true};
+    text.str("");
+    PrintServingPoints(text, results);
+    EXPECT_NE(text.str().find("no run of 2.00, 3.50 requests/s"), std::string::npos) << text.str();
+}
+
+TEST(Serving, WhatPreemptionsCostIsARow)
+{
+    ServedRun run = FourRequests();
+    auto& instance = run.outcome.instances[0];
+    instance.seconds = {};
+    instance.seconds[0] = 8;
+    instance.seconds[static_cast<std::size_t>(serving::TimePart::kRepeated)] = 2;
+    instance.preemptions = 7;
+    run.outcome.iterations.resize(1);
+    run.outcome.iterations[0].recomputed = 1234;
+    run.spec.kvBlock = 16;
+    run.spec.maxBatch = 256;
+    // Prompts of 100 and answers of 2.5 tokens: 7 blocks of 16. 1,000 blocks hold 142 of them.
+    const std::string text = run.Printed();
+    EXPECT_NE(text.find("20.0%  tokens of preempted requests again"), std::string::npos) << text;
+    EXPECT_NE(text.find("--max-batch=142"), std::string::npos) << text;
+    EXPECT_NEAR(run.Json()["time_share"]["recomputed"], 0.2, 1e-12);
+    EXPECT_EQ(run.Json()["recomputed_tokens"], 1234);
+    run.spec.maxBatch = 142; // it is that small
+    EXPECT_EQ(run.Printed().find("--max-batch="), std::string::npos);
 }
 
 TEST(Serving, LittlesLawHolds)
@@ -163,8 +292,8 @@ TEST(Serving, WarmUpIsInNoLatencyAndNoRate)
     const ServingStatistics s = run.Statistics();
     EXPECT_EQ(s.requests, 4U);
     EXPECT_EQ(s.measured, 2U);
-    EXPECT_DOUBLE_EQ(s.ttftMs.mean, 2000); // 1 and 3 s
-    EXPECT_DOUBLE_EQ(s.window, 8);         // 2 s to 10 s
+    EXPECT_DOUBLE_EQ(s.ttftMs.mean, 2000);   // 1 and 3 s
+    EXPECT_DOUBLE_EQ(s.window.Seconds(), 8); // 2 s to 10 s
     EXPECT_DOUBLE_EQ(s.outputPerS, 5. / 8);
     EXPECT_EQ(s.tokensOut, 10U); // of all
 }
@@ -246,7 +375,7 @@ TEST(Serving, AllInWarmUp)
     run.spec.warmupRequests = 10;
     const ServingStatistics s = run.Statistics();
     EXPECT_EQ(s.measured, 0U);
-    EXPECT_EQ(s.window, 0);
+    EXPECT_EQ(s.window.Seconds(), 0);
     EXPECT_EQ(s.requestsPerS, 0);
     EXPECT_FALSE(std::isnan(s.outputPerS));
     EXPECT_EQ(run.Printed().find("Throughput"), std::string::npos);
@@ -358,7 +487,7 @@ TEST(Serving, KeysOfStats)
     }
     EXPECT_DOUBLE_EQ(shares, 1);
     run.outcome.arrivesPerS = 5;
-    run.outcome.answersPerS = 3;
+    run.outcome.beginsPerS = 3;
     EXPECT_EQ(run.Json()["answers_per_s"], 3);
     EXPECT_NE(run.Printed().find("Cannot keep up"), std::string::npos);
     EXPECT_NE(run.Printed().find(" 2.00"), std::string::npos);
@@ -374,9 +503,9 @@ TEST(Serving, TheBestRateIsTheLargestThatMeets)
                                         PointOf(4, run.outcome, s)};
     EXPECT_DOUBLE_EQ(*points[0].attainment, 0.75);
     points[2].keepsUp = false;
-    ServingResults results{run.spec, run.outcome, run.about, s, points, 0.75};
+    ServingResults results{run.spec, run.outcome, run.about, s, {points, 0.75}};
     EXPECT_EQ(results.BestRate(), std::optional<double>(2));
-    results.wanted = 0.9;
+    results.search.wanted = 0.9;
     EXPECT_EQ(results.BestRate(), std::nullopt);
     nlohmann::ordered_json stats;
     AddServing(stats, results);

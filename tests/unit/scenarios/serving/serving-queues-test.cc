@@ -131,7 +131,7 @@ TEST(ServingQueues, ARunThatCannotKeepUpSaysByHowMuch)
     spec.requests.count = 5000;
     const ServingOutcome outcome = Serve(spec, {});
     EXPECT_NEAR(outcome.arrivesPerS, 2000, 100);
-    EXPECT_NEAR(outcome.answersPerS, 1000, 1);
+    EXPECT_NEAR(outcome.beginsPerS, 1000, 1);
     spec.requests.rate = 800;
     EXPECT_EQ(Serve(spec, {}).arrivesPerS, 0);
 }

@@ -134,8 +134,20 @@ TEST(VllmScheduler, PreemptsTheLastAndComputesItAnew)
     EXPECT_EQ(Step(&engine), "0:1 ");
     EXPECT_EQ(Step(&engine), "0:1 "); // it has 4 tokens: the end
     EXPECT_EQ(engine.Blocks().FreeCount(), 5U);
-    // Prompts and the tokens that were out: 8 + 1, 4 + 1.
-    EXPECT_EQ(Step(&engine), "1:9 2:5 ");
+    // Prompts and the tokens that were out: 8 + 1, 4 + 1. KV of 8 and of 4 of them was lost.
+    const Batch batch = engine.Schedule();
+    EXPECT_EQ(batch.load.prefillTokens, 9U + 5);
+    EXPECT_EQ(batch.load.repeatedTokens, 8U + 4);
+    // Without them a token each remains, which sees its whole context.
+    const BatchLoad rest = batch.load.WithoutRepeats();
+    EXPECT_EQ(rest.prefillTokens, 2U);
+    EXPECT_EQ(rest.prefillSequences, 2U);
+    EXPECT_EQ(rest.prefillContext, 9U + 5);
+    EXPECT_EQ(rest.prefillPairs, 9U + 5);
+    engine.End(
+        batch,
+        [](Live&, uint32_t, bool) { return false; },
+        [] { return 0U; });
     EXPECT_EQ(engine.Running()[0]->produced, 2U);
     EXPECT_EQ(engine.Running()[0]->preemptions, 1U);
     EXPECT_EQ(engine.Running()[1]->preemptions, 1U);

@@ -110,6 +110,40 @@ TEST(StageCosts, AStageInOneServerIsOneSpan)
     }
 }
 
+/// What is computed again takes what the iteration is longer by.
+TEST(StageCosts, RepeatsHaveTheirOwnTime)
+{
+    for (const std::string options :
+         {"--model=gpt2 --tp=1", "--model=gpt2 --tp=4", "--model=mixtral-8x7b --tp=2 --ep=8"})
+    {
+        Stages stages(options);
+        BatchLoad with = Mixed();
+        with.AddPrefill(0, 900, 896);
+        with.AddPrefill(64, 500, 500);
+        BatchLoad without = Mixed();
+        without.AddPrefill(896, 4);
+        const StageLoad load = stages.LoadOf(0, with);
+        const auto repeated = static_cast<std::size_t>(TimePart::kRepeated);
+        EXPECT_EQ(std::accumulate(load.parts.begin(), load.parts.end(), int64_t{0}),
+                  stages.SumsOf(0, with).span)
+            << options;
+        if (options.find("--ep") == std::string::npos) // its engines have the same load
+        {
+            EXPECT_EQ(load.parts[repeated],
+                      stages.SumsOf(0, with).span - stages.SumsOf(0, without).span)
+                << options;
+        }
+        EXPECT_GT(load.parts[repeated], 0);
+        EXPECT_EQ(stages.LoadOf(0, without).parts[repeated], 0);
+    }
+    // Nothing else in it: all of it.
+    Stages stages("--model=gpt2 --tp=1");
+    BatchLoad only;
+    only.AddPrefill(0, 512, 512);
+    EXPECT_EQ(stages.LoadOf(0, only).parts[static_cast<std::size_t>(TimePart::kRepeated)],
+              stages.SumsOf(0, only).span);
+}
+
 TEST(StageCosts, OneGpuHasNoCollectives)
 {
     Stages stages("--model=gpt2 --tp=1 --pp=3");
