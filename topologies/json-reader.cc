@@ -3,6 +3,7 @@
  */
 #include "topologies/json-reader.h"
 
+#include "contrib/rdma/core/name-rule.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "topologies/json-text.h"
@@ -246,12 +247,12 @@ JsonObject::Text(const char* key, std::string& value, Need need)
 }
 
 bool
-JsonObject::Name(const char* key, std::string& value)
+JsonObject::Name(const char* key, std::string& value, Need need)
 {
-    return Parsed(key, Need::kRequired, value, [](const json& member, auto& why) {
+    return Parsed(key, need, value, [](const json& member, auto& why) {
         auto text = member.is_string() ? std::optional(member.get<std::string>()) : std::nullopt;
-        const bool odd = text && !rdma::IsPlain(*text);
-        why = odd ? rdma::kPlainHelp : "a text in quotes, of one character at least";
+        const bool odd = text && !rdma::IsName(*text);
+        why = odd ? rdma::kNameHelp : "a text in quotes, of one character at least";
         return text && (text->empty() || odd) ? std::nullopt : text;
     });
 }

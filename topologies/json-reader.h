@@ -74,8 +74,8 @@ class JsonObject
     const nlohmann::json* List(const char* key, Need need = Need::kOptional);
 
     bool Text(const char* key, std::string& value, Need need = Need::kOptional);
-    /// A text that must be present and not empty.
-    bool Name(const char* key, std::string& value);
+    /// A name (contrib/rdma/core/name-rule.h) that is not empty.
+    bool Name(const char* key, std::string& value, Need need = Need::kRequired);
     bool Flag(const char* key, bool& value);
     /// A time not above `longest`. \param longestText the limit in the user's syntax
     bool Time(const char* key,

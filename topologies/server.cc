@@ -331,10 +331,7 @@ ReadServer(JsonObject in, const std::vector<const ServerSpec*>& known, ServerSpe
         spec.source = "as " + of->name;
     }
     const Need need = of ? Need::kOptional : Need::kRequired;
-    if (in.Text("name", spec.name, Need::kRequired) && spec.name.empty())
-    {
-        in.Fail("name", "is empty");
-    }
+    in.Name("name", spec.name);
     in.Text("gpu", spec.gpu, need);
     in.Whole("gpus", spec.gpus, 1, kMostGpus, need);
     in.Whole("nics", spec.nics, 1, kMostNics, need);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "contrib/rdma/core/shown-text.h"
+#include "contrib/rdma/core/name-rule.h"
 #include "scenarios/formats/goal.h"
 #include "scenarios/formats/input-file.h"
 
@@ -342,9 +342,9 @@ GoalParser::ReadStatement(std::string_view first)
             return FailOn(what, "an operation: calc, send or recv");
         }
     }
-    if (!rdma::IsPlain(label))
+    if (!rdma::IsName(label))
     {
-        return FailOn(label, std::string("a label: ") + rdma::kPlainHelp);
+        return FailOn(label, std::string("a label: ") + rdma::kNameHelp);
     }
     Event event;
     if (!ReadOperation(what, &event))

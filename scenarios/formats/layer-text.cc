@@ -3,7 +3,7 @@
  */
 #include "scenarios/formats/layer-text.h"
 
-#include "contrib/rdma/core/shown-text.h"
+#include "contrib/rdma/core/name-rule.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/layer-step.h"
 #include "scenarios/formats/recording.h"
@@ -332,9 +332,9 @@ LayerReader::ReadLayer(const std::vector<std::string>& words)
     }
     Layer layer;
     layer.name = words[0];
-    if (!rdma::IsPlain(layer.name))
+    if (!rdma::IsName(layer.name))
     {
-        return FailOn(words[0], std::string("the name of a layer: ") + rdma::kPlainHelp);
+        return FailOn(words[0], std::string("the name of a layer: ") + rdma::kNameHelp);
     }
     for (const Pass pass : {kForward, kInput, kWeight})
     {

@@ -14,6 +14,7 @@
  * Not in such a file, so assumed: the usual sequence is the longest that positions were trained for
  * (rope_scaling's original one, where it is scaled); T5's target is as long as its source.
  */
+#include "contrib/rdma/core/name-rule.h"
 #include "scenarios/models/family.h"
 #include "scenarios/models/model-forms.h"
 #include "topologies/names.h"
@@ -164,6 +165,10 @@ BuildHuggingFace(ModelSpec& model, topo::JsonObject& in)
         return;
     }
     model.name = c.Text("_name_or_path", "");
+    if (!rdma::IsName(model.name))
+    {
+        c.Refuse("_name_or_path", std::string("is no name; allowed: ") + rdma::kNameHelp);
+    }
     model.name = model.name.empty() ? type->type : model.name;
     model.family = type->family;
     model.source = "a config.json of Hugging Face";

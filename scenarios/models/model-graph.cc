@@ -3,6 +3,7 @@
  */
 #include "scenarios/models/model-graph.h"
 
+#include "contrib/rdma/core/name-rule.h"
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/models/model-forms.h"
@@ -96,6 +97,10 @@ class NodeReader
                    "\"matmul\", \"x\", \"w\"]";
         }
         node->name = m_json[0].get<std::string>();
+        if (!rdma::IsName(node->name))
+        {
+            return topo::Quoted(node->name) + " is no name; allowed: " + rdma::kNameHelp;
+        }
         if (node->name.find_first_of("=;()") != std::string::npos)
         {
             return "has a name with one of = ; ( ), which --shard needs";

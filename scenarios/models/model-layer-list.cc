@@ -54,7 +54,7 @@ BuildList(ModelSpec& model, topo::JsonObject& in)
         Part part;
         layer.name = "layer " + std::to_string(index);
         ++index;
-        r.Text("name", layer.name);
+        r.Name("name", layer.name, topo::Need::kOptional);
         uint64_t parameters = 0;
         r.Whole("parameters", parameters, 0, kMost);
         if (!r.Has("parameters"))

@@ -461,7 +461,7 @@ void
 BuildLayer(ModelSpec& model, topo::JsonObject& r, Shape& x)
 {
     std::string name;
-    r.Text("name", name);
+    r.Name("name", name, topo::Need::kOptional);
     bool residual = false;
     bool aside = false;
     uint32_t repeat = 1;

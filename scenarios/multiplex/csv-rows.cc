@@ -3,6 +3,7 @@
  */
 #include "scenarios/multiplex/csv-rows.h"
 
+#include "contrib/rdma/core/name-rule.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/traffic/csv-line.h"
 #include "topologies/names.h"
@@ -115,6 +116,16 @@ class CsvReader
         return m_fields[at];
     }
 
+    std::string Name(const std::string& column)
+    {
+        const std::string name = Text(column);
+        if (!rdma::IsName(name))
+        {
+            Fail(name, std::string("is no name; allowed: ") + rdma::kNameHelp);
+        }
+        return name;
+    }
+
     double Number(const std::string& column, double above, double most)
     {
         const std::size_t before = m_errors.size();
@@ -208,7 +219,7 @@ ReadAlone(CsvReader& reader, std::vector<std::string>* notes)
     std::set<std::tuple<std::string, uint32_t, double>> seen;
     while (reader.Next())
     {
-        const std::string model = reader.Text("model");
+        const std::string model = reader.Name("model");
         CurvePoint point;
         point.batch = reader.Batch("batch");
         point.percent = reader.Number("gpu_percent", 0, kWholeGpu);
@@ -274,7 +285,7 @@ ReadMeasurements(const std::string& path,
         for (const int i : {0, 1})
         {
             const std::string n = std::to_string(i + 1);
-            row.model[i] = reader.Text("model" + n);
+            row.model[i] = reader.Name("model" + n);
             row.batch[i] = reader.Batch("batch" + n);
             row.percent[i] = reader.Number("gpu_percent" + n, 0, kWholeGpu);
             row.seconds[i] = reader.Number("latency" + n + "_ms", 0, MOST_MS) / 1e3;

@@ -85,7 +85,7 @@ class LoadReader
         std::string model;
         m_object.Name("model", model);
         m_load.name = model;
-        m_object.Text("name", m_load.name);
+        m_object.Name("name", m_load.name, topo::Need::kOptional);
         CurveKind kind = CurveKind::kAuto;
         if (std::string text; m_object.Has("curve") && m_object.Text("curve", text))
         {

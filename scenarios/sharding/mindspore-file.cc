@@ -84,6 +84,32 @@ LayoutItem(const TensorInfo& tensor,
             {"opt_weight_shard_size", 0}};
 }
 
+/// An operator in Python: its name, or where it is no word, an element of a dictionary. A name is
+/// never code: JSON of ASCII alone is a literal of Python.
+std::string
+PythonOperator(const std::string& name)
+{
+    static const std::set<std::string> keywords = {
+        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
+    bool begins = true;
+    std::string word;
+    bool words = !name.empty();
+    for (const char c : name + ".")
+    {
+        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        words = words && (letter || (!begins && ((c >= '0' && c <= '9') || c == '.')));
+        words = words && (c != '.' || keywords.count(word) == 0);
+        begins = c == '.';
+        word = begins ? "" : word + c;
+    }
+    return words ? name
+                 : "operators[" + Json(name).dump(-1, ' ', true, Json::error_handler_t::replace) +
+                       "]";
+}
+
 } // namespace
 
 nlohmann::ordered_json
@@ -136,7 +162,8 @@ MindSporeLines(const Sharding& s)
             }
             inputs += (inputs.empty() ? "(" : ", (") + parts + (cuts.size() == 1 ? ",)" : ")");
         }
-        text += op.name + ".shard((" + inputs + (all.size() == 1 ? ",))" : "))") + "\n";
+        text +=
+            PythonOperator(op.name) + ".shard((" + inputs + (all.size() == 1 ? ",))" : "))") + "\n";
     }
     return text;
 }

@@ -3,6 +3,7 @@
  */
 #include "scenarios/traffic/flow-csv.h"
 
+#include "contrib/rdma/core/name-rule.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/traffic/csv-line.h"
 
@@ -180,10 +181,10 @@ ReadFlowCsv(const std::string& text,
         if (const size_t at = Find(names, "tag"); at < names.size())
         {
             flow.tag = fields[at];
-            if (!rdma::IsPlain(flow.tag))
+            if (!rdma::IsName(flow.tag))
             {
                 return fail("tag '" + rdma::Shown(flow.tag, 60) +
-                            "' is no plain text; allowed: " + rdma::kPlainHelp);
+                            "' is no name; allowed: " + rdma::kNameHelp);
             }
         }
         result.flows.push_back(std::move(flow));

@@ -3,7 +3,7 @@
  */
 #include "scenarios/training/layer-profile.h"
 
-#include "contrib/rdma/core/shown-text.h"
+#include "contrib/rdma/core/name-rule.h"
 #include "scenarios/traffic/csv-line.h"
 #include "scenarios/training/profile-shape.h"
 #include "topologies/json-reader.h"
@@ -275,10 +275,10 @@ class CsvReader
         {
             layer.name = fields[m_columns[named ? "name" : "op"]];
         }
-        if (!rdma::IsPlain(layer.name))
+        if (!rdma::IsName(layer.name))
         {
             Say(topo::Quoted(layer.name),
-                std::string("is no name of a layer; allowed: ") + rdma::kPlainHelp);
+                std::string("is no name of a layer; allowed: ") + rdma::kNameHelp);
         }
         layer.forwardSeconds = number("fwd_ms", kMostMs) * 1e-3;
         layer.backwardSeconds = number("bwd_ms", kMostMs) * 1e-3;
@@ -385,7 +385,7 @@ ReadList(topo::JsonObject& in, LayerProfile& profile)
     {
         topo::JsonObject one = in.Inner(layers[i], "layers/" + std::to_string(i));
         ProfiledLayer layer;
-        one.Text("name", layer.name);
+        one.Name("name", layer.name, topo::Need::kOptional);
         ReadTimes(one, layer);
         one.Real("activation_bytes", layer.activationBytes, 0, kMostBytes);
         one.Real("parameter_bytes", layer.parameterBytes, 0, kMostBytes);
@@ -397,7 +397,7 @@ ReadList(topo::JsonObject& in, LayerProfile& profile)
         one.Finish();
         profile.layers.push_back(std::move(layer));
     }
-    in.Text("name", profile.name);
+    in.Name("name", profile.name, topo::Need::kOptional);
 }
 
 /// Patterns.

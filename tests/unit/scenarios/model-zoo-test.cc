@@ -44,6 +44,41 @@ FirstProblem(const std::string& text, std::string* path = nullptr)
 // Published counts: of the weights on Hugging Face (BLOOM, GPT-2, Llama, Mistral, Mixtral,
 // DeepSeek, Qwen, BERT, T5), "num_params" of torchvision/models/*.py (pictures), the benchmark
 // table of mosaicml/llm-foundry@8c8dd48 (MPT, 2,048 positions).
+TEST(ModelJson, NamesAreShortAndPrintable)
+{
+    const auto graph = [](const std::string& name) {
+        return R"({"name": "n", "graph": [["x", "data", [64, 128]], ["w", "parameter", [128, 256]], [")" +
+               name + R"(", "matmul", "x", "w"], ["l", "loss", ")" + name + R"("]]})";
+    };
+    const auto layers = [](const std::string& name) {
+        return R"({"name": "n", "layers": [{"name": ")" + name + R"(", "parameters": 8}]})";
+    };
+    const auto model = [](const std::string& name) {
+        return R"({"name": ")" + name + R"(", "layers": [{"parameters": 8}]})";
+    };
+    // Also one as long as allowed, of characters of two bytes.
+    std::string longest;
+    for (int i = 0; i < 200; ++i)
+    {
+        longest += "\u00e9";
+    }
+    for (const std::string& name : {longest + "e", std::string(100000, 'x')})
+    {
+        for (const std::string& text : {graph(name), layers(name), model(name)})
+        {
+            EXPECT_NE(FirstProblem(text).find("at most 200 characters"), std::string::npos);
+        }
+    }
+    for (const std::string name : {"from os import system\\n@system", "a\\tb", "\\u001b[31m"})
+    {
+        for (const std::string& text : {graph(name), layers(name), model(name)})
+        {
+            EXPECT_NE(FirstProblem(text).find("without control characters"), std::string::npos)
+                << text;
+        }
+    }
+}
+
 TEST(ModelZoo, CountsEqualPublishedOnes)
 {
     const std::map<std::string, uint64_t> published = {

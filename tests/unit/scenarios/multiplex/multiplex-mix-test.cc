@@ -88,6 +88,10 @@ TEST(MultiplexMix, MistakesSayWhatIsAllowed)
     for (const auto& [models, path, words] :
          std::vector<std::tuple<std::string, std::string, std::string>>{
              {with(R"(, "share": "0%")"), "/models/0/share", "1% to 100%"},
+             {with(R"(, "name": ")" + std::string(201, 'x') + "\""),
+              "/models/0/name",
+              "at most 200 characters"},
+             {with(R"(, "name": "a\tb")"), "/models/0/name", "without control characters"},
              {with(R"(, "share": 120)"), "/models/0/share", "1% to 100%"},
              {with(R"(, "share": "half")"), "/models/0/share", "1% to 100%"},
              {with(R"(, "batch": 0)"), "/models/0/batch", "1 to 4096"},

@@ -82,6 +82,13 @@ TEST(MindSporeFile, HasStrategiesAndComesBack)
     }
     EXPECT_NE(MindSporeLines(s).find("dense.shard(((2, 1), (1, 4)))\nrelu.shard(((2, 4),))"),
               std::string::npos);
+    // A name is never code: where it is no word it is a text.
+    s.graph.operators[0].name = "import os\"'\\";
+    s.graph.operators[1].name = "block.lambda";
+    EXPECT_NE(MindSporeLines(s).find("operators[\"import os\\\"'\\\\\"].shard(((2, 1), (1, 4)))\n"
+                                     "operators[\"block.lambda\"].shard(((2, 4),))"),
+              std::string::npos)
+        << MindSporeLines(s);
     // Files of others are said to be wrong by their own paths.
     EXPECT_FALSE(ShardsOfJson({{"parallel_strategy_item", {{"dense", {{"stage", 0}}}}}}, &why));
 }
