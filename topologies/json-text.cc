@@ -206,4 +206,17 @@ ParseJsonText(const std::string& text, const std::string& file)
     return result;
 }
 
+json
+JsonOrDiscarded(const std::string& text)
+{
+    JsonText parsed = ParseJsonText(text, "");
+    return parsed.error ? json(json::value_t::discarded) : std::move(parsed.value);
+}
+
+bool
+IsTooDeep(const std::string& text)
+{
+    return TooDeepAt(text) > 0;
+}
+
 } // namespace topo

@@ -59,6 +59,12 @@ ForEachBracket(const std::string& text, std::size_t begin, Hear hear)
 /// \param file its name, for people
 JsonText ParseJsonText(const std::string& text, const std::string& file);
 
+/// The same for texts whose mistakes are told otherwise, or do not matter: a discarded value.
+nlohmann::json JsonOrDiscarded(const std::string& text);
+
+/// Whether more objects and lists are within each other than readers take.
+bool IsTooDeep(const std::string& text);
+
 } // namespace topo
 
 #endif // TOPOLOGIES_JSON_TEXT_H

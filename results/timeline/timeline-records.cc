@@ -9,6 +9,7 @@
 #include "results/base/run-files.h"
 #include "results/stats/stats-file.h"
 #include "results/timeline/trace-event-file.h"
+#include "topologies/json-text.h"
 
 #include <algorithm>
 #include <array>
@@ -181,7 +182,7 @@ Records::ReadStats()
         text += line;
         text += '\n';
     }
-    stats = ordered_json::parse(text, nullptr, false);
+    stats = topo::IsTooDeep(text) ? ordered_json() : ordered_json::parse(text, nullptr, false);
     if (!stats.is_object())
     {
         stats = ordered_json::object();

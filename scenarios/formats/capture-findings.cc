@@ -4,6 +4,7 @@
 #include "scenarios/formats/capture-findings.h"
 
 #include "scenarios/formats/input-file.h"
+#include "topologies/json-text.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -79,7 +80,7 @@ ReadFindings(const std::string& folder)
     }
     std::vector<topo::Error> errors;
     const auto text = ReadInput(file, errors);
-    const json meta = text ? json::parse(*text, nullptr, false) : json();
+    const json meta = text ? topo::JsonOrDiscarded(*text) : json();
     if (!meta.is_object() || TextOf(meta, "format") != "dltrain-capture")
     {
         return std::nullopt;

@@ -480,13 +480,12 @@ RankReader::Read(const std::string& text)
             begin = end + 1;
             continue;
         }
-        const auto from = text.begin() + static_cast<std::ptrdiff_t>(begin);
-        const auto to = text.begin() + static_cast<std::ptrdiff_t>(end);
-        const json document = json::parse(from, to, nullptr, false);
+        const topo::JsonText line = topo::ParseJsonText(text.substr(begin, end - begin), m_file);
+        const json& document = line.value;
         begin = end + 1;
-        if (document.is_discarded()) // read again, to find the place of the mistake
+        if (line.error)
         {
-            topo::Error error = topo::ParseJsonText(std::string(from, to), m_file).error;
+            topo::Error error = line.error;
             error.file = where + error.file.substr(m_file.size() + 2); // its line is "1"
             m_errors.push_back(std::move(error));
             return false;

@@ -208,11 +208,11 @@ StepReader::ReadProcessGroups()
         return true;
     }
     std::string list = text.substr(begin, end + 2 - begin);
-    nlohmann::json json = nlohmann::json::parse(list, nullptr, false);
+    nlohmann::json json = topo::JsonOrDiscarded(list);
     if (json.is_discarded())
     {
         list.erase(std::remove(list.begin(), list.end(), '\\'), list.end());
-        json = nlohmann::json::parse(list, nullptr, false);
+        json = topo::JsonOrDiscarded(list);
     }
     if (json.is_discarded() || !json.is_array())
     {

@@ -7,6 +7,7 @@
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/kineto.h"
 #include "topologies/json-builder.h"
+#include "topologies/json-text.h"
 
 #include <algorithm>
 #include <array>
@@ -327,7 +328,7 @@ Texts::AddText(const std::string& text, const std::string& file)
         if (values != node["inputs"].end() && values->is_array() && !values->empty() &&
             (*values)[0].is_string())
         {
-            AddGroups(json::parse((*values)[0].get_ref<const std::string&>(), nullptr, false));
+            AddGroups(topo::JsonOrDiscarded((*values)[0].get_ref<const std::string&>()));
         }
     }
     return true;
@@ -374,9 +375,8 @@ ListIn(const json& object, const char* key)
     {
         return std::nullopt;
     }
-    const json list = found->is_string()
-                          ? json::parse(found->get_ref<const std::string&>(), nullptr, false)
-                          : *found;
+    const json list =
+        found->is_string() ? topo::JsonOrDiscarded(found->get_ref<const std::string&>()) : *found;
     if (!list.is_array())
     {
         return std::nullopt;

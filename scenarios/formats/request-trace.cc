@@ -421,15 +421,14 @@ ReadLines(const std::string& text, Collector* to)
         {
             continue;
         }
-        try
+        const topo::JsonText parsed = topo::ParseJsonText(line, "");
+        if (parsed.error)
         {
-            requests.Take(json::parse(line), std::to_string(number));
+            // ":1:COLUMN" of the line
+            to->Fail(std::to_string(number) + parsed.error.file.substr(2), parsed.error.problem);
+            continue;
         }
-        catch (const json::exception& e)
-        {
-            to->Fail(std::to_string(number) + ":" + std::to_string(topo::JsonByte(e, line) + 1),
-                     "is no JSON: " + topo::JsonReason(e.what()));
-        }
+        requests.Take(parsed.value, std::to_string(number));
     }
     return requests.Finish();
 }

@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "topologies/json-text.h"
 
 #include <array>
 #include <atomic>
@@ -136,7 +137,7 @@ ArgumentOf(const LaunchSpec& launch,
     }
     else
     {
-        given["ranks"] = json::parse("[" + launch.ranks + "]", nullptr, false);
+        given["ranks"] = topo::JsonOrDiscarded("[" + launch.ranks + "]");
     }
     return given.dump(-1, ' ', true, json::error_handler_t::replace);
 }
@@ -212,7 +213,7 @@ Capture::Start(const std::vector<std::string>& words)
 void
 Capture::Take(const std::string& line)
 {
-    const json told = json::parse(line, nullptr, false);
+    const json told = topo::JsonOrDiscarded(line);
     if (!told.is_object())
     {
         return; // output of a library

@@ -7,6 +7,7 @@
 #include "contrib/rdma/core/regular-file.h"
 #include "scenarios/options/cluster/common-options.h"
 #include "topologies/family.h"
+#include "topologies/json-text.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -334,7 +335,7 @@ MeasuredCache::Read(MeasuredChoices* choices)
         const bool says = problem.find("; allowed: ") != std::string::npos;
         return m_file + ": " + problem + (says ? "" : remedy);
     }
-    const nlohmann::json file = nlohmann::json::parse(*text, nullptr, false);
+    const nlohmann::json file = topo::JsonOrDiscarded(*text);
     if (file.is_discarded() || !file.is_object())
     {
         return m_file + ": is no JSON object" + remedy;

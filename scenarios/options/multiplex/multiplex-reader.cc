@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/nearest-name.h"
 #include "scenarios/options/goodput/span.h"
 #include "scenarios/options/multiplex/multiplex-options.h"
+#include "topologies/json-text.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -157,7 +158,7 @@ class MultiplexReader
         if (file && path.find_first_of("./") != std::string::npos)
         {
             const std::string text{std::istreambuf_iterator<char>(file), {}};
-            const auto json = nlohmann::json::parse(text, nullptr, false);
+            const auto json = topo::JsonOrDiscarded(text);
             if (!json.is_discarded())
             {
                 gpu = training::ParseGpuJson(json, path, errors);
@@ -433,6 +434,7 @@ ValidateMultiplex(const OptionTable& table, const ReadResult& read)
     RunOptions& run = result.scenario.run;
     run.seed = read.values.Integer("seed");
     run.dryRun = read.values.Flag("dry-run");
+    run.report = read.values.Flag("report");
     std::vector<std::string> except = {"out"};
     for (const Option& option : table.options)
     {

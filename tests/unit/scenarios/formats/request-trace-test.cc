@@ -266,8 +266,13 @@ TEST(RequestTrace, MistakesNameTheirPlace)
         EXPECT_EQ(ErrorOf(one.text), one.error);
     }
     EXPECT_EQ(ErrorOf("{\"input_length\": 5, \"output_length\": 6}\n{\"input_length\": ,}\n")
-                  .substr(0, 23),
-              "t:2:18: is no JSON: syn");
+                  .substr(0, 27),
+              "t:2:18: malformed JSON: syn");
+    // Deep ones are no crash: 101 lists within each other are one too many.
+    const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+    EXPECT_EQ(ErrorOf(deep), "t:1:102: more than 100 objects and lists within each other");
+    EXPECT_EQ(ErrorOf("{\"input_length\": 5, \"output_length\": 6}\n{\"a\": " + deep + "}\n"),
+              "t:2:107: more than 100 objects and lists within each other");
     // Many mistakes are a few errors.
     std::string many = "arrival_s,input_tokens,output_tokens\n";
     for (int i = 0; i < 1000; ++i)
