@@ -17,7 +17,7 @@ import sys
 from . import programs
 from .amounts import human_time
 from .errors import InvalidInput, ProgramNotFound, SimulatorError, missing_library
-from .files import parse_json, read_text
+from .files import own, parse_json, read_text
 from .flat import flat, repeatable
 from .nearest import nearest
 from .port_classes import held_up, paused, port_class
@@ -168,7 +168,7 @@ def claim(folder, digest, path):
     if before is None:
         try:
             os.makedirs(folder, exist_ok=True)
-            with open(record + ".part", "w", encoding="utf-8") as file:
+            with open(own(record + ".part"), "w", encoding="utf-8") as file:
                 json.dump({"scenario": os.path.abspath(path), "sha256": digest}, file, indent=1)
                 file.write("\n")
             os.replace(record + ".part", record)
@@ -334,14 +334,14 @@ def few_flows_note(runs):
 
 
 def write(path, content):
-    with open(path + ".part", "w", encoding="utf-8", newline="") as file:
+    with open(own(path + ".part"), "w", encoding="utf-8", newline="") as file:
         file.write(content)
     os.replace(path + ".part", path)
 
 
 def write_csv(path, rows):
     names = list(dict.fromkeys(name for row in rows for name in row))
-    with open(path + ".part", "w", encoding="utf-8", newline="") as file:
+    with open(own(path + ".part"), "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

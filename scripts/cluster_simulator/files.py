@@ -27,6 +27,15 @@ def check_new_file(option, path):
         raise InvalidInput(f"{option}={path}: cannot be written")
 
 
+def own(path):
+    """The path of a file in a folder of results, without the link that stands there: a folder may
+    come from anybody, and a link in it would lead to any file.
+    """
+    if os.path.islink(path):
+        os.unlink(path)
+    return path
+
+
 @contextlib.contextmanager
 def at_once(path):
     """Gives the name of a file to write, which then takes the place of `path` at once: who is

@@ -3,6 +3,9 @@
  */
 #include "child-run.h"
 
+#include "contrib/rdma/core/regular-file.h"
+#include "topologies/json-text.h"
+
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
@@ -34,6 +37,11 @@ StartChild(const std::vector<std::string>& words, const std::string& log)
     {
         return -1;
     }
+    std::string why;
+    if (std::FILE* const made = rdma::OpenForWriting(log, &why))
+    {
+        std::fclose(made); // it is a file of its own
+    }
     const pid_t parent = ::getpid();
     const pid_t process = ::fork();
     if (process != 0)
@@ -42,7 +50,7 @@ StartChild(const std::vector<std::string>& words, const std::string& log)
     }
     // However this program ends, its runs end with it; it may have ended already.
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644);
     if (::getppid() == parent && file >= 0 && ::dup2(file, STDOUT_FILENO) >= 0 &&
         ::dup2(file, STDERR_FILENO) >= 0)
     {
@@ -55,7 +63,7 @@ nlohmann::json
 ChildStats(const std::string& folder)
 {
     std::ifstream file(folder + "/stats.json");
-    return nlohmann::json::parse(file, nullptr, false);
+    return topo::JsonOrDiscarded({std::istreambuf_iterator<char>(file), {}});
 }
 
 std::string

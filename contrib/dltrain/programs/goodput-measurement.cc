@@ -4,6 +4,7 @@
 #include "goodput-measurement.h"
 
 #include "child-run.h"
+#include "contrib/rdma/core/regular-file.h"
 #include "plan-verification.h"
 #include "results/base/human-text.h"
 #include "scenarios/options/planner/planner-options.h"
@@ -197,7 +198,7 @@ class Measurement
         const std::string folder = m_job.folder + "/" + name;
         std::error_code failed;
         std::filesystem::create_directories(m_job.folder, failed);
-        std::ofstream(folder + ".json") << scenario::ScenarioOf(read).dump(2) << "\n";
+        rdma::WriteWhole(folder + ".json", scenario::ScenarioOf(read).dump(2) + "\n");
         const training::TrainingOptions& o = m_job.options;
         const planner::FewerMicroBatches fewer(o.pipeline);
         const uint64_t batch =

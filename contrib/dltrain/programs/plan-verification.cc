@@ -4,6 +4,7 @@
 #include "plan-verification.h"
 
 #include "child-run.h"
+#include "contrib/rdma/core/regular-file.h"
 #include "scenarios/plan/plan-lines.h"
 #include "scenarios/training/fewer-layers.h"
 
@@ -181,8 +182,8 @@ Start(const scenario::PlannerScenario& scenario,
     }
     std::error_code failed;
     std::filesystem::remove(child.folder + "/stats.json", failed); // of another job
-    std::ofstream(child.folder + ".json") << job;
-    std::ofstream(child.folder + ".command") << command;
+    rdma::WriteWhole(child.folder + ".json", job);
+    rdma::WriteWhole(child.folder + ".command", command);
     child.process = StartChild(words, child.folder + ".txt");
     child.why = child.process < 0 ? "dltrain cannot be started" : "";
     return child.process > 0;

@@ -5,6 +5,7 @@
 
 #include "child-run.h"
 #include "contrib/dltrain/ranks/program.h"
+#include "contrib/rdma/core/regular-file.h"
 #include "scenarios/options/training/sharding-options.h"
 #include "scenarios/sharding/sharding-report.h"
 
@@ -52,10 +53,10 @@ Start(const scenario::TrainingScenario& s, const sharding::Sharding& result, std
 {
     ShardRun run;
     run.folder = s.run.out + "/shard-verify/" + std::to_string(number + 1);
-    std::ofstream(run.folder + "-strategies.json")
-        << sharding::ShardingJson(result).dump(1) << "\n";
-    std::ofstream(run.folder + ".json")
-        << ConfigurationWith(s, run.folder + "-strategies.json").dump(2) << "\n";
+    rdma::WriteWhole(run.folder + "-strategies.json",
+                     sharding::ShardingJson(result).dump(1) + "\n");
+    rdma::WriteWhole(run.folder + ".json",
+                     ConfigurationWith(s, run.folder + "-strategies.json").dump(2) + "\n");
     run.process = StartChild({ChildProgram(),
                               "--scenario=" + run.folder + ".json",
                               "--out=" + run.folder,

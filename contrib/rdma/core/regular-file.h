@@ -105,10 +105,32 @@ WhyUnreadable(const std::string& path)
     return error == ENOENT ? why + detail::NearestFile(path) : why;
 }
 
-/// Opens a file for writing, emptied. Null, with `why` it cannot be written, if that fails.
+namespace detail
+{
+
+/// Removes a link that stands where a file is written: a folder of results may come from anybody,
+/// and a link in it would lead to any file of the user. A link to a device, such as /dev/full, is
+/// kept: nothing is lost there.
+inline void
+DropLink(const std::string& path)
+{
+    struct stat link = {};
+    struct stat target = {};
+    if (::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode) &&
+        (::stat(path.c_str(), &target) != 0 || S_ISREG(target.st_mode)))
+    {
+        ::unlink(path.c_str());
+    }
+}
+
+} // namespace detail
+
+/// Opens a file for writing, emptied; a link to a file is replaced by one. Null, with `why` it
+/// cannot be written, if that fails. All files that the programs write are opened here.
 inline std::FILE*
 OpenForWriting(const std::string& path, std::string* why)
 {
+    detail::DropLink(path);
     // Without O_NONBLOCK, opening a pipe waits for its reader.
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
     struct stat about = {};
@@ -138,6 +160,22 @@ OpenForWriting(const std::string& path, std::string* why)
         ::close(descriptor);
     }
     return file;
+}
+
+/// Writes a whole file. \return why it is not written, or not whole; empty: it is
+inline std::string
+WriteWhole(const std::string& path, const std::string& text)
+{
+    std::string why;
+    std::FILE* const file = OpenForWriting(path, &why);
+    if (!file)
+    {
+        return why;
+    }
+    errno = 0;
+    const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    const bool closed = std::fclose(file) == 0;
+    return whole && closed ? "" : std::strerror(errno);
 }
 
 } // namespace rdma

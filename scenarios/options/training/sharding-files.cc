@@ -1,6 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "contrib/rdma/core/regular-file.h"
 #include "scenarios/options/training/sharding-options.h"
 #include "scenarios/sharding/mindspore-file.h"
 #include "scenarios/sharding/sharded-plan.h"
@@ -96,13 +97,9 @@ WriteSharding(const TrainingScenario& s)
     for (const auto& [name, text] : ShardingTexts(*s.sharded))
     {
         const std::string path = s.run.out + "/" + name;
-        errno = 0;
-        std::ofstream os(path, std::ios::binary);
-        os << text;
-        os.close();
-        if (!os)
+        if (const std::string why = rdma::WriteWhole(path, text); !why.empty())
         {
-            return path + " cannot be written: " + std::strerror(errno);
+            return path + " cannot be written: " + why;
         }
     }
     return "";

@@ -3,6 +3,7 @@
  */
 #include "scenarios/options/training/trace-options.h"
 
+#include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/formats/capture-blocks.h"
 #include "scenarios/formats/chakra-json.h"
@@ -125,6 +126,13 @@ template <class Write>
 std::string
 WriteFile(const std::string& path, Write write)
 {
+    std::string problem;
+    std::FILE* const made = rdma::OpenForWriting(path, &problem);
+    if (!made)
+    {
+        return "cannot write " + rdma::Shown(path, 300) + ": " + problem;
+    }
+    std::fclose(made); // it is a file of its own, and empty
     errno = 0;
     std::ofstream os(path, std::ios::binary);
     if (os)

@@ -5,6 +5,7 @@ import fcntl
 import os
 import time
 
+from ..files import own
 from .errors import BadUse
 
 
@@ -14,7 +15,7 @@ class Lock:
     """
 
     def __init__(self, folder):
-        self.file = open(os.path.join(folder, "sweep.lock"), "a+", encoding="utf-8")
+        self.file = open(own(os.path.join(folder, "sweep.lock")), "a+", encoding="utf-8")
         wait_until = time.monotonic() + 10
         while True:
             try:

@@ -69,6 +69,28 @@ TEST_F(RegularFile, OnlyRegularFilesAreRead)
     EXPECT_EQ(rdma::WhyUnreadable(""), "cannot be read: No such file or directory");
 }
 
+TEST_F(RegularFile, LinksToFilesAreReplaced)
+{
+    // "good" leads to "file", which stays as it is.
+    EXPECT_EQ(WhyNotWritten(Path("good")), "");
+    std::string text;
+    std::ifstream(Path("file")) >> text;
+    EXPECT_EQ(text, "some");
+    std::ifstream(Path("good")) >> text;
+    EXPECT_EQ(text, "new");
+    // One to nowhere makes no file there.
+    ASSERT_EQ(symlink(Path("nowhere").c_str(), Path("new").c_str()), 0);
+    EXPECT_EQ(rdma::WriteWhole(Path("new"), "whole\n"), "");
+    EXPECT_FALSE(rdma::IsReadable(Path("nowhere")));
+    std::ifstream(Path("new")) >> text;
+    EXPECT_EQ(text, "whole");
+    // A device is one: nothing is lost there.
+    unlink(Path("new").c_str());
+    ASSERT_EQ(symlink("/dev/full", Path("new").c_str()), 0);
+    EXPECT_EQ(rdma::WriteWhole(Path("new"), "whole"), "No space left on device");
+    EXPECT_EQ(rdma::WriteWhole(Path("folder"), "whole"), "is a folder");
+}
+
 TEST_F(RegularFile, WhetherOneIsReadableNeedsNoReason)
 {
     EXPECT_TRUE(rdma::IsReadable(Path("file")));
