@@ -2,7 +2,8 @@
 
 const ORDER = {
   traffic: [completionTimes, flowsBySize, kindsOfTraffic, whereTheTimeWent, sizes, topology, balance, ports],
-  dlserve: [servingObjectives, servingLatency, servingLoad, servingTime, servingRates, servingSlowest, foldNetwork,
+  dlgoodput: [goodputTime, goodputCauses, goodputChoices],
+  dlserve: [multiplexPolicies, multiplexModels, multiplexCurves, servingObjectives, servingLatency, servingLoad, servingTime, servingRates, servingSlowest, foldNetwork,
     topology, balance, sizes, completionTimes, flowsBySize, whereTheTimeWent, ports, unfold],
   dlplan: [planPicture, planTable, planFlags],
   collperf: [collectives, topology, balance, completionTimes, flowsBySize, whereTheTimeWent, sizes, ports],
@@ -12,7 +13,7 @@ function foldNetwork() {
   foldInto("network-details", "The network in detail: links, messages, queues");
   folded.append(element("dl", { class: "tiles" }, networkTiles().filter((each) => each)));
 }
-const TRAINING = [mistakes, notes, memory, timeline, criticalPath, stages, collectives, staleness, foldNetwork,
+const TRAINING = [mistakes, notes, shardStrategies, memory, timeline, criticalPath, stages, collectives, staleness, foldNetwork,
   topology, balance, sizes, completionTimes, flowsBySize, whereTheTimeWent, ports, unfold];
 
 // Of a file that somebody has changed, one section may be impossible: it says so, and the others are drawn.

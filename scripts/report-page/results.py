@@ -23,6 +23,7 @@ from messages import fairness_of, messages_of
 from network import picture_of, series_of
 from ports import Events, ports_of
 from serving import serving_of
+from sharding import strategies_of
 from states import MOST_STEPS, timeline_of
 from traceback_lines import traceback_of
 
@@ -68,6 +69,7 @@ def page_data(folder):
         "ports": _shown(files, "links.csv", lambda: ports_of(events, series))
         if series and measured
         else None,
+        "sharding": _shown(files, "sharding.json", lambda: strategies_of(files)),
         "estimates": _shown(files, "estimates.csv", lambda: estimates_of(files)),
         "operations": operations,
         "collectives_left_out": shorten_collectives(stats),

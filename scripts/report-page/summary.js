@@ -235,7 +235,18 @@ function jobTable(parent) {
         number(isNumber(job.slower_by_others) ? three(job.slower_by_others) + "\u00d7" : "\u2013"), number(isNumber(job.bytes) ? bytes(job.bytes) : "\u2013"),
         typeof job.waited_longest === "string" ? job.waited_longest : waitedWords(job.interference)];
     })), element("p", { class: "muted" }, "Percentages under \u201cwaited longest\u201d are of the time of the job\u2019s messages, but for those of bytes.")));
+  jobLatencies(parent);
   jobBars(parent);
+}
+
+// What users of a served model notice.
+function jobLatencies(parent) {
+  const served = stats.jobs.filter((job) => job && job.serving && typeof job.serving === "object");
+  if (!served.length) return;
+  const of = (q) => [number(q ? msTime(q.p50) : UNKNOWN), number(q ? msTime(q.p99) : UNKNOWN)];
+  parent.append(element("div", { id: "job-latencies" }, wideTable("Jobs that serve", ["job", "answered", "TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99", "requests/s", "SLO met", ""],
+    served.map(({ name, serving: s }) => [String(name), number(count(s.answered) + " of " + count(s.requests)), ...of(s.ttft_ms), ...of(s.tpot_ms), number(three(s.requests_per_s)), number(s.slo ? percent(s.slo.attainment) : UNKNOWN),
+      isNumber(s.arrives_per_s) ? "cannot keep up" : ""]))));
 }
 
 // Whether it waited for others for so much of its messages' time that one of them is named, as on the terminal.
@@ -393,7 +404,7 @@ const foldsNetwork = () => stats.program === "dlserve" ? isNumber(stats.messages
 function summary() {
   subtitle();
   banner();
-  const tiles = [...servingTiles(), ...stepTiles(), ...flowTiles(), ...collectiveTiles(), ...(foldsNetwork() ? [] : networkTiles()), ...backgroundTiles(), ...planTiles()].filter((each) => each);
+  const tiles = [...servingTiles(), ...multiplexTiles(), ...goodputTiles(), ...stepTiles(), ...flowTiles(), ...collectiveTiles(), ...(foldsNetwork() ? [] : networkTiles()), ...backgroundTiles(), ...planTiles()].filter((each) => each);
   const node = section("summary", stats.program === "dltrain" && !stats.jobs ? "The step at a glance" : "At a glance");
   if (!tiles.length) {
     node.append(element("p", {}, data.measured ? "No number of the measured part is there." : "Nothing was measured."));

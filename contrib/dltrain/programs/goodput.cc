@@ -8,6 +8,7 @@
 #include "goodput-measurement.h"
 #include "interruption.h"
 #include "progress-lines.h"
+#include "results/base/report-launcher.h"
 #include "results/programs/goodput-results.h"
 #include "scenarios/options/format.h"
 #include "scenarios/options/goodput/failure-bounds.h"
@@ -369,6 +370,7 @@ RunGoodput(int argc, const char* const* argv)
     }
     std::cout << "Results          " << scenario.run.out
               << ": stats.json, intervals.csv, interruptions.csv\n";
+    results::WriteReport(scenario.run, std::cout);
     return 0;
 }
 

@@ -388,6 +388,7 @@ ValidateGoodput(const ReadResult& read)
     result.scenario.values = read.values;
     result.scenario.run.progress = read.values.Flag("progress");
     result.scenario.run.dryRun = read.values.Flag("dry-run");
+    result.scenario.run.report = read.values.Flag("report");
     result.scenario.run.seed = read.values.Integer("seed");
     std::vector<std::string> except = {"out", "progress"};
     for (const Option& option : GoodputOptionTable().options)

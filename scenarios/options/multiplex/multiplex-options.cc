@@ -27,7 +27,7 @@ MakeMultiplexTable()
     t.Add(MultiplexOptionRows());
     t.Add(MultiplexSharedRows());
     const std::set<std::string> kept =
-        {"scenario", "out", "seed", "dry-run", "list", "help", "version"};
+        {"scenario", "out", "seed", "dry-run", "report", "list", "help", "version"};
     std::vector<Option> rows;
     for (Option& option : RunOptionRows("dlserve"))
     {
