@@ -99,19 +99,20 @@ function section(id, title, introduction) {
 
 // Sections from now on stand in a box that is closed at first, until unfold(). Pictures in it are drawn when it opens.
 let folded = null;
-function foldInto(id, title) {
-  folded = element("details", { id, class: "fold" }, element("summary", {}, title));
+function foldInto(id, title, open) {
+  folded = element("details", { id, class: "fold", open }, element("summary", {}, title));
   folded.addEventListener("toggle", redrawAll);
   document.getElementById("main").append(folded);
 }
 function unfold() {
   folded = null;
 }
-// A link into a box that is closed opens it.
+// A link into a box that is closed opens it; a link to a section, those inside the section.
 function openFor(hash) {
   const target = hash.length > 1 ? document.getElementById(hash.slice(1)) : null;
-  const box = target && target.closest("details.fold");
-  if (box) box.open = true;
+  if (!target) return;
+  const boxes = [target.closest("details.fold"), ...target.querySelectorAll("details.fold")];
+  boxes.forEach((box) => { if (box) box.open = true; });
 }
 
 function swatch(colour) {

@@ -10,7 +10,9 @@ const ORDER = {
 };
 function foldNetwork() {
   if (!foldsNetwork()) return;
-  foldInto("network-details", "The network in detail: links, messages, queues");
+  const limits = networkLimits();
+  const title = limits ? "The network, which limits this run" : "The network in detail";
+  foldInto("network-details", title + ": links, messages, queues", limits);
   folded.append(element("dl", { class: "tiles" }, networkTiles().filter((each) => each)));
 }
 const TRAINING = [mistakes, notes, shardStrategies, memory, timeline, criticalPath, stages, collectives, staleness, foldNetwork,

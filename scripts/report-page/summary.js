@@ -401,6 +401,20 @@ function recovery(parent) {
 // Of a training run the network is for whoever asks why communication takes so long. Several jobs are about the network they share.
 const foldsNetwork = () => stats.program === "dlserve" ? isNumber(stats.messages) : !Object.hasOwn(ORDER, stats.program) && !stats.jobs && isNumber(stats.step_time_us);
 
+// Parts of the critical path that no network between servers makes longer.
+const BESIDE_NETWORK = ["compute", "straggling", "offload", "inside_servers", "software"];
+
+// Whether the run's own data names the network: a pool of dlserve its limit; of a step, the parts
+// of the critical path between servers are longer than all others together.
+function networkLimits() {
+  if (!(stats.messages > 0)) return false;
+  const pools = serving && Array.isArray(serving.pools) ? serving.pools : [];
+  if (pools.some((pool) => pool && pool.limited_by === "the network")) return true;
+  const shares = Object.entries((stats.critical_path || {}).share || {});
+  return d3.sum(shares, ([part, share]) =>
+    isNumber(share) && !BESIDE_NETWORK.includes(part) ? share : 0) > 0.5;
+}
+
 function summary() {
   subtitle();
   banner();

@@ -159,21 +159,60 @@ function times(node, lines) {
   });
 }
 
+// Rows of the configuration: [options that were given, the others]. Attributes of ns-3 stand there
+// only when given.
+function optionRows(source) {
+  const given = new Set(Array.isArray(source.given) ? source.given : []);
+  const rows = [[], []];
+  const add = (path, group, key, value) => {
+    const known = Object.hasOwn(meanings.options, path) ? meanings.options[path] : [group, ""];
+    const [of, meaning, name = key.replace(/_/g, "-")] = known;
+    rows[given.has(name) || group === "ns3" ? 0 : 1].push([
+      element("span", { class: "key" }, group === "ns3" ? "ns-3 attributes" : of),
+      element("code", { class: "key" }, key), codeOf(textOf(value)), meaning]);
+  };
+  for (const [group, values] of Object.entries(source)) {
+    if (group === "given" || group === "program") continue; // no options
+    if (values === null || typeof values !== "object" || Array.isArray(values)) {
+      add("/" + group, "", group, values);
+      continue;
+    }
+    for (const [key, value] of Object.entries(values)) {
+      add("/" + group + "/" + key, group, key, value);
+    }
+  }
+  return rows;
+}
+
+// A section whose tables are closed at first; a link to the section opens them.
+function foldedTables(parent, title, ...tables) {
+  const box = element("details", { class: "fold" }, element("summary", {}, title), tables);
+  parent.append(box);
+  return box;
+}
+
 function configuration() {
   const source = stats.configuration;
   if (!source) return;
-  const node = section("configuration", "Configuration as run", "Every option, defaults included. stats.json holds it as a scenario file: --scenario takes it.");
-  const rows = [];
-  for (const [group, values] of Object.entries(source)) {
-    if (values === null || typeof values !== "object" || Array.isArray(values)) { rows.push(["", group, textOf(values), ""]); continue; }
-    for (const [key, value] of Object.entries(values)) {
-      const path = "/" + group + "/" + key;
-      const [of, meaning] = Object.hasOwn(meanings.options, path) ? meanings.options[path] : [group === "ns3" ? "ns-3 attributes" : group, ""];
-      rows.push([of, key, textOf(value), meaning]);
-    }
+  const mostOpen = 12; // more are no overview, and stand in the box
+  const node = section("configuration", "Configuration as run",
+    "stats.json holds it as a scenario file: --scenario takes it.");
+  const [given, others] = optionRows(source), open = given.length <= mostOpen;
+  const rows = (caption, of) => of.length
+    ? element("div", { class: "wide" }, table(caption, ["of", "option", "value", "meaning"], of))
+    : null;
+  const first = rows(counted(given.length, "option") + " given", given);
+  const all = counted(given.length + others.length, "option");
+  if (open && first) node.append(first);
+  // A folder of before "given" was written does not tell.
+  else if (open && Array.isArray(source.given)) {
+    node.append(element("p", {}, "No option was given."));
   }
-  node.append(element("div", { class: "wide" }, table(null, ["of", "option", "value", "meaning"],
-    rows.map(([group, key, value, meaning]) => [element("span", { class: "key" }, group), element("code", { class: "key" }, key), codeOf(value), meaning]))));
+  if (!open) {
+    foldedTables(node, all + ", those that were given first", first, rows("Others", others));
+  } else if (others.length) {
+    foldedTables(node, first ? "Others: " + count(others.length) : all, rows(null, others));
+  }
 }
 const codeOf = (text) => element("code", { class: text.length > 60 ? "long" : null }, text);
 const textOf = (value) => typeof value === "string" ? value : JSON.stringify(value);
@@ -198,9 +237,15 @@ function numbers() {
     }
   };
   walk(stats, "");
-  if (rows.length) node.append(element("div", { class: "wide", id: "all-numbers" }, table("stats.json", ["key", "value", "unit", "meaning"], rows)));
+  const box = foldedTables(node, counted(rows.length, "number") + " and the columns of files");
+  if (rows.length) {
+    box.append(element("div", { class: "wide", id: "all-numbers" },
+      table("stats.json", ["key", "value", "unit", "meaning"], rows)));
+  }
   for (const [file, columns] of Object.entries(meanings.files)) {
-    node.append(element("details", {}, element("summary", {}, "Columns of " + file), element("div", { class: "wide" },
-      table(null, ["column", "unit", "meaning"], Object.entries(columns).map(([name, [unit, meaning]]) => [element("code", {}, name), unit, meaning])))));
+    const rows = Object.entries(columns).map(
+      ([name, [unit, meaning]]) => [element("code", {}, name), unit, meaning]);
+    box.append(element("details", {}, element("summary", {}, "Columns of " + file),
+      element("div", { class: "wide" }, table(null, ["column", "unit", "meaning"], rows))));
   }
 }

@@ -233,14 +233,20 @@ def options_page():
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
+def name_beside(option):
+    """The option's name if its path does not end in it: /launch/ranks is --capture-ranks."""
+    word = option["path"].split("/")[-1].replace("_", "-")
+    return [] if word == option["name"] else [option["name"]]
+
+
 def option_words():
     """JSON paths of options, and of each its group and what it is: for the report, which runs
-    without the programs. "all": of whatever program; under a program's name what is otherwise
-    there.
+    without the programs. Its name, too, where the path's last word is another. "all": of whatever
+    program; under a program's name what is otherwise there.
     """
     words = {
         program: {
-            option["path"]: [option["group"], option["description"]]
+            option["path"]: [option["group"], option["description"], *name_beside(option)]
             for option in json.loads(say(program, "--list=options"))["options"]
             if "path" in option
         }

@@ -354,7 +354,12 @@ class ReportTest(SystemTest):
                 "fat-tree: ports of a switch, even; k^3/4 server ports; 2 to 128",
             )
             said = {
-                option["path"]: [option["group"], option["description"]]
+                option["path"]: [
+                    option["group"],
+                    option["description"],
+                    # the name, where it is not the key
+                    *({option["name"]} - {option["path"].split("/")[-1].replace("_", "-")}),
+                ]
                 for option in json.loads(
                     self.run_program([stats["program"], "--list=options"]).out
                 )["options"]

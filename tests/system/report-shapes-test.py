@@ -14,6 +14,7 @@ import subprocess
 import time
 
 from _report import need_browser, report, start_browser, unfold
+from _serving import write_serving_results
 from _system_test import Run, SystemTest, main
 
 # Ends of links that lie in no box of a node, by more than 1.5 px.
@@ -580,7 +581,9 @@ class ShapesTest(SystemTest):
         first = self.run_js(
             "return [...document.querySelectorAll('#summary dt')].map((e) => e.textContent)"
         )
-        self.assertEqual(first[:2], ["Step time", "Model FLOPs utilization (MFU)"])
+        self.assertEqual(
+            first[:3], ["Step time", "How sure", "Model FLOPs utilization (MFU)"]
+        )
         self.assertNotIn("ECN marks", first)
         height = "return document.querySelector('#topology').getBoundingClientRect().height"
         # A closed box has a height all the same where the browser has skipped its layout.
@@ -599,7 +602,109 @@ class ShapesTest(SystemTest):
             "traffic --topology=single-switch --hosts=3 --pattern=incast --fan-in=2 --bytes=100kB"
         )
         self.show(run, folded=True)
-        self.assertEqual(self.run_js("return document.querySelectorAll('.fold').length"), 0)
+        self.assertEqual(self.run_js("return document.querySelectorAll('main > .fold').length"), 0)
+
+    def test_the_network_is_open_where_it_limits(self):
+        """By the run's own data: more than half of the critical path lies between servers, or
+        dlserve names the network as what limits a pool.
+        """
+        opened = (
+            "return document.querySelector('#network-details').open + ' '"
+            " + document.querySelector('#network-details > summary').textContent"
+        )
+        between = {
+            "backlog nic_turns nic_paused throttled window repeating serialization propagation"
+            " queued paused host collectives_undivided": True,
+            "compute straggling offload inside_servers software": False,
+        }
+        # Three servers of one GPU at 10 Gb/s wait for gradients; GPUs of one server seldom do.
+        for options, limits in (
+            ("--servers=3 --gpus-per-server=1 --topology=leaf-spine --nic=10GbE", True),
+            ("--servers=2 --gpus-per-server=4 --tp=4 --micro-batch=4 --nic=400GbE", False),
+            ("--servers=2 --gpus-per-server=2 --network=analytic --nic=10GbE", True),
+        ):
+            with self.subTest(options=options):
+                run = self.run_program("dltrain --model=gpt2 --steps=1 --warmup=0 " + options)
+                share = run.stats["critical_path"]["share"]
+                of = {
+                    kind: sum(share.get(part, 0) for part in parts.split())
+                    for parts, kind in between.items()
+                }
+                self.assertAlmostEqual(sum(of.values()), 1, places=6)
+                self.assertEqual(of[True] > 0.5, limits)
+                self.assertEqual(report(run.folder).returncode, 0)
+                self.show(run, folded=True)
+                self.assertEqual(self.run_js(opened).split()[0], str(limits).lower())
+                self.assertEqual("limits this run" in self.run_js(opened), limits)
+        for limit, limits in (("the network", True), ("KV blocks", False)):
+            folder = write_serving_results(os.path.join(self.folder, "serving" + limit[:2]))
+            path = os.path.join(folder, "stats.json")
+            with open(path, encoding="utf-8") as file:
+                stats = json.load(file)
+            stats["serving"]["pools"][0]["limited_by"] = limit
+            stats["messages"] = 12
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(stats, file)
+            self.assertEqual(report(folder).returncode, 0)
+            self.show(folder, folded=True)
+            self.assertEqual(self.run_js(opened).split()[0], str(limits).lower(), limit)
+
+    def test_options_that_were_given_come_first(self):
+        """They are seen before a box is opened; of many, all stand in the box. Every number and
+        all other options are closed until a link to their section opens them.
+        """
+        rows = (
+            "return [...document.querySelectorAll('#configuration > .wide tbody tr')].map((r) =>"
+            " r.cells[1].textContent + '=' + r.cells[2].textContent)"
+        )
+        boxed = (
+            "return [...document.querySelectorAll('#configuration .fold tbody tr')].map((r) =>"
+            " r.cells[1].textContent)"
+        )
+        height = "return document.querySelector(arguments[0]).getBoundingClientRect().height"
+        few = (
+            "--servers=3 --gpus-per-server=1 --topology=single-switch --model=gpt2 --steps=1"
+            " --recovery=restart --ns3::RdmaSwitch::PipelineLatency=300ns"
+        )
+        several = (
+            " --seq=128 --micro-batch=1 --warmup=0 --zero=1 --mtu=1024 --nic=25GbE --cc=timely"
+            " --link-delay=2us"
+        )
+        run = self.run_program("dltrain " + few)
+        self.assertEqual(report(run.folder).returncode, 0)
+        self.show(run, folded=True)
+        self.assertEqual(
+            sorted(self.run_js(rows)),
+            [
+                "gpus_per_server=1",
+                "model=gpt2",
+                "ns3::RdmaSwitch::PipelineLatency=300ns",
+                "policy=restart",  # --recovery, whose place is /recovery/policy
+                "servers=3",
+                "steps=1",
+                "topology=single-switch",
+            ],
+        )
+        for section, table in (("configuration", ".fold table"), ("numbers", "table")):
+            table = f"#{section} {table}"
+            self.assertFalse(self.run_js(f"return document.querySelector('#{section} .fold').open"))
+            self.run_js(f"document.querySelector(\"#sections a[href='#{section}']\").click()")
+            self.assertTrue(self.run_js(f"return document.querySelector('#{section} .fold').open"))
+            self.assertGreater(self.browser.execute_script(height, table), 200)
+        run = self.run_program("dltrain " + few + several)
+        self.assertEqual(report(run.folder).returncode, 0)
+        self.show(run, folded=True)
+        self.assertEqual(self.run_js(rows), [])
+        names = self.run_js(boxed)
+        self.assertIn("mtu", names[:15])
+        self.assertNotIn("mtu", names[15:])
+        self.assertIn("pfc", names[15:])
+        run = self.run_program(
+            "traffic --topology=single-switch --hosts=3 --pattern=incast --fan-in=2 --bytes=100kB"
+        )
+        self.assertEqual(report(run.folder).returncode, 0)
+        self.show(run, folded=True)
+        self.assertEqual(len(self.run_js(rows)), 5)
 
     def test_where_a_script_failed(self):
         """The frames of the traceback with their source, as stderr.txt has them."""
