@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How a job is shared out, in a few words."""
 
+from .amounts import counted
+
 DIMENSIONS = ("tp", "pp", "cp", "ep")
 
 
@@ -10,7 +12,7 @@ def words(stats):
     """
     recorded = stats.get("trace")
     if isinstance(recorded, dict):
-        return f"{recorded.get('format', '?')} of {recorded.get('ranks', '?')} ranks"
+        return f"{recorded.get('format', '?')} of {counted(recorded.get('ranks', '?'), 'rank')}"
     if "mistakes" in stats:
         return "not simulated"
     configuration = stats.get("configuration")

@@ -7,6 +7,7 @@ them.
 
 import functools
 
+from .amounts import counted
 from .nearest import nearest
 
 
@@ -73,8 +74,8 @@ class Pictures:
             _title(
                 self,
                 (
-                    f"{self.stats.get('model', 'step')}, {self.stats.get('gpus', '?')} GPUs:"
-                    f" {left:.3g} ms a step"
+                    f"{self.stats.get('model', 'step')},"
+                    f" {counted(self.stats.get('gpus', '?'), 'GPU')}: {left:.3g} ms a step"
                 ),
             )
         )
@@ -108,7 +109,7 @@ class Pictures:
         ax.set_yticks([0, 25, 50, 75, 100])
         ax.set_xlabel("completion time of a message")
         ax.set_ylabel("messages (%)")
-        ax.set_title(_title(self, f"{self.stats.get('messages') or len(times):,} messages"))
+        ax.set_title(_title(self, counted(self.stats.get("messages") or len(times), "message")))
         return ax
 
     @_in_style

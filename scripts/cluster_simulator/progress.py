@@ -11,6 +11,8 @@ import shutil
 import sys
 import time
 
+from .amounts import counted
+
 LINE = re.compile(r"(?:.*: )?(?:[-+.\de]+ ms simulated, +([\d.]+)% done, .*|setting up: .*)$")
 LOG_EVERY_S = 10
 
@@ -23,7 +25,7 @@ def share(line):
 
 def capture_line(done, total, what):
     """Of a capture, whose ranks have done so many training steps."""
-    return f"{what}: {done} of {total} steps" if total else what
+    return f"{what}: {done} of {counted(total, 'step')}" if total else what
 
 
 def shown(name):

@@ -65,5 +65,5 @@ function balance() {
     node.append(element("p", {}, told.hash_collisions ? count(told.hash_collisions) + (told.hash_collisions === 1 ? " pair" : " pairs") + " of flows shared a link while another one of the same choice had none."
       : "Each link of a choice that flows shared had one at least, over the whole time: none stayed without."));
   }
-  if (told.out_of_order_packets > 0) node.append(element("p", {}, count(told.out_of_order_packets) + " packets came behind one that was missing."));
+  if (told.out_of_order_packets > 0) node.append(element("p", {}, counted(told.out_of_order_packets, "packet") + " came behind one that was missing."));
 }

@@ -15,7 +15,7 @@ def rows_of(files, name):
         verified = [number(value) or None for value in columns["verified_us"]]
         rows += zip(*numbers, verified, columns["gpus"], columns["options"])
     return [
-        [memory, estimate, run, f"{gpus} GPUs {options}"]
+        [memory, estimate, run, f"{gpus} GPU{'' if gpus == '1' else 's'} {options}"]
         for memory, estimate, run, gpus, options in rows
     ]
 

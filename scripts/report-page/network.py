@@ -4,6 +4,7 @@
 import math
 
 from bounds import cut
+from cluster_simulator.amounts import counted
 from cluster_simulator.folder.streams import LONGEST_TIME_US, number
 from cluster_simulator.folder.tables import LINKS, always
 from series import LinkSeries
@@ -37,7 +38,7 @@ def series_of(files, stats, network):
         series.add(columns, lambda name: files.numbers("links.csv", columns[name]))
     if series.left_out:
         files.problems.append(
-            f"links.csv names too many links: {series.left_out:,} rows are left out"
+            f"links.csv names too many links: {counted(series.left_out, 'row')} left out"
         )
     return series
 

@@ -49,7 +49,7 @@ function ports() {
     list.forEach((port, i) => {
       const top = i * each + 26, row = svg.append("g").attr("class", "port").attr("transform", `translate(0,${top})`);
       row.append("text").attr("x", 0).attr("y", -12).style("font-weight", 600).text(port.name);
-      const told = bytes(port.queue_peak_bytes) + (peaks.marks ? ", " + count(port.marks) + " marks" : "") + (peaks.pause ? ", " + percent(port.pause_share, 2) + " " + held : "");
+      const told = bytes(port.queue_peak_bytes) + (peaks.marks ? ", " + counted(port.marks, "mark") : "") + (peaks.pause ? ", " + percent(port.pause_share, 2) + " " + held : "");
       if (width > 14 * 8 + (port.name.length + told.length) * 7) row.append("text").attr("class", "muted").attr("x", width - right).attr("y", -12).attr("text-anchor", "end").text(told);
       row.append("path").attr("class", "queue").style("fill", colour("compute")).attr("d", d3.svg.area().x((p) => x(p[0])).y0(area).y1((p) => y(p[1]))(
         all[i].queue.flatMap(([from, to, value]) => [[from, value], [to, value]])));
@@ -69,7 +69,7 @@ function ports() {
       cursor = Math.max(first, Math.min(last - 1e-6, us));
       const value = (of) => { const b = of[Math.max(0, d3.bisector((b) => b[0]).right(of, cursor) - 1)]; return b ? b[2] : 0; };
       return [cursor, "at " + time(cursor, 4),
-        list.map((port, i) => [port.name, bytes(value(all[i].queue)) + " queued, " + count(value(all[i].marks)) + " marks, " + percent(value(all[i].pause), 2) + " " + held])];
+        list.map((port, i) => [port.name, bytes(value(all[i].queue)) + " queued, " + counted(value(all[i].marks), "mark") + ", " + percent(value(all[i].pause), 2) + " " + held])];
     }, (step) => cursor === null ? first : Math.max(first, cursor + step * length / 60));
     return height;
   });

@@ -6,7 +6,7 @@ function staleness() {
   if (!rows.length) return;
   const all = d3.sum(rows, (row) => row[1]), most = d3.max(rows, (row) => row[1]), largest = d3.max(rows, (row) => row[0]);
   const node = section("staleness", "Staleness", "Of every gradient that a shard applied: updates by other replicas since its replica fetched the parameters. "
-    + count(all) + " gradients, " + digit(told.mean, 3) + " updates in the mean, at most " + count(told.max) + "."
+    + counted(all, "gradient") + ", " + digit(told.mean, 3) + " updates in the mean, at most " + count(told.max) + "."
     + (servers.gradients_dropped > 0 ? " " + count(servers.gradients_dropped) + " more came too late and were dropped." : ""));
   // Wide ones in classes, so that a bar can be seen.
   const step = Math.max(1, Math.ceil((largest + 1) / 200));

@@ -45,7 +45,7 @@ function faultText(fault) {
   if (fault.times > 1) words.push(count(fault.times) + " times");
   if (isNumber(fault.detected_us)) words.push("noticed at " + at(fault.detected_us));
   if (isNumber(fault.rerouted_us)) words.push("new tables at " + at(fault.rerouted_us));
-  if (isNumber(fault.frames_lost)) words.push(count(fault.frames_lost) + " frames lost" + (data.measured && stats.measured_from_us > 0 ? " in the whole run" : ""));
+  if (isNumber(fault.frames_lost)) words.push(counted(fault.frames_lost, "frame") + " lost" + (data.measured && stats.measured_from_us > 0 ? " in the whole run" : ""));
   if (fault.frames_without_way) words.push(count(fault.frames_without_way) + " found no way left");
   return words.join("; ");
 }
@@ -268,7 +268,7 @@ function backgroundTiles() {
   const beside = stats.background;
   if (!beside || typeof beside !== "object") return [];
   return [tile("Background", isNumber(beside.measured_load) ? percent(beside.measured_load) : "\u2013", "of its hosts\u2019 links; " + String(beside.pattern)),
-    isNumber(beside.flows) && beside.flows && beside.fct_us ? tile("Its flows, completion time p99", time(beside.fct_us.p99), count(beside.flows) + " flows, p50 " + time(beside.fct_us.p50)) : null];
+    isNumber(beside.flows) && beside.flows && beside.fct_us ? tile("Its flows, completion time p99", time(beside.fct_us.p99), counted(beside.flows, "flow") + ", p50 " + time(beside.fct_us.p50)) : null];
 }
 
 function networkTiles() {
@@ -285,15 +285,15 @@ function networkTiles() {
   }
   if (isNumber(stats.ecn_marks)) {
     tiles.push(stats.credits
-      ? tile("FECN marks", count(stats.ecn_marks), count(stats.cnps) + " CN packets; " + count(stats.credits.stalls)
-        + " waits for credits, " + time(stats.credits.stall_time_us))
-      : tile("ECN marks", count(stats.ecn_marks), count(stats.cnps) + " CNPs; " + count(stats.pfc_pauses)
-        + " pauses, " + time(stats.pfc_pause_time_us)));
+      ? tile("FECN marks", count(stats.ecn_marks), counted(stats.cnps, "CN packet") + "; " + counted(stats.credits.stalls, "wait")
+        + " for credits, " + time(stats.credits.stall_time_us))
+      : tile("ECN marks", count(stats.ecn_marks), counted(stats.cnps, "CNP") + "; " + counted(stats.pfc_pauses, "pause")
+        + ", " + time(stats.pfc_pause_time_us)));
   }
   if (stats.drops) {
     const drops = d3.sum(Object.values(stats.drops));
-    tiles.push(tile("Frames lost", count(drops), count(stats.retransmitted_packets) + " packets sent again, "
-      + count(stats.timeouts) + " time-outs" + (stats.measured_from_us > 0 && Array.isArray(stats.faults) && stats.faults.length ? "; all from " + time(stats.measured_from_us) + " on, as measured" : "")));
+    tiles.push(tile("Frames lost", count(drops), counted(stats.retransmitted_packets, "packet") + " sent again, "
+      + counted(stats.timeouts, "time-out") + (stats.measured_from_us > 0 && Array.isArray(stats.faults) && stats.faults.length ? "; all from " + time(stats.measured_from_us) + " on, as measured" : "")));
   }
   if (stats.links && stats.links.length && stats.links[0].utilization > 0) {
     tiles.push(tile("Busiest link", percent(stats.links[0].utilization), stats.links[0].link + ", " + rate(stats.links[0].rate_gbps)));

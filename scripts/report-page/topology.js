@@ -18,7 +18,7 @@ function topology() {
     + (graph.grid ? " Switches stand by their coordinates, their hosts beside them; links that go round lead past the others." : "")
     + (graph.units.length ? " A plus in a circle beside a switch is its part that adds up; the line to it shows the busiest of its links." : "")
     + (graph.folded ? " Hosts behind one switch are drawn as one box; the line to it shows the busiest of their links." : "")
-    + (net.left_out ? " The " + count(net.left_out) + " links with the least traffic are left out." : "")
+    + (net.left_out ? " The " + counted(net.left_out, "link") + " with the least traffic are left out." : "")
     + (stats.program === "traffic" ? "" : " Traffic inside servers (NVLink) is not part of it."));
 
   // ---- controls
@@ -132,7 +132,7 @@ function topology() {
   function drawUnits(svg, X, Y) {
     const cells = svg.append("g").selectAll("g").data(graph.units).enter().append("g").attr("class", "unit")
       .attr("transform", (unit) => `translate(${unitAt(unit, X, Y)})`);
-    cells.append("title").text((unit) => unit.label + ": adds up what comes over " + count(unit.members.length) + " links to " + unit.beside.label);
+    cells.append("title").text((unit) => unit.label + ": adds up what comes over " + counted(unit.members.length, "link") + " to " + unit.beside.label);
     cells.append("circle").attr("r", 6);
     cells.append("path").attr("d", "M-3,0h6M0,-3v6").style("stroke", colour("muted")).style("stroke-width", 1.5);
   }

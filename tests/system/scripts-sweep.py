@@ -240,7 +240,7 @@ class Points(SweepTest):
         self.assertEqual(len(done.stdout.splitlines()), 2)
         self.assertEqual(done.stderr.count("--tp=3: "), 1)
         self.assertNotIn("--tp=2: ", done.stderr)
-        self.assertIn("1 of 2 points are refused", done.stderr)
+        self.assertIn("1 of 2 points refused", done.stderr)
         self.assertFalse(os.path.exists(self.log))
 
     def test_plan_names_points_that_do_not_fit(self):
@@ -249,7 +249,7 @@ class Points(SweepTest):
         words = ["dltrain", "--gpus=8", "--model=llama-7b", "--micro-batch=1", "--zero=0,2"]
         words += ["--seq=96", "--dry-run", "--jobs=1"]
         done = self.sweep(*words, status=3)
-        self.assertIn("1 of 2 points are refused", done.stderr)
+        self.assertIn("1 of 2 points refused", done.stderr)
         self.assertIn("--zero=0 --seq=96", done.stderr)
         for path, ignored in (("yes.json", True), ("no.json", False)):
             scenario = self.write(path, json.dumps({"training": {"ignore_memory": ignored}}))

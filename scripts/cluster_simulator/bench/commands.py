@@ -6,6 +6,7 @@ import os
 import sys
 
 from .. import files, programs
+from ..amounts import counted
 from ..arguments import Parser, whole_number
 from ..errors import CannotWrite, InvalidInput, ProgramNotFound
 from ..console import OVER
@@ -166,7 +167,8 @@ def make_places(options):
 
 def describe(of_machine):
     return (
-        f"{of_machine['processor']}, {of_machine['cores']} cores ({of_machine['caches']}),"
+        f"{of_machine['processor']}, {counted(of_machine['cores'], 'core')}"
+        f" ({of_machine['caches']}),"
         f" {tables.size(of_machine['memory_bytes'])}; {of_machine['system']};"
         f" {of_machine['compiler']}; {of_machine['date']}"
     )

@@ -4,6 +4,7 @@
 import json
 import os
 
+from ..amounts import counted
 from ..errors import SimulatorError
 
 
@@ -37,7 +38,8 @@ class Captured:
     def __repr__(self):
         meta = self.meta
         steps = (meta["steps"] or {}).get("count", 0)
-        return f"Captured({meta['world']} ranks, {steps} steps, {len(self.mistakes)} mistakes)"
+        told = (meta["world"], "rank"), (steps, "step"), (len(self.mistakes), "mistake")
+        return f"Captured({', '.join(counted(*one) for one in told)})"
 
     @property
     def mistakes(self):
@@ -70,10 +72,12 @@ class Captured:
         if meta["steps"]:
             roles = len(meta["ranks"])
             # (Of a script that failed nobody knows what would have ended its step.)
-            steps = f"; {meta['steps']['count']} steps, ended by {meta['steps']['ended_by']}"
+            steps = (
+                f"; {counted(meta['steps']['count'], 'step')}, ended by {meta['steps']['ended_by']}"
+            )
             lines.append(
-                f"{meta['world']} rank{'s' if meta['world'] > 1 else ''},"
-                f" {len(meta['captured'])} captured, {roles} role{'s' if roles > 1 else ''}"
+                f"{counted(meta['world'], 'rank')}, {len(meta['captured'])} captured,"
+                f" {counted(roles, 'role')}"
                 + ("" if meta["exit_status"] else steps)
             )
         if meta["memory"]:

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import tempfile
 
+from ..amounts import counted
 from ..errors import InvalidInput
 from ..shown import shown
 from . import command_line, cuda, ending, gpus, installing, isolation, kept_files
@@ -304,8 +305,9 @@ def _captured(words, out, device, launch, network, host_us, check, say, progress
         left = made.world - len(made.records)
         if left > 0 and not status:
             notes.append(
-                f"{left} of {made.world} ranks were not captured, and not looked at: they are taken"
-                f" to do as rank {made.role_of()[-1]}"
+                f"{left} of {made.world} ranks {'was' if left == 1 else 'were'} not captured, and"
+                f" not looked at: {'it is' if left == 1 else 'they are'} taken to do as"
+                f" rank {made.role_of()[-1]}"
             )
         made.write(out, more)
         well = _ended_well(jobs[-1])
@@ -460,8 +462,8 @@ def _run(words, out, scratch, device, launch, network, progress):
     if launch["servers"] or asked:
         if asked.get("gpus", 0) > launch["gpus"]:
             raise InvalidInput(
-                f"{shown(words[1])}: its #SBATCH lines ask for {asked['gpus']} GPUs of a server,"
-                f" which has {launch['gpus']} (--gpus-per-server)"
+                f"{shown(words[1])}: its #SBATCH lines ask for {counted(asked['gpus'], 'GPU')} of"
+                f" a server, which has {launch['gpus']} (--gpus-per-server)"
             )
         servers = launch["servers"] or asked.get("servers", 1)
         allocated = environment.of_allocation(servers, asked, launch["gpus"])

@@ -3,6 +3,7 @@
 
 import matplotlib.lines
 
+from ..amounts import counted
 from . import style as p
 
 # Keys of goodput_runs[].time_s: what they are, and their colour.
@@ -41,7 +42,7 @@ def draw_goodput(items, width):
 
 
 def name_of(items, item, run):
-    gpus = f"{run['gpus']:,.0f} GPUs"
+    gpus = counted(round(run["gpus"]), "GPU")
     return gpus if len(items) == 1 else p.text(f"{item.label}: {gpus}")
 
 

@@ -7,6 +7,7 @@ import matplotlib.lines
 import matplotlib.ticker
 import numpy
 
+from ..amounts import counted
 from ..measures import (
     QUANTILES,
     by_size,
@@ -269,7 +270,7 @@ def draw_sizes(items, width):
     draw_one = draw_sizes_of_one if len(items) == 1 else draw_sizes_of_several
     figure = draw_one(items, width, edges)
     if empty:  # an axis of powers has no place for them
-        say_left_out(figure, [f"{empty:,} messages of 0 B"])
+        say_left_out(figure, [f"{counted(empty, 'message')} of 0 B"])
     heading(figure, items)
     return figure
 

@@ -21,7 +21,7 @@ import matplotlib.transforms
 import numpy
 
 from .. import parallelism
-from ..amounts import BINARY, BYTES, TIMES, digits, human, human_bytes, human_time
+from ..amounts import BINARY, BYTES, TIMES, counted, digits, human, human_bytes, human_time
 from ..measures import family, is_other, natural, some_blocks
 from .ticks import set_log_ticks
 
@@ -517,13 +517,13 @@ def describe(run):
         words.append(str(configuration.get("collperf", {}).get("op", "")) or "collperf")
     jobs = stats.get("jobs")
     if isinstance(jobs, list):  # GPUs of the servers of flows do nothing
-        words.append(f"{len(jobs):,} job{'s' * (len(jobs) != 1)}")
+        words.append(counted(len(jobs), "job"))
         servers = stats.get("servers", 0)
-        words.append(f"{servers:,} server{'s' * (servers != 1)}")
+        words.append(counted(servers, "server"))
     elif "gpus" in stats:
-        words.append(f"{stats['gpus']:,} GPUs")
+        words.append(counted(stats["gpus"], "GPU"))
     elif isinstance(stats.get("topology"), dict):
-        words.append(f"{stats['topology'].get('hosts', 0):,} hosts")
+        words.append(counted(stats["topology"].get("hosts", 0), "host"))
     network = configuration.get("network", {})
     words.append(os.path.basename(str(network.get("topology", ""))))
     words.append(_nics(configuration))

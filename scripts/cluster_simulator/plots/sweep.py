@@ -6,6 +6,7 @@ import re
 
 import matplotlib
 
+from ..amounts import counted
 from ..errors import InvalidInput
 from ..files import replaced
 from ..sweep.store import options_of
@@ -44,8 +45,8 @@ def draw(rows, x, y, by, log, file):
     if not shown:
         done = sum(row["status"] == "done" for row in rows)
         raise InvalidInput(
-            f"nothing to plot: {done} of {len(rows)} points are done, and none has numbers in"
-            f" {y} and a value in {x}"
+            f"nothing to plot: {done} of {counted(len(rows), 'point')} done, and none has numbers"
+            f" in {y} and a value in {x}"
         )
     for name, axis in ((x, "x"), (y, "y")):
         if axis in log and any(
@@ -60,7 +61,7 @@ def draw(rows, x, y, by, log, file):
     ]
     with replaced("--out", file) as part, matplotlib.rc_context(STYLE):
         figure.savefig(part, format=file[-3:], bbox_inches="tight", metadata=metadata)
-    return f"{file}: {len(shown)} of {len(rows)} points"
+    return f"{file}: {len(shown)} of {counted(len(rows), 'point')}"
 
 
 def _figure(shown, x, y, by, log, total):

@@ -8,6 +8,7 @@ import operator
 import matplotlib.lines
 import numpy
 
+from ..amounts import counted
 from ..quantiles import LEAST
 from . import style as p
 
@@ -94,7 +95,7 @@ def quantiles_of(items):
     # Flows of one size are one group, however many there may be.
     hint = " (fewer of traffic's --size-groups)" if any(len(table) > 1 for table in tables) else ""
     return shown, [
-        f"{name}: a group has at most {most} flows, {LEAST[name]} are wanted{hint}"
+        f"{name}: a group has at most {counted(most, 'flow')}, {LEAST[name]} are wanted{hint}"
         for name, _ in SHOWN[len(shown) :]
     ]
 

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 from .. import programs
+from ..amounts import counted
 from ..errors import CannotWrite, InvalidInput, ProgramNotFound, missing_library
 from ..files import check_new_file
 from ..nearest import nearest
@@ -229,7 +230,7 @@ def _list_points(program, points, jobs):
         print(f"\n{line}\n  " + "\n  ".join(reason.strip().split("\n")), file=sys.stderr)
     if refused:
         print(
-            f"\nsweep: error: {len(refused)} of {len(points)} points are refused",
+            f"\nsweep: error: {len(refused)} of {counted(len(points), 'point')} refused",
             file=sys.stderr,
         )
     return 3 if refused else 0
@@ -247,7 +248,7 @@ def _conclude(out, numbers, stopped_by, best=None):
         status: sum(row["status"] == status for row in rows) for status in (DONE, FAILED, PENDING)
     }
     print(
-        f"{count[DONE]} of {len(rows)} points done"
+        f"{count[DONE]} of {counted(len(rows), 'point')} done"
         + (f", {count[FAILED]} failed" if count[FAILED] else "")
         + f": {os.path.join(out, DATABASE)}"
     )
@@ -266,12 +267,12 @@ def _conclude(out, numbers, stopped_by, best=None):
         )
     if stopped_by:
         print(
-            f"sweep: stopped; {count[PENDING]} points are left: scripts/sweep resume {out}",
+            f"sweep: stopped; {counted(count[PENDING], 'point')} left: scripts/sweep resume {out}",
             file=sys.stderr,
         )
         return 128 + stopped_by
     if count[FAILED]:
-        points = "1 point" if count[FAILED] == 1 else f"{count[FAILED]} points"
+        points = counted(count[FAILED], "point")
         print(f"sweep: {points} failed: scripts/sweep status {out}", file=sys.stderr)
     return 3 if count[FAILED] else 0
 

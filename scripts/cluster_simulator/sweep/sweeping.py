@@ -6,6 +6,7 @@ import shutil
 import sys
 
 from .. import programs
+from ..amounts import counted
 from .arguments import runs_at_once
 from .errors import BadUse
 from .lock import Lock
@@ -139,7 +140,7 @@ def run_points(program, points, out, jobs, keep, retry_failed, quiet):
         if not quiet:
             print(
                 (
-                    f"{len(numbers)} points in {out}: {done} done, {show.failed} failed,"
+                    f"{counted(len(numbers), 'point')} in {out}: {done} done, {show.failed} failed,"
                     f" {len(waiting)} to run, {jobs} at a time"
                 ),
                 file=sys.stderr,

@@ -52,8 +52,8 @@ def _rendezvous(distributed, device, given):
             _complain(
                 device,
                 "world-size",
-                f"rank {rank} makes a group of {world} ranks at {device.source_line()}, but"
-                f" {given['world']} were started",
+                f"rank {rank} makes a group of {world} rank{'s' * (world != 1)} at"
+                f" {device.source_line()}, but {given['world']} were started",
             )
         store = (
             distributed.FileStore(given["store"], world)

@@ -24,7 +24,7 @@ def end_script(device, limit, patience):
     """Its steps are captured. What it catches or does behind that (`except:` around the loop,
     `finally: sleep`) may take as long as the capture is patient.
     """
-    device.note(f"the script was ended after {limit} steps")
+    device.note(f"the script was ended after {limit} step{'s' * (limit != 1)}")
     _say_graph(device)
     if patience > 0 and not _ending:
         timer = threading.Timer(patience, _end_late, (device, patience))
