@@ -3,13 +3,14 @@
  */
 #include "scenarios/planner/first-ranks.h"
 
+#include "scenarios/training/expert-load.h"
 #include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/layout.h"
 
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <set>
+#include <optional>
 
 namespace planner
 {
@@ -82,18 +83,40 @@ class Shapes
     std::vector<std::vector<uint32_t>> m_of; ///< by rank, a number for each group
 };
 
+/// The share of all tokens that each rank's experts take; empty: all ranks take the same.
+std::vector<double>
+TokensOfRanks(const TrainingOptions& o)
+{
+    const auto routing = training::RoutingOf(o.model);
+    if (!routing || o.moeSkew <= 0 || o.expert == 1)
+    {
+        return {};
+    }
+    const std::vector<double> shares = training::ExpertRankShares(*routing, o);
+    std::vector<double> tokens(o.ranks, 0);
+    for (const auto& group : training::GroupsOf(o.GetLayout(), GroupOf::kExpert))
+    {
+        for (std::size_t place = 0; place < group.size(); ++place)
+        {
+            tokens[group[place]] = shares[place];
+        }
+    }
+    return tokens;
+}
+
 } // namespace
 
 std::vector<coll::Rank>
 FirstRanks(const TrainingOptions& o, uint32_t gpus)
 {
     const bool fills = FillsServers(o, gpus);
-    if (o.kinds.empty() && fills)
+    const std::vector<double> tokens = TokensOfRanks(o);
+    if (o.kinds.empty() && fills && tokens.empty())
     {
         return {0};
     }
     const std::optional<Shapes> shapes = fills ? std::nullopt : std::optional(Shapes(o, gpus));
-    std::set<std::vector<uint32_t>> seen;
+    std::map<std::vector<uint32_t>, std::size_t> seen; // places in `first`
     std::vector<coll::Rank> first;
     for (const auto& pipeline : training::GroupsOf(o.GetLayout(), GroupOf::kPipeline))
     {
@@ -108,9 +131,16 @@ FirstRanks(const TrainingOptions& o, uint32_t gpus)
                 way.insert(way.end(), own.begin(), own.end());
             }
         }
-        if (first.size() < kMostWays && seen.insert(way).second)
+        const coll::Rank rank = pipeline.front();
+        const auto [at, isNew] = seen.try_emplace(std::move(way), first.size());
+        if (isNew && first.size() < kMostWays)
         {
-            first.push_back(pipeline.front());
+            first.push_back(rank);
+        }
+        else if (at->second < first.size() && !tokens.empty() &&
+                 tokens[rank] > tokens[first[at->second]])
+        {
+            first[at->second] = rank; // all others of its expert group wait for it
         }
     }
     return first;

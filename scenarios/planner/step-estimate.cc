@@ -240,7 +240,8 @@ StepEstimator::Bound(const TrainingOptions& o)
         bound = std::max(bound, slowest * o.accumulation + filling);
         filling += fills ? leastAhead : 0;
     }
-    return o.moeSkew > 0 ? 0 : bound; // other places of an expert group may compute less
+    // On unequal servers, the busiest place may be on the fastest GPUs.
+    return o.moeSkew > 0 && !o.kinds.empty() ? 0 : bound;
 }
 
 } // namespace planner

@@ -3,6 +3,7 @@
  */
 #include "scenarios/planner/unequal-stages.h"
 
+#include "scenarios/training/expert-load.h"
 #include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/piece-layers.h"
 #include "scenarios/training/stage-layers.h"
@@ -93,7 +94,9 @@ LayersOfKinds(const TrainingOptions& o)
     std::vector<std::vector<training::RankLayer>> layers;
     for (uint32_t kind = 0; kind < std::max<std::size_t>(1, o.kinds.size()); ++kind)
     {
-        layers.push_back(training::LayersOfModel(training::OnKind(o, kind)));
+        TrainingOptions its = training::OnKind(o, kind);
+        its.expertPosition = training::BusiestPosition(o); // all others of its group wait for it
+        layers.push_back(training::LayersOfModel(its));
     }
     return layers;
 }

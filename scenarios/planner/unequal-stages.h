@@ -28,7 +28,7 @@ std::string WordsOfKinds(const scenario::ClusterSpec& cluster);
 /// Blocks and GPUs of stages in a row that are alike: "2x10 H100, 2x6 A100".
 std::string StagesText(const training::TrainingOptions& options);
 
-/// All layers, on the GPU of each kind.
+/// All layers, on the GPU of each kind; experts' are those of the rank that gets most tokens.
 std::vector<std::vector<training::RankLayer>> LayersOfKinds(
     const training::TrainingOptions& options);
 

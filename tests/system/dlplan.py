@@ -86,6 +86,27 @@ class Estimates(SystemTest):
         self.assertLess(sorted(errors)[(len(errors) - 1) // 2], 0.02)
 
 
+    def test_unequal_experts(self):
+        """With --moe-skew the rank whose experts get most tokens decides: steps grow with it, and
+        estimates with them.
+        """
+        for groups in ("ep=8,pp=1,tp=1", "ep=4,pp=2,tp=1", "ep=4,pp=1,tp=2"):
+            steps = []
+            for skew in (0, 2):
+                plan = self.run_program(
+                    "dlplan --model=mixtral-8x7b --server=dgx-h100 --servers=2 --seq=512"
+                    f" --global-batch=64 --moe-skew={skew} --ignore-memory --no-report"
+                    f" --no-progress --fix={groups},micro-batch=1,zero=1,recompute=none"
+                )
+                best = plan.rows("plans.csv")[0]
+                step = self.run_program(
+                    f"dltrain --scenario={plan.path('plan.json')} --network=analytic {QUIET}"
+                ).stats["step_time_us"]
+                self.assertLess(abs(best["estimate_us"] / step - 1), 0.1, (groups, skew))
+                steps.append(best["estimate_us"])
+            self.assertGreater(steps[1], 1.5 * steps[0], groups)
+
+
 class Search(SystemTest):
     JOB = (
         "dlplan --model=gpt2 --gpu=V100 --gpus-per-server=4 --servers=2 --seq=512 --global-batch=16"

@@ -4,13 +4,16 @@
  * dlplan's search: its space, its bound, its estimate and its options.
  */
 #include "scenarios/options/training/validate-layout.h"
+#include "scenarios/planner/first-ranks.h"
 #include "scenarios/planner/in-order.h"
 #include "scenarios/planner/launch-flags.h"
 #include "scenarios/planner/moves.h"
 #include "scenarios/planner/search.h"
+#include "scenarios/training/expert-load.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/memory-reserve.h"
 #include "scenarios/training/plan/training-plan.h"
+#include "scenarios/training/rank-layers.h"
 
 #include <atomic>
 #include <gtest/gtest.h>
@@ -342,6 +345,47 @@ TEST(Search, PrunesNothingBetter)
             std::accumulate(parts.exposed.begin(), parts.exposed.end(), parts.computing) +
             parts.bubble;
         EXPECT_NEAR(sum / plan.estimate.step, 1, 0.05) << LayoutText(plan.layout);
+    }
+}
+
+// The rank whose experts get most tokens decides: it is walked, and the bound is of its computing.
+TEST(Estimate, IsOfTheBusiestExperts)
+{
+    for (const char* const groups : {"ep=8,pp=1", "ep=4,pp=2", "ep=2,pp=4,tp=1", "ep=4,tp=2,etp=1"})
+    {
+        double before = 0;
+        for (const char* const skew : {"0", "0.5", "1", "2"})
+        {
+            const Job job("--model=mixtral-8x7b --server=dgx-h100 --servers=1 --global-batch=64 "
+                          "--ignore-memory --micro-batch=1 --zero=1 --recompute=none "
+                          "--moe-skew=" +
+                          std::string(skew) + " --fix=virtual-stages=1," + groups);
+            const auto read = scenario::ValidateLayout(job.read.scenario.jobs[0], job.clusters[0]);
+            ASSERT_TRUE(read.options) << read.errors.front().Text();
+            const training::TrainingOptions& o = *read.options;
+            const auto first = FirstRanks(o, 8);
+            ASSERT_EQ(first.size(), 1U);
+            const auto experts =
+                training::GroupsOf(o.GetLayout(), training::GroupOf::kExpert).front();
+            const uint32_t busiest = training::BusiestPosition(o);
+            EXPECT_EQ(first[0], before == 0 ? 0 : experts[busiest]) << groups << " " << skew;
+            StepEstimator estimator(job.clusters[0]);
+            const auto estimate = estimator.Estimate(o);
+            ASSERT_TRUE(estimate);
+            EXPECT_GT(estimate->step, before) << groups << " " << skew;
+            const double bound = estimator.Bound(o);
+            EXPECT_LE(bound, estimate->step) << groups << " " << skew;
+            // The busiest rank's forward and backward of all micro-batches, from its own layers.
+            training::TrainingOptions its = o;
+            its.expertPosition = busiest;
+            double computing = 0;
+            for (const auto& layer : training::LayersOfModel(its))
+            {
+                computing += layer.Forward() + layer.Backward();
+            }
+            EXPECT_GE(bound, computing / o.pipeline * o.accumulation * 0.999);
+            before = estimate->step;
+        }
     }
 }
 
