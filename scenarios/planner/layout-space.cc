@@ -14,10 +14,12 @@
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/memory-reserve.h"
 #include "scenarios/training/stage-layers.h"
+#include "scenarios/training/stage-speeds.h"
 
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace planner
 {
@@ -38,6 +40,24 @@ IsShown(const std::string& option)
 {
     const auto& all = scenario::SearchedOptions();
     return option != "rank-order" && std::find(all.begin(), all.end(), option) != all.end();
+}
+
+constexpr const char* kCountsEmbedding = "account-for-embedding-in-pipeline-split";
+constexpr const char* kCountsLoss = "account-for-loss-in-pipeline-split";
+
+/// Whether an option says how blocks become the pieces of a pipeline.
+bool
+IsCut(const std::string& option)
+{
+    return option == "pipeline-layout" || option == kCountsEmbedding || option == kCountsLoss;
+}
+
+/// Whether nobody has said how blocks become pieces.
+bool
+IsCutOpen(const scenario::Values& values)
+{
+    return !values.Given("partition") && !values.Given("pipeline-layout") &&
+           !values.Given(kCountsEmbedding) && !values.Given(kCountsLoss);
 }
 
 std::vector<uint32_t>
@@ -152,8 +172,8 @@ class Walker
     uint64_t Blocks() const
     {
         const auto& values = m_space.read.values;
-        const uint64_t around = (values.Flag("account-for-embedding-in-pipeline-split") ? 1 : 0) +
-                                (values.Flag("account-for-loss-in-pipeline-split") ? 1 : 0);
+        const uint64_t around =
+            (values.Flag(kCountsEmbedding) ? 1 : 0) + (values.Flag(kCountsLoss) ? 1 : 0);
         return std::max<uint64_t>(1, training::StageBlocksOf(m_shape.model) + around);
     }
 
@@ -189,19 +209,85 @@ class Walker
         }
     }
 
+    /// Virtual stages of so many stages. Where all stages can have as many blocks, so have all
+    /// pieces.
+    std::vector<uint32_t> VirtualStages(uint64_t stages) const
+    {
+        const uint64_t most = Blocks() + (m_isCutOpen ? 2 : 0); // with embedding and loss
+        if (stages == 1 || Blocks() % stages == 0)
+        {
+            return stages == 1 ? std::vector<uint32_t>{1}
+                               : DivisorsOf(Blocks() / stages, kMostVirtualStages);
+        }
+        std::vector<uint32_t> numbers = {1};
+        for (uint32_t v = 2; v <= kMostVirtualStages && v * stages <= most; ++v)
+        {
+            numbers.push_back(v);
+        }
+        return numbers;
+    }
+
+    /// Virtual stages, and how blocks that no cut shares out evenly become pieces: as they are, and
+    /// with the embedding and the loss as a block each.
+    std::vector<Words> Cuts(uint64_t stages) const
+    {
+        const auto& values = m_space.read.values;
+        const uint64_t blocks = training::StageBlocksOf(m_shape.model);
+        std::vector<Words> cuts;
+        for (const auto& vs : Numbers("virtual-stages", VirtualStages(stages)))
+        {
+            Words words;
+            AddWord(&words, "virtual-stages", vs);
+            const uint64_t pieces =
+                stages * (vs.empty() ? std::max<uint64_t>(1, values.Integer("virtual-stages"))
+                                     : std::stoull(vs));
+            const bool isOpen = m_isCutOpen && stages > 1 && blocks % pieces != 0;
+            if (!isOpen || pieces <= blocks)
+            {
+                cuts.push_back(words);
+            }
+            for (const Words& more : isOpen ? CountedCuts(blocks, pieces) : std::vector<Words>())
+            {
+                cuts.push_back(words);
+                cuts.back().insert(cuts.back().end(), more.begin(), more.end());
+            }
+        }
+        return cuts;
+    }
+
+    /// The cuts of blocks with what stands around them that differ from the one without.
+    static std::vector<Words> CountedCuts(uint64_t blocks, uint64_t pieces)
+    {
+        const std::pair<std::string, std::string> loss = {kCountsLoss, "1"};
+        std::vector<Words> cuts;
+        if ((blocks + 1) % pieces == 0)
+        {
+            cuts.push_back({loss});
+        }
+        const uint64_t left = (blocks + 2) % pieces;
+        if (left == 0)
+        {
+            cuts.push_back({{kCountsEmbedding, "1"}, loss});
+        }
+        else if (left > 1 && blocks + 2 > pieces) // of one the first piece has it, as without
+        {
+            std::vector<uint32_t> of(pieces, static_cast<uint32_t>((blocks + 2) / pieces));
+            std::for_each(of.begin() + 1, of.begin() + left, [](uint32_t& piece) { ++piece; });
+            --of.back();
+            cuts.push_back({{"pipeline-layout", training::BlocksText(of)}});
+        }
+        return cuts;
+    }
+
     /// \param shared ranks that may share the experts
     void Experts(const Words& outer, uint64_t stages, uint64_t replicas, uint64_t shared)
     {
-        const uint64_t perStage = std::max<uint64_t>(1, Blocks() / stages);
-        const auto virtualStages = stages > 1 && Blocks() % stages == 0
-                                       ? DivisorsOf(perStage, kMostVirtualStages)
-                                       : std::vector<uint32_t>{1};
         const std::vector<uint32_t> zero = replicas == 1 ? std::vector<uint32_t>{0}
                                            : stages > 1  ? std::vector<uint32_t>{1, 0}
                                                          : std::vector<uint32_t>{1, 0, 2, 3};
         for (const auto& ep : Numbers("ep", DivisorsOf(std::gcd(shared, Experts()), 1 << 20)))
         {
-            for (const auto& vs : Numbers("virtual-stages", virtualStages))
+            for (const Words& cut : Cuts(stages))
             {
                 uint64_t fit = 1;
                 uint64_t seen = 0;
@@ -217,7 +303,7 @@ class Walker
                     const uint64_t large = m_count->tooLarge;
                     Words words = outer;
                     AddWord(&words, "ep", ep);
-                    AddWord(&words, "virtual-stages", vs);
+                    words.insert(words.end(), cut.begin(), cut.end());
                     AddWord(&words, "zero", z);
                     Shape(words);
                     seen = m_count->seen - before;
@@ -368,6 +454,12 @@ class Walker
                                           unequal::WordsOfKinds(m_space.cluster.cluster));
                 layout.stages = unequal::StagesText(o);
             }
+            else if (std::any_of(all.begin(), all.end(), [](const auto& w) {
+                         return IsCut(w.first);
+                     }))
+            {
+                layout.stages = unequal::PiecesText(o);
+            }
             const uint64_t need = layout.memory + layout.reserve;
             if (need > RoomOn(layout.fullest))
             {
@@ -414,6 +506,7 @@ class Walker
     uint32_t m_gpus;
     const TrainingOptions& m_shape; ///< for the model
     const bool m_bySpeed = unequal::AreStagesOpen(m_space.read.values);
+    const bool m_isCutOpen = !m_bySpeed && IsCutOpen(m_space.read.values);
     bool m_ended = false;
 };
 
@@ -468,8 +561,7 @@ LayoutText(const Layout& l)
     for (const auto& [name, value] : l.words)
     {
         // What the stages say already.
-        const bool isSaid =
-            !l.stages.empty() && (name == "pipeline-layout" || name == "server-kinds");
+        const bool isSaid = !l.stages.empty() && (IsCut(name) || name == "server-kinds");
         text += IsShown(name) || isSaid ? "" : " " + name + "=" + value;
     }
     return text;

@@ -6,8 +6,8 @@
  *
  * What is left out of the space, by choice (assumed to be no one's best layout): tensor groups that
  * leave the scale-up domain; context groups that leave a GPU fewer than 2,048 tokens; more than 8
- * virtual stages; more than 32 samples a micro-batch; ZeRO 2 and 3 in a pipeline, where DeepSpeed
- * and Megatron-LM have neither.
+ * virtual stages; uneven pieces where all stages can have as many blocks; more than 32 samples a
+ * micro-batch; ZeRO 2 and 3 in a pipeline, where DeepSpeed and Megatron-LM have neither.
  */
 #ifndef SCENARIOS_PLANNER_LAYOUT_SPACE_H
 #define SCENARIOS_PLANNER_LAYOUT_SPACE_H
@@ -54,7 +54,9 @@ struct Layout
     std::string recompute;
     bool sequenceParallel = false;
     bool fusedAttention = false;
-    std::string stages;   ///< of unequal GPUs: "2x10 H100, 2x6 A100"
+    /// Of unequal GPUs: "2x10 H100, 2x6 A100". Of pieces with the embedding and the loss as
+    /// blocks: "2, 30x3, 2".
+    std::string stages;
     uint64_t memory = 0;  ///< bytes of a GPU, in tensors
     uint64_t reserve = 0; ///< bytes beside them (training::ReserveOf, or --memory-margin)
     uint64_t fullest = 0; ///< bytes that this GPU has

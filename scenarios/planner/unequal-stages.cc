@@ -52,26 +52,25 @@ WordsOfKinds(const scenario::ClusterSpec& cluster)
     return cluster.kindWords;
 }
 
-std::string
-StagesText(const TrainingOptions& o)
+namespace
 {
-    std::vector<uint32_t> blocks(o.pipeline, 0);
+
+std::vector<uint32_t>
+BlocksOfPieces(const TrainingOptions& o)
+{
+    std::vector<uint32_t> blocks(o.Pieces(), 0);
     const std::vector<uint32_t> pieces = training::PiecesOfLayers(o);
     for (std::size_t i = 0; i < pieces.size(); ++i)
     {
-        blocks[pieces[i] % o.pipeline] += training::IsBlock(o.model, o.model.layers[i]) ? 1 : 0;
+        blocks[pieces[i]] += training::IsBlock(o.model, o.model.layers[i]) ? 1 : 0;
     }
-    std::vector<std::string> texts;
-    const auto kindsOf = training::KindsByStage(o);
-    for (uint32_t stage = 0; stage < o.pipeline; ++stage)
-    {
-        std::string gpus;
-        for (const uint32_t kind : kindsOf[stage])
-        {
-            gpus += (gpus.empty() ? "" : "+") + o.kinds[kind].gpu.name;
-        }
-        texts.push_back(std::to_string(blocks[stage]) + " " + gpus);
-    }
+    return blocks;
+}
+
+/// "2x10 H100, 2x6 A100": what is the same in a row, once.
+std::string
+RunsText(const std::vector<std::string>& texts)
+{
     std::string text;
     for (std::size_t i = 0; i < texts.size();)
     {
@@ -86,6 +85,42 @@ StagesText(const TrainingOptions& o)
         i = same;
     }
     return text;
+}
+
+} // namespace
+
+std::string
+PiecesText(const TrainingOptions& o)
+{
+    std::vector<std::string> texts;
+    for (const uint32_t blocks : BlocksOfPieces(o))
+    {
+        texts.push_back(std::to_string(blocks));
+    }
+    return RunsText(texts);
+}
+
+std::string
+StagesText(const TrainingOptions& o)
+{
+    std::vector<uint32_t> blocks(o.pipeline, 0);
+    const std::vector<uint32_t> pieces = BlocksOfPieces(o);
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece)
+    {
+        blocks[piece % o.pipeline] += pieces[piece];
+    }
+    std::vector<std::string> texts;
+    const auto kindsOf = training::KindsByStage(o);
+    for (uint32_t stage = 0; stage < o.pipeline; ++stage)
+    {
+        std::string gpus;
+        for (const uint32_t kind : kindsOf[stage])
+        {
+            gpus += (gpus.empty() ? "" : "+") + o.kinds[kind].gpu.name;
+        }
+        texts.push_back(std::to_string(blocks[stage]) + " " + gpus);
+    }
+    return RunsText(texts);
 }
 
 std::vector<std::vector<training::RankLayer>>

@@ -25,6 +25,9 @@ void SizeStages(Words* words, training::TrainingOptions* options);
 /// "4xdgx-a100,4xdgx-h100": the cluster's --server-kinds, in its order.
 std::string WordsOfKinds(const scenario::ClusterSpec& cluster);
 
+/// Blocks of the pieces of a pipeline, each once that are alike in a row: "2, 30x3, 2".
+std::string PiecesText(const training::TrainingOptions& options);
+
 /// Blocks and GPUs of stages in a row that are alike: "2x10 H100, 2x6 A100".
 std::string StagesText(const training::TrainingOptions& options);
 

@@ -37,6 +37,7 @@ WithMove(const scenario::PlannerScenario& scenario,
     }
     planner::Layout its = planner::LayoutOf(*layout.options, moved.layout.words, plan.layout.job);
     its.bound = plan.layout.bound;
+    its.stages = moved.layout.stages;
     moved.layout = std::move(its);
     const auto estimate = planner::StepEstimator(*cluster.scenario).Estimate(*layout.options);
     moved.estimate = estimate.value_or(plan.estimate);

@@ -272,7 +272,7 @@ TEST(Space, HasExpertTensorGroupsAndOrdersOfRanks)
 }
 
 // 12 blocks, and two layers that count as such: 14 on 7 stages are two a stage, so there are
-// virtual stages. Blocks alone do not divide.
+// virtual stages. The search finds them by itself, too.
 TEST(Space, CountsLayersAroundBlocks)
 {
     const std::string job = "--model=gpt2 --gpu=V100 --gpus-per-server=1 --servers=7 --seq=512 "
@@ -285,10 +285,63 @@ TEST(Space, CountsLayersAroundBlocks)
         }
         return stages;
     };
-    EXPECT_EQ(most(job), 1u);
+    EXPECT_EQ(most(job), 2u);
     EXPECT_EQ(most(job + "--account-for-embedding-in-pipeline-split=1 "
                          "--account-for-loss-in-pipeline-split=1"),
               2u);
+    EXPECT_EQ(most(job + "--partition=uniform"), 1u); // 14 pieces of 12 blocks are none
+}
+
+// Stages that no number of blocks fills evenly have virtual stages all the same, with the blocks as
+// they are and with the embedding and the loss as one each.
+TEST(Space, CutsBlocksUnevenly)
+{
+    const auto layouts = [](const std::string& options) {
+        const Job job(options);
+        const Space space{job.clusters[0],
+                          job.read.scenario.jobs[0],
+                          job.read.scenario.search,
+                          UINT64_MAX,
+                          0};
+        std::map<std::string, std::string> found; // text by options
+        SpaceCount count;
+        for (const SpacePart& part : PartsOf(space))
+        {
+            VisitLayouts(
+                space,
+                part,
+                &count,
+                [&found](const Layout& layout, const training::TrainingOptions& o) {
+                    found[LayoutOptions(layout)] = LayoutText(layout);
+                    EXPECT_EQ(o.Pieces(), uint64_t{layout.pipeline} * layout.virtualStages);
+                },
+                [] { return true; });
+        }
+        EXPECT_TRUE(count.refused.empty()) << count.firstRefusal;
+        return found;
+    };
+    // 94 blocks on 8 stages: 1 to 8 virtual ones, of which 94 + 2 fill 8, 16, 24, 32 and 48 pieces
+    // evenly; of 40, 56 and 64 pieces some have one more (--pipeline-layout).
+    const auto deep =
+        layouts("--model=qwen3-235b-a22b --server=dgx-h100 --servers=8 "
+                "--global-batch=64 --fix=tp=8,pp=8,ep=1,etp=8 --search=virtual-stages");
+    const std::string both = " --account-for-embedding-in-pipeline-split=1 "
+                             "--account-for-loss-in-pipeline-split=1";
+    for (const std::string& vs : {"1", "2", "3", "4", "5", "6", "7", "8"})
+    {
+        EXPECT_EQ(deep.count("--virtual-stages=" + vs), 1U) << vs;
+        EXPECT_EQ(deep.count("--virtual-stages=" + vs + both), vs < "5" || vs == "6") << vs;
+    }
+    EXPECT_EQ(deep.size(), 16U);
+    EXPECT_NE(deep.at("--virtual-stages=4" + both).find("pp8 (2, 30x3, 2) vs4 "),
+              std::string::npos);
+    // 12 on 5: 3-3-2-2-2, and 14 = 5 x 2 + 4 with the embedding in the first, the loss in the last.
+    const std::string odd = "--model=gpt2 --gpu=V100 --gpus-per-server=1 --servers=5 --seq=512 "
+                            "--global-batch=20 --pp=5 --virtual-stages=1 --search=micro-batch ";
+    const auto few = layouts(odd + "--fix=zero=0");
+    EXPECT_EQ(few.count("--micro-batch=1"), 1U);
+    EXPECT_EQ(few.count("--pipeline-layout=2-3-3-3-1 --micro-batch=1"), 1U);
+    EXPECT_EQ(layouts(odd + "--partition=balanced").size(), few.size() / 2);
 }
 
 // Only what was not given, and what the layout has: no buckets without copies, one other order.
