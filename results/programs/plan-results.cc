@@ -340,6 +340,9 @@ DroppedText(const planner::Found& found)
             scenario::Format("%.1f GiB", static_cast<double>(count.leastMemory) / (1ULL << 30)) +
             " and more)");
     add(found.pruned, "cannot beat the best by their lower bound");
+    add(found.untried,
+        "not tried, with bounds from " + scenario::SecondsText(found.leastUntried.value_or(0)) +
+            " on");
     add(found.unknown, "have no estimate");
     add(found.estimated, "estimated");
     return text;

@@ -6,7 +6,9 @@
 #include "scenarios/options/planner/planner-options.h"
 #include "scenarios/options/spelling.h"
 #include "scenarios/options/training/validate-layout.h"
+#include "scenarios/planner/step-estimate.h"
 #include "scenarios/planner/unequal-stages.h"
+#include "scenarios/program/parse.h"
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/fewer-layers.h"
@@ -632,6 +634,18 @@ WithLayout(const scenario::ReadResult& read, const Layout& layout)
         scenario::SetOption(name, text, &with);
     }
     return with;
+}
+
+std::optional<scenario::Error>
+WhyNotRun(const scenario::ReadResult& read, const Layout& layout)
+{
+    scenario::ReadResult with = WithLayout(read, layout);
+    const uint32_t few = std::min(layout.accumulation, FewerMicroBatches(layout.pipeline).less);
+    const uint64_t samples = uint64_t{layout.data} * layout.microBatch * few;
+    scenario::SetOption("micro-batch", std::to_string(layout.microBatch), &with);
+    scenario::SetOption("global-batch", std::to_string(samples), &with);
+    const auto result = scenario::CheckValues<scenario::TrainingScenario>(with);
+    return result.errors.empty() ? std::nullopt : std::optional(result.errors.front());
 }
 
 } // namespace planner

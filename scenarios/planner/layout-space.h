@@ -124,6 +124,10 @@ void Refuse(const scenario::Error& error, SpaceCount* count);
 /// The job with a layout's options.
 scenario::ReadResult WithLayout(const scenario::ReadResult& read, const Layout& layout);
 
+/// Why dltrain would not run the job with a layout, by its own rules of a whole run: its step has a
+/// collective that the job's algorithm cannot do, say. Asked of few micro-batches, which are alike.
+std::optional<scenario::Error> WhyNotRun(const scenario::ReadResult& read, const Layout& layout);
+
 } // namespace planner
 
 #endif // SCENARIOS_PLANNER_LAYOUT_SPACE_H

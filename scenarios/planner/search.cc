@@ -12,10 +12,14 @@
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -129,6 +133,46 @@ class Best
     std::vector<Plan>& m_plans;
 };
 
+/// Refusals of whole runs, by which collectives a step has: groups of GPUs and ZeRO stage decide
+/// that, so others with the same are refused, too (assumed: an algorithm that cannot do a size can
+/// seldom do another). Asking each layout takes as long as an estimate.
+class Refusals
+{
+  public:
+    void Add(const Layout& layout, const scenario::Error& error)
+    {
+        const std::lock_guard lock(m_mutex);
+        m_all.emplace(KeyOf(layout), error);
+    }
+
+    std::optional<scenario::Error> Of(const Layout& layout) const
+    {
+        const std::lock_guard lock(m_mutex);
+        const auto at = m_all.empty() ? m_all.end() : m_all.find(KeyOf(layout));
+        return at == m_all.end() ? std::nullopt : std::optional(at->second);
+    }
+
+  private:
+    using Key = std::array<uint32_t, 10>;
+
+    static Key KeyOf(const Layout& l)
+    {
+        return {static_cast<uint32_t>(l.job),
+                l.gpus,
+                l.tensor,
+                l.pipeline,
+                l.context,
+                l.expert,
+                l.expertTensor,
+                l.data,
+                l.zero,
+                l.sequenceParallel};
+    }
+
+    mutable std::mutex m_mutex; ///< guards m_all
+    std::map<Key, scenario::Error> m_all;
+};
+
 /// Threads that search: each has plans of all ranks in memory, so there are not more (assumed).
 constexpr unsigned kMostThreads = 8;
 
@@ -236,35 +280,56 @@ class Searcher
         return open;
     }
 
+    /// Of each kind of layout, with its groups of GPUs, the first one comes first: a search that is
+    /// ended soon has tried all kinds. \return how many these are
+    static std::size_t KindsFirst(std::vector<Layout>& open)
+    {
+        std::set<std::array<uint32_t, 6>> kinds;
+        const auto rest =
+            std::stable_partition(open.begin(), open.end(), [&kinds](const Layout& l) {
+                return kinds
+                    .insert({l.gpus, l.tensor, l.pipeline, l.context, l.expert, l.expertTensor})
+                    .second;
+            });
+        return static_cast<std::size_t>(rest - open.begin());
+    }
+
     /// Estimates of those that can be among the best. Also of a search that was ended while it
     /// enumerated: the best so far by their bounds.
     void Estimate(std::vector<Layout> open, const Estimates& known)
     {
         struct Tried
         {
-            std::optional<scenario::Error> refused;
+            std::optional<scenario::Error> refused; ///< by a rule
             std::optional<StepEstimate> estimate;
         };
 
         Best best(m_scenario, &m_found.plans);
+        Refusals refusals;
+        const std::size_t kinds = KindsFirst(open); // behind these, bounds ascend
         const bool enumerated = m_found.whole;
-        constexpr std::size_t kLeast = 3; // layouts that are tried however soon somebody ends it
+        // Layouts that are tried however soon somebody ends it, and while all are refused.
+        constexpr std::size_t kLeast = 3;
+        constexpr std::size_t kLeastRefused = 30;
         std::vector<Tried> tried(open.size());
         std::atomic<double> limit = std::numeric_limits<double>::infinity();
         bool ends = !enumerated;
         const auto look = [&] {
             const Plan* const first = m_found.plans.empty() ? nullptr : &m_found.plans.front();
-            ends =
-                ends ||
-                !m_look(
-                    {&m_found.count, m_found.fit, m_found.pruned, m_found.estimated, first, false});
+            ends = ends || !m_look({&m_found.count,
+                                    m_found.fit,
+                                    m_found.pruned,
+                                    m_found.estimated,
+                                    first,
+                                    false,
+                                    &m_found.all});
         };
         Piecework all;
         all.pieces = open.size();
         all.ahead = 4 * m_estimators.size();
         all.work = [&](unsigned thread, std::size_t i) {
             const Layout& layout = open[i];
-            if (ScoreOf(layout) >= limit)
+            if (ScoreOf(layout) >= limit || refusals.Of(layout))
             {
                 return; // nobody will take it
             }
@@ -280,30 +345,46 @@ class Searcher
             tried[i].estimate = before != known.end()
                                     ? before->second
                                     : m_estimators[thread][layout.job]->Estimate(*read.options);
+            const auto& estimate = tried[i].estimate;
+            if (estimate && Score(m_scenario.objective, estimate->step, layout.gpus) < limit)
+            {
+                tried[i].refused = WhyNotRun(m_scenario.jobs[layout.job], layout);
+            }
         };
         all.take = [&](std::size_t i) {
             if (!best.Takes(open[i].bound, open[i].gpus))
             {
-                m_found.pruned = open.size() - i;
-                return false;
+                m_found.pruned += i < kinds ? 1 : open.size() - i;
+                return i < kinds;
             }
             look();
-            if (ends && !m_found.plans.empty() && i >= kLeast)
+            if (ends && i >= (m_found.plans.empty() ? kLeastRefused : kLeast))
             {
+                EndAt(i, open, best);
                 return false;
             }
-            if (tried[i].refused)
+            // Whether the rules of a run are asked depends on threads; whether it matters does not.
+            const auto& estimate = tried[i].estimate;
+            if (const auto before = refusals.Of(open[i]))
             {
+                Refuse(*before, &m_found.count);
+            }
+            else if (tried[i].refused && (!estimate || best.Takes(estimate->step, open[i].gpus)))
+            {
+                if (estimate)
+                {
+                    refusals.Add(open[i], *tried[i].refused);
+                }
                 Refuse(*tried[i].refused, &m_found.count);
             }
-            else if (!tried[i].estimate)
+            else if (!estimate)
             {
                 ++m_found.unknown;
             }
             else
             {
                 ++m_found.estimated;
-                m_found.all.push_back({open[i], *tried[i].estimate, std::nullopt, ""});
+                m_found.all.push_back({open[i], *estimate, std::nullopt, ""});
                 best.Keep(m_found.all.back());
                 limit = best.Limit();
             }
@@ -318,6 +399,21 @@ class Searcher
     double ScoreOf(const Layout& layout) const
     {
         return Score(m_scenario.objective, layout.bound, layout.gpus);
+    }
+
+    /// Counts what somebody who ended the search did not let it try.
+    void EndAt(std::size_t next, const std::vector<Layout>& open, const Best& best)
+    {
+        std::for_each(open.begin() + static_cast<std::ptrdiff_t>(next),
+                      open.end(),
+                      [&](const Layout& layout) {
+                          const bool pruned = !best.Takes(layout.bound, layout.gpus);
+                          ++(pruned ? m_found.pruned : m_found.untried);
+                          m_found.leastUntried =
+                              pruned ? m_found.leastUntried
+                                     : std::min(m_found.leastUntried.value_or(layout.bound),
+                                                layout.bound);
+                      });
     }
 
     const PlannerScenario& m_scenario;
@@ -476,6 +572,11 @@ WhyNothingFits(const PlannerScenario& scenario,
     if (read.options->recompute != training::Recompute::kFull)
     {
         consider("--recompute=full", [](auto& o) { o.recompute = training::Recompute::kFull; });
+    }
+    if (read.options->tensor > 1 && !read.options->sequenceParallel &&
+        read.options->model.hasSequence)
+    {
+        consider("--sequence-parallel", [](auto& o) { o.sequenceParallel = true; });
     }
     if (read.options->model.hasSequence && read.options->sequence > 1)
     {

@@ -38,8 +38,9 @@ struct Progress
     uint64_t fit = 0;
     uint64_t pruned = 0;
     uint64_t estimated = 0;
-    const Plan* best = nullptr; ///< null: none so far
-    bool isListing = false;     ///< no layout has an estimate yet
+    const Plan* best = nullptr;             ///< null: none so far
+    bool isListing = false;                 ///< no layout has an estimate yet
+    const std::vector<Plan>* all = nullptr; ///< with an estimate
 };
 
 /// A change of the best layout that dltrain has run.
@@ -55,14 +56,16 @@ struct TriedMove
 struct Found
 {
     std::vector<Plan> plans; ///< best first, at most `top`
-    std::vector<Plan> all;   ///< with an estimate, in the order of their bounds
+    std::vector<Plan> all;   ///< with an estimate, in the order in which they were tried
     SpaceCount count;
     uint64_t fit = 0;
-    uint64_t pruned = 0;    ///< by their bound
-    uint64_t estimated = 0; ///< with an estimate
-    uint64_t unknown = 0;   ///< without one
-    bool listed = true;     ///< all layouts were seen
-    bool whole = true;      ///< else somebody ended it
+    uint64_t pruned = 0;                ///< by their bound
+    uint64_t estimated = 0;             ///< with an estimate
+    uint64_t unknown = 0;               ///< without one
+    uint64_t untried = 0;               ///< of a search that was ended
+    std::optional<double> leastUntried; ///< s: no step of these is shorter
+    bool listed = true;                 ///< all layouts were seen
+    bool whole = true;                  ///< else somebody ended it
     std::vector<TriedMove> moves;
 };
 

@@ -137,6 +137,8 @@ HasSteps(const TrainingScenario& scenario)
     return scenario.HasSteps();
 }
 
+} // namespace
+
 template <class T>
 ParseResult<T>
 CheckValues(const ReadResult& read)
@@ -157,6 +159,11 @@ CheckValues(const ReadResult& read)
     }
     return result;
 }
+
+template ParseResult<TrainingScenario> CheckValues<TrainingScenario>(const ReadResult& read);
+
+namespace
+{
 
 /// Of a configuration as run, the values that nobody gave and that are not decided again as they
 /// stand there: somebody has changed them, or others. They count as given.

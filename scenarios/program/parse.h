@@ -20,6 +20,11 @@
 namespace scenario
 {
 
+/// What a run of these values would be, by all rules but those of this machine and the output
+/// folder, for who makes scenarios of dltrain. \tparam T TrainingScenario
+template <class T>
+ParseResult<T> CheckValues(const ReadResult& read);
+
 /// \tparam T TrainingScenario, CollperfScenario, TrafficScenario or ServingScenario
 template <class T>
 ParseResult<T> ParseAs(int argc, const char* const* argv);

@@ -19,6 +19,7 @@
 #include <gtest/gtest.h>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 using namespace planner;
 
@@ -398,6 +399,47 @@ TEST(Search, PrunesNothingBetter)
             std::accumulate(parts.exposed.begin(), parts.exposed.end(), parts.computing) +
             parts.bubble;
         EXPECT_NEAR(sum / plan.estimate.step, 1, 0.05) << LayoutText(plan.layout);
+    }
+}
+
+// A search that is ended soon has looked at each kind of layout, and says what the rest takes.
+TEST(Search, TriesEachKindFirst)
+{
+    const Job job(std::string(kSmall) + "--search=tp,pp,virtual-stages,micro-batch --top=3 ");
+    using Kind = std::tuple<uint32_t, uint32_t>;
+    const auto kindOf = [](const Plan& plan) {
+        return Kind(plan.layout.tensor, plan.layout.pipeline);
+    };
+    const Found whole = job.Find();
+    EXPECT_EQ(whole.untried, 0U);
+    EXPECT_FALSE(whole.leastUntried);
+    for (const uint64_t most : {4U, 9U})
+    {
+        const Found some = Search(
+            job.read.scenario,
+            job.clusters,
+            [most](const Progress& p) { return p.estimated < most; },
+            {},
+            2);
+        EXPECT_FALSE(some.whole);
+        EXPECT_GE(some.estimated, most);
+        EXPECT_EQ(some.untried + some.pruned + some.estimated + some.unknown, some.fit);
+        ASSERT_TRUE(some.leastUntried);
+        std::set<Kind> kinds;
+        for (std::size_t i = 0; i < 4; ++i)
+        {
+            EXPECT_TRUE(kinds.insert(kindOf(some.all[i])).second);
+        }
+        std::set<std::string> tried;
+        for (const Plan& plan : some.all)
+        {
+            tried.insert(EstimateKey(plan.layout));
+        }
+        for (const Plan& plan : whole.all)
+        {
+            EXPECT_TRUE(tried.count(EstimateKey(plan.layout)) == 1 ||
+                        plan.layout.bound >= *some.leastUntried);
+        }
     }
 }
 
