@@ -4,6 +4,9 @@
 
 import json
 import os
+import signal
+import subprocess
+import time
 import xml.etree.ElementTree as ElementTree
 
 from _system_test import ROOT, SystemTest, main, share_of
@@ -158,6 +161,22 @@ class Results(SystemTest):
         self.assertEqual(run.out.count("taken"), 1)
         # Regret of the formula's order.
         self.assertLess(ranked[0]["step_s"] / min(r["step_s"] for r in ranked), 1.05)
+
+    def test_interrupted_while_the_best_ones_are_run(self):
+        """It says where their runs are, and these end with it."""
+        words, out = self.command(
+            f"{FFN} --auto-parallel=dynamic-programming --shard-verify=3 --steps=1000000"
+        )
+        process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=self.folder)
+        begun = os.path.join(out, "shard-verify", "1.txt")
+        end = time.monotonic() + 60
+        while not os.path.exists(begun) and time.monotonic() < end:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGHUP)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 129, errors)
+        self.assertIn(f"runs of --shard-verify are in {out}/shard-verify", errors)
+        self.assertNotIn("nothing was written", errors)
 
     def test_stages_are_searched(self):
         run = self.run_program(

@@ -4,6 +4,7 @@
 #include "interruption.h"
 
 #include <csignal>
+#include <initializer_list>
 
 namespace dltrain
 {
@@ -25,8 +26,13 @@ OnSignal(int signal)
 void
 WatchInterruption()
 {
-    std::signal(SIGINT, OnSignal);
-    std::signal(SIGTERM, OnSignal);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    {
+        if (std::signal(number, OnSignal) == SIG_IGN && number == SIGHUP)
+        {
+            std::signal(number, SIG_IGN); // nohup
+        }
+    }
 }
 
 int

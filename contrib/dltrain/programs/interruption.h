@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * SIGINT and SIGTERM of programs that end with what they have found. One that simulates packets
- * has its own (run-control.cc).
+ * SIGINT, SIGTERM and SIGHUP (unless it is ignored, as nohup does) of programs that end with what
+ * they have found. One that simulates packets has its own (run-control.cc).
  */
 #ifndef CONTRIB_DLTRAIN_PROGRAMS_INTERRUPTION_H
 #define CONTRIB_DLTRAIN_PROGRAMS_INTERRUPTION_H

@@ -6,6 +6,7 @@
 #include "child-run.h"
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/rdma/core/regular-file.h"
+#include "scenarios/launch/early-end.h"
 #include "scenarios/options/training/sharding-options.h"
 #include "scenarios/sharding/sharding-report.h"
 
@@ -103,8 +104,12 @@ VerifySharding(scenario::TrainingScenario* s)
                         "--shard-verify starts runs of its own; allowed with a single process",
                         &s->run);
     }
+    const std::string folder = s->run.out + "/shard-verify";
     std::error_code failed;
-    std::filesystem::create_directories(s->run.out + "/shard-verify", failed);
+    std::filesystem::create_directories(folder, failed);
+    scenario::TellAtEarlyEnd("dltrain: interrupted before the simulation began; runs of "
+                             "--shard-verify are in " +
+                             folder);
     auto all = std::make_shared<sharding::Sharding>(*s->sharded);
     std::vector<ShardRun> runs;
     for (std::size_t i = 0; i < all->ranked.size(); ++i)
