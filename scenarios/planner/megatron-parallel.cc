@@ -108,6 +108,10 @@ MegatronWriter::AddExperts()
     {
         return;
     }
+    // Products of all experts of a rank are one kernel here, and so is sorting their tokens: flags
+    // of megatron/training/arguments.py that are off by default.
+    Add("moe-grouped-gemm");
+    Add("moe-permute-fusion");
     if (o.expert > 1)
     {
         Add("expert-model-parallel-size", o.expert);

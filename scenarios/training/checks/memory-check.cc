@@ -48,6 +48,12 @@ KindsOfChanges(const TrainingOptions& given)
     {
         fused.push_back({"{fusedAttention}", [](TrainingOptions& o) { o.fusedAttention = true; }});
     }
+    MemoryChanges parted;
+    if (given.tensor > 1 && !given.sequenceParallel && given.model.hasSequence)
+    {
+        parted.push_back(
+            {"{sequenceParallel}", [](TrainingOptions& o) { o.sequenceParallel = true; }});
+    }
     MemoryChanges recompute;
     for (const Recompute r : {Recompute::kSelective, Recompute::kFull})
     {
@@ -105,7 +111,7 @@ KindsOfChanges(const TrainingOptions& given)
                 {"{context}=" + std::to_string(n), [n](TrainingOptions& o) { o.context = n; }});
         }
     }
-    return {micro, fused, recompute, zero, tensor, pipeline, expert, context, offload};
+    return {micro, fused, parted, recompute, zero, tensor, pipeline, expert, context, offload};
 }
 
 /// Whether the job is one that runs, on the memory of its GPU.
