@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs of points, several at a time."""
 
+import json
 import os
 import shutil
 import signal
@@ -13,7 +14,7 @@ from .. import programs
 from ..errors import ProgramNotFound
 from ..files import parse_json, read_text
 from . import launching
-from .store import DONE, FAILED, PENDING, RUNNING, options_of
+from .store import DONE, FAILED, PENDING, RUNNING, files_of, options_of
 
 
 class Runner:
@@ -94,6 +95,8 @@ class Runner:
             exit_status=None,
             error=None,
             folder=None,
+            # As they are when the run reads them: they may change before it ends.
+            files=json.dumps(files_of(options_of(row), row["cwd"])),
         )
         point = launching.filled(options_of(row))
         if launching.uses_script(point):

@@ -109,7 +109,6 @@ class Store:
                     "error": error,
                     "stats": json.dumps(stats) if stats else None,
                     "folder": folder,
-                    "files": json.dumps(files_of(options_of(row), row["cwd"])),
                 },
                 book_keeping=True,
             )
