@@ -11,6 +11,7 @@
 #include "collectives/send-tally.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "topologies/files-read.h"
 
 #include <algorithm>
 #include <fstream>
@@ -365,6 +366,7 @@ RegisterMscclFile(const std::string& path)
     {
         return path + ": more than " + std::to_string(kLargestMscclFile >> 20) + " MiB";
     }
+    topo::FilesRead::Note(path, text);
     const auto found = known.find(path);
     if (found != known.end())
     {

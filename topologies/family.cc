@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/unit-strings.h"
+#include "topologies/files-read.h"
 #include "topologies/names.h"
 #include "topologies/planes.h"
 
@@ -373,6 +374,7 @@ ReadWholeFile(const std::string& path, std::vector<Error>& errors)
             {"file", Quoted(path), std::string("cannot be read: ") + std::strerror(error), ""});
         return std::nullopt;
     }
+    FilesRead::Note(path, text);
     return text;
 }
 

@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/regular-file.h"
 #include "results/base/human-text.h"
 #include "results/base/line-log.h"
+#include "results/base/old-results.h"
 #include "results/base/output-errors.h"
 #include "results/programs/band-text.h"
 #include "results/programs/plan-results.h"
@@ -17,7 +18,9 @@
 
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -226,6 +229,12 @@ Write(const std::string& path, const std::string& text)
     return why.empty() ? "" : path + ": cannot be written: " + why;
 }
 
+/// Files of the best plan.
+constexpr const char* PLAN_JSON = "plan.json";
+constexpr const char* DEEPSPEED_JSON = "deepspeed.json";
+constexpr const char* MEGATRON_TXT = "megatron.txt";
+constexpr const char* LAUNCH_NOTES_TXT = "launch-notes.txt";
+
 void
 WriteTable(const Table<PlanRow>& table,
            const std::vector<const Plan*>& plans,
@@ -245,6 +254,18 @@ WriteTable(const Table<PlanRow>& table,
     file.Close();
 }
 
+/// Best estimate first.
+void
+SortByEstimate(const scenario::PlannerScenario& scenario, std::vector<const Plan*>& plans)
+{
+    const auto score = [&scenario](const Plan* p) {
+        return planner::Score(scenario.objective, p->estimate.step, p->layout.gpus);
+    };
+    std::stable_sort(plans.begin(), plans.end(), [&score](const Plan* a, const Plan* b) {
+        return score(a) < score(b);
+    });
+}
+
 /// All estimates, best first, with the steps of those that were run.
 std::vector<const Plan*>
 Estimated(const PlanResults& r)
@@ -260,16 +281,56 @@ Estimated(const PlanResults& r)
         const auto at = verified.find(planner::EstimateKey(plan.layout));
         all.push_back(at == verified.end() ? &plan : at->second);
     }
-    std::stable_sort(all.begin(), all.end(), [&r](const Plan* a, const Plan* b) {
-        const auto score = [&r](const Plan* p) {
-            return planner::Score(r.scenario.objective, p->estimate.step, p->layout.gpus);
-        };
-        return score(a) < score(b);
-    });
+    SortByEstimate(r.scenario, all);
     return all;
 }
 
 } // namespace
+
+std::string
+BeginPlans(const scenario::PlannerScenario& scenario)
+{
+    const std::string& folder = scenario.run.out;
+    if (scenario.resume.empty())
+    {
+        const auto inputs = scenario::FilesOf(scenario::PlannerOptionTable(), scenario.values);
+        RemoveOldResults(folder, inputs);
+        DropPlans(scenario);
+    }
+    return Write(folder + "/" + scenario::kSearchFile,
+                 scenario::SearchText(scenario.values, scenario.files));
+}
+
+void
+DropPlans(const scenario::PlannerScenario& scenario)
+{
+    if (!scenario.resume.empty())
+    {
+        return; // an earlier search's
+    }
+    for (const char* const name :
+         {scenario::kSearchFile, PLAN_JSON, DEEPSPEED_JSON, MEGATRON_TXT, LAUNCH_NOTES_TXT})
+    {
+        const std::filesystem::path path = scenario.run.out + "/" + name;
+        std::error_code failed;
+        if (std::filesystem::is_regular_file(std::filesystem::symlink_status(path, failed)))
+        {
+            std::filesystem::remove(path, failed);
+        }
+    }
+}
+
+void
+KeepEstimates(const scenario::PlannerScenario& scenario, const std::vector<Plan>& all)
+{
+    std::vector<const Plan*> plans;
+    for (const Plan& plan : all)
+    {
+        plans.push_back(&plan);
+    }
+    SortByEstimate(scenario, plans);
+    WriteTable(ESTIMATES, plans, nullptr, scenario);
+}
 
 std::string
 WritePlans(const PlanResults& r, const std::string& folder)
@@ -281,11 +342,11 @@ WritePlans(const PlanResults& r, const std::string& folder)
     notes.insert(notes.end(), launch.deepSpeed.notes.begin(), launch.deepSpeed.notes.end());
     notes.insert(notes.end(), launch.nccl.begin(), launch.nccl.end());
     const std::pair<const char*, std::string> files[] = {
-        {scenario::kSearchFile, scenario::SearchText(r.scenario.values)},
-        {"plan.json", scenario::ScenarioOf(read).dump(2) + "\n"},
-        {"deepspeed.json", launch.deepSpeed.config.dump(2) + "\n"},
-        {"megatron.txt", InLines(launch.megatron.flags)},
-        {"launch-notes.txt", InLines(notes)}};
+        {scenario::kSearchFile, scenario::SearchText(r.scenario.values, r.scenario.files)},
+        {PLAN_JSON, scenario::ScenarioOf(read).dump(2) + "\n"},
+        {DEEPSPEED_JSON, launch.deepSpeed.config.dump(2) + "\n"},
+        {MEGATRON_TXT, InLines(launch.megatron.flags)},
+        {LAUNCH_NOTES_TXT, InLines(notes)}};
     for (const auto& [name, text] : files)
     {
         if (const std::string why = Write(folder + "/" + name, text); !why.empty())
@@ -317,7 +378,12 @@ ReadEstimates(const scenario::PlannerScenario& scenario, const std::string& fold
     planner::Estimates known;
     // What all layouts have stands ahead of what the search has found (PlanOptions).
     const std::string fixed = PlanOptions(scenario, planner::Layout());
-    std::ifstream file(folder + "/" + ESTIMATES.GetFile());
+    const std::string path = folder + "/" + ESTIMATES.GetFile();
+    std::ifstream file;
+    if (rdma::IsReadable(path)) // opening a pipe would wait
+    {
+        file.open(path);
+    }
     std::vector<std::string> names;
     for (std::string line; std::getline(file, line);)
     {

@@ -46,6 +46,17 @@ std::string PlanOptions(const scenario::PlannerScenario& scenario, const planner
 /// What a search dropped, in a line: "9120 layouts: 210 refused (--tp 200, ...), ...".
 std::string DroppedText(const planner::Found& found);
 
+/// Makes the folder this search's, so that it can go on when it is killed: what an older search
+/// left there goes, and its options are written. \return why not; empty: they are
+std::string BeginPlans(const scenario::PlannerScenario& scenario);
+
+/// Takes back what BeginPlans() wrote, of a search that has found nothing.
+void DropPlans(const scenario::PlannerScenario& scenario);
+
+/// Writes the estimates so far, for a search that may be killed.
+void KeepEstimates(const scenario::PlannerScenario& scenario,
+                   const std::vector<planner::Plan>& all);
+
 /// \return why a file cannot be written; empty: all are
 std::string WritePlans(const PlanResults& results, const std::string& folder);
 

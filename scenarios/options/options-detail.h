@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * Shared by the parts of the option machinery: options.cc (one value), options-json.cc,
- * options-command-line.cc, options-help.cc. Not for use outside.
+ * options-command-line.cc, options-help.cc. Not for use outside; kFilesKey is.
  */
 #ifndef SCENARIOS_OPTIONS_OPTIONS_DETAIL_H
 #define SCENARIOS_OPTIONS_OPTIONS_DETAIL_H
@@ -13,6 +13,10 @@
 
 namespace scenario
 {
+
+/// Key of digests that a program which can --resume keeps beside its options: no option.
+constexpr const char* kFilesKey = "files";
+
 namespace detail
 {
 

@@ -93,7 +93,7 @@ class ScenarioReader
             {
                 return;
             }
-            if (key == "program" || key == "given")
+            if (key == "program" || key == "given" || (key == kFilesKey && m_table.Find("resume")))
             {
                 continue;
             }

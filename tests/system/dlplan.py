@@ -235,6 +235,79 @@ class Search(SystemTest):
         self.assertIn("Verified               4 layouts", again.out)
         self.refuse("dlplan --resume=/nowhere --out=/nowhere", "search.json")
 
+    def test_killed_before_its_table(self):
+        """An older search of the folder is gone by then, and the newer one goes on."""
+        folder = os.path.join(self.folder, "early")
+        self.run_program(f"{self.JOB} --out={folder}")
+        job = (
+            "--model=llama3-70b --server=dgx-h100 --servers=32 --seq=8192 --global-batch=512"
+            f" --no-report --out={folder}"
+        )
+        process = subprocess.Popen(
+            [os.path.join(PROGRAMS, "dlplan"), *job.split()],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        search = os.path.join(folder, "search.json")
+
+        def model():
+            with open(search, encoding="utf-8") as file:
+                return json.loads(file.read() or "{}").get("training", {}).get("model")
+
+        end = time.monotonic() + 60
+        while time.monotonic() < end and (not os.path.exists(search) or model() != "llama3-70b"):
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        self.assertEqual(os.listdir(folder), ["search.json"])
+        run = self.run_program(f"dlplan --resume={folder} --out={folder} --time=1s")
+        self.assertIn("goes on with the search of llama3-70b on 256 x H100: 0 estimates", run.err)
+        with open(os.path.join(folder, "plan.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["training"]["model"], "llama3-70b")
+        self.assertIn("ended early", run.out)
+
+    def test_resumes_with_the_same_files(self):
+        """Estimates are of the files that were read: a model, a GPU, a server that was edited since
+        then is refused, also one that another file names.
+        """
+        gpu = self.write("gpu.json", {"name": "mine", "base": "V100"})
+        job = self.JOB.replace("--gpu=V100", f"--gpu={gpu}")
+        run = self.run_program(job)
+        resume = f"dlplan --resume={run.folder} --out={run.folder} --no-progress"
+        self.run_program(resume)
+        with open(gpu, "a", encoding="utf-8") as file:
+            file.write(" ")
+        self.refuse(resume, "--resume=", "gpu.json", "changed")
+        # What stands in the place of a file of the folder is no file.
+        search = run.path("search.json")
+        os.remove(search)
+        os.mkfifo(search)
+        self.refuse(resume, "search.json", "is a pipe")
+
+    def test_hangup(self):
+        """SIGHUP, of a terminal that is closed, is as SIGTERM."""
+        folder = os.path.join(self.folder, "hangup")
+        words = (
+            "--model=llama3-70b --server=dgx-h100 --servers=32 --seq=8192 --global-batch=512"
+            f" --out={folder} --no-progress --no-report"
+        )
+        process = subprocess.Popen(
+            [os.path.join(PROGRAMS, "dlplan"), *words.split()],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        end = time.monotonic() + 60
+        while not os.path.exists(os.path.join(folder, "search.json")):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGHUP)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn("ended early", out)
+        self.assertTrue(os.path.exists(os.path.join(folder, "plan.json")))
+
     def test_moves(self):
         """The plan has the changes that were kept, and dltrain has its step."""
         run = self.run_program(f"{self.JOB} --verify=1 --moves=4 --top=1")

@@ -9,10 +9,13 @@
 #include "plan-moves.h"
 #include "results/base/report-launcher.h"
 #include "results/programs/plan-results.h"
+#include "scenarios/options/cluster/network-check.h"
 #include "scenarios/options/format.h"
+#include "scenarios/options/planner/resumed-search.h"
 #include "scenarios/options/training/validate-layout.h"
 #include "scenarios/plan/plan-lines.h"
 #include "scenarios/program/output-folder.h"
+#include "topologies/files-read.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -53,6 +56,12 @@ class PlannerWatch
     bool Look(const planner::Progress& p)
     {
         const double now = Seconds();
+        if (!m_scenario.run.dryRun && p.all && p.all->size() > m_kept && now >= m_nextKept)
+        {
+            m_kept = p.all->size();
+            m_nextKept = now + 10;
+            results::KeepEstimates(m_scenario, *p.all); // this program may be killed
+        }
         if (p.isListing && !m_scenario.resume.empty())
         {
             m_listed = now; // else a search with a short time would never come further
@@ -76,6 +85,15 @@ class PlannerWatch
             Show(line, true);
         }
         return GoesOn();
+    }
+
+    /// \param known estimates that are in the folder already
+    void GoOn(const scenario::TrainingScenario& job, std::size_t known)
+    {
+        m_kept = known;
+        Tell("goes on with the search of " + job.model + " on " +
+             std::to_string(job.cluster.servers * job.cluster.server.gpus) + " x " + job.gpu +
+             ": " + topo::Counted(known, "estimate") + " so far");
     }
 
     void Tell(const std::string& line)
@@ -110,13 +128,29 @@ class PlannerWatch
     const std::chrono::steady_clock::time_point m_begin = std::chrono::steady_clock::now();
     double m_listed = 0; ///< s: begin of what --time is for
     double m_next = 2;
+    double m_nextKept = 10;
+    std::size_t m_kept = 0; ///< estimates that are in the folder
     bool m_shown = false;
 };
 
 int
 Refuse(const scenario::PlannerScenario& scenario, const std::string& why)
 {
+    if (!scenario.run.dryRun)
+    {
+        results::DropPlans(scenario);
+    }
     return SayError("dlplan", why, scenario.run.dryRun ? nullptr : &scenario.run);
+}
+
+int
+SaySearchErrors(const std::vector<scenario::Error>& errors)
+{
+    for (const scenario::Error& error : errors)
+    {
+        std::cerr << "dlplan: error: " << error.Text() << std::endl;
+    }
+    return 2;
 }
 
 /// The model on the cluster of each job. Empty: errors have been said.
@@ -127,12 +161,14 @@ ClustersOf(const scenario::PlannerScenario& scenario, std::set<std::string>* not
     for (const scenario::ReadResult& job : scenario.jobs)
     {
         auto result = scenario::ValidateCluster(job);
-        for (const scenario::Error& error : result.errors)
+        std::vector<std::string> ofNetwork; // notes that runs print, too
+        if (result.scenario)
         {
-            std::cerr << "dlplan: error: " << error.Text() << std::endl;
+            scenario::CheckNetwork(job, *result.scenario, &result.errors, &ofNetwork);
         }
-        if (!result.scenario)
+        if (!result.errors.empty())
         {
+            SaySearchErrors(result.errors);
             return {};
         }
         notes->insert(result.notes.begin(), result.notes.end());
@@ -233,25 +269,42 @@ int
 RunPlanner(int argc, const char* const* argv)
 {
     scenario::PlannerScenario scenario = scenario::PlannerOrExit(argc, argv);
+    topo::FilesRead::Watch();
     std::set<std::string> notes;
     const auto clusters = ClustersOf(scenario, &notes);
     if (clusters.empty())
     {
         return 2;
     }
+    scenario.files = topo::FilesRead::Digests();
+    const std::string changed =
+        scenario.resume.empty() ? "" : scenario::WhyFilesDiffer(scenario.resume, scenario.files);
+    if (!changed.empty())
+    {
+        return SaySearchErrors({{scenario.values.Where("resume"), scenario.resume, changed, ""}});
+    }
     scenario::Error error;
     if (!scenario::PrepareOutput("dlplan", scenario.values, &scenario.run, &error))
     {
-        std::cerr << "dlplan: error: " << error.Text() << std::endl;
-        return 2;
+        return SaySearchErrors({error});
     }
     planner::Estimates known;
     if (!scenario.resume.empty())
     {
         known = results::ReadEstimates(scenario, scenario.run.out);
     }
+    if (const std::string why = scenario.run.dryRun ? "" : results::BeginPlans(scenario);
+        !why.empty())
+    {
+        std::cerr << "dlplan: error: " << why << std::endl;
+        return 1;
+    }
     WatchInterruption();
     PlannerWatch watch(scenario);
+    if (!scenario.resume.empty())
+    {
+        watch.GoOn(clusters.front(), known.size());
+    }
     planner::Found found = planner::Search(
         scenario,
         clusters,
@@ -275,7 +328,8 @@ RunPlanner(int argc, const char* const* argv)
         SayNote("note: the list of layouts is not complete: the best may not be in it");
     }
     watch.Tell(results::DroppedText(found) + scenario::Format("; %.1f s", watch.Seconds()));
-    if (scenario.verify > 0 && !scenario.run.dryRun)
+    const bool verifies = scenario.verify > 0 && !scenario.run.dryRun;
+    if (verifies)
     {
         // A search that is killed meanwhile can go on.
         const bool whole = std::exchange(found.whole, false);

@@ -474,7 +474,7 @@ ValidatePlanner(const ReadResult& read)
     result.scenario.run.progress = read.values.Flag("progress");
     result.scenario.run.dryRun = read.values.Flag("dry-run");
     result.scenario.run.report = read.values.Flag("report");
-    result.scenario.run.asRun = nlohmann::json::parse(SearchText(read.values));
+    result.scenario.run.asRun = SearchJson(read.values);
     result.scenario.resume = resume;
     return result;
 }
@@ -502,6 +502,20 @@ SetOption(const std::string& option, const std::string& text, ReadResult* read)
     ParseValue(*TrainingOptionTable().Find(option), text, "--" + option, &value, &error);
     read->values.Slot(option) = std::move(value);
     read->kept.erase(option);
+}
+
+void
+ClearOption(const std::string& option, ReadResult* read)
+{
+    const std::string& usual = TrainingOptionTable().Find(option)->defaultText;
+    if (usual.empty())
+    {
+        read->values.Slot(option) = {};
+        read->kept.erase(option);
+        return;
+    }
+    SetOption(option, usual, read);
+    read->values.Slot(option).given = false;
 }
 
 nlohmann::json

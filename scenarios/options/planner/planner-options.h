@@ -11,6 +11,7 @@
 #include "scenarios/run/scenario.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,9 +44,10 @@ struct PlannerScenario
     uint32_t top = 10;
     uint32_t verify = 0;
     std::string verifyNetwork = "auto";
-    std::optional<double> memoryMargin; ///< nothing: training::ReserveOf
-    std::string resume;                 ///< folder of a search that was ended; empty: none
-    uint32_t moves = 0;                 ///< changes of the best layout to try
+    std::optional<double> memoryMargin;       ///< nothing: training::ReserveOf
+    std::string resume;                       ///< folder of a search that was ended; empty: none
+    uint32_t moves = 0;                       ///< changes of the best layout to try
+    std::map<std::string, std::string> files; ///< digests of what was read (topo::FilesRead)
 };
 
 /// Options that a search may change, in the order in which they are tried.
@@ -74,6 +76,9 @@ PlannerScenario PlannerOrExit(int argc, const char* const* argv);
 
 /// Sets an option as if it had been typed. \pre the text is valid
 void SetOption(const std::string& option, const std::string& text, ReadResult* read);
+
+/// Takes an option back, as if it had not been given.
+void ClearOption(const std::string& option, ReadResult* read);
 
 /// The options of a job that were given, as a scenario of dltrain.
 nlohmann::json ScenarioOf(const ReadResult& read);

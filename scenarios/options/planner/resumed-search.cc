@@ -3,10 +3,15 @@
  */
 #include "scenarios/options/planner/resumed-search.h"
 
+#include "contrib/rdma/core/regular-file.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "scenarios/options/options-detail.h"
 #include "scenarios/options/planner/planner-options.h"
+#include "topologies/error.h"
+#include "topologies/family.h"
 
 #include <algorithm>
-#include <fstream>
+#include <utility>
 
 namespace scenario
 {
@@ -39,6 +44,17 @@ Elsewhere()
     return names;
 }
 
+/// A file of the folder. \return an object; discarded, with why: there is none
+nlohmann::json
+ReadObject(const std::string& path, std::string* why)
+{
+    std::vector<topo::Error> errors;
+    const auto text = topo::ReadWholeFile(path, errors);
+    auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
+    *why = errors.empty() ? "is no JSON object" : errors.front().problem;
+    return json.is_object() ? std::move(json) : nlohmann::json(nlohmann::json::value_t::discarded);
+}
+
 nlohmann::json
 GivenBut(const Values& values, std::vector<std::string> except)
 {
@@ -65,7 +81,7 @@ ResumedWords(int argc, const char* const* argv)
         const std::string& folder = read.values.Text("resume");
         const std::string file = folder + "/" + kSearchFile;
         std::vector<std::string> more;
-        if (std::ifstream(file))
+        if (rdma::IsReadable(file))
         {
             more.push_back("--scenario=" + file);
         }
@@ -78,10 +94,50 @@ ResumedWords(int argc, const char* const* argv)
     return words;
 }
 
-std::string
-SearchText(const Values& values)
+nlohmann::json
+SearchJson(const Values& values)
 {
-    return GivenBut(values, Elsewhere()).dump(2) + "\n";
+    return GivenBut(values, Elsewhere());
+}
+
+std::string
+SearchText(const Values& values, const Digests& files)
+{
+    nlohmann::json json = SearchJson(values);
+    if (!files.empty())
+    {
+        json[kFilesKey] = files;
+    }
+    return json.dump(2) + "\n";
+}
+
+std::string
+WhyFilesDiffer(const std::string& folder, const Digests& now)
+{
+    std::string why;
+    const auto before = ReadObject(folder + "/" + kSearchFile, &why);
+    if (before.is_discarded())
+    {
+        return std::string(kSearchFile) + " " + why;
+    }
+    const auto then = before.find(kFilesKey);
+    for (const auto& [path, digest] : now)
+    {
+        const std::string file = rdma::Shown(path, 200);
+        if (then == before.end() || !then->is_object() || !then->contains(path))
+        {
+            return "does not say what " + file +
+                   " was when its estimates were made; allowed: "
+                   "a search in another folder";
+        }
+        if ((*then)[path] != digest)
+        {
+            return "has estimates made with another " + file +
+                   ", which has changed since; "
+                   "allowed: the file as it was, or a search in another folder";
+        }
+    }
+    return "";
 }
 
 std::string
@@ -91,17 +147,18 @@ WhyNotResumed(const std::string& folder, const Values& values)
     {
         return "goes on in its own folder, and --out is another; allowed: without --out";
     }
-    std::ifstream file(folder + "/" + kSearchFile);
-    const auto before = nlohmann::json::parse(file, nullptr, false);
+    std::string problem;
+    auto before = ReadObject(folder + "/" + kSearchFile, &problem);
     if (before.is_discarded())
     {
-        return "has no " + std::string(kSearchFile) + " of a search; allowed: a folder of dlplan";
+        return "has no " + std::string(kSearchFile) + " of a search (it " + problem +
+               "); allowed: a folder of dlplan";
     }
+    before.erase(kFilesKey); // WhyFilesDiffer
     std::vector<std::string> except = Elsewhere();
     except.insert(except.end(), FreeOptions().begin(), FreeOptions().end());
     // The estimates are of the job that stats.json names: search.json may have been edited since.
-    std::ifstream results(folder + "/stats.json");
-    const auto stats = nlohmann::json::parse(results, nullptr, false);
+    const auto stats = ReadObject(folder + "/stats.json", &problem);
     if (stats.is_object() && stats.contains("configuration") && stats.at("configuration") != before)
     {
         return "has estimates of another job: its " + std::string(kSearchFile) +
