@@ -4,6 +4,7 @@
 
 import math
 import os
+import re
 import subprocess
 
 from _system_test import ROOT, SystemTest, main
@@ -65,6 +66,32 @@ class Weeks(SystemTest):
         text = " ".join(run.err.split())
         self.assertIn("longer than the mean time between failures, 12.0 h", text)
         self.assertNotIn("longer than", self.run_program(f"{line} --checkpoint=1h").err)
+
+    def test_checkpoint_in_words(self):
+        """Its bytes and rate are those that its time is made of: of the server that writes most."""
+        for job in (JOB, JOB.replace("--servers=2", "--gpus-per-server=3 --servers=5 --pp=5")):
+            run = self.run_program(
+                f"dlgoodput {job} --step-time=2s --mtbf=12h --checkpoint-rate=3Gbps"
+            )
+            text = " ".join(run.out.split())
+            busiest = r"\(([\d.]+) (\w+) of the busiest server at 3\.?0* Gb/s"
+            for pattern in (
+                rf"written in ([\d.]+) (\w+) {busiest}",
+                rf"([\d.]+) (\w+) to read the checkpoint {busiest}",
+            ):
+                self.assertRegex(text, pattern)
+                time, unit, size, of = re.search(pattern, text).groups()
+                seconds = float(time) * {"s": 1, "ms": 1e-3}[unit]
+                bits = 8 * float(size) * {"GB": 1e9, "MB": 1e6}[of]
+                self.assertWithin(seconds, bits / 3e9, 0.02)
+
+    def test_step_that_was_measured(self):
+        """It ran, so its memory is no reason to refuse the job; without it, it is."""
+        job = "--model=llama3-70b --server=dgx-h100 --servers=1 --micro-batch=1"
+        self.run_program(f"dlgoodput {job} {HAND} --mtbf=12h")
+        rest = HAND.replace("--step-time=2s ", "")
+        run = self.run_program(f"dlgoodput {job} {rest} --mtbf=12h", status=2)
+        self.assertIn("memory", run.err)
 
     def test_same_seed_same_bytes(self):
         line = f"dlgoodput {JOB} {HAND} --duration=90d --spares=1 --weibull-shape=0.7"

@@ -308,6 +308,60 @@ class Search(SystemTest):
         self.assertIn("ended early", out)
         self.assertTrue(os.path.exists(os.path.join(folder, "plan.json")))
 
+    def test_plans_are_those_of_dltrain(self):
+        """Whatever collectives a layout has: what dltrain refuses is refused before it is written,
+        and another layout may do.
+        """
+        copies = self.JOB.replace("=tp,pp,", "=tp,zero,")
+        for words, groups in (
+            ("--algorithm=all_reduce=tree", None),
+            ("--algorithm=tree", "zero=0"),  # no reduce_scatter
+            ("--nccl-env=NCCL_ALGO=Tree", "zero=0"),
+            ("--algorithm=hierarchical", None),
+        ):
+            run = self.run_program(f"{copies} {words} --top=3")
+            self.run_program(f"dltrain --scenario={run.path('plan.json')} --dry-run")
+            if groups:
+                self.assertIn(f"--{groups}", run.rows("plans.csv")[0]["options"])
+        copies = copies.replace(",zero", "")
+        for words in (
+            "--radix=2",
+            "--parameter-servers=2",
+            "--algorithm=tree --zero=1",
+            "--link-delay=100us",  # a buffer of 2 MB does not hold its headroom
+        ):
+            run = self.refuse(f"{copies} {words} --no-progress", words.split()[0])
+            self.assertFalse(os.path.exists(run.folder))
+
+    def test_verifies_with_what_runs_can_have(self):
+        """Options of one run alone are left out, and packets are simulated where an option needs
+        them: known before the search.
+        """
+        job = f"{self.JOB} --top=1 --verify=1"
+        for words, network in (
+            ("--threads=2 --mpi-ranks=2", "analytic"),
+            ("--background=pattern=permutation,bytes=64KiB", "packet"),
+            ("--no-pfc", "packet"),
+            ("--link-delay=10us", "analytic"),
+            ("--checkpoint-every=2 --checkpoint-rate=1Gbps", "analytic"),  # of all layers
+        ):
+            run = self.run_program(f"{job} {words}")
+            self.assertIn("Verified               1 layout", run.out, words)
+            (command,) = glob.glob(os.path.join(run.folder, "verify", "*.command"))
+            with open(command, encoding="utf-8") as file:
+                self.assertIn(f"--network={network} ", file.read(), words)
+        run = self.refuse(f"{job} --no-pfc --verify-network=analytic --no-progress", "--no-pfc")
+        self.assertFalse(os.path.exists(run.folder))
+
+    def test_nothing_verified(self):
+        """A search that was to verify and could not ends with 1."""
+        folder = os.path.join(self.folder, "blocked")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "verify"), "w", encoding="utf-8"):
+            pass  # where folders of runs would be
+        run = self.run_program(f"{self.JOB} --verify=1", status=1, out=folder)
+        self.assertIn("--verify=1: no layout was run", run.err)
+
     def test_moves(self):
         """The plan has the changes that were kept, and dltrain has its step."""
         run = self.run_program(f"{self.JOB} --verify=1 --moves=4 --top=1")

@@ -81,10 +81,18 @@ class Measurement
         planned.run.out = m_job.folder;
         planned.values = m_job.read.values;
         planned.jobs = {WithoutBatch(m_job.read)};
+        planned.verify = 1;
+        const VerifiedJobs run = JobsToVerify(planned);
+        if (!run.errors.empty())
+        {
+            m_times.why = "the step cannot be simulated: " + run.errors.front().Text();
+            return;
+        }
+        planned.jobs = run.jobs;
         planner::Plan done = std::move(plan);
         RunPlans(planned, {m_job.cluster}, {&done}, {m_goesOn, [](const std::string&) {}});
         m_times.step = done.verified.value_or(0);
-        m_times.stepFrom = "simulated, " + m_job.read.values.Text("network");
+        m_times.stepFrom = "simulated, " + planned.jobs.front().values.Text("network");
         m_times.why = done.verified ? "" : "the step could not be simulated: " + done.notVerified;
         if (done.verified)
         {
@@ -117,12 +125,11 @@ class Measurement
         }
         else if (!sends)
         {
-            const std::string rate =
-                results::HumanRate(static_cast<double>(costs.checkpointRate.bps) * 1e-9) +
-                " a server";
+            const std::vector<uint64_t> read = costs.checkpoint.ReadBy(costs.gpus);
             m_times.write = ToS(costs.TimeAtRate(written));
-            m_times.read = ToS(costs.TimeAtRate(costs.checkpoint.ReadBy(costs.gpus)));
-            m_times.writeFrom = m_times.readFrom = rate;
+            m_times.read = ToS(costs.TimeAtRate(read));
+            m_times.writeFrom = OfBusiestServer(costs, written);
+            m_times.readFrom = OfBusiestServer(costs, read);
         }
         if (m_scenario.write)
         {
@@ -134,6 +141,15 @@ class Measurement
             m_times.read = *m_scenario.read;
             m_times.readFrom = "given";
         }
+    }
+
+    /// "62 GB of the busiest server at 20 Gb/s": what a time at the rate of servers is made of.
+    static std::string OfBusiestServer(const scenario::RecoverySpec& costs,
+                                       const std::vector<uint64_t>& bytesOf)
+    {
+        return results::HumanBytes(static_cast<double>(costs.MostOfServer(bytesOf))) +
+               " of the busiest server at " +
+               results::HumanRate(static_cast<double>(costs.checkpointRate.bps) * 1e-9);
     }
 
     static double ToS(rdma::Duration time)

@@ -5,7 +5,9 @@
 
 #include "child-run.h"
 #include "contrib/rdma/core/regular-file.h"
+#include "scenarios/options/planner/estimated-options.h"
 #include "scenarios/plan/plan-lines.h"
+#include "scenarios/program/parse.h"
 #include "scenarios/training/fewer-layers.h"
 
 #include <algorithm>
@@ -16,6 +18,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,24 +34,60 @@ constexpr std::size_t AT_A_TIME = 2;
 /// extrapolated: assumed.
 constexpr uint32_t DEEP = 12;
 
-/// Whether the network is narrower above the NICs' switches than below them.
-bool
-IsNarrow(const scenario::Values& values)
+/// The network of a run.
+std::string
+NetworkOf(const scenario::ReadResult& job)
 {
-    return values.Given("oversubscription") && values.Real("oversubscription") > 1;
+    const scenario::Values& values = job.values;
+    const bool isNarrow = values.Given("oversubscription") && values.Real("oversubscription") > 1;
+    return values.Given("network") ? values.Text("network") : isNarrow ? "fluid" : "analytic";
 }
 
-std::string
-NetworkOf(const scenario::PlannerScenario& scenario, const scenario::ReadResult& job)
+/// Networks of runs: the first that takes all options is theirs.
+std::vector<std::string>
+NetworksOf(const scenario::PlannerScenario& scenario, const scenario::ReadResult& job)
 {
     if (scenario.verifyNetwork != "auto")
     {
-        return scenario.verifyNetwork;
+        return {scenario.verifyNetwork};
     }
-    const scenario::Values& values = job.values;
-    return values.Given("network") ? values.Text("network")
-           : IsNarrow(values)      ? "fluid"
-                                   : "analytic";
+    return job.values.Given("network") ? std::vector<std::string>{NetworkOf(job)}
+                                       : std::vector<std::string>{NetworkOf(job), "packet"};
+}
+
+/// What dltrain says of a job on a network, whatever its layout.
+std::vector<scenario::Error>
+ErrorsOn(const std::string& network, scenario::ReadResult job)
+{
+    for (const char* const ofLayout : {"global-batch", "micro-batch", "accumulation"})
+    {
+        scenario::ClearOption(ofLayout, &job);
+    }
+    scenario::SetOption("ignore-memory", "1", &job);
+    scenario::SetOption("network", network, &job);
+    return scenario::CheckValues<scenario::TrainingScenario>(job).errors;
+}
+
+/// Why a network does not take the options of a job that the job's own one takes. Empty: it does.
+std::vector<scenario::Error>
+WhyNotOn(const std::string& network, const scenario::ReadResult& job)
+{
+    const std::string own = job.values.Given("network") ? job.values.Text("network") : "packet";
+    if (network == own)
+    {
+        return {};
+    }
+    std::set<std::string> anyway; // of a layout that there is not yet
+    for (const scenario::Error& error : ErrorsOn(own, job))
+    {
+        anyway.insert(error.Text());
+    }
+    std::vector<scenario::Error> errors = ErrorsOn(network, job);
+    errors.erase(std::remove_if(errors.begin(),
+                                errors.end(),
+                                [&anyway](const auto& e) { return anyway.count(e.Text()) > 0; }),
+                 errors.end());
+    return errors;
 }
 
 /// One run: of a plan, with so many micro-batches.
@@ -110,7 +149,7 @@ ArgumentsOf(const scenario::PlannerScenario& scenario,
     std::vector<std::string> words = {ChildProgram(),
                                       "--scenario=" + child.folder + ".json",
                                       "--out=" + child.folder,
-                                      "--network=" + NetworkOf(scenario, job),
+                                      "--network=" + NetworkOf(job),
                                       "--global-batch=" + std::to_string(batch),
                                       "--micro-batch=" + std::to_string(layout.microBatch),
                                       "--steps=1",
@@ -128,7 +167,15 @@ ArgumentsOf(const scenario::PlannerScenario& scenario,
     const bool uniform = job.values.Text("partition") == "uniform";
     if (uniform && blocks >= DEEP * pieces && blocks % pieces == 0)
     {
-        words.push_back("--layers=" + std::to_string(6 * pieces));
+        // Steps that cannot be extended from fewer layers have all: with checkpoints, faults.
+        const std::string layers = std::to_string(6 * pieces);
+        scenario::ReadResult fewer = job;
+        scenario::SetOption("layers", layers, &fewer);
+        scenario::SetOption("ignore-memory", "1", &fewer);
+        if (!planner::WhyNotRun(fewer, layout))
+        {
+            words.push_back("--layers=" + layers);
+        }
     }
     return words;
 }
@@ -227,29 +274,62 @@ TakeSteps(const std::vector<Child>& children,
 
 } // namespace
 
+VerifiedJobs
+JobsToVerify(const scenario::PlannerScenario& scenario)
+{
+    VerifiedJobs all;
+    if (scenario.verify == 0)
+    {
+        return all;
+    }
+    const std::vector<std::string> without = scenario::OptionsOfRun(scenario.jobs.front().values);
+    for (scenario::ReadResult job : scenario.jobs)
+    {
+        for (const std::string& option : without)
+        {
+            scenario::ClearOption(option, &job);
+        }
+        std::string taken;
+        for (const std::string& network : NetworksOf(scenario, job))
+        {
+            all.errors = WhyNotOn(network, job);
+            taken = network;
+            if (all.errors.empty())
+            {
+                break;
+            }
+        }
+        if (!all.errors.empty())
+        {
+            for (scenario::Error& error : all.errors)
+            {
+                error.problem += " (--verify runs it with --network=" + taken + ")";
+            }
+            return all;
+        }
+        scenario::SetOption("network", taken, &job);
+        all.jobs.push_back(std::move(job));
+    }
+    if (!without.empty())
+    {
+        all.notes.push_back("note: runs of --verify go without --" +
+                            scenario::Join(without, ", --") + ", which change no step");
+    }
+    return all;
+}
+
 std::vector<std::string>
 NotesOfEstimates(const scenario::PlannerScenario& scenario)
 {
-    std::vector<std::string> notes;
-    if (scenario.verify > 0)
+    const std::vector<std::string> noted = scenario::NotedOptions(scenario.values);
+    if (noted.empty())
     {
-        return notes;
+        return {};
     }
-    const scenario::Values& values = scenario.values;
-    if (IsNarrow(values))
-    {
-        notes.emplace_back("note: estimates do not know that the network is oversubscribed; "
-                           "--verify=5 runs the best on all of its links");
-    }
-    for (const char* const option : {"slow-gpu", "gpu-spread", "jitter", "fault", "background"})
-    {
-        if (values.Given(option))
-        {
-            notes.push_back("note: estimates do not know --" + std::string(option) +
-                            "; --verify=5 runs the best with it");
-        }
-    }
-    return notes;
+    return {"note: estimates do not know --" + scenario::Join(noted, ", --") + "; " +
+            (scenario.verify > 0 ? "verified steps do"
+                                 : "--verify=5 runs the best layouts with " +
+                                       std::string(noted.size() > 1 ? "them" : "it"))};
 }
 
 void
@@ -265,7 +345,7 @@ RunPlans(const scenario::PlannerScenario& scenario,
     for (std::size_t i = 0; i < plans.size(); ++i)
     {
         const planner::Layout& layout = plans[i]->layout;
-        const std::string network = NetworkOf(scenario, scenario.jobs[layout.job]);
+        const std::string network = NetworkOf(scenario.jobs[layout.job]);
         for (Child& child : ChildrenOf(i, layout, folder + "/" + NameOf(layout, network)))
         {
             children.push_back(std::move(child));

@@ -23,11 +23,24 @@ struct Watched
 };
 
 /// Runs plans, two at a time, in folders below scenario.run.out, and fills Plan::verified or
-/// Plan::notVerified. With scenario.resume, a run that has ended there before is not run again.
+/// Plan::notVerified. The network is that of the jobs. With scenario.resume, a run that has ended
+/// there before is not run again.
 void RunPlans(const scenario::PlannerScenario& scenario,
               const std::vector<scenario::TrainingScenario>& clusters,
               const std::vector<planner::Plan*>& plans,
               const Watched& watch);
+
+/// The jobs of a search as its runs have them.
+struct VerifiedJobs
+{
+    std::vector<scenario::ReadResult> jobs; ///< empty: nothing is to be verified
+    std::vector<std::string> notes;
+    std::vector<scenario::Error> errors; ///< why runs cannot have them
+};
+
+/// Jobs without what is of one run alone (OptionsOfRun), on a network that takes all of their
+/// options: --verify-network=auto is packets where nothing less does. Known before the search.
+VerifiedJobs JobsToVerify(const scenario::PlannerScenario& scenario);
 
 /// What a user should know of estimates of this job.
 std::vector<std::string> NotesOfEstimates(const scenario::PlannerScenario& scenario);

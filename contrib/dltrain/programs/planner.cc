@@ -263,6 +263,22 @@ Verify(const scenario::PlannerScenario& scenario,
     found->whole = found->whole && watch.GoesOn();
 }
 
+/// Why nothing was verified of a search that was to verify; empty: something was.
+std::string
+WhyNotVerified(const scenario::PlannerScenario& scenario, const planner::Found& found)
+{
+    std::string why = "the search was ended before; --resume goes on with it";
+    for (const planner::Plan& plan : found.plans)
+    {
+        if (plan.verified)
+        {
+            return "";
+        }
+        why = plan.notVerified.empty() || plan.notVerified == "ended" ? why : plan.notVerified;
+    }
+    return "--verify=" + std::to_string(scenario.verify) + ": no layout was run: " + why;
+}
+
 } // namespace
 
 int
@@ -283,6 +299,12 @@ RunPlanner(int argc, const char* const* argv)
     {
         return SaySearchErrors({{scenario.values.Where("resume"), scenario.resume, changed, ""}});
     }
+    const VerifiedJobs verified = JobsToVerify(scenario);
+    if (!verified.errors.empty())
+    {
+        return SaySearchErrors(verified.errors);
+    }
+    notes.insert(verified.notes.begin(), verified.notes.end());
     scenario::Error error;
     if (!scenario::PrepareOutput("dlplan", scenario.values, &scenario.run, &error))
     {
@@ -339,7 +361,9 @@ RunPlanner(int argc, const char* const* argv)
             return 1;
         }
         found.whole = whole;
-        Verify(scenario, clusters, &found, watch);
+        scenario::PlannerScenario runs = scenario;
+        runs.jobs = verified.jobs;
+        Verify(runs, clusters, &found, watch);
     }
     const training::TrainingOptions best = BestOf(scenario, clusters, found);
     results::PrintPlans(std::cout, {scenario, clusters, found, best});
@@ -354,6 +378,11 @@ RunPlanner(int argc, const char* const* argv)
                   << ": plan.json (dltrain --scenario=), plans.csv, megatron.txt, deepspeed.json, "
                      "launch-notes.txt\n";
         results::WriteReport(scenario.run, std::cout);
+    }
+    if (const std::string why = verifies ? WhyNotVerified(scenario, found) : ""; !why.empty())
+    {
+        std::cerr << "dlplan: error: " << why << std::endl;
+        return 1;
     }
     return 0;
 }

@@ -3,6 +3,7 @@
  *
  * dlplan's search: its space, its bound, its estimate and its options.
  */
+#include "scenarios/options/planner/estimated-options.h"
 #include "scenarios/options/training/validate-layout.h"
 #include "scenarios/planner/first-ranks.h"
 #include "scenarios/planner/in-order.h"
@@ -481,6 +482,21 @@ TEST(Estimate, IsOfTheBusiestExperts)
             EXPECT_GE(bound, computing / o.pipeline * o.accumulation * 0.999);
             before = estimate->step;
         }
+    }
+}
+
+// Whoever adds an option says what estimates make of it.
+TEST(PlannerOptions, AllAreInTheTableOfEstimates)
+{
+    const scenario::OptionTable& table = scenario::PlannerOptionTable();
+    for (const scenario::Option& option : table.options)
+    {
+        EXPECT_TRUE(scenario::InEstimateOf(option.name))
+            << option.name << ": add it to estimated-options.cc";
+    }
+    for (const std::string& name : scenario::OptionsInEstimates())
+    {
+        EXPECT_TRUE(table.Find(name)) << name << " is no option";
     }
 }
 
