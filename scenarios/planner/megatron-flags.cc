@@ -246,13 +246,9 @@ MegatronWriter::AddModules()
         // and makes the activated factor anew. Its output is kept for the next product.
         HasNone("recompute-modules=mlp_act", "its fused activation keeps its output");
     }
-    if ((known & training::kModuleActivation) != 0)
+    if ((known & training::kModuleActivation) != 0 && training::WideOf(o.dtype) != Dtype::kBf16)
     {
-        Add("moe-grouped-gemm");
-        if (training::WideOf(o.dtype) != Dtype::kBf16)
-        {
-            Refuses("recompute-modules=moe_act", "only with --dtype=bf16 or fp8");
-        }
+        Refuses("recompute-modules=moe_act", "only with --dtype=bf16 or fp8");
     }
     constexpr uint8_t kOutputs = training::kModuleActivation | training::kModuleNorm;
     if (o.dtype == Dtype::kFp8 && (known & kOutputs) != 0)

@@ -109,8 +109,17 @@ MegatronWriter::AddExperts()
         return;
     }
     // Products of all experts of a rank are one kernel here, and so is sorting their tokens: flags
-    // of megatron/training/arguments.py that are off by default.
-    Add("moe-grouped-gemm");
+    // of megatron/training/arguments.py that are off by default. It asserts bf16 for the first.
+    if (training::WideOf(o.dtype) == Dtype::kBf16 ||
+        (o.recomputeModules & training::kModuleActivation) != 0) // which needs it
+    {
+        Add("moe-grouped-gemm");
+    }
+    else
+    {
+        HasNone(Typed("dtype", training::DtypeName(o.dtype)) + " with experts in one kernel",
+                "--moe-grouped-gemm needs bf16");
+    }
     Add("moe-permute-fusion");
     if (o.expert > 1)
     {

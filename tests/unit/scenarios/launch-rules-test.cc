@@ -41,6 +41,7 @@ const std::set<std::string> kArguments = {"--account-for-embedding-in-pipeline-s
                                           "--moe-enable-deepep",
                                           "--moe-expert-capacity-factor",
                                           "--moe-grouped-gemm",
+                                          "--moe-permute-fusion",
                                           "--moe-router-group-topk",
                                           "--moe-router-num-groups",
                                           "--moe-shared-expert-overlap",
@@ -158,6 +159,11 @@ CheckRules(const LaunchedJob& job, const std::string& words)
     needs("ddp-bucket-size", {"overlap-grad-reduce"});
     needs("optimizer-cpu-offload", {"use-precision-aware-optimizer", "use-distributed-optimizer"});
     needs("moe-enable-deepep", {"moe-token-dispatcher-type"});
+    const bool isMixture = training::RoutingOf(o.model).has_value();
+    // One kernel of all experts, as they are timed; "only supports bf16 dtype".
+    EXPECT_EQ(has("moe-grouped-gemm") && has("bf16"), isMixture && has("bf16"));
+    EXPECT_TRUE(has("bf16") || !has("moe-grouped-gemm") || has("recompute-modules"));
+    EXPECT_EQ(has("moe-permute-fusion"), isMixture);
     needs("moe-shared-expert-overlap", {"moe-token-dispatcher-type"});
     needs("overlap-moe-expert-parallel-comm",
           {"moe-token-dispatcher-type", "expert-model-parallel-size"});
