@@ -16,10 +16,8 @@
 #include "scenarios/compared/step-band.h"
 #include "scenarios/options/planner/resumed-search.h"
 
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>

@@ -8,7 +8,7 @@ import subprocess
 
 from _system_test import Run, SystemTest, is_share, main, share_of
 
-# Servers of one NIC for four GPUs, so that collectives between servers count; an odd number of them.
+# Servers of one NIC for four GPUs, so that collectives between servers count; an odd number.
 JOB = (
     "--model=gpt2 --gpu=V100 --gpus-per-server=4 --nics-per-server=1 --servers=3 --seq=256"
     " --global-batch=24 --no-report --no-progress --top=1"

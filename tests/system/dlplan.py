@@ -278,7 +278,14 @@ class Search(SystemTest):
         with open(gpu, "a", encoding="utf-8") as file:
             file.write(" ")
         self.refuse(resume, "--resume=", "gpu.json", "changed")
+        self.write("gpu.json", {"name": "mine", "base": "V100"})
         # What stands in the place of a file of the folder is no file.
+        self.run_program(f"{resume} --verify=1")
+        for name in glob.glob(os.path.join(run.folder, "verify", "*.*")):
+            os.remove(name)
+            os.mkfifo(name)
+        again = self.run_program(f"{resume} --verify=1")
+        self.assertIn("Verified               1 layout", again.out)
         search = run.path("search.json")
         os.remove(search)
         os.mkfifo(search)

@@ -183,6 +183,10 @@ ArgumentsOf(const scenario::PlannerScenario& scenario,
 std::string
 TextOf(const std::string& file)
 {
+    if (!rdma::IsReadable(file))
+    {
+        return ""; // opening a pipe would wait
+    }
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
@@ -228,7 +232,11 @@ Start(const scenario::PlannerScenario& scenario,
         return false;
     }
     std::error_code failed;
-    std::filesystem::remove(child.folder + "/stats.json", failed); // of another job
+    // Of another job; or a pipe, or a link to another file.
+    for (const char* const old : {"/stats.json", ".json", ".command", ".txt"})
+    {
+        std::filesystem::remove(child.folder + old, failed);
+    }
     rdma::WriteWhole(child.folder + ".json", job);
     rdma::WriteWhole(child.folder + ".command", command);
     child.process = StartChild(words, child.folder + ".txt");
