@@ -192,7 +192,9 @@ WriteGoodput(const GoodputResults& r)
     intervals.Close();
     interruptions.Close();
     RunOutcome outcome;
-    outcome.completed = true;
+    outcome.completed = r.stopped.empty();
+    outcome.interrupted = !r.stopped.empty();
+    outcome.message = r.stopped;
     auto stats = BeginStats("dlgoodput", r.scenario.run, outcome);
     GOODPUT.AddTo(stats, r);
     WriteStats(stats, out);

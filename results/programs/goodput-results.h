@@ -82,6 +82,7 @@ struct GoodputResults
 {
     const scenario::GoodputScenario& scenario;
     const std::vector<GoodputRun>& runs;
+    std::string stopped = {}; ///< by a signal: what it left out
 };
 
 /// Numbers of spares from none to where the job hardly waits.

@@ -93,6 +93,13 @@ class Weeks(SystemTest):
         run = self.run_program(f"dlgoodput {job} {rest} --mtbf=12h", status=2)
         self.assertIn("memory", run.err)
 
+    def test_page(self):
+        run = self.run_program(f"dlgoodput {JOB} {HAND} --mtbf=12h --duration=30d --report")
+        self.assertIn("report.html", run.out)
+        self.assertIn("A training job that fails", run.text("report.html"))
+        run = self.run_program(f"dlgoodput {JOB} {HAND} --mtbf=12h --duration=30d --no-report")
+        self.assertNotIn("report.html", run.out)
+
     def test_same_seed_same_bytes(self):
         line = f"dlgoodput {JOB} {HAND} --duration=90d --spares=1 --weibull-shape=0.7"
         runs = [self.run_program(f"{line} --seed={seed}") for seed in (3, 3, 4)]

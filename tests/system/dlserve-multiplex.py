@@ -94,6 +94,24 @@ class Multiplex(SystemTest):
         )
         self.assertIn(names[0], text)
 
+    def test_links_are_not_written_through(self):
+        """A folder of somebody else may have links with the names of results in it."""
+        victim = self.write("victim.txt", "mine\n")
+        out = os.path.join(self.folder, "theirs")
+        os.makedirs(out)
+        names = ("mix.csv", "executions.csv", "stats.json", "stats.json.part")
+        for name in names:
+            os.symlink(victim, os.path.join(out, name))
+        nowhere = os.path.join(self.folder, "nowhere")
+        os.symlink(nowhere, os.path.join(out, "report.html.part"))
+        line = f"dlserve --multiplex={self.mix()} --policy=mps --duration=1s --out={out}"
+        self.run_program(line)
+        with open(victim, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "mine\n")
+        self.assertFalse(os.path.lexists(nowhere))
+        for name in names[:3]:
+            self.assertFalse(os.path.islink(os.path.join(out, name)), name)
+
     def test_same_seed_same_bytes(self):
         line = f"dlserve --multiplex={self.mix()} --policy=mps,dstack --duration=2s"
         runs = [self.run_program(f"{line} --seed={seed}") for seed in (3, 3, 4)]

@@ -312,7 +312,7 @@ RunGoodput(int argc, const char* const* argv)
         if (Interruption() != 0)
         {
             std::cerr << "dlgoodput: stopped while times were simulated" << std::endl;
-            return 128 + Interruption();
+            break;
         }
         if (!run.times.why.empty())
         {
@@ -355,15 +355,30 @@ RunGoodput(int argc, const char* const* argv)
         {
             std::cerr << "dlgoodput: stopped after " << run.simulated.count << " of "
                       << topo::Counted(scenario.replications, "course") << std::endl;
-            return 128 + Interruption();
+            break;
         }
         runs.push_back(std::move(run));
     }
-    const results::GoodputResults all{scenario, runs};
+    // After a signal: numbers of GPUs that are done are results.
+    results::GoodputResults all{scenario, runs};
+    for (std::size_t i = runs.size(); i < prepared.size(); ++i)
+    {
+        all.stopped += (all.stopped.empty() ? "stopped by a signal, without " : ", ") +
+                       topo::Counted(prepared[i].options.ranks, "GPU");
+    }
+    const int status = all.stopped.empty() ? 0 : 128 + Interruption();
+    if (runs.empty())
+    {
+        return status;
+    }
     results::PrintGoodput(std::cout, all);
+    if (status)
+    {
+        std::cerr << "dlgoodput: " << all.stopped << std::endl;
+    }
     if (scenario.run.dryRun)
     {
-        return 0;
+        return status;
     }
     if (const std::string why = results::WriteGoodput(all); !why.empty())
     {
@@ -373,7 +388,7 @@ RunGoodput(int argc, const char* const* argv)
     std::cout << "Results          " << scenario.run.out
               << ": stats.json, intervals.csv, interruptions.csv\n";
     results::WriteReport(scenario.run, std::cout);
-    return 0;
+    return status;
 }
 
 } // namespace dltrain
