@@ -6,7 +6,8 @@
  * An operator works through a space of axes. Each dimension of its operands lies along one of them:
  *
  *   product   A [m, k] x B [k, n] -> C [m, n]     axes m, k, n; k is summed: cut, it leaves partial
- * sums add       A [m, n] + B [1, n] -> C [m, n]     axes m, n; B's first dimension lies along none
+ *                                                 sums
+ *   add       A [m, n] + B [1, n] -> C [m, n]     axes m, n; B's first dimension lies along none
  *   norm      A [b, h] -> C [b, h]                axes b, h; h has one granule and is never cut
  *
  * So one rule does for all kinds: a strategy says into how many parts each axis is cut, and cuts of

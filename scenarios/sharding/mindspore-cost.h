@@ -8,10 +8,12 @@
  *   total = alpha x computation + beta x communication
  *
  *   operator    computation    bytes of the slices of its inputs, and of its output if it has
- * partial sums; of a parameter in fewer parts than devices once more communication  forward: bytes
- * of the output's slice with partial sums backward, times gamma: of a parameter in fewer parts than
- * devices edge        split          computation: the slice before it all-to-all     communication:
- * 2 slices each way all-gather     communication: forward 0.5 n slices, backward 0.5 slices
+ *                              partial sums; of a parameter in fewer parts than devices once more
+ *               communication  forward: bytes of the output's slice with partial sums
+ *                              backward, times gamma: of a parameter in fewer parts than devices
+ *   edge        split          computation: the slice before it
+ *               all-to-all     communication: 2 slices each way
+ *               all-gather     communication: forward 0.5 n slices, backward 0.5 slices
  *
  * A communication of up to `threshold` bytes costs `least`, a larger one `bias` more. Forward and
  * backward of an edge count in full, each as a communication of its own.

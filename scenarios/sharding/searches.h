@@ -4,8 +4,8 @@
  * The other searches: exhaustive, propagation and recursive.
  *
  *   propagation   breadth first from the given operators: each neighbour takes the strategy that
- * costs least on the tensor between them: first communication, then computation, then the
- *                 operator's own communication, then the first strategy in order
+ *                 costs least on the tensor between them: first communication, then computation,
+ *                 then the operator's own communication, then the first strategy in order
  *                 (GetNextOpStrategyByPrevOpStrategyWithMiniComm of edge_costmodel.cc,
  *                 mindspore-ai/mindspore)
  *   recursive     log2(devices) rounds; in each, operators by weight halve one axis: that of least

@@ -3,10 +3,9 @@
  *
  * The step of a cut graph as a step graph: all ranks play one role.
  *
- *   compute    [f dense][f relu][f dense2]......[b dense2][w dense2][b relu][b dense][w
- * dense][adam] tp                          [all-reduce]                                [all-reduce
- * dx] gradients                                             [all-reduce dV]           [all-reduce
- * dW]
+ *   compute    [f dense][f relu][f dense2]....[b dense2][w dense2][b relu][b dense][w dense][adam]
+ *   tp                                    [all-reduce]                             [all-reduce dx]
+ *   gradients                                                     [all-reduce dV] [all-reduce dW]
  *
  * b: gradients of what an operator takes; w: of its parameters, beside what b's results are
  * exchanged for. Parameters' gradients are reduced in buckets, after the last micro-batch, beside

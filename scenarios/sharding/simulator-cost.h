@@ -9,7 +9,7 @@
  *   operator   forward, backward; all-reduce of partial sums forward, and of each input's gradient;
  *              reduction of parameters' gradients in buckets; the optimizer
  *   edge       slices cost nothing; all-to-alls and all-gathers, forward and, the other way,
- * backward
+ *              backward
  */
 #ifndef SCENARIOS_SHARDING_SIMULATOR_COST_H
 #define SCENARIOS_SHARDING_SIMULATOR_COST_H

@@ -4,13 +4,14 @@
  * Open-loop traffic: flows that begin whether or not earlier ones are done, at an average load.
  *
  *   Poisson   every host begins flows after exponential gaps, each to one of the other hosts,
- * uniformly, of a size drawn from a distribution: HPCC's traffic generator
- * (alibaba-edu/High-Precision-Congestion-Control, traffic_gen/traffic_gen.py) on-off    the same,
- * but a host begins flows only while it is on; on times and off times follow each other at random.
- * The gaps are shorter by on / (on + off), so that the average load is the one asked for: an
- * interrupted Poisson process (Kuczura, BSTJ 1973) incast    mixed in with either: every now and
- * then fanIn hosts, chosen at random, send so many bytes each to one, all at once (HPCC, SIGCOMM
- * 2019, 5.3: 60 to 1, 500 KB each, 2% of the capacity)
+ *             uniformly, of a size drawn from a distribution: HPCC's traffic generator
+ *             (alibaba-edu/High-Precision-Congestion-Control, traffic_gen/traffic_gen.py)
+ *   on-off    the same, but a host begins flows only while it is on; on times and off times follow
+ *             each other at random. The gaps are shorter by on / (on + off), so that the average
+ *             load is the one asked for: an interrupted Poisson process (Kuczura, BSTJ 1973)
+ *   incast    mixed in with either: every now and then fanIn hosts, chosen at random, send so many
+ *             bytes each to one, all at once (HPCC, SIGCOMM 2019, 5.3: 60 to 1, 500 KB each, 2% of
+ *             the capacity)
  *
  * Load: the average of bytes a flow x 8 / gap is `load` x the rate of the host's links. Which bytes
  * is the caller's: bytesPerFlow.

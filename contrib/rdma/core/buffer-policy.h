@@ -9,16 +9,22 @@
  *
  *     dynamic    T = alpha (B - Q)
  *                Choudhury & Hahne, "Dynamic queue length thresholds for shared-memory packet
- *                switches", IEEE/ACM ToN 6(2), 1998. m queues that want all get alpha B / (1 + m
- *                alpha) each, and B / (1 + m alpha) stays free for newcomers.
+ *                switches", IEEE/ACM ToN 6(2), 1998.
+ *                m queues that want all get alpha B / (1 + m alpha) each, and B / (1 + m alpha)
+ *                stays free for newcomers.
+ *
  *     static     T = alpha B
  *                "Sharing with maximum queue lengths": Irland, IEEE Trans. Commun. 26(3), 1978;
- *                Kamoun & Kleinrock, IEEE Trans. Commun. 28(7), 1980. No newcomer can make a
- * queue's threshold fall; with m alpha > 1 the pool may run out. abm        T = alpha (1 / n) (mu /
- * b) (B - Q) Addanki, Apostolaki, Ghobadi, Schmid & Vanbever, "ABM: Active Buffer Management in
- *                Datacenters", SIGCOMM 2022. n: congested queues of the priority, at least 1; mu /
- * b: the queue's drain rate over its port's rate. Bounds what one priority takes, and how long it
- * takes to drain.
+ *                Kamoun & Kleinrock, IEEE Trans. Commun. 28(7), 1980.
+ *                No newcomer can make a queue's threshold fall; with m alpha > 1 the pool may run
+ *                out.
+ *
+ *     abm        T = alpha (1 / n) (mu / b) (B - Q)
+ *                Addanki, Apostolaki, Ghobadi, Schmid & Vanbever, "ABM: Active Buffer Management
+ *                in Datacenters", SIGCOMM 2022.
+ *                n: congested queues of the priority, at least 1;
+ *                mu / b: the queue's drain rate over its port's rate.
+ *                Bounds what one priority takes, and how long it takes to drain.
  *
  * ABM leaves open how n and mu are measured. Here as in the authors' code (inet-tub/ns3-datacenter,
  * switch-mmu.cc): a queue of q bytes counts min(1, q / 20 KiB) towards n; mu is what left the queue

@@ -11,7 +11,7 @@
  *                           dt: since the last such packet, at most T; bytes: sent in it
  *   in a packet             p = the largest of encode(U) on its way
  *   encode(U)               1.05^p = 512 U, p rounded up or down by chance so that the mean is
- * right
+ *                           right
  *
  * That code computes U by tables of logarithms, as a switch would; here it is exact.
  *

@@ -6,7 +6,7 @@
  *
  *   input    regular files only (a link to one is one)
  *   output   regular files and devices (a link to /dev/null throws an output away); no pipes, no
- * sockets
+ *            sockets
  */
 #ifndef RDMA_CORE_REGULAR_FILE_H
 #define RDMA_CORE_REGULAR_FILE_H

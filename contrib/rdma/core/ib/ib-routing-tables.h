@@ -8,7 +8,7 @@
  *     virtual lane Vl(switch, in port, out port, SL) at a switch, HostVl(endpoint, SL) at a host
  *                  (SLtoVLMappingTable, 14.2.5.8); 15 means "drop the packet" (7.6.6)
  *     SL           PathSl(switch of the source, destination LID): what a path record says
- * (15.2.5.16)
+ *                  (15.2.5.16)
  *
  * switch: index into IbSubnet::Switches(). All of it is decided by destination LID and SL; two
  * hosts on one switch share their paths to a LID.

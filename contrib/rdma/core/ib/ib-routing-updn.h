@@ -15,9 +15,10 @@
  *   roots        those given; else, if the cabling is a tree of tiers (IbTiers), its top tier; else
  *                the switch with the smallest greatest distance to switches with hosts, then the
  *                smallest sum of distances, of each separate part. One root always reaches all;
- * with several there may be hosts between which every path would go down and up again: roots that
- * were given are then an error, found ones are given up for one root. OpenSM finds its roots by a
- * histogram of distances instead, and may find none.
+ *                with several there may be hosts between which every path would go down and up
+ *                again: roots that were given are then an error, found ones are given up for one
+ *                root. OpenSM finds its roots by a histogram of distances instead, and may find
+ *                none.
  *
  * Between two roots there is no path in general; hosts are not concerned, but a root's own LID
  * is not to be reached from another root, as in OpenSM.

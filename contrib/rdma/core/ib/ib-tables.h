@@ -12,11 +12,12 @@
  *
  *     The number at the end is the top LID, not a count. IbTextForm::kIbroute is how the tools
  *     ibroute and dump_lfts.sh write the same: "[0x0-0x5]", the name in parentheses only, two lines
- * of titles, "0x0001 003 : (Channel Adapter portguid 0x..: 'server-0')" and "2 valid lids dumped",
- * a count. Both can be read. OpenSM loads both ("-R file -U FILE").
+ *     of titles, "0x0001 003 : (Channel Adapter portguid 0x..: 'server-0')" and "2 valid lids
+ *     dumped", a count. Both can be read. OpenSM loads both ("-R file -U FILE").
  *
  *   SL-to-VL tables      opensm-sl2vl.dump, one block a port that has LIDs, by GUID; for a switch
- * one line for every port that it sends to and every port that it receives from
+ *                        one line for every port that it sends to and every port that it receives
+ *                        from
  *
  *       Switch 0x0200000000000500, base LID 5, "leaf-0"
  *       #in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15
@@ -25,9 +26,9 @@
  *       #--------------------------------------------------------
  *
  *   path records         opensm-path-records.dump (its plug-in osm_pr_dump), one block a host port,
- *                        one line for every LID; MTU and rate are the architecture's codes (IBA vol
- * 1, 15.2.5.16). Large: 3,072 hosts and 720 switches are 290 MB. OpenSM has blocks of switches too;
- * they are not written, and skipped on reading.
+ *                        one line for every LID; MTU and rate are the architecture's codes (IBA
+ *                        vol 1, 15.2.5.16). Large: 3,072 hosts and 720 switches are 290 MB. OpenSM
+ *                        has blocks of switches too; they are not written, and skipped on reading.
  *
  *       Channel Adapter 0x0200000000000101, base LID 1, "server-0", port 1
  *       # LID  : SL : MTU : RATE
