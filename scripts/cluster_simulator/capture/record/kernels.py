@@ -431,7 +431,7 @@ class Recurrent:
         }
 
     @property
-    def atonce(self):
+    def at_once(self):
         """Samples of a step, on average where sequences are packed."""
         return max(1, round(self.rows / self.steps))
 
