@@ -232,6 +232,37 @@ class Mistakes(CaptureTest):
             "ranks 1, 2 do broadcast of 28 B (i32)",  # 6 parameters
         )
 
+    def test_a_validation_of_one_rank(self):
+        """The first collective that ranks do at different lines is told first: FSDP's calls are
+        alike for three more, the layers that rank 0 gathers alone.
+        """
+        alone, step = (line_of("fsdp_alone.py", comment) for comment in ("alone", "the step"))
+        self.one(
+            "fsdp_alone.py",
+            "mismatch",
+            [0, 1, 2],
+            ["alone", "the step", "the gradients"],
+            f"on: rank 0 is at {alone}; ranks 1, 2 are at {step}",
+        )
+
+    def test_lines_of_each_rank_are_no_mistake(self):
+        """Where they are followed by one, only that is told."""
+        script = self.write(
+            "branches.py",
+            "import os, torch, torch.distributed as dist\n"
+            'dist.init_process_group("nccl")\n'
+            'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))\n'
+            "x = torch.ones(6, device='cuda')\n"
+            "for i in range(2):\n"
+            "    if dist.get_rank() == 0:\n        dist.broadcast(x, 0)\n"
+            "    else:\n        dist.broadcast(x, 0)\n"
+            "dist.all_reduce(x[: 2 + dist.get_rank()])\n",
+        )
+        made = self.capture("torchrun", "--nproc_per_node=2", script)
+        (mistake,) = made.mistakes
+        self.assertEqual((mistake["kind"], mistake["lines"]), ("mismatch", ["branches.py:10"]))
+        self.assertNotIn("apart", mistake["text"])
+
     def test_masks_warn_of_nothing(self):
         """Which of unknown numbers are large enough is not known: all are taken, in the result's
         shape as well.

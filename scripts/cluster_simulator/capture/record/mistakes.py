@@ -320,9 +320,36 @@ def _first_mismatch(group, by_rank, groups, explained):
                 lines.append(task.get("line"))
         kind = "missing" if absent else _kind_of_mismatch(by_rank, i)
         ranks = [rank for ranks in said.values() for rank in ranks]
-        return _mistake(
-            kind, ranks, lines, f"collective {i + 1} of the group {name}: " + "; ".join(parts)
-        )
+        text = f"collective {i + 1} of the group {name}: " + "; ".join(parts)
+        apart = _first_apart(by_rank, i)
+        if apart is not None:
+            places = collections.defaultdict(list)
+            for rank in sorted(by_rank):
+                places[by_rank[rank][apart].get("line")].append(rank)
+            lines = [*places, *lines]
+            text += f". They are apart from collective {apart + 1} on: " + "; ".join(
+                f"rank{_many(ranks)} {_is(ranks)} at {line}" for line, ranks in places.items()
+            )
+        return _mistake(kind, ranks, lines, text)
+    return None
+
+
+def _first_apart(by_rank, end):
+    """The first of the collectives before a mismatch that ranks do at different lines, one of which
+    several of them pass: one of these ranks does a collective more or less there, and the calls
+    behind it were alike by chance (FSDP gathers the same parameters at each forward pass). Branches
+    of a script that are each rank's own have lines that only one side passes.
+    """
+    passed = collections.defaultdict(set)
+    for rank, mine in by_rank.items():
+        for task in mine:
+            passed[task.get("line")].add(rank)
+    for i in range(end):
+        at = collections.defaultdict(set)
+        for rank, mine in by_rank.items():
+            at[mine[i].get("line")].add(rank)
+        if len(at) > 1 and any(passed[line] != ranks for line, ranks in at.items()):
+            return i
     return None
 
 
@@ -337,6 +364,10 @@ def _kind_of_mismatch(by_rank, i):
 
 def _does(ranks):
     return "does" if len(ranks) == 1 else "do"
+
+
+def _is(ranks):
+    return "is" if len(ranks) == 1 else "are"
 
 
 def _many(ranks):
