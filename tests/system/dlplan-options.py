@@ -28,7 +28,7 @@ VALUES = {
     "fabric-rate": ["10Gbps"],
     "pipeline": ["4kB"],
     "mtu": ["256", "4096"],
-    "loader": ["10"],
+    "loader": ["10", "100"],
     "bit-error-rate": ["1e-9"],
     "planes": ["2"],
     "topology": ["hyperx", "dragonfly", "torus", "rail-optimized", "leaf-spine"],
@@ -52,7 +52,9 @@ class Options(SystemTest):
         for option in table["options"]:
             name = option["name"]
             if name not in SEARCHED | SKIPPED:
-                for value in VALUES.get(name, [option.get("example")]):
+                other = "0" if option.get("default") == "1" else "1"
+                usual = other if option["kind"] == "flag" else option.get("example")
+                for value in VALUES.get(name, [usual]):
                     if value:
                         yield name, value
 

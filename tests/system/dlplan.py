@@ -350,7 +350,7 @@ class Search(SystemTest):
             ("--background=pattern=permutation,bytes=64KiB", "packet"),
             ("--no-pfc", "packet"),
             ("--link-delay=10us", "analytic"),
-            ("--checkpoint-every=2 --checkpoint-rate=1Gbps", "analytic"),  # of all layers
+            ("--checkpoint-every=2 --checkpoint-rate=1Gbps", "packet"),
         ):
             run = self.run_program(f"{job} {words}")
             self.assertIn("Verified               1 layout", run.out, words)

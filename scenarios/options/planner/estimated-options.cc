@@ -84,7 +84,7 @@ constexpr EstimateRow kEstimateRows[] = {
 };
 
 const std::map<std::string, InEstimate>&
-Rows()
+EstimateRows()
 {
     static const std::map<std::string, InEstimate> all = [] {
         std::map<std::string, InEstimate> rows;
@@ -120,15 +120,15 @@ GivenOnes(const Values& values, InEstimate in)
 std::optional<InEstimate>
 InEstimateOf(const std::string& option)
 {
-    const auto row = Rows().find(option);
-    return row == Rows().end() ? std::nullopt : std::optional(row->second);
+    const auto row = EstimateRows().find(option);
+    return row == EstimateRows().end() ? std::nullopt : std::optional(row->second);
 }
 
 std::vector<std::string>
 OptionsInEstimates()
 {
     std::vector<std::string> names;
-    for (const auto& [name, in] : Rows())
+    for (const auto& [name, in] : EstimateRows())
     {
         names.push_back(name);
     }

@@ -324,9 +324,8 @@ TEST(Space, CutsBlocksUnevenly)
     };
     // 94 blocks on 8 stages: 1 to 8 virtual ones, of which 94 + 2 fill 8, 16, 24, 32 and 48 pieces
     // evenly; of 40, 56 and 64 pieces some have one more (--pipeline-layout).
-    const auto deep =
-        layouts("--model=qwen3-235b-a22b --server=dgx-h100 --servers=8 "
-                "--global-batch=64 --fix=tp=8,pp=8,ep=1,etp=8 --search=virtual-stages");
+    const auto deep = layouts("--model=qwen3-235b-a22b --server=dgx-h100 --servers=8 "
+                              "--global-batch=64 --fix=tp=4,pp=8 --search=virtual-stages");
     const std::string both = " --account-for-embedding-in-pipeline-split=1 "
                              "--account-for-loss-in-pipeline-split=1";
     for (const std::string& vs : {"1", "2", "3", "4", "5", "6", "7", "8"})
@@ -447,7 +446,8 @@ TEST(Search, TriesEachKindFirst)
 // The rank whose experts get most tokens decides: it is walked, and the bound is of its computing.
 TEST(Estimate, IsOfTheBusiestExperts)
 {
-    for (const char* const groups : {"ep=8,pp=1", "ep=4,pp=2", "ep=2,pp=4,tp=1", "ep=4,tp=2,etp=1"})
+    for (const char* const groups :
+         {"ep=8,pp=1", "ep=4,pp=2", "ep=2,pp=4,tp=1", "ep=4,tp=2,etp=1,sequence-parallel=1"})
     {
         double before = 0;
         for (const char* const skew : {"0", "0.5", "1", "2"})
