@@ -306,10 +306,10 @@ MakeTopology(const TopologyRequest& request)
         result = detail::MakePlanes(completed, *family);
         for (Error& error : result.errors)
         {
+            // Of what the file says, not of the file itself.
             const bool ofLine = error.where.rfind(request.file + ":", 0) == 0;
-            error.problem += !family->file.empty() && (ofLine || error.file == request.file)
-                                 ? "; read as " + family->file
-                                 : "";
+            const bool ofText = !request.file.empty() && (ofLine || error.file == request.file);
+            error.problem += ofText ? "; read as " + family->file : "";
         }
         if (result.topology)
         {

@@ -46,11 +46,18 @@ class Alone(SystemTest):
                 self.assertNotIn("dcqcn", run.out)
 
     def test_controls(self):
-        for control in ("cubic", "newreno", "dctcp", "vegas"):
-            with self.subTest(control=control):
+        for control, priority in (
+            ("cubic", 0),
+            ("newreno", 3),
+            ("dctcp", 0),
+            ("dctcp", 3),
+            ("dctcp", 5),
+            ("vegas", 6),
+        ):
+            with self.subTest(control=control, priority=priority):
                 stats = self.run_program(
                     "traffic --pattern=incast --topology=single-switch --hosts=7 --fan-in=6"
-                    f" --bytes=2MB --tcp-control={control}" + TCP
+                    f" --bytes=2MB --tcp-control={control} --priority={priority}" + TCP
                 ).stats
                 self.assertEqual(stats["flows"]["arrived"], 6)
                 self.assertEqual(stats["ordinary"]["control"], control)

@@ -123,12 +123,13 @@ PendingMessages::Count(const Sender& sender) const
 }
 
 void
-PendingMessages::ForgetMeasured()
+PendingMessages::ForgetMeasured(int64_t now)
 {
     ForgetWays();
     for (Entry& entry : m_pool)
     {
-        entry.message.measured = false;
+        Message& message = entry.message;
+        message.measured = message.measured && message.posted >= now;
     }
 }
 

@@ -85,8 +85,9 @@ class PendingMessages
     /// \return how many are under way
     uint32_t Count(const Sender& sender) const;
 
-    /// Messages in flight are not measured, and no path is noted.
-    void ForgetMeasured();
+    /// Messages that were posted before are not measured, and no path is noted. Those that another
+    /// rank will post later stay (TraceCollector::ExpectMessage). \param now ps
+    void ForgetMeasured(int64_t now);
 
     /// No way is noted.
     void ForgetWays();

@@ -205,7 +205,7 @@ TraceCollector::StartMeasuring(int64_t nowPs)
     m_measuring = true;
     if (!m_marked)
     {
-        m_pending.ForgetMeasured();
+        m_pending.ForgetMeasured(nowPs);
         m_posts = 0;
         m_flows->Clear();
         if (m_journeys)

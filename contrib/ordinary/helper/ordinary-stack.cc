@@ -118,9 +118,9 @@ OrdinaryStack::SetDscp(const Ptr<Packet>& packet) const
     {
         return;
     }
-    SocketIpTosTag tag;
-    packet->RemovePacketTag(tag);
-    tag.SetTos(static_cast<uint8_t>(dscp << 2 | (tag.GetTos() & 3)));
+    SocketIpTosTag tag; // without a value of its own
+    const uint8_t ecn = packet->RemovePacketTag(tag) ? tag.GetTos() & 3 : 0;
+    tag.SetTos(static_cast<uint8_t>(dscp << 2 | ecn));
     packet->AddPacketTag(tag);
 }
 

@@ -3,6 +3,7 @@
  */
 #include "rdma-channel.h"
 
+#include "rdma-fixed-attribute.h"
 #include "rdma-port.h"
 
 #include "ns3/double.h"
@@ -26,12 +27,12 @@ RdmaChannel::GetTypeId()
             .AddAttribute("Delay",
                           "Propagation delay, one way",
                           TimeValue(MicroSeconds(1)),
-                          MakeTimeAccessor(&RdmaChannel::m_delay),
+                          RdmaFixed<RdmaChannel>(MakeTimeAccessor(&RdmaChannel::m_delay)),
                           MakeTimeChecker(Time(0), Seconds(1000)))
             .AddAttribute("BitErrorRate",
                           "Probability that a bit is flipped, independent, each direction (0 to 1)",
                           DoubleValue(0),
-                          MakeDoubleAccessor(&RdmaChannel::m_bitErrorRate),
+                          RdmaFixed<RdmaChannel>(MakeDoubleAccessor(&RdmaChannel::m_bitErrorRate)),
                           MakeDoubleChecker<double>(0, 1));
     return tid;
 }

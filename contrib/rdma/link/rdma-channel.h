@@ -30,6 +30,12 @@ class RdmaChannel : public Channel
     /// Connect both ends. The attributes must have their final values.
     void Attach(Ptr<RdmaPort> a, Ptr<RdmaPort> b);
 
+    /// \return whether it is attached: its attributes are refused from then on
+    bool IsRunning() const
+    {
+        return m_ports[0] != nullptr;
+    }
+
     std::size_t GetNDevices() const override;
     Ptr<NetDevice> GetDevice(std::size_t i) const override;
 

@@ -220,7 +220,8 @@ class RdmaHelperMistakesTestCase : public TestCase
             {"/NodeList/0/$ns3::RdmaHost/NicList/0/Mtu", "ns3::RdmaNic::Mtu", "256"},
             {"/NodeList/1/DeviceList/*/$ns3::RdmaPort/LineOverhead",
              "ns3::RdmaPort::LineOverhead",
-             "0"}};
+             "0"},
+            {"/ChannelList/*/$ns3::RdmaChannel/Delay", "ns3::RdmaChannel::Delay", "5us"}};
         for (const auto& [path, attribute, value] : late)
         {
             const std::string said = Died([path = path, value = value](Scene& s) {

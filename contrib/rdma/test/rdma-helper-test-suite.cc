@@ -479,18 +479,18 @@ class RdmaLiveEcnTestCase : public TestCase
         {
             fabric.ConnectQueuePairs(sender, 2, 3).first->PostWrite(2000000, sender);
         }
-        const RdmaPortCounters& down = fabric.GetPorts()[5]->GetCounters(); // to the receiver
+        const RdmaPort& down = *fabric.GetPorts()[5]; // to the receiver
         uint64_t frames = 0;
         Simulator::Schedule(MicroSeconds(50), [&] {
-            NS_TEST_EXPECT_MSG_EQ(down.ecnMarks, 0, "none before");
-            frames = down.txFrames;
+            NS_TEST_EXPECT_MSG_EQ(down.GetCounters().ecnMarks, 0, "none before");
+            frames = down.GetCounters().txFrames;
             Config::Set("/NodeList/*/$ns3::RdmaSwitch/EcnKmin", UintegerValue(0));
             Config::Set("/NodeList/*/$ns3::RdmaSwitch/EcnKmax", UintegerValue(0));
         });
         Simulator::Run();
         NS_TEST_EXPECT_MSG_GT(frames, 0, "some before");
-        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(down.ecnMarks),
-                                  static_cast<double>(down.txFrames - frames),
+        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(down.GetCounters().ecnMarks),
+                                  static_cast<double>(down.GetCounters().txFrames - frames),
                                   1,
                                   "all after, but for one on its way");
         Simulator::Destroy();

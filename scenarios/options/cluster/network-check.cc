@@ -779,13 +779,14 @@ class Checker
                     return CanonicalBytes(static_cast<uint64_t>(std::ceil(bytes / unit) * unit));
                 };
                 m_notes->push_back(
-                    "warning: --cc=" + m_fabric.cc + " hears of ECN marks, and at " + node.name +
-                    " PFC pauses first: with " + std::to_string(ports) +
-                    " ports and priorities that fill it, a queue to " + EndText(fan.to) +
-                    " in priority " + std::to_string(priority) + " has at most " +
-                    BufferText(longest) + " then, and marks begin at " + BufferText(first) +
-                    "; allowed: --ecn-kmin and --ecn-kmax below " + BufferText(longest / portRate) +
-                    ", or --buffer=" + rounded(buffer, 10000) + " or more");
+                    "warning: --cc=" + m_fabric.cc +
+                    " hears of ECN marks alone, and PFC pauses before the first: in " + node.name +
+                    " the queue to " + EndText(fan.to) + " in priority " +
+                    std::to_string(priority) + " is paused at " + BufferText(longest) + ", as " +
+                    std::to_string(ports) + " ports and priorities fill it, and marks begin at " +
+                    BufferText(first) + "; allowed: --ecn-kmin and --ecn-kmax below " +
+                    BufferText(longest / portRate) + ", or --buffer=" + rounded(buffer, 10000) +
+                    " or more");
                 return;
             }
         }

@@ -203,12 +203,11 @@ MakeFabric(Validation* v)
                 "allowed: 0 (unlimited), or at least one packet of " + std::to_string(f.mtu) +
                     " B");
     }
-    // These laws of RoCE hear of congestion by marks alone. (--protocol of a collective is another
-    // matter.)
+    // (--protocol of a collective is another matter.)
     const std::string protocol = v->table.Find("protocol") ? values.Text("protocol") : "";
     const bool ordinary = protocol == "tcp" || protocol == "udp";
-    if (!f.infiniBand && !f.ecn && values.Given("ecn") && !ordinary &&
-        (f.cc == "dcqcn" || f.cc == "dctcp"))
+    const rdma::CongestionControl* law = rdma::FindCongestionControl(f.cc);
+    if (!f.infiniBand && !f.ecn && values.Given("ecn") && !ordinary && law && law->needsMarks)
     {
         v->notes.push_back("warning: " + values.Where("ecn") +
                            ": there are no ECN marks, which are all that --cc=" + f.cc +

@@ -10,6 +10,7 @@
 #include "scenarios/plan/plan-text.h"
 #include "scenarios/program/parse.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -392,6 +393,47 @@ TEST(Warnings, MarksThatDoNotCome)
     EXPECT_EQ(Notes({"--no-ecn", "--cc=dctcp"}),
               "warning: --no-ecn: there are no ECN marks, which are all that --cc=dctcp goes by\n");
     EXPECT_EQ(Notes({"--no-ecn", "--cc=hpcc"}), "");
+}
+
+// Three ports of 100 Gb/s have 3 MB. Headroom of a port and lossless priority (3, 4, 5): 12.5 B/ns
+// x (2 x 1 us + 500 ns) + 1 + 3 x (4,178 + 20) + 84 = 43,929 B; 4,096 B are guaranteed. The pool is
+// 3,000,000 - 9 x 48,025 = 2,567,775 B, of which two queues may each hold 1/8 of what is free:
+// 4,096 + 2,567,775 / (8 + 2) = 260,873.5 B. DCTCP's marks begin at 300 kB (HPCC's run.py).
+TEST(Warnings, OfPausesBeforeTheFirstMark)
+{
+    const File two("start_ns,src,dst,bytes,priority\n0,0,2,1000,4\n0,1,2,1000,5\n");
+    const File one("start_ns,src,dst,bytes,priority\n0,0,2,1000,4\n0,1,2,1000,4\n");
+    const auto notes = [](const File& flows, std::vector<std::string> more) {
+        more.insert(more.begin(),
+                    {"--topology=single-switch", "--hosts=3", "--flows=" + flows.Path()});
+        return Notes(more);
+    };
+    const std::string note = notes(two, {"--cc=dctcp"});
+    EXPECT_EQ(note.rfind("warning: --cc=dctcp hears of ECN marks alone, and PFC pauses before the "
+                         "first: in switch-0 the queue to host server-2 in priority 4 is paused at "
+                         "26087",
+                         0),
+              0u)
+        << note;
+    EXPECT_NE(note.find("and marks begin at 300kB; allowed: --ecn-kmin and --ecn-kmax below 26087"),
+              std::string::npos)
+        << note;
+    // 1 MB + (10 x (300,000 - 4,096) - 2,567,775) / 3 = 1,130,422 B.
+    EXPECT_NE(note.find(", or --buffer=1140kB or more"), std::string::npos) << note;
+    EXPECT_EQ(notes(two, {"--cc=dctcp", "--buffer=1140kB"}), "");
+    EXPECT_EQ(notes(two, {"--cc=dctcp", "--ecn-kmin=260kB", "--ecn-kmax=260kB"}), "");
+    EXPECT_EQ(notes(two, {"--cc=dctcp", "--no-pfc"}), "");
+    EXPECT_EQ(notes(two, {"--cc=hpcc"}), "") << "needs no marks";
+    // In one priority two senders fill one queue: twice as much.
+    EXPECT_EQ(notes(one, {"--cc=dctcp"}), "");
+    EXPECT_NE(notes(two, {}).find("--cc=dcqcn hears"), std::string::npos) << "400 kB";
+    // Of the GPUs of a cluster two may send to one NIC at once.
+    const auto train =
+        Dry(ParseAs<TrainingScenario>,
+            {"--servers=4", "--cc=dctcp", "--cc-preset=sigcomm10", "--buffer=500kB"});
+    EXPECT_TRUE(std::any_of(train.notes.begin(), train.notes.end(), [](const std::string& n) {
+        return n.find("--cc=dctcp hears of ECN marks alone") != std::string::npos;
+    }));
 }
 
 // Swift aims at 25 us and 1 us a switch: five between pods. Six links of 10 Gb/s take 6 x 8 x 4264

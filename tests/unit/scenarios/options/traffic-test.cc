@@ -446,7 +446,8 @@ TEST(TrafficScenario, HpccFilesTogether)
 
     std::ofstream(folder + "bad.flow") << "1\n0 1 3 100 1000 2\n";
     EXPECT_EQ(TrafficError({"--topology=" + folder + "t.topo", "--flows=" + folder + "bad.flow"}),
-              folder + "bad.flow:2: dst 1 is not a host: it is a switch");
+              folder +
+                  "bad.flow:2: dst 1 is not a host: it is a switch; read as HPCC's flow format");
     EXPECT_EQ(TrafficError({"--topology=" + folder + "t.topo", "--nic=100GbE"}),
               "--nic=100GbE: cannot be combined with --topology=" + folder +
                   "t.topo. It needs a topology by name: a file has the rate and delay of each "
