@@ -156,8 +156,9 @@ EvenRequests(uint32_t count)
 TEST(Serving, RatesAreThoseOfASteadyState)
 {
     ServedRun run = EvenRequests(200);
-    // Arrivals from 0 to 19.9 s; full after twice 2 s. Answers behind 4 s, up to 19.9 s: of arrivals
-    // behind 2 s, up to 17.9 s: 159 in 15.9 s. With begin and end it would be 200 in 21.9 s.
+    // Arrivals from 0 to 19.9 s; full after twice 2 s. Answers behind 4 s, up to 19.9 s: of
+    // arrivals behind 2 s, up to 17.9 s: 159 in 15.9 s. With begin and end it would be 200 in 21.9
+    // s.
     ServingStatistics s = run.Statistics();
     EXPECT_TRUE(s.window.steady);
     EXPECT_NEAR(s.window.Seconds(), 15.9, 1e-9);
@@ -582,8 +583,9 @@ TEST_F(ServingFiles, TablesHaveTheirColumns)
     EXPECT_EQ(iterations[0][4], "1.5");
     const auto instances = ReadRows(Path("a/instances.csv"));
     EXPECT_EQ(instances[0][1], "instance 0");
-    EXPECT_EQ(instances[0].back(), "6");
-    results.points = {PointOf(1, run.outcome, s)};
+    EXPECT_EQ(instances[0][instances[0].size() - 2], "6"); // idle_s
+    EXPECT_EQ(instances[0].back(), "0");                   // recomputed_s
+    results.search.points = {PointOf(1, run.outcome, s)};
     EXPECT_EQ(WriteServingTables(Path("a"), results, false).back(), "serving_rates.csv");
     EXPECT_EQ(ReadRows(Path("a/serving_rates.csv")).size(), 1U);
 }
