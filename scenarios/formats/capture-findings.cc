@@ -128,13 +128,13 @@ WhyNotSimulated(const Findings& findings)
         if (found != kDeadlocks.end())
         {
             return "not simulated: the script has a mistake (" + mistake.kind +
-                   ") with which its ranks would wait for ever: " + mistake.text;
+                   ") with which its ranks would wait for ever";
         }
     }
     if (findings.exitStatus != 0)
     {
         return "not simulated: the script failed (status " + std::to_string(findings.exitStatus) +
-               ")" + (findings.mistakes.empty() ? "" : ": " + findings.mistakes.front().text);
+               ")";
     }
     return "";
 }

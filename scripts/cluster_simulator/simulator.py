@@ -254,8 +254,10 @@ def _raise_if_bad(program, ended, result):
             + (" (out of memory?)" if name == "SIGKILL" else "")
             + (f"\n{said}" if said else "")
         )
+    mistakes = (result.stats.get("mistakes") or []) if result else []
+    said = "\n".join([said, *(f"{one['kind']}: {one['text']}" for one in mistakes)])
     raise SimulationFailed(
-        said or f"{program} ended with status {ended.status}", result, ended.status
+        said.strip() or f"{program} ended with status {ended.status}", result, ended.status
     )
 
 

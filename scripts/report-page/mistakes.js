@@ -15,8 +15,13 @@ const KINDS_OF_MISTAKES = {
 // Those that a rank shows by itself.
 const ALONE = ["died", "out-of-memory"];
 
+function scriptMistakes() {
+  return (Array.isArray(stats.mistakes) ? stats.mistakes : [])
+    .filter((row) => row && typeof row === "object");
+}
+
 function mistakes() {
-  const rows = (Array.isArray(stats.mistakes) ? stats.mistakes : []).filter((row) => row && typeof row === "object");
+  const rows = scriptMistakes();
   if (!rows.length) return;
   const most = 16;
   const ranks = (list) => Array.isArray(list) && list.length

@@ -11,10 +11,15 @@ function banner() {
   const hasStats = Object.keys(stats).length > 0;
   if (hasStats && stats.completed !== true) {
     const share = isNumber(stats.share_done) ? ", " + percent(stats.share_done) + " done" : "";
+    const wrong = stats.trace || stats.interrupted ? [] : scriptMistakes();
+    const found = wrong.length === 1 ? "a mistake" : count(wrong.length) + " mistakes";
+    // The section of mistakes says all: what each one is, and where the script failed.
+    const told = wrong.length && (data.traceback || wrong.some((row) => !ALONE.includes(row.kind)));
     main.append(element("div", { class: "banner failed", role: "alert", id: "failed" },
-      element("strong", {}, (stats.interrupted ? "This run was interrupted" : "This run failed") + share
+      element("strong", {}, wrong.length ? "The script has " + found + ": nothing was simulated."
+        : (stats.interrupted ? "This run was interrupted" : "This run failed") + share
         + ". What follows is of the part that ran."),
-      stats.message ? element("pre", {}, causeFirst(String(stats.message))) : null,
+      stats.message && !told ? element("pre", {}, causeFirst(String(stats.message))) : null,
       data.measured ? null : element("p", { id: "unmeasured" }, "It ended before its measured time: messages, links and losses have no numbers.")));
   }
   if (Array.isArray(stats.faults) && stats.faults.length) {

@@ -298,6 +298,10 @@ class Failures(CaptureTest):
     def test_ranks_that_do_not_fit_together(self):
         run = self.run_program(["dltrain", torchrun(3, "mistakes", "operation.py")], status=3)
         self.assertIn("not simulated", run.err)
+        # The mistake is told once, and the end says that there is one.
+        said = " ".join((run.out + run.err).split())
+        self.assertEqual(said.count("ranks 1, 2 do all_gather"), 1)
+        self.assertTrue(run.err.rstrip().endswith("with which its ranks would wait for ever"))
         self.assertEqual([one["kind"] for one in run.stats["mistakes"]], ["mismatch"])
         self.assertEqual(run.stats["mistakes"][0]["ranks"], [0, 1, 2])
         self.assertTrue(os.path.isfile(run.path("report.html")))

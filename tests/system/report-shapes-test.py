@@ -728,6 +728,42 @@ class ShapesTest(SystemTest):
             "RuntimeError: shapes <b>differ</b>",
         ):
             self.assertIn(words, text)
+        self.check_script_to_blame("The script has a mistake: nothing was simulated.")
+
+    def check_script_to_blame(self, *told):
+        """The banner says that the script is wrong, not that the run failed."""
+        banner = "return [...document.querySelector('#failed').children].map((e) => e.textContent)"
+        self.assertEqual(self.run_js(banner), list(told))
+
+    def test_mistakes_are_the_answer(self):
+        """Each is told once, in its section; a failure that has no traceback is told above."""
+        row = {"ranks": [0, 1], "lines": ["a.py:3"], "text": "rank 0 does barrier; rank 1 nothing"}
+        message = "not simulated: the script has a mistake (missing)"
+        for kinds, trace, told in (
+            (["missing"], None, ["The script has a mistake: nothing was simulated."]),
+            (["order", "died"], None, ["The script has 2 mistakes: nothing was simulated."]),
+            (["died"], None, ["The script has a mistake: nothing was simulated.", message]),
+            (
+                ["unused-parameters"],
+                {"format": "capture", "ranks": 2},
+                ["This run failed. What follows is of the part that ran.", message],
+            ),
+        ):
+            folder = os.path.join(self.folder, f"mistakes-{len(kinds)}-{kinds[0]}")
+            os.makedirs(folder)
+            stats = {
+                "program": "dltrain",
+                "completed": False,
+                "message": message,
+                "mistakes": [{**row, "kind": kind} for kind in kinds],
+            }
+            stats.update({"trace": trace} if trace else {})
+            self.write(os.path.join(folder, "stats.json"), stats)
+            self.assertEqual(report(folder).returncode, 0)
+            self.show(folder)
+            self.check_script_to_blame(*told)
+            page = self.run_js("return document.querySelector('main').innerText")
+            self.assertEqual(page.count(row["text"]), len(kinds))
 
     def test_idle_is_a_bubble_in_pipelines_only(self):
         for options, word in (("", "idle"), (" --pp=2 --accumulation=2", "idle (bubble, waiting)")):
