@@ -34,6 +34,8 @@ std::string CheckEntry(const Option& o,
 /// "a,key=b,other=c", and of several entries blanks between them.
 std::string EntriesText(
     const std::vector<std::vector<std::pair<std::string, std::string>>>& entries);
+/// Whether OptionTable::Finish made the list, of the names of one option.
+bool IsOfOption(const NameList& list);
 bool ParseFlag(const std::string& text, bool* flag);
 std::string FolderOf(const std::string& file); ///< with the '/', or ""
 

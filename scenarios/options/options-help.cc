@@ -267,6 +267,10 @@ HelpText(const OptionTable& table)
         out += "\nNames  (described by --list=" + std::string("WHAT") + ")\n";
         for (const auto& list : table.lists)
         {
+            if (IsOfOption(list)) // they stand with the option
+            {
+                continue;
+            }
             const std::string left = "  " + list.name + ": ";
             out += left;
             WrapText(&out, JoinNames(list.items()), left.size(), 4);
@@ -278,7 +282,8 @@ HelpText(const OptionTable& table)
 std::string
 ListText(const NameList& list)
 {
-    std::string out = list.title + "\n";
+    std::string out;
+    WrapText(&out, list.title, 0, 2);
     const auto items = list.items();
     size_t width = 0;
     for (const auto& item : items)

@@ -158,6 +158,12 @@ AllowedText(const Option& o)
 }
 
 bool
+IsOfOption(const NameList& list)
+{
+    return list.title.rfind("--", 0) == 0;
+}
+
+bool
 ParseFlag(const std::string& text, bool* flag)
 {
     const std::string s = Lower(text);
@@ -449,9 +455,40 @@ OptionTable::Needs(const Option& option, bool usual) const
     return needs;
 }
 
+namespace
+{
+
+/// Titles have the option in brackets: "Network interfaces (--nic)".
+bool
+IsListOf(const std::string& title, const std::string& option)
+{
+    return title.find("(--" + option + ")") != std::string::npos;
+}
+
+/// The list that an option's name or a plural means: "topology", "schedulers"; "" if none.
+std::string
+ListMeant(const std::string& text, const std::vector<NamedItem>& lists)
+{
+    const auto ends = [&text](const std::string& end) {
+        return text.size() > end.size() &&
+               text.compare(text.size() - end.size(), end.size(), end) == 0;
+    };
+    const std::string one = ends("ies") ? text.substr(0, text.size() - 3) + "y"
+                            : ends("s") ? text.substr(0, text.size() - 1)
+                                        : text;
+    const auto found = std::find_if(lists.begin(), lists.end(), [&](const NamedItem& list) {
+        return list.name == one || IsListOf(list.description, one);
+    });
+    return found == lists.end() ? "" : found->name;
+}
+
+} // namespace
+
 void
 OptionTable::Finish()
 {
+    // Of a table made from another one, the options may be others.
+    lists.erase(std::remove_if(lists.begin(), lists.end(), IsOfOption), lists.end());
     std::vector<NamedItem> items;
     for (const auto& list : lists)
     {
@@ -462,11 +499,30 @@ OptionTable::Finish()
     {
         items.push_back({one.name, one.title + ", as JSON for other programs"});
     }
+    std::string allowed = JoinNames(items);
+    const std::size_t described = items.size();
+    for (const auto& o : options)
+    {
+        const bool listed = std::any_of(lists.begin(), lists.end(), [&o](const NameList& list) {
+            return list.name == o.name || IsListOf(list.title, o.name);
+        });
+        if (o.names && !listed && o.name != "list" && o.name != "help")
+        {
+            lists.push_back({o.name, "--" + o.name + ": " + o.help, o.names});
+            items.push_back({o.name, lists.back().title});
+        }
+    }
+    if (items.size() > described)
+    {
+        allowed += ", or an option with names, as --list=" + items[described].name;
+    }
     for (auto& o : options)
     {
         if (o.name == "list" || o.name == "help")
         {
-            o.Names("list", items);
+            o.Names("list", items)
+                .Aliases([items](const std::string& text) { return ListMeant(text, items); })
+                .Allows([allowed] { return allowed; });
         }
     }
 }

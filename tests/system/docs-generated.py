@@ -113,6 +113,8 @@ def lists_of(program):
         if o["name"] == "list"
         for name in o["names"]
         if name not in ("options", "results")
+        # (Names of one option stand with it.)
+        and not say(program, f"--list={name}").startswith("--")
     ]
 
 

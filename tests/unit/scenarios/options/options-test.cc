@@ -307,7 +307,8 @@ TEST(OptionTables, HelpListsEveryOptionAndFitsInAHundredColumns)
         }
         for (const auto& list : table->lists)
         {
-            EXPECT_NE(read.text->find("  " + list.name + ": "), std::string::npos);
+            EXPECT_NE(list.title.rfind("--", 0) == 0,
+                      read.text->find("  " + list.name + ": ") != std::string::npos);
             const ReadResult asked = Read(*table, {"--list=" + list.name});
             const ReadResult helped = Read(*table, {"--help=" + list.name});
             ASSERT_TRUE(asked.text && helped.text);
@@ -322,6 +323,40 @@ TEST(OptionTables, HelpListsEveryOptionAndFitsInAHundredColumns)
         }
         EXPECT_EQ(*Read(*table, {"-h"}).text, *read.text);
         EXPECT_EQ(*Read(*table, {"--version"}).text, table->program + " " + table->version + "\n");
+    }
+}
+
+// Each option with names, by its own name or its plural; those that a list names ("(--cc)") too.
+TEST(OptionTables, DescribeTheNamesOfEachOption)
+{
+    for (const auto* table : Tables())
+    {
+        for (const Option& o : table->options)
+        {
+            if (!o.names || o.name == "list" || o.name == "help")
+            {
+                continue;
+            }
+            for (const std::string asking : {"--list=", "--help="})
+            {
+                const ReadResult asked = Read(*table, {asking + o.name});
+                ASSERT_TRUE(asked.text) << o.name;
+                for (const auto& item : o.names())
+                {
+                    EXPECT_NE(asked.text->find("  " + item.name), std::string::npos) << o.name;
+                }
+            }
+        }
+    }
+    const auto& serving = ServingOptionTable();
+    for (const auto& [plural, name] : {std::pair("schedulers", "orca"),
+                                       std::pair("routers", "kv-aware"),
+                                       std::pair("kv-transfers", "by-layer"),
+                                       std::pair("policy", "dstack")})
+    {
+        const ReadResult asked = Read(serving, {std::string("--list=") + plural});
+        ASSERT_TRUE(asked.text) << plural;
+        EXPECT_NE(asked.text->find(std::string("  ") + name), std::string::npos) << plural;
     }
 }
 
@@ -545,7 +580,7 @@ TEST(CommandLine, MistakesAreOneLineThatHelps)
     EXPECT_EQ(OnlyError(Read(table, {"--list=nick"})),
               "--list=nick: unknown list; allowed: topologies, nics, ib-switches, ib-routing, "
               "compat, load-balancers, transport, cc, cc-preset, faults, patterns, sizes, "
-              "options; did you mean 'nics'?");
+              "options, or an option with names, as --list=load-of; did you mean 'nics'?");
     EXPECT_EQ(Read(table, {"--mut=1", "--cc=x", "--k=x"}).errors.size(), 3u);
 }
 
