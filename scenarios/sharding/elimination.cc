@@ -32,6 +32,8 @@ namespace
 
 /// Entries of a table: assumed to be what a machine computes in some seconds.
 constexpr double kMostEntries = 6e7;
+/// Sums of a search: some minutes of a core (2e7 to 5e7 a second measured, two busy cores, 2026).
+constexpr double kMostSums = 5e9;
 /// Combinations beyond which they are not counted on.
 constexpr double kTooMany = 1e18;
 
@@ -49,14 +51,91 @@ struct Best
     uint32_t op = 0;
 };
 
+/// Which operator goes next: that with the fewest combinations of neighbours and its own
+/// strategies.
+class EliminationOrder
+{
+  public:
+    explicit EliminationOrder(const SearchSpace& space)
+        : m_space(space),
+          m_beside(space.strategies.size()),
+          m_sizes(space.strategies.size(), 1)
+    {
+        for (const Edge& edge : space.graph->edges)
+        {
+            if (edge.from != edge.to)
+            {
+                m_beside[edge.from].insert(edge.to);
+                m_beside[edge.to].insert(edge.from);
+            }
+        }
+        for (uint32_t i = 0; i < space.strategies.size(); ++i)
+        {
+            Measure(i);
+        }
+    }
+
+    bool IsEmpty() const
+    {
+        return m_left.empty();
+    }
+
+    /// Combinations of the next one.
+    double Sums() const
+    {
+        return m_left.begin()->first;
+    }
+
+    /// Takes the next one out; its neighbours become each other's.
+    Elimination Next()
+    {
+        const uint32_t op = m_left.begin()->second;
+        m_left.erase(m_left.begin());
+        const std::vector<uint32_t> neighbours(m_beside[op].begin(), m_beside[op].end());
+        for (const uint32_t n : neighbours)
+        {
+            m_beside[n].insert(neighbours.begin(), neighbours.end());
+            m_beside[n].erase(n);
+            m_beside[n].erase(op);
+        }
+        for (const uint32_t n : neighbours)
+        {
+            Measure(n);
+        }
+        return {op, neighbours};
+    }
+
+  private:
+    /// Counts an operator's combinations with its neighbours anew.
+    void Measure(uint32_t op)
+    {
+        m_left.erase({m_sizes[op], op});
+        double size = m_space.Width(op);
+        for (const uint32_t n : m_beside[op])
+        {
+            size *= m_space.Width(n);
+            if (size > kTooMany)
+            {
+                break;
+            }
+        }
+        m_sizes[op] = size;
+        m_left.insert({size, op});
+    }
+
+    const SearchSpace& m_space;
+    std::vector<std::set<uint32_t>> m_beside; ///< neighbours
+    std::vector<double> m_sizes;
+    std::set<std::pair<double, uint32_t>> m_left; ///< by size
+};
+
 class Eliminator
 {
   public:
-    explicit Eliminator(const SearchSpace& space)
+    Eliminator(const SearchSpace& space, const std::function<void(double)>& tell)
         : m_space(space),
-          m_tablesOf(space.strategies.size()),
-          m_beside(space.strategies.size()),
-          m_sizes(space.strategies.size(), 1)
+          m_tell(tell),
+          m_tablesOf(space.strategies.size())
     {
         for (uint32_t i = 0; i < space.strategies.size(); ++i)
         {
@@ -71,34 +150,20 @@ class Eliminator
         {
             AddEdge(e);
         }
-        for (uint32_t i = 0; i < space.strategies.size(); ++i)
-        {
-            Measure(i);
-        }
     }
 
-    std::optional<Choice> Run(std::vector<Elimination>* order)
+    Choice Run(std::vector<Elimination>* order)
     {
-        while (!m_left.empty())
+        for (EliminationOrder left(m_space); !left.IsEmpty();)
         {
-            // The operator with the fewest combinations of neighbours and its own strategies.
-            const auto [size, op] = *m_left.begin();
-            if (size > kMostEntries)
-            {
-                return std::nullopt;
-            }
-            m_left.erase(m_left.begin());
-            const std::vector<uint32_t> neighbours(m_beside[op].begin(), m_beside[op].end());
+            const double sums = left.Sums();
+            const Elimination next = left.Next();
             if (order != nullptr)
             {
-                order->push_back({op, neighbours});
+                order->push_back(next);
             }
-            Eliminate(op, neighbours);
-            for (const uint32_t n : neighbours)
-            {
-                m_beside[n].erase(op);
-                Measure(n);
-            }
+            Eliminate(next.op, next.neighbours);
+            m_sums += sums;
         }
         Choice choice(m_space.strategies.size(), 0);
         for (auto best = m_best.rbegin(); best != m_best.rend(); ++best)
@@ -119,32 +184,8 @@ class Eliminator
         for (const uint32_t op : table.operators)
         {
             m_tablesOf[op].push_back(static_cast<uint32_t>(m_tables.size()));
-            for (const uint32_t other : table.operators)
-            {
-                if (other != op)
-                {
-                    m_beside[op].insert(other);
-                }
-            }
         }
         m_tables.push_back(std::move(table));
-    }
-
-    /// Counts an operator's combinations with its neighbours anew.
-    void Measure(uint32_t op)
-    {
-        m_left.erase({m_sizes[op], op});
-        double size = m_space.Width(op);
-        for (const uint32_t n : m_beside[op])
-        {
-            size *= m_space.Width(n);
-            if (size > kTooMany)
-            {
-                break;
-            }
-        }
-        m_sizes[op] = size;
-        m_left.insert({size, op});
     }
 
     void AddEdge(uint32_t e)
@@ -206,6 +247,10 @@ class Eliminator
         std::vector<double> sum(wide);
         for (std::size_t i = 0; i < size; ++i)
         {
+            if (m_tell && i % kToldEvery == 0)
+            {
+                m_tell(m_sums + static_cast<double>(i) * wide);
+            }
             std::fill(sum.begin(), sum.end(), 0);
             for (const Table& table : with)
             {
@@ -255,22 +300,44 @@ class Eliminator
         }
     }
 
+    static constexpr std::size_t kToldEvery = 1 << 14;
+
     const SearchSpace& m_space;
+    const std::function<void(double)>& m_tell;
+    double m_sums = 0;           ///< done
     std::vector<Table> m_tables; ///< taken ones are empty
     std::vector<std::vector<uint32_t>> m_tablesOf;
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> m_between; ///< edges' tables
-    std::vector<std::set<uint32_t>> m_beside;                    ///< neighbours
-    std::vector<double> m_sizes;
-    std::set<std::pair<double, uint32_t>> m_left; ///< by size
     std::vector<Best> m_best;
 };
 
 } // namespace
 
-std::optional<Choice>
-ByElimination(const SearchSpace& space, std::vector<Elimination>* order)
+std::optional<double>
+EliminationSums(const SearchSpace& space)
 {
-    return Eliminator(space).Run(order);
+    double sums = 0;
+    for (EliminationOrder left(space); !left.IsEmpty(); left.Next())
+    {
+        sums += left.Sums();
+        if (left.Sums() > kMostEntries || sums > kMostSums)
+        {
+            return std::nullopt;
+        }
+    }
+    return sums;
+}
+
+std::optional<Choice>
+ByElimination(const SearchSpace& space,
+              std::vector<Elimination>* order,
+              const std::function<void(double)>& tell)
+{
+    if (!EliminationSums(space))
+    {
+        return std::nullopt;
+    }
+    return Eliminator(space, tell).Run(order);
 }
 
 } // namespace sharding

@@ -19,6 +19,7 @@
 
 #include "scenarios/sharding/search-space.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,10 +33,17 @@ struct Elimination
     std::vector<uint32_t> neighbours;
 };
 
+/// Sums that ByElimination adds up: of each operator, when it is eliminated, the combinations of
+/// its strategies with its neighbours'. Computed from their numbers, at once. Nothing: a table
+/// would be too large, or the sums would take too long.
+std::optional<double> EliminationSums(const SearchSpace& space);
+
 /// The choice of least total. Of equal ones, that which cuts the first dimensions of the operators
-/// eliminated last into more parts. Nothing: a table would be too large. \param order gets who was
-/// eliminated; may be null
-std::optional<Choice> ByElimination(const SearchSpace& space, std::vector<Elimination>* order);
+/// eliminated last into more parts. Nothing: as EliminationSums. \param order gets who was
+/// eliminated; may be null \param tell is called now and then with the sums that are done
+std::optional<Choice> ByElimination(const SearchSpace& space,
+                                    std::vector<Elimination>* order,
+                                    const std::function<void(double sums)>& tell = {});
 
 /// "merge", "operator", "star" elimination.
 const char* EliminationName(const Elimination& elimination);

@@ -3,12 +3,14 @@
  */
 #include "scenarios/sharding/sharding-search.h"
 
+#include "contrib/rdma/core/set-up-phase.h"
 #include "scenarios/sharding/alternatives.h"
 #include "scenarios/sharding/mindspore-cost.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 
 namespace sharding
@@ -181,14 +183,21 @@ class Searcher
         }
         else
         {
-            const auto programmed = ByElimination(space, &m_found.eliminated);
-            if (!programmed)
+            const auto sums = EliminationSums(space);
+            if (!sums)
             {
                 *why = "makes tables too large for this graph; allowed: --device-matrix with few "
                        "dimensions, recursive, sharding-propagation, or fewer GPUs";
                 return false;
             }
-            choice = *programmed;
+            const rdma::SetUpPhase phase("searching strategies",
+                                         static_cast<uint64_t>(*sums) *
+                                             (m_searches + 1 + m_searchesLeft));
+            const auto tell = [&](double done) {
+                phase.Done(static_cast<uint64_t>(*sums * m_searches + done));
+            };
+            choice = ByElimination(space, &m_found.eliminated, tell).value();
+            ++m_searches;
         }
         m_found.strategies = space.StrategiesOf(choice);
         return true;
@@ -278,8 +287,10 @@ class Searcher
             }
         };
         double first = kFirstPrice;
+        m_searchesLeft = std::size(kExposures);
         for (const double exposed : kExposures)
         {
+            --m_searchesLeft;
             m_seconds.SetExposed(exposed);
             // A price that was too low once is so again.
             double price = first;
@@ -477,7 +488,9 @@ class Searcher
     MindSporeCost m_mindspore;
     std::optional<SearchSpace> m_space;
     std::vector<Candidate> m_candidates;
-    double m_walked = 0; ///< tasks of steps
+    double m_walked = 0;         ///< tasks of steps
+    uint32_t m_searches = 0;     ///< by elimination, done
+    uint32_t m_searchesLeft = 0; ///< at least so many follow
     Sharding m_found;
 };
 

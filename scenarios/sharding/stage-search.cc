@@ -3,6 +3,8 @@
  */
 #include "scenarios/sharding/stage-search.h"
 
+#include "contrib/rdma/core/set-up-phase.h"
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -30,6 +32,10 @@ class StageProgramme
     {
         m_seconds.resize(std::size_t{m_p.units} * (m_p.units + 1) * m_p.meshes.size() * m_most,
                          kUnreachable);
+        // Asking is nearly all of the search: strategies of each stage on each mesh.
+        const rdma::SetUpPhase phase("searching stages",
+                                     uint64_t{m_p.units} * (m_p.units + 1) / 2 * m_p.meshes.size());
+        uint64_t asked = 0;
         for (uint32_t begin = 0; begin < m_p.units; ++begin)
         {
             for (uint32_t end = begin + 1; end <= m_p.units; ++end)
@@ -37,6 +43,7 @@ class StageProgramme
                 for (uint32_t mesh = 0; mesh < m_p.meshes.size(); ++mesh)
                 {
                     Ask(begin, end, mesh);
+                    phase.Done(++asked);
                 }
             }
         }

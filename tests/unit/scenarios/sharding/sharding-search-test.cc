@@ -40,6 +40,71 @@ PropagatedFrom(const Graph& graph, uint32_t devices, const std::string& given)
     return space.StrategiesOf(ByPropagation(space, from, nullptr));
 }
 
+/// n operators of w strategies each that cost nothing, with these edges.
+SearchSpace
+SpaceOf(Graph* graph, uint32_t n, uint32_t w, const std::vector<std::pair<uint32_t, uint32_t>>& all)
+{
+    SearchSpace space;
+    space.graph = graph;
+    graph->operators.resize(n);
+    space.strategies.assign(n, std::vector<Strategy>(w));
+    space.ofOperator.assign(n, std::vector<Cost>(w));
+    for (const auto& [from, to] : all)
+    {
+        Edge edge;
+        edge.from = from;
+        edge.to = to;
+        graph->edges.push_back(edge);
+        space.ofEdge.emplace_back(std::size_t{w} * w);
+    }
+    return space;
+}
+
+// A chain of n: each end has one neighbour, w^2 combinations; the last operator has none: w.
+// A complete graph: w^n, w^(n-1), ..., w. Two edges between two operators are one neighbour.
+TEST(Elimination, KnowsItsSumsBeforehand)
+{
+    Graph chain;
+    SearchSpace space = SpaceOf(&chain, 7, 5, {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}});
+    EXPECT_EQ(EliminationSums(space), 6 * 25 + 5);
+    std::vector<double> told;
+    EXPECT_TRUE(ByElimination(space, nullptr, [&told](double sums) { told.push_back(sums); }));
+    // At the beginning of each operator.
+    EXPECT_EQ(told, (std::vector<double>{0, 25, 50, 75, 100, 125, 150}));
+    Graph complete;
+    space = SpaceOf(&complete, 4, 3, {{0, 1}, {0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}});
+    EXPECT_EQ(EliminationSums(space), 81 + 27 + 9 + 3);
+}
+
+// Nine operators of ten strategies, each beside all others: a table of 10^9 at once. Twenty rows of
+// seven operators with twelve, each row complete: 20 x (12^7 + ...) = 7.8 10^8 sums are allowed,
+// 160 rows' 6.3 10^9 are too many.
+TEST(Elimination, RefusesWhatTakesTooLongAtOnce)
+{
+    const auto rows = [](uint32_t count, uint32_t of) {
+        std::vector<std::pair<uint32_t, uint32_t>> edges;
+        for (uint32_t row = 0; row < count; ++row)
+        {
+            for (uint32_t a = 0; a < of; ++a)
+            {
+                for (uint32_t b = a + 1; b < of; ++b)
+                {
+                    edges.emplace_back(row * of + a, row * of + b);
+                }
+            }
+        }
+        return edges;
+    };
+    Graph dense;
+    const SearchSpace large = SpaceOf(&dense, 9, 10, rows(1, 9));
+    EXPECT_FALSE(EliminationSums(large));
+    EXPECT_FALSE(ByElimination(large, nullptr));
+    Graph some;
+    EXPECT_NEAR(EliminationSums(SpaceOf(&some, 140, 12, rows(20, 7))).value_or(0), 7.8e8, 1e7);
+    Graph many;
+    EXPECT_FALSE(EliminationSums(SpaceOf(&many, 1120, 12, rows(160, 7))));
+}
+
 // The strategies that MindSpore's own tests expect: tests/ut/python/parallel and tests/ut/cpp of
 // mindspore-ai/mindspore, copied in ../shared/reference/mindspore_strategies.json.
 
