@@ -24,6 +24,13 @@ ChildProgram()
     return failed ? "dltrain" : (self.parent_path() / "dltrain").string();
 }
 
+std::string
+WriteForChild(const std::string& path, const std::string& text)
+{
+    const std::string why = rdma::WriteWhole(path, text);
+    return why.empty() ? "" : path + ": cannot be written: " + why;
+}
+
 pid_t
 StartChild(const std::vector<std::string>& words, const std::string& log)
 {

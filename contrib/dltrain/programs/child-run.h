@@ -17,6 +17,10 @@ namespace dltrain
 /// dltrain beside this program.
 std::string ChildProgram();
 
+/// Writes a file that a run reads. \return "FILE: cannot be written: No space left on device";
+/// empty: it is written
+std::string WriteForChild(const std::string& path, const std::string& text);
+
 /// \param words the program and its arguments \param log file of what it prints
 /// \return the process; -1: it could not be started
 pid_t StartChild(const std::vector<std::string>& words, const std::string& log);

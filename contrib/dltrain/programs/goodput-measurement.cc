@@ -4,7 +4,6 @@
 #include "goodput-measurement.h"
 
 #include "child-run.h"
-#include "contrib/rdma/core/regular-file.h"
 #include "plan-verification.h"
 #include "results/base/human-text.h"
 #include "scenarios/options/planner/planner-options.h"
@@ -214,7 +213,11 @@ class Measurement
         const std::string folder = m_job.folder + "/" + name;
         std::error_code failed;
         std::filesystem::create_directories(m_job.folder, failed);
-        rdma::WriteWhole(folder + ".json", scenario::ScenarioOf(read).dump(2) + "\n");
+        m_times.why = WriteForChild(folder + ".json", scenario::ScenarioOf(read).dump(2) + "\n");
+        if (!m_times.why.empty())
+        {
+            return {};
+        }
         const training::TrainingOptions& o = m_job.options;
         const planner::FewerMicroBatches fewer(o.pipeline);
         const uint64_t batch =

@@ -237,8 +237,14 @@ Start(const scenario::PlannerScenario& scenario,
     {
         std::filesystem::remove(child.folder + old, failed);
     }
-    rdma::WriteWhole(child.folder + ".json", job);
-    rdma::WriteWhole(child.folder + ".command", command);
+    for (const auto& [end, text] : {std::pair(".json", job), std::pair(".command", command)})
+    {
+        child.why = WriteForChild(child.folder + end, text);
+        if (!child.why.empty())
+        {
+            return false;
+        }
+    }
     child.process = StartChild(words, child.folder + ".txt");
     child.why = child.process < 0 ? "dltrain cannot be started" : "";
     return child.process > 0;

@@ -5,7 +5,6 @@
 
 #include "child-run.h"
 #include "contrib/dltrain/ranks/program.h"
-#include "contrib/rdma/core/regular-file.h"
 #include "scenarios/launch/early-end.h"
 #include "scenarios/options/training/sharding-options.h"
 #include "scenarios/sharding/sharding-report.h"
@@ -31,6 +30,7 @@ struct ShardRun
 {
     pid_t process = -1;
     std::string folder;
+    std::string why; ///< it could not be started
 };
 
 /// The run's own configuration, with the strategies of one result.
@@ -54,10 +54,18 @@ Start(const scenario::TrainingScenario& s, const sharding::Sharding& result, std
 {
     ShardRun run;
     run.folder = s.run.out + "/shard-verify/" + std::to_string(number + 1);
-    rdma::WriteWhole(run.folder + "-strategies.json",
-                     sharding::ShardingJson(result).dump(1) + "\n");
-    rdma::WriteWhole(run.folder + ".json",
-                     ConfigurationWith(s, run.folder + "-strategies.json").dump(2) + "\n");
+    const std::string strategies = run.folder + "-strategies.json";
+    run.why = WriteForChild(strategies, sharding::ShardingJson(result).dump(1) + "\n");
+    if (run.why.empty())
+    {
+        run.why =
+            WriteForChild(run.folder + ".json", ConfigurationWith(s, strategies).dump(2) + "\n");
+    }
+    if (!run.why.empty())
+    {
+        return run;
+    }
+    run.why = "dltrain cannot be started";
     run.process = StartChild({ChildProgram(),
                               "--scenario=" + run.folder + ".json",
                               "--out=" + run.folder,
@@ -75,7 +83,7 @@ Await(const ShardRun& run, sharding::Ranked* ranked)
     int status = 0;
     if (run.process < 0)
     {
-        ranked->why = "dltrain cannot be started";
+        ranked->why = run.why;
         return;
     }
     waitpid(run.process, &status, 0);
