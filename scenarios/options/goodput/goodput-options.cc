@@ -399,6 +399,7 @@ ValidateGoodput(const ReadResult& read)
         }
     }
     result.scenario.run.asRun = ToJson(GoodputOptionTable(), read.values, except);
+    result.scenario.run.asRun["given"] = GivenOf(GoodputOptionTable(), read.values, except);
     return result;
 }
 

@@ -444,6 +444,7 @@ ValidateMultiplex(const OptionTable& table, const ReadResult& read)
         }
     }
     run.asRun = ToJson(table, read.values, except);
+    run.asRun["given"] = GivenOf(table, read.values, except);
     return result;
 }
 

@@ -475,6 +475,8 @@ ValidatePlanner(const ReadResult& read)
     result.scenario.run.dryRun = read.values.Flag("dry-run");
     result.scenario.run.report = read.values.Flag("report");
     result.scenario.run.asRun = SearchJson(read.values);
+    result.scenario.run.asRun["given"] =
+        GivenOf(PlannerOptionTable(), read.values, {"out", "resume", "progress", "dry-run"});
     result.scenario.resume = resume;
     return result;
 }
