@@ -4,6 +4,7 @@
 #include "child-run.h"
 
 #include "contrib/rdma/core/regular-file.h"
+#include "results/base/output-errors.h"
 #include "topologies/json-text.h"
 
 #include <csignal>
@@ -28,7 +29,12 @@ std::string
 WriteForChild(const std::string& path, const std::string& text)
 {
     const std::string why = rdma::WriteWhole(path, text);
-    return why.empty() ? "" : path + ": cannot be written: " + why;
+    if (why.empty())
+    {
+        return "";
+    }
+    results::OutputErrors::Add(path, why);
+    return path + ": cannot be written: " + why;
 }
 
 pid_t

@@ -17,8 +17,8 @@ namespace dltrain
 /// dltrain beside this program.
 std::string ChildProgram();
 
-/// Writes a file that a run reads. \return "FILE: cannot be written: No space left on device";
-/// empty: it is written
+/// Writes a file that a run reads. \return "FILE: cannot be written: No space left on device", of
+/// which OutputErrors know; empty: it is written
 std::string WriteForChild(const std::string& path, const std::string& text);
 
 /// \param words the program and its arguments \param log file of what it prints
