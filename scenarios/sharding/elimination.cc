@@ -33,7 +33,7 @@ namespace
 /// Entries of a table: assumed to be what a machine computes in some seconds.
 constexpr double kMostEntries = 6e7;
 /// Sums of a search: some minutes of a core (2e7 to 5e7 a second measured, two busy cores, 2026).
-constexpr double kMostSums = 5e9;
+constexpr double kMostAddedUp = 5e9;
 /// Combinations beyond which they are not counted on.
 constexpr double kTooMany = 1e18;
 
@@ -320,7 +320,7 @@ EliminationSums(const SearchSpace& space)
     for (EliminationOrder left(space); !left.IsEmpty(); left.Next())
     {
         sums += left.Sums();
-        if (left.Sums() > kMostEntries || sums > kMostSums)
+        if (left.Sums() > kMostEntries || sums > kMostAddedUp)
         {
             return std::nullopt;
         }
