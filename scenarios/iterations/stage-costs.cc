@@ -50,14 +50,13 @@ StageCosts::LoadOf(const std::vector<BatchLoad>& loads, uint32_t engine)
     others[engine] = loads[engine].WithoutRepeats();
     const bool nothingElse = loads.size() == 1 && others[engine].tokens == 0;
     const StageLoad rest = nothingElse ? StageLoad() : TimesOf(others, engine);
-    int64_t repeated = 0;
-    for (std::size_t i = 0; i < kTimeParts; ++i)
+    const int64_t repeated = std::accumulate(of.parts.begin(), of.parts.end(), int64_t{0}) -
+                             std::accumulate(rest.parts.begin(), rest.parts.end(), int64_t{0});
+    if (repeated > 0)
     {
-        const int64_t kept = std::min(of.parts[i], rest.parts[i]);
-        repeated += of.parts[i] - kept;
-        of.parts[i] = kept;
+        of.parts = rest.parts;
+        of.parts[static_cast<std::size_t>(TimePart::kRepeated)] = repeated;
     }
-    of.parts[static_cast<std::size_t>(TimePart::kRepeated)] = repeated;
     return of;
 }
 

@@ -88,7 +88,7 @@ TEST_F(RegularFile, LinksToFilesAreReplaced)
     unlink(Path("new").c_str());
     ASSERT_EQ(symlink("/dev/full", Path("new").c_str()), 0);
     EXPECT_EQ(rdma::WriteWhole(Path("new"), "whole"), "No space left on device");
-    EXPECT_EQ(rdma::WriteWhole(Path("folder"), "whole"), "is a folder");
+    EXPECT_EQ(rdma::WriteWhole(Path("folder"), "whole"), "Is a directory");
 }
 
 TEST_F(RegularFile, WhetherOneIsReadableNeedsNoReason)
