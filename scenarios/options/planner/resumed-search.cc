@@ -9,6 +9,7 @@
 #include "scenarios/options/planner/planner-options.h"
 #include "topologies/error.h"
 #include "topologies/family.h"
+#include "topologies/json-text.h"
 
 #include <algorithm>
 #include <utility>
@@ -50,7 +51,7 @@ ReadObject(const std::string& path, std::string* why)
 {
     std::vector<topo::Error> errors;
     const auto text = topo::ReadWholeFile(path, errors);
-    auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
+    auto json = topo::JsonOrDiscarded(text.value_or(""));
     *why = errors.empty() ? "is no JSON object" : errors.front().problem;
     return json.is_object() ? std::move(json) : nlohmann::json(nlohmann::json::value_t::discarded);
 }
