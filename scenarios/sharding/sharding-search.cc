@@ -147,6 +147,7 @@ class Searcher
         }
         if (!m_space)
         {
+            const rdma::SetUpPhase phase("computing costs of strategies");
             m_space = MakeSearchSpace(m_graph, devices, s.given, TheCost());
         }
         else
@@ -333,7 +334,10 @@ class Searcher
             return false;
         }
         best->compared = m_found.compared;
-        Improve(&*best);
+        {
+            const rdma::SetUpPhase phase("looking for a faster step beside the best");
+            Improve(&*best);
+        }
         m_found = std::move(*best);
         return true;
     }

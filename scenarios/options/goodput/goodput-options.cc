@@ -185,6 +185,7 @@ MakeGoodputTable()
         "dlgoodput --model=llama3-70b --server=dgx-h100 --gpus=1024,4096,16384 --tp=8 --pp=4 "
         "--checkpoint-async",
     };
+    t.Finish();
     return t;
 }
 

@@ -132,6 +132,7 @@ MakePlannerTable()
         "dlplan --model=llama3-8b --server=dgx-h100 --gpus=64,128 --objective=cost --price=2.5 "
         "--tokens=1T",
     };
+    t.Finish();
     return t;
 }
 
