@@ -35,8 +35,8 @@ class GPUmodel(enum.Enum):
     RTX_3090 = "RTX-3090"
     RTX_A6000 = "RTX-A6000"
     RTX_4090 = "RTX-4090"
-    L4 = "L4"
     L40S = "L40S"
+    L4 = "L4"
     RTX_PRO_6000 = "RTX-PRO-6000"
     MI300X = "MI300X"
     MI325X = "MI325X"
@@ -73,8 +73,8 @@ SOLD_IN = {
     GPUmodel.RTX_3090: "pcie4-a100",
     GPUmodel.RTX_A6000: "pcie4-a100",
     GPUmodel.RTX_4090: "pcie4-a100",
-    GPUmodel.L4: "pcie4-a100",
     GPUmodel.L40S: "pcie4-a100",
+    GPUmodel.L4: "pcie4-a100",
     GPUmodel.RTX_PRO_6000: "pcie5-h100",
     GPUmodel.MI300X: "mi300x-8",
     GPUmodel.MI325X: "mi325x-8",

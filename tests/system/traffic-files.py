@@ -175,7 +175,7 @@ class Priorities(SystemTest):
             )
             run = self.run_program(line)
             said = run.err
-            self.assertIn("warning: --cc=dctcp hears of ECN marks alone, and PFC pauses before", said)
+            self.assertIn("--cc=dctcp hears of ECN marks alone, and PFC pauses before", said)
             self.assertIn(f"marks begin at {300 * of_100g:g} kB", said.replace("kB", " kB"))
             self.assertEqual(run.stats["ecn_marks"], 0)
             self.assertGreater(run.stats["pfc_pauses"], 0)

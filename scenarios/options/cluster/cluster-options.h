@@ -54,8 +54,8 @@ struct Cluster
 
 /// Decides --gpus-per-server, --nics-per-server and --nic by a server that the user named, on the
 /// command line, in a scenario or by a topology file that has it. Options that are given themselves
-/// stay. The NIC is Ethernet's of that rate, or InfiniBand's with --fabric=ib. Then --topology by its
-/// NICs. Before MakeFabric.
+/// stay. The NIC is Ethernet's of that rate, or InfiniBand's with --fabric=ib. Then --topology, by
+/// the number of NICs. Before MakeFabric.
 void ApplyServer(Validation* v, const std::optional<topo::ServerSpec>& server);
 
 /// "8 x 400GbE", "100GbE": the NICs of a server.
