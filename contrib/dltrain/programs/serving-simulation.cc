@@ -7,6 +7,8 @@
 #include "contrib/dltrain/serving/local-serving.h"
 #include "results/stats/run-summary.h"
 #include "results/timeline/serving-timeline.h"
+#include "scenarios/options/cluster/cluster-options.h"
+#include "scenarios/options/cluster/network-kinds.h"
 #include "scenarios/serving/requests.h"
 
 #include <iostream>
@@ -45,6 +47,11 @@ ServingSimulation::AboutOf(const scenario::ServingScenario& scenario)
     about.dtype = scenario.dtypeName;
     about.gpu = scenario.gpu.name;
     about.cluster = std::to_string(scenario.cluster.servers) + " " + scenario.cluster.server.name;
+    if (scenario::UsesNetwork(scenario.cluster, scenario.run))
+    {
+        about.cluster += ", " + scenario.cluster.topologyName + ", " +
+                         scenario::NicsText(scenario.cluster, scenario.fabric);
+    }
     about.flops = scenario.gpu.Peak(scenario.dtype);
     about.memoryBandwidth = scenario.gpu.memoryBandwidth;
     about.weightBytes = training::DtypeBytes(scenario.dtype);
