@@ -3,6 +3,7 @@
  *
  * What dlplan writes.
  */
+#include "contrib/rdma/core/regular-file.h"
 #include "results/base/human-text.h"
 #include "results/base/line-log.h"
 #include "results/base/old-results.h"
@@ -222,11 +223,8 @@ const RegisteredKeys g_planned(Section::kPlanning, PLANNED);
 std::string
 Write(const std::string& path, const std::string& text)
 {
-    errno = 0;
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << text;
-    file.close();
-    return file ? "" : path + ": cannot be written: " + std::strerror(errno);
+    const std::string why = rdma::WriteWhole(path, text);
+    return why.empty() ? "" : path + ": cannot be written: " + why;
 }
 
 /// Files of the best plan.

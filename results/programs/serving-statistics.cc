@@ -158,7 +158,16 @@ WindowOf(const ServingOutcome& outcome, const ServingSpec& spec)
         }));
     window.arrivals = static_cast<double>(arrives - first) * SECONDS;
     window.fills = static_cast<double>(fills) * SECONDS;
-    window.steady = arrives - from >= fills && leaves >= LEAST_ANSWERS;
+    const auto come = static_cast<uint64_t>(
+        std::count_if(outcome.requests.begin(), outcome.requests.end(), [&](const auto& r) {
+            return r.arrival > from && r.arrival <= arrives;
+        }));
+    // A queue that grows shows what the system can do. Otherwise as many leave as come, but for
+    // chance: three standard deviations of a Poisson number.
+    const bool balanced = outcome.arrivesPerS > 0 ||
+                          static_cast<double>(leaves) >=
+                              static_cast<double>(come) - 3 * std::sqrt(static_cast<double>(come));
+    window.steady = arrives - from >= fills && leaves >= LEAST_ANSWERS && balanced;
     if (window.steady)
     {
         window.from = from;
@@ -172,9 +181,12 @@ WindowOf(const ServingOutcome& outcome, const ServingSpec& spec)
     {
         // A fifth more, as arrivals and lengths are random; to one digit.
         const double begin = static_cast<double>(measured - first) * SECONDS;
-        const double needed =
+        const double least =
             1.2 * (spec.requests.rate * (std::max(begin, FILL * window.fills) + window.fills) +
                    static_cast<double>(LEAST_ANSWERS));
+        // Where these were enough and the batch still grew, twice as many.
+        const double needed =
+            std::max(least, balanced ? 0 : 2 * static_cast<double>(outcome.requests.size()));
         const double digit = std::pow(10, std::floor(std::log10(needed)));
         window.enough = static_cast<uint64_t>(std::ceil(needed / digit) * digit);
     }

@@ -283,7 +283,7 @@ std::string
 ListText(const NameList& list)
 {
     std::string out;
-    WrapText(&out, list.title, 0, 2);
+    WrapText(&out, list.title, 0, 4);
     const auto items = list.items();
     size_t width = 0;
     for (const auto& item : items)

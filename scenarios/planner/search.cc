@@ -345,7 +345,14 @@ class Searcher
             tried[i].estimate = before != known.end()
                                     ? before->second
                                     : m_estimators[thread][layout.job]->Estimate(*read.options);
-            const auto& estimate = tried[i].estimate;
+            auto& estimate = tried[i].estimate;
+            if (estimate && estimate->step < layout.bound)
+            {
+                // Few micro-batches do not show what uneven stages lose in the long run.
+                estimate->parts.bubble += layout.bound - estimate->step;
+                estimate->mfu *= estimate->step / layout.bound;
+                estimate->step = layout.bound;
+            }
             if (estimate && Score(m_scenario.objective, estimate->step, layout.gpus) < limit)
             {
                 tried[i].refused = WhyNotRun(m_scenario.jobs[layout.job], layout);

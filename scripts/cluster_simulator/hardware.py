@@ -19,8 +19,6 @@ class GPUmodel(enum.Enum):
     V100_16GB = "V100-16GB"
     A100 = "A100"
     A100_40GB = "A100-40GB"
-    T4 = "T4"
-    A10 = "A10"
     A40 = "A40"
     H100 = "H100"
     H100_500W = "H100-500W"
@@ -32,6 +30,8 @@ class GPUmodel(enum.Enum):
     H800 = "H800"
     H20 = "H20"
     A800 = "A800"
+    T4 = "T4"
+    A10 = "A10"
     RTX_3090 = "RTX-3090"
     RTX_A6000 = "RTX-A6000"
     RTX_4090 = "RTX-4090"
@@ -53,8 +53,6 @@ SOLD_IN = {
     GPUmodel.K80: "pcie3-v100",
     GPUmodel.TITANX_MAXWELL: "pcie3-v100",
     GPUmodel.TITANX_PASCAL: "pcie3-v100",
-    GPUmodel.T4: "pcie3-v100",
-    GPUmodel.A10: "pcie4-a100",
     GPUmodel.A40: "pcie4-a100",
     GPUmodel.P100: "dgx-1-p100",
     GPUmodel.V100: "dgx-1-v100",
@@ -70,6 +68,8 @@ SOLD_IN = {
     GPUmodel.H800: "hgx-h800",
     GPUmodel.H20: "hgx-h20",
     GPUmodel.A800: "hgx-a800",
+    GPUmodel.T4: "pcie3-v100",
+    GPUmodel.A10: "pcie4-a100",
     GPUmodel.RTX_3090: "pcie4-a100",
     GPUmodel.RTX_A6000: "pcie4-a100",
     GPUmodel.RTX_4090: "pcie4-a100",

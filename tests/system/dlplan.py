@@ -367,7 +367,8 @@ class Search(SystemTest):
         with open(os.path.join(folder, "verify"), "w", encoding="utf-8"):
             pass  # where folders of runs would be
         run = self.run_program(f"{self.JOB} --verify=1", status=1, out=folder)
-        self.assertIn("--verify=1: no layout was run", run.err)
+        self.assertIn("not verified: ", run.err)
+        self.assertIn("cannot be written", run.err)
 
     def test_moves(self):
         """The plan has the changes that were kept, and dltrain has its step."""

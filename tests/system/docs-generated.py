@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# ctest: TIMEOUT 120
+# ctest: TIMEOUT 300
 """docs/options.md, docs/attributes.md, docs/keys.md, the report's words (options.json and
 meanings.json) and the columns of tables (columns.json) are made of what the programs say of
 themselves, and are current.

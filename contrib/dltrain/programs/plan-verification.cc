@@ -39,8 +39,9 @@ std::string
 NetworkOf(const scenario::ReadResult& job)
 {
     const scenario::Values& values = job.values;
-    const bool isNarrow = values.Given("oversubscription") && values.Real("oversubscription") > 1;
-    return values.Given("network") ? values.Text("network") : isNarrow ? "fluid" : "analytic";
+    return values.Given("network")          ? values.Text("network")
+           : scenario::ChangesLinks(values) ? "fluid"
+                                            : "analytic";
 }
 
 /// Networks of runs: the first that takes all options is theirs.
@@ -282,6 +283,7 @@ TakeSteps(const std::vector<Child>& children,
                         ? *its[0]->step
                         : planner::FewerMicroBatches(plan.layout.pipeline)
                               .Extended(*its[0]->step, *its[1]->step, plan.layout.accumulation);
+    plan.verified = std::max(*plan.verified, plan.layout.bound); // as the search does
     tell(name + ": " + scenario::SecondsText(*plan.verified) + ", estimated " +
          scenario::SecondsText(plan.estimate.step));
 }

@@ -5,6 +5,7 @@
 
 #include "scenarios/options/planner/planner-options.h"
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 
@@ -20,6 +21,12 @@ struct EstimateRow
     InEstimate in;
     const char* options;
 };
+
+/// What links there are between switches, and their rates.
+constexpr const char* kLinks =
+    "topology groups group-switches hosts-per-switch global-links group-leaves group-spines "
+    "hosts-per-leaf oversubscription leaves spines planes k core-oversubscription hyperx rails "
+    "hosts-per-rail switch-ports torus wrap children parents fabric-rate";
 
 // tests/system/dlplan-options.py runs the known ones against dltrain.
 constexpr EstimateRow kEstimateRows[] = {
@@ -55,11 +62,8 @@ constexpr EstimateRow kEstimateRows[] = {
      "tuner tuner-cache pipeline radix levels dimensions parameter-servers aggregation-delay "
      "aggregation-memory aggregation-groups step-latency in-server collective-times"},
     // The network between servers: estimates know the NICs alone.
-    {InEstimate::kNoted,
-     "topology groups group-switches hosts-per-switch global-links group-leaves group-spines "
-     "hosts-per-leaf oversubscription leaves spines planes k core-oversubscription hyperx rails "
-     "hosts-per-rail switch-ports torus wrap children parents fabric-rate link-delay "
-     "bit-error-rate"},
+    {InEstimate::kNoted, kLinks},
+    {InEstimate::kNoted, "link-delay bit-error-rate"},
     {InEstimate::kNoted,
      "compat mtu ack-every cc cc-preset pfc pfc-watchdog pfc-watchdog-action ecn ecn-kmin ecn-kmax "
      "ecn-pmax buffer switch-latency window timeout-exponent loss-recovery retry-count transport "
@@ -133,6 +137,21 @@ OptionsInEstimates()
         names.push_back(name);
     }
     return names;
+}
+
+bool
+ChangesLinks(const Values& values)
+{
+    const std::vector<std::string> noted = NotedOptions(values);
+    std::istringstream names(kLinks);
+    for (std::string name; names >> name;)
+    {
+        if (std::find(noted.begin(), noted.end(), name) != noted.end())
+        {
+            return true;
+        }
+    }
+    return false;
 }
 
 std::vector<std::string>

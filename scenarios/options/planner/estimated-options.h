@@ -35,6 +35,10 @@ std::vector<std::string> OptionsInEstimates();
 /// Options that were given, not as the default has them, and are noted.
 std::vector<std::string> NotedOptions(const Values& values);
 
+/// Whether one of them says which links are between switches: a network without these is none for
+/// runs of --verify.
+bool ChangesLinks(const Values& values);
+
 /// Options that were given and are of runs, which runs of --verify do without.
 std::vector<std::string> OptionsOfRun(const Values& values);
 

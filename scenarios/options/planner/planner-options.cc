@@ -74,7 +74,9 @@ PlanningRows()
             .Example("3"),
         section.Name("verify-network", "network of the runs of --verify")
             .Names("network of the verification",
-                   {{"auto", "fluid if the fabric is oversubscribed, else analytic"},
+                   {{"auto",
+                     "fluid where links between switches are given, else analytic; packet where an "
+                     "option needs it"},
                     {"analytic", "formulas, links between switches have no limit"},
                     {"fluid", "rates shared out on all links"},
                     {"packet", "every packet"}})

@@ -160,7 +160,12 @@ WhyNotResumed(const std::string& folder, const Values& values)
     except.insert(except.end(), FreeOptions().begin(), FreeOptions().end());
     // The estimates are of the job that stats.json names: search.json may have been edited since.
     const auto stats = ReadObject(folder + "/stats.json", &problem);
-    if (stats.is_object() && stats.contains("configuration") && stats.at("configuration") != before)
+    auto told = stats.is_object() ? stats.value("configuration", before) : before;
+    if (told.is_object())
+    {
+        told.erase("given"); // how the page orders options: not in search.json
+    }
+    if (told != before)
     {
         return "has estimates of another job: its " + std::string(kSearchFile) +
                " was edited after the search; allowed: as stats.json has it in \"configuration\"";

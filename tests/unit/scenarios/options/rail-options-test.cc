@@ -104,7 +104,8 @@ TEST(RailOptions, WhatCannotCross)
             const bool crosses = coll::IsExchange(op) && algorithm->Name() != "pxn";
             const std::string why = WhyNotOnRails(OnRails(8, true), *algorithm, several, op);
             EXPECT_EQ(!why.empty(), crosses) << algorithm->Name();
-            EXPECT_EQ(why.find("pxn") != std::string::npos, crosses && op == coll::Op::kAllToAll);
+            EXPECT_EQ(why.find("alltoall=pxn") != std::string::npos,
+                      crosses && op == coll::Op::kAllToAll);
             EXPECT_EQ(OwnNics(OnRails(0, false), *algorithm, op), crosses);
             for (const auto& [options, placement] :
                  {std::make_pair(OnRails(8, false), several),

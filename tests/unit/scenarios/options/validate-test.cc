@@ -142,7 +142,7 @@ TEST(BadInput, UnknownModelNamesTheNearest)
     const std::string error = TrainError({"--model=blom-560m"});
     ExpectStarts(error, "--model=blom-560m: unknown model; allowed: bloom-560m, bloom-1b1, ");
     ExpectEnds(error, ", or a file; did you mean 'bloom-560m'?");
-    ExpectEnds(TrainError({"--gpu=A10"}), "did you mean 'A100'?");
+    ExpectEnds(TrainError({"--gpu=A1000"}), "did you mean 'A100'?");
     ExpectEnds(TrainError({"--server=dgx-a10"}), "did you mean 'dgx-a100'?");
     ExpectEnds(TrainError({"--topology=fat-tre"}), "did you mean 'fat-tree'?");
 }
@@ -576,7 +576,8 @@ TEST(Training, SizesFollowFromEachOther)
                                 fewer.scenario->cluster.hostOfServer.end()),
               8u);
     EXPECT_EQ(Train({"--gpus-per-server=4"}).scenario->plan.ranks, 64u);
-    EXPECT_EQ(Train({"--nics-per-server=8"}).scenario->cluster.topologyName, "fat-tree k=8");
+    EXPECT_EQ(Train({"--nics-per-server=8"}).scenario->cluster.topologyName,
+              "8 rails of 1 group, 2 spines");
     EXPECT_EQ(Train({"--gpu=H100"}).scenario->cluster.server.name, "dgx-h100");
     EXPECT_EQ(Train({"--server=dgx-h100"}).scenario->gpu, "H100");
     EXPECT_EQ(Train({"--server=dgx-a100", "--gpu=H100"}).scenario->cluster.server.name, "dgx-a100");
