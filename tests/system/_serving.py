@@ -7,7 +7,7 @@ import os
 import random
 import statistics
 
-PARTS = "products attention tensor pipeline experts kv draft host idle".split()
+PARTS = "products attention tensor pipeline experts kv draft host idle recomputed".split()
 KV_BLOCKS = 4000
 
 
@@ -188,6 +188,7 @@ def write_serving_results(folder, split=False, rates=False, count=300, rate=6.0,
             "e2e_p99_ms": 9000,
             "kv_peak": min(1, at / 14),
             "keeps_up": int(at < 14),
+            "steady": 1,
         }
         for at in (1, 2, 4, 8, 16)
     ]

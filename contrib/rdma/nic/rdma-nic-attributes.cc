@@ -286,30 +286,35 @@ RdmaNic::GetTypeId()
                           "Queue pairs whose contexts the NIC holds, the most recently used ones; "
                           "a packet of another waits QpCacheMissLatency; 0: no limit",
                           UintegerValue(0),
-                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_qpCacheEntries)),
+                          RdmaLive<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_qpCacheEntries),
+                                            &RdmaNic::RestartLimits),
                           MakeUintegerChecker<uint32_t>())
             .AddAttribute("QpCacheMissLatency",
                           "Time to get a queue pair's context from host memory (assumed 500 ns: a "
                           "PCIe read; order of magnitude of Neugebauer et al., SIGCOMM 2018)",
                           TimeValue(NanoSeconds(500)),
-                          RdmaFixed<RdmaNic>(MakeTimeAccessor(&RdmaNic::m_qpCacheMissLatency)),
+                          RdmaLive<RdmaNic>(MakeTimeAccessor(&RdmaNic::m_qpCacheMissLatency),
+                                            &RdmaNic::RestartLimits),
                           MakeTimeChecker(Time(0), Seconds(1)))
             .AddAttribute("PcieBandwidth",
                           "Rate at which payload crosses the host's bus, each direction (bit/s, or "
                           "with a unit: 100Gbps); 0: no limit",
                           DataRateValue(DataRate(0)),
-                          RdmaFixed<RdmaNic>(MakeDataRateAccessor(&RdmaNic::m_pcieBandwidth)),
+                          RdmaLive<RdmaNic>(MakeDataRateAccessor(&RdmaNic::m_pcieBandwidth),
+                                            &RdmaNic::RestartLimits),
                           MakeDataRateChecker())
             .AddAttribute("PcieReceiveBuffer",
                           "Bytes of frames that the NIC holds while the bus is slower than the "
                           "line; before it is full, it sends PFC, or drops without; 0: no limit",
                           UintegerValue(0),
-                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_pcieReceiveBuffer)),
+                          RdmaLive<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_pcieReceiveBuffer),
+                                            &RdmaNic::RestartLimits),
                           MakeUintegerChecker<uint64_t>(0, 1000000000000))
             .AddAttribute("MessageRate",
                           "Most messages started a second; 0: no limit",
                           UintegerValue(0),
-                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_messageRate)),
+                          RdmaLive<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_messageRate),
+                                            &RdmaNic::RestartLimits),
                           MakeUintegerChecker<uint64_t>(0, 1000000000000))
             .AddAttribute(
                 "CongestionOpsList",

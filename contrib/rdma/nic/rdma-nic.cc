@@ -180,6 +180,8 @@ RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
     config.receiveBufferBytes = m_pcieReceiveBuffer;
     config.messagesPerSecond = m_messageRate;
     m_limits.reset();
+    m_limitsLossless = losslessMask;
+    m_limitsLargest = largestFrameBytes;
     const std::string selector = CheckPathSelector();
     if (!selector.empty() || config.IsOff())
     {
@@ -199,6 +201,22 @@ RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
     }
     m_limits = std::make_unique<RdmaNicLimits>(this, config, losslessMask, thresholds);
     return {};
+}
+
+void
+RdmaNic::RestartLimits()
+{
+    NS_LOG_FUNCTION(this);
+    if (m_limitsLargest == 0)
+    {
+        return;
+    }
+    NS_ABORT_MSG_IF(GetNQueuePairs() > 0,
+                    "ns3::RdmaNic: QpCacheEntries, QpCacheMissLatency, PcieBandwidth, "
+                    "PcieReceiveBuffer and MessageRate cannot change once there is a queue pair; "
+                    "allowed: before, by the helper or Config::SetDefault");
+    const std::string error = StartLimits(m_limitsLossless, m_limitsLargest);
+    NS_ABORT_MSG_UNLESS(error.empty(), error);
 }
 
 void

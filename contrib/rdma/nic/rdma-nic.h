@@ -89,6 +89,10 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
      */
     std::string StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes);
 
+    /// Put changed attributes of the limits into force. Aborts once the NIC has a queue pair, whose
+    /// packets may be held by the limits there are.
+    void RestartLimits();
+
     /// Ordinary packets share the port from now on. \param packets kept \return what is wrong, or
     /// nothing
     std::string SetPackets(Ptr<RdmaPackets> packets);
@@ -423,6 +427,8 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     uint32_t m_ackEvery;
     const RdmaPathSource* m_paths{nullptr};
     std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none
+    uint8_t m_limitsLossless = 0;            //!< StartLimits()
+    uint32_t m_limitsLargest = 0;            //!< the same; 0: not started
     std::unique_ptr<RdmaNicScan> m_scan;     //!< null: round robin
     rdma::FrameSizes m_sizes;
     int64_t m_timeUnit{1};                       //!< the port's
