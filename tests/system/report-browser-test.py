@@ -564,7 +564,7 @@ class BrowserTest(SystemTest):
         self.assertEqual(running.wait(timeout=60), 130)
         browser = self.open(os.path.join(out, "report.html"))
         self.assertIn("interrupted by Ctrl-C", self.find(browser, "#failed").text)
-        self.assertIn("warm-up", self.find(browser, "#failed").text)
+        self.assertIn("measured time", self.find(browser, "#failed").text)
 
     def test_traffic_shows_flows_first_and_collperf_bandwidth(self):
         run = self.run_program(
