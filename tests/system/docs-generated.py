@@ -119,16 +119,16 @@ def lists_of(program):
 
 
 def list_table(text):
-    """--list=WHAT: a title, then names with what they are; more lines of a description are
-    indented.
-    """
+    """--list=WHAT: a title, then names with what they are; more lines of either are indented."""
     title, *lines = text.rstrip("\n").split("\n")
     rows = []
     for line in lines:
         if match := re.match(r"  (\S+)(?:\s+(.*))?$", line):
             rows.append([match.group(1), match.group(2) or ""])
-        else:
+        elif rows:
             rows[-1][1] += " " + line.strip()
+        else:
+            title += " " + line.strip()
     return title, rows
 
 
