@@ -282,8 +282,16 @@ HelpText(const OptionTable& table)
 std::string
 ListText(const NameList& list)
 {
+    // Titles are one line, which scripts read; that of an option has its help.
     std::string out;
-    WrapText(&out, list.title, 0, 4);
+    if (IsOfOption(list))
+    {
+        WrapText(&out, list.title, 0, 4);
+    }
+    else
+    {
+        out = list.title + "\n";
+    }
     const auto items = list.items();
     size_t width = 0;
     for (const auto& item : items)

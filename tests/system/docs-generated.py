@@ -8,6 +8,7 @@ themselves, and are current.
 """
 
 import collections
+import functools
 import json
 import os
 import re
@@ -25,8 +26,9 @@ OWN = {"dlplan": "Planning", "dlgoodput": "Goodput"}
 MADE = "<!-- Made by tests/system/docs-generated.py --update: do not edit. -->"
 
 
+@functools.lru_cache(maxsize=None)
 def say(program, *arguments):
-    """What a program prints."""
+    """What a program prints; asked once."""
     environment = {key: value for key, value in os.environ.items() if key != "NS_ATTRIBUTE_DEFAULT"}
     # (--PrintAttributes leaves a folder for results behind.)
     with tempfile.TemporaryDirectory() as folder:
@@ -119,16 +121,16 @@ def lists_of(program):
 
 
 def list_table(text):
-    """--list=WHAT: a title, then names with what they are; more lines of either are indented."""
+    """--list=WHAT: a title, then names with what they are; more lines of a description are
+    indented.
+    """
     title, *lines = text.rstrip("\n").split("\n")
     rows = []
     for line in lines:
         if match := re.match(r"  (\S+)(?:\s+(.*))?$", line):
             rows.append([match.group(1), match.group(2) or ""])
-        elif rows:
-            rows[-1][1] += " " + line.strip()
         else:
-            title += " " + line.strip()
+            rows[-1][1] += " " + line.strip()
     return title, rows
 
 
