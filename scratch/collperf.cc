@@ -11,7 +11,7 @@
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/ranks/ranks.h"
 #include "scenarios/launch/launcher.h"
-#include "scenarios/program/parse.h"
+#include "scenarios/startup/parse.h"
 
 int
 main(int argc, char* argv[])

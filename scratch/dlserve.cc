@@ -16,8 +16,8 @@
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/ranks/ranks.h"
 #include "scenarios/launch/launcher.h"
-#include "scenarios/options/multiplex/multiplex-options.h"
-#include "scenarios/program/parse.h"
+#include "scenarios/multiplex/options/multiplex-options.h"
+#include "scenarios/startup/parse.h"
 
 int
 main(int argc, char* argv[])

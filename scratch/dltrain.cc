@@ -11,9 +11,9 @@
 #include "contrib/dltrain/programs/simulate.h"
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/programs/capture-results.h"
+#include "reports/programs/capture-results.h"
 #include "scenarios/launch/launcher.h"
-#include "scenarios/program/parse.h"
+#include "scenarios/startup/parse.h"
 
 #include <iostream>
 
@@ -26,7 +26,7 @@ main(int argc, char* argv[])
             scenario::ParseOrExit<scenario::TrainingScenario>(argc, argv);
         if (!scenario.HasSteps())
         {
-            return results::EndWithoutSteps(scenario, std::cout);
+            return reports::EndWithoutSteps(scenario, std::cout);
         }
         const int status = dltrain::Tune("dltrain",
                                          scenario.run,

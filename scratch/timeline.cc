@@ -7,7 +7,7 @@
  */
 #include "contrib/dltrain/base/early-environment.h"
 #include "contrib/dltrain/ranks/program.h"
-#include "results/timeline/timeline-writer.h"
+#include "reports/timeline/timeline-writer.h"
 
 #include <charconv>
 #include <cstring>
@@ -43,7 +43,7 @@ Timeline(int argc, char* argv[])
     try
     {
         // What is in the file and what is left out, as JSON.
-        std::cout << results::WriteTimeline(argv[1], argv[2], events).dump() << "\n";
+        std::cout << reports::WriteTimeline(argv[1], argv[2], events).dump() << "\n";
     }
     catch (const std::invalid_argument& reason) // results of another version
     {

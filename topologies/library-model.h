@@ -29,8 +29,8 @@
  * through and slow down longer messages. The law is per message, without memory: each has its
  * burst, whatever went before. Operations that only move data (alltoall, sendrecv, ...; NCCL's
  * grouped sends and receives) have launch and times of their own, `exchange`. There a pair of GPUs
- * is limited to its share of `channels`, if given; collectives/exchange-rates.h has their number.
- * (Operations that add up or pass on use all channels for their neighbour.) Operations of a
+ * is limited to its share of `channels`, if given; collectives/tuner/exchange-rates.h has their
+ * number. (Operations that add up or pass on use all channels for their neighbour.) Operations of a
  * server's switch that adds up and copies have times of their own, too, `nvls` (left out: as
  * `simple`); their messages are between a GPU and the switch.
  *
@@ -46,8 +46,8 @@
  *
  * **Choice.** A library chooses by the times that it expects, which may differ from the real ones.
  * `expects` has its view of groups on several servers: the rate of NICs, the latency that their
- * plug-in reports, and the time of a post to them. collectives/nccl-times.h has the rest. Without
- * `expects`, choices are by the real times of messages.
+ * plug-in reports, and the time of a post to them. collectives/tuner/nccl-times.h has the rest.
+ * Without `expects`, choices are by the real times of messages.
  *
  * **Constants.** NCCL publishes its own expectations, in src/graph/tuning.cc. Real machines take
  * longer. So presets have numbers fitted to tables measured on such machines: a small set for all

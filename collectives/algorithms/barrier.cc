@@ -12,8 +12,8 @@
  * of empty messages, for any n: ceil(log2 n) alpha, the lower bound. A step receives round k-1 and
  * sends round k.
  */
-#include "collectives/cost.h"
-#include "collectives/registry.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/registry.h"
 
 namespace coll
 {

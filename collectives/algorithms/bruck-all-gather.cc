@@ -17,12 +17,12 @@
  * (n-1) S / n out of each rank. Half of them go n / 2 ranks far, so on large tapered networks rings
  * and PAT do better with much data. Copies within a rank: S.
  */
-#include "collectives/cost.h"
-#include "collectives/packed-pieces.h"
-#include "collectives/placement.h"
-#include "collectives/ring-order.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/packed-pieces.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/ring-order.h"
+#include "collectives/core/send-tally.h"
 #include "collectives/schedules/placed-algorithm.h"
-#include "collectives/send-tally.h"
 
 namespace coll
 {

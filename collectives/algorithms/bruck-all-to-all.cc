@@ -20,12 +20,12 @@
  * so nothing is overwritten: up to 2 ceil(log2 n) (n/2) pieces of scratch. Copies within a rank:
  * what it sends, and what it receives for itself.
  */
-#include "collectives/cost.h"
-#include "collectives/packed-pieces.h"
-#include "collectives/placement.h"
-#include "collectives/ring-order.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/packed-pieces.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/ring-order.h"
+#include "collectives/core/send-tally.h"
 #include "collectives/schedules/placed-algorithm.h"
-#include "collectives/send-tally.h"
 
 namespace coll
 {

@@ -21,7 +21,7 @@
  * Messages: 256 KiB or fewer (collnet-messages.h), and no larger than switches have room for. NCCL:
  * src/device/all_reduce.h (NCCL_ALGO_COLLNET_CHAIN).
  */
-#include "collectives/placement.h"
+#include "collectives/core/placement.h"
 #include "collectives/schedules/collnet-messages.h"
 #include "collectives/schedules/station-schedule.h"
 

@@ -27,7 +27,7 @@
  * Messages: 512 KiB, as NCCL's buffers, or fewer (collnet-messages.h) with the depth 2 that
  * src/graph/connect.cc (connectCollNet) gives it, and no larger than switches have room for.
  */
-#include "collectives/placement.h"
+#include "collectives/core/placement.h"
 #include "collectives/schedules/collnet-messages.h"
 #include "collectives/schedules/station-schedule.h"
 

@@ -16,9 +16,9 @@
  * much it is more. Channels and loops cut every block; loops so that no message is beyond
  * AlgorithmOptions::pipelineBytes.
  */
-#include "collectives/block-sizes.h"
-#include "collectives/looped-schedule.h"
-#include "collectives/registry.h"
+#include "collectives/core/block-sizes.h"
+#include "collectives/core/looped-schedule.h"
+#include "collectives/core/registry.h"
 #include "collectives/schedules/all-ports.h"
 #include "collectives/schedules/block-cost.h"
 

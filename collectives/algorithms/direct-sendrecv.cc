@@ -10,7 +10,7 @@
  * are followed by one of another server use a NIC. A single rank copies to itself, which takes no
  * time here. Channels and loops cut S.
  */
-#include "collectives/looped-schedule.h"
+#include "collectives/core/looped-schedule.h"
 #include "collectives/schedules/placed-algorithm.h"
 
 namespace coll

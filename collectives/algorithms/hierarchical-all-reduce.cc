@@ -20,11 +20,11 @@
  * With algorithms named for the levels (AlgorithmOptions::levels) they do the phases instead, of
  * any number of levels: levels.h.
  */
+#include "collectives/core/uneven-servers.h"
 #include "collectives/schedules/hierarchical-cost.h"
 #include "collectives/schedules/levels.h"
 #include "collectives/schedules/looped-algorithm.h"
 #include "collectives/schedules/server-groups.h"
-#include "collectives/uneven-servers.h"
 
 namespace coll
 {

@@ -34,7 +34,7 @@
  * NCCL: src/graph/connect.cc (connectNvls: channels take the trees in turn),
  * src/device/all_reduce.h.
  */
-#include "collectives/placement.h"
+#include "collectives/core/placement.h"
 #include "collectives/schedules/nvls-messages.h"
 #include "collectives/schedules/server-trees.h"
 #include "collectives/schedules/station-schedule.h"

@@ -31,7 +31,7 @@
  * out. NCCL: src/device/all_reduce.h (NCCL_ALGO_NVLS), src/device/reduce_kernel.h (multimem),
  * src/transport/nvls.cc, src/graph/connect.cc (connectNvls).
  */
-#include "collectives/placement.h"
+#include "collectives/core/placement.h"
 #include "collectives/schedules/nvls-messages.h"
 #include "collectives/schedules/station-schedule.h"
 

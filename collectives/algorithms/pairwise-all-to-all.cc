@@ -22,9 +22,9 @@
  * Step k of a loop waits for the message of round k and sends that of round k + 1. Channels and
  * loops cut every block.
  */
-#include "collectives/block-sizes.h"
-#include "collectives/looped-schedule.h"
-#include "collectives/registry.h"
+#include "collectives/core/block-sizes.h"
+#include "collectives/core/looped-schedule.h"
+#include "collectives/core/registry.h"
 #include "collectives/schedules/all-ports.h"
 #include "collectives/schedules/block-cost.h"
 

@@ -16,8 +16,8 @@
  * (k-1) S / k. With one server that is n / 2 times a ring's bytes, with k = n direct all-reduce. A
  * rank begins to push at a shard of its own, so that servers are not all hit in the same order.
  */
-#include "collectives/looped-schedule.h"
-#include "collectives/placement.h"
+#include "collectives/core/looped-schedule.h"
+#include "collectives/core/placement.h"
 #include "collectives/schedules/placed-algorithm.h"
 
 #include <algorithm>

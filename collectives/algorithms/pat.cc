@@ -26,10 +26,10 @@
  * src/init.cc DEFAULT_BUFFSIZE, in NCCL_STEPS = 8). Channels cut every piece. Pieces of one message
  * lie apart in S: they are packed in scratch and unpacked, if there are more than one.
  */
-#include "collectives/cost.h"
-#include "collectives/packed-pieces.h"
-#include "collectives/placement.h"
-#include "collectives/ring-order.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/packed-pieces.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/ring-order.h"
 #include "collectives/schedules/placed-algorithm.h"
 
 #include <algorithm>

@@ -24,9 +24,9 @@
  * messages it forwards; and what it receives, where the ranks of a server are not numbered in a
  * row, or channels cut blocks, so that their places in the result lie apart.
  */
-#include "collectives/cost.h"
-#include "collectives/packed-pieces.h"
-#include "collectives/placement.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/packed-pieces.h"
+#include "collectives/core/placement.h"
 #include "collectives/schedules/placed-algorithm.h"
 #include "collectives/schedules/pxn-layout.h"
 

@@ -18,7 +18,7 @@
  * Messages are NCCL's for a chain of one rank (collnet-messages.h), and no larger than switches
  * have room for (Placement::aggregationBytes).
  */
-#include "collectives/placement.h"
+#include "collectives/core/placement.h"
 #include "collectives/schedules/collnet-messages.h"
 #include "collectives/schedules/station-schedule.h"
 

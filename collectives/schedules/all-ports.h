@@ -16,7 +16,7 @@
 #ifndef COLLECTIVES_SCHEDULES_ALL_PORTS_H
 #define COLLECTIVES_SCHEDULES_ALL_PORTS_H
 
-#include "collectives/idle-link.h"
+#include "collectives/tuner/idle-link.h"
 
 namespace coll
 {

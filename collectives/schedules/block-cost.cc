@@ -3,7 +3,7 @@
  */
 #include "collectives/schedules/block-cost.h"
 
-#include "collectives/block-sizes.h"
+#include "collectives/core/block-sizes.h"
 
 #include <algorithm>
 #include <unordered_map>

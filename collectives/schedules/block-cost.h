@@ -7,8 +7,8 @@
 #ifndef COLLECTIVES_SCHEDULES_BLOCK_COST_H
 #define COLLECTIVES_SCHEDULES_BLOCK_COST_H
 
-#include "collectives/cost.h"
-#include "collectives/looped-schedule.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/looped-schedule.h"
 
 #include <string>
 

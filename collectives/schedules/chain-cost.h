@@ -6,8 +6,8 @@
 #ifndef COLLECTIVES_SCHEDULES_CHAIN_COST_H
 #define COLLECTIVES_SCHEDULES_CHAIN_COST_H
 
-#include "collectives/cost.h"
-#include "collectives/looped-schedule.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/looped-schedule.h"
 
 namespace coll
 {

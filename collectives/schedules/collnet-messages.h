@@ -9,7 +9,7 @@
 #ifndef COLLECTIVES_SCHEDULES_COLLNET_MESSAGES_H
 #define COLLECTIVES_SCHEDULES_COLLNET_MESSAGES_H
 
-#include "collectives/schedule.h"
+#include "collectives/core/schedule.h"
 
 namespace coll
 {

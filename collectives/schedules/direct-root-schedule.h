@@ -15,7 +15,7 @@
 #ifndef COLLECTIVES_SCHEDULES_DIRECT_ROOT_SCHEDULE_H
 #define COLLECTIVES_SCHEDULES_DIRECT_ROOT_SCHEDULE_H
 
-#include "collectives/looped-schedule.h"
+#include "collectives/core/looped-schedule.h"
 #include "collectives/schedules/placed-algorithm.h"
 
 #include <algorithm>

@@ -19,9 +19,9 @@
 #ifndef COLLECTIVES_SCHEDULES_FOLDING_H
 #define COLLECTIVES_SCHEDULES_FOLDING_H
 
-#include "collectives/cost.h"
-#include "collectives/looped-schedule.h"
-#include "collectives/placement.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/looped-schedule.h"
+#include "collectives/core/placement.h"
 #include "collectives/schedules/all-ports.h"
 
 namespace coll

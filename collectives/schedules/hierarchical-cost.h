@@ -7,7 +7,7 @@
 #ifndef COLLECTIVES_SCHEDULES_HIERARCHICAL_COST_H
 #define COLLECTIVES_SCHEDULES_HIERARCHICAL_COST_H
 
-#include "collectives/cost.h"
+#include "collectives/core/cost.h"
 
 namespace coll
 {

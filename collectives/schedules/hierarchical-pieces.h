@@ -9,10 +9,10 @@
 #ifndef COLLECTIVES_SCHEDULES_HIERARCHICAL_PIECES_H
 #define COLLECTIVES_SCHEDULES_HIERARCHICAL_PIECES_H
 
+#include "collectives/core/uneven-servers.h"
 #include "collectives/schedules/hierarchical-cost.h"
 #include "collectives/schedules/looped-algorithm.h"
 #include "collectives/schedules/server-groups.h"
-#include "collectives/uneven-servers.h"
 
 #include <algorithm>
 #include <vector>

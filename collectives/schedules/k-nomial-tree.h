@@ -18,9 +18,9 @@
 #ifndef COLLECTIVES_SCHEDULES_K_NOMIAL_TREE_H
 #define COLLECTIVES_SCHEDULES_K_NOMIAL_TREE_H
 
-#include "collectives/idle-link.h"
-#include "collectives/looped-schedule.h"
+#include "collectives/core/looped-schedule.h"
 #include "collectives/schedules/folding.h"
+#include "collectives/tuner/idle-link.h"
 
 #include <algorithm>
 

@@ -3,8 +3,8 @@
  */
 #include "collectives/schedules/levels.h"
 
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
 
 #include <algorithm>
 #include <array>

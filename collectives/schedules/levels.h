@@ -17,8 +17,8 @@
 #ifndef COLLECTIVES_SCHEDULES_LEVELS_H
 #define COLLECTIVES_SCHEDULES_LEVELS_H
 
-#include "collectives/cost.h"
-#include "collectives/looped-schedule.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/looped-schedule.h"
 
 #include <memory>
 

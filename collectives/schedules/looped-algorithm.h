@@ -18,10 +18,10 @@
 #ifndef COLLECTIVES_SCHEDULES_LOOPED_ALGORITHM_H
 #define COLLECTIVES_SCHEDULES_LOOPED_ALGORITHM_H
 
-#include "collectives/cost.h"
-#include "collectives/idle-link.h"
-#include "collectives/looped-schedule.h"
-#include "collectives/registry.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/looped-schedule.h"
+#include "collectives/core/registry.h"
+#include "collectives/tuner/idle-link.h"
 
 namespace coll
 {

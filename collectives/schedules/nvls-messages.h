@@ -10,7 +10,7 @@
 #ifndef COLLECTIVES_SCHEDULES_NVLS_MESSAGES_H
 #define COLLECTIVES_SCHEDULES_NVLS_MESSAGES_H
 
-#include "collectives/schedule.h"
+#include "collectives/core/schedule.h"
 
 #include <algorithm>
 

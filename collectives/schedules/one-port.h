@@ -15,7 +15,7 @@
 #ifndef COLLECTIVES_SCHEDULES_ONE_PORT_H
 #define COLLECTIVES_SCHEDULES_ONE_PORT_H
 
-#include "collectives/idle-link.h"
+#include "collectives/tuner/idle-link.h"
 
 namespace coll
 {

@@ -18,9 +18,9 @@
 #ifndef COLLECTIVES_SCHEDULES_PLACED_ALGORITHM_H
 #define COLLECTIVES_SCHEDULES_PLACED_ALGORITHM_H
 
-#include "collectives/cost.h"
-#include "collectives/idle-link.h"
-#include "collectives/registry.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/registry.h"
+#include "collectives/tuner/idle-link.h"
 
 #include <type_traits>
 

@@ -7,7 +7,7 @@
 #ifndef COLLECTIVES_SCHEDULES_PXN_LAYOUT_H
 #define COLLECTIVES_SCHEDULES_PXN_LAYOUT_H
 
-#include "collectives/schedule.h"
+#include "collectives/core/schedule.h"
 
 #include <string>
 #include <vector>

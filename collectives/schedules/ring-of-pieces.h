@@ -7,8 +7,8 @@
 #ifndef COLLECTIVES_SCHEDULES_RING_OF_PIECES_H
 #define COLLECTIVES_SCHEDULES_RING_OF_PIECES_H
 
-#include "collectives/cost.h"
-#include "collectives/looped-schedule.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/looped-schedule.h"
 
 namespace coll
 {

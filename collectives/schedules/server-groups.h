@@ -31,8 +31,8 @@
 #ifndef COLLECTIVES_SCHEDULES_SERVER_GROUPS_H
 #define COLLECTIVES_SCHEDULES_SERVER_GROUPS_H
 
-#include "collectives/looped-schedule.h"
-#include "collectives/registry.h"
+#include "collectives/core/looped-schedule.h"
+#include "collectives/core/registry.h"
 
 #include <numeric>
 #include <vector>

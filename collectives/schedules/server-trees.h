@@ -28,7 +28,7 @@
 #ifndef COLLECTIVES_SCHEDULES_SERVER_TREES_H
 #define COLLECTIVES_SCHEDULES_SERVER_TREES_H
 
-#include "collectives/ring-order.h"
+#include "collectives/core/ring-order.h"
 
 #include <array>
 

@@ -3,10 +3,10 @@
  */
 #include "collectives/schedules/station-plan.h"
 
-#include "collectives/aggregation.h"
-#include "collectives/looped-schedule.h"
-#include "collectives/partition.h"
-#include "collectives/placement.h"
+#include "collectives/aggregation/aggregation.h"
+#include "collectives/core/looped-schedule.h"
+#include "collectives/core/partition.h"
+#include "collectives/core/placement.h"
 
 #include <algorithm>
 

@@ -19,7 +19,7 @@
 #ifndef COLLECTIVES_SCHEDULES_STATION_PLAN_H
 #define COLLECTIVES_SCHEDULES_STATION_PLAN_H
 
-#include "collectives/schedule.h"
+#include "collectives/core/schedule.h"
 
 #include <map>
 #include <utility>

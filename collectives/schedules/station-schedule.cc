@@ -3,7 +3,7 @@
  */
 #include "collectives/schedules/station-schedule.h"
 
-#include "collectives/looped-schedule.h"
+#include "collectives/core/looped-schedule.h"
 #include "collectives/schedules/tree-schedule.h"
 
 #include <algorithm>

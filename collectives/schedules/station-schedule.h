@@ -51,8 +51,8 @@
 #ifndef COLLECTIVES_SCHEDULES_STATION_SCHEDULE_H
 #define COLLECTIVES_SCHEDULES_STATION_SCHEDULE_H
 
-#include "collectives/partition.h"
-#include "collectives/registry.h"
+#include "collectives/core/partition.h"
+#include "collectives/core/registry.h"
 #include "collectives/schedules/station-plan.h"
 
 namespace coll

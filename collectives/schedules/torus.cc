@@ -3,7 +3,7 @@
  */
 #include "collectives/schedules/torus.h"
 
-#include "collectives/placement.h"
+#include "collectives/core/placement.h"
 
 #include <algorithm>
 #include <map>

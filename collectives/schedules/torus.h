@@ -36,7 +36,7 @@
 #ifndef COLLECTIVES_SCHEDULES_TORUS_H
 #define COLLECTIVES_SCHEDULES_TORUS_H
 
-#include "collectives/looped-schedule.h"
+#include "collectives/core/looped-schedule.h"
 #include "collectives/schedules/placed-algorithm.h"
 
 #include <string>

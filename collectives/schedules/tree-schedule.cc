@@ -3,10 +3,10 @@
  */
 #include "collectives/schedules/tree-schedule.h"
 
-#include "collectives/idle-link.h"
-#include "collectives/looped-schedule.h"
-#include "collectives/placement.h"
+#include "collectives/core/looped-schedule.h"
+#include "collectives/core/placement.h"
 #include "collectives/schedules/chain-cost.h"
+#include "collectives/tuner/idle-link.h"
 
 #include <algorithm>
 

@@ -40,7 +40,7 @@
 #ifndef COLLECTIVES_SCHEDULES_TREE_SCHEDULE_H
 #define COLLECTIVES_SCHEDULES_TREE_SCHEDULE_H
 
-#include "collectives/partition.h"
+#include "collectives/core/partition.h"
 #include "collectives/schedules/all-ports.h"
 #include "collectives/schedules/placed-algorithm.h"
 #include "collectives/schedules/server-trees.h"

@@ -17,7 +17,7 @@
 #ifndef SCENARIOS_COMPARED_STEP_BAND_H
 #define SCENARIOS_COMPARED_STEP_BAND_H
 
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <cstdint>
 #include <string>

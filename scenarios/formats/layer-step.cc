@@ -3,7 +3,7 @@
  */
 #include "scenarios/formats/layer-step.h"
 
-#include "collectives/registry.h"
+#include "collectives/core/registry.h"
 
 #include <algorithm>
 #include <map>

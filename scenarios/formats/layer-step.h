@@ -6,9 +6,9 @@
 #ifndef SCENARIOS_FORMATS_LAYER_STEP_H
 #define SCENARIOS_FORMATS_LAYER_STEP_H
 
-#include "collectives/schedule.h"
+#include "collectives/core/schedule.h"
 #include "contrib/rdma/core/units.h"
-#include "scenarios/training/step-graph.h"
+#include "scenarios/training/steps/step-graph.h"
 
 #include <array>
 #include <cstdint>

@@ -35,7 +35,7 @@
 #ifndef SCENARIOS_FORMATS_LAYER_TEXT_H
 #define SCENARIOS_FORMATS_LAYER_TEXT_H
 
-#include "scenarios/training/step-graph.h"
+#include "scenarios/training/steps/step-graph.h"
 #include "topologies/error.h"
 
 #include <cstdint>

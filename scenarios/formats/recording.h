@@ -12,9 +12,9 @@
 #ifndef SCENARIOS_FORMATS_RECORDING_H
 #define SCENARIOS_FORMATS_RECORDING_H
 
-#include "collectives/schedule.h"
+#include "collectives/core/schedule.h"
 #include "contrib/rdma/core/units.h"
-#include "scenarios/training/step-graph.h"
+#include "scenarios/training/steps/step-graph.h"
 #include "topologies/error.h"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
  */
 #include "scenarios/formats/role-blocks.h"
 
-#include "collectives/block-sizes.h"
+#include "collectives/core/block-sizes.h"
 
 #include <algorithm>
 #include <map>

@@ -7,7 +7,7 @@
 #ifndef SCENARIOS_FORMATS_ROLE_BLOCKS_H
 #define SCENARIOS_FORMATS_ROLE_BLOCKS_H
 
-#include "scenarios/training/step-graph.h"
+#include "scenarios/training/steps/step-graph.h"
 
 #include <cstddef>
 #include <cstdint>

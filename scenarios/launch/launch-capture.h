@@ -6,7 +6,7 @@
 #ifndef SCENARIOS_LAUNCH_LAUNCH_CAPTURE_H
 #define SCENARIOS_LAUNCH_LAUNCH_CAPTURE_H
 
-#include "scenarios/run/launch-spec.h"
+#include "scenarios/job/launch-spec.h"
 
 #include <cstdint>
 #include <limits>

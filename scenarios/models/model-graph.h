@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * A model as a free graph of operators, for searches of shardings (scenarios/sharding). Each entry
+ * A model as a free graph of operators, for searches of shardings (scenarios/operator-search). Each entry
  * of "graph" is a list: its name, its kind, and what that takes:
  *
  *   ["x", "data", [64, 784]]             an input of the graph without a gradient

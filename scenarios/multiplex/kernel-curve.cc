@@ -3,8 +3,8 @@
  */
 #include "scenarios/multiplex/kernel-curve.h"
 
-#include "scenarios/training/kernel-time.h"
 #include "scenarios/training/layer-kernels.h"
+#include "scenarios/training/spec/kernel-time.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,9 +3,9 @@
  */
 #include "scenarios/options/validation.h"
 
+#include "scenarios/options/job-seat.h"
 #include "scenarios/options/said.h"
 #include "scenarios/options/spelling.h"
-#include "scenarios/run/job-seat.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -3,8 +3,8 @@
  */
 #include "scenarios/training/checkpoint-parts.h"
 
-#include "scenarios/training/layout.h"
 #include "scenarios/training/rank-work.h"
+#include "scenarios/training/steps/layout.h"
 #include "scenarios/training/zero-partition.h"
 
 #include <utility>

@@ -6,8 +6,8 @@
 #ifndef SCENARIOS_TRAINING_CHECKPOINT_PARTS_H
 #define SCENARIOS_TRAINING_CHECKPOINT_PARTS_H
 
-#include "collectives/schedule.h"
-#include "scenarios/training/plan-options.h"
+#include "collectives/core/schedule.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <cstdint>
 #include <vector>

@@ -24,7 +24,7 @@
 #ifndef SCENARIOS_TRAINING_EXPERT_DISPATCH_H
 #define SCENARIOS_TRAINING_EXPERT_DISPATCH_H
 
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <cstdint>
 

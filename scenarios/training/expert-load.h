@@ -16,7 +16,7 @@
 #define SCENARIOS_TRAINING_EXPERT_LOAD_H
 
 #include "scenarios/models/model-zoo.h"
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <cstdint>
 #include <optional>

@@ -16,7 +16,7 @@
 #define SCENARIOS_TRAINING_FEWER_LAYERS_H
 
 #include "scenarios/training/piece-layers.h"
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <cstdint>
 #include <optional>

@@ -7,7 +7,7 @@
 #ifndef SCENARIOS_TRAINING_FRAMEWORK_H
 #define SCENARIOS_TRAINING_FRAMEWORK_H
 
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 namespace training
 {

@@ -11,7 +11,7 @@
 #define SCENARIOS_TRAINING_GPU_KINDS_H
 
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <cstdint>
 #include <optional>

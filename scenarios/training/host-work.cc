@@ -3,8 +3,8 @@
  */
 #include "scenarios/training/host-work.h"
 
-#include "scenarios/training/bounded-time.h"
-#include "scenarios/training/kernel-time.h"
+#include "scenarios/training/spec/bounded-time.h"
+#include "scenarios/training/spec/kernel-time.h"
 
 #include <algorithm>
 

@@ -39,7 +39,7 @@
 #define SCENARIOS_TRAINING_LAYER_KERNELS_H
 
 #include "scenarios/models/kernel.h"
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 namespace training
 {

@@ -7,7 +7,7 @@
 #define SCENARIOS_TRAINING_MEMORY_RESERVE_H
 
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <cstdint>
 

@@ -3,7 +3,7 @@
  */
 #include "scenarios/training/part-exchanges.h"
 
-#include "collectives/block-sizes.h"
+#include "collectives/core/block-sizes.h"
 #include "scenarios/training/expert-dispatch.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/layer-kernels.h"

@@ -6,8 +6,8 @@
 #ifndef SCENARIOS_TRAINING_PART_EXCHANGES_H
 #define SCENARIOS_TRAINING_PART_EXCHANGES_H
 
-#include "scenarios/training/plan-options.h"
 #include "scenarios/training/rank-layers.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <cstdint>
 

@@ -7,7 +7,7 @@
 #define SCENARIOS_TRAINING_PIECE_LAYERS_H
 
 #include "scenarios/training/pipeline/partition.h"
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <cstdint>
 #include <vector>

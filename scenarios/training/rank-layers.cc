@@ -4,10 +4,10 @@
 #include "scenarios/training/rank-layers.h"
 
 #include "scenarios/training/eager-kernels.h"
-#include "scenarios/training/kernel-time.h"
 #include "scenarios/training/layer-kernels.h"
 #include "scenarios/training/part-exchanges.h"
 #include "scenarios/training/recomputation.h"
+#include "scenarios/training/spec/kernel-time.h"
 
 #include <algorithm>
 #include <cmath>

@@ -10,8 +10,8 @@
 #ifndef SCENARIOS_TRAINING_RANK_LAYERS_H
 #define SCENARIOS_TRAINING_RANK_LAYERS_H
 
-#include "scenarios/training/layout.h"
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
+#include "scenarios/training/steps/layout.h"
 
 #include <cstdint>
 #include <memory>

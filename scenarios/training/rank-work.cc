@@ -3,13 +3,13 @@
  */
 #include "scenarios/training/rank-work.h"
 
-#include "scenarios/training/bounded-time.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/host-work.h"
-#include "scenarios/training/kernel-time.h"
 #include "scenarios/training/paired-actions.h"
 #include "scenarios/training/parameter-gathers.h"
 #include "scenarios/training/piece-layers.h"
+#include "scenarios/training/spec/bounded-time.h"
+#include "scenarios/training/spec/kernel-time.h"
 #include "scenarios/training/zero-partition.h"
 
 #include <algorithm>

@@ -9,9 +9,9 @@
 #define SCENARIOS_TRAINING_RANK_WORK_H
 
 #include "scenarios/training/pipeline/schedule.h"
-#include "scenarios/training/plan-options.h"
 #include "scenarios/training/rank-layers.h"
-#include "scenarios/training/step-graph.h"
+#include "scenarios/training/spec/plan-options.h"
+#include "scenarios/training/steps/step-graph.h"
 
 #include <cstddef>
 #include <cstdint>

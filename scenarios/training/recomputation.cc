@@ -3,8 +3,8 @@
  */
 #include "scenarios/training/recomputation.h"
 
-#include "scenarios/training/kernel-time.h"
 #include "scenarios/training/layer-kernels.h"
+#include "scenarios/training/spec/kernel-time.h"
 
 #include <algorithm>
 #include <utility>

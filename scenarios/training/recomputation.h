@@ -29,7 +29,7 @@
 #ifndef SCENARIOS_TRAINING_RECOMPUTATION_H
 #define SCENARIOS_TRAINING_RECOMPUTATION_H
 
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <cstddef>
 #include <cstdint>

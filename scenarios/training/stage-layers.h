@@ -19,7 +19,7 @@
 #define SCENARIOS_TRAINING_STAGE_LAYERS_H
 
 #include "scenarios/training/pipeline/pipedream-partition.h"
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <cstdint>
 #include <optional>

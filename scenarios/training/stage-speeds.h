@@ -7,7 +7,7 @@
 #ifndef SCENARIOS_TRAINING_STAGE_SPEEDS_H
 #define SCENARIOS_TRAINING_STAGE_SPEEDS_H
 
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <cstdint>
 #include <string>

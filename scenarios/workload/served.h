@@ -7,7 +7,7 @@
 #ifndef SCENARIOS_WORKLOAD_SERVED_H
 #define SCENARIOS_WORKLOAD_SERVED_H
 
-#include "scenarios/training/plan/served-plan.h"
+#include "scenarios/training/graphs/served-plan.h"
 #include "scenarios/workload/workload.h"
 
 #include <cstdint>

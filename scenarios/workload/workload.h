@@ -22,9 +22,9 @@
 #ifndef SCENARIOS_WORKLOAD_WORKLOAD_H
 #define SCENARIOS_WORKLOAD_WORKLOAD_H
 
-#include "collectives/schedule.h"
+#include "collectives/core/schedule.h"
 #include "contrib/rdma/core/units.h"
-#include "scenarios/training/step-graph.h"
+#include "scenarios/training/steps/step-graph.h"
 
 #include <cstdint>
 #include <optional>

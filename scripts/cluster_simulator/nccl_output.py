@@ -82,7 +82,7 @@ def is_rate(size, time, rate, least, most):
 
 def row(path, number, text, columns):
     """(bytes, microseconds) of a line of the table; None: it is none. What contradicts itself is an
-    error: see scenarios/formats/nccl-output.cc, which reads the same.
+    error: see scenarios/formats/nccl/nccl-output.cc, which reads the same.
     """
     words = text.split()
 

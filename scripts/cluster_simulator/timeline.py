@@ -5,7 +5,7 @@ chrome://tracing) opens.
     write("results/dltrain-1")        # -> results/dltrain-1/timeline.json
 
 Every run writes a small one by itself (--timeline=0: not). This makes it anew, with the same
-program part and a larger limit. results/timeline/timeline-writer.h describes the file.
+program part and a larger limit. reports/timeline/timeline-writer.h describes the file.
 """
 
 import json

@@ -112,11 +112,10 @@ clean() {
 
 # ---- what is up to date
 
-# Whatever a program is made of. results/ also has the folders of runs, whose coming and going
-# changes nothing.
+# Whatever a program is made of.
 sources() {
-    printf '%s\n' "$ROOT"/{CMakeLists.txt,contrib,scratch,topologies,collectives,scenarios} \
-        "$ROOT"/scripts/setup "$ROOT"/results/{CMakeLists.txt,*/*.{cc,h}}
+    printf '%s\n' "$ROOT"/{CMakeLists.txt,contrib,scratch,topologies,collectives,scenarios,reports} \
+        "$ROOT"/scripts/setup
     if [[ $ns3_from == installed ]]; then
         echo /usr/include/ns3/core-config.h
     else
@@ -127,7 +126,7 @@ sources() {
 # fresh_text: what has to be the same for a program to be up to date, beside the files themselves.
 # (A part's library is made when a run asks for it.)
 fresh_text() {
-    printf '%s\n' "$ROOT" "${NS3_DIR-}" "${CXXFLAGS-}" "$ROOT"/results/*/*.{cc,h}
+    printf '%s\n' "$ROOT" "${NS3_DIR-}" "${CXXFLAGS-}"
     local libraries
     mapfile -t libraries < <("${ns3_from}_libraries")
     printf '%s\n' "${libraries[@]/#*-part-*/}"

@@ -37,7 +37,7 @@ PARTS = (
     ("topologies", r"^topologies/|dltrain-topologies"),
     ("collectives", r"^collectives/|dltrain-collectives"),
     ("scenarios", r"^scenarios/|dltrain-scenarios"),
-    ("results", r"^results/|dltrain-results"),
+    ("reports", r"^reports/|dltrain-reports"),
     ("contrib/dltrain", r"^contrib/dltrain|ns3-dltrain"),
     ("programs", r"scratch_|^bin/"),
 )

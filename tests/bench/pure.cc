@@ -7,13 +7,13 @@
  *
  * Never asserted: machines differ. Compare two builds in runs that alternate.
  */
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
 #include "contrib/rdma/core/dcqcn-rate.h"
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/ideal-completion.h"
 #include "contrib/rdma/core/shared-buffer.h"
-#include "topologies/scale-up-model.h"
+#include "topologies/scale-up/scale-up-model.h"
 
 #include <benchmark/benchmark.h>
 

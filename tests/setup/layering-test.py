@@ -17,7 +17,7 @@ ARROWS = {
         [*PURE, "topologies", "collectives"],
         ["boost/", "nlohmann/", "google/protobuf/"],
     ),
-    "results": ([*PURE, "topologies", "collectives", "scenarios"], ["boost/", "nlohmann/"]),
+    "reports": ([*PURE, "topologies", "collectives", "scenarios"], ["boost/", "nlohmann/"]),
     # Useful alone: no more than ns-3 and Boost, nothing above it. Its engine knows no port.
     "contrib/rdma/engine": (PURE, ["boost/", "ns3/"]),
     "contrib/rdma": ([*PURE, "contrib/rdma/engine"], ["boost/", "ns3/"]),
@@ -28,7 +28,7 @@ ARROWS = {
             "topologies",
             "collectives",
             "scenarios",
-            "results",
+            "reports",
             "contrib/rdma/engine",
             "contrib/rdma",
         ],
@@ -179,9 +179,9 @@ def check_the_check():
         "topologies/ring.h": "#include <nlohmann/json.hpp>\n#include <sys/stat.h>\n",
         "scenarios/options/a.h": '#include "topologies/ring.h"\n',
         "scenarios/traffic/b.h": '#include "scenarios/options/a.h"\n',
-        "contrib/dltrain/run/bridge.h": '#include "ns3/rdma-port.h"\n',
+        "contrib/dltrain/runners/bridge.h": '#include "ns3/rdma-port.h"\n',
         "contrib/dltrain/parts/mpi/link.cc": (
-            '#include "contrib/dltrain/run/bridge.h"\n#include <mpi.h>\n'
+            '#include "contrib/dltrain/runners/bridge.h"\n#include <mpi.h>\n'
         ),
     }
     core, ns3 = "contrib/rdma/core/units.h", '#include "ns3/object.h"\n'
@@ -257,55 +257,55 @@ def check_the_check():
         (
             {
                 "contrib/rdma/link/rdma-port.h": '#include "ns3/dltrain-module.h"\n',
-                "contrib/dltrain/run/dltrain-module.h": "",
+                "contrib/dltrain/runners/dltrain-module.h": "",
             },
             [
                 (
                     "contrib/rdma/link/rdma-port.h: contrib/rdma/ must not include"
-                    " contrib/dltrain/: contrib/dltrain/run/dltrain-module.h"
+                    " contrib/dltrain/: contrib/dltrain/runners/dltrain-module.h"
                 ),
                 (
-                    "folders in a circle: contrib/dltrain/run -> contrib/rdma/link ->"
-                    " contrib/dltrain/run"
+                    "folders in a circle: contrib/dltrain/runners -> contrib/rdma/link ->"
+                    " contrib/dltrain/runners"
                 ),
             ],
         ),
         (
-            {"results/log.h": "#include <mpi.h>\n"},
-            ["results/log.h: results/ must not include mpi.h"],
+            {"reports/log.h": "#include <mpi.h>\n"},
+            ["reports/log.h: reports/ must not include mpi.h"],
         ),
         # What is loaded when a run asks for it.
         (
             {
-                "contrib/dltrain/run/bridge.h": '#include "contrib/dltrain/parts/tcp/tcp.h"\n',
+                "contrib/dltrain/runners/bridge.h": '#include "contrib/dltrain/parts/tcp/tcp.h"\n',
                 "contrib/dltrain/parts/tcp/tcp.h": "",
             },
             [
-                "contrib/dltrain/run/bridge.h: contrib/dltrain/ must not include"
+                "contrib/dltrain/runners/bridge.h: contrib/dltrain/ must not include"
                 " contrib/dltrain/parts/: contrib/dltrain/parts/tcp/tcp.h"
             ],
         ),
         (
             {
-                "contrib/dltrain/run/bridge.cc": '#include "ns3/stack.h"\n#include <mpi.h>\n',
+                "contrib/dltrain/runners/bridge.cc": '#include "ns3/stack.h"\n#include <mpi.h>\n',
                 "contrib/ordinary/helper/stack.h": '#include "ns3/tcp-header.h"\n',
             },
             [
-                "contrib/dltrain/run/bridge.cc: contrib/dltrain/ must not include"
+                "contrib/dltrain/runners/bridge.cc: contrib/dltrain/ must not include"
                 " contrib/ordinary/: contrib/ordinary/helper/stack.h",
-                "contrib/dltrain/run/bridge.cc: contrib/dltrain/ must not include mpi.h",
+                "contrib/dltrain/runners/bridge.cc: contrib/dltrain/ must not include mpi.h",
             ],
         ),
         (
             {
-                "contrib/dltrain/run/bridge.cc": (
+                "contrib/dltrain/runners/bridge.cc": (
                     '#include "ns3/tcp-header.h"\n#include "ns3/ipv4-address.h"\n'
                 ),
                 "contrib/rdma/link/rdma-port.cc": '#include "ns3/mpi-interface.h"\n',
                 "contrib/rdma/mpi/rdma-mpi.cc": '#include "ns3/mpi-interface.h"\n',
             },
             [
-                "contrib/dltrain/run/bridge.cc: contrib/dltrain/ must not include"
+                "contrib/dltrain/runners/bridge.cc: contrib/dltrain/ must not include"
                 " ns3/tcp-header.h",
                 "contrib/rdma/link/rdma-port.cc: contrib/rdma/ must not include"
                 " ns3/mpi-interface.h",
@@ -322,15 +322,15 @@ def check_the_check():
             ],
         ),
         (
-            {"results/log.h": '#include "missing.h"\n'},
-            ["results/log.h: results/ must not include missing.h"],
+            {"reports/log.h": '#include "missing.h"\n'},
+            ["reports/log.h: reports/ must not include missing.h"],
         ),
         ({core: "#pragma once\n"}, [f"{core}: include guards, not #pragma once"]),
         (
-            {"contrib/dltrain/run/rdma-port.h": ""},
+            {"contrib/dltrain/runners/rdma-port.h": ""},
             [
                 "contrib/rdma/link/rdma-port.h: ns-3 puts it in one folder with"
-                " contrib/dltrain/run/rdma-port.h"
+                " contrib/dltrain/runners/rdma-port.h"
             ],
         ),
     ]

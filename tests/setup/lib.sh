@@ -22,9 +22,9 @@ fi
 # sets CLONE and an empty DLTRAIN_CACHE.
 new_clone() {
     CLONE=$TMP/$1
-    mkdir -p "$CLONE"/contrib/{dltrain,ordinary,rdma} "$CLONE"/{scratch,scripts,results/base,.ns3}
+    mkdir -p "$CLONE"/contrib/{dltrain,ordinary,rdma} "$CLONE"/{scratch,scripts,reports/base,.ns3}
     mkdir -p "$CLONE"/{topologies,collectives,scenarios}
-    touch "$CLONE/CMakeLists.txt" "$CLONE/results/CMakeLists.txt" "$CLONE"/results/base/x.{cc,h}
+    touch "$CLONE/CMakeLists.txt" "$CLONE/reports/CMakeLists.txt" "$CLONE"/reports/base/x.{cc,h}
     [[ -z ${2-} ]] || echo source >"$CLONE/.ns3/ns3-from"
     cp -r -- "$ROOT/ns3" "$CLONE/"
     cp -r -- "$ROOT/scripts/setup" "$CLONE/scripts/"

@@ -45,8 +45,8 @@ expect_builds 1 "nothing has changed"
 
 begin "whatever was edited, added, removed or set back to an older file is built"
 count=1
-for change in "touch contrib/rdma/new.cc" "rm contrib/rdma/new.cc" "touch results/base/new.cc" \
-    "rm results/base/new.cc" "mkdir scenarios/more" "touch scripts/setup/x.cmake" \
+for change in "touch contrib/rdma/new.cc" "rm contrib/rdma/new.cc" "touch reports/base/new.cc" \
+    "rm reports/base/new.cc" "mkdir scenarios/more" "touch scripts/setup/x.cmake" \
     "touch -d 2001-01-01 CMakeLists.txt"; do
     sleep 0.02
     (cd "$CLONE" && $change)

@@ -198,7 +198,7 @@ begin "a regex may reach into a parameter's name, of which the sources have the 
 mkdir -p "$TMP/named/tests/unit" "$TMP/named/collectives"
 cp -r "$ROOT/tests/unit/"{core,collectives} "$TMP/named/tests/unit/"
 cp -r "$ROOT/tests/"{fuzz,identity} "$TMP/named/tests/"
-cp "$ROOT"/collectives/registry.cc "$TMP/named/collectives/"
+cp "$ROOT"/collectives/core/registry.cc "$TMP/named/collectives/"
 echo 'return "binomial";' >"$TMP/named/collectives/binomial.cc"
 for regex in '^collectives.*Algorithms.*broadcast_binomial' broadcast_binomial; do
     try python3 "$ROOT/scripts/setup/tests.py" "$TMP/named" -R "$regex"

@@ -62,7 +62,7 @@ long_test = unittest.skipIf(is_share(), "a share of the tests: the rest with ./n
 # A line of progress on a standard error that is no terminal: on a slow machine any run has some.
 PROGRESS = re.compile(r"^.* ms simulated, +[0-9.]+% done, .*ETA .*\n", re.MULTILINE)
 
-# Outputs that hold wall time, rates and memory: results/stats/stats-file.h, NONDETERMINISTIC_KEYS.
+# Outputs that hold wall time, rates and memory: reports/stats/stats-file.h, NONDETERMINISTIC_KEYS.
 NONDETERMINISTIC = {
     "wall_s",
     "event_loop_s",

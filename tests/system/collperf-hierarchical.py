@@ -72,7 +72,7 @@ class TwoLevels(Collperf):
 
     def times(self, op, servers, gpus, nics, nic, size):
         """Times of all phases inside and between servers, us, by the formulas in
-        collectives/cost.h.
+        collectives/core/cost.h.
         """
         twice = 2 if op == "all_reduce" else 1
         inside = twice * size * (gpus - 1) / gpus / NVLINK["dgx-h100"] / 1e3

@@ -27,7 +27,7 @@ FOLDERS = [
     "topologies",
     "collectives",
     "scenarios",
-    "results",
+    "reports",
     "scratch",
     "scripts",
     "tests",
@@ -124,10 +124,7 @@ class Followed(unittest.TestCase):
         os.makedirs(cls.folder, exist_ok=True)
         for name in FOLDERS:
             shutil.rmtree(os.path.join(cls.folder, name), ignore_errors=True)
-            # (results/ may be a folder of somebody's runs.)
-            if os.path.isdir(os.path.join(ROOT, name)) and (
-                name != "results" or os.path.exists(os.path.join(ROOT, name, "CMakeLists.txt"))
-            ):
+            if os.path.isdir(os.path.join(ROOT, name)):
                 shutil.copytree(
                     os.path.join(ROOT, name),
                     os.path.join(cls.folder, name),
@@ -287,8 +284,8 @@ class Extending(Followed):
         """Two files declare it: the record and its row."""
         changed_files = {step.path for step in steps() if step.kind == "change"}
         self.assertEqual(
-            {path for path in changed_files if path.startswith("results/")},
-            {"results/tables/flow-table.h", "results/tables/flow-table.cc"},
+            {path for path in changed_files if path.startswith("reports/")},
+            {"reports/tables/flow-table.h", "reports/tables/flow-table.cc"},
         )
         out = os.path.join(self.folder, "with-column")
         line = ["--hosts=4", "--topology=single-switch", "--bytes=1MB", f"--out={out}"]

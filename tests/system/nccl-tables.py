@@ -62,7 +62,7 @@ for name, size in (("mleng-a100-n1", 1 << 20), ("mleng-h200-n1", 8 << 20)):
     check(abs(error) < 0.25, "%s at %d B: %+.2f" % (name, size, error))
 
 # Pairs of GPUs have few channels: without that they are twice as fast
-# (collectives/exchange-rates.h).
+# (collectives/tuner/exchange-rates.h).
 for row in rows:
     if row["set"].startswith("h100ndr") and row["op"] == "sendrecv":
         error = row["simulated_us"] / row["measured_us"] - 1

@@ -14,7 +14,7 @@ def read(path):
         return file.read()
 
 
-source = read("results/attribution/message-parts.cc")
+source = read("reports/attribution/message-parts.cc")
 names = re.findall(
     r'"(\w+)"', re.search(r"names\[TIME_SHARES\] = \{(.*?)\};", source, re.DOTALL).group(1)
 )
@@ -44,7 +44,7 @@ shown = ["README.md", *sorted(glob.glob(os.path.join(ROOT, "docs", "*.md")))]
 readme = "\n".join(read(os.path.join(ROOT, page)) for page in shown)
 # A collective's chunks wait for one another as a rule, which is no fault.
 words["pipelining"] = re.findall(
-    r'PIPELINING =\s*"([^"]*)";', read("results/attribution/message-parts.h")
+    r'PIPELINING =\s*"([^"]*)";', read("reports/attribution/message-parts.h")
 )
 for share in ("pipelining", "throttled", "serialization"):
     if "% " + words[share][0] not in " ".join(readme.split()):

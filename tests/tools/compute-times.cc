@@ -16,8 +16,8 @@
  *
  * What is wrong ends it: one line on the standard error, status 2.
  */
-#include "scenarios/training/kernel-time.h"
 #include "scenarios/training/rank-work.h"
+#include "scenarios/training/spec/kernel-time.h"
 
 #include <algorithm>
 #include <iostream>

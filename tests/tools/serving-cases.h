@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Measured times of inference as cases in JSON, and the times that scenarios/serving has for them:
+ * Measured times of inference as cases in JSON, and the times that scenarios/inference has for them:
  *
  *   {"kind": "request", "model": "llama2-70b", "gpu": "A100", "server": "dgx-a100", "tp": 8,
  *    "pp": 1, "framework": "vllm-0.2", "dtype": "fp16", "batch": 1, "input": 512, "output": 128,
@@ -13,14 +13,14 @@
  *   {"kind": "product", "gpu": ..., "rows": 8, "columns": 4096, "inner": 4096}
  *   {"kind": "step", as "request", "decode": [sequences, context of each], "prompts": [tokens...]}
  *
- * All-reduces take the time that collectives/tuner.h has for them on the server.
+ * All-reduces take the time that collectives/tuner/tuner.h has for them on the server.
  */
 #ifndef TESTS_TOOLS_SERVING_CASES_H
 #define TESTS_TOOLS_SERVING_CASES_H
 
-#include "collectives/tuner.h"
-#include "scenarios/serving/iteration-time.h"
-#include "scenarios/training/kernel-time.h"
+#include "collectives/tuner/tuner.h"
+#include "scenarios/inference/iteration-time.h"
+#include "scenarios/training/spec/kernel-time.h"
 #include "topologies/server.h"
 
 #include <map>

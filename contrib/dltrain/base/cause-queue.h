@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <new>
 
-namespace results
+namespace reports
 {
 struct PathRecord;
 }
@@ -50,7 +50,7 @@ class alignas(64) CauseQueue
     CauseQueue& operator=(const CauseQueue&) = delete;
 
     /// By the sender.
-    void Add(results::PathRecord* cause)
+    void Add(reports::PathRecord* cause)
     {
         uint32_t added = m_last->added.load(std::memory_order_relaxed);
         const uint32_t size = SizeOf(m_last);
@@ -66,7 +66,7 @@ class alignas(64) CauseQueue
     }
 
     /// By the receiver. \pre one was added that was not taken
-    results::PathRecord* Take()
+    reports::PathRecord* Take()
     {
         uint32_t taken = m_first->taken.load(std::memory_order_relaxed);
         if (taken == m_first->added.load(std::memory_order_acquire))
@@ -82,14 +82,14 @@ class alignas(64) CauseQueue
             NS_ASSERT_MSG(taken != m_first->added.load(std::memory_order_acquire),
                           "a message that nobody has posted");
         }
-        results::PathRecord* cause = SlotOf(m_first, taken);
+        reports::PathRecord* cause = SlotOf(m_first, taken);
         m_first->taken.store(taken + 1, std::memory_order_release);
         return cause;
     }
 
     /// By the receiver, of which the queue's own line has been fetched: \return what Take would;
     /// null: not known without looking further
-    results::PathRecord* Peek() const
+    reports::PathRecord* Peek() const
     {
         const uint32_t taken = m_ring.taken.load(std::memory_order_relaxed);
         return m_first == &m_ring && taken != m_ring.added.load(std::memory_order_acquire)
@@ -124,15 +124,15 @@ class alignas(64) CauseQueue
     {
         uint64_t size; ///< a power of two
 
-        results::PathRecord** Slots()
+        reports::PathRecord** Slots()
         {
-            return reinterpret_cast<results::PathRecord**>(this + 1);
+            return reinterpret_cast<reports::PathRecord**>(this + 1);
         }
     };
 
     static Larger* Make(uint32_t size)
     {
-        void* memory = ::operator new(sizeof(Larger) + size * sizeof(results::PathRecord*));
+        void* memory = ::operator new(sizeof(Larger) + size * sizeof(reports::PathRecord*));
         auto* ring = new (memory) Larger;
         ring->size = size;
         return ring;
@@ -153,14 +153,14 @@ class alignas(64) CauseQueue
         return ring == &m_ring ? OWN : static_cast<uint32_t>(static_cast<Larger*>(ring)->size);
     }
 
-    results::PathRecord*& SlotOf(Ring* ring, uint32_t count)
+    reports::PathRecord*& SlotOf(Ring* ring, uint32_t count)
     {
         return ring == &m_ring ? m_slots[count % OWN]
                                : static_cast<Larger*>(ring)->Slots()[count & (SizeOf(ring) - 1)];
     }
 
     Ring m_ring;
-    results::PathRecord* m_slots[OWN]{};
+    reports::PathRecord* m_slots[OWN]{};
     Ring* m_first{&m_ring}; ///< the receiver's
     Ring* m_last{&m_ring};  ///< the sender's
 };

@@ -3,7 +3,7 @@
  */
 #include "journey-parts.h"
 
-#include "results/attribution/message-id.h"
+#include "reports/attribution/message-id.h"
 
 #include "ns3/rdma-frame.h"
 #include "ns3/rdma-port.h"
@@ -11,10 +11,10 @@
 namespace dltrain
 {
 
-using results::At;
-using results::MessageParts;
-using results::TimeParts;
-using results::TimeShare;
+using reports::At;
+using reports::MessageParts;
+using reports::TimeParts;
+using reports::TimeShare;
 
 namespace
 {
@@ -23,7 +23,7 @@ namespace
 uint32_t
 TagOf(uint32_t label)
 {
-    return label == ns3::RdmaFrame::NO_LABEL ? UINT32_MAX : results::MessageId::Tag(label);
+    return label == ns3::RdmaFrame::NO_LABEL ? UINT32_MAX : reports::MessageId::Tag(label);
 }
 
 } // namespace

@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_JOURNEY_PARTS_H
 #define DLTRAIN_JOURNEY_PARTS_H
 
-#include "results/attribution/message-parts.h"
+#include "reports/attribution/message-parts.h"
 
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/rdma-journey.h"
@@ -22,7 +22,7 @@ class JourneyParts
 
     /// \param end when its last byte was at the receiver, ps \param divided becomes the parts of
     /// its completion time
-    void Divide(const ns3::RdmaJourney& journey, int64_t end, results::MessageParts& divided) const;
+    void Divide(const ns3::RdmaJourney& journey, int64_t end, reports::MessageParts& divided) const;
 
   private:
     bool m_limits{false}; //!< some NIC has limits

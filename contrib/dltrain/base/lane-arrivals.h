@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_LANE_ARRIVALS_H
 #define DLTRAIN_LANE_ARRIVALS_H
 
-#include "collectives/schedule.h"
+#include "collectives/core/schedule.h"
 
 #include <cstdint>
 #include <memory>

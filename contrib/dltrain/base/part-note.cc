@@ -3,7 +3,7 @@
  */
 #include "part-note.h"
 
-#include "collectives/registry.h"
+#include "collectives/core/registry.h"
 
 #include <algorithm>
 #include <map>
@@ -32,7 +32,7 @@ KnownFor(coll::Op op)
 
 } // namespace
 
-PartNote::PartNote(const results::CollectivePart& part)
+PartNote::PartNote(const reports::CollectivePart& part)
     : m_part(part)
 {
     const auto& all = KnownFor(part.op);
@@ -42,10 +42,10 @@ PartNote::PartNote(const results::CollectivePart& part)
     m_part.blocks = nullptr;
 }
 
-results::CollectivePart
+reports::CollectivePart
 PartNote::GetPart() const
 {
-    results::CollectivePart part = m_part;
+    reports::CollectivePart part = m_part;
     part.algorithm = KnownFor(part.op).at(m_algorithm);
     return part;
 }

@@ -3,7 +3,7 @@
  */
 #include "transport.h"
 
-#include "collectives/aggregators.h"
+#include "collectives/aggregation/aggregators.h"
 #include "contrib/rdma/core/flow-hash.h"
 
 #include "ns3/node.h"

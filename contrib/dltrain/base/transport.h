@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_TRANSPORT_H
 #define DLTRAIN_TRANSPORT_H
 
-#include "scenarios/run/scenario.h"
+#include "scenarios/job/scenario.h"
 
 #include "ns3/rdma-fabric-helper.h"
 
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace results
+namespace reports
 {
 struct PathRecord;
 }
@@ -218,7 +218,7 @@ uint64_t HashOf(const ChannelName& name);
 struct TransportPost
 {
     uint64_t bytes = 0;
-    uint64_t id = 0; ///< results::MessageId; OnSent says it
+    uint64_t id = 0; ///< reports::MessageId; OnSent says it
     /// The verb on an RDMA network. The bytes of a READ come from `to`, and are delivered at
     /// `from`.
     ns3::RdmaOperation operation = ns3::RdmaOperation::WRITE;
@@ -228,9 +228,9 @@ struct TransportPost
     uint8_t how = 0;    ///< inside a server: 0, as its links have it; else topo::WayNumber()
     /// Inside a server: the most that the two GPUs' messages get meanwhile, bit/s; 0: no limit.
     uint64_t mostBps = 0;
-    /// The cause, for the poster: results::CollectivePaths. It comes back with the delivery where
+    /// The cause, for the poster: reports::CollectivePaths. It comes back with the delivery where
     /// both ends share memory; with transports between servers, after CarryCauses.
-    results::PathRecord* cause = nullptr;
+    reports::PathRecord* cause = nullptr;
 };
 
 /// A message that has arrived.
@@ -240,7 +240,7 @@ struct Delivery
     ChannelId channel;       ///< as Open said
     uint64_t cookie;         ///< as Open was told
     uint32_t immediate;
-    results::PathRecord* cause = nullptr; ///< cause of the post
+    reports::PathRecord* cause = nullptr; ///< cause of the post
     int64_t posted = -1;                  ///< ps; -1: not known, over a network
 };
 
@@ -265,7 +265,7 @@ class TransportUser
     /// \param cookie the channel's \param cause the message's; null: it is not known
     /// \param turn 0, 1
     virtual void Prefetch(uint64_t /* cookie */,
-                          const results::PathRecord* /* cause */,
+                          const reports::PathRecord* /* cause */,
                           uint32_t /* turn */) const
     {
     }

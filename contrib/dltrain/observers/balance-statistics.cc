@@ -81,7 +81,7 @@ EndsOfSets(const ns3::RdmaFabric& fabric)
 }
 
 /// The loads of the link sets at this rank's switches.
-std::vector<results::LinkSetLoad>
+std::vector<reports::LinkSetLoad>
 LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base, int64_t now)
 {
     const auto& ports = fabric.GetPorts();
@@ -92,7 +92,7 @@ LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base, int64_t n
     }
     const std::vector<uint32_t> tiers = TiersOfNodes(fabric);
     const rdma::EcmpRoutes& routes = fabric.GetRoutes();
-    std::vector<results::LinkSetLoad> sets;
+    std::vector<reports::LinkSetLoad> sets;
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
         const ns3::RdmaSwitchBase* device = fabric.GetSwitch(node);
@@ -103,7 +103,7 @@ LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base, int64_t n
             {
                 continue;
             }
-            results::LinkSetLoad set;
+            reports::LinkSetLoad set;
             set.tier = tiers[node];
             set.node = node;
             set.links = members.size;
@@ -118,7 +118,7 @@ LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base, int64_t n
                 set.bytes += bytes;
                 loads.push_back(bytes / port->GetMeanRate(base.time, now));
             }
-            set.spread = results::SpreadOf(loads);
+            set.spread = reports::SpreadOf(loads);
             sets.push_back(set);
         }
     }
@@ -127,12 +127,12 @@ LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base, int64_t n
 
 } // namespace
 
-std::vector<results::LinkNotes::Load>
+std::vector<reports::LinkNotes::Load>
 LoadsOfLinks(const ns3::RdmaFabric& fabric, const FabricBaseline& base, int64_t now)
 {
     const auto& ports = fabric.GetPorts();
     const std::vector<uint32_t> tiers = TiersOfNodes(fabric);
-    std::vector<results::LinkNotes::Load> loads;
+    std::vector<reports::LinkNotes::Load> loads;
     for (uint32_t i = 0; i < ports.size(); ++i)
     {
         const uint32_t end = fabric.GetEnd(i);
@@ -146,20 +146,20 @@ LoadsOfLinks(const ns3::RdmaFabric& fabric, const FabricBaseline& base, int64_t 
     return loads;
 }
 
-results::BalanceStats
+reports::BalanceStats
 CollectBalance(const ns3::RdmaFabric& fabric,
                const FabricBaseline& base,
                int64_t now,
                const ns3::RdmaNicCounters& nics,
-               const results::FlowWays* ways)
+               const reports::FlowWays* ways)
 {
-    results::BalanceStats balance;
+    reports::BalanceStats balance;
     const bool tables = fabric.GetLinkLayer().HasCredits();
     const Ranks& ranks = Ranks::Get();
     if (!fabric.GetSwitches().empty())
     {
         const auto balancer = fabric.GetSwitches().front()->GetLoadBalancer();
-        balance.balancer = balancer ? balancer->GetName() : results::BalanceStats::TABLES;
+        balance.balancer = balancer ? balancer->GetName() : reports::BalanceStats::TABLES;
     }
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
@@ -178,7 +178,7 @@ CollectBalance(const ns3::RdmaFabric& fabric,
         balance.balancer = known == all.end() ? "" : *known;
     }
     balance.usual = balance.balancer.empty() ||
-                    balance.balancer == (tables ? results::BalanceStats::TABLES : "ecmp");
+                    balance.balancer == (tables ? reports::BalanceStats::TABLES : "ecmp");
     balance.outOfOrder = nics.outOfOrderReceived - base.nics.outOfOrderReceived;
     balance.notKept = nics.outOfOrderDropped - base.nics.outOfOrderDropped;
     balance.pathChanges = nics.pathChanges - base.nics.pathChanges;
@@ -188,10 +188,10 @@ CollectBalance(const ns3::RdmaFabric& fabric,
     {
         balance.hashCollisions = ways->CountCollisions(EndsOfSets(fabric));
     }
-    std::vector<results::LinkSetLoad> sets = LoadsOfSets(fabric, base, now);
+    std::vector<reports::LinkSetLoad> sets = LoadsOfSets(fabric, base, now);
     if (ranks.Several())
     {
-        std::string mine(sets.size() * sizeof(results::LinkSetLoad), '\0');
+        std::string mine(sets.size() * sizeof(reports::LinkSetLoad), '\0');
         if (!sets.empty())
         {
             std::memcpy(mine.data(), sets.data(), mine.size());
@@ -199,9 +199,9 @@ CollectBalance(const ns3::RdmaFabric& fabric,
         sets.clear();
         for (const std::string& theirs : ranks.Gather(mine))
         {
-            for (std::size_t at = 0; at < theirs.size(); at += sizeof(results::LinkSetLoad))
+            for (std::size_t at = 0; at < theirs.size(); at += sizeof(reports::LinkSetLoad))
             {
-                results::LinkSetLoad set;
+                reports::LinkSetLoad set;
                 std::memcpy(&set, theirs.data() + at, sizeof(set));
                 sets.push_back(set);
             }
@@ -212,7 +212,7 @@ CollectBalance(const ns3::RdmaFabric& fabric,
     {
         names.push_back(fabric.GetNodeName(node));
     }
-    balance.tiers = results::TiersOf(std::move(sets), names);
+    balance.tiers = reports::TiersOf(std::move(sets), names);
     return balance;
 }
 

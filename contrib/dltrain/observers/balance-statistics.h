@@ -5,9 +5,9 @@
 #define DLTRAIN_BALANCE_STATISTICS_H
 
 #include "fabric-baseline.h"
-#include "results/attribution/flow-ways.h"
-#include "results/attribution/link-notes.h"
-#include "results/stats/load-spread.h"
+#include "reports/attribution/flow-ways.h"
+#include "reports/attribution/link-notes.h"
+#include "reports/stats/load-spread.h"
 
 #include <vector>
 
@@ -18,15 +18,15 @@ namespace dltrain
 /// one gets the numbers of all.
 /// \param nics sums over all ranks, since the baseline except for values that are no sums
 /// \param ways paths of flows; null: not known
-results::BalanceStats CollectBalance(const ns3::RdmaFabric& fabric,
+reports::BalanceStats CollectBalance(const ns3::RdmaFabric& fabric,
                                      const FabricBaseline& base,
                                      int64_t now,
                                      const ns3::RdmaNicCounters& nics,
-                                     const results::FlowWays* ways);
+                                     const reports::FlowWays* ways);
 
-/// The bytes that all directed links have carried since the baseline, for results::LinkNotes. In
+/// The bytes that all directed links have carried since the baseline, for reports::LinkNotes. In
 /// one rank only.
-std::vector<results::LinkNotes::Load> LoadsOfLinks(const ns3::RdmaFabric& fabric,
+std::vector<reports::LinkNotes::Load> LoadsOfLinks(const ns3::RdmaFabric& fabric,
                                                    const FabricBaseline& base,
                                                    int64_t now);
 

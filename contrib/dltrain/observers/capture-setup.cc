@@ -5,7 +5,7 @@
 
 #include "contrib/dltrain/ranks/rank-notes.h"
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/base/output-errors.h"
+#include "reports/base/output-errors.h"
 #include "scenarios/options/options.h"
 #include "scenarios/options/spelling.h"
 
@@ -74,7 +74,7 @@ StartCaptures(ns3::RdmaFabric& fabric, const scenario::RunOptions& run, RankNote
         return {};
     }
     ns3::RdmaCaptureFile::SetErrorCallback([](const std::string& path, const std::string& why) {
-        results::OutputErrors::Add(path, why);
+        reports::OutputErrors::Add(path, why);
     });
     const scenario::CaptureOptions& capture = run.capture;
     ns3::RdmaPcapHelper helper(fabric);
@@ -102,9 +102,9 @@ StartCaptures(ns3::RdmaFabric& fabric, const scenario::RunOptions& run, RankNote
     }
     // All selectors at once: a port that two of them mean is captured once.
     error = helper.EnablePcap(run.out, scenario::Join(run.pcap, ","));
-    if (results::OutputErrors::Any())
+    if (reports::OutputErrors::Any())
     {
-        return results::OutputErrors::First();
+        return reports::OutputErrors::First();
     }
     return error.empty() ? "" : scenario::Spelled("{capturePorts}: ") + error;
 }

@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_CAPTURE_SETUP_H
 #define DLTRAIN_CAPTURE_SETUP_H
 
-#include "scenarios/run/scenario.h"
+#include "scenarios/job/scenario.h"
 
 #include "ns3/rdma-fabric-helper.h"
 

@@ -124,7 +124,7 @@ EventCollector::EventCollector(const ns3::RdmaFabric& fabric,
                                const std::vector<std::string>& endpointNames,
                                const std::vector<std::string>& portNames,
                                const PortIndex& portIndex,
-                               std::unique_ptr<results::EventLog> log)
+                               std::unique_ptr<reports::EventLog> log)
     : m_fabric(fabric),
       m_endpointNames(endpointNames),
       m_portNames(portNames),
@@ -185,7 +185,7 @@ EventCollector::NameOf(const OfQueuePair& event) const
 }
 
 void
-EventCollector::NoteOf(results::EventLog::Kind kind,
+EventCollector::NoteOf(reports::EventLog::Kind kind,
                        const ns3::RdmaQueuePair* qp,
                        int64_t now,
                        const char* before,
@@ -218,19 +218,19 @@ EventCollector::TellQueuePair(const OfQueuePair& event)
 void
 EventCollector::OnGoBack(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
 {
-    NoteOf(results::EventLog::RETRANSMISSION, qp, now, "goes back to psn ", psn, "");
+    NoteOf(reports::EventLog::RETRANSMISSION, qp, now, "goes back to psn ", psn, "");
 }
 
 void
 EventCollector::OnTimeout(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
 {
-    NoteOf(results::EventLog::TIMEOUT, qp, now, "psn ", psn, " is not acknowledged");
+    NoteOf(reports::EventLog::TIMEOUT, qp, now, "psn ", psn, " is not acknowledged");
 }
 
 void
 EventCollector::OnError(ns3::RdmaQueuePair* qp, uint64_t psn, int64_t now)
 {
-    NoteOf(results::EventLog::QP_ERROR, qp, now, "fails: psn ", psn, " was retried in vain");
+    NoteOf(reports::EventLog::QP_ERROR, qp, now, "fails: psn ", psn, " was retried in vain");
 }
 
 EventCollector::Drop
@@ -260,14 +260,14 @@ EventCollector::OnDrop(const RdmaSwitchBase* device,
 void
 EventCollector::TellDrop(const Drop& drop)
 {
-    if (m_log->Count(results::EventLog::DROP))
+    if (m_log->Count(reports::EventLog::DROP))
     {
         std::string details = RdmaSwitchBase::GetDropReasonName(drop.reason);
         details += std::string(": ") + FrameName(&drop.frame) + " " +
                    m_fabric.GetLinkLayer().DescribeDestination(m_fabric, drop.frame) + " psn " +
                    std::to_string(drop.frame.psn);
         m_log->Write(drop.time,
-                     results::EventLog::DROP,
+                     reports::EventLog::DROP,
                      drop.port ? m_portNames[m_portIndex.at(drop.port)] : drop.device->GetName(),
                      details);
     }
@@ -282,10 +282,10 @@ EventCollector::OnCorrupt(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame
 void
 EventCollector::TellCorrupt(const Drop& drop)
 {
-    if (m_log->Count(results::EventLog::DROP))
+    if (m_log->Count(reports::EventLog::DROP))
     {
         m_log->Write(drop.time,
-                     results::EventLog::DROP,
+                     reports::EventLog::DROP,
                      m_portNames[m_portIndex.at(drop.port) ^ 1],
                      std::string("corrupted: ") + FrameName(&drop.frame) + " psn " +
                          std::to_string(drop.frame.psn));
@@ -316,9 +316,9 @@ EventCollector::NoteFault(const ns3::RdmaFrame& frame, uint32_t end, const char*
     const std::string details =
         std::string(how) + FrameName(&frame) + " psn " + std::to_string(frame.psn);
     NodeWindows::NoteCall([this, end, details, now] {
-        if (m_log->Count(results::EventLog::DROP))
+        if (m_log->Count(reports::EventLog::DROP))
         {
-            m_log->Write(now, results::EventLog::DROP, m_portNames[end], details);
+            m_log->Write(now, reports::EventLog::DROP, m_portNames[end], details);
         }
     });
 }
@@ -332,10 +332,10 @@ EventCollector::OnNicDrop(const ns3::RdmaPort* port, const ns3::RdmaFrame* frame
 void
 EventCollector::TellNicDrop(const Drop& drop)
 {
-    if (m_log->Count(results::EventLog::DROP))
+    if (m_log->Count(reports::EventLog::DROP))
     {
         m_log->Write(drop.time,
-                     results::EventLog::DROP,
+                     reports::EventLog::DROP,
                      m_portNames[m_portIndex.at(drop.port->GetPeer())],
                      std::string("nic_receive_buffer: ") + FrameName(&drop.frame) + " " +
                          m_endpointNames[drop.frame.src] + "->" + m_endpointNames[drop.frame.dst] +
@@ -360,10 +360,10 @@ EventCollector::FlushBursts(int64_t now)
     for (const SwitchProbe::Burst& burst : bursts)
     {
         m_order = {now, ns3::Simulator::NO_CONTEXT, burst.end};
-        if (m_log->Count(results::EventLog::ECN, burst.marks))
+        if (m_log->Count(reports::EventLog::ECN, burst.marks))
         {
             m_log->Write(begin,
-                         results::EventLog::ECN,
+                         reports::EventLog::ECN,
                          m_portNames[burst.end],
                          std::to_string(burst.marks) + " marks in 1 ms, queue up to " +
                              std::to_string(burst.queueBytes) + " B");
@@ -372,7 +372,7 @@ EventCollector::FlushBursts(int64_t now)
     m_order.reset();
 }
 
-results::EventLog::Order
+reports::EventLog::Order
 EventCollector::OrderNow() const
 {
     if (m_order)
@@ -408,8 +408,8 @@ EventCollector::TellPause(const Pause& pause)
         {
             continue;
         }
-        const results::EventLog::Kind kind =
-            begun >> p & 1 ? results::EventLog::PAUSE : results::EventLog::RESUME;
+        const reports::EventLog::Kind kind =
+            begun >> p & 1 ? reports::EventLog::PAUSE : reports::EventLog::RESUME;
         if (m_log->Count(kind))
         {
             const rdma::LinkWords& words = m_fabric.GetLinkLayer().GetWords();

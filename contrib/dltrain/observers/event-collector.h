@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_EVENT_COLLECTOR_H
 #define DLTRAIN_EVENT_COLLECTOR_H
 
-#include "results/tables/event-log.h"
+#include "reports/tables/event-log.h"
 
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/rdma-grid-timer.h"
@@ -36,14 +36,14 @@ class EventCollector
                    const std::vector<std::string>& endpointNames,
                    const std::vector<std::string>& portNames,
                    const PortIndex& portIndex,
-                   std::unique_ptr<results::EventLog> log);
+                   std::unique_ptr<reports::EventLog> log);
     ~EventCollector();
 
     void StartMeasuring(int64_t now);
     /// The file complete. With several Ranks collective: the first one's has the events of all.
     void Finish(int64_t now);
 
-    results::EventLog& GetLog()
+    reports::EventLog& GetLog()
     {
         return *m_log;
     }
@@ -62,7 +62,7 @@ class EventCollector
     /// An event of a queue pair, told by a PSN.
     struct OfQueuePair
     {
-        results::EventLog::Kind kind;
+        reports::EventLog::Kind kind;
         uint32_t from; //!< endpoints
         uint32_t to;
         uint32_t number;
@@ -115,11 +115,11 @@ class EventCollector
     /// Writes the bursts of the millisecond that ends now.
     void FlushBursts(int64_t now);
     /// The place of a line that is written now.
-    results::EventLog::Order OrderNow() const;
+    reports::EventLog::Order OrderNow() const;
     std::string NameOf(const OfQueuePair& event) const;
     /// \param before text before the PSN, of static storage
     /// \param behind text after the PSN, of static storage
-    void NoteOf(results::EventLog::Kind kind,
+    void NoteOf(reports::EventLog::Kind kind,
                 const ns3::RdmaQueuePair* qp,
                 int64_t now,
                 const char* before,
@@ -130,12 +130,12 @@ class EventCollector
     const std::vector<std::string>& m_endpointNames;
     const std::vector<std::string>& m_portNames;
     const PortIndex& m_portIndex;
-    std::unique_ptr<results::EventLog> m_log;
+    std::unique_ptr<reports::EventLog> m_log;
     std::vector<std::unique_ptr<SwitchProbe>> m_switchProbes;
     int64_t m_measuredFrom{0};
     uint64_t m_pauses{0};
     uint64_t m_pausesBefore{0};
-    std::optional<results::EventLog::Order> m_order; //!< place of a burst that is flushed
+    std::optional<reports::EventLog::Order> m_order; //!< place of a burst that is flushed
     ns3::RdmaGridTimer m_burstTimer;                 //!< at the end of a millisecond with marks
 };
 

@@ -17,7 +17,7 @@
 namespace dltrain
 {
 
-using results::LinkUse;
+using reports::LinkUse;
 
 namespace
 {
@@ -158,11 +158,11 @@ BusiestCarriers(TraceCollector& collector, int64_t now, std::size_t most)
 
 } // namespace
 
-results::RunStats
+reports::RunStats
 CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
 {
     ns3::RdmaFabric& fabric = collector.GetFabric();
-    results::RunStats s;
+    reports::RunStats s;
     s.packets = collector.HasPackets();
     s.law = collector.GetLaw();
     if (s.packets)
@@ -174,14 +174,14 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         s.busiest = BusiestCarriers(collector, nowPs, busiest);
     }
     collector.Finish(nowPs);
-    const results::FlowTable& flows = collector.GetFlows();
+    const reports::FlowTable& flows = collector.GetFlows();
     s.measured = collector.IsMeasuring();
     s.measuredFromPs = collector.GetBaseline().time;
     s.endPs = nowPs;
     s.messages = flows.GetCount();
     s.messageBytes = flows.GetBytes();
-    s.fctUs = results::QuantilesOf(flows.GetFct(), 1e6);
-    s.slowdown = results::QuantilesOf(flows.GetSlowdown());
+    s.fctUs = reports::QuantilesOf(flows.GetFct(), 1e6);
+    s.slowdown = reports::QuantilesOf(flows.GetSlowdown());
     s.exactQuantiles = flows.GetFct().IsExact();
     s.flowRows = flows.GetRows();
     s.flowsSampled = flows.IsSample();
@@ -209,7 +209,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
         drops = ranks.Sum(drops);
     }
     base.rerouted = ranks.Sum(base.rerouted);
-    const results::LinkTable& links = collector.GetLinkSampler().GetTable();
+    const reports::LinkTable& links = collector.GetLinkSampler().GetTable();
     for (uint8_t reason = 0; reason < ns3::RdmaSwitchBase::DROP_REASONS; ++reason)
     {
         const auto r = static_cast<ns3::RdmaSwitchBase::DropReason>(reason);
@@ -244,7 +244,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     {
         const ns3::RdmaTrimCounters trims = SumOfRanks(fabric.GetTrimTotals());
         const ns3::RdmaTrimCounters before = SumOfRanks(base.trims);
-        s.trimming = results::TrimmingStats{trims.trimmed - before.trimmed,
+        s.trimming = reports::TrimmingStats{trims.trimmed - before.trimmed,
                                             trims.trimmedBytes - before.trimmedBytes,
                                             trims.returned - before.returned,
                                             nics.trimmedReceived - base.nics.trimmedReceived,
@@ -252,7 +252,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
                                             nics.pullsSent - base.nics.pullsSent,
                                             nics.requestsToSend - base.nics.requestsToSend};
     }
-    if (const results::TailAttribution* attribution = collector.GetAttribution())
+    if (const reports::TailAttribution* attribution = collector.GetAttribution())
     {
         s.attribution = attribution->ToJson();
         s.slowest = attribution->InWords(3);
@@ -264,7 +264,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.link = &fabric.GetLinkLayer().GetWords();
     if (fabric.GetLinkLayer().HasCredits())
     {
-        s.credits = results::CreditStats{pauses,
+        s.credits = reports::CreditStats{pauses,
                                          pausedUs,
                                          ports.creditUpdatesSent - base.ports.creditUpdatesSent,
                                          ports.creditBlocksLost - base.ports.creditBlocksLost,
@@ -297,7 +297,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     {
         s.queuePairLog = log->GetTable().ToJson();
     }
-    if (const results::PathTable* paths = collector.GetPaths())
+    if (const reports::PathTable* paths = collector.GetPaths())
     {
         s.paths = paths->ToJson();
     }

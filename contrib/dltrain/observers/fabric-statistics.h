@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_FABRIC_STATISTICS_H
 #define DLTRAIN_FABRIC_STATISTICS_H
 
-#include "results/stats/run-stats.h"
+#include "reports/stats/run-stats.h"
 #include "trace-collector.h"
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace dltrain
 
 /// At the end of a run, before the fabric goes. Finishes the collector, so its files are complete.
 /// With several Ranks collective: the first one gets the numbers of all.
-results::RunStats CollectRunStats(TraceCollector& collector,
+reports::RunStats CollectRunStats(TraceCollector& collector,
                                   int64_t nowPs,
                                   std::size_t busiest = 5);
 

@@ -3,8 +3,8 @@
  */
 #include "journey-collector.h"
 
-#include "results/attribution/message-id.h"
-#include "scenarios/options/cluster/queue-pair-pattern.h"
+#include "reports/attribution/message-id.h"
+#include "scenarios/placement/queue-pair-pattern.h"
 
 #include "ns3/callback.h"
 
@@ -14,7 +14,7 @@
 namespace dltrain
 {
 
-using results::MessageId;
+using reports::MessageId;
 
 namespace
 {
@@ -66,7 +66,7 @@ JourneyCollector::ChoosePaths(const std::vector<std::string>& texts)
                                                      m_names.endpoints[to]);
                            });
     };
-    m_paths = std::make_unique<results::PathTable>(m_names.endpoints, m_names.ports, isWanted);
+    m_paths = std::make_unique<reports::PathTable>(m_names.endpoints, m_names.ports, isWanted);
     m_packets.resize(m_fabric.GetNEndpoints());
     // Asked of each message: patterns are texts.
     m_wanted = [isWanted, known = std::unordered_map<uint64_t, bool>()](uint32_t from,
@@ -87,7 +87,7 @@ JourneyCollector::OnWay(ns3::RdmaQueuePair* qp, const ns3::RdmaJourney& journey,
     {
         return;
     }
-    results::Way way{journey.nic};
+    reports::Way way{journey.nic};
     for (const ns3::RdmaJourney::Hop& hop : journey.hops)
     {
         way.push_back(hop.end);
@@ -96,7 +96,7 @@ JourneyCollector::OnWay(ns3::RdmaQueuePair* qp, const ns3::RdmaJourney& journey,
 }
 
 void
-JourneyCollector::Divide(const ns3::RdmaJourney& journey, int64_t now, results::MessageParts& parts)
+JourneyCollector::Divide(const ns3::RdmaJourney& journey, int64_t now, reports::MessageParts& parts)
 {
     m_parts.Divide(journey, now, parts);
 }
@@ -106,7 +106,7 @@ JourneyCollector::AddOwner(const std::string& name)
 {
     if (!m_interference)
     {
-        m_interference = std::make_unique<results::Interference>(m_names.ports);
+        m_interference = std::make_unique<reports::Interference>(m_names.ports);
     }
     m_interference->AddOwner(name);
 }
@@ -137,11 +137,11 @@ JourneyCollector::NoteOrdinary(const FabricBaseline& baseline, int64_t nowPs)
 }
 
 void
-JourneyCollector::Add(const results::FlowRecord& record,
+JourneyCollector::Add(const reports::FlowRecord& record,
                       uint64_t queuePair,
                       bool& wayNoted,
-                      const results::MessageParts* parts,
-                      const results::FlowTable& flows)
+                      const reports::MessageParts* parts,
+                      const reports::FlowTable& flows)
 {
     if (parts && !std::exchange(wayNoted, true))
     {
@@ -167,8 +167,8 @@ JourneyCollector::Add(const results::FlowRecord& record,
 }
 
 void
-JourneyCollector::AddUnmeasured(const results::Interference::Passing& message,
-                                const results::MessageParts& parts,
+JourneyCollector::AddUnmeasured(const reports::Interference::Passing& message,
+                                const reports::MessageParts& parts,
                                 uint32_t owner)
 {
     if (m_interference)

@@ -6,12 +6,12 @@
 
 #include "contrib/dltrain/base/journey-parts.h"
 #include "fabric-baseline.h"
-#include "results/attribution/flow-ways.h"
-#include "results/attribution/interference.h"
-#include "results/attribution/link-notes.h"
-#include "results/attribution/path-table.h"
-#include "results/attribution/tail-attribution.h"
-#include "results/tables/flow-table.h"
+#include "reports/attribution/flow-ways.h"
+#include "reports/attribution/interference.h"
+#include "reports/attribution/link-notes.h"
+#include "reports/attribution/path-table.h"
+#include "reports/attribution/tail-attribution.h"
+#include "reports/tables/flow-table.h"
 
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/rdma-journey.h"
@@ -44,7 +44,7 @@ class JourneyCollector
         const std::vector<std::string>& ports;
         const std::vector<std::string>& tags;
         const rdma::LinkWords& words;
-        const results::LinkNotes& notes;
+        const reports::LinkNotes& notes;
     };
 
     /// \param paths patterns, for paths.csv; none: no file
@@ -53,9 +53,9 @@ class JourneyCollector
                      const std::vector<std::string>& paths);
 
     /// The time of a message that is complete, in parts.
-    void Divide(const ns3::RdmaJourney& journey, int64_t now, results::MessageParts& parts);
+    void Divide(const ns3::RdmaJourney& journey, int64_t now, reports::MessageParts& parts);
 
-    /// Before the first message: owners are numbered as results::FlowTable numbers them.
+    /// Before the first message: owners are numbered as reports::FlowTable numbers them.
     void AddOwner(const std::string& name);
 
     /// Ordinary packets are this owner's.
@@ -74,15 +74,15 @@ class JourneyCollector
     /// pair, kept by the caller, false since measuring began: what spares looking it up among all
     /// that have sent
     /// \param parts null: not noted
-    void Add(const results::FlowRecord& record,
+    void Add(const reports::FlowRecord& record,
              uint64_t queuePair,
              bool& wayNoted,
-             const results::MessageParts* parts,
-             const results::FlowTable& flows);
+             const reports::MessageParts* parts,
+             const reports::FlowTable& flows);
 
     /// One of an owner's warm-up, beside the measured time of another.
-    void AddUnmeasured(const results::Interference::Passing& message,
-                       const results::MessageParts& parts,
+    void AddUnmeasured(const reports::Interference::Passing& message,
+                       const reports::MessageParts& parts,
                        uint32_t owner);
 
     /// Forgets everything added so far.
@@ -97,12 +97,12 @@ class JourneyCollector
         m_flowWays.Next();
     }
 
-    const results::FlowWays& GetFlowWays() const
+    const reports::FlowWays& GetFlowWays() const
     {
         return m_flowWays;
     }
 
-    const results::TailAttribution& GetAttribution() const
+    const reports::TailAttribution& GetAttribution() const
     {
         return m_attribution;
     }
@@ -114,13 +114,13 @@ class JourneyCollector
     }
 
     /// \return null if no paths are chosen
-    const results::PathTable* GetPaths() const
+    const reports::PathTable* GetPaths() const
     {
         return m_paths.get();
     }
 
     /// \return null if there are no owners
-    const results::Interference* GetInterference() const
+    const reports::Interference* GetInterference() const
     {
         return m_interference.get();
     }
@@ -132,14 +132,14 @@ class JourneyCollector
     ns3::RdmaFabric& m_fabric;
     const Names m_names;
     JourneyParts m_parts;
-    results::TailAttribution m_attribution;
-    results::FlowWays m_flowWays;
-    std::unique_ptr<results::PathTable> m_paths; //!< null: not asked for
+    reports::TailAttribution m_attribution;
+    reports::FlowWays m_flowWays;
+    std::unique_ptr<reports::PathTable> m_paths; //!< null: not asked for
     ns3::RdmaJourney::Wanted m_wanted;           //!< by m_paths
     /// By receiving endpoint, whose events alone touch it: packets by sending endpoint and way.
-    std::vector<std::map<std::pair<uint32_t, results::Way>, uint64_t>> m_packets;
+    std::vector<std::map<std::pair<uint32_t, reports::Way>, uint64_t>> m_packets;
     int64_t m_packetsSince{0}; //!< ps: packets of messages posted before do not count
-    std::unique_ptr<results::Interference> m_interference;
+    std::unique_ptr<reports::Interference> m_interference;
     std::optional<uint32_t> m_ownerOfOrdinary;
 };
 

@@ -19,10 +19,10 @@ namespace
 /// of 4 KB every 3.3 ms.
 constexpr uint32_t PATIENCE = 64;
 
-std::vector<results::LinkTable::Link>
+std::vector<reports::LinkTable::Link>
 LinksOf(const ns3::RdmaFabric& fabric, const std::vector<std::string>& portNames)
 {
-    std::vector<results::LinkTable::Link> links;
+    std::vector<reports::LinkTable::Link> links;
     for (uint32_t end = 0; end < fabric.GetNEnds(); ++end)
     {
         links.push_back({portNames[end],
@@ -52,7 +52,7 @@ LinkSampler::LinkSampler(ns3::RdmaFabric& fabric,
             return port ? port->GetMeanRate(from, until) / 1e9 : 0;
         },
         [this] {
-            std::vector<results::LinkTable::RateChange> changes;
+            std::vector<reports::LinkTable::RateChange> changes;
             for (uint32_t end = 0; end < m_fabric.GetNEnds(); ++end)
             {
                 if (const ns3::RdmaPort* port = m_fabric.GetPortOfEnd(end))

@@ -4,7 +4,7 @@
 #ifndef LINK_SAMPLER_H
 #define LINK_SAMPLER_H
 
-#include "results/tables/link-table.h"
+#include "reports/tables/link-table.h"
 
 #include "ns3/rdma-fabric-helper.h"
 #include "ns3/rdma-grid-timer.h"
@@ -17,7 +17,7 @@ namespace dltrain
 {
 
 /**
- * Looks at all links, for links.csv (results::LinkTable).
+ * Looks at all links, for links.csv (reports::LinkTable).
  *
  * It has one event per interval for all links, on a grid of whole intervals, only while frames
  * move. A post or a retransmission arms it. It re-arms itself if a frame was sent since its last
@@ -68,7 +68,7 @@ class LinkSampler
     /// of the simulation
     void MergeRanks(int64_t end);
 
-    const results::LinkTable& GetTable() const
+    const reports::LinkTable& GetTable() const
     {
         return m_table;
     }
@@ -96,7 +96,7 @@ class LinkSampler
     bool IsInFlight(uint64_t sent, uint64_t received) const;
 
     ns3::RdmaFabric& m_fabric;
-    results::LinkTable m_table;
+    reports::LinkTable m_table;
     bool m_measuring{false};
     bool m_finished{false};
     int64_t m_lastLook{0};

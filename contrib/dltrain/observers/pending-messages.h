@@ -6,7 +6,7 @@
 
 #include "contrib/dltrain/base/slots.h"
 #include "contrib/rdma/core/number-table.h"
-#include "results/tables/flow-table.h"
+#include "reports/tables/flow-table.h"
 
 #include "ns3/rdma-verbs.h"
 
@@ -39,8 +39,8 @@ class PendingMessages
     {
         static constexpr uint32_t NO_SIZE = UINT32_MAX; //!< sizes from here on are not remembered
 
-        uint32_t fromGpu{results::FlowRecord::NO_GPU};
-        uint32_t toGpu{results::FlowRecord::NO_GPU};
+        uint32_t fromGpu{reports::FlowRecord::NO_GPU};
+        uint32_t toGpu{reports::FlowRecord::NO_GPU};
         // The recent kind of messages, and the time of two sizes alone: pieces of a vector have one
         // or the other.
         uint32_t idealTo{UINT32_MAX};

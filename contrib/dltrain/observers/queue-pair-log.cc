@@ -10,7 +10,7 @@
 namespace dltrain
 {
 
-using results::QueuePairTable;
+using reports::QueuePairTable;
 
 static_assert(QueuePairTable::NO_WINDOW == ns3::RdmaCongestionState::UNLIMITED);
 

@@ -4,7 +4,7 @@
 #ifndef QUEUE_PAIR_LOG_H
 #define QUEUE_PAIR_LOG_H
 
-#include "results/tables/queue-pair-table.h"
+#include "reports/tables/queue-pair-table.h"
 
 #include "ns3/rdma-fabric-helper.h"
 
@@ -17,7 +17,7 @@
 namespace dltrain
 {
 
-/// Listens to chosen queue pairs, for queue_pairs.csv (results::QueuePairTable). It does not listen
+/// Listens to chosen queue pairs, for queue_pairs.csv (reports::QueuePairTable). It does not listen
 /// to NICs without chosen queue pairs.
 class QueuePairLog
 {
@@ -51,7 +51,7 @@ class QueuePairLog
     /// NodeWindows::Note.
     void Begin(const Sight& sender);
 
-    const results::QueuePairTable& GetTable() const
+    const reports::QueuePairTable& GetTable() const
     {
         return m_table;
     }
@@ -74,7 +74,7 @@ class QueuePairLog
     void TellChange(const Sight& changed);
     void Add(const Sight& queuePair, uint32_t index);
 
-    results::QueuePairTable m_table;
+    reports::QueuePairTable m_table;
     FlowOf m_flowOf;
     std::vector<bool> m_listens;                                             //!< by endpoint
     std::unordered_map<const ns3::RdmaQueuePair*, Connection> m_connections; //!< chosen ones

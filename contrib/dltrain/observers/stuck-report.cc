@@ -4,7 +4,7 @@
 #include "stuck-report.h"
 
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/base/human-text.h"
+#include "reports/base/human-text.h"
 #include "scenarios/options/spelling.h"
 
 #include "ns3/pfc-deadlock.h"
@@ -97,7 +97,7 @@ DescribeStuck(TraceCollector& collector, std::size_t most)
 std::string
 DescribeRanks(const std::vector<std::string>& lines)
 {
-    const std::string here = results::InLines(lines);
+    const std::string here = reports::InLines(lines);
     const Ranks& ranks = Ranks::OfHosts();
     if (!ranks.Several())
     {

@@ -5,7 +5,7 @@
 
 #include "contrib/dltrain/ranks/rank-notes.h"
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/base/old-results.h"
+#include "reports/base/old-results.h"
 
 #include "ns3/callback.h"
 
@@ -36,11 +36,11 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
 {
     if (!options.out.empty())
     {
-        results::RemoveOldResults(options.out, options.inputs);
+        reports::RemoveOldResults(options.out, options.inputs);
     }
     m_words = fabric.GetLinkLayer().GetWords();
     NameAll();
-    m_flows = std::make_unique<results::FlowTable>(InFolder(options.out, "flows.csv"),
+    m_flows = std::make_unique<reports::FlowTable>(InFolder(options.out, "flows.csv"),
                                                    m_endpointNames,
                                                    m_tags,
                                                    options.seed,
@@ -57,14 +57,14 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
         m_endpointNames,
         m_portNames,
         m_portIndex,
-        std::make_unique<results::EventLog>(InFolder(outOfPackets, "network_events.log"),
+        std::make_unique<reports::EventLog>(InFolder(outOfPackets, "network_events.log"),
                                             options.eventLinesPerKind,
                                             options.warmup));
     if (!options.queuePairs.empty())
     {
         const auto flowOf = [this](uint32_t endpoint, uint32_t number) {
             const PendingMessages::Message* oldest = m_pending.Oldest(Find(endpoint, number));
-            return oldest ? oldest->flow : results::QueuePairTable::NO_FLOW;
+            return oldest ? oldest->flow : reports::QueuePairTable::NO_FLOW;
         };
         m_queuePairLog =
             std::make_unique<QueuePairLog>(fabric, m_endpointNames, options.queuePairs, flowOf);
@@ -225,15 +225,15 @@ TraceCollector::MergeRecords()
     // As they would have come in one process: by time, then by host and port, which is how
     // endpoints are numbered and ns3::RdmaEventOrder goes; an endpoint's own as they came (a
     // packet that was missing may complete several at once).
-    std::vector<results::FlowRecord> records = Ranks::OfHosts().GatherAll(m_records);
+    std::vector<reports::FlowRecord> records = Ranks::OfHosts().GatherAll(m_records);
     m_records = {};
-    const auto where = m_options.atSender ? &results::FlowRecord::src : &results::FlowRecord::dst;
+    const auto where = m_options.atSender ? &reports::FlowRecord::src : &reports::FlowRecord::dst;
     std::stable_sort(records.begin(),
                      records.end(),
-                     [where](const results::FlowRecord& a, const results::FlowRecord& b) {
+                     [where](const reports::FlowRecord& a, const reports::FlowRecord& b) {
                          return std::make_pair(a.end, a.*where) < std::make_pair(b.end, b.*where);
                      });
-    for (const results::FlowRecord& record : records)
+    for (const reports::FlowRecord& record : records)
     {
         m_flows->Add(record);
     }

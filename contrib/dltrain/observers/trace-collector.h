@@ -10,8 +10,8 @@
 #include "link-sampler.h"
 #include "pending-messages.h"
 #include "queue-pair-log.h"
-#include "results/attribution/link-notes.h"
-#include "results/tables/flow-table.h"
+#include "reports/attribution/link-notes.h"
+#include "reports/tables/flow-table.h"
 
 #include "ns3/rdma-fabric-helper.h"
 
@@ -32,7 +32,7 @@ class RankNotes;
  * attribution.csv and paths.csv. It never touches the simulation, and nothing in it runs per
  * packet.
  *
- * RdmaWorkRequest::id is a results::MessageId, with a number that Tag gave.
+ * RdmaWorkRequest::id is a reports::MessageId, with a number that Tag gave.
  *
  * FCT of a message = it arrived whole at the receiver, or was acknowledged whole at the sender,
  * minus it was posted; for a READ, its last byte has come to the poster, and its source is the
@@ -71,7 +71,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     /// \return the index of a tag, a new one if need be
     uint32_t Tag(const std::string& name);
 
-    /// The same of messages that are summed up apart. \param owner results::FlowTable's
+    /// The same of messages that are summed up apart. \param owner reports::FlowTable's
     uint32_t Tag(const std::string& name, uint32_t owner);
 
     /// Messages with this tag are a collective's: its chunks follow one another.
@@ -83,7 +83,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     }
 
     /// Before the first message. \param name of a job, or of traffic beside one \param aside
-    /// results::FlowTable::AddOwner \return its number
+    /// reports::FlowTable::AddOwner \return its number
     uint32_t AddOwner(const std::string& name, bool aside);
 
     /// Flows from now on do not meet earlier ones: flows on one link at different times are no
@@ -91,18 +91,18 @@ class TraceCollector : public ns3::RdmaNicWatcher
     void Next();
 
     /// \return null if messages are not attributed
-    const results::FlowWays* GetFlowWays() const
+    const reports::FlowWays* GetFlowWays() const
     {
         return m_journeys ? &m_journeys->GetFlowWays() : nullptr;
     }
 
     /// Notes on links for the results: to be filled at the end.
-    results::LinkNotes& GetLinkNotes()
+    reports::LinkNotes& GetLinkNotes()
     {
         return m_linkNotes;
     }
 
-    const results::LinkNotes& GetLinkNotes() const
+    const reports::LinkNotes& GetLinkNotes() const
     {
         return m_linkNotes;
     }
@@ -132,7 +132,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     }
 
     /// \return null if there are no owners, or attribution is not noted
-    const results::Interference* GetInterference() const
+    const reports::Interference* GetInterference() const
     {
         return m_journeys ? m_journeys->GetInterference() : nullptr;
     }
@@ -183,7 +183,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     /// The same as NodeWindows::NoteCall tells it; the link sampler is armed in the event itself.
     PendingMessages::Message CountMessage(uint64_t id, int64_t now, ns3::RdmaOperation operation);
     /// It is complete. \param record what the message does not say itself
-    void EndMessage(const PendingMessages::Message& message, results::FlowRecord record);
+    void EndMessage(const PendingMessages::Message& message, reports::FlowRecord record);
     /// It will never be complete.
     void FailMessage();
     // And of UDP's, of which parts may come.
@@ -191,7 +191,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     /// Notes a message that was sent in this time, whether or not it arrives: for interference.
     void NoteSending(int64_t beginPs, int64_t endPs, uint64_t bytes);
     /// A message has come whole: as CountMessage and EndMessage, without interference.
-    void AddMessage(uint64_t id, int64_t posted, results::FlowRecord record);
+    void AddMessage(uint64_t id, int64_t posted, reports::FlowRecord record);
 
     bool HasPackets() const
     {
@@ -246,7 +246,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
         return *m_events;
     }
 
-    const results::FlowTable& GetFlows() const
+    const reports::FlowTable& GetFlows() const
     {
         return *m_flows;
     }
@@ -258,13 +258,13 @@ class TraceCollector : public ns3::RdmaNicWatcher
     }
 
     /// \return null if no paths are chosen
-    const results::PathTable* GetPaths() const
+    const reports::PathTable* GetPaths() const
     {
         return m_journeys ? m_journeys->GetPaths() : nullptr;
     }
 
     /// \return null if it is not noted
-    const results::TailAttribution* GetAttribution() const
+    const reports::TailAttribution* GetAttribution() const
     {
         return m_journeys ? &m_journeys->GetAttribution() : nullptr;
     }
@@ -274,7 +274,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     static void ForgetMessageParts();
 
     /// \return the parts of the message that RdmaNicUser::OnMessage reports now; null if not known
-    static const results::MessageParts* GetMessageParts();
+    static const reports::MessageParts* GetMessageParts();
 
     /// \return messages posted that are not complete, those of failed queue pairs aside
     uint64_t GetOutstanding() const
@@ -376,7 +376,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
 
         TraceCollector& collector;
         Completion completion;
-        results::MessageParts parts;
+        reports::MessageParts parts;
     };
 
   public:
@@ -420,7 +420,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     void HearEnd(const End& ended);
     /// The oldest message under way of this queue pair, or its oldest READ. \param parts null: not
     /// noted
-    void HearComplete(const Completion& completion, const results::MessageParts* parts);
+    void HearComplete(const Completion& completion, const reports::MessageParts* parts);
     void HearPlain(const Completion& completion);
     /// \return ideal completion time, ps, of a message \param state remembers it
     int64_t IdealOf(const Completion& completion,
@@ -437,7 +437,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
 
     void MergeRecords();
     /// A message that no NIC tells of, if it counts.
-    void AddMeasured(const PendingMessages::Message& message, results::FlowRecord& record);
+    void AddMeasured(const PendingMessages::Message& message, reports::FlowRecord& record);
     PendingMessages::Message Number(uint64_t id, int64_t posted, ns3::RdmaOperation operation);
 
     ns3::RdmaFabric& m_fabric;
@@ -447,8 +447,8 @@ class TraceCollector : public ns3::RdmaNicWatcher
     std::unordered_map<std::string, uint32_t> m_tagIndex;
     std::vector<std::string> m_endpointNames;
     std::vector<std::string> m_portNames;
-    std::unique_ptr<results::FlowTable> m_flows;
-    results::LinkNotes m_linkNotes;
+    std::unique_ptr<reports::FlowTable> m_flows;
+    reports::LinkNotes m_linkNotes;
     rdma::LinkWords m_words{rdma::kEthernetWords};
     std::unique_ptr<JourneyCollector> m_journeys; //!< null: journeys are not noted
     std::unique_ptr<QueuePairLog> m_queuePairLog;
@@ -466,7 +466,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     std::vector<uint64_t> m_carried; ///< by end
     PendingMessages m_pending;
     std::unordered_map<const ns3::RdmaPort*, uint32_t> m_portIndex; //!< end of RdmaFabric
-    std::vector<results::FlowRecord> m_records; //!< with several ranks: until they are merged
+    std::vector<reports::FlowRecord> m_records; //!< with several ranks: until they are merged
 
     /// The kinds of notes in RankNotes.
     struct Kinds

@@ -5,7 +5,7 @@
  */
 #include "contrib/dltrain/ranks/rank-notes.h"
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/attribution/message-id.h"
+#include "reports/attribution/message-id.h"
 #include "trace-collector.h"
 
 #include "ns3/node-windows.h"
@@ -17,7 +17,7 @@ namespace dltrain
 
 using ns3::NodeWindows;
 using ns3::RdmaClock;
-using results::MessageId;
+using reports::MessageId;
 
 namespace
 {
@@ -26,12 +26,12 @@ namespace
 struct Telling
 {
     const ns3::RdmaJourney* journey = nullptr;    ///< journey of the message that is reported next
-    const results::MessageParts* parts = nullptr; ///< parts of the message that was reported last
+    const reports::MessageParts* parts = nullptr; ///< parts of the message that was reported last
 };
 
 [[gnu::tls_model("initial-exec")]] thread_local Telling t_telling;
 /// For messages that are reported at once, or not at all.
-thread_local results::MessageParts t_parts;
+thread_local reports::MessageParts t_parts;
 
 } // namespace
 
@@ -41,7 +41,7 @@ TraceCollector::ForgetMessageParts()
     t_telling.parts = nullptr;
 }
 
-const results::MessageParts*
+const reports::MessageParts*
 TraceCollector::GetMessageParts()
 {
     return t_telling.parts;
@@ -134,7 +134,7 @@ TraceCollector::CountMessage(uint64_t id, int64_t now, ns3::RdmaOperation operat
 }
 
 void
-TraceCollector::EndMessage(const PendingMessages::Message& message, results::FlowRecord record)
+TraceCollector::EndMessage(const PendingMessages::Message& message, reports::FlowRecord record)
 {
     --m_outstanding;
     NoteSending(message.posted, record.end, record.bytes);
@@ -152,7 +152,7 @@ TraceCollector::Next()
 }
 
 void
-TraceCollector::AddMeasured(const PendingMessages::Message& message, results::FlowRecord& record)
+TraceCollector::AddMeasured(const PendingMessages::Message& message, reports::FlowRecord& record)
 {
     const bool measured =
         m_marked ? message.measured : m_measuring && message.posted >= m_baseline.time;
@@ -187,7 +187,7 @@ TraceCollector::NoteSending(int64_t beginPs, int64_t endPs, uint64_t bytes)
 }
 
 void
-TraceCollector::AddMessage(uint64_t id, int64_t posted, results::FlowRecord record)
+TraceCollector::AddMessage(uint64_t id, int64_t posted, reports::FlowRecord record)
 {
     AddMeasured(Number(id, posted, ns3::RdmaOperation::WRITE), record);
 }
@@ -315,7 +315,7 @@ TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& messag
     // The parts are for this event, and those that are told lie there until then: no copy.
     const bool isTold = !m_options.atSender;
     const bool isNoted = isTold && NodeWindows::InUnit();
-    results::MessageParts& parts =
+    reports::MessageParts& parts =
         isNoted ? NodeWindows::NoteObject<Divided>(*this, completion).parts : t_parts;
     m_journeys->Divide(*journey, now, parts);
     telling.parts = &parts;
@@ -402,7 +402,7 @@ TraceCollector::IdealOf(const Completion& completion,
 }
 
 void
-TraceCollector::HearComplete(const Completion& completion, const results::MessageParts* parts)
+TraceCollector::HearComplete(const Completion& completion, const reports::MessageParts* parts)
 {
     const uint32_t from = completion.end.endpoint;
     const uint32_t to = completion.end.peer;
@@ -430,7 +430,7 @@ TraceCollector::HearComplete(const Completion& completion, const results::Messag
     {
         return;
     }
-    results::FlowRecord record;
+    reports::FlowRecord record;
     record.flow = pending.flow;
     record.bytes = completion.bytes;
     record.start = pending.posted;

@@ -13,7 +13,7 @@
 namespace dltrain
 {
 
-using results::PortUse;
+using reports::PortUse;
 
 namespace
 {
@@ -88,7 +88,7 @@ TrafficStatistics::TrafficStatistics(ns3::RdmaFabric& fabric,
     }
     if (measuring.rateInterval.ps > 0 && Ranks::HasHosts())
     {
-        m_rates = std::make_unique<results::FlowRates>(measuring, flows, endpointNames, out);
+        m_rates = std::make_unique<reports::FlowRates>(measuring, flows, endpointNames, out);
         m_rateTimer =
             std::make_unique<ns3::RdmaGridTimer>(measuring.rateInterval.ps,
                                                  [this](int64_t now) { OnRateTimer(now); });

@@ -4,10 +4,10 @@
 #ifndef TRAFFIC_STATISTICS_H
 #define TRAFFIC_STATISTICS_H
 
-#include "results/tables/flow-rates.h"
-#include "results/tables/port-use.h"
-#include "results/tables/slowdown-table.h"
-#include "scenarios/run/scenario.h"
+#include "reports/tables/flow-rates.h"
+#include "reports/tables/port-use.h"
+#include "reports/tables/slowdown-table.h"
+#include "scenarios/job/scenario.h"
 
 #include "ns3/rdma-event.h"
 #include "ns3/rdma-fabric-helper.h"
@@ -27,8 +27,8 @@ namespace dltrain
 
 /**
  * What studies of congestion control ask of a run of flows: slowdown by flow size
- * (results::SlowdownTable), queues, utilization and pauses by kind of port (results::PortUse),
- * throughput of flows and its fairness (results::FlowRates). Nothing in it runs per packet: it
+ * (reports::SlowdownTable), queues, utilization and pauses by kind of port (reports::PortUse),
+ * throughput of flows and its fairness (reports::FlowRates). Nothing in it runs per packet: it
  * hears when a flow is posted and when it is complete, and looks at queues and at bytes received at
  * fixed intervals while flows are under way.
  */
@@ -74,7 +74,7 @@ class TrafficStatistics
         return m_measuring.begin.ps == 0 || m_ended >= m_measuring.begin.ps;
     }
 
-    results::PortUse::Counters Look() const;
+    reports::PortUse::Counters Look() const;
     void OnFrom();
     void OnUntil();
     void OnQueueTimer(int64_t now);
@@ -86,11 +86,11 @@ class TrafficStatistics
     const std::vector<scenario::Flow>& m_flows;
     std::string m_out;
     int64_t m_ended{0}; //!< when the simulation did
-    results::SlowdownTable m_slowdowns;
-    std::unique_ptr<results::PortUse> m_ports; //!< null: queues are not looked at
+    reports::SlowdownTable m_slowdowns;
+    std::unique_ptr<reports::PortUse> m_ports; //!< null: queues are not looked at
     /// Those that m_ports names and this rank has, with their numbers there.
     std::vector<std::pair<uint32_t, const ns3::RdmaPort*>> m_queues;
-    std::unique_ptr<results::FlowRates> m_rates; //!< null: nor are throughputs
+    std::unique_ptr<reports::FlowRates> m_rates; //!< null: nor are throughputs
     uint64_t m_lastFrames{0};
     int64_t m_quietSince{0};
     uint32_t m_idleIntervals{0};

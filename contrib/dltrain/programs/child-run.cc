@@ -4,7 +4,7 @@
 #include "child-run.h"
 
 #include "contrib/rdma/core/regular-file.h"
-#include "results/base/output-errors.h"
+#include "reports/base/output-errors.h"
 #include "topologies/json-text.h"
 
 #include <csignal>
@@ -33,7 +33,7 @@ WriteForChild(const std::string& path, const std::string& text)
     {
         return "";
     }
-    results::OutputErrors::Add(path, why);
+    reports::OutputErrors::Add(path, why);
     return path + ": cannot be written: " + why;
 }
 

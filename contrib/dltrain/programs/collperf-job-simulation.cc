@@ -3,8 +3,8 @@
  */
 #include "collperf-job-simulation.h"
 
-#include "results/base/output-errors.h"
-#include "results/stats/run-summary.h"
+#include "reports/base/output-errors.h"
+#include "reports/stats/run-summary.h"
 
 #include <iostream>
 #include <utility>
@@ -36,11 +36,11 @@ CollperfJobSimulation::Populate()
 {
     if (!m_table.Open(m_scenario.run.out + "/collectives.csv"))
     {
-        return results::OutputErrors::First();
+        return reports::OutputErrors::First();
     }
     TrainingJob::Setting setting;
     setting.step = "iteration";
-    setting.onStep = [this](const results::StepRecord& record, int64_t begin) {
+    setting.onStep = [this](const reports::StepRecord& record, int64_t begin) {
         OnIteration(record, begin);
     };
     return m_job.Populate(std::move(setting));
@@ -77,7 +77,7 @@ CollperfJobSimulation::DescribeUnfinished() const
 }
 
 void
-CollperfJobSimulation::OnIteration(const results::StepRecord& record, int64_t begin)
+CollperfJobSimulation::OnIteration(const reports::StepRecord& record, int64_t begin)
 {
     ++m_iterations;
     m_elapsed += record.end - begin;
@@ -88,12 +88,12 @@ CollperfJobSimulation::OnIteration(const results::StepRecord& record, int64_t be
 }
 
 void
-CollperfJobSimulation::OnEnd(results::RunOutcome& outcome)
+CollperfJobSimulation::OnEnd(reports::RunOutcome& outcome)
 {
     m_job.OnEnd(outcome.simulatedPs);
     if (m_last.algorithm)
     {
-        results::CollperfRow row;
+        reports::CollperfRow row;
         row.last = m_last;
         row.timeUs = static_cast<double>(m_elapsed) * 1e-6 / m_iterations;
         row.asked = m_scenario.sizes.front();
@@ -111,12 +111,12 @@ CollperfJobSimulation::GetStatistics() const
 }
 
 void
-CollperfJobSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
+CollperfJobSimulation::PrintSummary(std::ostream& os, const reports::RunStats& network) const
 {
     m_table.PrintEnd(std::cout);
     m_table.PrintShares(os);
     m_job.PrintRecovery(os);
-    results::PrintRunStats(os, network);
+    reports::PrintRunStats(os, network);
 }
 
 std::string

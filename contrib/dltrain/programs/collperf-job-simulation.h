@@ -5,9 +5,9 @@
 #define DLTRAIN_COLLPERF_JOB_SIMULATION_H
 
 #include "contrib/dltrain/recovery/recoverable-job.h"
-#include "contrib/dltrain/run/fabric-run.h"
-#include "results/programs/collperf-table.h"
-#include "scenarios/run/scenario.h"
+#include "contrib/dltrain/runners/fabric-run.h"
+#include "reports/programs/collperf-table.h"
+#include "scenarios/job/scenario.h"
 
 #include <cstdint>
 #include <string>
@@ -37,21 +37,21 @@ class CollperfJobSimulation : public FabricSimulation
     bool IsDone() const override;
     bool GoesOnByItself() const override;
     std::string DescribeUnfinished() const override;
-    void OnEnd(results::RunOutcome& outcome) override;
+    void OnEnd(reports::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;
-    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
+    void PrintSummary(std::ostream& os, const reports::RunStats& network) const override;
     std::string GetFiles() const override;
 
-    void OnIteration(const results::StepRecord& record, int64_t begin);
+    void OnIteration(const reports::StepRecord& record, int64_t begin);
 
     const scenario::CollperfScenario& m_scenario;
     FabricRun m_run;
     RecoverableJob m_job;
-    results::CollperfTable m_table;
+    reports::CollperfTable m_table;
     // Values of the measured iterations that count:
     uint32_t m_iterations = 0;
     int64_t m_elapsed = 0; ///< ps, in all
-    results::CollectiveRecord m_last;
+    reports::CollectiveRecord m_last;
 };
 
 } // namespace dltrain

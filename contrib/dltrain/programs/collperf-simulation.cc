@@ -3,16 +3,16 @@
  */
 #include "collperf-simulation.h"
 
-#include "collectives/checker.h"
-#include "collectives/registry.h"
+#include "collectives/core/checker.h"
+#include "collectives/core/registry.h"
 #include "contrib/dltrain/observers/stuck-report.h"
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/base/human-text.h"
-#include "results/base/output-errors.h"
-#include "results/stats/run-summary.h"
-#include "results/stats/tuner-record.h"
-#include "scenarios/options/cluster/cluster-options.h"
-#include "scenarios/options/collective/collective-options.h"
+#include "reports/base/human-text.h"
+#include "reports/base/output-errors.h"
+#include "reports/stats/run-summary.h"
+#include "reports/stats/tuner-record.h"
+#include "scenarios/collective/collective-options.h"
+#include "scenarios/network/cluster-options.h"
 
 #include "ns3/node-windows.h"
 #include "ns3/simulator.h"
@@ -62,7 +62,7 @@ CollperfSimulation::Populate()
         // Only the sums of a path are needed.
         constexpr uint16_t kLinked = 0;
         const TraceCollector& collector = m_run.Collector();
-        m_paths = std::make_unique<results::CollectivePaths>(
+        m_paths = std::make_unique<reports::CollectivePaths>(
             [&collector] { return collector.GetMessageParts(); },
             kLinked);
     }
@@ -89,7 +89,7 @@ CollperfSimulation::Populate()
     }
     if (Ranks::Get().IsFirst() && !m_table.Open(m_scenario.run.out + "/collectives.csv"))
     {
-        return results::OutputErrors::First();
+        return reports::OutputErrors::First();
     }
     m_tag = m_run.Collector().Tag(coll::OpName(m_scenario.op));
     m_run.Collector().MarkCollective(m_tag);
@@ -97,7 +97,7 @@ CollperfSimulation::Populate()
     if (RankNotes* notes = m_run.Notes())
     {
         m_kind = notes->Add<LeftNote>([this](const LeftNote& note) {
-            HearPart({note.part.GetPart(), note.entered, results::CollectivePaths::NONE});
+            HearPart({note.part.GetPart(), note.entered, reports::CollectivePaths::NONE});
         });
         m_run.Control().SetPortion(Ranks::Get().IsFirst() ? 1 : 0);
     }
@@ -147,33 +147,33 @@ CollperfSimulation::GetStatistics() const
     nlohmann::ordered_json stats = m_table.ToJson();
     if (m_scenario.collectives.measured)
     {
-        results::AddTo(stats, *m_scenario.collectives.measured);
+        reports::AddTo(stats, *m_scenario.collectives.measured);
     }
-    std::vector<results::CutOffRecord> cutOff;
+    std::vector<reports::CutOffRecord> cutOff;
     for (const Choice& choice : m_choices)
     {
-        const std::vector<results::CutOffRecord> more = choice.runner->GetCutOff();
+        const std::vector<reports::CutOffRecord> more = choice.runner->GetCutOff();
         cutOff.insert(cutOff.end(), more.begin(), more.end());
     }
     if (!cutOff.empty() && !IsDone())
     {
-        results::AddTo(stats, cutOff);
+        reports::AddTo(stats, cutOff);
     }
     return stats;
 }
 
 void
-CollperfSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
+CollperfSimulation::PrintSummary(std::ostream& os, const reports::RunStats& network) const
 {
     m_table.PrintEnd(std::cout);
     m_table.PrintShares(os);
     if (m_scenario.collectives.measured)
     {
-        results::PrintTuner(os, *m_scenario.collectives.measured);
+        reports::PrintTuner(os, *m_scenario.collectives.measured);
     }
-    results::PrintAdvice(os, m_scenario);
-    results::PrintLuckOfWays(os, network);
-    results::PrintRunStats(os, network);
+    reports::PrintAdvice(os, m_scenario);
+    reports::PrintLuckOfWays(os, network);
+    reports::PrintRunStats(os, network);
 }
 
 std::string
@@ -183,12 +183,12 @@ CollperfSimulation::GetFiles() const
 }
 
 void
-CollperfSimulation::OnEnd(results::RunOutcome& /* outcome */)
+CollperfSimulation::OnEnd(reports::RunOutcome& /* outcome */)
 {
     m_table.Close();
     if (m_paths)
     {
-        m_paths->Drop(std::exchange(m_path, results::CollectivePaths::NONE));
+        m_paths->Drop(std::exchange(m_path, reports::CollectivePaths::NONE));
     }
 }
 
@@ -278,14 +278,14 @@ CollperfSimulation::Enter(Rank position, int64_t now)
 }
 
 void
-CollperfSimulation::OnRankDone(const results::CollectivePart& part, uint64_t)
+CollperfSimulation::OnRankDone(const reports::CollectivePart& part, uint64_t)
 {
     const uint32_t entered = m_entered[part.position];
-    auto path = results::CollectivePaths::NONE;
+    auto path = reports::CollectivePaths::NONE;
     if (m_paths && entered == m_iterations)
     {
-        path = results::CollectivePaths::GetLeaving();
-        results::CollectivePaths::Hold(path);
+        path = reports::CollectivePaths::GetLeaving();
+        reports::CollectivePaths::Hold(path);
     }
     ns3::NodeWindows::Note<&CollperfSimulation::TellPart>(this, Left{part, entered, path});
     // As in nccl-tests (src/common.cu, TimeTest: completeColl) the warm-up is over everywhere
@@ -359,12 +359,12 @@ CollperfSimulation::OnIteration(const CollectiveRecord& record)
     }
     if (m_iterationsDone == m_iterations)
     {
-        results::CollperfRow row;
+        reports::CollperfRow row;
         row.last = record;
         row.timeUs = Elapsed() * 1e-6 / m_scenario.iterations;
         row.asked = m_scenario.sizes[(m_begun - 1) / m_choices.size()];
         row.choice = (m_begun - 1) % m_choices.size();
-        if (m_path != results::CollectivePaths::NONE)
+        if (m_path != reports::CollectivePaths::NONE)
         {
             row.path = m_path->shares;
         }

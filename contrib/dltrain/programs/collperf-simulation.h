@@ -5,10 +5,10 @@
 #define DLTRAIN_COLLPERF_SIMULATION_H
 
 #include "contrib/dltrain/base/part-note.h"
-#include "contrib/dltrain/run/collective-runner.h"
-#include "contrib/dltrain/run/fabric-run.h"
-#include "results/attribution/collective-join.h"
-#include "results/programs/collperf-table.h"
+#include "contrib/dltrain/runners/collective-runner.h"
+#include "contrib/dltrain/runners/fabric-run.h"
+#include "reports/attribution/collective-join.h"
+#include "reports/programs/collperf-table.h"
 
 #include <optional>
 #include <string>
@@ -32,7 +32,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     int Run();
 
     // CollectiveUser
-    void OnRankDone(const results::CollectivePart& part, uint64_t cookie) override;
+    void OnRankDone(const reports::CollectivePart& part, uint64_t cookie) override;
 
   private:
     // FabricSimulation
@@ -43,9 +43,9 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     bool GoesOnByItself() const override;
     bool IsDone() const override;
     std::string DescribeUnfinished() const override;
-    void OnEnd(results::RunOutcome& outcome) override;
+    void OnEnd(reports::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;
-    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
+    void PrintSummary(std::ostream& os, const reports::RunStats& network) const override;
     std::string GetFiles() const override;
 
     /// Proves the schedules of all sizes. \return the first problem; empty: there is none
@@ -57,9 +57,9 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     /// A rank's part of an iteration.
     struct Left
     {
-        results::CollectivePart part;
+        reports::CollectivePart part;
         uint32_t entered;                    //!< by this rank, for this size
-        results::CollectivePaths::Path path; //!< path of the last iteration, held
+        reports::CollectivePaths::Path path; //!< path of the last iteration, held
     };
 
     /// The same as it goes to another process.
@@ -96,16 +96,16 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
 
     const scenario::CollperfScenario& m_scenario;
     FabricRun m_run;
-    std::unique_ptr<results::CollectivePaths> m_paths; ///< before runners, which go first
+    std::unique_ptr<reports::CollectivePaths> m_paths; ///< before runners, which go first
     std::vector<Choice> m_choices;
-    results::CollperfTable m_table;
+    reports::CollperfTable m_table;
     std::size_t m_begun = 0;         ///< number of Jobs() that have begun; the last of them runs
     coll::Collective m_what;         ///< the collective of the current size
     uint32_t m_iterations;           ///< iterations of a size, warm-up included
     std::vector<uint32_t> m_entered; ///< per rank of this process, of this size
     uint32_t m_tag = 0;
     // The joined parts of ranks, for this size.
-    results::CollectiveJoin m_join;
+    reports::CollectiveJoin m_join;
     int64_t m_start = 0; ///< ps: the first rank enters the first measured iteration
     // When ranks left the last iteration:
     std::optional<int64_t> m_firstLeft; ///< ps: the first of them
@@ -113,7 +113,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     int64_t m_zeroLeft = 0;             ///< ps: rank 0
     double m_leftTogether = 0;          ///< ps, summed up
     /// The path on which the last rank left it; held.
-    results::CollectivePaths::Path m_path = results::CollectivePaths::NONE;
+    reports::CollectivePaths::Path m_path = reports::CollectivePaths::NONE;
     uint32_t m_iterationsDone = 0;
     uint32_t m_ranksWarm = 0; ///< ranks that have ended their warm-up iterations
     uint32_t m_ranksDone = 0;

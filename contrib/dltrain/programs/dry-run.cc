@@ -4,9 +4,9 @@
 #include "dry-run.h"
 
 #include "contrib/dltrain/ranks/program.h"
-#include "contrib/dltrain/run/fabric-builder.h"
+#include "contrib/dltrain/runners/fabric-builder.h"
 #include "contrib/rdma/core/set-up-phase.h"
-#include "scenarios/plan/plan-text.h"
+#include "scenarios/dry-run/plan-text.h"
 #include "topologies/names.h"
 
 #include "ns3/config.h"

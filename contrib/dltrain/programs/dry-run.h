@@ -4,8 +4,8 @@
 #ifndef DLTRAIN_DRY_RUN_H
 #define DLTRAIN_DRY_RUN_H
 
-#include "scenarios/run/scenario.h"
-#include "scenarios/run/serving-scenario.h"
+#include "scenarios/job/scenario.h"
+#include "scenarios/job/serving-scenario.h"
 
 namespace dltrain
 {

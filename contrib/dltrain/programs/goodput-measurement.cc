@@ -5,9 +5,9 @@
 
 #include "child-run.h"
 #include "plan-verification.h"
-#include "results/base/human-text.h"
-#include "scenarios/options/planner/planner-options.h"
-#include "scenarios/planner/search.h"
+#include "reports/base/human-text.h"
+#include "scenarios/layout-search/options/planner-options.h"
+#include "scenarios/layout-search/search.h"
 #include "topologies/names.h"
 
 #include <csignal>
@@ -38,7 +38,7 @@ class Measurement
     {
     }
 
-    results::GoodputTimes Take()
+    reports::GoodputTimes Take()
     {
         TakeStep();
         if (m_times.why.empty())
@@ -95,7 +95,7 @@ class Measurement
         m_times.why = done.verified ? "" : "the step could not be simulated: " + done.notVerified;
         if (done.verified)
         {
-            m_tell("step: " + results::HumanTime(m_times.step * 1e6));
+            m_tell("step: " + reports::HumanTime(m_times.step * 1e6));
         }
     }
 
@@ -146,9 +146,9 @@ class Measurement
     static std::string OfBusiestServer(const scenario::RecoverySpec& costs,
                                        const std::vector<uint64_t>& bytesOf)
     {
-        return results::HumanBytes(static_cast<double>(costs.MostOfServer(bytesOf))) +
+        return reports::HumanBytes(static_cast<double>(costs.MostOfServer(bytesOf))) +
                " of the busiest server at " +
-               results::HumanRate(static_cast<double>(costs.checkpointRate.bps) * 1e-9);
+               reports::HumanRate(static_cast<double>(costs.checkpointRate.bps) * 1e-9);
     }
 
     static double ToS(rdma::Duration time)
@@ -183,7 +183,7 @@ class Measurement
         m_times.writeFrom = m_times.readFrom =
             "simulated, " +
             topo::Counted(m_scenario.values.U32("checkpoint-servers"), "storage server");
-        m_tell("checkpoint: " + results::HumanTime(m_times.write * 1e6));
+        m_tell("checkpoint: " + reports::HumanTime(m_times.write * 1e6));
         const auto middle = static_cast<uint64_t>((written + end) / 2 * 1e3);
         const auto failed =
             RunSteps("restart", "--fault=gpu-stop,at=" + std::to_string(middle) + "ns,on=gpu-0");
@@ -198,7 +198,7 @@ class Measurement
             return;
         }
         m_times.read = failures[0]["read_us"].get<double>() * 1e-6;
-        m_tell("restart: the checkpoint is read in " + results::HumanTime(m_times.read * 1e6));
+        m_tell("restart: the checkpoint is read in " + reports::HumanTime(m_times.read * 1e6));
     }
 
     /// \return stats.json; nothing: m_times.why says why
@@ -269,12 +269,12 @@ class Measurement
     const GoodputJob& m_job;
     const std::function<bool()>& m_goesOn;
     const std::function<void(const std::string&)>& m_tell;
-    results::GoodputTimes m_times;
+    reports::GoodputTimes m_times;
 };
 
 } // namespace
 
-results::GoodputTimes
+reports::GoodputTimes
 MeasureGoodput(const scenario::GoodputScenario& scenario,
                const GoodputJob& job,
                const std::function<bool()>& goesOn,

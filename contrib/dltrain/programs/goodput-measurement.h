@@ -6,10 +6,10 @@
 #ifndef DLTRAIN_GOODPUT_MEASUREMENT_H
 #define DLTRAIN_GOODPUT_MEASUREMENT_H
 
-#include "results/programs/goodput-results.h"
-#include "scenarios/options/cluster/recovery-options.h"
-#include "scenarios/options/goodput/goodput-options.h"
-#include "scenarios/training/plan-options.h"
+#include "reports/programs/goodput-results.h"
+#include "scenarios/goodput/options/goodput-options.h"
+#include "scenarios/network/recovery-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <functional>
 #include <string>
@@ -29,7 +29,7 @@ struct GoodputJob
 
 /// Runs dltrain where the scenario gives no time.
 /// \param goesOn false: runs are ended \param tell gets a line for each run
-results::GoodputTimes MeasureGoodput(const scenario::GoodputScenario& scenario,
+reports::GoodputTimes MeasureGoodput(const scenario::GoodputScenario& scenario,
                                      const GoodputJob& job,
                                      const std::function<bool()>& goesOn,
                                      const std::function<void(const std::string&)>& tell);

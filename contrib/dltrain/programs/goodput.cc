@@ -4,20 +4,20 @@
 #include "goodput.h"
 
 #include "contrib/dltrain/ranks/program.h"
-#include "contrib/dltrain/run/fault-run.h"
+#include "contrib/dltrain/runners/fault-run.h"
 #include "goodput-measurement.h"
 #include "interruption.h"
 #include "progress-lines.h"
-#include "results/base/report-launcher.h"
-#include "results/programs/goodput-results.h"
+#include "reports/base/report-launcher.h"
+#include "reports/programs/goodput-results.h"
+#include "scenarios/goodput/options/failure-bounds.h"
+#include "scenarios/goodput/options/span.h"
 #include "scenarios/options/format.h"
-#include "scenarios/options/goodput/failure-bounds.h"
-#include "scenarios/options/goodput/span.h"
 #include "scenarios/options/spelling.h"
-#include "scenarios/options/training/validate-layout.h"
-#include "scenarios/program/output-folder.h"
+#include "scenarios/startup/output-folder.h"
 #include "scenarios/training/checks/plan-check.h"
-#include "scenarios/training/layout.h"
+#include "scenarios/training/options/validate-layout.h"
+#include "scenarios/training/steps/layout.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -177,7 +177,7 @@ ReplicasOfServers(const Prepared& job)
 }
 
 goodput::Job
-ModelOf(const GoodputScenario& scenario, const Prepared& job, const results::GoodputTimes& times)
+ModelOf(const GoodputScenario& scenario, const Prepared& job, const reports::GoodputTimes& times)
 {
     constexpr double PS = 1e-12;
     const scenario::RecoverySpec& costs = job.costs;
@@ -241,7 +241,7 @@ IntervalOf(const GoodputScenario& scenario, const goodput::Job& model)
 
 /// What of checkpoints is longer than the job, or than the time to a failure.
 void
-NoteLongCheckpoints(const results::GoodputRun& run)
+NoteLongCheckpoints(const reports::GoodputRun& run)
 {
     const double mtbf = 1 / run.model.FailureRate();
     const double one = run.model.stall + run.model.behind;
@@ -293,7 +293,7 @@ RunGoodput(int argc, const char* const* argv)
         SayNote(note);
     }
     ProgressLines progress("dlgoodput", scenario.run.progress);
-    std::vector<results::GoodputRun> runs;
+    std::vector<reports::GoodputRun> runs;
     for (std::size_t i = 0; i < prepared.size(); ++i)
     {
         const Prepared& job = prepared[i];
@@ -301,7 +301,7 @@ RunGoodput(int argc, const char* const* argv)
                                    : prepared.size() == 1 ? scenario.run.out + "/simulated"
                                                           : scenario.run.out + "/simulated-" +
                                                                 std::to_string(job.options.ranks);
-        results::GoodputRun run;
+        reports::GoodputRun run;
         run.times = MeasureGoodput(
             scenario,
             {scenario.jobs[i], job.cluster, job.options, job.costs, folder},
@@ -360,7 +360,7 @@ RunGoodput(int argc, const char* const* argv)
         runs.push_back(std::move(run));
     }
     // After a signal: numbers of GPUs that are done are results.
-    results::GoodputResults all{scenario, runs};
+    reports::GoodputResults all{scenario, runs};
     for (std::size_t i = runs.size(); i < prepared.size(); ++i)
     {
         all.stopped += (all.stopped.empty() ? "stopped by a signal, without " : ", ") +
@@ -371,7 +371,7 @@ RunGoodput(int argc, const char* const* argv)
     {
         return status;
     }
-    results::PrintGoodput(std::cout, all);
+    reports::PrintGoodput(std::cout, all);
     if (status)
     {
         std::cerr << "dlgoodput: " << all.stopped << std::endl;
@@ -380,14 +380,14 @@ RunGoodput(int argc, const char* const* argv)
     {
         return status;
     }
-    if (const std::string why = results::WriteGoodput(all); !why.empty())
+    if (const std::string why = reports::WriteGoodput(all); !why.empty())
     {
         std::cerr << "dlgoodput: error: " << why << std::endl;
         return 1;
     }
     std::cout << "Results          " << scenario.run.out
               << ": stats.json, intervals.csv, interruptions.csv\n";
-    results::WriteReport(scenario.run, std::cout);
+    reports::WriteReport(scenario.run, std::cout);
     return status;
 }
 

@@ -4,9 +4,9 @@
  * What stats.json has of each job.
  */
 #include "jobs-member.h"
-#include "results/programs/serving-results.h"
-#include "results/schema/quantiles.h"
-#include "results/stats/loss-counts.h"
+#include "reports/programs/serving-results.h"
+#include "reports/schema/quantiles.h"
+#include "reports/stats/loss-counts.h"
 
 namespace dltrain
 {
@@ -34,12 +34,12 @@ struct JobsSimulation::Told
     }
 };
 
-const results::Object<JobsSimulation::Told>&
+const reports::Object<JobsSimulation::Told>&
 JobsSimulation::JobKeys()
 {
     using T = Told;
-    using results::Key;
-    static const results::Object<T> keys{
+    using reports::Key;
+    static const reports::Object<T> keys{
         {"name: Name in the file, else job-N", [](const T& t) { return t.of.m_job.name; }},
         {"kind: training, collective, flows or serving",
          [](const T& t) { return scenario::JobKindName(t.of.m_job.kind); }},
@@ -72,14 +72,14 @@ JobsSimulation::JobKeys()
          [](const T& t) { return t.of.Totals().fct.Count(); }},
         {"bytes (B): Size of these messages", [](const T& t) { return t.of.Totals().bytes; }},
         {"fct_us (us): Completion time of its messages",
-         [](const T& t) { return results::ToJson(results::QuantilesOf(t.of.Totals().fct, 1e6)); },
-         results::QuantileWords()},
+         [](const T& t) { return reports::ToJson(reports::QuantilesOf(t.of.Totals().fct, 1e6)); },
+         reports::QuantileWords()},
         {"fct_slowdown (ratio): Completion time over that on the idle network",
-         [](const T& t) { return results::ToJson(results::QuantilesOf(t.of.Totals().slowdown)); },
-         results::QuantileWords()},
+         [](const T& t) { return reports::ToJson(reports::QuantilesOf(t.of.Totals().slowdown)); },
+         reports::QuantileWords()},
         {"interference: What its messages waited for in switches; null: not known",
          [](const T& t) { return t.of.Interference(); },
-         results::Interference::Words()},
+         reports::Interference::Words()},
         Key<T>("waited_longest: What its messages waited for longest, and whom they meet, in "
                "words; null: not known",
                [](const T& t) { return t.of.WaitedWords(); })
@@ -87,12 +87,12 @@ JobsSimulation::JobKeys()
     return keys;
 }
 
-const results::Object<JobsSimulation::Told>&
+const reports::Object<JobsSimulation::Told>&
 JobsSimulation::FlowKeys()
 {
     using T = Told;
-    using results::Key;
-    static const results::Object<T> keys{
+    using reports::Key;
+    static const reports::Object<T> keys{
         {"pattern: Flows: who sends to whom", [](const T& t) { return t.of.m_job.pattern; }},
         Key<T>("protocol: Flows: protocol, if not RDMA",
                [](const T& t) { return t.of.m_job.protocol.Name(); })
@@ -111,21 +111,21 @@ namespace
 /// A latency of a job that serves, when it is alone.
 template <typename Told>
 auto
-AloneMs(results::Quantiles results::ServingStatistics::*latency)
+AloneMs(reports::Quantiles reports::ServingStatistics::*latency)
 {
     return [latency](const Told& t) {
-        return t.alone.served ? results::ToJson(*t.alone.served.*latency) : results::Json();
+        return t.alone.served ? reports::ToJson(*t.alone.served.*latency) : reports::Json();
     };
 }
 
 } // namespace
 
-const results::Object<JobsSimulation::Told>&
+const reports::Object<JobsSimulation::Told>&
 JobsSimulation::ServingKeys()
 {
-    using results::QuantileWords;
-    using results::ServingStatistics;
-    static const results::Object<Told> keys{
+    using reports::QuantileWords;
+    using reports::ServingStatistics;
+    static const reports::Object<Told> keys{
         {"ttft_alone_ms (ms): Serving: time to the first token when the job is alone; null: not "
          "known",
          AloneMs<Told>(&ServingStatistics::ttftMs),
@@ -141,46 +141,46 @@ JobsSimulation::ServingKeys()
     return keys;
 }
 
-const results::Object<JobsSimulation>&
+const reports::Object<JobsSimulation>&
 JobsSimulation::Keys()
 {
-    static const results::JoinedKeys words({&JobKeys(),
-                                            &results::TrainingResults::StepWords(),
+    static const reports::JoinedKeys words({&JobKeys(),
+                                            &reports::TrainingResults::StepWords(),
                                             &FlowKeys(),
                                             &ServingKeys(),
-                                            &results::ServingShape(),
-                                            &results::LossWords()});
+                                            &reports::ServingShape(),
+                                            &reports::LossWords()});
     using J = JobsSimulation;
-    static const results::Object<J> keys{
+    static const reports::Object<J> keys{
         {"gpus (count): GPUs, one rank each", [](const J& j) { return j.m_scenario.plan.ranks; }},
         {"servers (count): Servers", [](const J& j) { return j.m_scenario.cluster.servers; }},
-        results::Key<J>(
+        reports::Key<J>(
             "jobs: With --jobs: the jobs",
             [](const J& j) {
-                results::Json jobs = results::Json::array();
+                reports::Json jobs = reports::Json::array();
                 for (std::size_t i = 0; i < j.m_members.size(); ++i)
                 {
                     jobs.push_back(j.m_members[i]->GetStatistics(j.AloneOf(i)));
                 }
                 return jobs;
             },
-            static_cast<const results::Shape&>(words))
+            static_cast<const reports::Shape&>(words))
             .List()};
     return keys;
 }
 
-const results::RegisteredKeys JobsSimulation::g_keys(results::Section::kOthers,
+const reports::RegisteredKeys JobsSimulation::g_keys(reports::Section::kOthers,
                                                      JobsSimulation::Keys());
 
 nlohmann::ordered_json
 JobsSimulation::Member::GetStatistics(const Measured& alone) const
 {
     const Told told{*this, alone};
-    results::Json json = JobKeys().ToJson(told);
+    reports::Json json = JobKeys().ToJson(told);
     if (m_serving)
     {
         ServingKeys().AddTo(json, told);
-        results::AddServing(json, Served());
+        reports::AddServing(json, Served());
     }
     else if (m_training)
     {

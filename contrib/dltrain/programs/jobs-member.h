@@ -5,15 +5,15 @@
 #define DLTRAIN_JOBS_MEMBER_H
 
 #include "contrib/dltrain/observers/stuck-report.h"
-#include "contrib/dltrain/run/flow-runner.h"
-#include "contrib/dltrain/run/training-job.h"
+#include "contrib/dltrain/runners/flow-runner.h"
+#include "contrib/dltrain/runners/training-job.h"
 #include "contrib/dltrain/serving/serving-job.h"
 #include "contrib/dltrain/transports/flow-transport.h"
 #include "jobs-simulation.h"
-#include "results/base/human-text.h"
-#include "results/programs/serving-results.h"
-#include "scenarios/run/serving-scenario.h"
-#include "scenarios/serving/requests.h"
+#include "reports/base/human-text.h"
+#include "reports/programs/serving-results.h"
+#include "scenarios/inference/requests.h"
+#include "scenarios/job/serving-scenario.h"
 #include "serving-simulation.h"
 
 #include "ns3/simulator.h"
@@ -149,7 +149,7 @@ class JobsSimulation::Member : public FlowListener
             : m_training
                 ? m_training->DescribeUnfinished()
                 : std::vector<std::string>{
-                      results::HumanCount(m_job.flows.size() - m_flows->GetCounts().arrived) +
+                      reports::HumanCount(m_job.flows.size() - m_flows->GetCounts().arrived) +
                       " flows did not arrive"};
         for (std::string& line : lines)
         {
@@ -167,7 +167,7 @@ class JobsSimulation::Member : public FlowListener
             m_outcome = m_serving->TakeOutcome(m_end > 0 ? m_end : end);
             m_outcome.networkBytes = Totals().bytes;
             m_about = ServingSimulation::AboutOf(s);
-            m_served = results::StatisticsOf(m_outcome, s.serving, m_about);
+            m_served = reports::StatisticsOf(m_outcome, s.serving, m_about);
         }
         if (m_training)
         {
@@ -203,7 +203,7 @@ class JobsSimulation::Member : public FlowListener
     }
 
     /// \pre it serves, after Close
-    results::ServingResults Served() const
+    reports::ServingResults Served() const
     {
         return {m_job.serving->serving, m_outcome, m_about, *m_served};
     }
@@ -224,7 +224,7 @@ class JobsSimulation::Member : public FlowListener
         m_all.OnMemberEnds();
     }
 
-    const results::FlowTotals& Totals() const
+    const reports::FlowTotals& Totals() const
     {
         return m_all.m_run.Collector().GetFlows().GetTotals(m_owner);
     }
@@ -236,14 +236,14 @@ class JobsSimulation::Member : public FlowListener
         {
             return {}; // its packets do not record for which job they wait
         }
-        const results::Interference* of = m_all.m_run.Collector().GetInterference();
+        const reports::Interference* of = m_all.m_run.Collector().GetInterference();
         return of ? of->ToJson(m_owner, "background") : nlohmann::ordered_json();
     }
 
     std::string WaitedWords() const
     {
         const ns3::RdmaLinkLayer& link = m_all.m_run.Fabric().GetLinkLayer();
-        return results::WaitedLongest(Interference(), link.GetWords(), !link.HasCredits());
+        return reports::WaitedLongest(Interference(), link.GetWords(), !link.HasCredits());
     }
 
     JobsSimulation& m_all;
@@ -259,8 +259,8 @@ class JobsSimulation::Member : public FlowListener
     int64_t m_end = 0;
     // Of m_serving, after Close:
     serving::ServingOutcome m_outcome;
-    results::ServingAbout m_about;
-    std::optional<results::ServingStatistics> m_served;
+    reports::ServingAbout m_about;
+    std::optional<reports::ServingStatistics> m_served;
 
     friend class JobsSimulation;
 };

@@ -5,16 +5,16 @@
 
 #include "contrib/dltrain/base/quiet-run.h"
 #include "contrib/dltrain/ranks/program.h"
-#include "contrib/dltrain/run/fabric-builder.h"
+#include "contrib/dltrain/runners/fabric-builder.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "jobs-member.h"
-#include "results/base/answer-text.h"
-#include "results/base/human-text.h"
-#include "results/programs/serving-results.h"
-#include "results/schema/quantiles.h"
-#include "results/stats/loss-counts.h"
-#include "results/stats/run-summary.h"
-#include "scenarios/options/cluster/network-kinds.h"
+#include "reports/base/answer-text.h"
+#include "reports/base/human-text.h"
+#include "reports/programs/serving-results.h"
+#include "reports/schema/quantiles.h"
+#include "reports/stats/loss-counts.h"
+#include "reports/stats/run-summary.h"
+#include "scenarios/network/network-kinds.h"
 
 #include "ns3/simulator.h"
 
@@ -167,7 +167,7 @@ JobsSimulation::OnMemberEnds()
 }
 
 void
-JobsSimulation::OnEnd(results::RunOutcome& outcome)
+JobsSimulation::OnEnd(reports::RunOutcome& outcome)
 {
     for (const std::unique_ptr<Member>& member : m_members)
     {
@@ -200,7 +200,7 @@ JobsSimulation::WriteTables() const
         if (member->GetJob().serving)
         {
             const std::string prefix = member->GetJob().name + "-";
-            results::WriteServingTables(m_options.out, member->Served(), true, prefix);
+            reports::WriteServingTables(m_options.out, member->Served(), true, prefix);
         }
     }
 }
@@ -233,25 +233,25 @@ JobsSimulation::Member::Print(std::ostream& os, const std::optional<double>& alo
 {
     const std::optional<double> time = GetTime();
     const auto human = [](const std::optional<double>& us) {
-        return us ? results::HumanTime(*us) : std::string("-");
+        return us ? reports::HumanTime(*us) : std::string("-");
     };
     const std::string exposed =
-        m_training && time ? results::HumanTime(m_training->GetResults().GetBreakdown().Exposed())
+        m_training && time ? reports::HumanTime(m_training->GetResults().GetBreakdown().Exposed())
                            : "-";
     const std::string slower =
-        time && alone && *alone > 0 ? results::Format("%.2f", *time / *alone) : "-";
-    os << results::Format("%-16s %10s %10s %7s %12s %10s",
+        time && alone && *alone > 0 ? reports::Format("%.2f", *time / *alone) : "-";
+    os << reports::Format("%-16s %10s %10s %7s %12s %10s",
                           m_job.name.c_str(),
                           human(time).c_str(),
                           human(alone).c_str(),
                           slower.c_str(),
                           exposed.c_str(),
-                          results::HumanBytes(static_cast<double>(Totals().bytes)).c_str());
+                          reports::HumanBytes(static_cast<double>(Totals().bytes)).c_str());
     os << "  " << WaitedWords() << (m_transport ? LossesText(*m_transport) : "");
     if (HasLostFlows())
     {
-        os << "; " << results::HumanCount(m_flows->GetCounts().arrived) << " of "
-           << results::HumanCount(m_job.flows.size()) << " flows arrived";
+        os << "; " << reports::HumanCount(m_flows->GetCounts().arrived) << " of "
+           << reports::HumanCount(m_job.flows.size()) << " flows arrived";
     }
     os << "\n";
 }
@@ -268,28 +268,28 @@ JobsSimulation::PrintServed(std::ostream& os) const
         {
             continue;
         }
-        const results::ServingStatistics& together = m_members[i]->Served().statistics;
+        const reports::ServingStatistics& together = m_members[i]->Served().statistics;
         const serving::ServingOutcome& outcome = m_members[i]->Served().outcome;
         const Measured alone = AloneOf(i);
         rows.emplace_back();
         for (const auto latency :
-             {&results::ServingStatistics::ttftMs, &results::ServingStatistics::tpotMs})
+             {&reports::ServingStatistics::ttftMs, &reports::ServingStatistics::tpotMs})
         {
-            for (const auto share : {&results::Quantiles::p50, &results::Quantiles::p99})
+            for (const auto share : {&reports::Quantiles::p50, &reports::Quantiles::p99})
             {
-                const auto text = [&](const results::ServingStatistics& of) {
-                    const results::Quantiles& q = of.*latency;
-                    return q.values > 0 ? results::HumanTime(1e3 * (q.*share)) : std::string("-");
+                const auto text = [&](const reports::ServingStatistics& of) {
+                    const reports::Quantiles& q = of.*latency;
+                    return q.values > 0 ? reports::HumanTime(1e3 * (q.*share)) : std::string("-");
                 };
                 rows.back().push_back(text(together));
                 rows.back().push_back(alone.served ? text(*alone.served) : "-");
             }
         }
-        rows.back().push_back(job.name + ": " + results::HumanCount(together.answered) + " of " +
-                              results::HumanCount(together.requests) + " requests answered" +
+        rows.back().push_back(job.name + ": " + reports::HumanCount(together.answered) + " of " +
+                              reports::HumanCount(together.requests) + " requests answered" +
                               (outcome.arrivesPerS > 0
-                                   ? "; it cannot keep up: " + results::Three(outcome.arrivesPerS) +
-                                         " a second arrive, " + results::Three(outcome.beginsPerS) +
+                                   ? "; it cannot keep up: " + reports::Three(outcome.arrivesPerS) +
+                                         " a second arrive, " + reports::Three(outcome.beginsPerS) +
                                          " begin"
                                    : ""));
     }
@@ -297,15 +297,15 @@ JobsSimulation::PrintServed(std::ostream& os) const
     {
         os << "(time of a job that serves: of a request, from its arrival to its last token, "
               "mean)\n\n";
-        results::PrintColumns(os, rows);
+        reports::PrintColumns(os, rows);
         os << "\n";
     }
 }
 
 void
-JobsSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
+JobsSimulation::PrintSummary(std::ostream& os, const reports::RunStats& network) const
 {
-    os << results::Format("%-16s %10s %10s %7s %12s %10s  %s\n",
+    os << reports::Format("%-16s %10s %10s %7s %12s %10s  %s\n",
                           "Job",
                           "time",
                           "alone",
@@ -320,7 +320,7 @@ JobsSimulation::PrintSummary(std::ostream& os, const results::RunStats& network)
     os << "(time: of a step, mean; of flows, until the last has arrived; %: of its messages' "
           "time)\n\n";
     PrintServed(os);
-    results::PrintRunStats(os, network);
+    reports::PrintRunStats(os, network);
 }
 
 int

@@ -4,12 +4,12 @@
 #ifndef DLTRAIN_JOBS_SIMULATION_H
 #define DLTRAIN_JOBS_SIMULATION_H
 
-#include "contrib/dltrain/run/fabric-run.h"
-#include "contrib/dltrain/run/flow-runner.h"
-#include "contrib/dltrain/run/training-job.h"
-#include "results/programs/serving-statistics.h"
-#include "results/schema/object.h"
-#include "scenarios/options/training/jobs.h"
+#include "contrib/dltrain/runners/fabric-run.h"
+#include "contrib/dltrain/runners/flow-runner.h"
+#include "contrib/dltrain/runners/training-job.h"
+#include "reports/programs/serving-statistics.h"
+#include "reports/schema/object.h"
+#include "scenarios/training/options/jobs.h"
 
 #include <cstdint>
 #include <memory>
@@ -36,7 +36,7 @@ class JobsSimulation : public FabricSimulation
         /// us. Training and collectives: the mean time of a measured step. Flows: the time from the
         /// job's start to the arrival of the last one. Serving: the mean time of a request.
         std::optional<double> us;
-        std::optional<results::ServingStatistics> served; ///< nothing: it serves nothing
+        std::optional<reports::ServingStatistics> served; ///< nothing: it serves nothing
     };
 
     using Times = std::vector<Measured>;
@@ -57,11 +57,11 @@ class JobsSimulation : public FabricSimulation
 
   private:
     struct Told;
-    static const results::Object<Told>& JobKeys();
-    static const results::Object<Told>& FlowKeys();
-    static const results::Object<Told>& ServingKeys();
-    static const results::Object<JobsSimulation>& Keys();
-    static const results::RegisteredKeys g_keys;
+    static const reports::Object<Told>& JobKeys();
+    static const reports::Object<Told>& FlowKeys();
+    static const reports::Object<Told>& ServingKeys();
+    static const reports::Object<JobsSimulation>& Keys();
+    static const reports::RegisteredKeys g_keys;
 
     class Member;
 
@@ -72,10 +72,10 @@ class JobsSimulation : public FabricSimulation
     bool IsDone() const override;
     bool GoesOnByItself() const override;
     std::string DescribeUnfinished() const override;
-    void OnEnd(results::RunOutcome& outcome) override;
+    void OnEnd(reports::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;
     void WriteTables() const override;
-    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
+    void PrintSummary(std::ostream& os, const reports::RunStats& network) const override;
     std::string GetFiles() const override;
     /// Latencies of the jobs that serve, together and alone.
     void PrintServed(std::ostream& os) const;

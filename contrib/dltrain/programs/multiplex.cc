@@ -6,11 +6,11 @@
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "interruption.h"
-#include "results/base/report-launcher.h"
-#include "results/programs/multiplex-results.h"
-#include "scenarios/options/multiplex/multiplex-options.h"
-#include "scenarios/options/serving/serving-options.h"
-#include "scenarios/program/output-folder.h"
+#include "reports/base/report-launcher.h"
+#include "reports/programs/multiplex-results.h"
+#include "scenarios/inference/options/serving-options.h"
+#include "scenarios/multiplex/options/multiplex-options.h"
+#include "scenarios/startup/output-folder.h"
 #include "topologies/names.h"
 
 #include <iostream>
@@ -48,7 +48,7 @@ NameOf(const scenario::MultiplexScenario& scenario, const std::string& policy, d
 
 /// Every policy at every rate, or those before a signal.
 void
-RunMix(const scenario::MultiplexScenario& scenario, results::MultiplexResults* results)
+RunMix(const scenario::MultiplexScenario& scenario, reports::MultiplexResults* results)
 {
     for (const double scale : scenario.scales)
     {
@@ -93,15 +93,15 @@ RunMultiplex(const scenario::OptionTable& table, const scenario::ReadResult& rea
     {
         return SayMultiplexErrors(errors);
     }
-    results::MultiplexResults results{scenario, {}, {}, {}, {}};
+    reports::MultiplexResults results{scenario, {}, {}, {}, {}};
     std::string why;
     if (scenario.task == MultiplexTask::kCurve)
     {
-        results.curves = results::CurvesOf(scenario, &why);
+        results.curves = reports::CurvesOf(scenario, &why);
     }
     if (scenario.task == MultiplexTask::kCompare)
     {
-        results.compared = results::ComparedOf(scenario, &why);
+        results.compared = reports::ComparedOf(scenario, &why);
     }
     if (!why.empty())
     {
@@ -122,7 +122,7 @@ RunMultiplex(const scenario::OptionTable& table, const scenario::ReadResult& rea
     }
     if (scenario.run.dryRun && scenario.task == MultiplexTask::kMix)
     {
-        results::PrintPlan(std::cout, scenario);
+        reports::PrintPlan(std::cout, scenario);
         return 0;
     }
     WatchInterruption();
@@ -142,19 +142,19 @@ RunMultiplex(const scenario::OptionTable& table, const scenario::ReadResult& rea
             return stopped;
         }
     }
-    results::PrintMultiplex(std::cout, results);
+    reports::PrintMultiplex(std::cout, results);
     if (scenario.run.dryRun)
     {
         return 0;
     }
-    if (const std::string lost = results::WriteMultiplex(results); !lost.empty())
+    if (const std::string lost = reports::WriteMultiplex(results); !lost.empty())
     {
         std::cerr << "dlserve: error: " << lost << std::endl;
         return 1;
     }
-    std::cout << "Results  " << scenario.run.out << ": " << results::MultiplexFiles(results)
+    std::cout << "Results  " << scenario.run.out << ": " << reports::MultiplexFiles(results)
               << "\n";
-    results::WriteReport(scenario.run, std::cout);
+    reports::WriteReport(scenario.run, std::cout);
     return stopped;
 }
 

@@ -3,8 +3,8 @@
  */
 #include "plan-moves.h"
 
-#include "scenarios/options/training/validate-layout.h"
-#include "scenarios/planner/moves.h"
+#include "scenarios/layout-search/moves.h"
+#include "scenarios/training/options/validate-layout.h"
 
 #include <algorithm>
 #include <optional>

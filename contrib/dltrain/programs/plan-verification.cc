@@ -5,9 +5,9 @@
 
 #include "child-run.h"
 #include "contrib/rdma/core/regular-file.h"
-#include "scenarios/options/planner/estimated-options.h"
-#include "scenarios/plan/plan-lines.h"
-#include "scenarios/program/parse.h"
+#include "scenarios/dry-run/plan-lines.h"
+#include "scenarios/layout-search/options/estimated-options.h"
+#include "scenarios/startup/parse.h"
 #include "scenarios/training/fewer-layers.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #ifndef DLTRAIN_PLAN_VERIFICATION_H
 #define DLTRAIN_PLAN_VERIFICATION_H
 
-#include "scenarios/planner/search.h"
+#include "scenarios/layout-search/search.h"
 
 #include <functional>
 #include <string>

@@ -7,14 +7,14 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "interruption.h"
 #include "plan-moves.h"
-#include "results/base/report-launcher.h"
-#include "results/programs/plan-results.h"
-#include "scenarios/options/cluster/network-check.h"
+#include "reports/base/report-launcher.h"
+#include "reports/programs/plan-results.h"
+#include "scenarios/dry-run/plan-lines.h"
+#include "scenarios/layout-search/options/resumed-search.h"
+#include "scenarios/network/network-check.h"
 #include "scenarios/options/format.h"
-#include "scenarios/options/planner/resumed-search.h"
-#include "scenarios/options/training/validate-layout.h"
-#include "scenarios/plan/plan-lines.h"
-#include "scenarios/program/output-folder.h"
+#include "scenarios/startup/output-folder.h"
+#include "scenarios/training/options/validate-layout.h"
 #include "topologies/files-read.h"
 #include "topologies/names.h"
 
@@ -60,7 +60,7 @@ class PlannerWatch
         {
             m_kept = p.all->size();
             m_nextKept = now + 10;
-            results::KeepEstimates(m_scenario, *p.all); // this program may be killed
+            reports::KeepEstimates(m_scenario, *p.all); // this program may be killed
         }
         if (p.isListing && !m_scenario.resume.empty())
         {
@@ -138,7 +138,7 @@ Refuse(const scenario::PlannerScenario& scenario, const std::string& why)
 {
     if (!scenario.run.dryRun)
     {
-        results::DropPlans(scenario);
+        reports::DropPlans(scenario);
     }
     return SayError("dlplan", why, scenario.run.dryRun ? nullptr : &scenario.run);
 }
@@ -218,7 +218,7 @@ Write(const scenario::PlannerScenario& scenario,
       const planner::Found& found)
 {
     const training::TrainingOptions best = BestOf(scenario, clusters, found);
-    return results::WritePlans({scenario, clusters, found, best}, scenario.run.out);
+    return reports::WritePlans({scenario, clusters, found, best}, scenario.run.out);
 }
 
 /// Steps of dltrain for the best plans, and for small changes of the best one.
@@ -313,9 +313,9 @@ RunPlanner(int argc, const char* const* argv)
     planner::Estimates known;
     if (!scenario.resume.empty())
     {
-        known = results::ReadEstimates(scenario, scenario.run.out);
+        known = reports::ReadEstimates(scenario, scenario.run.out);
     }
-    if (const std::string why = scenario.run.dryRun ? "" : results::BeginPlans(scenario);
+    if (const std::string why = scenario.run.dryRun ? "" : reports::BeginPlans(scenario);
         !why.empty())
     {
         std::cerr << "dlplan: error: " << why << std::endl;
@@ -349,7 +349,7 @@ RunPlanner(int argc, const char* const* argv)
     {
         SayNote("note: the list of layouts is not complete: the best may not be in it");
     }
-    watch.Tell(results::DroppedText(found) + scenario::Format("; %.1f s", watch.Seconds()));
+    watch.Tell(reports::DroppedText(found) + scenario::Format("; %.1f s", watch.Seconds()));
     const bool verifies = scenario.verify > 0 && !scenario.run.dryRun;
     if (verifies)
     {
@@ -366,7 +366,7 @@ RunPlanner(int argc, const char* const* argv)
         Verify(runs, clusters, &found, watch);
     }
     const training::TrainingOptions best = BestOf(scenario, clusters, found);
-    results::PrintPlans(std::cout, {scenario, clusters, found, best});
+    reports::PrintPlans(std::cout, {scenario, clusters, found, best});
     if (!scenario.run.dryRun)
     {
         if (const std::string why = Write(scenario, clusters, found); !why.empty())
@@ -377,7 +377,7 @@ RunPlanner(int argc, const char* const* argv)
         std::cout << "Results                " << scenario.run.out
                   << ": plan.json (dltrain --scenario=), plans.csv, megatron.txt, deepspeed.json, "
                      "launch-notes.txt\n";
-        results::WriteReport(scenario.run, std::cout);
+        reports::WriteReport(scenario.run, std::cout);
     }
     if (const std::string why = verifies ? WhyNotVerified(scenario, found) : ""; !why.empty())
     {

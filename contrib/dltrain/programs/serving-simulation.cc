@@ -5,11 +5,11 @@
 
 #include "contrib/dltrain/base/quiet-run.h"
 #include "contrib/dltrain/serving/local-serving.h"
-#include "results/stats/run-summary.h"
-#include "results/timeline/serving-timeline.h"
-#include "scenarios/options/cluster/cluster-options.h"
-#include "scenarios/options/cluster/network-kinds.h"
-#include "scenarios/serving/requests.h"
+#include "reports/stats/run-summary.h"
+#include "reports/timeline/serving-timeline.h"
+#include "scenarios/inference/requests.h"
+#include "scenarios/network/cluster-options.h"
+#include "scenarios/network/network-kinds.h"
 
 #include <iostream>
 #include <utility>
@@ -19,7 +19,7 @@ namespace dltrain
 
 ServingSimulation::ServingSimulation(const scenario::ServingScenario& scenario,
                                      bool quiet,
-                                     results::ServingSearch search)
+                                     reports::ServingSearch search)
     : m_scenario(scenario),
       m_options(quiet ? WithoutOutputs(scenario.run) : scenario.run),
       m_search(std::move(search)),
@@ -39,10 +39,10 @@ ServingSimulation::Run()
     return m_run.Run(*this);
 }
 
-results::ServingAbout
+reports::ServingAbout
 ServingSimulation::AboutOf(const scenario::ServingScenario& scenario)
 {
-    results::ServingAbout about;
+    reports::ServingAbout about;
     about.model = scenario.model.name;
     about.dtype = scenario.dtypeName;
     about.gpu = scenario.gpu.name;
@@ -62,7 +62,7 @@ ServingSimulation::AboutOf(const scenario::ServingScenario& scenario)
     return about;
 }
 
-results::ServingStatistics
+reports::ServingStatistics
 ServingSimulation::Statistics() const
 {
     return *m_statistics;
@@ -125,7 +125,7 @@ ServingSimulation::DescribeUnfinished() const
 }
 
 void
-ServingSimulation::OnEnd(results::RunOutcome& outcome)
+ServingSimulation::OnEnd(reports::RunOutcome& outcome)
 {
     if (m_job)
     {
@@ -137,10 +137,10 @@ ServingSimulation::OnEnd(results::RunOutcome& outcome)
     {
         outcome.simulatedPs = m_outcome.end;
     }
-    m_statistics = results::StatisticsOf(m_outcome, m_scenario.serving, m_about);
+    m_statistics = reports::StatisticsOf(m_outcome, m_scenario.serving, m_about);
 }
 
-results::ServingResults
+reports::ServingResults
 ServingSimulation::Results() const
 {
     return {m_scenario.serving, m_outcome, m_about, *m_statistics, m_search};
@@ -150,30 +150,30 @@ nlohmann::ordered_json
 ServingSimulation::GetStatistics() const
 {
     nlohmann::ordered_json stats;
-    results::AddServing(stats, Results());
+    reports::AddServing(stats, Results());
     return stats;
 }
 
 void
 ServingSimulation::WriteTables() const
 {
-    results::WriteServingTables(m_options.out, Results());
+    reports::WriteServingTables(m_options.out, Results());
 }
 
 void
-ServingSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
+ServingSimulation::PrintSummary(std::ostream& os, const reports::RunStats& network) const
 {
-    results::PrintServing(os, Results());
+    reports::PrintServing(os, Results());
     if (m_job)
     {
-        results::PrintRunStats(os, network);
+        reports::PrintRunStats(os, network);
     }
 }
 
 void
 ServingSimulation::WriteTimeline(const scenario::RunOptions& run, std::ostream& os) const
 {
-    results::WriteServingTimelineOf(run, m_outcome, os);
+    reports::WriteServingTimelineOf(run, m_outcome, os);
 }
 
 std::string

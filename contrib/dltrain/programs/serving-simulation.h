@@ -4,11 +4,11 @@
 #ifndef DLTRAIN_SERVING_SIMULATION_H
 #define DLTRAIN_SERVING_SIMULATION_H
 
-#include "contrib/dltrain/run/fabric-run.h"
+#include "contrib/dltrain/runners/fabric-run.h"
 #include "contrib/dltrain/serving/serving-job.h"
-#include "results/programs/serving-results.h"
-#include "scenarios/run/serving-scenario.h"
-#include "scenarios/serving/serving-record.h"
+#include "reports/programs/serving-results.h"
+#include "scenarios/inference/serving-record.h"
+#include "scenarios/job/serving-scenario.h"
 
 #include <atomic>
 #include <cstdint>
@@ -28,7 +28,7 @@ class ServingSimulation : public FabricSimulation
     /// were tried before the run that is reported
     ServingSimulation(const scenario::ServingScenario& scenario,
                       bool quiet,
-                      results::ServingSearch search = {});
+                      reports::ServingSearch search = {});
 
     /// Simulates and reports. \return exit status
     int Run();
@@ -39,10 +39,10 @@ class ServingSimulation : public FabricSimulation
         return m_outcome;
     }
 
-    results::ServingStatistics Statistics() const;
+    reports::ServingStatistics Statistics() const;
 
     /// What neither outcome nor spec says.
-    static results::ServingAbout AboutOf(const scenario::ServingScenario& scenario);
+    static reports::ServingAbout AboutOf(const scenario::ServingScenario& scenario);
 
   private:
     // FabricSimulation
@@ -51,25 +51,25 @@ class ServingSimulation : public FabricSimulation
     bool IsDone() const override;
     bool GoesOnByItself() const override;
     std::string DescribeUnfinished() const override;
-    void OnEnd(results::RunOutcome& outcome) override;
+    void OnEnd(reports::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;
     void WriteTables() const override;
-    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
+    void PrintSummary(std::ostream& os, const reports::RunStats& network) const override;
     void WriteTimeline(const scenario::RunOptions& run, std::ostream& os) const override;
     std::string GetFiles() const override;
 
-    results::ServingResults Results() const;
+    reports::ServingResults Results() const;
     const scenario::ServingScenario& m_scenario;
     scenario::RunOptions m_options;
-    results::ServingSearch m_search;
+    reports::ServingSearch m_search;
     FabricRun m_run;
     std::unique_ptr<ServingJob> m_job; ///< null: it runs without network
     // Without network:
     std::atomic<double> m_share{0}; ///< of requests that are answered
     bool m_served = false;
-    results::ServingAbout m_about;
+    reports::ServingAbout m_about;
     serving::ServingOutcome m_outcome;
-    std::optional<results::ServingStatistics> m_statistics;
+    std::optional<reports::ServingStatistics> m_statistics;
 };
 
 } // namespace dltrain

@@ -3,7 +3,7 @@
  */
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/serving/local-serving.h"
-#include "scenarios/serving/requests.h"
+#include "scenarios/inference/requests.h"
 #include "serving-simulation.h"
 #include "simulate.h"
 
@@ -43,7 +43,7 @@ class RateSearch
     {
         for (const double rate : m_scenario.rates)
         {
-            results::ServingPoint point;
+            reports::ServingPoint point;
             const int status = m_search.stopped ? 0 : Try(rate, Seed(), &point);
             if (status != 0)
             {
@@ -71,7 +71,7 @@ class RateSearch
         const double best = Best();
         for (uint64_t i = 1; i < SEEDS && best > 0 && IsRandom() && status == 0; ++i)
         {
-            std::vector<results::ServingPoint> points;
+            std::vector<reports::ServingPoint> points;
             status = m_search.stopped ? 0 : FindWith(Seed() + i, best, STEP, &points);
         }
         return status;
@@ -83,7 +83,7 @@ class RateSearch
         return m_search.seeds.empty() ? 0 : m_search.seeds.front().best;
     }
 
-    const results::ServingSearch& Search() const
+    const reports::ServingSearch& Search() const
     {
         return m_search;
     }
@@ -119,12 +119,12 @@ class RateSearch
     int FindWith(uint64_t seed,
                  double rate,
                  double factor,
-                 std::vector<results::ServingPoint>* points)
+                 std::vector<reports::ServingPoint>* points)
     {
-        results::SeedRate found{seed};
+        reports::SeedRate found{seed};
         for (uint32_t i = 0; i < MOST_RATES; ++i)
         {
-            results::ServingPoint point;
+            reports::ServingPoint point;
             const int status = Try(rate, seed, &point);
             if (status != 0)
             {
@@ -135,7 +135,7 @@ class RateSearch
                 break;
             }
             points->push_back(point);
-            (results::Meets(point, *m_scenario.findRate) ? found.best : found.fails) = rate;
+            (reports::Meets(point, *m_scenario.findRate) ? found.best : found.fails) = rate;
             const bool bounded = found.best > 0 && found.fails > 0;
             if ((bounded && found.fails / found.best < BOUND) || MissesIdle(*points))
             {
@@ -159,7 +159,7 @@ class RateSearch
     }
 
     /// At several rates as many miss them, although hardly anybody waits for others.
-    bool MissesIdle(const std::vector<results::ServingPoint>& points) const
+    bool MissesIdle(const std::vector<reports::ServingPoint>& points) const
     {
         constexpr std::size_t ALIKE = 3;
         if (points.size() < ALIKE || !points.back().attainment)
@@ -167,14 +167,14 @@ class RateSearch
             return false;
         }
         return std::all_of(points.end() - ALIKE, points.end(), [&](const auto& point) {
-            return !results::Meets(point, *m_scenario.findRate) && point.attainment &&
+            return !reports::Meets(point, *m_scenario.findRate) && point.attainment &&
                    std::abs(*point.attainment - *points.back().attainment) < 0.005 &&
                    point.rate <= m_scenario.serving.requests.rate;
         });
     }
 
     /// A signal only ends the search: what is known is reported.
-    int Try(double rate, uint64_t seed, results::ServingPoint* point)
+    int Try(double rate, uint64_t seed, reports::ServingPoint* point)
     {
         scenario::ServingScenario one = m_scenario;
         one.serving.requests.rate = rate;
@@ -192,13 +192,13 @@ class RateSearch
         }
         if (status == 0)
         {
-            *point = results::PointOf(rate, simulation.GetOutcome(), simulation.Statistics());
+            *point = reports::PointOf(rate, simulation.GetOutcome(), simulation.Statistics());
         }
         return status;
     }
 
     const scenario::ServingScenario& m_scenario;
-    results::ServingSearch m_search;
+    reports::ServingSearch m_search;
 };
 
 } // namespace

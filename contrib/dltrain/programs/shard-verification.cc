@@ -6,8 +6,8 @@
 #include "child-run.h"
 #include "contrib/dltrain/ranks/program.h"
 #include "scenarios/launch/early-end.h"
-#include "scenarios/options/training/sharding-options.h"
-#include "scenarios/sharding/sharding-report.h"
+#include "scenarios/operator-search/options/sharding-options.h"
+#include "scenarios/operator-search/sharding-report.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -7,7 +7,7 @@
 #ifndef DLTRAIN_SHARD_VERIFICATION_H
 #define DLTRAIN_SHARD_VERIFICATION_H
 
-#include "scenarios/run/scenario.h"
+#include "scenarios/job/scenario.h"
 
 namespace dltrain
 {

@@ -7,8 +7,8 @@
 #ifndef DLTRAIN_SIMULATE_H
 #define DLTRAIN_SIMULATE_H
 
-#include "scenarios/run/scenario.h"
-#include "scenarios/run/serving-scenario.h"
+#include "scenarios/job/scenario.h"
+#include "scenarios/job/serving-scenario.h"
 
 #include <string>
 

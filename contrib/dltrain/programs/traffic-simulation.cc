@@ -7,10 +7,10 @@
 #include "contrib/dltrain/transports/flow-transport.h"
 #include "contrib/dltrain/transports/network-transport.h"
 #include "dry-run.h"
-#include "results/base/human-text.h"
-#include "results/stats/loss-counts.h"
-#include "results/stats/run-summary.h"
-#include "scenarios/options/cluster/network-kinds.h"
+#include "reports/base/human-text.h"
+#include "reports/stats/loss-counts.h"
+#include "reports/stats/run-summary.h"
+#include "scenarios/network/network-kinds.h"
 
 #include "ns3/node-windows.h"
 
@@ -30,7 +30,7 @@ namespace
 std::string
 HumanCounted(uint64_t n, const std::string& what, const std::string& plural = "s")
 {
-    return results::HumanCount(n) + " " + what + (n == 1 ? "" : plural);
+    return reports::HumanCount(n) + " " + what + (n == 1 ? "" : plural);
 }
 
 double
@@ -330,10 +330,10 @@ TrafficSimulation::DescribeUnfinished() const
     const uint64_t missing = m_scenario.flows.size() - counts.arrived;
     if (missing == 0 && counts.failed > 0)
     {
-        return "all flows arrived, but the senders of " + results::HumanCount(counts.failed) +
+        return "all flows arrived, but the senders of " + reports::HumanCount(counts.failed) +
                " of them had given up";
     }
-    return results::HumanCount(missing) + " of " + HumanCounted(m_scenario.flows.size(), "flow") +
+    return reports::HumanCount(missing) + " of " + HumanCounted(m_scenario.flows.size(), "flow") +
            " did not arrive";
 }
 
@@ -355,11 +355,11 @@ TrafficSimulation::OnBegin()
               << (protocol.IsTcp()   ? "congestion control " + protocol.control
                   : protocol.IsUdp() ? "no congestion control"
                                      : scenario::NetworkText(m_scenario.fabric))
-              << "; set up in " << results::HumanTime(m_run.GetSetUpS() * 1e6) << "\n"
+              << "; set up in " << reports::HumanTime(m_run.GetSetUpS() * 1e6) << "\n"
               << "Traffic          " << m_scenario.pattern
               << (protocol.IsOrdinary() ? " by " + protocol.Text() : "") << ": "
               << HumanCounted(m_scenario.flows.size(), "flow") << ", "
-              << results::HumanBytes(static_cast<double>(m_totalBytes));
+              << reports::HumanBytes(static_cast<double>(m_totalBytes));
     if (Ranks::Get().Several())
     {
         std::cout << "; " << Ranks::Get().Size() << " processes";
@@ -368,7 +368,7 @@ TrafficSimulation::OnBegin()
 }
 
 void
-TrafficSimulation::OnEnd(results::RunOutcome& outcome)
+TrafficSimulation::OnEnd(reports::RunOutcome& outcome)
 {
     const FlowCounts counts = Ranks::HasHosts() ? GetCounts() : FlowCounts();
     if (TellsByNotes() && counts.ended == m_scenario.flows.size())
@@ -430,12 +430,12 @@ struct TrafficSimulation::Told
     }
 };
 
-const results::Object<TrafficSimulation::Told>&
+const reports::Object<TrafficSimulation::Told>&
 TrafficSimulation::Keys()
 {
     using T = Told;
-    using results::Key;
-    using results::Object;
+    using reports::Key;
+    using reports::Object;
     static const Object<T> topology{
         {"name: Family and size", [](const T& t) { return t.Scenario().topologyName; }},
         {"hosts (count): Hosts", [](const T& t) { return t.Scenario().topology.Hosts().size(); }},
@@ -461,7 +461,7 @@ TrafficSimulation::Keys()
         {"goodput_gbps (Gb/s): Payload that arrived over the time from the first start to the last "
          "arrival, all flows",
          [](const T& t) { return GoodputGbps(t.Scenario(), t.counts); }}};
-    static const results::JoinedKeys flowWords({&flows, &results::LossWords()});
+    static const reports::JoinedKeys flowWords({&flows, &reports::LossWords()});
     static const Object<T> offered{
         {"asked (0 to 1): Load asked for, of each host's links",
          [](const T& t) { return t.Scenario().offered.load; }},
@@ -480,14 +480,14 @@ TrafficSimulation::Keys()
         {"pattern: Who sends to whom", [](const T& t) { return t.Scenario().pattern; }},
         {"flows: Flows of the run",
          [](const T& t) {
-             results::Json json = flows.ToJson(t);
+             reports::Json json = flows.ToJson(t);
              if (t.of.m_transport)
              {
                  AddLosses(*t.of.m_transport, json);
              }
              return json;
          },
-         static_cast<const results::Shape&>(flowWords)},
+         static_cast<const reports::Shape&>(flowWords)},
         Key<T>("offered_load: Traffic from a load: what measured flows are of the rates of all "
                "hosts' links",
                T::Itself,
@@ -501,7 +501,7 @@ TrafficSimulation::Keys()
     return keys;
 }
 
-const results::RegisteredKeys TrafficSimulation::g_keys(results::Section::kTraffic,
+const reports::RegisteredKeys TrafficSimulation::g_keys(reports::Section::kTraffic,
                                                         TrafficSimulation::Keys());
 
 nlohmann::ordered_json
@@ -519,22 +519,22 @@ TrafficSimulation::GetMoreStatistics() const
 }
 
 void
-TrafficSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
+TrafficSimulation::PrintSummary(std::ostream& os, const reports::RunStats& network) const
 {
     const FlowCounts counts = GetCounts();
-    os << "Flows            " << results::HumanCount(counts.arrived) << " of "
-       << results::HumanCount(m_scenario.flows.size()) << " arrived";
+    os << "Flows            " << reports::HumanCount(counts.arrived) << " of "
+       << reports::HumanCount(m_scenario.flows.size()) << " arrived";
     if (counts.arrived)
     {
         os << ", the last after "
-           << results::HumanTime(LastArrivalUs(counts) - FirstStartUs(m_scenario)) << "; "
-           << results::HumanRate(GoodputGbps(m_scenario, counts)) << " together";
+           << reports::HumanTime(LastArrivalUs(counts) - FirstStartUs(m_scenario)) << "; "
+           << reports::HumanRate(GoodputGbps(m_scenario, counts)) << " together";
     }
     os << (m_transport ? LossesText(*m_transport) : "") << "\n";
     if (m_scenario.offered.load > 0)
     {
         const OfferedLoad offered = GetOfferedLoad();
-        const auto percent = [](double share) { return results::Format("%.3g%%", 100 * share); };
+        const auto percent = [](double share) { return reports::Format("%.3g%%", 100 * share); };
         const double incasts = m_scenario.offered.incastLoad;
         os << "Load             " << percent(m_scenario.offered.load)
            << (incasts > 0 ? " and incasts of " + percent(incasts) : "")
@@ -551,20 +551,20 @@ TrafficSimulation::PrintSummary(std::ostream& os, const results::RunStats& netwo
     if (m_measured != m_scenario.flows.size())
     {
         const scenario::Measuring& measuring = m_scenario.measuring;
-        os << "Measured flows   " << results::HumanCount(counts.measuredArrived) << " of "
-           << results::HumanCount(m_measured) << " arrived, those that start from "
-           << results::HumanTime(static_cast<double>(measuring.from.ps) / 1e6) << " on";
+        os << "Measured flows   " << reports::HumanCount(counts.measuredArrived) << " of "
+           << reports::HumanCount(m_measured) << " arrived, those that start from "
+           << reports::HumanTime(static_cast<double>(measuring.from.ps) / 1e6) << " on";
         if (measuring.until.ps > 0)
         {
             // The length, not the end: of a short time after a long one both ends look the same.
             os << ", for "
-               << results::HumanTime(static_cast<double>(measuring.until.ps - measuring.from.ps) /
+               << reports::HumanTime(static_cast<double>(measuring.until.ps - measuring.from.ps) /
                                      1e6);
         }
         os << "\n";
     }
-    results::PrintLuckOfWays(os, network);
-    results::PrintRunStats(os, network);
+    reports::PrintLuckOfWays(os, network);
+    reports::PrintRunStats(os, network);
     m_statistics->Print(os);
 }
 

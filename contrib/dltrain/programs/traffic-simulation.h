@@ -6,11 +6,11 @@
 
 #include "contrib/dltrain/base/transport.h"
 #include "contrib/dltrain/observers/traffic-statistics.h"
-#include "contrib/dltrain/run/completion-file.h"
-#include "contrib/dltrain/run/fabric-run.h"
-#include "contrib/dltrain/run/flow-runner.h"
-#include "results/schema/object.h"
-#include "scenarios/run/scenario.h"
+#include "contrib/dltrain/runners/completion-file.h"
+#include "contrib/dltrain/runners/fabric-run.h"
+#include "contrib/dltrain/runners/flow-runner.h"
+#include "reports/schema/object.h"
+#include "scenarios/job/scenario.h"
 
 #include <cstdint>
 #include <functional>
@@ -50,8 +50,8 @@ class TrafficSimulation : public FabricSimulation, public FlowListener
 
   private:
     struct Told;
-    static const results::Object<Told>& Keys();
-    static const results::RegisteredKeys g_keys;
+    static const reports::Object<Told>& Keys();
+    static const reports::RegisteredKeys g_keys;
 
     // FabricSimulation
     void Listen() override;
@@ -61,10 +61,10 @@ class TrafficSimulation : public FabricSimulation, public FlowListener
     void MergeRanks() override;
     bool IsDone() const override;
     std::string DescribeUnfinished() const override;
-    void OnEnd(results::RunOutcome& outcome) override;
+    void OnEnd(reports::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;
     nlohmann::ordered_json GetMoreStatistics() const override;
-    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
+    void PrintSummary(std::ostream& os, const reports::RunStats& network) const override;
     std::string GetFiles() const override;
 
     /// \return whether ranks tell each other by notes, with ns-3's engine, when they are done

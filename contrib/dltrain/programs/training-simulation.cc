@@ -4,10 +4,10 @@
 #include "training-simulation.h"
 
 #include "contrib/dltrain/ranks/ranks.h"
-#include "results/stats/run-summary.h"
-#include "results/stats/tuner-record.h"
-#include "scenarios/options/training/sharding-options.h"
-#include "scenarios/options/training/trace-options.h"
+#include "reports/stats/run-summary.h"
+#include "reports/stats/tuner-record.h"
+#include "scenarios/operator-search/options/sharding-options.h"
+#include "scenarios/training/options/trace-options.h"
 
 #include <utility>
 
@@ -86,7 +86,7 @@ TrainingSimulation::DescribeUnfinished() const
 }
 
 void
-TrainingSimulation::OnEnd(results::RunOutcome& outcome)
+TrainingSimulation::OnEnd(reports::RunOutcome& outcome)
 {
     m_job.OnEnd(outcome.simulatedPs);
 }
@@ -110,23 +110,23 @@ TrainingSimulation::GetStatistics() const
     nlohmann::ordered_json stats = m_job.Get().GetStatistics();
     if (m_scenario.collectives.measured)
     {
-        results::AddTo(stats, *m_scenario.collectives.measured);
+        reports::AddTo(stats, *m_scenario.collectives.measured);
     }
     m_job.AddTo(&stats);
     return stats;
 }
 
 void
-TrainingSimulation::PrintSummary(std::ostream& os, const results::RunStats& network) const
+TrainingSimulation::PrintSummary(std::ostream& os, const reports::RunStats& network) const
 {
     m_job.Get().Print(os);
     if (m_scenario.collectives.measured)
     {
-        results::PrintTuner(os, *m_scenario.collectives.measured);
+        reports::PrintTuner(os, *m_scenario.collectives.measured);
     }
     m_job.PrintRecovery(os);
-    results::PrintLuckOfWays(os, network);
-    results::PrintRunStats(os, network);
+    reports::PrintLuckOfWays(os, network);
+    reports::PrintRunStats(os, network);
 }
 
 } // namespace dltrain

@@ -5,7 +5,7 @@
 #define DLTRAIN_TRAINING_SIMULATION_H
 
 #include "contrib/dltrain/recovery/recoverable-job.h"
-#include "contrib/dltrain/run/fabric-run.h"
+#include "contrib/dltrain/runners/fabric-run.h"
 
 #include <string>
 
@@ -29,10 +29,10 @@ class TrainingSimulation : public FabricSimulation
     bool IsDone() const override;
     bool GoesOnByItself() const override;
     std::string DescribeUnfinished() const override;
-    void OnEnd(results::RunOutcome& outcome) override;
+    void OnEnd(reports::RunOutcome& outcome) override;
     nlohmann::ordered_json GetStatistics() const override;
     void WriteTables() const override;
-    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
+    void PrintSummary(std::ostream& os, const reports::RunStats& network) const override;
     std::string GetFiles() const override;
 
     const scenario::TrainingScenario& m_scenario;

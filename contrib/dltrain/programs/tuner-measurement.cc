@@ -3,15 +3,15 @@
  */
 #include "tuner-measurement.h"
 
-#include "collectives/registry.h"
+#include "collectives/core/registry.h"
 #include "contrib/dltrain/base/quiet-run.h"
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/rdma/core/unit-strings.h"
-#include "results/base/human-text.h"
-#include "scenarios/options/collective/collective-options.h"
-#include "scenarios/options/collective/measured-cache.h"
+#include "reports/base/human-text.h"
+#include "scenarios/collective/collective-options.h"
+#include "scenarios/collective/measured-cache.h"
 #include "scenarios/options/spelling.h"
-#include "scenarios/program/output-folder.h"
+#include "scenarios/startup/output-folder.h"
 #include "simulate.h"
 #include "topologies/names.h"
 
@@ -121,7 +121,7 @@ TunerMeasurement::EnterAll()
 }
 
 void
-TunerMeasurement::OnRankDone(const results::CollectivePart& part, uint64_t)
+TunerMeasurement::OnRankDone(const reports::CollectivePart& part, uint64_t)
 {
     ns3::NodeWindows::Note<&TunerMeasurement::Hear>(this, part.left);
 }
@@ -161,7 +161,7 @@ TunerMeasurement::GetStatistics() const
 }
 
 void
-TunerMeasurement::PrintSummary(std::ostream&, const results::RunStats&) const
+TunerMeasurement::PrintSummary(std::ostream&, const reports::RunStats&) const
 {
 }
 
@@ -307,7 +307,7 @@ Tune(const std::string& program,
         {
             std::cerr << program << ": " << TextOf(*one) << ": "
                       << scenario::ChoiceText(one->Best().choice) << ", "
-                      << results::HumanTime(results::Us(one->Best().ps)) << std::endl;
+                      << reports::HumanTime(reports::Us(one->Best().ps)) << std::endl;
         }
         // After each, so that nothing is lost of a run that is ended.
         problem = cache.Write(choices);

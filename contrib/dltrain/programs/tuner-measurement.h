@@ -4,9 +4,9 @@
 #ifndef DLTRAIN_TUNER_MEASUREMENT_H
 #define DLTRAIN_TUNER_MEASUREMENT_H
 
-#include "contrib/dltrain/run/collective-runner.h"
-#include "contrib/dltrain/run/fabric-run.h"
-#include "scenarios/options/collective/measured-choices.h"
+#include "contrib/dltrain/runners/collective-runner.h"
+#include "contrib/dltrain/runners/fabric-run.h"
+#include "scenarios/collective/measured-choices.h"
 
 #include <memory>
 #include <optional>
@@ -39,7 +39,7 @@ class TunerMeasurement : public FabricSimulation, public CollectiveUser
     std::optional<int64_t> Run();
 
     // CollectiveUser
-    void OnRankDone(const results::CollectivePart& part, uint64_t cookie) override;
+    void OnRankDone(const reports::CollectivePart& part, uint64_t cookie) override;
 
   private:
     // FabricSimulation
@@ -48,7 +48,7 @@ class TunerMeasurement : public FabricSimulation, public CollectiveUser
     bool IsDone() const override;
     std::string DescribeUnfinished() const override;
     nlohmann::ordered_json GetStatistics() const override;
-    void PrintSummary(std::ostream& os, const results::RunStats& network) const override;
+    void PrintSummary(std::ostream& os, const reports::RunStats& network) const override;
 
     void EnterAll();
     /// A rank has left. As NodeWindows::Note tells.

@@ -4,7 +4,7 @@
 #include "parts-of-run.h"
 
 #include "scenarios/launch/part.h"
-#include "scenarios/options/ns3-environment.h"
+#include "scenarios/network/ns3-environment.h"
 #include "socket-part.h"
 
 #include "ns3/type-id.h"

@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_PARTS_OF_RUN_H
 #define DLTRAIN_PARTS_OF_RUN_H
 
-#include "scenarios/run/scenario.h"
+#include "scenarios/job/scenario.h"
 
 #include <string>
 

@@ -6,11 +6,11 @@
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "ranks.h"
-#include "results/base/line-log.h"
-#include "results/base/output-errors.h"
+#include "reports/base/line-log.h"
+#include "reports/base/output-errors.h"
 #include "scenarios/launch/launcher.h"
 #include "scenarios/options/spelling.h"
-#include "scenarios/program/output-folder.h"
+#include "scenarios/startup/output-folder.h"
 
 #include <atomic>
 #include <cerrno>
@@ -384,7 +384,7 @@ WhyTerminated()
         }
         catch (const std::exception& error)
         {
-            return results::ReasonOf(error);
+            return reports::ReasonOf(error);
         }
         catch (...)
         {
@@ -418,14 +418,14 @@ OnTerminate()
         catch (const std::exception& error)
         {
             std::cerr << g_program << ": error: " << why << "; results are incomplete ("
-                      << results::ReasonOf(error) << ")" << std::endl;
+                      << reports::ReasonOf(error) << ")" << std::endl;
         }
     }
     else
     {
         std::cerr << g_program << ": error: " << why << std::endl;
     }
-    results::LineLog::CloseAll();
+    reports::LineLog::CloseAll();
     std::_Exit(CheckStandardOutput(status ? status : 1, false));
 }
 
@@ -448,7 +448,7 @@ SayError(const std::string& program, const std::string& error, const scenario::R
         scenario::DropOutput(*run);
     }
     std::cerr << program << ": error: " << scenario::Spelled(error) << "\n";
-    return results::OutputErrors::Any() ? 1 : 2;
+    return reports::OutputErrors::Any() ? 1 : 2;
 }
 
 namespace
@@ -514,7 +514,7 @@ RunProgram(const std::string& name, const std::function<int()>& main)
         const std::string who = ranks.Several() ? "rank " + std::to_string(ranks.Rank()) + " of " +
                                                       std::to_string(ranks.Size()) + ": "
                                                 : "";
-        std::cerr << name << ": error: " << who << results::ReasonOf(error) << std::endl;
+        std::cerr << name << ": error: " << who << reports::ReasonOf(error) << std::endl;
     }
     return CheckStandardOutput(status, scenario::HeldOutput() < 0);
 }

@@ -4,7 +4,7 @@
 #ifndef DLTRAIN_PROGRAM_H
 #define DLTRAIN_PROGRAM_H
 
-#include "scenarios/run/scenario.h"
+#include "scenarios/job/scenario.h"
 
 #include <functional>
 #include <string>

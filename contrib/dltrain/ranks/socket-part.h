@@ -6,8 +6,8 @@
 
 #include "contrib/dltrain/base/transport.h"
 #include "part.h"
-#include "results/stats/loss-counts.h"
-#include "scenarios/run/protocol.h"
+#include "reports/stats/loss-counts.h"
+#include "scenarios/job/protocol.h"
 
 #include <cstdint>
 #include <memory>
@@ -26,7 +26,7 @@ class SocketStack
     /// \return packets that hosts gave up above a NIC whose queue was full
     virtual uint64_t GetRefused() const = 0;
     /// \return the sum of LossCounts::GetSent over its transports, which are there
-    virtual results::SegmentCounts GetSent() const = 0;
+    virtual reports::SegmentCounts GetSent() const = 0;
     /// \param protocol TCP or UDP \param repeats flows begin again when they have ended
     virtual std::unique_ptr<Transport> MakeTransport(const scenario::ProtocolSpec& protocol,
                                                      const NetworkParts& parts,
@@ -60,7 +60,7 @@ class LossCounts
     /// "; 12 of 3,400 segments sent again, 1 time-out"
     virtual std::string LossesText() const = 0;
     /// \return in the whole run; of UDP, which repeats nothing, the datagrams that were sent
-    virtual results::SegmentCounts GetSent() const = 0;
+    virtual reports::SegmentCounts GetSent() const = 0;
 };
 
 } // namespace dltrain

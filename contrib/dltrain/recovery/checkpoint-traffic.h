@@ -4,10 +4,10 @@
 #ifndef DLTRAIN_CHECKPOINT_TRAFFIC_H
 #define DLTRAIN_CHECKPOINT_TRAFFIC_H
 
-#include "contrib/dltrain/run/fabric-run.h"
-#include "contrib/dltrain/run/message-runner.h"
-#include "scenarios/options/cluster/recovery-options.h"
-#include "scenarios/run/scenario.h"
+#include "contrib/dltrain/runners/fabric-run.h"
+#include "contrib/dltrain/runners/message-runner.h"
+#include "scenarios/job/scenario.h"
+#include "scenarios/network/recovery-options.h"
 
 #include <cstdint>
 #include <deque>

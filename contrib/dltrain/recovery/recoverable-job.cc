@@ -87,12 +87,12 @@ RecoverableJob::AddTo(nlohmann::ordered_json* stats) const
 {
     if (m_recovery)
     {
-        results::AddTo(*stats, m_recovery->GetResults());
+        reports::AddTo(*stats, m_recovery->GetResults());
     }
-    const std::vector<results::CutOffRecord> cutOff = m_job.GetCutOff();
+    const std::vector<reports::CutOffRecord> cutOff = m_job.GetCutOff();
     if (!cutOff.empty() && !m_job.IsDone() && !IsRecovering())
     {
-        results::AddTo(*stats, cutOff);
+        reports::AddTo(*stats, cutOff);
     }
 }
 
@@ -101,7 +101,7 @@ RecoverableJob::PrintRecovery(std::ostream& os) const
 {
     if (m_recovery)
     {
-        results::PrintRecovery(os, m_recovery->GetResults());
+        reports::PrintRecovery(os, m_recovery->GetResults());
     }
 }
 

@@ -4,8 +4,8 @@
 #ifndef DLTRAIN_RECOVERABLE_JOB_H
 #define DLTRAIN_RECOVERABLE_JOB_H
 
-#include "contrib/dltrain/run/fabric-run.h"
-#include "contrib/dltrain/run/training-job.h"
+#include "contrib/dltrain/runners/fabric-run.h"
+#include "contrib/dltrain/runners/training-job.h"
 #include "recovery-run.h"
 
 #include <memory>

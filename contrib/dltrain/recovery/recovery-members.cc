@@ -4,10 +4,10 @@
  * RecoveryRun: who has failed, and who or what takes its place.
  */
 #include "recovery-run.h"
-#include "scenarios/options/cluster/cluster-options.h"
-#include "scenarios/options/collective/collective-options.h"
+#include "scenarios/collective/collective-options.h"
+#include "scenarios/network/cluster-options.h"
 #include "scenarios/options/spelling.h"
-#include "scenarios/training/layout.h"
+#include "scenarios/training/steps/layout.h"
 
 #include <algorithm>
 
@@ -525,7 +525,7 @@ RecoveryRun::StillFailsMessages(const Fault& fault) const
 }
 
 std::string
-RecoveryRun::Replace(const std::set<uint32_t>& servers, results::RecoveryRecord* record)
+RecoveryRun::Replace(const std::set<uint32_t>& servers, reports::RecoveryRecord* record)
 {
     const uint32_t gpus = m_scenario.cluster.server.gpus;
     m_start.moved.resize(m_scenario.plan.ranks);
@@ -548,7 +548,7 @@ RecoveryRun::Replace(const std::set<uint32_t>& servers, results::RecoveryRecord*
 }
 
 std::string
-RecoveryRun::Leave(const std::set<coll::Rank>& ranks, results::RecoveryRecord* record)
+RecoveryRun::Leave(const std::set<coll::Rank>& ranks, reports::RecoveryRecord* record)
 {
     const training::Layout layout = m_scenario.options.GetLayout();
     std::set<uint32_t> replicas;

@@ -3,8 +3,8 @@
  */
 #include "recovery-run.h"
 
-#include "contrib/dltrain/run/fault-run.h"
-#include "results/base/human-text.h"
+#include "contrib/dltrain/runners/fault-run.h"
+#include "reports/base/human-text.h"
 #include "scenarios/options/spelling.h"
 #include "topologies/names.h"
 
@@ -106,10 +106,10 @@ RecoveryRun::NameOf(uint32_t host) const
 void
 RecoveryRun::Log(const std::string& text)
 {
-    results::EventLog& log = m_run.Collector().GetEvents().GetLog();
-    if (log.Count(results::EventLog::FAULT))
+    reports::EventLog& log = m_run.Collector().GetEvents().GetLog();
+    if (log.Count(reports::EventLog::FAULT))
     {
-        log.Write(RdmaClock::Now(), results::EventLog::FAULT, "job", text);
+        log.Write(RdmaClock::Now(), reports::EventLog::FAULT, "job", text);
     }
 }
 
@@ -210,7 +210,7 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
 {
     const int64_t now = RdmaClock::Now();
     const Failed failed = FindFailed();
-    results::RecoveryRecord record;
+    reports::RecoveryRecord record;
     record.known = now;
     record.by = by;
     record.what = what;
@@ -364,7 +364,7 @@ RecoveryRun::Resume(uint32_t generation)
     Settle(now);
     m_recovering = false;
     m_rebuilt = now;
-    results::RecoveryRecord& last = m_results.failures.back();
+    reports::RecoveryRecord& last = m_results.failures.back();
     last.resumed = now;
     if (last.lostSteps == 0)
     {
@@ -382,7 +382,7 @@ RecoveryRun::Resume(uint32_t generation)
 }
 
 std::string
-RecoveryRun::GoOn(results::RecoveryRecord& last)
+RecoveryRun::GoOn(reports::RecoveryRecord& last)
 {
     if (!m_suspended)
     {
@@ -423,7 +423,7 @@ RecoveryRun::OnStepEnd(uint32_t step, int64_t begin, int64_t end)
     m_over = m_ended == m_scenario.warmupSteps + m_scenario.steps;
     if (!m_results.failures.empty())
     {
-        results::RecoveryRecord& last = m_results.failures.back();
+        reports::RecoveryRecord& last = m_results.failures.back();
         if (last.recomputed < 0 && m_ended >= last.fromStep + last.lostSteps)
         {
             last.recomputed = end;
@@ -503,7 +503,7 @@ RecoveryRun::OnCheckpointBegin(std::function<void()> goOn)
 void
 RecoveryRun::NoteHeld(int64_t now)
 {
-    if (m_results.heldUntil.size() < results::RecoveryResults::MOST_WRITTEN)
+    if (m_results.heldUntil.size() < reports::RecoveryResults::MOST_WRITTEN)
     {
         m_results.heldFrom.push_back(m_heldSince);
         m_results.heldUntil.push_back(now);
@@ -547,7 +547,7 @@ void
 RecoveryRun::TakeForWritten(const Copied& copied)
 {
     const int64_t now = RdmaClock::Now();
-    if (++m_results.checkpoints <= results::RecoveryResults::MOST_WRITTEN)
+    if (++m_results.checkpoints <= reports::RecoveryResults::MOST_WRITTEN)
     {
         m_results.written.push_back(now);
         m_results.took.push_back(now - m_writingSince);

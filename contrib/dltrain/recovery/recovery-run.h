@@ -5,10 +5,10 @@
 #define DLTRAIN_RECOVERY_RUN_H
 
 #include "checkpoint-traffic.h"
-#include "contrib/dltrain/run/fabric-run.h"
-#include "contrib/dltrain/run/training-job.h"
-#include "results/stats/recovery-record.h"
-#include "scenarios/options/cluster/recovery-options.h"
+#include "contrib/dltrain/runners/fabric-run.h"
+#include "contrib/dltrain/runners/training-job.h"
+#include "reports/stats/recovery-record.h"
+#include "scenarios/network/recovery-options.h"
 
 #include <cstdint>
 #include <functional>
@@ -86,7 +86,7 @@ class RecoveryRun : public TrainingJobWatcher
         return m_traffic ? m_traffic->DescribeUnfinished() : std::vector<std::string>();
     }
 
-    const results::RecoveryResults& GetResults() const
+    const reports::RecoveryResults& GetResults() const
     {
         return m_results;
     }
@@ -142,14 +142,14 @@ class RecoveryRun : public TrainingJobWatcher
     /// or until a queue pair's patience ago
     bool StillFailsMessages(const scenario::Fault& fault) const;
     /// Whoever has failed is replaced. \return why that cannot be, or nothing
-    std::string Replace(const std::set<uint32_t>& servers, results::RecoveryRecord* record);
+    std::string Replace(const std::set<uint32_t>& servers, reports::RecoveryRecord* record);
     /// Their replicas leave. \return the same
-    std::string Leave(const std::set<coll::Rank>& ranks, results::RecoveryRecord* record);
+    std::string Leave(const std::set<coll::Rank>& ranks, reports::RecoveryRecord* record);
     /// All but reading what a checkpoint has is over.
     void Read(uint32_t generation);
     void Resume(uint32_t generation);
     /// The ranks go on, or begin again. \return why they cannot, or nothing
-    std::string GoOn(results::RecoveryRecord& last);
+    std::string GoOn(reports::RecoveryRecord& last);
     /// Schedules a step of a checkpoint, one after the other; unless the checkpoint is given up.
     void After(const rdma::Duration& time, std::function<void()> what);
     /// Begins to write the states of the ranks. \param then called when they are written
@@ -202,7 +202,7 @@ class RecoveryRun : public TrainingJobWatcher
     const scenario::RecoverySpec& m_spec;
     FabricRun& m_run;
     TrainingJob& m_job;
-    results::RecoveryResults m_results;
+    reports::RecoveryResults m_results;
     JobStart m_start;
     std::vector<uint32_t> m_hosts;  //!< current hosts of servers
     std::vector<uint32_t> m_spares; //!< spares that are left

@@ -3,9 +3,9 @@
  */
 #include "local-serving.h"
 
-#include "scenarios/iterations/stage-costs.h"
-#include "scenarios/serving/local-run.h"
-#include "scenarios/serving/requests.h"
+#include "scenarios/inference/local-run.h"
+#include "scenarios/inference/requests.h"
+#include "scenarios/inference/stages/stage-costs.h"
 
 #include <algorithm>
 #include <map>

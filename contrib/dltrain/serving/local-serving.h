@@ -4,8 +4,8 @@
 #ifndef DLTRAIN_LOCAL_SERVING_H
 #define DLTRAIN_LOCAL_SERVING_H
 
-#include "scenarios/run/serving-scenario.h"
-#include "scenarios/serving/serving-record.h"
+#include "scenarios/inference/serving-record.h"
+#include "scenarios/job/serving-scenario.h"
 
 #include <functional>
 

@@ -5,7 +5,7 @@
 
 #include "contrib/dltrain/ranks/rank-notes.h"
 #include "contrib/dltrain/ranks/ranks.h"
-#include "scenarios/options/serving/served-model.h"
+#include "scenarios/inference/options/served-model.h"
 
 #include "ns3/node-windows.h"
 #include "ns3/simulator.h"
@@ -359,7 +359,7 @@ ServingJob::HearShardEnd(const ShardEnd& end)
 }
 
 void
-ServingJob::OnRankDone(const results::CollectivePart& part, uint64_t cookie)
+ServingJob::OnRankDone(const reports::CollectivePart& part, uint64_t cookie)
 {
     m_shards[cookie]->OnDone(part.left);
 }

@@ -4,10 +4,10 @@
 #ifndef DLTRAIN_SERVING_JOB_H
 #define DLTRAIN_SERVING_JOB_H
 
-#include "contrib/dltrain/run/fabric-run.h"
-#include "scenarios/run/serving-scenario.h"
-#include "scenarios/serving/controller.h"
-#include "scenarios/serving/kv-routes.h"
+#include "contrib/dltrain/runners/fabric-run.h"
+#include "scenarios/inference/controller.h"
+#include "scenarios/inference/kv-routes.h"
+#include "scenarios/job/serving-scenario.h"
 #include "serving-shard.h"
 
 #include <array>
@@ -71,7 +71,7 @@ class ServingJob : public serving::Backend,
     void Transfer(const serving::TransferOrder& transfer) override;
 
     // CollectiveUser
-    void OnRankDone(const results::CollectivePart& part, uint64_t cookie) override;
+    void OnRankDone(const reports::CollectivePart& part, uint64_t cookie) override;
 
     // MessageUser
     void OnMessageDone(Rank rank, uint64_t cookie, int64_t now, int64_t sent) override;

@@ -5,9 +5,9 @@
 #define DLTRAIN_SERVING_SHARD_H
 
 #include "contrib/dltrain/base/event-pool.h"
-#include "contrib/dltrain/run/collective-runner.h"
-#include "contrib/dltrain/run/message-runner.h"
-#include "scenarios/iterations/stage-costs.h"
+#include "contrib/dltrain/runners/collective-runner.h"
+#include "contrib/dltrain/runners/message-runner.h"
+#include "scenarios/inference/stages/stage-costs.h"
 
 #include <cstdint>
 #include <deque>

@@ -5,7 +5,7 @@
  * have room for get it (--aggregation-groups), those that come later take what auto would, are done
  * all the same, and it is said once.
  */
-#include "collectives/aggregators.h"
+#include "collectives/aggregation/aggregators.h"
 #include "star-cluster.h"
 
 #include "ns3/collective-runner.h"
@@ -64,9 +64,9 @@ class Bed : public CollectiveUser
         : m_cluster(std::move(cluster))
     {
         m_cluster.aggregators = std::make_shared<coll::Aggregators>(&m_cluster.topology,
-                                                                        m_cluster.hostOfServer,
-                                                                        m_cluster.server.nics,
-                                                                        rdma::Nanoseconds(100));
+                                                                    m_cluster.hostOfServer,
+                                                                    m_cluster.server.nics,
+                                                                    rdma::Nanoseconds(100));
         m_cluster.aggregationBytes = 1 << 20;
         m_cluster.aggregationGroups = mostGroups;
         scenario::CollectiveOptions options;
@@ -117,7 +117,7 @@ class Bed : public CollectiveUser
         return said.str();
     }
 
-    void OnRankDone(const results::CollectivePart& part, uint64_t) override
+    void OnRankDone(const reports::CollectivePart& part, uint64_t) override
     {
         ++done[part.communicator];
         names[part.communicator] = part.algorithm->Name();

@@ -10,9 +10,9 @@
  * switch's pipeline of 500 ns make P = 4,500 ns. A message that is posted because another one came
  * waits for the acknowledgement of that one, which is 86 B on the wire: A = 86 ns.
  */
-#include "collectives/registry.h"
-#include "results/attribution/collective-paths.h"
-#include "results/attribution/message-id.h"
+#include "collectives/core/registry.h"
+#include "reports/attribution/collective-paths.h"
+#include "reports/attribution/message-id.h"
 #include "star-cluster.h"
 
 #include "ns3/collective-runner.h"
@@ -30,12 +30,12 @@
 using namespace ns3;
 using namespace dltrain;
 using namespace dltrain::test;
-using results::At;
-using results::CollectivePaths;
-using results::PATH_SHARES;
-using results::PathHop;
-using results::PathShare;
-using results::TimeShare;
+using reports::At;
+using reports::CollectivePaths;
+using reports::PATH_SHARES;
+using reports::PathHop;
+using reports::PathShare;
+using reports::TimeShare;
 
 namespace
 {
@@ -112,7 +112,7 @@ class Bed : public CollectiveUser
         Simulator::Run();
     }
 
-    void OnRankDone(const results::CollectivePart& part, uint64_t) override
+    void OnRankDone(const reports::CollectivePart& part, uint64_t) override
     {
         if (part.communicator != watched)
         {
@@ -210,7 +210,7 @@ class CollectivePathsTestCase : public TestCase
                 {
                     NS_TEST_EXPECT_MSG_GT_OR_EQ(l.chain[i].shares[s],
                                                 l.chain[i - 1].shares[s],
-                                                what << ": " << results::GetPathShareName(s));
+                                                what << ": " << reports::GetPathShareName(s));
                 }
             }
         }
@@ -468,7 +468,7 @@ class CollectivePathsTestCase : public TestCase
     void Warmup()
     {
         Bed bed(std::vector<uint64_t>(4, 8 * GBPS), 1, 64);
-        bed.Run(coll::Op::kAllReduce, 4000, {}, results::MessageId::WARMUP);
+        bed.Run(coll::Op::kAllReduce, 4000, {}, reports::MessageId::WARMUP);
         NS_TEST_EXPECT_MSG_EQ(bed.Last().at, 6 * (2 * W + P) + 5 * A, "warm-up: it ran");
         NS_TEST_EXPECT_MSG_EQ(bed.paths->GetMostSize(), 0, "warm-up: nothing is noted");
     }

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * What is written about a run: links.csv, queue_pairs.csv, and what the collector makes of a small
- * fabric. (What needs no simulator: tests/unit/results.)
+ * fabric. (What needs no simulator: tests/unit/reports.)
  */
-#include "results/attribution/message-id.h"
-#include "results/base/run-files.h"
+#include "reports/attribution/message-id.h"
+#include "reports/base/run-files.h"
 
 #include "ns3/hpcc-congestion-ops.h"
 #include "ns3/link-sampler.h"
@@ -74,13 +74,13 @@ class LinkSamplerTestCase : public TestCase
         NS_TEST_EXPECT_MSG_LT(sampler.GetLooks(), 40, "it looked while nothing moved");
         sampler.Finish(end);
 
-        const results::LinkTable& table = sampler.GetTable();
+        const reports::LinkTable& table = sampler.GetTable();
         NS_TEST_EXPECT_MSG_LT(table.GetRows(), m_rowLimit + 4, "too many rows");
         NS_TEST_EXPECT_MSG_GT(table.GetRows(), 4, "no rows");
         const double interval = static_cast<double>(table.GetInterval()) / 1e6;
         std::map<std::string, double> carried;
         std::set<std::string> seen;
-        results::FileTable file(path, ',', {"time_us", "link", "utilization"});
+        reports::FileTable file(path, ',', {"time_us", "link", "utilization"});
         while (file.Next())
         {
             const std::string link(file[1]);
@@ -162,7 +162,7 @@ class QueuePairLogTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(none.GetTable().GetRows(), 0, "not chosen");
         const std::string path = CreateTempDirFilename("all.csv");
         all.GetTable().Write(path);
-        results::FileTable file(path, ',', {"src", "dst", "qp", "flow"});
+        reports::FileTable file(path, ',', {"src", "dst", "qp", "flow"});
         uint64_t rows = 0;
         while (file.Next())
         {
@@ -199,23 +199,23 @@ class CollectorTestCase : public TestCase
         RdmaQueuePair* from = fabric->GetNic(0)->CreateQueuePair(3);
         RdmaQueuePair* to = fabric->GetNic(1)->CreateQueuePair(3);
         RdmaNic::Connect(from, to);
-        from->PostWrite(5000, results::MessageId::Of(red));
+        from->PostWrite(5000, reports::MessageId::Of(red));
         Simulator::Schedule(MicroSeconds(100),
-                            [&] { from->PostWrite(4096, results::MessageId::Of(red)); });
+                            [&] { from->PostWrite(4096, reports::MessageId::Of(red)); });
         Simulator::Schedule(MicroSeconds(100), [&] {
             // What is under way belongs to the warm-up.
             collector.StartMeasuring(RdmaClock::Now());
-            from->PostWrite(10000, results::MessageId::Of(blue));
+            from->PostWrite(10000, reports::MessageId::Of(blue));
         });
         Simulator::Schedule(MicroSeconds(200), [&] {
-            from->PostWriteWithImmediate(100, results::MessageId::Of(red, 41), 7);
+            from->PostWriteWithImmediate(100, reports::MessageId::Of(red, 41), 7);
         });
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(collector.GetOutstanding(), 0, "all arrived");
         collector.Finish(RdmaClock::Now());
         NS_TEST_ASSERT_MSG_EQ(collector.GetFlows().GetCount(), 2, "two were measured");
         NS_TEST_EXPECT_MSG_EQ(collector.GetFlows().GetBytes(), 10100, "their bytes");
-        results::FileTable rows(file, ',', {"flow", "src", "dst", "tag", "fct_us", "ideal_fct_us"});
+        reports::FileTable rows(file, ',', {"flow", "src", "dst", "tag", "fct_us", "ideal_fct_us"});
         NS_TEST_ASSERT_MSG_EQ(rows.Next(), true, "a row of the first measured one");
         NS_TEST_EXPECT_MSG_EQ(std::string(rows[0]) + std::string(rows[3]),
                               "0blue",

@@ -6,7 +6,7 @@
  * The bed is a star of servers with one GPU and one NIC at 100 Gb/s: no path is shared but a NIC's
  * link, so jobs of different servers do not meet.
  */
-#include "results/attribution/message-id.h"
+#include "reports/attribution/message-id.h"
 #include "scenarios/workload/repeated-steps.h"
 
 #include "ns3/boolean.h"
@@ -242,11 +242,11 @@ class Job : public JobListener
     {
     }
 
-    void OnCall(const results::CallRecord&) override
+    void OnCall(const reports::CallRecord&) override
     {
     }
 
-    void OnRoundEnd(uint32_t, const results::StepRecord& record) override
+    void OnRoundEnd(uint32_t, const reports::StepRecord& record) override
     {
         end = record.end;
     }
@@ -609,9 +609,9 @@ class FlowsMeasuredTestCase : public TestCase
             NS_TEST_ASSERT_MSG_EQ(names.names.size(), (perPair ? 3 : list.size()), "channels");
             for (const auto& [channel, id] : names.posts)
             {
-                const uint32_t flow = results::MessageId::Flow(id) - 40;
+                const uint32_t flow = reports::MessageId::Flow(id) - 40;
                 const ChannelName& name = names.names[channel];
-                NS_TEST_EXPECT_MSG_EQ(results::MessageId::Tag(id), 3, "tag");
+                NS_TEST_EXPECT_MSG_EQ(reports::MessageId::Tag(id), 3, "tag");
                 NS_TEST_EXPECT_MSG_EQ(name.from, list[flow].dst, "who reads posts");
                 NS_TEST_EXPECT_MSG_EQ(name.to, list[flow].src, "what is there");
                 NS_TEST_EXPECT_MSG_EQ(name.job, JOB, "of this job");

@@ -10,7 +10,7 @@
 #ifndef DLTRAIN_JOB_BED_H
 #define DLTRAIN_JOB_BED_H
 
-#include "results/attribution/critical-path.h"
+#include "reports/attribution/critical-path.h"
 #include "scenarios/workload/repeated-steps.h"
 #include "star-cluster.h"
 
@@ -131,7 +131,7 @@ class Bed : public JobListener
         TraceCollector::Options collect;
         collect.attribution = true;
         collector = std::make_unique<TraceCollector>(*fabric, collect);
-        critical = std::make_unique<results::CriticalPath>(
+        critical = std::make_unique<reports::CriticalPath>(
             plan,
             collector->GetPortNames(),
             collector->GetTags(),
@@ -178,13 +178,13 @@ class Bed : public JobListener
     {
     }
 
-    void OnCall(const results::CallRecord& call) override
+    void OnCall(const reports::CallRecord& call) override
     {
         critical->OnCall(call);
         calls[{call.step, call.task->name}] = {call.start, call.end};
     }
 
-    void OnRoundEnd(uint32_t number, const results::StepRecord& record) override
+    void OnRoundEnd(uint32_t number, const reports::StepRecord& record) override
     {
         critical->OnStep(number, end);
         end = record.end;
@@ -218,14 +218,14 @@ class Bed : public JobListener
 
     std::unique_ptr<RdmaFabric> fabric;
     std::unique_ptr<TraceCollector> collector;
-    std::unique_ptr<results::CriticalPath> critical;
+    std::unique_ptr<reports::CriticalPath> critical;
     std::unique_ptr<Interconnect> interconnect;
     std::unique_ptr<JobRunner> job;
     std::unique_ptr<CollectiveRunner> collectives;
     std::unique_ptr<MessageRunner> messages;
     std::map<std::pair<uint32_t, std::string>, std::pair<int64_t, int64_t>> calls;
     int64_t end{0};
-    results::StepRecord record; //!< of the last step
+    reports::StepRecord record; //!< of the last step
     double communicationPs{0};
     double hostPs{0};
     double loadingPs{0};

@@ -4,7 +4,7 @@
  * Who may do what to whom in a job: ranks by themselves, others by what is decided. Times are those
  * of job-bed.h.
  */
-#include "collectives/block-sizes.h"
+#include "collectives/core/block-sizes.h"
 #include "job-bed.h"
 
 #include "ns3/boolean.h"

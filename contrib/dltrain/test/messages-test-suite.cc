@@ -4,7 +4,7 @@
  * Point-to-point messages of step graphs, run by the ranks of a job. Times are those of job-bed.h.
  */
 #include "job-bed.h"
-#include "results/base/human-text.h"
+#include "reports/base/human-text.h"
 
 #include "ns3/test.h"
 
@@ -100,7 +100,7 @@ class MessagesTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(*message.waited, 5 * US, "waited for it");
         NS_TEST_EXPECT_MSG_EQ(*message.messages, 1, "one message");
         NS_TEST_EXPECT_MSG_EQ_TOL(
-            results::Us(message.shares[results::At(results::TimeShare::SERIALIZATION)]),
+            reports::Us(message.shares[reports::At(reports::TimeShare::SERIALIZATION)]),
             2.204,
             1e-9,
             "2 W");
@@ -351,7 +351,7 @@ class UnmatchedMessagesTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(bed.Run(), "", "it can be begun");
         NS_TEST_EXPECT_MSG_EQ(bed.over, false, "it does not end");
         NS_TEST_EXPECT_MSG_EQ(bed.job->IsDone(), false, "it is not done");
-        return results::InLines(bed.job->DescribeUnfinished());
+        return reports::InLines(bed.job->DescribeUnfinished());
     }
 
     void Refused(const TrainingPlan& plan, const std::vector<std::string>& words)

@@ -11,7 +11,7 @@
 #ifndef DLTRAIN_STAR_CLUSTER_H
 #define DLTRAIN_STAR_CLUSTER_H
 
-#include "scenarios/run/scenario.h"
+#include "scenarios/job/scenario.h"
 
 #include "ns3/abort.h"
 #include "ns3/rdma-fabric-helper.h"

@@ -73,7 +73,7 @@ class Job : public CollectiveUser
         });
     }
 
-    void OnRankDone(const results::CollectivePart& part, uint64_t) override
+    void OnRankDone(const reports::CollectivePart& part, uint64_t) override
     {
         ++ranksDone;
         end = std::max(end, part.left);
@@ -273,7 +273,7 @@ class CauseQueueTestCase : public TestCase
                     {
                         std::this_thread::yield();
                     }
-                    queue.Add(reinterpret_cast<results::PathRecord*>(i));
+                    queue.Add(reinterpret_cast<reports::PathRecord*>(i));
                     added.store(i);
                 }
             });
@@ -305,9 +305,9 @@ class CauseQueuePeekTestCase : public TestCase
     }
 
   private:
-    static results::PathRecord* Cause(uintptr_t i)
+    static reports::PathRecord* Cause(uintptr_t i)
     {
-        return reinterpret_cast<results::PathRecord*>(i);
+        return reinterpret_cast<reports::PathRecord*>(i);
     }
 
     void DoRun() override
@@ -323,7 +323,7 @@ class CauseQueuePeekTestCase : public TestCase
         }
         for (uintptr_t i = 1; i <= 25; ++i)
         {
-            results::PathRecord* seen = i <= 8 ? Cause(i) : nullptr;
+            reports::PathRecord* seen = i <= 8 ? Cause(i) : nullptr;
             NS_TEST_EXPECT_MSG_EQ((queue.Peek() == seen), true, "at " << i);
             NS_TEST_EXPECT_MSG_EQ((queue.Take() == Cause(i)), true, "in their order");
         }

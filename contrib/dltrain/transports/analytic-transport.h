@@ -6,7 +6,7 @@
 
 #include "contrib/dltrain/base/woken-server.h"
 #include "formula-transport.h"
-#include "topologies/nic-server.h"
+#include "topologies/families/nic-server.h"
 
 #include <cstdint>
 #include <vector>

@@ -5,7 +5,7 @@
 #define DLTRAIN_BUNDLED_TRANSPORT_H
 
 #include "contrib/dltrain/base/transport.h"
-#include "scenarios/run/connections.h"
+#include "scenarios/job/connections.h"
 
 #include <cstdint>
 #include <deque>
@@ -78,7 +78,7 @@ class BundledTransport : public Transport
     struct Part
     {
         uint32_t immediate;
-        results::PathRecord* cause;
+        reports::PathRecord* cause;
     };
 
     /// A channel at its receiver.

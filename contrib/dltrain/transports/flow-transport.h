@@ -7,7 +7,7 @@
 #define DLTRAIN_FLOW_TRANSPORT_H
 
 #include "contrib/dltrain/base/transport.h"
-#include "scenarios/run/protocol.h"
+#include "scenarios/job/protocol.h"
 
 #include <memory>
 #include <nlohmann/json.hpp>

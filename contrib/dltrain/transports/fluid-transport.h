@@ -6,7 +6,7 @@
 
 #include "contrib/dltrain/base/woken-server.h"
 #include "formula-transport.h"
-#include "topologies/fair-link.h"
+#include "topologies/scale-up/fair-link.h"
 
 #include <cstdint>
 #include <deque>

@@ -252,7 +252,7 @@ void
 FormulaTransport::Record(const Message& message, int64_t now)
 {
     const Channel& on = m_channels[message.channel];
-    results::FlowRecord record;
+    reports::FlowRecord record;
     record.bytes = message.post.bytes;
     record.end = now;
     record.ideal = message.times.shown;

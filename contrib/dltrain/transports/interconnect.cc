@@ -4,7 +4,7 @@
 #include "interconnect.h"
 
 #include "bundled-transport.h"
-#include "collectives/aggregators.h"
+#include "collectives/aggregation/aggregators.h"
 #include "contrib/dltrain/ranks/program.h"
 #include "scale-up-transport.h"
 #include "scenarios/options/spelling.h"

@@ -149,8 +149,8 @@ NetworkTransport::Open(const ChannelName& name,
     end.queuePair->cookie = CookieOf(end, false);
     end.queuePair->SetUser(this);
     m_collector.BeginConnection(*end.queuePair,
-                                m_places.IsGpu(name.from) ? name.from : results::FlowRecord::NO_GPU,
-                                m_places.IsGpu(name.to) ? name.to : results::FlowRecord::NO_GPU);
+                                m_places.IsGpu(name.from) ? name.from : reports::FlowRecord::NO_GPU,
+                                m_places.IsGpu(name.to) ? name.to : reports::FlowRecord::NO_GPU);
     if (!m_users.empty() && !m_places.IsHere(name.to))
     {
         const auto number = std::find(m_users.begin(), m_users.end(), &user) - m_users.begin();
@@ -385,7 +385,7 @@ NetworkTransport::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& mess
         host.accepted.Give(host.accepted.NumberOf(&own));
         m_connections.CloseSingle(qp, now);
     }
-    results::PathRecord* cause = end.causes ? end.causes->Take() : nullptr;
+    reports::PathRecord* cause = end.causes ? end.causes->Take() : nullptr;
     end.user->OnDelivered({end.name, end.channel, end.cookie, message.immediate, cause}, now);
 }
 

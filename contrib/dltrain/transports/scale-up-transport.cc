@@ -3,7 +3,7 @@
  */
 #include "scale-up-transport.h"
 
-#include "results/attribution/collective-paths.h"
+#include "reports/attribution/collective-paths.h"
 
 #include "ns3/assert.h"
 #include "ns3/prefetch-line.h"

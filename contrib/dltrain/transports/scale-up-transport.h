@@ -6,8 +6,8 @@
 
 #include "contrib/dltrain/base/slots.h"
 #include "contrib/dltrain/base/transport.h"
-#include "scenarios/run/scenario.h"
-#include "topologies/scale-up-model.h"
+#include "scenarios/job/scenario.h"
+#include "topologies/scale-up/scale-up-model.h"
 
 #include "ns3/event-impl.h"
 #include "ns3/node-windows.h"
@@ -66,7 +66,7 @@ class ScaleUpTransport : public Transport
         uint64_t bytes;
         uint64_t id;    ///< TransportPost::id
         int64_t posted; ///< ps
-        results::PathRecord* cause;
+        reports::PathRecord* cause;
         /// As topo::ScaleUpModel::Lent
         int64_t finish;
         int64_t arrival;
@@ -132,7 +132,7 @@ class ScaleUpTransport : public Transport
         uint32_t immediate;
         uint64_t bytes;
         int64_t posted; ///< ps
-        results::PathRecord* cause;
+        reports::PathRecord* cause;
         const TransportUser* user; ///< null: it is free
         uint64_t id;
         uint64_t cookie; ///< the channel's

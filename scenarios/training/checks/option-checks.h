@@ -7,7 +7,7 @@
 #ifndef SCENARIOS_TRAINING_CHECKS_OPTION_CHECKS_H
 #define SCENARIOS_TRAINING_CHECKS_OPTION_CHECKS_H
 
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <functional>
 #include <string>

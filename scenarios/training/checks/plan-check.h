@@ -4,7 +4,7 @@
 #ifndef SCENARIOS_TRAINING_CHECKS_PLAN_CHECK_H
 #define SCENARIOS_TRAINING_CHECKS_PLAN_CHECK_H
 
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/plan-options.h"
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Proves that the orders of a pipeline schedule are a training step: what collectives/checker.h is
- * to collectives.
+ * Proves that the orders of a pipeline schedule are a training step: what
+ * collectives/core/checker.h is to collectives.
  */
 #ifndef SCENARIOS_TRAINING_PIPELINE_CHECK_H
 #define SCENARIOS_TRAINING_PIPELINE_CHECK_H

@@ -251,7 +251,7 @@ def implementation(line):
     """
     row = line.text("id")
     if row.startswith("sc21-") and line.raw("zero") == "3":
-        # Of early 2021: its collectives had lists (scenarios/training/plan/communication.h).
+        # Of early 2021: its collectives had lists (scenarios/training/graphs/communication.h).
         return ["--zero-impl=deepspeed", "--zero-tensor-lists"]
     return ["--zero-impl=deepspeed"] if row.startswith(("bloom-", "mtnlg-")) else []
 

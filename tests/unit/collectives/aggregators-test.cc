@@ -3,7 +3,7 @@
  *
  * Units of switches that add up, and their trees, on networks of several families.
  */
-#include "collectives/aggregators.h"
+#include "collectives/aggregation/aggregators.h"
 #include "topologies/family.h"
 
 #include <algorithm>

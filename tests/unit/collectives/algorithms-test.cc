@@ -7,10 +7,10 @@
  * scattered ranks; channels, pipelining. All servers have switches that add up, and so has the
  * network between, in trees of radix 2 to 4.
  */
-#include "collectives/checker.h"
-#include "collectives/cost.h"
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "collectives/core/checker.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
 #include "prove.h"
 #include "tests/unit/full.h"
 
@@ -403,7 +403,8 @@ TEST_P(Algorithms, TellWhatTheyCost)
     const auto [op, algorithm] = GetParam();
     EXPECT_TRUE(TellsItsCost(*algorithm, op))
         << algorithm->Name()
-        << " has no CostOf (collectives/cost.h): it is held to no formula, its protocol is simple "
+        << " has no CostOf (collectives/core/cost.h): it is held to no formula, its protocol is "
+           "simple "
            "unless --protocol says another, and --algorithm=auto does not choose it";
 }
 

@@ -4,11 +4,11 @@
  * All-to-all with a size of its own for each pair: where blocks stand, and the algorithm proved on
  * random sizes, many of them zero, held to its formula and to the sums of the sizes themselves.
  */
-#include "collectives/block-sizes.h"
-#include "collectives/checker.h"
-#include "collectives/cost.h"
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "collectives/core/block-sizes.h"
+#include "collectives/core/checker.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

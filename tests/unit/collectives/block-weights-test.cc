@@ -4,8 +4,8 @@
  * --block-sizes: the sizes of rccl-tests by their own rule, files of shares, and what rounding to
  * whole elements leaves.
  */
-#include "collectives/block-sizes.h"
-#include "collectives/block-weights.h"
+#include "collectives/core/block-sizes.h"
+#include "collectives/core/block-weights.h"
 
 #include <gtest/gtest.h>
 

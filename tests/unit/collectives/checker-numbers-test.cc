@@ -7,7 +7,7 @@
  * what they have to hold in the end, and messages are written anew here.
  */
 #include "all-written.h"
-#include "collectives/checker.h"
+#include "collectives/core/checker.h"
 #include "tests/unit/full.h"
 
 #include <deque>

@@ -7,7 +7,7 @@
  * they are reported in.
  */
 #include "all-written.h"
-#include "collectives/checker.h"
+#include "collectives/core/checker.h"
 #include "list-schedule.h"
 #include "prove.h"
 #include "tests/unit/full.h"

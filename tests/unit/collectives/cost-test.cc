@@ -4,7 +4,7 @@
  * Formulas against numbers worked out by hand. That they are what the schedules do is
  * algorithms-test.cc.
  */
-#include "collectives/cost.h"
+#include "collectives/core/cost.h"
 #include "collectives/schedules/hierarchical-cost.h"
 #include "prove.h"
 

@@ -3,7 +3,7 @@
  *
  * What a collective loses with a link: a tree its leaves, a ring nobody.
  */
-#include "collectives/cut-off.h"
+#include "collectives/core/cut-off.h"
 #include "collectives/schedules/server-trees.h"
 #include "prove.h"
 

@@ -4,10 +4,10 @@
  * Recursive doubling and halving: who sends how much, with powers of two and without, and where the
  * formulas of the two all-reduces cross.
  */
-#include "collectives/checker.h"
-#include "collectives/cost.h"
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "collectives/core/checker.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
 #include "collectives/schedules/folding.h"
 
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
  *
  * Rates of pairs in grouped sends and receives: NCCL's numbers of channels.
  */
-#include "collectives/exchange-rates.h"
-#include "collectives/placement.h"
+#include "collectives/core/placement.h"
+#include "collectives/tuner/exchange-rates.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
  *
  * What algorithms say of themselves, held to what they do.
  */
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
 
 #include <gtest/gtest.h>
 #include <optional>

@@ -4,7 +4,7 @@
  * Algorithms for few or short waits: Bruck, pairwise, direct and every-to-every, each against its
  * own numbers, worked out by hand.
  */
-#include "collectives/packed-pieces.h"
+#include "collectives/core/packed-pieces.h"
 #include "prove.h"
 
 #include <random>

@@ -7,10 +7,10 @@
  * A byte takes 1 s, packets have 10 bytes and no headers, a switch stores them: a message of m
  * bytes up to 10 takes latency + 2 m, one of several packets latency + 10 + m.
  */
-#include "collectives/block-sizes.h"
-#include "collectives/idle-link.h"
-#include "collectives/registry.h"
+#include "collectives/core/block-sizes.h"
+#include "collectives/core/registry.h"
 #include "collectives/schedules/all-ports.h"
+#include "collectives/tuner/idle-link.h"
 #include "prove.h"
 
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
  * Collectives that switches add up and copy: how they are cut into messages, what switches hold,
  * who is refused.
  */
-#include "collectives/checker.h"
+#include "collectives/core/checker.h"
 #include "prove.h"
 
 #include <gtest/gtest.h>

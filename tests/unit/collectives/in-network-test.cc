@@ -5,9 +5,9 @@
  * chunks, formulas. That each is right for all shapes is algorithms-test.cc, that damage to a
  * switch's steps is found checker-test.cc.
  */
-#include "collectives/aggregation.h"
-#include "collectives/checker.h"
-#include "collectives/cost.h"
+#include "collectives/aggregation/aggregation.h"
+#include "collectives/core/checker.h"
+#include "collectives/core/cost.h"
 #include "collectives/schedules/server-trees.h"
 #include "prove.h"
 

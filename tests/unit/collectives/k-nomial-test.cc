@@ -4,10 +4,10 @@
  * K-nomial trees: their shape, and who sends how much. That every radix and root is right is
  * algorithms-test.cc.
  */
-#include "collectives/checker.h"
-#include "collectives/cost.h"
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "collectives/core/checker.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
 #include "collectives/schedules/k-nomial-tree.h"
 
 #include <gtest/gtest.h>

@@ -4,10 +4,10 @@
  * Hierarchical all-reduce with an algorithm for each level, of two levels and of more: proved, its
  * bytes, and what is refused.
  */
-#include "collectives/checker.h"
-#include "collectives/cost.h"
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "collectives/core/checker.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
 #include "collectives/schedules/levels.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #ifndef TESTS_COLLECTIVES_LIST_SCHEDULE_H
 #define TESTS_COLLECTIVES_LIST_SCHEDULE_H
 
-#include "collectives/looped-schedule.h"
+#include "collectives/core/looped-schedule.h"
 
 #include <algorithm>
 #include <vector>

@@ -3,8 +3,8 @@
  *
  * Schedules from MSCCL-style files: read, ordered into lanes, proved; and files that are none.
  */
-#include "collectives/msccl-xml.h"
-#include "collectives/xml-tags.h"
+#include "collectives/msccl/msccl-xml.h"
+#include "collectives/msccl/xml-tags.h"
 #include "prove.h"
 
 #include <cstdio>

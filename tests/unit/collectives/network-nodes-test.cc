@@ -4,8 +4,8 @@
  * What the checker says of network nodes in schedules written by hand, how it counts what they
  * hold; and trees of switches cut down to a group's servers.
  */
-#include "collectives/aggregation.h"
-#include "collectives/state-bytes.h"
+#include "collectives/aggregation/aggregation.h"
+#include "collectives/core/state-bytes.h"
 #include "list-schedule.h"
 #include "prove.h"
 

@@ -4,9 +4,9 @@
  * What reduce, gather, scatter and sendrecv promise: wrong ends are found, and who sends how much
  * is what the operation says. That their algorithms are right is algorithms-test.cc.
  */
-#include "collectives/checker.h"
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "collectives/core/checker.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
 
 #include <gtest/gtest.h>
 

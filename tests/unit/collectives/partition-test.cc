@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "collectives/partition.h"
+#include "collectives/core/partition.h"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -6,10 +6,10 @@
 #ifndef TESTS_COLLECTIVES_PROVE_H
 #define TESTS_COLLECTIVES_PROVE_H
 
-#include "collectives/aggregation.h"
-#include "collectives/checker.h"
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "collectives/aggregation/aggregation.h"
+#include "collectives/core/checker.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

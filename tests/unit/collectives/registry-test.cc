@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
 
 #include <gtest/gtest.h>
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "collectives/placement.h"
-#include "collectives/registry.h"
-#include "collectives/replay.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
+#include "collectives/tuner/replay.h"
 
 #include <gtest/gtest.h>
 #include <memory>

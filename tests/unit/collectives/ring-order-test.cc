@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "collectives/placement.h"
-#include "collectives/ring-order.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/ring-order.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

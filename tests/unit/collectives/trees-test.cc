@@ -3,10 +3,10 @@
  *
  * Trees over servers: their shape, who sends how much, how long the chain of messages is.
  */
-#include "collectives/checker.h"
-#include "collectives/cost.h"
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "collectives/core/checker.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
 #include "collectives/schedules/server-trees.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "collectives/nccl-times.h"
-#include "collectives/placement.h"
-#include "collectives/registry.h"
-#include "collectives/tuner.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
+#include "collectives/tuner/nccl-times.h"
+#include "collectives/tuner/tuner.h"
 #include "topologies/server.h"
 
 #include <gtest/gtest.h>

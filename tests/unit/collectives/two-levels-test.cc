@@ -5,12 +5,12 @@
  * GPUs, network interfaces of servers; both shared by max-min fairness, ScaleUpModel), without
  * packets. Phases must overlap as cost.h says.
  */
-#include "collectives/cost.h"
-#include "collectives/placement.h"
-#include "collectives/registry.h"
+#include "collectives/core/cost.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
 #include "collectives/schedules/hierarchical-cost.h"
 #include "collectives/schedules/server-groups.h"
-#include "topologies/scale-up-model.h"
+#include "topologies/scale-up/scale-up-model.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

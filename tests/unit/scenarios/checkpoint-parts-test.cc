@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "example-options.h"
 #include "parse-words.h"
-#include "scenarios/run/scenario.h"
+#include "scenarios/job/scenario.h"
 #include "scenarios/training/checkpoint-parts.h"
-#include "scenarios/training/layout.h"
 #include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/steps/layout.h"
 
 #include <gtest/gtest.h>
 #include <numeric>

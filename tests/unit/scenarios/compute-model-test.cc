@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "scenarios/training/kernel-time.h"
 #include "scenarios/training/layer-kernels.h"
 #include "scenarios/training/rank-layers.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/recomputation.h"
+#include "scenarios/training/spec/kernel-time.h"
 
 #include <algorithm>
 #include <cmath>

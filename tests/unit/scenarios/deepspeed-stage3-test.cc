@@ -6,12 +6,12 @@
  */
 #include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
+#include "scenarios/training/graphs/communication.h"
+#include "scenarios/training/graphs/overlap.h"
+#include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/parameter-gathers.h"
-#include "scenarios/training/plan/communication.h"
-#include "scenarios/training/plan/overlap.h"
-#include "scenarios/training/plan/training-plan.h"
-#include "scenarios/training/volumes.h"
+#include "scenarios/training/steps/volumes.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
  * progress; November 2026.
  */
 #include "parse-words.h"
-#include "scenarios/plan/estimate.h"
+#include "scenarios/dry-run/estimate.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

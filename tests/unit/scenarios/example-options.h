@@ -6,8 +6,8 @@
 #ifndef TESTS_UNIT_SCENARIOS_EXAMPLE_OPTIONS_H
 #define TESTS_UNIT_SCENARIOS_EXAMPLE_OPTIONS_H
 
-#include "scenarios/training/plan-options.h"
 #include "scenarios/training/rank-layers.h"
+#include "scenarios/training/spec/plan-options.h"
 #include "scenarios/training/zero-partition.h"
 
 #include <string>

@@ -5,10 +5,10 @@
  */
 #include "example-options.h"
 #include "parse-words.h"
-#include "scenarios/plan/plan-text.h"
+#include "scenarios/dry-run/plan-text.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/expert-dispatch.h"
-#include "scenarios/training/plan/training-plan.h"
+#include "scenarios/training/graphs/training-plan.h"
 
 #include <algorithm>
 #include <bitset>

@@ -7,9 +7,9 @@
 #include "example-options.h"
 #include "parse-words.h"
 #include "scenarios/training/checks/plan-check.h"
+#include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/plan/training-plan.h"
-#include "scenarios/training/volumes.h"
+#include "scenarios/training/steps/volumes.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -3,12 +3,12 @@
  *
  * Experts that are liked better than others, and tokens that are dropped.
  */
-#include "collectives/block-sizes.h"
+#include "collectives/core/block-sizes.h"
 #include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/expert-load.h"
+#include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/plan/training-plan.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
  */
 #include "scenarios/goodput/failure-simulation.h"
 #include "scenarios/goodput/goodput-model.h"
-#include "scenarios/options/goodput/goodput-options.h"
-#include "scenarios/options/goodput/span.h"
+#include "scenarios/goodput/options/goodput-options.h"
+#include "scenarios/goodput/options/span.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

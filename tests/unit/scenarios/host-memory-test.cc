@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "scenarios/plan/host-memory.h"
+#include "scenarios/dry-run/host-memory.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -5,9 +5,9 @@
  * simulation/scratch/third.cc, and what
  * --compat decides.
  */
-#include "scenarios/program/parse.h"
+#include "scenarios/startup/parse.h"
 #include "scenarios/traffic/hpcc-times.h"
-#include "topologies/fat-tree.h"
+#include "topologies/families/fat-tree.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
  * Connection matrices of htsim: as flows, and as a step where flows wait for each other.
  */
 #include "one-step.h"
-#include "scenarios/formats/htsim-trace.h"
-#include "scenarios/formats/recorded-plan.h"
+#include "scenarios/formats/goal/htsim-trace.h"
+#include "scenarios/formats/recorded/recorded-plan.h"
 #include "scenarios/traffic/htsim-matrix.h"
 
 #include <algorithm>

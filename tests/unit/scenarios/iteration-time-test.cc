@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "scenarios/serving/iteration-time.h"
+#include "scenarios/inference/iteration-time.h"
 
 #include <gtest/gtest.h>
 

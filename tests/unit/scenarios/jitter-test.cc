@@ -3,7 +3,7 @@
  *
  * Jitter of computing: a normal distribution, and what a step that waits for all GPUs sees of it.
  */
-#include "scenarios/training/jitter.h"
+#include "scenarios/training/steps/jitter.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "scenarios/training/kernel-time.h"
+#include "scenarios/training/spec/kernel-time.h"
 
 #include <algorithm>
 #include <cmath>

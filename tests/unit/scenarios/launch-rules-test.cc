@@ -73,8 +73,8 @@ const std::set<std::string> kArguments = {"--account-for-embedding-in-pipeline-s
                                           "--use-precision-aware-optimizer",
                                           "--use-tp-pp-dp-mapping"};
 
-/// What validate_args and TrainingConfig's checks assert (scenarios/planner/megatron-flags.cc has
-/// the sources), of the arguments alone.
+/// What validate_args and TrainingConfig's checks assert (scenarios/layout-search/megatron-flags.cc
+/// has the sources), of the arguments alone.
 void
 CheckRules(const LaunchedJob& job, const std::string& words)
 {

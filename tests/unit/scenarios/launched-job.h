@@ -6,8 +6,8 @@
 #ifndef TESTS_UNIT_SCENARIOS_LAUNCHED_JOB_H
 #define TESTS_UNIT_SCENARIOS_LAUNCHED_JOB_H
 
-#include "scenarios/options/training/validate-layout.h"
-#include "scenarios/planner/launch-flags.h"
+#include "scenarios/layout-search/launch-flags.h"
+#include "scenarios/training/options/validate-layout.h"
 
 #include <gtest/gtest.h>
 #include <map>

@@ -4,8 +4,8 @@
  * Profiles of layers: PipeDream's own, scaled and joined, and what is no profile.
  */
 #include "example-options.h"
-#include "scenarios/training/layer-profile.h"
-#include "scenarios/training/profile-shape.h"
+#include "scenarios/training/spec/layer-profile.h"
+#include "scenarios/training/spec/profile-shape.h"
 #include "vgg16-profile.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "scenarios/training/message-match.h"
+#include "scenarios/training/steps/message-match.h"
 
 #include <gtest/gtest.h>
 #include <tuple>

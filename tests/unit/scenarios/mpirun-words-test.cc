@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "scenarios/launch/mpirun-words.h"
-#include "scenarios/program/parse.h"
+#include "scenarios/startup/parse.h"
 
 #include <csignal>
 #include <cstdlib>

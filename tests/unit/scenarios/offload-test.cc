@@ -5,10 +5,10 @@
  */
 #include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
+#include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/host-work.h"
-#include "scenarios/training/kernel-time.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/plan/training-plan.h"
+#include "scenarios/training/spec/kernel-time.h"
 #include "step-times.h"
 
 #include <gtest/gtest.h>

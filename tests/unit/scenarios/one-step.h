@@ -7,8 +7,8 @@
 #ifndef TESTS_UNIT_SCENARIOS_ONE_STEP_H
 #define TESTS_UNIT_SCENARIOS_ONE_STEP_H
 
-#include "scenarios/training/message-match.h"
-#include "scenarios/training/step-graph.h"
+#include "scenarios/training/steps/message-match.h"
+#include "scenarios/training/steps/step-graph.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -8,10 +8,10 @@
 #include "one-step.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/message-match.h"
-#include "scenarios/training/plan/training-plan.h"
-#include "scenarios/training/volumes.h"
+#include "scenarios/training/steps/message-match.h"
+#include "scenarios/training/steps/volumes.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

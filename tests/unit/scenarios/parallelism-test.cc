@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "scenarios/training/layout.h"
-#include "scenarios/training/parallelism.h"
+#include "scenarios/training/steps/layout.h"
+#include "scenarios/training/steps/parallelism.h"
 
 #include <gtest/gtest.h>
 #include <string>

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_SCENARIOS_PARSE_WORDS_H
 #define TESTS_UNIT_SCENARIOS_PARSE_WORDS_H
 
-#include "scenarios/program/parse.h"
+#include "scenarios/startup/parse.h"
 
 #include <sstream>
 #include <string>

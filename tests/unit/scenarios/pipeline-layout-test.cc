@@ -8,8 +8,8 @@
 #include "parse-words.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/pipeline/layout-text.h"
-#include "scenarios/training/plan/training-plan.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
 

@@ -4,10 +4,10 @@
  * How layers become stages: against all partitions there are, for small numbers of layers, and
  * against the configurations that PipeDream published.
  */
-#include "scenarios/training/layer-profile.h"
 #include "scenarios/training/pipeline/deepspeed-partition.h"
 #include "scenarios/training/pipeline/partition.h"
 #include "scenarios/training/pipeline/pipedream-partition.h"
+#include "scenarios/training/spec/layer-profile.h"
 #include "vgg16-profile.h"
 
 #include <algorithm>

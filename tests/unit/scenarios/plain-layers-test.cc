@@ -4,11 +4,11 @@
  * Passes of networks without tokens: where a tensor group exchanges, what it sends, how long it
  * takes.
  */
-#include "scenarios/iterations/plain-stage.h"
-#include "scenarios/options/collective/collective-times.h"
-#include "scenarios/run/serving-scenario.h"
-#include "scenarios/serving/local-run.h"
-#include "scenarios/serving/requests.h"
+#include "scenarios/collective/collective-times.h"
+#include "scenarios/inference/local-run.h"
+#include "scenarios/inference/requests.h"
+#include "scenarios/inference/stages/plain-stage.h"
+#include "scenarios/job/serving-scenario.h"
 #include "scenarios/training/rank-layers.h"
 #include "tests/unit/scenarios/parse-words.h"
 

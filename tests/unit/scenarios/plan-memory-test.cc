@@ -3,8 +3,8 @@
  */
 #include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
+#include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/plan/training-plan.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -5,12 +5,12 @@
  */
 #include "example-options.h"
 #include "scenarios/training/gradient-buckets.h"
-#include "scenarios/training/kernel-time.h"
+#include "scenarios/training/graphs/communication.h"
+#include "scenarios/training/graphs/overlap.h"
+#include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/parameter-gathers.h"
-#include "scenarios/training/plan/communication.h"
-#include "scenarios/training/plan/overlap.h"
-#include "scenarios/training/plan/training-plan.h"
 #include "scenarios/training/rank-work.h"
+#include "scenarios/training/spec/kernel-time.h"
 #include "scenarios/training/zero-partition.h"
 #include "tests/unit/full.h"
 

@@ -4,8 +4,8 @@
  * What --dry-run says of a training step.
  */
 #include "parse-words.h"
-#include "scenarios/plan/assumed-speed.h"
-#include "scenarios/plan/plan-text.h"
+#include "scenarios/dry-run/assumed-speed.h"
+#include "scenarios/dry-run/plan-text.h"
 
 #include <algorithm>
 #include <fstream>

@@ -3,17 +3,17 @@
  *
  * dlplan's search: its space, its bound, its estimate and its options.
  */
-#include "scenarios/options/planner/estimated-options.h"
-#include "scenarios/options/training/validate-layout.h"
-#include "scenarios/planner/first-ranks.h"
-#include "scenarios/planner/in-order.h"
-#include "scenarios/planner/launch-flags.h"
-#include "scenarios/planner/moves.h"
-#include "scenarios/planner/search.h"
+#include "scenarios/layout-search/first-ranks.h"
+#include "scenarios/layout-search/in-order.h"
+#include "scenarios/layout-search/launch-flags.h"
+#include "scenarios/layout-search/moves.h"
+#include "scenarios/layout-search/options/estimated-options.h"
+#include "scenarios/layout-search/search.h"
 #include "scenarios/training/expert-load.h"
+#include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/memory-reserve.h"
-#include "scenarios/training/plan/training-plan.h"
+#include "scenarios/training/options/validate-layout.h"
 #include "scenarios/training/rank-layers.h"
 
 #include <atomic>

@@ -5,9 +5,9 @@
  */
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
-#include "scenarios/training/kernel-time.h"
 #include "scenarios/training/layer-kernels.h"
 #include "scenarios/training/recomputation.h"
+#include "scenarios/training/spec/kernel-time.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -6,12 +6,12 @@
  */
 #include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
-#include "scenarios/training/kernel-time.h"
+#include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/layer-kernels.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/plan/training-plan.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/recomputation.h"
+#include "scenarios/training/spec/kernel-time.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
  * costs.
  */
 #include "plan-runner.h"
-#include "scenarios/training/plan/served-plan.h"
-#include "scenarios/training/plan/training-plan.h"
+#include "scenarios/training/graphs/served-plan.h"
+#include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/workload/served.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * Measured kernels and requests (tests/golden/serving/cases.json, each table with its source;
- * written by scripts/fit-serving) against the times of scenarios/serving. docs/validation.md has
+ * written by scripts/fit-serving) against the times of scenarios/inference. docs/validation.md has
  * the errors; here are their bounds.
  */
 #include "tests/tools/serving-cases.h"

@@ -3,7 +3,7 @@
  *
  * Drawn requests: their distributions, and that they are the same on every machine.
  */
-#include "scenarios/serving/requests.h"
+#include "scenarios/inference/requests.h"
 #include "scenarios/traffic/portable-math.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "scenarios/training/speed-profile.h"
+#include "scenarios/training/steps/speed-profile.h"
 
 #include <gtest/gtest.h>
 #include <random>

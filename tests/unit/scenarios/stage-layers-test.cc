@@ -9,7 +9,7 @@
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
-#include "scenarios/training/volumes.h"
+#include "scenarios/training/steps/volumes.h"
 #include "steps-runner.h"
 #include "two-stages.h"
 #include "vgg16-profile.h"

@@ -5,8 +5,8 @@
  * which a collective takes alpha + (bytes a rank sends) / bandwidth, alone on its stream.
  */
 #include "example-options.h"
+#include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/plan/training-plan.h"
 #include "scenarios/training/zero-partition.h"
 
 #include <gtest/gtest.h>

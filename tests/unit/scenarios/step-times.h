@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_SCENARIOS_STEP_TIMES_H
 #define TESTS_UNIT_SCENARIOS_STEP_TIMES_H
 
-#include "scenarios/training/step-graph.h"
+#include "scenarios/training/steps/step-graph.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -10,8 +10,8 @@
 #ifndef TESTS_UNIT_SCENARIOS_STEPS_RUNNER_H
 #define TESTS_UNIT_SCENARIOS_STEPS_RUNNER_H
 
-#include "scenarios/training/message-match.h"
-#include "scenarios/training/plan/training-plan.h"
+#include "scenarios/training/graphs/training-plan.h"
+#include "scenarios/training/steps/message-match.h"
 #include "scenarios/workload/repeated-steps.h"
 
 #include <algorithm>

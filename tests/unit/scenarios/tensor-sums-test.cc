@@ -4,7 +4,7 @@
  * Sequence parallelism: gradients that a rank of a tensor group has of its own tokens only.
  */
 #include "example-options.h"
-#include "scenarios/training/plan/training-plan.h"
+#include "scenarios/training/graphs/training-plan.h"
 #include "steps-runner.h"
 
 #include <algorithm>

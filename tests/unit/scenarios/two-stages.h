@@ -5,8 +5,8 @@
 #define TESTS_UNIT_SCENARIOS_TWO_STAGES_H
 
 #include "scenarios/models/gpu-zoo.h"
-#include "scenarios/training/layer-profile.h"
-#include "scenarios/training/plan-options.h"
+#include "scenarios/training/spec/layer-profile.h"
+#include "scenarios/training/spec/plan-options.h"
 
 namespace training
 {

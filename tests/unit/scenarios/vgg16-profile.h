@@ -6,8 +6,8 @@
 #ifndef TESTS_UNIT_SCENARIOS_VGG16_PROFILE_H
 #define TESTS_UNIT_SCENARIOS_VGG16_PROFILE_H
 
-#include "scenarios/training/layer-profile.h"
 #include "scenarios/training/pipeline/pipedream-partition.h"
+#include "scenarios/training/spec/layer-profile.h"
 
 #include <algorithm>
 #include <fstream>

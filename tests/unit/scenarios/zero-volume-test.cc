@@ -4,8 +4,8 @@
  * What a GPU sends in a step equals the formulas: communication.h has the table and its sources.
  */
 #include "example-options.h"
-#include "scenarios/training/plan/training-plan.h"
-#include "scenarios/training/volumes.h"
+#include "scenarios/training/graphs/training-plan.h"
+#include "scenarios/training/steps/volumes.h"
 #include "scenarios/training/zero-partition.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
  *
  * A link as a fluid: closed forms of max-min sharing, and what holds whatever comes.
  */
-#include "topologies/fair-link.h"
+#include "topologies/scale-up/fair-link.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

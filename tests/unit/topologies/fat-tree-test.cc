@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "topologies/fat-tree.h"
+#include "topologies/families/fat-tree.h"
 #include "topologies/routes.h"
 
 #include <chrono>

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "results-of.h"
-#include "topologies/hpcc-format.h"
+#include "topologies/formats/hpcc-format.h"
 #include "topologies/routes.h"
 
 #include <cmath>

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "results-of.h"
-#include "topologies/htsim-format.h"
+#include "topologies/formats/htsim-format.h"
 
 #include <gtest/gtest.h>
 
@@ -117,9 +117,9 @@ TEST(HtsimFormat, BundlesAndLatencies)
     EXPECT_EQ(result.notes[0],
               "a.topo: tiers of different Switch_Latency_ns: taken as --switch-latency=300ns, with "
               "the rest in the delays of links at switches of the other tiers");
-    const auto without = topo::ReadHtsimTopology(
-        Edited(kThreeTiers, "Switch_Latency_ns 300\nTier 1", "Tier 1"),
-        "a.topo");
+    const auto without =
+        topo::ReadHtsimTopology(Edited(kThreeTiers, "Switch_Latency_ns 300\nTier 1", "Tier 1"),
+                                "a.topo");
     ASSERT_EQ(without.notes.size(), 1u);
     EXPECT_EQ(without.notes[0].rfind("a.topo: tiers of different Switch_Latency_ns (none is 0): "
                                      "taken as --switch-latency=0ns, with",

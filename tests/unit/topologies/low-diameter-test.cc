@@ -6,8 +6,8 @@
  */
 #include "measures.h"
 #include "results-of.h"
+#include "topologies/families/fat-tree.h"
 #include "topologies/family.h"
-#include "topologies/fat-tree.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

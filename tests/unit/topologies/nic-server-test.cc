@@ -3,7 +3,7 @@
  *
  * A NIC as a server of its queue: closed forms of processor sharing, and what holds whatever comes.
  */
-#include "topologies/nic-server.h"
+#include "topologies/families/nic-server.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

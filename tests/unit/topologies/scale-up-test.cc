@@ -5,7 +5,7 @@
  *
  * Fixture: 8 Gb/s a port, so a byte takes D = 1 ns; latency L = 100 ns. Times in ns.
  */
-#include "topologies/scale-up-model.h"
+#include "topologies/scale-up/scale-up-model.h"
 
 #include <algorithm>
 #include <array>

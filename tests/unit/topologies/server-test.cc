@@ -3,7 +3,7 @@
  */
 #include "contrib/rdma/core/nearest-name.h"
 #include "topologies/names.h"
-#include "topologies/scale-up-model.h"
+#include "topologies/scale-up/scale-up-model.h"
 #include "topologies/server.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "topologies/shared-links.h"
+#include "topologies/scale-up/shared-links.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

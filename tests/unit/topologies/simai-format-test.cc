@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "results-of.h"
+#include "topologies/formats/simai-format.h"
 #include "topologies/routes.h"
-#include "topologies/simai-format.h"
 
 #include <cstdio>
 #include <fstream>

@@ -7,8 +7,8 @@
 #include "contrib/dltrain/base/slots.h"
 #include "contrib/dltrain/base/transport.h"
 #include "contrib/rdma/core/ideal-completion.h"
-#include "results/tables/flow-table.h"
-#include "scenarios/run/protocol.h"
+#include "reports/tables/flow-table.h"
+#include "scenarios/job/protocol.h"
 
 #include "ns3/inet-socket-address.h"
 #include "ns3/ordinary-stack.h"
@@ -75,7 +75,7 @@ OrdinaryRuns(const scenario::ProtocolSpec& protocol, uint64_t bytes, bool acknow
 /// \param atSender whether a message ends with the sender's acknowledgement \return of a message of
 /// ns-3's sockets that has arrived. Its ideal is of back-to-back packets on an idle network,
 /// without handshake and window.
-inline results::FlowRecord
+inline reports::FlowRecord
 OrdinaryRecord(ns3::RdmaFabric& fabric,
                const scenario::ProtocolSpec& protocol,
                const Places& places,
@@ -84,7 +84,7 @@ OrdinaryRecord(ns3::RdmaFabric& fabric,
                bool atSender,
                int64_t now)
 {
-    results::FlowRecord record;
+    reports::FlowRecord record;
     record.bytes = bytes;
     record.end = now;
     record.src = places.FromOf(name);

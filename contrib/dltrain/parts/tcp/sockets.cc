@@ -45,9 +45,9 @@ class Ns3Sockets : public SocketStack
                    : keep(std::make_unique<UdpTransport>(parts, *m_stack, protocol, repeats));
     }
 
-    results::SegmentCounts GetSent() const override
+    reports::SegmentCounts GetSent() const override
     {
-        results::SegmentCounts sum;
+        reports::SegmentCounts sum;
         for (const LossCounts* transport : m_transports)
         {
             sum += transport->GetSent();

@@ -5,7 +5,7 @@
 
 #include "contrib/dltrain/observers/link-sampler.h"
 #include "contrib/dltrain/observers/trace-collector.h"
-#include "results/base/human-text.h"
+#include "reports/base/human-text.h"
 #include "topologies/names.h"
 
 #include "ns3/inet-socket-address.h"
@@ -336,7 +336,7 @@ TcpTransport::OnReadable(Connection& connection, Ptr<Socket> socket)
 void
 TcpTransport::Record(const Message& message, int64_t now)
 {
-    const results::FlowRecord record = OrdinaryRecord(m_fabric,
+    const reports::FlowRecord record = OrdinaryRecord(m_fabric,
                                                       m_protocol,
                                                       m_places,
                                                       m_channels[message.channel].name,
@@ -361,10 +361,10 @@ TcpTransport::Leave(Message* message)
 void
 TcpTransport::AddLosses(nlohmann::ordered_json& json) const
 {
-    results::AddTo(json, m_counts);
+    reports::AddTo(json, m_counts);
 }
 
-results::SegmentCounts
+reports::SegmentCounts
 TcpTransport::GetSent() const
 {
     return m_counts;
@@ -373,8 +373,8 @@ TcpTransport::GetSent() const
 std::string
 TcpTransport::LossesText() const
 {
-    return "; " + results::HumanCount(m_counts.retransmitted) + " of " +
-           results::HumanCount(m_counts.sent) + " segments sent again, " +
+    return "; " + reports::HumanCount(m_counts.retransmitted) + " of " +
+           reports::HumanCount(m_counts.sent) + " segments sent again, " +
            topo::Counted(m_counts.timeouts, "time-out");
 }
 

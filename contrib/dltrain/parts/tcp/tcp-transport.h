@@ -9,7 +9,7 @@
 #include "contrib/dltrain/observers/pending-messages.h"
 #include "contrib/dltrain/ranks/socket-part.h"
 #include "ordinary-channels.h"
-#include "results/stats/loss-counts.h"
+#include "reports/stats/loss-counts.h"
 
 #include "ns3/address.h"
 #include "ns3/ordinary-stack.h"
@@ -69,7 +69,7 @@ class TcpTransport : public PacketlessTransport, public LossCounts
 
     void AddLosses(nlohmann::ordered_json& json) const override;
     std::string LossesText() const override;
-    results::SegmentCounts GetSent() const override;
+    reports::SegmentCounts GetSent() const override;
 
   private:
     /// A message under way.
@@ -120,7 +120,7 @@ class TcpTransport : public PacketlessTransport, public LossCounts
     TraceCollector& m_collector;
     const Places& m_places;
     const scenario::ProtocolSpec m_protocol;
-    results::SegmentCounts m_counts;
+    reports::SegmentCounts m_counts;
     ns3::OrdinaryStack& m_stack;
     OrdinaryChannels<Connection> m_channels;
     Slots<Message, std::deque<Message>> m_messages;

@@ -7,8 +7,8 @@
 #include "contrib/dltrain/observers/trace-collector.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/unit-strings.h"
-#include "results/base/human-text.h"
-#include "results/stats/run-stats.h"
+#include "reports/base/human-text.h"
+#include "reports/stats/run-stats.h"
 
 #include "ns3/inet-socket-address.h"
 #include "ns3/node-windows.h"
@@ -384,7 +384,7 @@ void
 UdpTransport::Deliver(const Message& message, int64_t now)
 {
     const auto& channel = m_channels[message.channel];
-    const results::FlowRecord record = OrdinaryRecord(m_fabric,
+    const reports::FlowRecord record = OrdinaryRecord(m_fabric,
                                                       m_protocol,
                                                       m_places,
                                                       channel.name,
@@ -402,13 +402,13 @@ UdpTransport::Deliver(const Message& message, int64_t now)
 void
 UdpTransport::AddLosses(nlohmann::ordered_json& json) const
 {
-    results::AddTo(json, m_counts);
+    reports::AddTo(json, m_counts);
 }
 
-results::SegmentCounts
+reports::SegmentCounts
 UdpTransport::GetSent() const
 {
-    results::SegmentCounts counts;
+    reports::SegmentCounts counts;
     counts.sent = m_counts.sent;
     return counts;
 }
@@ -416,8 +416,8 @@ UdpTransport::GetSent() const
 std::string
 UdpTransport::LossesText() const
 {
-    return "; " + results::HumanCount(m_counts.GetLost()) + " of " +
-           results::HumanCount(m_counts.sent) + " datagrams lost";
+    return "; " + reports::HumanCount(m_counts.GetLost()) + " of " +
+           reports::HumanCount(m_counts.sent) + " datagrams lost";
 }
 
 } // namespace dltrain

@@ -8,7 +8,7 @@
 #include "contrib/dltrain/base/transport.h"
 #include "contrib/dltrain/ranks/socket-part.h"
 #include "ordinary-channels.h"
-#include "results/stats/loss-counts.h"
+#include "reports/stats/loss-counts.h"
 
 #include "ns3/ordinary-stack.h"
 #include "ns3/rdma-event.h"
@@ -68,7 +68,7 @@ class UdpTransport : public PacketlessTransport, public LossCounts
 
     void AddLosses(nlohmann::ordered_json& json) const override;
     std::string LossesText() const override;
-    results::SegmentCounts GetSent() const override;
+    reports::SegmentCounts GetSent() const override;
 
   private:
     static constexpr int64_t NEVER = INT64_MAX;
@@ -154,7 +154,7 @@ class UdpTransport : public PacketlessTransport, public LossCounts
     uint32_t m_frame;   ///< bytes that it takes on the wire
     uint64_t m_rateBps;
     bool m_repeats;
-    results::DatagramCounts m_counts;
+    reports::DatagramCounts m_counts;
     OrdinaryChannels<Connection> m_channels;
     Slots<Message, std::deque<Message>> m_messages;
     std::deque<Connection> m_connections;

@@ -4,7 +4,7 @@
  * A capture with fewer blocks is, task by task, the one that the same script of so many blocks
  * would have made.
  */
-#include "scenarios/formats/capture-blocks.h"
+#include "scenarios/formats/capture/capture-blocks.h"
 #include "scenarios/training/fewer-layers.h"
 #include "tests/unit/scenarios/one-step.h"
 

@@ -1,13 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "collectives/block-sizes.h"
-#include "scenarios/formats/capture-findings.h"
-#include "scenarios/formats/capture.h"
-#include "scenarios/formats/trace.h"
+#include "collectives/core/block-sizes.h"
+#include "scenarios/formats/capture/capture-findings.h"
+#include "scenarios/formats/capture/capture.h"
+#include "scenarios/formats/trace/trace.h"
 #include "scenarios/models/kernel.h"
-#include "scenarios/training/kernel-time.h"
 #include "scenarios/training/layer-kernels.h"
+#include "scenarios/training/spec/kernel-time.h"
 #include "tests/unit/scenarios/one-step.h"
 
 #include <algorithm>

@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "collectives/block-sizes.h"
-#include "scenarios/formats/chakra-json.h"
-#include "scenarios/formats/chakra-wire.h"
-#include "scenarios/formats/chakra.h"
+#include "collectives/core/block-sizes.h"
+#include "scenarios/formats/chakra/chakra-json.h"
+#include "scenarios/formats/chakra/chakra-wire.h"
+#include "scenarios/formats/chakra/chakra.h"
 #include "scenarios/formats/input-file.h"
-#include "scenarios/formats/recorded-plan.h"
-#include "scenarios/training/plan/training-plan.h"
-#include "scenarios/training/volumes.h"
+#include "scenarios/formats/recorded/recorded-plan.h"
+#include "scenarios/training/graphs/training-plan.h"
+#include "scenarios/training/steps/volumes.h"
 #include "tests/unit/scenarios/example-options.h"
 #include "tests/unit/scenarios/one-step.h"
 

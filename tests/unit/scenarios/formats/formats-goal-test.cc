@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "collectives/placement.h"
-#include "collectives/registry.h"
-#include "scenarios/formats/goal.h"
-#include "scenarios/formats/recorded-plan.h"
-#include "scenarios/training/plan/training-plan.h"
-#include "scenarios/training/volumes.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
+#include "scenarios/formats/goal/goal.h"
+#include "scenarios/formats/recorded/recorded-plan.h"
+#include "scenarios/training/graphs/training-plan.h"
+#include "scenarios/training/steps/volumes.h"
 #include "tests/unit/scenarios/example-options.h"
 #include "tests/unit/scenarios/one-step.h"
 

@@ -4,9 +4,9 @@
  * Traces of PyTorch's profiler, made here. Times by the rules of one-step.h: a collective takes 5
  * us and 20 ps a byte from its last rank on, a message 1 us and 10 ps a byte.
  */
-#include "collectives/block-sizes.h"
-#include "scenarios/formats/kineto.h"
-#include "scenarios/formats/recorded-plan.h"
+#include "collectives/core/block-sizes.h"
+#include "scenarios/formats/kineto/kineto.h"
+#include "scenarios/formats/recorded/recorded-plan.h"
 #include "tests/unit/scenarios/one-step.h"
 
 #include <algorithm>

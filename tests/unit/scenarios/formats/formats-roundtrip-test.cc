@@ -7,14 +7,14 @@
  * same within 1%; and jobs without collectives are what they were. A few of them here; more by
  * hand: DLTRAIN_ROUND_TRIPS=500 unit_scenarios --gtest_filter='FormatsRoundTrip*'
  */
-#include "collectives/placement.h"
-#include "collectives/registry.h"
-#include "scenarios/formats/chakra-json.h"
-#include "scenarios/formats/chakra-wire.h"
-#include "scenarios/formats/chakra.h"
-#include "scenarios/formats/goal.h"
-#include "scenarios/formats/recorded-plan.h"
-#include "scenarios/run/scenario.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
+#include "scenarios/formats/chakra/chakra-json.h"
+#include "scenarios/formats/chakra/chakra-wire.h"
+#include "scenarios/formats/chakra/chakra.h"
+#include "scenarios/formats/goal/goal.h"
+#include "scenarios/formats/recorded/recorded-plan.h"
+#include "scenarios/job/scenario.h"
 #include "tests/unit/scenarios/one-step.h"
 #include "tests/unit/scenarios/parse-words.h"
 

@@ -4,8 +4,8 @@
  * Tables of nccl-tests, and collperf --reference. The texts are written by hand in the form of
  * NVIDIA/nccl-tests' src/common.cu.
  */
-#include "scenarios/formats/nccl-output.h"
-#include "scenarios/run/scenario.h"
+#include "scenarios/formats/nccl/nccl-output.h"
+#include "scenarios/job/scenario.h"
 #include "tests/unit/scenarios/example-options.h"
 #include "tests/unit/scenarios/parse-words.h"
 

@@ -4,7 +4,7 @@
  * Files of requests, of others and our own.
  */
 #include "scenarios/formats/date-time.h"
-#include "scenarios/formats/request-trace.h"
+#include "scenarios/formats/requests/request-trace.h"
 
 #include <gtest/gtest.h>
 #include <string>

@@ -4,7 +4,7 @@
  * mix.json and its mistakes, and the options.
  */
 #include "scenarios/multiplex/mix.h"
-#include "scenarios/options/multiplex/multiplex-options.h"
+#include "scenarios/multiplex/options/multiplex-options.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
  *
  * --background: flows of traffic's keys beside a job.
  */
-#include "scenarios/options/cluster/background.h"
+#include "scenarios/network/background.h"
 #include "tests/unit/scenarios/parse-words.h"
 
 #include <cmath>

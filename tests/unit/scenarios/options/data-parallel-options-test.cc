@@ -4,8 +4,8 @@
  * Options of data parallelism: what is decided, what is refused, and that a configuration as run
  * can be read back.
  */
-#include "scenarios/options/training/data-parallel-options.h"
-#include "scenarios/plan/plan-text.h"
+#include "scenarios/dry-run/plan-text.h"
+#include "scenarios/training/options/data-parallel-options.h"
 #include "tests/unit/scenarios/parse-words.h"
 
 #include <fstream>

@@ -3,9 +3,9 @@
  *
  * Which runs have switches between servers that add up, and what is said where they have none.
  */
-#include "scenarios/options/cluster/cluster-options.h"
-#include "scenarios/options/collective/collective-options.h"
-#include "scenarios/options/collective/fabric-switches.h"
+#include "scenarios/collective/collective-options.h"
+#include "scenarios/collective/fabric-switches.h"
+#include "scenarios/network/cluster-options.h"
 #include "tests/unit/scenarios/parse-words.h"
 
 #include <gtest/gtest.h>

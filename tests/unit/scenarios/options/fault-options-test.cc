@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "scenarios/options/cluster/fault-options.h"
+#include "scenarios/network/fault-options.h"
 #include "tests/unit/scenarios/parse-words.h"
 
 #include <gtest/gtest.h>

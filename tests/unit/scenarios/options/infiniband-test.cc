@@ -4,9 +4,9 @@
  * InfiniBand's cables, credits and codes, from the command line to the plan.
  */
 #include "contrib/rdma/core/ib/ib-credit-reach.h"
-#include "scenarios/options/cluster/infiniband.h"
-#include "scenarios/plan/plan-text.h"
-#include "scenarios/program/parse.h"
+#include "scenarios/dry-run/plan-text.h"
+#include "scenarios/network/infiniband.h"
+#include "scenarios/startup/parse.h"
 
 #include <gtest/gtest.h>
 

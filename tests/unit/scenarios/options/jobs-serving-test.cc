@@ -3,9 +3,9 @@
  *
  * --jobs with jobs that serve a model.
  */
-#include "scenarios/options/training/jobs.h"
-#include "scenarios/plan/plan-text.h"
-#include "scenarios/run/serving-scenario.h"
+#include "scenarios/dry-run/plan-text.h"
+#include "scenarios/job/serving-scenario.h"
+#include "scenarios/training/options/jobs.h"
 #include "tests/unit/scenarios/parse-words.h"
 
 #include <cstdio>

@@ -3,8 +3,8 @@
  *
  * --jobs: several jobs on one network, from a file.
  */
-#include "scenarios/options/training/jobs.h"
-#include "scenarios/plan/estimate.h"
+#include "scenarios/dry-run/estimate.h"
+#include "scenarios/training/options/jobs.h"
 #include "tests/unit/scenarios/parse-words.h"
 
 #include <algorithm>

@@ -3,9 +3,9 @@
  *
  * --load-balancer and what follows from it; the split of messages over queue pairs.
  */
-#include "scenarios/options/cluster/load-balancing-options.h"
-#include "scenarios/plan/plan-text.h"
-#include "scenarios/run/connections.h"
+#include "scenarios/dry-run/plan-text.h"
+#include "scenarios/job/connections.h"
+#include "scenarios/network/load-balancing-options.h"
 #include "tests/unit/scenarios/parse-words.h"
 
 #include <gtest/gtest.h>

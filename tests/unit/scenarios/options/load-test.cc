@@ -8,7 +8,7 @@
  * theirs exceeds e with probability 2 exp(-2 n e^2) at most. e is chosen for 10^-9. Sums and counts
  * are compared within 6 standard deviations.
  */
-#include "scenarios/program/parse.h"
+#include "scenarios/startup/parse.h"
 #include "scenarios/traffic/arrivals.h"
 #include "scenarios/traffic/flow-csv.h"
 #include "scenarios/traffic/flow-sizes.h"

@@ -3,12 +3,12 @@
  *
  * --tuner=measured: what is to be measured, who takes it, and the file it is kept in.
  */
-#include "collectives/registry.h"
-#include "scenarios/options/cluster/cluster-options.h"
-#include "scenarios/options/collective/collective-options.h"
-#include "scenarios/options/collective/measured-cache.h"
-#include "scenarios/options/collective/measured-choices.h"
-#include "scenarios/program/parse.h"
+#include "collectives/core/registry.h"
+#include "scenarios/collective/collective-options.h"
+#include "scenarios/collective/measured-cache.h"
+#include "scenarios/collective/measured-choices.h"
+#include "scenarios/network/cluster-options.h"
+#include "scenarios/startup/parse.h"
 
 #include <filesystem>
 #include <fstream>

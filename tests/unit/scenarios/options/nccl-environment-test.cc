@@ -3,13 +3,13 @@
  *
  * NCCL's variables as presets of options.
  */
-#include "collectives/registry.h"
-#include "scenarios/options/cluster/cluster-options.h"
-#include "scenarios/options/collective/collective-options.h"
-#include "scenarios/options/collective/nccl-environment.h"
-#include "scenarios/options/collective/nccl-variables.h"
-#include "scenarios/plan/plan-text.h"
-#include "scenarios/program/parse.h"
+#include "collectives/core/registry.h"
+#include "scenarios/collective/collective-options.h"
+#include "scenarios/collective/nccl-environment.h"
+#include "scenarios/collective/nccl-variables.h"
+#include "scenarios/dry-run/plan-text.h"
+#include "scenarios/network/cluster-options.h"
+#include "scenarios/startup/parse.h"
 
 #include <algorithm>
 #include <cstdlib>

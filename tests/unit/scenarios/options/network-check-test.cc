@@ -5,10 +5,10 @@
  * for their headroom, time-outs that must fire.
  */
 #include "contrib/rdma/core/unit-strings.h"
-#include "scenarios/options/cluster/common-options.h"
-#include "scenarios/options/cluster/network-check.h"
-#include "scenarios/plan/plan-text.h"
-#include "scenarios/program/parse.h"
+#include "scenarios/dry-run/plan-text.h"
+#include "scenarios/network/common-options.h"
+#include "scenarios/network/network-check.h"
+#include "scenarios/startup/parse.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -5,10 +5,10 @@
  * and in JSON.
  */
 #include "contrib/rdma/core/unit-strings.h"
-#include "scenarios/options/cluster/common-options.h"
+#include "scenarios/inference/options/serving-options.h"
+#include "scenarios/network/common-options.h"
 #include "scenarios/options/options.h"
-#include "scenarios/options/serving/serving-options.h"
-#include "scenarios/program/parse.h"
+#include "scenarios/startup/parse.h"
 #include "tests/unit/scenarios/option-json.h"
 
 #include <cstdio>

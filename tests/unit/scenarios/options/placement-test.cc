@@ -3,8 +3,8 @@
  *
  * Placement policies: what holds on every network, and what each of them promises.
  */
-#include "scenarios/options/cluster/placement.h"
-#include "scenarios/options/cluster/switch-groups.h"
+#include "scenarios/placement/placement.h"
+#include "scenarios/placement/switch-groups.h"
 #include "tests/unit/scenarios/parse-words.h"
 #include "topologies/family.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What several processes cannot simulate is refused before any is started, and by a dry run alike.
-#include "scenarios/options/cluster/processes.h"
-#include "scenarios/plan/plan-text.h"
+#include "scenarios/dry-run/plan-text.h"
+#include "scenarios/network/processes.h"
 #include "tests/unit/scenarios/parse-words.h"
 
 #include <cstdlib>

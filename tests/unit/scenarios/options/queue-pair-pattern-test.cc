@@ -3,7 +3,7 @@
  *
  * --trace-qps: what patterns mean, and what is refused.
  */
-#include "scenarios/options/cluster/queue-pair-pattern.h"
+#include "scenarios/placement/queue-pair-pattern.h"
 
 #include <gtest/gtest.h>
 

@@ -3,11 +3,11 @@
  *
  * --peer-nic: which collectives go from NIC to NIC, take pxn, and cannot on rails that are apart.
  */
-#include "collectives/placement.h"
-#include "collectives/registry.h"
-#include "collectives/tuner.h"
-#include "scenarios/options/cluster/rail-options.h"
-#include "scenarios/options/collective/collective-options.h"
+#include "collectives/core/placement.h"
+#include "collectives/core/registry.h"
+#include "collectives/tuner/tuner.h"
+#include "scenarios/collective/collective-options.h"
+#include "scenarios/network/rail-options.h"
 #include "tests/unit/scenarios/parse-words.h"
 
 #include <gtest/gtest.h>

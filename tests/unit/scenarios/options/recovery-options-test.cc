@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "scenarios/options/cluster/recovery-options.h"
-#include "scenarios/plan/plan-text.h"
+#include "scenarios/dry-run/plan-text.h"
+#include "scenarios/network/recovery-options.h"
 #include "tests/unit/scenarios/parse-words.h"
 
 #include <algorithm>

@@ -3,11 +3,11 @@
  *
  * dlserve's options: what they make together, and what is refused.
  */
+#include "scenarios/inference/options/served-model.h"
+#include "scenarios/inference/options/serving-options.h"
+#include "scenarios/inference/options/serving-words.h"
+#include "scenarios/inference/requests.h"
 #include "scenarios/models/model-zoo.h"
-#include "scenarios/options/serving/served-model.h"
-#include "scenarios/options/serving/serving-options.h"
-#include "scenarios/options/serving/serving-words.h"
-#include "scenarios/serving/requests.h"
 #include "tests/unit/scenarios/parse-words.h"
 
 #include <algorithm>

@@ -5,13 +5,13 @@
  * of its own, in many configurations, either changes what is simulated or told, or there is an
  * error or a note that was not there without it.
  */
-#include "collectives/block-sizes.h"
-#include "scenarios/options/cluster/cluster-options.h"
-#include "scenarios/options/cluster/validate.h"
-#include "scenarios/options/collective/collective-options.h"
-#include "scenarios/options/training/training-options.h"
+#include "collectives/core/block-sizes.h"
+#include "scenarios/collective/collective-options.h"
+#include "scenarios/network/cluster-options.h"
+#include "scenarios/network/validate.h"
+#include "scenarios/training/graphs/served-plan.h"
 #include "scenarios/training/memory-estimate.h"
-#include "scenarios/training/plan/served-plan.h"
+#include "scenarios/training/options/training-options.h"
 #include "tests/unit/full.h"
 #include "tests/unit/scenarios/parse-words.h"
 

@@ -4,8 +4,8 @@
  * --strategy and its options: what is decided, what is refused, and that a configuration as run
  * can be read back.
  */
-#include "scenarios/plan/estimate.h"
-#include "scenarios/training/plan/served-plan.h"
+#include "scenarios/dry-run/estimate.h"
+#include "scenarios/training/graphs/served-plan.h"
 #include "tests/unit/scenarios/parse-words.h"
 
 #include <fstream>

@@ -3,8 +3,8 @@
  *
  * Racks and pods of ranks, from the network.
  */
-#include "scenarios/options/cluster/cluster-options.h"
-#include "scenarios/options/cluster/switch-groups.h"
+#include "scenarios/network/cluster-options.h"
+#include "scenarios/placement/switch-groups.h"
 #include "topologies/family.h"
 
 #include <gtest/gtest.h>

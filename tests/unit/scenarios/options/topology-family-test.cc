@@ -5,9 +5,9 @@
  * options, JSON keys, checks, messages and help.
  */
 #include "contrib/rdma/core/unit-strings.h"
-#include "scenarios/options/cluster/common-options.h"
-#include "scenarios/options/cluster/infiniband.h"
-#include "scenarios/options/cluster/validate.h"
+#include "scenarios/network/common-options.h"
+#include "scenarios/network/infiniband.h"
+#include "scenarios/network/validate.h"
 #include "topologies/family.h"
 
 #include <algorithm>

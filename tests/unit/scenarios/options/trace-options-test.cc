@@ -4,10 +4,10 @@
  * --trace and --export: what is decided, what is refused, and that what a run exports is what it
  * runs.
  */
-#include "scenarios/formats/chakra-wire.h"
-#include "scenarios/options/training/trace-options.h"
-#include "scenarios/plan/plan-text.h"
-#include "scenarios/training/volumes.h"
+#include "scenarios/dry-run/plan-text.h"
+#include "scenarios/formats/chakra/chakra-wire.h"
+#include "scenarios/training/options/trace-options.h"
+#include "scenarios/training/steps/volumes.h"
 #include "tests/unit/scenarios/one-step.h"
 #include "tests/unit/scenarios/parse-words.h"
 

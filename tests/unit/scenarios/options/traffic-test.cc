@@ -3,10 +3,10 @@
  *
  * Patterns, randomness, and traffic's scenarios from them.
  */
-#include "scenarios/options/cluster/validate.h"
-#include "scenarios/plan/estimate.h"
-#include "scenarios/plan/plan-text.h"
-#include "scenarios/program/parse.h"
+#include "scenarios/dry-run/estimate.h"
+#include "scenarios/dry-run/plan-text.h"
+#include "scenarios/network/validate.h"
+#include "scenarios/startup/parse.h"
 #include "scenarios/traffic/patterns.h"
 #include "scenarios/traffic/random.h"
 

@@ -3,8 +3,8 @@
  *
  * --transport: what it sets of other options, and what it refuses.
  */
-#include "scenarios/options/cluster/transport-options.h"
-#include "scenarios/program/parse.h"
+#include "scenarios/network/transport-options.h"
+#include "scenarios/startup/parse.h"
 
 #include <cstdio>
 #include <fstream>

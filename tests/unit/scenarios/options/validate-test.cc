@@ -5,12 +5,12 @@
  * input as one clear error, and the presets.
  */
 #include "contrib/rdma/core/congestion-control.h"
-#include "scenarios/options/cluster/cluster-options.h"
-#include "scenarios/options/cluster/validate.h"
-#include "scenarios/options/collective/collective-options.h"
-#include "scenarios/plan/estimate.h"
-#include "scenarios/plan/plan-text.h"
-#include "scenarios/program/parse.h"
+#include "scenarios/collective/collective-options.h"
+#include "scenarios/dry-run/estimate.h"
+#include "scenarios/dry-run/plan-text.h"
+#include "scenarios/network/cluster-options.h"
+#include "scenarios/network/validate.h"
+#include "scenarios/startup/parse.h"
 #include "tests/unit/full.h"
 #include "tests/unit/scenarios/option-json.h"
 

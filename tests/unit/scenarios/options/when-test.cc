@@ -4,8 +4,8 @@
  * Where options apply: each condition of a row is about something that there is, and from it come
  * error, note, help and list.
  */
-#include "scenarios/options/parse-result.h"
-#include "scenarios/options/serving/serving-options.h"
+#include "scenarios/inference/options/serving-options.h"
+#include "scenarios/job/parse-result.h"
 #include "scenarios/options/spelling.h"
 #include "scenarios/options/when.h"
 #include "tests/unit/scenarios/parse-words.h"

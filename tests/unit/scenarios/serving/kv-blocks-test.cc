@@ -3,7 +3,7 @@
  *
  * KV blocks belong to one request or to none, whatever grows and shrinks.
  */
-#include "scenarios/serving/kv-blocks.h"
+#include "scenarios/inference/kv-blocks.h"
 #include "scenarios/traffic/random.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
  *
  * KV goes once from who has it to who needs it, whatever the cuts of both sides are.
  */
-#include "scenarios/serving/kv-routes.h"
+#include "scenarios/inference/kv-routes.h"
 #include "scenarios/traffic/random.h"
 
 #include <gtest/gtest.h>

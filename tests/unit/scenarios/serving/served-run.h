@@ -6,8 +6,8 @@
 #ifndef TESTS_UNIT_SCENARIOS_SERVING_SERVED_RUN_H
 #define TESTS_UNIT_SCENARIOS_SERVING_SERVED_RUN_H
 
-#include "scenarios/serving/local-run.h"
-#include "scenarios/serving/requests.h"
+#include "scenarios/inference/local-run.h"
+#include "scenarios/inference/requests.h"
 
 #include <algorithm>
 #include <cstdint>

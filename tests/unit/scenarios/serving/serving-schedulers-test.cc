@@ -4,7 +4,7 @@
  * Schedulers, iteration by iteration, against sequences made by hand from their definitions: vLLM
  * V1's Scheduler.schedule, Orca's algorithm 1, static batches.
  */
-#include "scenarios/serving/engine.h"
+#include "scenarios/inference/engine.h"
 #include "tests/unit/scenarios/serving/served-run.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
  *
  * Bytes of activations of which a share is sent: codecs, and unions in a ring.
  */
-#include "scenarios/serving/sparse-bytes.h"
+#include "scenarios/inference/sparse-bytes.h"
 #include "scenarios/traffic/random.h"
 
 #include <cmath>

@@ -4,9 +4,9 @@
  * The chain of a stage: what is computed does not depend on what is simulated, and only what
  * crosses servers is a member of its own.
  */
-#include "scenarios/iterations/stage-costs.h"
-#include "scenarios/options/collective/collective-times.h"
-#include "scenarios/options/serving/serving-options.h"
+#include "scenarios/collective/collective-times.h"
+#include "scenarios/inference/options/serving-options.h"
+#include "scenarios/inference/stages/stage-costs.h"
 #include "tests/unit/scenarios/parse-words.h"
 
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 #define TESTS_UNIT_SCENARIOS_SHARDING_EXAMPLE_GRAPHS_H
 
 #include "scenarios/models/model-zoo.h"
-#include "scenarios/sharding/graph-of-nodes.h"
-#include "scenarios/sharding/strategy.h"
+#include "scenarios/operator-search/graph-of-nodes.h"
+#include "scenarios/operator-search/strategy.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -4,9 +4,9 @@
  * Partial sums that are scattered on their way, and strategies as MindSpore keeps them.
  */
 #include "example-graphs.h"
-#include "scenarios/sharding/mindspore-file.h"
-#include "scenarios/sharding/scatter.h"
-#include "scenarios/sharding/sharding-report.h"
+#include "scenarios/operator-search/mindspore-file.h"
+#include "scenarios/operator-search/scatter.h"
+#include "scenarios/operator-search/sharding-report.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
  */
 #include "example-graphs.h"
 #include "scenarios/models/gpu-zoo.h"
-#include "scenarios/sharding/graph-of-model.h"
-#include "scenarios/sharding/mindspore-file.h"
-#include "scenarios/sharding/sharding-report.h"
+#include "scenarios/operator-search/graph-of-model.h"
+#include "scenarios/operator-search/mindspore-file.h"
+#include "scenarios/operator-search/sharding-report.h"
 
 #include <gtest/gtest.h>
 #include <map>

@@ -4,10 +4,10 @@
  * Searches of shardings: published strategies, and agreement among the searches.
  */
 #include "example-graphs.h"
-#include "scenarios/sharding/elimination.h"
-#include "scenarios/sharding/mindspore-cost.h"
-#include "scenarios/sharding/redistribution.h"
-#include "scenarios/sharding/searches.h"
+#include "scenarios/operator-search/elimination.h"
+#include "scenarios/operator-search/mindspore-cost.h"
+#include "scenarios/operator-search/redistribution.h"
+#include "scenarios/operator-search/searches.h"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -5,9 +5,9 @@
  * between two stages.
  */
 #include "example-graphs.h"
-#include "scenarios/sharding/stage-graph.h"
-#include "scenarios/sharding/stage-search.h"
-#include "scenarios/sharding/staged-plan.h"
+#include "scenarios/operator-search/stage-graph.h"
+#include "scenarios/operator-search/stage-search.h"
+#include "scenarios/operator-search/staged-plan.h"
 
 #include <functional>
 #include <gtest/gtest.h>

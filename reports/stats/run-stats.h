@@ -1,0 +1,114 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What a fabric did, as numbers.
+ */
+#ifndef REPORTS_STATS_RUN_STATS_H
+#define REPORTS_STATS_RUN_STATS_H
+
+#include "contrib/rdma/core/link-words.h"
+#include "reports/schema/quantiles.h"
+#include "reports/stats/fault-record.h"
+#include "reports/stats/load-spread.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace reports
+{
+
+/// A directed link over the measured time.
+struct LinkUse
+{
+    std::string name; //!< "from->to"
+    double rateGbps{0};
+    double utilization{0}; //!< wire bytes sent over what the rate allows
+    double pauseShare{0};  //!< share of time in which PFC stopped at least one priority
+};
+
+/// The effect of credit-based flow control.
+struct CreditStats
+{
+    uint64_t stalls{0};    //!< times a VL with a packet found too few credits
+    double stallTimeUs{0}; //!< sum over transmitters
+    uint64_t flowControlPackets{0};
+    uint64_t blocksLost{0};
+    uint64_t rerouted{0}; //!< packets that adaptive routing sent another way
+};
+
+/// Packets that switches had no room for, where switches trim.
+struct TrimmingStats
+{
+    uint64_t trimmed{0};
+    uint64_t trimmedBytes{0};
+    uint64_t returned{0};         //!< trimmed packets that went back to their sender
+    uint64_t trimmedReceived{0};  //!< trimmed packets that came to their receiver
+    uint64_t returnedReceived{0}; //!< returned packets that came back to their sender
+    uint64_t pulls{0};
+    uint64_t requestsToSend{0};
+};
+
+/// The results of a fabric, as numbers. Made at the end of a run, before the fabric goes.
+struct RunStats
+{
+    //! False: the network moved messages. Then nothing is known of links and devices.
+    bool packets{true};
+    std::string law;     //!< law by which the network moved messages, in words; empty: packets
+    bool measured{true}; //!< false: the run ended in its warm-up; values of the whole run hold
+    int64_t measuredFromPs{0};
+    int64_t endPs{0};
+    uint64_t messages{0};
+    uint64_t messageBytes{0};
+    Quantiles fctUs;
+    Quantiles slowdown;
+    bool exactQuantiles{true};
+    std::vector<std::pair<std::string, uint64_t>> drops;
+    uint64_t ecnMarks{0};
+    uint64_t cnps{0};
+    uint64_t pfcPauses{0};
+    double pfcPauseTimeUs{0};
+    std::optional<CreditStats> credits;    //!< without PFC only
+    std::optional<TrimmingStats> trimming; //!< where switches trim only
+    const rdma::LinkWords* link{&rdma::kEthernetWords};
+    BalanceStats balance;
+    uint64_t retransmittedPackets{0}; //!< RDMA's and TCP's; the next two too
+    uint64_t timeouts{0};
+    double timeoutUs{0}; //!< that senders waited until these, summed
+    uint64_t naks{0};
+    uint64_t failedQueuePairs{0};
+    uint64_t failedRequests{0};
+    bool recovers{false};               //!< the job reacts to failures
+    std::vector<FaultRecord> faults;    //!< faults of the whole run
+    nlohmann::ordered_json attribution; //!< attribution of the time of messages; null: not noted
+    std::vector<std::string> slowest;   //!< the slowest messages, in words
+    //! Some NIC has limits (RdmaNicLimits); the next two members are about them
+    bool nicLimits{false};
+    uint64_t qpCacheMisses{0};
+    uint64_t nicPauses{0};
+    uint64_t dataPackets{0};
+    uint64_t ordinaryPackets{0}; //!< segments of TCP, datagrams of UDP, with data
+    uint64_t readRequests{0};
+    uint64_t dataBytes{0};
+    uint64_t frameHops{0};
+    uint64_t bufferPeakBytes{0};
+    uint64_t queuePeakBytes{0};
+    std::string queuePeakLink;    //!< link out of the port with this queue; empty: nothing waited
+    std::vector<LinkUse> busiest; //!< descending, switch and host links together
+    uint64_t flowRows{0};
+    bool flowsSampled{false}; //!< flows.csv is a sample
+    bool linkTable{true};     //!< there is a links.csv
+    uint64_t linkRows{0};
+    nlohmann::ordered_json queuePairLog; //!< summary of queue_pairs.csv; null: no such file
+    nlohmann::ordered_json paths;        //!< summary of paths.csv; null: no such file
+    double linkIntervalUs{0};
+
+    uint64_t TotalDrops() const;
+};
+
+} // namespace reports
+
+#endif // REPORTS_STATS_RUN_STATS_H

@@ -1,0 +1,151 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Adds up the messages of a run by themselves, before it is simulated: estimate.h says by which
+ * formulas.
+ */
+#ifndef SCENARIOS_DRY_RUN_MESSAGE_COUNTER_H
+#define SCENARIOS_DRY_RUN_MESSAGE_COUNTER_H
+
+#include "scenarios/dry-run/estimate.h"
+#include "topologies/hop-counter.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+/// The most that any collective of a communicator needs.
+struct CommunicatorNeeds
+{
+    double connections = 0;
+    double lanes = 0;
+    /// Messages between servers that do not wait for an arrival, in lanes with many of them. All of
+    /// them are posted at once. (Lanes with a few count them with the lane.)
+    double posted = 0;
+    double postedInside = 0; ///< messages inside a server, likewise
+
+    void Cover(const CommunicatorNeeds& other)
+    {
+        connections = std::max(connections, other.connections);
+        lanes = std::max(lanes, other.lanes);
+        posted = std::max(posted, other.posted);
+        postedInside = std::max(postedInside, other.postedInside);
+    }
+};
+
+class MessageCounter
+{
+  public:
+    /// \param topology, fabric kept by reference
+    MessageCounter(const topo::Topology& topology,
+                   const FabricSpec& fabric,
+                   const ConnectionSpec& connections = {});
+
+    /// `times` messages of `bytes`, each in as many parts as its connection makes of it.
+    void Add(topo::EndpointId from, topo::EndpointId to, uint64_t bytes, double times);
+    /// One collective over all `members` (ranks of the run), `times` over.
+    CommunicatorNeeds AddCollective(const coll::Collective& what,
+                                    const std::vector<coll::Rank>& members,
+                                    const ClusterSpec& cluster,
+                                    const CollectiveOptions& options,
+                                    double times);
+    /// Adds flows, and the queue pairs that they need. \return the start of the last flow
+    rdma::TimePoint AddFlows(const std::vector<Flow>& flows,
+                             FlowOperation operation,
+                             const ProtocolSpec& protocol,
+                             QueuePairUse queuePairs);
+
+    /// Counts bytes that a rank sends in a collective or in messages of its own.
+    void Send(const std::string& what, double bytes)
+    {
+        m_sum.sent[what] += bytes;
+    }
+
+    /// A message that crosses no network, `times`.
+    void AddInside(double times)
+    {
+        m_sum.messagesInside += times;
+    }
+
+    /// \param graph see Estimate
+    void Compute(double seconds, double graph)
+    {
+        m_sum.computeSeconds += seconds;
+        m_sum.graphSeconds += graph;
+    }
+
+    void Load(double seconds)
+    {
+        m_sum.loadingSeconds += seconds;
+    }
+
+    /// Connections, and lanes of all ranks, of one more communicator or flow.
+    void Connect(const CommunicatorNeeds& kept)
+    {
+        m_sum.connections += kept.connections * m_connection.queuePairs;
+        m_lanes += kept.lanes;
+        m_posted += kept.posted;
+        m_postedInside += kept.postedInside;
+    }
+
+    /// The sum, with the memory that it takes.
+    /// \param ranks see MemoryNeeds
+    /// \param paths see MemoryNeeds
+    /// \param times factor for all messages
+    Estimate Result(const RunOptions& run, double ranks, double paths, double times) const;
+
+    double CountMessages() const
+    {
+        return m_sum.messages;
+    }
+
+  private:
+    void AddOrdinary(const Flow& flow, const ProtocolSpec& protocol);
+    void AddRead(const Flow& flow);
+    void AddPart(topo::EndpointId from,
+                 topo::EndpointId to,
+                 uint64_t bytes,
+                 double acks,
+                 double times);
+    void AddPackets(topo::EndpointId from,
+                    topo::EndpointId to,
+                    uint64_t bytes,
+                    uint64_t packets,
+                    double header,
+                    double acks,
+                    double times);
+    uint64_t Packets(uint64_t bytes) const;
+    double AcksOfEach(uint64_t packets, double times) const;
+    double Hops(topo::EndpointId from, topo::EndpointId to);
+
+    const topo::Topology& m_topology;
+    const FabricSpec& m_fabric;
+    const ConnectionSpec m_connection;
+    topo::HopCounter m_hops;
+    double m_knownPaths = 0;
+    double m_knownHops = 0;
+    std::vector<double> m_out; ///< wire bytes per endpoint
+    std::vector<double> m_in;
+    Estimate m_sum;
+    double m_dataHops = 0;
+    double m_errorRate = 0; ///< of bits, of the worst link
+    double m_usedLinks = 0; ///< at most
+    double m_lanes = 0;
+    double m_posted = 0;
+    double m_postedInside = 0;
+};
+
+/// The port of a NIC in the first plane: all planes are alike.
+inline topo::PortId
+PortOf(const topo::Topology& topology, uint32_t nic)
+{
+    return static_cast<topo::PortId>(nic * topology.About().planes);
+}
+
+} // namespace scenario
+
+#endif // SCENARIOS_DRY_RUN_MESSAGE_COUNTER_H

@@ -1,0 +1,433 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/dry-run/plan-lines.h"
+
+#include "collectives/aggregation/aggregators.h"
+#include "collectives/core/registry.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/collective/network-choices.h"
+#include "scenarios/dry-run/host-memory.h"
+#include "scenarios/dry-run/plan-events.h"
+#include "scenarios/network/background.h"
+#include "scenarios/network/cluster-options.h"
+#include "scenarios/network/infiniband.h"
+#include "scenarios/network/network-kinds.h"
+#include "scenarios/network/ns3-environment.h"
+#include "scenarios/network/processes.h"
+#include "scenarios/network/recovery-options.h"
+#include "scenarios/options/format.h"
+#include "scenarios/options/options.h"
+#include "scenarios/placement/placement.h"
+#include "topologies/names.h"
+
+namespace scenario
+{
+
+std::string
+PlanLine(const std::string& left, const std::string& right)
+{
+    return Format("  %-16s", left.c_str()) + right + "\n";
+}
+
+std::string
+PlanLineIf(const std::string& name, const std::string& text)
+{
+    return text.empty() ? "" : PlanLine(name, text);
+}
+
+std::string
+CountText(double n)
+{
+    if (n >= 1e9)
+    {
+        return Format("%.3g billion", n * 1e-9);
+    }
+    return n >= 1e6 ? Format("%.3g million", n * 1e-6) : Format("%.0f", n);
+}
+
+std::string
+WholeText(uint64_t n)
+{
+    std::string text = std::to_string(n);
+    for (std::size_t at = text.size(); at > 3;)
+    {
+        at -= 3;
+        text.insert(at, ",");
+    }
+    return text;
+}
+
+std::string
+SecondsText(double s)
+{
+    if (s >= 120)
+    {
+        return s >= 7200 ? Format("%.3g h", s / 3600) : Format("%.3g min", s / 60);
+    }
+    return s >= 1      ? Format("%.3g s", s)
+           : s >= 1e-3 ? Format("%.3g ms", s * 1e3)
+                       : Format("%.3g us", s * 1e6);
+}
+
+std::string
+SizeText(double bytes)
+{
+    return bytes >= 1e12  ? Format("%.4g TB", bytes * 1e-12)
+           : bytes >= 1e9 ? Format("%.4g GB", bytes * 1e-9)
+           : bytes >= 1e6 ? Format("%.4g MB", bytes * 1e-6)
+           : bytes >= 1e3 ? Format("%.4g kB", bytes * 1e-3)
+                          : Format("%.0f B", bytes);
+}
+
+std::string
+AfterWarmup(uint32_t n)
+{
+    return n ? " after " + std::to_string(n) + " of warm-up" : "";
+}
+
+std::string
+NetworkText(const topo::Topology& t, const std::string& name, std::size_t units)
+{
+    std::map<uint8_t, uint32_t> tiers;
+    for (const auto& node : t.Nodes())
+    {
+        tiers[node.tier] += node.kind == topo::NodeKind::kSwitch ? 1 : 0;
+    }
+    std::string byTier;
+    for (const auto& [tier, n] : tiers)
+    {
+        if (n)
+        {
+            byTier += (byTier.empty() ? "" : " + ") + std::to_string(n);
+        }
+    }
+    const std::size_t hosts = t.Hosts().size() - units;
+    return name + ": " + std::to_string(hosts) + (hosts == 1 ? " host, " : " hosts, ") +
+           (byTier.empty() ? "no" : byTier) + (t.SwitchCount() == 1 ? " switch, " : " switches, ") +
+           (units ? std::to_string(units) + " of them with a unit that adds up, " : "") +
+           topo::Counted(t.Links().size(), "link");
+}
+
+std::string
+FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
+{
+    const bool standard = f.infiniBand || f.frames.AreStandard();
+    std::string text = PlanLine(
+        "NIC",
+        !rdma ? f.nic
+              : f.nic +
+                    (f.infiniBand
+                         ? (f.nic.find("InfiniBand") != std::string::npos ? ", MTU "
+                                                                          : " InfiniBand, MTU ")
+                     : standard ? " RoCEv2, MTU "
+                                : ", payload of a packet ") +
+                    std::to_string(f.mtu) + " B, an ACK every " + std::to_string(f.ackEvery) +
+                    (f.ackEvery == 1 ? " packet" : " packets"));
+    if (rdma && (f.compat != "none" || !standard || f.timeUnit.ps > 1))
+    {
+        const rdma::FrameSizes& s = f.frames;
+        text += PlanLine("frames",
+                         (f.compat == "none" ? "" : "compatible with " + f.compat + ": ") +
+                             std::to_string(s.dataOverhead - s.lineOverhead) + " B of headers, " +
+                             (s.HasExtensions() ? "with" : "no") + " extension headers, ACK " +
+                             std::to_string(s.ackWire - s.lineOverhead) + " B of " +
+                             (f.ackPriority < 8 ? "priority " + std::to_string(f.ackPriority)
+                                                : std::string("the data's priority")) +
+                             ", preamble and gap " + std::to_string(s.lineOverhead) + " B, times " +
+                             (f.timeUnit.ps > 1 ? "cut to " + rdma::ToString(f.timeUnit)
+                                                : std::string("exact")));
+    }
+    if (!HasPackets(f))
+    {
+        return text + PlanLine("simulation",
+                               NetworkLaw(f) + "; switches " + rdma::ToString(f.switchLatency) +
+                                   ", links " + rdma::ToString(f.linkDelay));
+    }
+    if (rdma && f.windowBytes)
+    {
+        text += PlanLine("window",
+                         ExactBytes(f.windowBytes) + " a queue pair" +
+                             (f.variableWindow ? " at line rate, in proportion to its rate" : ""));
+    }
+    if (f.infiniBand)
+    {
+        text += PlanLine(
+            "congestion",
+            f.cc + (f.cc == "none" || f.ccPreset.empty() ? "" : " (" + f.ccPreset + ")") +
+                ", FECN threshold " +
+                (f.ib.fecnThreshold ? std::to_string(f.ib.fecnThreshold) : std::string("off")));
+        text +=
+            PlanLine("switches",
+                     f.ib.switchName + ", " + rdma::ToString(f.switchLatency) + " cut-through, " +
+                         topo::Counted(f.ib.lanes, "VL") + " of " +
+                         ExactBytes(f.ib.laneBuffer.value) + " at each port" +
+                         (f.ib.creditBlock == 64
+                              ? std::string()
+                              : ", credits of " + std::to_string(f.ib.creditBlock) + " B") +
+                         "; links " + rdma::ToString(f.linkDelay) +
+                         (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
+        text += PlanLine("credits", CoverOfCredits(f, topology).plan);
+        const bool several = f.ib.routing.find(',') != std::string::npos;
+        return text + PlanLine("routing",
+                               (!f.ib.lfts.empty() ? "tables of " + f.ib.lfts
+                                : several          ? "the first that can of " + f.ib.routing
+                                                   : f.ib.routing) +
+                                   (f.balancing.name == "tables" ? "" : ", " + f.balancing.Text()) +
+                                   ", LMC " + std::to_string(f.ib.lmc));
+    }
+    text += PlanLine("congestion",
+                     (!rdma            ? ""
+                      : f.cc == "none" ? "none, "
+                                       : f.cc + " (" + f.ccPreset + "), ") +
+                         "PFC " + (f.pfc ? "on" : "off") + ", ECN " +
+                         (f.ecn ? "K " + ExactBytes(f.ecnKmin.value) + " to " +
+                                      ExactBytes(f.ecnKmax.value) + Format(", Pmax %g", f.ecnPmax) +
+                                      " per 100 Gb/s" +
+                                      (f.ecnBehind ? ", of the queue behind a frame" : "")
+                                : std::string("off")));
+    text += PlanLine("switches",
+                     "pipeline " + rdma::ToString(f.switchLatency) + ", shared buffer " +
+                         ExactBytes(f.bufferPer100G.value) + " per 100 Gb/s; links " +
+                         rdma::ToString(f.linkDelay) +
+                         (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
+    if (f.balancing.name != "ecmp")
+    {
+        text += PlanLine("load balancing", f.balancing.Text());
+    }
+    return text;
+}
+
+std::string
+AttributesText(const RunOptions& run)
+{
+    std::string text;
+    for (const auto& [name, value] : Ns3SettingsOf(run))
+    {
+        text += (text.empty() ? "" : ", ") + name + "=" + rdma::Shown(value, 60);
+    }
+    return text;
+}
+
+std::string
+EventLines(const RunOptions& run, const topo::Topology& topology)
+{
+    return PlanLineIf("ns-3 attributes", AttributesText(run)) +
+           PlanLineIf("background", run.background ? BackgroundText(*run.background) : "") +
+           PlanLineIf("faults", FaultsText(run.faults)) +
+           PlanLineIf("recovery", run.recovery ? RecoveryText(*run.recovery, topology) : "");
+}
+
+namespace
+{
+
+std::string
+ServersText(const ClusterSpec& c,
+            const topo::ServerSpec& server,
+            uint32_t number,
+            rdma::BitRate nicRate)
+{
+    return PlanLine(
+        &server == &c.server || &server == &c.kinds.front().server ? "servers" : "",
+        std::to_string(number) + " x " + server.name + " with " + std::to_string(server.gpus) +
+            " x " + server.gpu + ", " + topo::ToString(server.scaleUp.kind) + " " +
+            rdma::ToString(server.scaleUp.perGpu) + " a GPU" +
+            (server.scaleUp.efficiency < 1
+                 ? Format(" (%.3g%% for messages)", 100 * server.scaleUp.efficiency)
+                 : "") +
+            ", " + topo::Counted(server.nics, "NIC") + " of " + rdma::ToString(nicRate));
+}
+
+std::string
+KindsText(const ClusterSpec& c)
+{
+    std::string text;
+    for (const ServerKind& kind : c.kinds)
+    {
+        text += ServersText(c, kind.server, kind.servers, kind.nicRate);
+    }
+    return text;
+}
+
+} // namespace
+
+std::string
+ClusterText(const ClusterSpec& c, const FabricSpec& f, const RunOptions& run)
+{
+    const std::size_t units = c.aggregators ? c.aggregators->Units().size() : 0;
+    // The lines about their purpose mention spares and servers of checkpoints.
+    const std::size_t others =
+        run.recovery ? run.recovery->spares.size() + run.recovery->checkpointHosts.size() : 0;
+    const auto hosts = static_cast<uint32_t>(c.topology.Hosts().size() - units - others);
+    const std::string servers =
+        c.kinds.empty() ? ServersText(c, c.server, c.servers, f.nicRate) : KindsText(c);
+    if (!UsesNetwork(c, run))
+    {
+        return servers + PlanLine("network", "none in use: no message leaves the server");
+    }
+    return servers + PlanLine("network", NetworkText(c.topology, c.topologyName, units)) +
+           PlanLine("placement",
+                    PlacementName(c.placement) +
+                        (c.servers < hosts
+                             ? ", " + topo::Counted(hosts - c.servers, "host") + " idle"
+                             : ""));
+}
+
+namespace
+{
+
+/// All of it assumed.
+std::string
+WallTimeText(const Estimate& e, const RunOptions& run)
+{
+    const AssumedSpeed& speed = e.speed;
+    const std::string processes = std::to_string(run.processes.count) + " processes";
+    return "about " + SecondsText(speed.Seconds(e.frameHops, e.messagesInside)) + ": an assumed " +
+           SecondsText(speed.setUpSeconds) + " of set-up and " +
+           Format("%.3g", speed.frameHopsPerSecond * 1e-6) + " million frame-hops/s" +
+           (e.messagesInside > 0
+                ? Format(" (a message inside a server as %.2g)", AssumedSpeed::kInside)
+                : "") +
+           (!run.processes.Several() ? " of one core"
+            : speed.gain > 1 ? Format(" x %.2g in ", speed.gain) + processes + " with a core each"
+                             : " as of one core, in " + processes);
+}
+
+/// The same of a network without packets.
+std::string
+MessageTimeText(const Estimate& e, const FabricSpec& fabric)
+{
+    const AssumedMessages each = AssumeMessages(fabric.network);
+    return "about " +
+           SecondsText(e.speed.setUpSeconds +
+                       each.Seconds(e.messages, e.messagesInside, e.connections)) +
+           ": an assumed " + SecondsText(e.speed.setUpSeconds) + " of set-up, " +
+           SecondsText(each.between) + " a message between servers, " +
+           (e.messagesInside > 0
+                ? SecondsText(each.inside) + " one of " + CountText(e.messagesInside) + " inside, "
+                : "") +
+           SecondsText(each.channel) + " a channel, of one core";
+}
+
+std::string
+SimulatedText(const Estimate& e)
+{
+    if (e.stopSeconds > 0)
+    {
+        return SecondsText(e.stopSeconds) +
+               " (--stop-after): packets and frame-hops are that share of the whole run's, which "
+               "takes at least " +
+               SecondsText(e.LowerBoundSeconds());
+    }
+    return "at least " + SecondsText(e.LowerBoundSeconds());
+}
+
+} // namespace
+
+std::string
+ProcessesLine(const RunOptions& run)
+{
+    return run.processes.Several() ? PlanLine("processes", ProcessesText(run.processes)) : "";
+}
+
+std::string
+EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
+{
+    const bool packets = HasPackets(fabric);
+    std::string text =
+        std::string("\nEstimate, whole run") +
+        (packets ? " (no congestion, no retransmission" + LeftOutText(run) + ")\n" : "\n");
+    text += PlanLine("messages",
+                     CountText(e.messages) + " between servers, " + SizeText(e.networkBytes) +
+                         (e.sampled ? " (sampled)" : ""));
+    if (!packets)
+    {
+        text += PlanLine("simulated time", SimulatedText(e));
+        text += PlanLine("wall time", MessageTimeText(e, fabric));
+        text +=
+            PlanLine("host memory", HostMemoryText(e.memory, run.processes, AvailableHostMemory()));
+        return text +
+               PlanLine("results",
+                        rdma::Printable(run.out) +
+                            (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
+    }
+    const bool detours = fabric.balancing.name == "valiant" || fabric.balancing.name == "ugal";
+    text += PlanLine("packets",
+                     CountText(e.dataPackets) + " data, " + CountText(e.ackPackets) + " ACK, " +
+                         Format("%.2f", e.meanHops) + " links each" +
+                         (detours ? ", were they on shortest ways" : ""));
+    if (const double share = ArrivingShare(e); share < 1)
+    {
+        text += PlanLine("bit errors",
+                         Format(share < 1e-3 ? "%.2g%%" : "%.4g%%", 100 * share) +
+                             " of data packets pass their links without one; the others are lost");
+    }
+    text += PlanLine("frame-hops", CountText(e.frameHops));
+    text += PlanLine("simulated time", SimulatedText(e));
+    text += PlanLine("wall time", WallTimeText(e, run));
+    text += PlanLine("host memory", HostMemoryText(e.memory, run.processes, AvailableHostMemory()));
+    text += PlanLine("results",
+                     rdma::Printable(run.out) +
+                         (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
+    return text;
+}
+
+std::string
+AlgorithmText(const CollectiveOptions& options,
+              const coll::Placement& placement,
+              const std::map<coll::Op, std::vector<coll::Collective>>& whats)
+{
+    std::string text;
+    for (const auto& [op, sizes] : whats)
+    {
+        text += (text.empty() ? "" : "; ") + coll::OpName(op) + " " +
+                ChoicesText(options, sizes, placement);
+    }
+    if (options.stepLatency.ps > 0)
+    {
+        text += "; " + rdma::ToString(options.stepLatency) + " before every send";
+    }
+    return text.empty() ? "none" : text;
+}
+
+std::string
+NcclLine(const NcclLimits& nccl)
+{
+    std::string text = nccl.text.empty() ? "" : PlanLine("NCCL variables", rdma::Shown(nccl.text));
+    for (const std::string& note : nccl.notes)
+    {
+        text += PlanLine("", rdma::Shown(note));
+    }
+    return text;
+}
+
+std::string
+SlowText(const training::TrainingPlan& plan)
+{
+    constexpr uint32_t kShown = 8;
+    const auto& all = plan.slowness;
+    const auto count =
+        std::count_if(all.begin(), all.end(), [](double factor) { return factor != 1; });
+    if (count > kShown)
+    {
+        const auto [least, most] = std::minmax_element(all.begin(), all.end());
+        return Format("computing takes %.4g (rank %d) to %.4g (rank %d) times as long",
+                      *least,
+                      static_cast<int>(least - all.begin()),
+                      *most,
+                      static_cast<int>(most - all.begin()));
+    }
+    std::string text;
+    for (coll::Rank rank = 0; rank < plan.slowness.size(); ++rank)
+    {
+        if (plan.slowness[rank] != 1)
+        {
+            text += (text.empty() ? "rank " : ", ") + std::to_string(rank) +
+                    Format(" computes %.4g times as long", plan.slowness[rank]);
+        }
+    }
+    return text;
+}
+
+} // namespace scenario

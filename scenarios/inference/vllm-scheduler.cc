@@ -1,0 +1,138 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * vLLM V1 (Scheduler.schedule of vllm/v1/core/sched/scheduler.py, v0.8 and later): requests that
+ * run come first, in their order, each with all that it has not computed, within a budget of
+ * tokens. If one finds no KV blocks, the last that runs gives up its own and waits, first of all.
+ * Then, if nobody had to, waiting requests begin in order, with as much of their prompts as the
+ * budget leaves (chunked prefill), or all of it.
+ */
+#include "scenarios/inference/engine.h"
+
+#include <algorithm>
+
+namespace serving
+{
+
+namespace
+{
+
+class VllmScheduler : public Scheduler
+{
+  public:
+    void Schedule(Engine& engine, Batch* batch) const override
+    {
+        uint32_t budget = engine.Spec().tokenBudget;
+        const bool stalled = !Running(engine, batch, &budget);
+        // (vLLM turns again at once if nothing runs.)
+        if (!stalled && (batch->preempted == 0 || batch->IsEmpty()))
+        {
+            Waiting(engine, batch, budget);
+        }
+    }
+
+  private:
+    static uint32_t Wanted(const Engine& engine, const Live& request)
+    {
+        return request.Decodes() ? engine.DecodeTokens() : request.Tokens() - request.computed;
+    }
+
+    enum class Found : uint8_t
+    {
+        kBlocks,
+        kNone,   ///< it has given up its own
+        kStalls, ///< until those behind it, which are in flight, can give up theirs
+    };
+
+    static Found FindBlocks(Engine& engine, Live* request, uint32_t tokens, Batch* batch)
+    {
+        while (
+            !engine.Blocks().Grow(&request->blocks, request->OwnTokens(request->computed + tokens)))
+        {
+            if (engine.LastToPreempt() != request)
+            {
+                engine.PreemptLast();
+            }
+            else if (!engine.DropLastWaiting()) // of those that have come with KV
+            {
+                if (engine.Running().back().get() != request)
+                {
+                    return Found::kStalls; // or two would preempt themselves in turn, for ever
+                }
+                engine.PreemptLast();
+                ++batch->preempted;
+                return Found::kNone;
+            }
+            ++batch->preempted;
+        }
+        return Found::kBlocks;
+    }
+
+    /// \return false: one stalls
+    static bool Running(Engine& engine, Batch* batch, uint32_t* budget)
+    {
+        auto& running = engine.Running();
+        for (std::size_t i = 0; i < running.size() && *budget > 0; ++i)
+        {
+            Live* const request = running[i].get();
+            if (request->inFlight)
+            {
+                continue;
+            }
+            const uint32_t tokens = std::min(Wanted(engine, *request), *budget);
+            const Found found = FindBlocks(engine, request, tokens, batch);
+            if (found != Found::kBlocks)
+            {
+                return found == Found::kNone;
+            }
+            engine.Add(batch, request, tokens);
+            *budget -= tokens;
+        }
+        return true;
+    }
+
+    static void Waiting(Engine& engine, Batch* batch, uint32_t budget)
+    {
+        const ServingSpec& spec = engine.Spec();
+        auto& waiting = engine.Waiting();
+        while (!waiting.empty() && budget > 0 && engine.CountRunning() < spec.maxBatch)
+        {
+            std::size_t index = 0;
+            uint32_t tokens = 0;
+            const auto fits = [&] {
+                Live& request = *waiting[index];
+                const uint32_t wanted = Wanted(engine, request);
+                tokens = std::min(wanted, budget);
+                return (wanted <= budget || spec.chunkedPrefill) &&
+                       engine.Blocks().Grow(&request.blocks,
+                                            request.OwnTokens(request.computed + tokens));
+            };
+            if (!fits())
+            {
+                // One behind that has come with its KV need not wait for it: both would for ever.
+                index = engine.FindWithKv(1);
+                if (index == waiting.size() || !fits())
+                {
+                    if (engine.CountRunning() > 0 || !engine.DropLastWaiting())
+                    {
+                        return;
+                    }
+                    ++batch->preempted;
+                    continue;
+                }
+            }
+            engine.Add(batch, engine.Admit(index), tokens);
+            budget -= tokens;
+        }
+    }
+};
+
+} // namespace
+
+std::unique_ptr<Scheduler>
+MakeVllmScheduler()
+{
+    return std::make_unique<VllmScheduler>();
+}
+
+} // namespace serving

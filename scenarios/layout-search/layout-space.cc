@@ -1,0 +1,651 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/layout-search/layout-space.h"
+
+#include "scenarios/layout-search/options/planner-options.h"
+#include "scenarios/layout-search/step-estimate.h"
+#include "scenarios/layout-search/unequal-stages.h"
+#include "scenarios/options/spelling.h"
+#include "scenarios/startup/parse.h"
+#include "scenarios/training/checks/option-checks.h"
+#include "scenarios/training/expert-load.h"
+#include "scenarios/training/fewer-layers.h"
+#include "scenarios/training/gpu-kinds.h"
+#include "scenarios/training/memory-estimate.h"
+#include "scenarios/training/memory-reserve.h"
+#include "scenarios/training/options/validate-layout.h"
+#include "scenarios/training/stage-layers.h"
+#include "scenarios/training/stage-speeds.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace planner
+{
+
+namespace
+{
+
+// The space: assumed, see the header.
+constexpr uint32_t kLeastTokens = 2048;
+constexpr uint32_t kMostVirtualStages = 8;
+constexpr uint32_t kMostMicroBatch = 32;
+
+using training::TrainingOptions;
+
+/// Whether LayoutText has a word of its own for an option.
+bool
+IsShown(const std::string& option)
+{
+    const auto& all = scenario::SearchedOptions();
+    return option != "rank-order" && std::find(all.begin(), all.end(), option) != all.end();
+}
+
+constexpr const char* kCountsEmbedding = "account-for-embedding-in-pipeline-split";
+constexpr const char* kCountsLoss = "account-for-loss-in-pipeline-split";
+
+/// Whether an option says how blocks become the pieces of a pipeline.
+bool
+IsCut(const std::string& option)
+{
+    return option == "pipeline-layout" || option == kCountsEmbedding || option == kCountsLoss;
+}
+
+/// Whether nobody has said how blocks become pieces.
+bool
+IsCutOpen(const scenario::Values& values)
+{
+    return !values.Given("partition") && !values.Given("pipeline-layout") &&
+           !values.Given(kCountsEmbedding) && !values.Given(kCountsLoss);
+}
+
+std::vector<uint32_t>
+DivisorsOf(uint64_t number, uint64_t most)
+{
+    std::vector<uint32_t> divisors;
+    for (uint64_t d = 1; d <= std::min(number, most); ++d)
+    {
+        if (number % d == 0)
+        {
+            divisors.push_back(static_cast<uint32_t>(d));
+        }
+    }
+    return divisors;
+}
+
+std::vector<std::string>
+TextsOf(const std::vector<uint32_t>& numbers)
+{
+    std::vector<std::string> texts;
+    for (const uint32_t number : numbers)
+    {
+        texts.push_back(std::to_string(number));
+    }
+    return texts;
+}
+
+/// Goes through the space, one dimension inside another.
+class Walker
+{
+  public:
+    Walker(const Space& space,
+           SpaceCount* count = nullptr,
+           const planner::Visit& visit = {},
+           const std::function<bool()>& look = {})
+        : m_space(space),
+          m_count(count),
+          m_visit(visit),
+          m_look(look),
+          m_gpus(space.cluster.cluster.servers * space.cluster.cluster.server.gpus),
+          m_shape(space.cluster.options)
+    {
+    }
+
+    void Go(const SpacePart& part)
+    {
+        Inside(part.words, part.stages, part.tensor, part.replicas);
+    }
+
+    std::vector<SpacePart> Parts() const
+    {
+        std::vector<SpacePart> parts;
+        const auto& values = m_space.read.values;
+        const auto fixed = [&](const char* name) -> uint64_t {
+            return values.Given(name) ? std::max<uint64_t>(1, values.Integer(name)) : 1;
+        };
+        const uint64_t domain = m_space.cluster.cluster.server.gpus;
+        for (const auto& tp : Numbers("tp", DivisorsOf(m_gpus, domain)))
+        {
+            const uint64_t t = tp.empty() ? fixed("tp") : std::stoull(tp);
+            for (const auto& pp :
+                 Numbers("pp", DivisorsOf(m_gpus / std::gcd<uint64_t>(m_gpus, t), Blocks())))
+            {
+                const uint64_t p = t * (pp.empty() ? fixed("pp") : std::stoull(pp));
+                for (const auto& cp :
+                     Numbers("cp",
+                             DivisorsOf(m_gpus / std::gcd<uint64_t>(m_gpus, p), MostContext())))
+                {
+                    const uint64_t c = p * (cp.empty() ? fixed("cp") : std::stoull(cp));
+                    Words words;
+                    AddWord(&words, "tp", tp);
+                    AddWord(&words, "pp", pp);
+                    AddWord(&words, "cp", cp);
+                    const uint64_t data = std::max<uint64_t>(1, m_gpus / c);
+                    const uint64_t context = c / p;
+                    const uint64_t stages = p / t;
+                    parts.push_back({std::move(words), stages, t, context * data});
+                }
+            }
+        }
+        return parts;
+    }
+
+  private:
+    static void AddWord(Words* words, const std::string& name, const std::string& text)
+    {
+        if (!text.empty())
+        {
+            words->emplace_back(name, text);
+        }
+    }
+
+    bool IsOpen(const std::string& name) const
+    {
+        const auto& search = m_space.search;
+        return std::find(search.begin(), search.end(), name) != search.end();
+    }
+
+    /// The values of a dimension; "" alone: as it is given, or dltrain's default.
+    std::vector<std::string> Values(const std::string& name, std::vector<std::string> all) const
+    {
+        return IsOpen(name) && !all.empty() ? std::move(all) : std::vector<std::string>{""};
+    }
+
+    std::vector<std::string> Numbers(const std::string& name,
+                                     const std::vector<uint32_t>& numbers) const
+    {
+        return Values(name, TextsOf(numbers));
+    }
+
+    /// What stages share out evenly.
+    uint64_t Blocks() const
+    {
+        const auto& values = m_space.read.values;
+        const uint64_t around =
+            (values.Flag(kCountsEmbedding) ? 1 : 0) + (values.Flag(kCountsLoss) ? 1 : 0);
+        return std::max<uint64_t>(1, training::StageBlocksOf(m_shape.model) + around);
+    }
+
+    uint64_t MostContext() const
+    {
+        return std::max(1U, m_shape.Sequence() / kLeastTokens);
+    }
+
+    uint64_t Experts() const
+    {
+        const auto routing = training::RoutingOf(m_shape.model);
+        return routing ? routing->experts : 1;
+    }
+
+    scenario::ReadResult Tried(const Words& words) const
+    {
+        Layout layout;
+        layout.words = words;
+        return WithLayout(m_space.read, layout);
+    }
+
+    /// Experts' groups are counted over all ranks of a stage, if etp is not tp.
+    void Inside(const Words& outer, uint64_t stages, uint64_t tensor, uint64_t replicas)
+    {
+        const bool folds = tensor > 1 && Experts() > 1;
+        for (const auto& etp :
+             Values("etp",
+                    folds ? std::vector<std::string>{"", "1"} : std::vector<std::string>{""}))
+        {
+            Words words = outer;
+            AddWord(&words, "etp", etp);
+            Experts(words, stages, replicas, etp.empty() ? replicas : replicas * tensor);
+        }
+    }
+
+    /// Virtual stages of so many stages. Where all stages can have as many blocks, so have all
+    /// pieces.
+    std::vector<uint32_t> VirtualStages(uint64_t stages) const
+    {
+        const uint64_t most = Blocks() + (m_isCutOpen ? 2 : 0); // with embedding and loss
+        if (stages == 1 || Blocks() % stages == 0)
+        {
+            return stages == 1 ? std::vector<uint32_t>{1}
+                               : DivisorsOf(Blocks() / stages, kMostVirtualStages);
+        }
+        std::vector<uint32_t> numbers = {1};
+        for (uint32_t v = 2; v <= kMostVirtualStages && v * stages <= most; ++v)
+        {
+            numbers.push_back(v);
+        }
+        return numbers;
+    }
+
+    /// Virtual stages, and how blocks that no cut shares out evenly become pieces: as they are, and
+    /// with the embedding and the loss as a block each.
+    std::vector<Words> Cuts(uint64_t stages) const
+    {
+        const auto& values = m_space.read.values;
+        const uint64_t blocks = training::StageBlocksOf(m_shape.model);
+        std::vector<Words> cuts;
+        for (const auto& vs : Numbers("virtual-stages", VirtualStages(stages)))
+        {
+            Words words;
+            AddWord(&words, "virtual-stages", vs);
+            const uint64_t pieces =
+                stages * (vs.empty() ? std::max<uint64_t>(1, values.Integer("virtual-stages"))
+                                     : std::stoull(vs));
+            const bool isOpen = m_isCutOpen && stages > 1 && blocks % pieces != 0;
+            if (!isOpen || pieces <= blocks)
+            {
+                cuts.push_back(words);
+            }
+            for (const Words& more : isOpen ? CountedCuts(blocks, pieces) : std::vector<Words>())
+            {
+                cuts.push_back(words);
+                cuts.back().insert(cuts.back().end(), more.begin(), more.end());
+            }
+        }
+        return cuts;
+    }
+
+    /// The cuts of blocks with what stands around them that differ from the one without.
+    static std::vector<Words> CountedCuts(uint64_t blocks, uint64_t pieces)
+    {
+        const std::pair<std::string, std::string> loss = {kCountsLoss, "1"};
+        std::vector<Words> cuts;
+        if ((blocks + 1) % pieces == 0)
+        {
+            cuts.push_back({loss});
+        }
+        const uint64_t left = (blocks + 2) % pieces;
+        if (left == 0)
+        {
+            cuts.push_back({{kCountsEmbedding, "1"}, loss});
+        }
+        else if (left > 1 && blocks + 2 > pieces) // of one the first piece has it, as without
+        {
+            std::vector<uint32_t> of(pieces, static_cast<uint32_t>((blocks + 2) / pieces));
+            std::for_each(of.begin() + 1, of.begin() + left, [](uint32_t& piece) { ++piece; });
+            --of.back();
+            cuts.push_back({{"pipeline-layout", training::BlocksText(of)}});
+        }
+        return cuts;
+    }
+
+    /// \param shared ranks that may share the experts
+    void Experts(const Words& outer, uint64_t stages, uint64_t replicas, uint64_t shared)
+    {
+        const std::vector<uint32_t> zero = replicas == 1 ? std::vector<uint32_t>{0}
+                                           : stages > 1  ? std::vector<uint32_t>{1, 0}
+                                                         : std::vector<uint32_t>{1, 0, 2, 3};
+        for (const auto& ep : Numbers("ep", DivisorsOf(std::gcd(shared, Experts()), 1 << 20)))
+        {
+            for (const Words& cut : Cuts(stages))
+            {
+                uint64_t fit = 1;
+                uint64_t seen = 0;
+                for (const auto& z : Numbers("zero", zero))
+                {
+                    if (z == "0" && fit == 0)
+                    {
+                        m_count->seen += seen; // it takes more memory than ZeRO 1
+                        m_count->tooLarge += seen;
+                        continue;
+                    }
+                    const uint64_t before = m_count->seen;
+                    const uint64_t large = m_count->tooLarge;
+                    Words words = outer;
+                    AddWord(&words, "ep", ep);
+                    words.insert(words.end(), cut.begin(), cut.end());
+                    AddWord(&words, "zero", z);
+                    Shape(words);
+                    seen = m_count->seen - before;
+                    fit = seen - (m_count->tooLarge - large);
+                    if (m_ended)
+                    {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// All layouts with these groups of GPUs.
+    void Shape(const Words& words)
+    {
+        if (!m_look())
+        {
+            m_ended = true;
+            return;
+        }
+        const bool openBatch = IsOpen("micro-batch");
+        Words with = words;
+        if (openBatch)
+        {
+            with.emplace_back("micro-batch", "1");
+        }
+        if (m_bySpeed)
+        {
+            with.emplace_back("partition", "balanced"); // until the stages are sized
+        }
+        // Options that need sequence parallelism are refused without it.
+        Words shared = with;
+        if (IsOpen("sequence-parallel"))
+        {
+            shared.emplace_back("sequence-parallel", "1");
+        }
+        auto read = scenario::ValidateLayout(Tried(shared), m_space.cluster);
+        if (!read.options && shared.size() > with.size())
+        {
+            read = scenario::ValidateLayout(Tried(with), m_space.cluster);
+        }
+        if (!read.options)
+        {
+            ++m_count->seen;
+            Refuse(read.errors.front(), m_count);
+            return;
+        }
+        TrainingOptions o = *read.options;
+        const uint64_t share = uint64_t{o.accumulation} * o.microBatch;
+        const std::vector<uint32_t> micro =
+            openBatch ? DivisorsOf(share, kMostMicroBatch) : std::vector<uint32_t>{o.microBatch};
+        const bool sequences = o.tensor > 1 && o.model.hasSequence;
+        const auto fused = Values("fused-attention",
+                                  o.model.transformer ? std::vector<std::string>{"1", "0"}
+                                                      : std::vector<std::string>{});
+        const auto parted =
+            Values("sequence-parallel",
+                   sequences ? std::vector<std::string>{"1", "0"} : std::vector<std::string>{"0"});
+        for (const auto& again : Values("recompute", {"none", "selective", "full"}))
+        {
+            // Each takes at least the memory of those before it that differ in fewer of the two.
+            std::vector<std::vector<bool>> fits(fused.size(),
+                                                std::vector<bool>(parted.size(), true));
+            for (std::size_t f = 0; f < fused.size(); ++f)
+            {
+                for (std::size_t s = 0; s < parted.size(); ++s)
+                {
+                    Words inner = words;
+                    AddWord(&inner, "fused-attention", fused[f]);
+                    AddWord(&inner, "recompute", again);
+                    AddWord(&inner, "sequence-parallel", parted[s]);
+                    if (!fused[f].empty())
+                    {
+                        o.fusedAttention = fused[f] == "1";
+                    }
+                    if (!again.empty())
+                    {
+                        o.recompute = *training::ParseRecompute(again);
+                    }
+                    if (!parted[s].empty())
+                    {
+                        o.sequenceParallel = parted[s] == "1";
+                    }
+                    const bool idle = o.fusedAttention && !o.sharding.parameters &&
+                                      again == "selective"; // training-options.cc, kKeptScores
+                    if (idle)
+                    {
+                        continue;
+                    }
+                    if ((f > 0 && !fits[f - 1][s]) || (s > 0 && !fits[f][s - 1]))
+                    {
+                        fits[f][s] = false;
+                        m_count->seen += micro.size();
+                        m_count->tooLarge += micro.size();
+                        continue;
+                    }
+                    fits[f][s] = Batches(inner, o, micro, share, openBatch);
+                }
+            }
+        }
+    }
+
+    /// \return whether the first one fits, or is refused
+    bool Batches(const Words& words,
+                 TrainingOptions& o,
+                 const std::vector<uint32_t>& micro,
+                 uint64_t share,
+                 bool open)
+    {
+        for (std::size_t i = 0; i < micro.size(); ++i)
+        {
+            Words all = words;
+            if (open)
+            {
+                all.emplace_back("micro-batch", std::to_string(micro[i]));
+                o.microBatch = micro[i];
+                o.accumulation = static_cast<uint32_t>(share / micro[i]);
+                o = training::Partitioned(std::move(o));
+            }
+            if (m_bySpeed)
+            {
+                unequal::SizeStages(&all, &o);
+            }
+            ++m_count->seen;
+            // All other rules are asked when the layout has an estimate.
+            bool refused = false;
+            training::CheckParallel(o, [&](const char* field, const std::string& why) {
+                if (!std::exchange(refused, true))
+                {
+                    const std::string option = scenario::OptionOfField(field);
+                    Refuse({"--" + (option.empty() ? field : option), "", why, ""}, m_count);
+                }
+            });
+            if (refused)
+            {
+                continue;
+            }
+            Layout layout = LayoutOf(o, all, m_space.job);
+            if (m_space.margin)
+            {
+                layout.reserve =
+                    static_cast<uint64_t>(*m_space.margin * static_cast<double>(layout.fullest));
+            }
+            if (!o.kinds.empty())
+            {
+                layout.words.emplace_back("server-kinds",
+                                          unequal::WordsOfKinds(m_space.cluster.cluster));
+                layout.stages = unequal::StagesText(o);
+            }
+            else if (std::any_of(all.begin(), all.end(), [](const auto& w) {
+                         return IsCut(w.first);
+                     }))
+            {
+                layout.stages = unequal::PiecesText(o);
+            }
+            const uint64_t need = layout.memory + layout.reserve;
+            if (need > RoomOn(layout.fullest))
+            {
+                // Memory never falls as the micro-batch grows.
+                m_count->seen += micro.size() - i - 1;
+                m_count->tooLarge += micro.size() - i;
+                if (need < m_count->leastMemory)
+                {
+                    m_count->leastMemory = need;
+                    m_count->least = layout;
+                }
+                return i > 0;
+            }
+            Visit(std::move(layout), o);
+        }
+        return true;
+    }
+
+    /// Memory and bound are the same for all orders of the ranks.
+    void Visit(Layout layout, const TrainingOptions& o)
+    {
+        if (IsOpen("rank-order") && o.pipeline > 1 && o.Replicas() > 1)
+        {
+            Layout other = layout;
+            other.words.emplace_back("rank-order", kPipelineFirst);
+            TrainingOptions ordered = o;
+            ordered.rankOrder = *training::ParseDimensionOrder(kPipelineFirst);
+            ++m_count->seen;
+            m_visit(std::move(other), ordered);
+        }
+        m_visit(std::move(layout), o);
+    }
+
+    /// The bytes that a layout may take on a GPU with so many.
+    uint64_t RoomOn(uint64_t bytes) const
+    {
+        return m_space.room.value_or(bytes);
+    }
+
+    const Space& m_space;
+    SpaceCount* const m_count;
+    const planner::Visit m_visit;
+    const std::function<bool()> m_look;
+    uint32_t m_gpus;
+    const TrainingOptions& m_shape; ///< for the model
+    const bool m_bySpeed = unequal::AreStagesOpen(m_space.read.values);
+    const bool m_isCutOpen = !m_bySpeed && IsCutOpen(m_space.read.values);
+    bool m_ended = false;
+};
+
+} // namespace
+
+Layout
+LayoutOf(const TrainingOptions& o, Words words, std::size_t job)
+{
+    Layout layout;
+    layout.words = std::move(words);
+    layout.job = job;
+    layout.gpus = o.ranks;
+    layout.tensor = o.tensor;
+    layout.pipeline = o.pipeline;
+    layout.virtualStages = o.virtualStages;
+    layout.context = o.context;
+    layout.expert = o.expert;
+    layout.expertTensor = o.ExpertTensor();
+    layout.data = o.Data();
+    layout.zero = o.sharding.Stage();
+    layout.microBatch = o.microBatch;
+    layout.accumulation = o.accumulation;
+    layout.recompute = training::RecomputeName(o.recompute);
+    layout.sequenceParallel = o.sequenceParallel && o.tensor > 1;
+    layout.fusedAttention = o.fusedAttention;
+    const training::FullestGpu fullest = training::FullestOf(o);
+    layout.memory = fullest.memory.Total();
+    layout.reserve = training::ReserveOf(o, fullest.memory).Total();
+    layout.fullest = fullest.gpu.memoryBytes;
+    return layout;
+}
+
+std::string
+LayoutText(const Layout& l)
+{
+    std::string text;
+    const auto add = [&text](const char* what, uint32_t degree) {
+        text += degree > 1 ? what + std::to_string(degree) + " " : "";
+    };
+    add("tp", l.tensor);
+    add("pp", l.pipeline);
+    text += l.stages.empty() ? "" : "(" + l.stages + ") ";
+    add("vs", l.virtualStages);
+    add("cp", l.context);
+    add("ep", l.expert);
+    text += l.expertTensor != l.tensor ? "etp" + std::to_string(l.expertTensor) + " " : "";
+    text += "dp" + std::to_string(l.data) + " mb" + std::to_string(l.microBatch) + " zero" +
+            std::to_string(l.zero);
+    text += l.sequenceParallel ? " sp" : "";
+    text += l.recompute != "none" ? " " + l.recompute : "";
+    text += l.fusedAttention ? "" : " unfused";
+    for (const auto& [name, value] : l.words)
+    {
+        // What the stages say already.
+        const bool isSaid = !l.stages.empty() && (IsCut(name) || name == "server-kinds");
+        text += IsShown(name) || isSaid ? "" : " " + name + "=" + value;
+    }
+    return text;
+}
+
+std::string
+LayoutOptions(const Layout& layout)
+{
+    std::string text;
+    for (const auto& [name, value] : layout.words)
+    {
+        text += (text.empty() ? "--" : " --") + name + "=" + value;
+    }
+    return text;
+}
+
+void
+Refuse(const scenario::Error& error, SpaceCount* count)
+{
+    ++count->refused[error.where.substr(0, error.where.find('='))];
+    if (count->firstRefusal.empty())
+    {
+        scenario::Error spelled = error;
+        spelled.problem = scenario::Spelled(spelled.problem);
+        count->firstRefusal = spelled.Text();
+    }
+}
+
+void
+Add(const SpaceCount& its, SpaceCount* to)
+{
+    to->seen += its.seen;
+    to->tooLarge += its.tooLarge;
+    for (const auto& [option, count] : its.refused)
+    {
+        to->refused[option] += count;
+    }
+    to->firstRefusal = to->firstRefusal.empty() ? its.firstRefusal : to->firstRefusal;
+    if (its.leastMemory < to->leastMemory)
+    {
+        to->leastMemory = its.leastMemory;
+        to->least = its.least;
+    }
+}
+
+std::vector<SpacePart>
+PartsOf(const Space& space)
+{
+    return Walker(space).Parts();
+}
+
+void
+VisitLayouts(const Space& space,
+             const SpacePart& part,
+             SpaceCount* count,
+             const Visit& visit,
+             const std::function<bool()>& look)
+{
+    Walker(space, count, visit, look).Go(part);
+}
+
+scenario::ReadResult
+WithLayout(const scenario::ReadResult& read, const Layout& layout)
+{
+    scenario::ReadResult with = read;
+    for (const auto& [name, text] : layout.words)
+    {
+        scenario::SetOption(name, text, &with);
+    }
+    return with;
+}
+
+std::optional<scenario::Error>
+WhyNotRun(const scenario::ReadResult& read, const Layout& layout)
+{
+    scenario::ReadResult with = WithLayout(read, layout);
+    const uint32_t few = std::min(layout.accumulation, FewerMicroBatches(layout.pipeline).less);
+    const uint64_t samples = uint64_t{layout.data} * layout.microBatch * few;
+    scenario::SetOption("micro-batch", std::to_string(layout.microBatch), &with);
+    scenario::SetOption("global-batch", std::to_string(samples), &with);
+    const auto result = scenario::CheckValues<scenario::TrainingScenario>(with);
+    return result.errors.empty() ? std::nullopt : std::optional(result.errors.front());
+}
+
+} // namespace planner

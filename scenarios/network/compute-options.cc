@@ -1,0 +1,187 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/network/compute-options.h"
+
+#include "contrib/rdma/core/shown-text.h"
+#include "scenarios/training/host-work.h"
+#include "scenarios/training/recomputation.h"
+#include "topologies/names.h"
+
+#include <cmath>
+
+namespace scenario
+{
+
+double
+HostLinkOf(const topo::ServerSpec& server, const training::GpuSpec& gpu)
+{
+    const topo::ScaleUp& links = server.scaleUp;
+    const topo::ScaleUp* const pcie = links.kind == topo::ScaleUp::kPcie ? &links
+                                      : links.between                    ? links.between.get()
+                                                                         : nullptr;
+    return (pcie ? static_cast<double>(pcie->perGpu.bps) / 8 : gpu.hostLink) *
+           training::kHostLinkShare;
+}
+
+bool
+DecideHostLink(Validation* v,
+               const std::string& option,
+               const std::string& feature,
+               const topo::ServerSpec& server,
+               const training::GpuSpec& gpu)
+{
+    if (v->values.Given(option))
+    {
+        return true;
+    }
+    const double link = HostLinkOf(server, gpu);
+    if (link <= 0)
+    {
+        v->Fail(feature,
+                "needs the rate between " + gpu.name + " and its CPU, which is not known; --" +
+                    option + " says it");
+        return false;
+    }
+    v->Decide(option, CanonicalRate(static_cast<uint64_t>(std::llround(8 * link))));
+    return true;
+}
+
+namespace
+{
+
+void
+MakeOffload(Validation* v, const topo::ServerSpec& server, training::TrainingOptions* o)
+{
+    auto& values = v->values;
+    o->host.gpus = server.gpus;
+    if (o->offload == training::Offload::kNone)
+    {
+        v->Settle("offload");
+        return;
+    }
+    if (!DecideHostLink(v, "host-link", "offload", server, o->gpu))
+    {
+        return;
+    }
+    if (!values.Given("host-memory-rate"))
+    {
+        v->Decide("host-memory-rate",
+                  CanonicalRate(static_cast<uint64_t>(8 * training::kHostMemoryRate)));
+    }
+    o->host.linkRate = static_cast<double>(values.Integer("host-link")) / 8;
+    o->host.memoryRate = static_cast<double>(values.Integer("host-memory-rate")) / 8;
+}
+
+} // namespace
+
+std::vector<Option>
+ComputeOptionRows(const Section& section)
+{
+    const Section collective = section.Only(when::Collectives());
+    return {
+        collective
+            .Name("offload",
+                  "what lives in the server's memory and is updated by its CPU (ZeRO-Offload)")
+            .Alias("cpu-offload")
+            .Names("offload",
+                   {{"none", "nothing"},
+                    {"optimizer", "the optimizer's states; from stage 2 on gradients too"},
+                    {"all", "with --zero=3 parameters as well"}})
+            .OnOff("optimizer", "none")
+            .Default("none")
+            .To(&training::TrainingOptions::offload, training::ParseOffload),
+        section.Rate("host-link", "between a GPU and its server's CPU, each way")
+            .Otherwise("88% of PCIe as the server or the GPU has it")
+            .Range(1e6, 1e15)
+            .Example("200Gbps")
+            .Only(when::IsNot("offload", {"none"})),
+        section.Rate("host-memory-rate", "what updates by the CPU reach of a server's memory")
+            .Otherwise("800Gbps, 100 GB/s")
+            .Range(1e6, 1e15)
+            .Example("1600Gbps")
+            .Only(when::IsNot("offload", {"none"})),
+        section.Name("optimizer", "how parameters are updated")
+            .Names("optimizer",
+                   {{"adam", "AdamW too"},
+                    {"sgd", "without momentum"},
+                    {"momentum", "SGD with momentum"},
+                    {"lamb", "with --zero=0"},
+                    {"adafactor", "without momentum, with --zero=0"}})
+            .Default("adam")
+            .Only(when::IsNot("strategy", {"sandblaster"})
+                      .Usual()
+                      .Because("whose optimizer is L-BFGS"))
+            .To(&training::TrainingOptions::optimizer, training::ParseOptimizer),
+        section
+            .Real("jitter",
+                  "standard deviation of a GPU's computing time, relative to its mean: normally "
+                  "distributed, drawn by --seed for each GPU and step")
+            .Range(0, 1)
+            .Example("0.01")
+            .Default("0"),
+        collective
+            .Real("loader",
+                  "samples a second that a server's input pipeline makes, beside computing: a step "
+                  "begins when its batch is there")
+            .Range(1e-6, 1e12)
+            .Otherwise("no limit")
+            .Example("2000")
+            .To(&training::TrainingOptions::loaderRate),
+        collective
+            .Real("capacity-factor",
+                  "experts take at most so many times their even share of tokens, the rest is "
+                  "dropped")
+            .Range(0.01, 1000)
+            .Otherwise("no limit")
+            .Example("1.25")
+            .IdleUnless(when::Known("moe-skew", "--moe-skew"))
+            .To(&training::TrainingOptions::capacityFactor),
+        collective
+            .Real("moe-skew",
+                  "some experts are liked better: number r as 1 / r to this power (Zipf), shuffled "
+                  "by "
+                  "--seed; 0: all the same")
+            .Range(0, 10)
+            .Example("1")
+            .Default("0")
+            .To(&training::TrainingOptions::moeSkew),
+    };
+}
+
+namespace
+{
+
+void
+TakeModules(Validation* v, training::TrainingOptions* o)
+{
+    for (const std::string& name : v->values.List("recompute-modules"))
+    {
+        const uint8_t module = training::ParseModule(name);
+        if (module == 0)
+        {
+            std::vector<std::string> known;
+            for (uint32_t bit = 1; bit < 256; bit *= 2)
+            {
+                known.push_back(training::ModulesText(static_cast<uint8_t>(bit)));
+            }
+            v->Fail("recompute-modules",
+                    "has '" + rdma::Shown(name, 60) + "'; allowed: " +
+                        training::ModulesText(UINT8_MAX) + topo::DidYouMean(name, known));
+            return;
+        }
+        o->recomputeModules |= module;
+    }
+}
+
+} // namespace
+
+void
+MakeCompute(Validation* v, const topo::ServerSpec& server, training::TrainingOptions* o)
+{
+    MakeOffload(v, server, o);
+    TakeModules(v, o);
+    o->seed = v->DrawSeed();
+}
+
+} // namespace scenario

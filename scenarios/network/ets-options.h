@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * --ets: shares of priorities.
+ */
+#ifndef SCENARIOS_NETWORK_ETS_OPTIONS_H
+#define SCENARIOS_NETWORK_ETS_OPTIONS_H
+
+#include "scenarios/job/ets.h"
+#include "scenarios/options/options.h"
+#include "scenarios/options/validation.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+std::vector<Option> EtsOptionRows();
+
+EtsSpec ApplyEts(Validation* v);
+
+/// Adds the note that a NIC has no shares of RDMA's priorities. \param who "job and background
+/// send"
+void NoteEtsInNics(Validation* v, const std::string& who);
+
+} // namespace scenario
+
+#endif // SCENARIOS_NETWORK_ETS_OPTIONS_H

@@ -1,0 +1,465 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/network/infiniband.h"
+
+#include "contrib/rdma/core/ib/ib-credit-reach.h"
+#include "contrib/rdma/core/ib/ib-devices.h"
+#include "contrib/rdma/core/ib/ib-link.h"
+#include "contrib/rdma/core/ib/ib-routing.h"
+#include "contrib/rdma/core/ib/ib-sizes.h"
+#include "contrib/rdma/core/ib/ib-vl-arbiter.h"
+#include "contrib/rdma/core/regular-file.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/network/nic-names.h"
+#include "scenarios/options/options-detail.h"
+#include "topologies/family.h"
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <boost/algorithm/string.hpp>
+#include <map>
+
+namespace scenario
+{
+
+namespace
+{
+
+/// Powers of two that a credit block is larger than 64 B.
+uint32_t
+CreditShift(uint32_t creditBlock)
+{
+    return static_cast<uint32_t>(__builtin_ctz(creditBlock / rdma::kIbBlockBytes));
+}
+
+} // namespace
+
+std::vector<NamedItem>
+InfiniBandNicItems()
+{
+    std::vector<NamedItem> items;
+    for (const char* name :
+         {"SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR100", "HDR", "NDR200", "NDR", "XDR"})
+    {
+        const rdma::IbLink link = *rdma::ParseIbLink(name);
+        items.push_back({name,
+                         "InfiniBand, " + std::to_string(link.width) + " lanes, " +
+                             rdma::ToString(link.Rate())});
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+IbSwitchItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& device : rdma::IbSwitches())
+    {
+        items.push_back({device.name, device.source});
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+IbFecItems()
+{
+    std::vector<NamedItem> items;
+    for (const rdma::IbFecName& code : rdma::kIbFecNames)
+    {
+        items.push_back({code.name, code.fec.name});
+    }
+    return items;
+}
+
+std::vector<NamedItem>
+IbRoutingItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& engine : rdma::IbRoutingEngines())
+    {
+        items.push_back({engine.name, engine.description});
+    }
+    return items;
+}
+
+namespace
+{
+
+/// "ftree,updn; torus,updn on a torus": what each family's networks are routed by.
+std::string
+RoutingNote()
+{
+    const std::string usual = topo::kUsualRouting;
+    std::vector<std::string> engines; // in the order of the families
+    for (const auto& family : topo::Families())
+    {
+        if (family.routing != usual &&
+            std::find(engines.begin(), engines.end(), family.routing) == engines.end())
+        {
+            engines.push_back(family.routing);
+        }
+    }
+    std::string text = usual;
+    for (const auto& engine : engines)
+    {
+        std::vector<std::string> names;
+        for (const auto& family : topo::Families())
+        {
+            if (family.routing == engine)
+            {
+                names.push_back(family.name);
+            }
+        }
+        text += "; " + engine + " on a " + topo::JoinNames(names);
+    }
+    return text;
+}
+
+/// "1; 2 on a dragonfly or hyperx"
+std::string
+LanesNote()
+{
+    std::map<uint32_t, std::vector<std::string>> names;
+    for (const auto& family : topo::Families())
+    {
+        if (family.lanes != 1)
+        {
+            names[family.lanes].push_back(family.name);
+        }
+    }
+    std::string text = "1";
+    for (const auto& [lanes, of] : names)
+    {
+        text += "; " + std::to_string(lanes) + " on a " + topo::JoinNames(of);
+    }
+    return text;
+}
+
+} // namespace
+
+std::vector<Option>
+InfiniBandOptionRows()
+{
+    const Section section = Section{"/fabric", "InfiniBand (--fabric=ib)"}.Only(when::InfiniBand());
+    const Section packets = section.Only(when::Packets());
+    const When severalLanes = when::Above("vls", 1);
+    const std::string table = "virtual lanes and their weights in 64 B, 0:64,1:128";
+    return {
+        section.Name("ib-switch", "generation of the switches: latency and buffer")
+            .Names("InfiniBand switch", IbSwitchItems)
+            .Otherwise("the first that is as fast as the NIC")
+            .Example("quantum")
+            .To(&IbSpec::switchName),
+        section
+            .Text("ib-routing",
+                  "engine of the subnet manager; of several the first that can route the network")
+            .Otherwise(RoutingNote())
+            .Example("minhop"),
+        section
+            .File("ib-lfts",
+                  "forwarding tables instead of an engine's, as OpenSM or ibroute writes them "
+                  "(--ib-dump)")
+            .Otherwise("none"),
+        section
+            .Flag("ib-dump", "write the tables as OpenSM does: opensm-lfts.dump, opensm-sl2vl.dump")
+            .Otherwise("0")
+            .To(&IbSpec::dump),
+        section
+            .Integer("lmc",
+                     "every NIC has 2^N LIDs, each with a path of its own where there are several")
+            .Otherwise("0")
+            .Range(0, 7)
+            .Example("2")
+            .To(&IbSpec::lmc),
+        packets.Integer("vls", "data virtual lanes")
+            .Otherwise(LanesNote())
+            .OneOf({1, 2, 4, 8})
+            .Example("2")
+            .To(&IbSpec::lanes),
+        packets
+            .Bytes("vl-buffer",
+                   "receive buffer of a lane at each port, at most what credits can tell, 2048 x "
+                   "--credit-block")
+            .Otherwise("the switch's, shared alike")
+            .Range(64, static_cast<double>(rdma::IbMostLaneBytes(rdma::kIbMostCreditShift)))
+            .Example("64KiB")
+            .To(&IbSpec::laneBuffer),
+        packets
+            .Bytes("credit-block",
+                   "unit of credits; larger ones fill longer links (US patent 9,584,429)")
+            .Default("64B")
+            .OneOf({64, 128, 256, 512, 1024, 2048, 4096})
+            .Example("128B")
+            .To(&IbSpec::creditBlock),
+        section
+            .Name("ib-fec",
+                  "error correction of all links, as mlxlink calls it; it adds to their delay")
+            .Names("error correction", IbFecItems)
+            .Otherwise("what links of their rate and width have")
+            .Example("RS-544")
+            .To(&IbSpec::fec),
+        packets.Text("vl-high", "arbitration, high priority: " + table)
+            .Otherwise("none")
+            .Example("0:64")
+            .IdleUnless(severalLanes),
+        packets.Text("vl-low", "arbitration, low priority")
+            .Otherwise("all lanes alike")
+            .Example("0:64")
+            .IdleUnless(severalLanes),
+        packets
+            .Integer("vl-high-limit",
+                     "4 KiB of high priority that may pass before low priority gets a turn; 255: "
+                     "no limit")
+            .Otherwise("255")
+            .Range(0, 255)
+            .Example("16")
+            .IdleUnless(severalLanes)
+            .To(&IbSpec::highLimit),
+        packets
+            .Integer("fecn-threshold",
+                     "queue from which switches mark packets: 15 short, 1 long, 0 never")
+            .Otherwise("15, or 0 with --cc=none")
+            .Range(0, 15)
+            .Example("8")
+            .Sets("ns3::IbSwitch::CongestionThreshold")
+            .To(&IbSpec::fecnThreshold),
+        packets
+            .Flag("static-rate",
+                  "static rate control: packets to a slower link are that much further apart")
+            .Otherwise("0")
+            .To(&IbSpec::staticRate),
+        packets
+            .Flag(
+                "adaptive-routing",
+                "a packet leaves by the shortest queue on a shortest way; NICs take packets in any "
+                "order")
+            .Otherwise("0")
+            .To(&IbSpec::adaptiveRouting),
+    };
+}
+
+void
+ApplyInfiniBand(Validation* v)
+{
+    auto& values = v->values;
+    const bool ibNic = rdma::ParseIbLink(values.Text("nic")).has_value();
+    v->DecideUnlessGiven("fabric", ibNic ? "ib" : "roce");
+    if (values.Text("fabric") == "roce")
+    {
+        if (ibNic)
+        {
+            v->Fail("nic",
+                    "is InfiniBand's; allowed: --fabric=ib, or " + JoinNames(EthernetNicItems()));
+        }
+        v->Settle("fabric");
+        return;
+    }
+    if (!values.Given("nic"))
+    {
+        if (!ibNic) // else a server brings it
+        {
+            v->Decide("nic", "EDR");
+        }
+    }
+    else if (!ibNic)
+    {
+        v->Fail("nic",
+                "is Ethernet's; allowed with --fabric=ib: " + JoinNames(InfiniBandNicItems()));
+    }
+    if (values.Text("compat") != "none")
+    {
+        v->Fail("compat", "is a model of Ethernet; allowed with --fabric=ib: none");
+    }
+    v->Settle("fabric");
+    const auto link = rdma::ParseIbLink(values.Text("nic"));
+    v->DecideUnlessGiven("ib-switch",
+                         rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
+    const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(values.Text("ib-switch"));
+    v->DecideUnlessGiven("switch-latency", CanonicalDuration(device->latency.ps));
+    const topo::Family* family = topo::FamilyOfParameters(values.Text("topology"));
+    v->DecideUnlessGiven("ib-routing", family ? family->routing : topo::kUsualRouting);
+    v->DecideUnlessGiven("ib-dump", "0");
+    v->DecideUnlessGiven("lmc", "0");
+    // A cable is as long as the fastest links that it is for allow.
+    const auto fastest =
+        std::max(link ? link->speed : rdma::IbSpeed::kEdr,
+                 values.Given("fabric-rate") &&
+                         values.Rate("fabric-rate") >= (rdma::IbLink{rdma::IbSpeed::kNdr, 4}.Rate())
+                     ? rdma::IbSpeed::kNdr
+                     : rdma::IbSpeed::kSdr);
+    v->DecideUnlessGiven("link-delay",
+                         CanonicalDuration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
+    v->DecideUnlessGiven("vls", std::to_string(family ? family->lanes : 1));
+    v->Settle("vls");
+    const uint64_t share =
+        uint64_t{rdma::kIbBlockBytes} * rdma::IbVlBlocks(device->portBuffer, values.U32("vls"));
+    v->DecideUnlessGiven("vl-buffer",
+                         CanonicalBytes(std::min<uint64_t>(
+                             share,
+                             rdma::IbMostLaneBytes(CreditShift(values.U32("credit-block"))))));
+    v->DecideUnlessGiven("vl-high-limit", "255");
+    v->DecideUnlessGiven("cc", "none");
+    v->DecideUnlessGiven("fecn-threshold", values.Text("cc") == "none" ? "0" : "15");
+    v->DecideUnlessGiven("adaptive-routing", "0");
+    v->DecideUnlessGiven("static-rate", "0");
+    if (values.Flag("adaptive-routing"))
+    {
+        v->DecideUnlessGiven("loss-recovery", "out-of-order");
+    }
+}
+
+void
+MakeInfiniBand(Validation* v, FabricSpec* fabric)
+{
+    const auto& values = v->values;
+    fabric->infiniBand = values.Text("fabric") == "ib";
+    if (const auto link = rdma::ParseIbLink(fabric->nic))
+    {
+        fabric->nicRate = link->Rate();
+    }
+    if (!fabric->infiniBand)
+    {
+        return;
+    }
+    fabric->pfc = fabric->ecn = false;
+    fabric->frames = rdma::IbFrameSizes();
+    IbSpec& ib = fabric->ib;
+    v->Fill(&ib);
+    std::vector<std::string> words;
+    std::vector<std::string> engines;
+    boost::split(words, values.Text("ib-routing"), [](char c) { return c == ','; });
+    for (const std::string& engine : words)
+    {
+        const auto items = IbRoutingItems();
+        const std::string name = MatchName(engine, items);
+        const bool twice = std::find(engines.begin(), engines.end(), name) != engines.end();
+        if (name.empty() || twice)
+        {
+            v->Fail("ib-routing",
+                    "'" + rdma::Shown(engine, 60) + "' " +
+                        (twice ? "stands there twice" : "is no routing engine") +
+                        "; allowed: one of, or several with commas: " + JoinNames(items),
+                    twice ? "" : NearestName(engine, items));
+            break;
+        }
+        engines.push_back(name);
+    }
+    ib.routing = Join(engines, ",");
+    v->Decide("ib-routing", ib.routing);
+    if (values.Given("ib-lfts"))
+    {
+        if (values.Given("ib-routing"))
+        {
+            v->Fail("ib-lfts", "takes the place of --ib-routing; allowed: one of them");
+        }
+        ib.lfts = values.Text("ib-lfts");
+        if (const std::string why =
+                ib.lfts.empty() ? "needs a value" : rdma::WhyUnreadable(ib.lfts);
+            !why.empty())
+        {
+            const bool told = why.find("; allowed: ") != std::string::npos;
+            v->Fail("ib-lfts",
+                    why + (told ? "" : "; allowed: a file") +
+                        " as OpenSM's opensm-lfts.dump or ibroute");
+        }
+    }
+    ib.link = rdma::ParseIbLink(values.Text("nic")).value_or(rdma::IbLink{});
+    const uint32_t shift = CreditShift(ib.creditBlock);
+    const uint64_t least = rdma::IbLeastLaneBytes(fabric->mtu, shift);
+    const uint64_t most = rdma::IbMostLaneBytes(shift);
+    const std::string allowed = std::to_string(least) + "B to " + CanonicalBytes(most);
+    if (ib.laneBuffer.value < least)
+    {
+        v->Fail("vl-buffer",
+                "does not hold one packet; allowed with an MTU of " + std::to_string(fabric->mtu) +
+                    " B: " + allowed);
+    }
+    else if (ib.laneBuffer.value > most)
+    {
+        v->Fail("vl-buffer",
+                "is more than credits of " + std::to_string(ib.creditBlock) +
+                    " B can tell; allowed: " + allowed + ", or a larger --credit-block");
+    }
+    uint32_t served = 0;
+    bool readable = true;
+    for (const char* option : {"vl-high", "vl-low"})
+    {
+        if (!values.Present(option))
+        {
+            continue;
+        }
+        const auto table = rdma::ParseIbVlTable(values.Text(option));
+        if (!table)
+        {
+            v->Fail(option, std::string("allowed: ") + rdma::kIbVlTableHelp);
+            readable = false;
+            continue;
+        }
+        served |= table->Mask();
+        for (uint8_t i = 0; i < table->size && readable; ++i)
+        {
+            const auto& entry = table->entries[i];
+            if (entry.weight > 0 && entry.vl >= ib.lanes)
+            {
+                v->Fail(option,
+                        "names virtual lane " + std::to_string(entry.vl) +
+                            ", which links do not have; allowed with --vls=" +
+                            std::to_string(ib.lanes) + ": " +
+                            (ib.lanes == 1 ? "0" : "0 to " + std::to_string(ib.lanes - 1)));
+                readable = false;
+            }
+        }
+        (std::string(option) == "vl-high" ? ib.high : ib.low) = values.Text(option);
+    }
+    const uint32_t unserved = ((1U << ib.lanes) - 1) & ~served;
+    if ((values.Present("vl-high") || values.Present("vl-low")) && readable && unserved)
+    {
+        v->Fail(values.Present("vl-low") ? "vl-low" : "vl-high",
+                "gives virtual lane " + std::to_string(__builtin_ctz(unserved)) +
+                    " no turn; allowed: each of the " + std::to_string(ib.lanes) +
+                    " lanes in --vl-high or --vl-low, with a weight above 0");
+    }
+}
+
+void
+CheckInfiniBandNetwork(Validation* v, const topo::Topology& topology)
+{
+    for (const topo::Node& node : topology.Nodes())
+    {
+        if (node.ports.size() > rdma::kIbMaxPort)
+        {
+            v->Fail("topology",
+                    node.name + " has " + std::to_string(node.ports.size()) +
+                        " ports; allowed with --fabric=ib: 254 at most, which is what a forwarding "
+                        "table can name");
+            return;
+        }
+    }
+    // Latency and buffer were chosen by --nic's generation, before the file was read.
+    decltype(topo::Link::rate) fastest{};
+    for (const topo::Link& link : topology.Links())
+    {
+        fastest = std::max(fastest, link.rate);
+    }
+    const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(v->values.Text("ib-switch"));
+    if (v->values.Given("ib-switch") || !device || device->link.Rate() >= fastest)
+    {
+        return;
+    }
+    for (const rdma::IbSwitchDevice& other : rdma::IbSwitches())
+    {
+        if (other.link.Rate() >= fastest)
+        {
+            v->notes.push_back("latency and buffer of the switches are " +
+                               std::string(device->name) + "'s, made for " +
+                               rdma::ToString(device->link.Rate()) +
+                               "; the fastest links here are of " + rdma::ToString(fastest) +
+                               ", for which there is " + "--ib-switch=" + other.name);
+            return;
+        }
+    }
+}
+
+} // namespace scenario

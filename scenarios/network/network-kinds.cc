@@ -1,0 +1,111 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/network/network-kinds.h"
+
+#include "scenarios/network/processes.h"
+
+namespace scenario
+{
+
+const std::vector<NetworkKindName>&
+Networks()
+{
+    static const std::vector<NetworkKindName> kinds = {
+        {"packet", "every packet over every link, queue and switch", nullptr},
+        {"fluid",
+         "messages share every link on their way, NICs' and switches'; no packets or queues",
+         "messages share every link on their way as fluids, without queues"},
+        {"analytic",
+         "a formula: latency, the path's slowest link, NICs shared; no packets",
+         "NICs are shared, links between switches have room for everything"},
+    };
+    return kinds;
+}
+
+std::vector<NamedItem>
+NetworkItems()
+{
+    std::vector<NamedItem> items;
+    for (const NetworkKindName& kind : Networks())
+    {
+        items.push_back({kind.name, kind.description});
+    }
+    return items;
+}
+
+namespace
+{
+
+/// By which messages move, in words; null: by packets.
+const char*
+LawOf(const FabricSpec& fabric)
+{
+    for (const NetworkKindName& kind : Networks())
+    {
+        if (fabric.network == kind.name)
+        {
+            return kind.law;
+        }
+    }
+    return nullptr;
+}
+
+} // namespace
+
+std::string
+NetworkLaw(const FabricSpec& fabric)
+{
+    const char* law = LawOf(fabric);
+    return law ? fabric.network + ": " + law : "";
+}
+
+bool
+HasPackets(const FabricSpec& fabric)
+{
+    return !LawOf(fabric);
+}
+
+bool
+UsesNetwork(const ClusterSpec& cluster, const RunOptions& run)
+{
+    return cluster.servers > 1 || run.background || run.recovery;
+}
+
+bool
+NotesWaiting(const RunOptions& run, const FabricSpec& fabric)
+{
+    return run.attribution || !HasPackets(fabric);
+}
+
+std::string
+NetworkText(const FabricSpec& fabric)
+{
+    const std::string& transport = fabric.transport.name;
+    return HasPackets(fabric) ? (transport == "rc" ? "" : "transport " + transport + ", ") +
+                                    "congestion control " + fabric.cc
+                              : fabric.network + " network, without packets";
+}
+
+void
+ApplyNetwork(Validation* v, FabricSpec* fabric)
+{
+    const Values& values = v->values;
+    v->Settle("network");
+    if (HasPackets(*fabric))
+    {
+        return;
+    }
+    if (values.Given("attribution") && values.Flag("attribution"))
+    {
+        v->Fail("attribution", v->Refusal(when::Packets()));
+    }
+    v->Decide("attribution", "0");
+    const Processes processes = ProcessesOf(values);
+    if (processes.Several())
+    {
+        v->Fail("network", "is one process; allowed with " + processes.by + ": packet");
+    }
+}
+
+} // namespace scenario

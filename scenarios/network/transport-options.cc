@@ -1,0 +1,354 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/network/transport-options.h"
+
+#include "scenarios/job/scenario.h"
+#include "scenarios/network/network-kinds.h"
+#include "scenarios/network/nic-names.h"
+#include "scenarios/options/said.h"
+
+#include <cmath>
+
+namespace scenario
+{
+
+namespace
+{
+
+bool
+IsOfCommandLine(const Validation& v, const std::string& option)
+{
+    return v.values.Where(option).rfind("--", 0) == 0;
+}
+
+/// \return whether the user gave an option for this transport: the command line overrides the file,
+/// which may be the configuration of a run with another transport
+bool
+IsMeant(const Validation& v, const std::string& option)
+{
+    return v.values.Given(option) &&
+           (IsOfCommandLine(v, option) || !IsOfCommandLine(v, "transport"));
+}
+
+/// The transport has no other.
+void
+Insist(Validation* v, const std::string& option, const std::string& value, const std::string& why)
+{
+    Value only;
+    Error error;
+    ParseValue(*v->table.Find(option), value, "--" + option, &only, &error);
+    const Value& is = v->values[option];
+    if (IsMeant(*v, option) &&
+        (is.text != only.text || is.flag != only.flag || is.integer != only.integer))
+    {
+        v->Fail(option,
+                why + "; allowed with --transport=" + v->values.Text("transport") + ": " + value);
+        return;
+    }
+    v->Decide(option, value);
+}
+
+/// The transport has none of it.
+void
+Refuse(Validation* v, const std::string& option, const std::string& why)
+{
+    const Value& is = v->values[option];
+    if (IsMeant(*v, option) && is.raw != v->table.Find(option)->defaultText)
+    {
+        v->Fail(option, why + "; allowed with --transport=rc or irn");
+    }
+}
+
+/// Fixes an option that --transport has decided, so that later code cannot decide it again, and
+/// messages name --transport.
+void
+Settle(Validation* v, const std::string& option)
+{
+    Value& value = v->values.Slot(option);
+    if (!value.given)
+    {
+        value.where = SaidText(v->table, v->values, "transport") + ": --" + option;
+    }
+    value.given = true;
+}
+
+void
+ApplyIrn(Validation* v)
+{
+    Insist(v, "loss-recovery", "selective-repeat", "is not how IRN recovers");
+    Settle(v, "loss-recovery");
+    if (!IsMeant(*v, "pfc"))
+    {
+        v->Decide("pfc", "0");
+    }
+    else if (v->values.Flag("pfc"))
+    {
+        v->notes.emplace_back("--transport=irn is meant for a network without PFC; here --pfc is "
+                              "on, so nothing is lost but to bit errors");
+    }
+}
+
+/// A transport with switches that trim, as ns3::RdmaNic::LossRecovery knows it.
+struct Trimming
+{
+    const char* name;
+    const char* inWords;
+    bool marks;              ///< it hears of ECN
+    const char* balancer;    ///< unless the user says otherwise
+    const char* trimPackets; ///< ns3::RdmaSwitch::TrimPackets; empty: UetNetwork says
+    const char* trimRate;    ///< TrimRate
+    const char* trimReturn;  ///< TrimReturn
+};
+
+/// Where packets are trimmed. NDP: its paper. EQDS: main_eqds.cpp of its authors' simulator,
+/// DEFAULT_QUEUE_SIZE, with no packet sent back (eqds.cpp: one that comes back is an error). UET: a
+/// bandwidth-delay product, see UetNetwork.
+constexpr Trimming kTrimming[] = {
+    {"ndp", "NDP", false, "spray", "8", "0", "1"},
+    {"eqds", "EQDS", false, "spray", "35", "0", "0"},
+    {"uet", "UET", true, "reps", "", "", "0"},
+};
+
+/// The network that UET's queues, marks and target are for. The README of the consortium's
+/// simulator has 100 Gb/s and a round trip of 12 us. Of these, 2 us are assumed for a packet of
+/// 4,178 B on the six links of a three-tier network; they grow with packets and shrink with rates.
+/// The rest, for cables and switches, does not change (assumed).
+struct UetNetwork
+{
+    rdma::BitRate rate;
+    uint32_t packet;     ///< bytes on the line
+    int64_t roundTrip;   ///< ps
+    double productBytes; ///< rate x round trip
+};
+
+UetNetwork
+UetNetworkOf(const Values& values)
+{
+    constexpr int64_t kReferencePs = 12000000;
+    constexpr uint32_t kLinks = 6;
+    constexpr uint32_t kReferencePacket = 4178;
+    constexpr uint32_t kOverhead = kReferencePacket - 4096;
+    UetNetwork network;
+    network.rate = rdma::Gbps(100);
+    for (const NicName& nic : NicNames())
+    {
+        network.rate = values.Text("nic") == nic.name ? nic.rate : network.rate;
+    }
+    network.packet =
+        kOverhead + (values.Present("payload") ? values.U32("payload") : values.U32("mtu"));
+    const int64_t onLine =
+        rdma::SerializationTime(rdma::Bytes(network.packet), network.rate).ps -
+        rdma::SerializationTime(rdma::Bytes(kReferencePacket), rdma::Gbps(100)).ps;
+    network.roundTrip = kReferencePs + kLinks * onLine;
+    network.productBytes =
+        static_cast<double>(network.roundTrip) * static_cast<double>(network.rate.bps) / 8e12;
+    return network;
+}
+
+/// In packets: from so many on a port of the NICs' rate trims.
+uint32_t
+TrimPacketsOf(const UetNetwork& network)
+{
+    return static_cast<uint32_t>(std::lround(network.productBytes / network.packet));
+}
+
+const Trimming*
+FindTrimming(const std::string& name)
+{
+    for (const Trimming& transport : kTrimming)
+    {
+        if (name == transport.name)
+        {
+            return &transport;
+        }
+    }
+    return nullptr;
+}
+
+/// Where switches mark: a quarter and three quarters of the queue from which on they trim, and all
+/// above (generate_permutation_experiments.py of the consortium's simulator: -ecn).
+void
+DecideMarking(Validation* v)
+{
+    // Thresholds are told for 100 Gb/s.
+    const UetNetwork network = UetNetworkOf(v->values);
+    const double queue = network.productBytes * 100e9 / static_cast<double>(network.rate.bps);
+    const auto part = [queue](double of) { return std::to_string(std::llround(queue * of)); };
+    for (const auto& [option, value] : {std::pair{"ecn-kmin", part(0.25)},
+                                        std::pair{"ecn-kmax", part(0.75)},
+                                        std::pair{"ecn-pmax", std::string("1")}})
+    {
+        if (!IsMeant(*v, option))
+        {
+            v->Decide(option, value);
+            Settle(v, option);
+        }
+    }
+}
+
+void
+ApplyTrimming(Validation* v, const Trimming& transport)
+{
+    const std::string name = transport.inWords;
+    Insist(v, "cc", "none", "has no part in " + name + ", which says itself when to send");
+    Insist(v, "pfc", "0", "would hold packets up, which " + name + "'s switches trim instead");
+    if (transport.marks)
+    {
+        Insist(v, "ecn", "1", "leaves " + name + "'s senders without marks to hear of");
+        DecideMarking(v);
+    }
+    else
+    {
+        Insist(v, "ecn", "0", "has nobody to hear of marks with " + name);
+    }
+    Value& recovery = v->values.Slot("loss-recovery");
+    if (IsMeant(*v, "loss-recovery")) // its default too: none of them has a part in it
+    {
+        v->Fail("loss-recovery",
+                "takes the place of what " + name +
+                    " does itself; allowed with --transport=rc or irn");
+    }
+    // It is not in the configuration as run, and no later code decides it again.
+    recovery.given = true;
+    recovery.present = false;
+    recovery.text = "out-of-order";
+    Refuse(v, "ack-every", "has no meaning with " + name + ", which answers each packet");
+    Refuse(v, "nak-interval", "has no meaning with " + name + ", which answers each packet");
+    Refuse(v, "ack-priority", "is that of the queue of headers with " + name);
+    const std::string with = "; allowed with --transport=" + std::string(transport.name) + ": ";
+    if (v->values.Text("compat") != "none")
+    {
+        v->Fail("compat", "is of another transport" + with + "none");
+    }
+    if (v->table.Find("operation") && v->values.Text("operation") == "read")
+    {
+        v->Fail("operation",
+                "has no " + name + ": a READ's packets are sent by who is asked" + with +
+                    "write, send");
+    }
+    const std::string& balancer = v->values.Text("load-balancer");
+    if (!transport.marks && IsMeant(*v, "load-balancer") &&
+        (balancer == "reps" || balancer == "plb"))
+    {
+        v->Fail("load-balancer", "chooses by what ACKs of RoCE say" + with + "those of switches");
+    }
+    if (!IsMeant(*v, "load-balancer"))
+    {
+        v->Decide("load-balancer", transport.balancer);
+        Settle(v, "load-balancer");
+    }
+    if (balancer == "spray" && !IsMeant(*v, "spray"))
+    {
+        v->Decide("spray", "permuted"); // as NDP's senders do (EQDS's: nextEntropy, over 64 paths)
+        Settle(v, "spray");
+    }
+}
+
+} // namespace
+
+bool
+HasReads(const TransportSpec& transport)
+{
+    return !FindTrimming(transport.name);
+}
+
+std::vector<std::pair<std::string, std::string>>
+TransportAttributes(const Validation& v)
+{
+    const Trimming* transport = FindTrimming(v.values.Text("transport"));
+    if (!transport)
+    {
+        return {};
+    }
+    std::vector<std::pair<std::string, std::string>> attributes{
+        {"ns3::RdmaNic::LossRecovery", transport->name},
+        {"ns3::RdmaNic::AckPriority", "5"}, // RdmaSwitch::TrimPriority
+        {"ns3::RdmaSwitch::TrimPackets", transport->trimPackets},
+        {"ns3::RdmaSwitch::TrimRate", transport->trimRate},
+        {"ns3::RdmaSwitch::TrimReturn", transport->trimReturn}};
+    if (transport->marks)
+    {
+        const UetNetwork network = UetNetworkOf(v.values);
+        attributes[2].second = std::to_string(TrimPacketsOf(network));
+        attributes[3].second = std::to_string(network.rate.bps / 1000000000) + "Gbps";
+        // 0.75 round trips (uec.cpp, with trimming).
+        attributes.emplace_back("ns3::UetParameters::TargetDelay",
+                                std::to_string(network.roundTrip * 3 / 4) + "ps");
+        // 15 us and six queues, each of a round trip (main_uec.cpp: UecSrc::_min_rto).
+        attributes.emplace_back("ns3::RdmaNic::CreditTimeout",
+                                std::to_string(15000000 + 6 * network.roundTrip) + "ps");
+    }
+    return attributes;
+}
+
+std::vector<NamedItem>
+TransportItems()
+{
+    return {{"rc", "reliable connection, as --loss-recovery, --cc and --pfc say"},
+            {"irn",
+             "selective repeat and at most a bandwidth-delay product in flight, without PFC "
+             "(Mittal et al., SIGCOMM 2018)"},
+            {"ndp",
+             "switches trim packets and spray them, receivers pull (Handley et al., SIGCOMM "
+             "2017)"},
+            {"eqds",
+             "the same, but receivers give credits to who asks for them (Olteanu et al., NSDI "
+             "2022)"},
+            {"uet",
+             "Ultra Ethernet's in outline: a window by delay and marks, an entropy a packet, "
+             "trimming; credits if wanted (ns3::UetParameters)"}};
+}
+
+std::vector<Option>
+TransportOptionRows(const Section& section)
+{
+    return {
+        section
+            .Name(
+                "transport",
+                "how messages get through: sets loss recovery and what switches do, each of which "
+                "may be given too")
+            .Names("transport", TransportItems)
+            .Default("rc")
+            .Example("irn")
+            .Only(when::Packets())
+            .IdleUnless(when::Rdma())};
+}
+
+TransportSpec
+ApplyTransport(Validation* v)
+{
+    TransportSpec spec;
+    spec.name = v->values.Text("transport");
+    if (spec.name == "rc")
+    {
+        return spec;
+    }
+    FabricSpec network;
+    network.network = v->values.Text("network");
+    if (!HasPackets(network))
+    {
+        // ApplyNetwork reports this; an error about the transport's decisions would mislead
+        return spec;
+    }
+    if (v->values.Text("fabric") == "ib")
+    {
+        v->Fail("transport",
+                "is for Ethernet, whose switches may drop: InfiniBand's links lose nothing but to "
+                "bit errors, and its adapters have the reliable connection only; allowed with "
+                "--fabric=ib: rc");
+        return spec;
+    }
+    if (const Trimming* transport = FindTrimming(spec.name))
+    {
+        ApplyTrimming(v, *transport);
+    }
+    else
+    {
+        ApplyIrn(v);
+    }
+    return spec;
+}
+
+} // namespace scenario

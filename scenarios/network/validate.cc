@@ -1,0 +1,603 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/network/validate.h"
+
+#include "contrib/rdma/core/answered-packets.h"
+#include "contrib/rdma/core/congestion-control.h"
+#include "contrib/rdma/core/nearest-name.h"
+#include "contrib/rdma/core/no-congestion-control.h"
+#include "contrib/rdma/core/regular-file.h"
+#include "contrib/rdma/core/set-up-phase.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/launch/launcher.h"
+#include "scenarios/network/capture-options.h"
+#include "scenarios/network/common-options.h"
+#include "scenarios/network/compat.h"
+#include "scenarios/network/ets-options.h"
+#include "scenarios/network/infiniband.h"
+#include "scenarios/network/load-balancing-options.h"
+#include "scenarios/network/network-kinds.h"
+#include "scenarios/network/nic-names.h"
+#include "scenarios/network/ns3-environment.h"
+#include "scenarios/network/processes.h"
+#include "scenarios/network/transport-options.h"
+#include "scenarios/options/said.h"
+#include "scenarios/placement/queue-pair-pattern.h"
+#include "scenarios/traffic/random.h"
+#include "topologies/family.h"
+#include "topologies/formats/htsim-format.h"
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+
+namespace scenario
+{
+
+namespace
+{
+
+/// The preset, and the marking that goes with it: each unless it is given.
+void
+ChooseCongestionPreset(Validation* v, FabricSpec* f)
+{
+    const auto& values = v->values;
+    const rdma::CongestionControl& control = *rdma::FindCongestionControl(f->cc);
+    if (!values.Given("cc-preset") && !control.presets.empty())
+    {
+        v->Decide("cc-preset", control.presets.front().name);
+    }
+    f->ccPreset = values.Text("cc-preset");
+    if (!f->ccPreset.empty() && !control.Find(f->ccPreset))
+    {
+        std::vector<std::string> of;
+        std::vector<std::string> allowed;
+        for (const auto& [name, other] : rdma::CongestionControls())
+        {
+            if (other.Find(f->ccPreset))
+            {
+                of.push_back(name);
+            }
+        }
+        for (const auto& preset : control.presets)
+        {
+            allowed.push_back(preset.name);
+        }
+        v->Fail(
+            "cc-preset",
+            "is of " + topo::JoinNames(of) + ", not of --cc=" + f->cc +
+                (allowed.empty() ? ", which has no presets" : "; allowed: " + Join(allowed, ", ")));
+    }
+    if (f->cc == rdma::kNoCongestionControl.name && !f->ecn &&
+        f->ccPreset != control.presets.front().name)
+    {
+        v->notes.push_back(values.Where("cc-preset") + " has no effect: with --cc=" + f->cc +
+                           " it sets where switches of Ethernet begin to mark packets, and " +
+                           (f->infiniBand ? "InfiniBand's have --fecn-threshold" : "none marks"));
+    }
+    if (f->infiniBand) // whose switches have --fecn-threshold
+    {
+        return;
+    }
+    const rdma::EcnParameters marking = rdma::MarkingOf(f->cc, f->ccPreset);
+    // Values from the preset in a configuration as run are not the user's choice.
+    const auto usual = [v](const char* option, bool asPreset) {
+        if (asPreset)
+        {
+            v->usual.insert(option);
+        }
+    };
+    v->DecideUnlessGiven("ecn-kmin", CanonicalBytes(marking.kmin.value));
+    v->DecideUnlessGiven("ecn-kmax", CanonicalBytes(marking.kmax.value));
+    v->DecideUnlessGiven("ecn-pmax", std::to_string(marking.pmax));
+    usual("ecn-kmin", values.Bytes("ecn-kmin") == marking.kmin);
+    usual("ecn-kmax", values.Bytes("ecn-kmax") == marking.kmax);
+    usual("ecn-pmax", std::abs(values.Real("ecn-pmax") - marking.pmax) < 1e-6); // to six places
+    v->Settle("ecn");
+}
+
+} // namespace
+
+FabricSpec
+MakeFabric(Validation* v)
+{
+    FabricSpec f;
+    ApplyInfiniBand(v);
+    ApplyCompat(v);
+    f.transport = ApplyTransport(v); // which may have a way of its own to recover
+    f.balancing = ApplyLoadBalancing(v);
+    f.ets = ApplyEts(v);
+    const auto& values = v->values;
+    v->Fill(&f);
+    for (const auto& nic : NicNames())
+    {
+        if (f.nic == nic.name)
+        {
+            f.nicRate = nic.rate;
+        }
+    }
+    const bool extensions = values.Flag("extension-headers");
+    if (values.Present("payload"))
+    {
+        f.mtu = values.U32("payload");
+        v->Settle("payload");
+        if (extensions)
+        {
+            v->Fail("payload",
+                    "is no path MTU; allowed: --mtu=256, 512, 1024, 2048 or 4096, or any payload "
+                    "with --no-extension-headers");
+        }
+    }
+    const uint32_t ackBytes = values.U32("ack-bytes");
+    f.frames = rdma::FrameSizes::Make(values.U32("line-overhead"),
+                                      values.U32("header-bytes"),
+                                      extensions,
+                                      ackBytes,
+                                      ackBytes + rdma::kCnpReservedBytes - rdma::kAethBytes);
+    f.ackPriority =
+        values.Present("ack-priority") ? static_cast<uint8_t>(values.Integer("ack-priority")) : 8;
+    MakeInfiniBand(v, &f);
+    if (!f.infiniBand && !f.frames.AreStandard() && !values.List("pcap").empty())
+    {
+        v->Fail("pcap",
+                std::string("the frames ") +
+                    (f.compat == "none" ? "of these options" : "of --compat=" + f.compat) +
+                    " are not RoCEv2's, so no reader of captures would understand them; allowed: "
+                    "captures of standard frames");
+    }
+    f.pfc = !f.infiniBand && values.Flag("pfc");
+    f.ecn = !f.infiniBand && values.Flag("ecn");
+    const rdma::Duration watchdog = values.Duration("pfc-watchdog");
+    constexpr int64_t kLeastWatchdogPs =
+        100000; // how often one looks; as of the switch's attribute
+    if (watchdog.ps > 0 && watchdog.ps < kLeastWatchdogPs)
+    {
+        v->Fail("pfc-watchdog",
+                "is too short for a watchdog; allowed: 0 (none), or at least 100ns");
+    }
+    if (!f.infiniBand)
+    {
+        v->Settle("pfc");
+        v->Settle("pfc-watchdog");
+    }
+    if (f.ib.adaptiveRouting && values.Text("loss-recovery") != "out-of-order")
+    {
+        v->Fail("loss-recovery",
+                "takes packets that overtook others for lost ones; allowed with "
+                "--adaptive-routing: out-of-order");
+    }
+
+    ChooseCongestionPreset(v, &f);
+    // Recoveries that take any order answer each packet, and so do transports that count credits.
+    const std::string& recovery = values.Text("loss-recovery");
+    const bool anyOrder = recovery != "go-back-n" && recovery != "none";
+    const bool each = anyOrder || rdma::AnswersEachPacket::Is(f.cc, f.ccPreset);
+    const uint32_t asked = values.U32("ack-every");
+    f.ackEvery = each ? 1 : asked;
+    if (each && values.Given("ack-every") && asked != 1 && asked != FabricSpec().ackEvery)
+    {
+        v->notes.push_back(values.Where("ack-every") + " has no effect with " +
+                           (anyOrder ? "--loss-recovery=" + recovery : "--cc=" + f.cc) +
+                           ", which has each packet acknowledged");
+    }
+    if (!f.infiniBand)
+    {
+        f.ecnKmin = values.Bytes("ecn-kmin");
+        f.ecnKmax = values.Bytes("ecn-kmax");
+        f.ecnPmax = values.Real("ecn-pmax");
+    }
+    if (f.ecnKmin > f.ecnKmax)
+    {
+        const bool blameMin = values.Given("ecn-kmin");
+        v->Fail(blameMin ? "ecn-kmin" : "ecn-kmax",
+                blameMin ? "allowed: at most ecn-kmax, " + CanonicalBytes(f.ecnKmax.value)
+                         : "allowed: at least ecn-kmin, " + CanonicalBytes(f.ecnKmin.value));
+    }
+    if (f.windowBytes > 0 && f.windowBytes < f.mtu)
+    {
+        v->Fail("window",
+                "allowed: 0 (unlimited), or at least one packet of " + std::to_string(f.mtu) +
+                    " B");
+    }
+    // (--protocol of a collective is another matter.)
+    const std::string protocol = v->table.Find("protocol") ? values.Text("protocol") : "";
+    const bool ordinary = protocol == "tcp" || protocol == "udp";
+    const rdma::CongestionControl* law = rdma::FindCongestionControl(f.cc);
+    if (!f.infiniBand && !f.ecn && values.Given("ecn") && !ordinary && law && law->needsMarks)
+    {
+        v->notes.push_back("warning: " + values.Where("ecn") +
+                           ": there are no ECN marks, which are all that --cc=" + f.cc +
+                           " goes by");
+    }
+    if (f.variableWindow && f.windowBytes == 0 && f.compat == "none")
+    {
+        v->Settle("window");
+    }
+    ApplyNetwork(v, &f);
+    return f;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+namespace
+{
+
+/// Option that a field of a TopologyRequest comes from; a parameter is its own.
+std::string
+OptionOfField(const std::string& field, const std::string& hostsOption)
+{
+    static const std::map<std::string, std::string> map = {
+        {"nicsPerServer", "nics-per-server"},
+        {"linkRate", "nic"},
+        {"fabricRate", "fabric-rate"},
+        {"linkDelay", "link-delay"},
+        {"bitErrorRate", "bit-error-rate"},
+        {"file", "topology"},
+    };
+    const auto known = map.find(field);
+    return field == "hosts" ? hostsOption : known == map.end() ? field : known->second;
+}
+
+/// Reads the parameters that were given, of all families. \return false after an error
+bool
+ReadParameters(Validation* v, topo::Parameters* parameters)
+{
+    for (const auto& shared : topo::AllParameters())
+    {
+        const topo::Parameter& p = shared.parameter;
+        if (!v->table.Find(p.name) || !v->values.Given(p.name))
+        {
+            continue;
+        }
+        switch (p.kind)
+        {
+        case topo::ParameterKind::kCount:
+            parameters->SetCount(p.name, v->values.Integer(p.name));
+            break;
+        case topo::ParameterKind::kFactor:
+            parameters->SetFactor(p.name, v->values.Real(p.name));
+            break;
+        case topo::ParameterKind::kFlag:
+            parameters->SetFlag(p.name, v->values.Flag(p.name));
+            break;
+        case topo::ParameterKind::kSizes: {
+            std::string allowed;
+            const auto value = topo::ParseParameter(p, v->values.Text(p.name), &allowed);
+            if (!value)
+            {
+                v->Fail(p.name, "allowed: " + allowed);
+                return false;
+            }
+            parameters->Set(p.name, *value);
+            break;
+        }
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+Network
+MakeNetwork(Validation* v,
+            uint32_t hosts,
+            uint32_t nicsPerServer,
+            const std::string& hostsOption,
+            FabricSpec* fabric)
+{
+    const rdma::SetUpPhase phase("building the network");
+    Network network;
+    auto& values = v->values;
+    const std::string& name = values.Text("topology");
+    network.fromFile = !topo::FamilyOfParameters(name);
+
+    topo::TopologyRequest request;
+    request.hosts = hosts;
+    request.nicsPerServer = nicsPerServer;
+    request.linkRate = fabric->nicRate;
+    request.linkDelay = fabric->linkDelay;
+    const auto given = [&](const char* option) { return values.Given(option); };
+    if (!ReadParameters(v, &request.parameters))
+    {
+        return network;
+    }
+    if (given("fabric-rate"))
+    {
+        request.fabricRate = values.Rate("fabric-rate");
+    }
+    if (given("bit-error-rate"))
+    {
+        request.bitErrorRate = fabric->bitErrorRate;
+    }
+    if (network.fromFile)
+    {
+        request.family = topo::FamilyOfFile(name).name;
+        request.file = name;
+        const size_t before = v->errors.size();
+        v->Settle("topology");
+        if (v->errors.size() != before)
+        {
+            return network;
+        }
+    }
+    else
+    {
+        request.family = name;
+    }
+
+    topo::TopologyResult made = topo::MakeTopology(request);
+    // With all sizes at their defaults there is nothing that was chosen for the user in particular.
+    const bool sized = (v->table.Find("servers") && given("servers")) ||
+                       given(hostsOption.c_str()) || network.fromFile;
+    const topo::Family* family = topo::FindFamily(request.family);
+    const bool departs = family && std::any_of(family->parameters.begin(),
+                                               family->parameters.end(),
+                                               [&](const topo::Parameter& p) {
+                                                   return request.parameters.Has(p.name);
+                                               });
+    if (sized || departs)
+    {
+        v->notes.insert(v->notes.end(), made.notes.begin(), made.notes.end());
+    }
+    for (const auto& e : made.errors)
+    {
+        const std::string option = e.file.empty() ? OptionOfField(e.where, hostsOption) : "";
+        if (!option.empty() && v->table.Find(option))
+        {
+            // The message reads on after the value, which we print in front of it.
+            std::string message =
+                (e.value.empty() || option != hostsOption ? "" : e.value + " ") + e.problem;
+            const std::string with = e.with.empty() ? "" : OptionOfField(e.with, hostsOption);
+            if (!with.empty() && given(with.c_str()))
+            {
+                message = "with " + SaidText(v->table, v->values, with) + ": " + message;
+            }
+            v->errors.push_back(
+                {v->values.Where(option), SaidValue(v->table, v->values, option), message, ""});
+        }
+        else
+        {
+            v->errors.push_back({"", "", e.Sentence(), ""});
+        }
+    }
+    if (!made.topology)
+    {
+        return network;
+    }
+    network.topology = std::move(*made.topology);
+    network.valid = true;
+
+    const topo::Description& about = network.topology.About();
+    for (const topo::Parameter& p : family->parameters)
+    {
+        if (p.recorded && about.parameters.Has(p.name))
+        {
+            v->Decide(p.name, topo::ValueText(about.parameters.All().at(p.name)));
+        }
+    }
+    network.name = about.name.empty() ? name : about.name;
+    ApplyCompatToNetwork(v, network.topology, fabric);
+    if (fabric->infiniBand)
+    {
+        CheckInfiniBandNetwork(v, network.topology);
+    }
+    if (network.fromFile)
+    {
+        const auto& host = network.topology.Nodes()[network.topology.Hosts()[0]];
+        fabric->nicRate = network.topology.Links()[host.ports[0]].rate;
+        fabric->linkDelay = network.topology.Links()[host.ports[0]].delay;
+        fabric->nic =
+            rdma::ToString(fabric->nicRate) + (fabric->infiniBand ? " InfiniBand" : " Ethernet");
+        const auto latency = topo::SwitchLatencyOfFile(name);
+        if (latency && !given("switch-latency"))
+        {
+            fabric->switchLatency = *latency;
+            v->Decide("switch-latency", CanonicalDuration(latency->ps));
+        }
+    }
+    return network;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+namespace
+{
+
+bool
+IsOfPackets(const Validation& v)
+{
+    FabricSpec fabric;
+    fabric.network = v.values.Text("network");
+    return HasPackets(fabric);
+}
+
+/// Attributes are devices': without packets none of them would do anything.
+void
+RefuseAttributes(Validation* v, const RunOptions& run)
+{
+    if (IsOfPackets(*v))
+    {
+        return;
+    }
+    std::string first = run.attributes.empty() ? "" : run.attributes.front().first;
+    for (const std::string& argument : run.ns3Arguments)
+    {
+        first = first.empty() && argument.rfind("--ns3::", 0) == 0 ? argument : first;
+    }
+    if (!first.empty())
+    {
+        v->errors.push_back(
+            {"",
+             "",
+             first +
+                 ": an attribute has no meaning without packets; allowed: with --network=packet",
+             ""});
+    }
+}
+
+/// An option of the command line, and the attribute there that it sets. (A configuration as run has
+/// both: there the attribute is what counts.)
+void
+RefuseTwice(Validation* v, const RunOptions& run)
+{
+    for (const Option& option : v->table.options)
+    {
+        if (!v->values.Given(option.name) || v->values.Where(option.name).rfind("--", 0) != 0)
+        {
+            continue;
+        }
+        for (const std::string& attribute : option.attributes)
+        {
+            const auto also = std::find_if(run.ns3Arguments.begin(),
+                                           run.ns3Arguments.end(),
+                                           [begin = "--" + attribute + "="](const auto& argument) {
+                                               return argument.rfind(begin, 0) == 0;
+                                           });
+            if (also != run.ns3Arguments.end())
+            {
+                v->Fail(option.name,
+                        "is the attribute of " + rdma::Shown(*also, 100) +
+                            ", too; allowed: one of them");
+                break;
+            }
+        }
+    }
+}
+
+} // namespace
+
+RunOptions
+MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
+{
+    RunOptions run;
+    v->Fill(&run);
+    const Launcher launcher = FindLauncher();
+    const uint64_t ranks = v->values.Integer("mpi-ranks");
+    if (launcher.started && ranks > 1 && ranks != launcher.ranks)
+    {
+        const std::string size = std::to_string(launcher.ranks);
+        v->Fail("mpi-ranks",
+                "mpirun -np " + size + " has started " + size +
+                    (launcher.ranks == 1 ? " process" : " processes") +
+                    " already; allowed: one of the two");
+    }
+    run.processes = ProcessesOf(v->values);
+    const bool several = run.processes.Several();
+    run.engine = v->values.Given("engine") ? v->values.Text("engine") : "windows";
+    run.threads = v->values.Given("threads") ? static_cast<uint32_t>(v->values.Integer("threads"))
+                  : run.engine == "windows" && !several ? 0
+                                                        : 1;
+    if (run.threads > 1 && run.engine != "windows")
+    {
+        v->Fail("threads", "ns-3's engine has one thread; allowed: 1, or with --engine=windows");
+    }
+    else if (run.threads > 1 && !IsOfPackets(*v))
+    {
+        v->Fail("threads",
+                "a network without packets has one thread; allowed: 1, or with --network=packet");
+    }
+    if (!IsOfPackets(*v))
+    {
+        run.threads = 1;
+    }
+    if (run.threads > 1 && !run.pcap.empty())
+    {
+        v->Fail("threads", "captures are written by one thread; allowed: 1, or without --pcap");
+    }
+    if (!run.pcap.empty())
+    {
+        run.threads = 1;
+    }
+    run.capture = MakeCapture(v, topology);
+    run.environment = ReadNs3Environment(&v->errors);
+    if (topology)
+    {
+        CheckQueuePairPatterns(v, "trace-qps", *topology);
+        CheckQueuePairPatterns(v, "trace-paths", *topology);
+    }
+    if (!run.tracePaths.empty() && !run.attribution && IsOfPackets(*v))
+    {
+        v->Fail("trace-paths", "ways are known with --attribution; allowed: with --attribution=1");
+    }
+    if (!run.tracePaths.empty() && several)
+    {
+        v->Fail("trace-paths",
+                "a frame's journey does not cross processes; allowed: without " + run.processes.by);
+    }
+    if (v->values.Given("attribution") && run.attribution && several)
+    {
+        v->Fail("attribution",
+                "a frame's journey does not cross processes; allowed: 0, or without " +
+                    run.processes.by);
+    }
+    run.processes.noAttribution = several && run.attribution;
+    run.attribution &= !several;
+    run.inputs = FilesOf(v->table, v->values);
+    run.optionAttributes = AttributesOf(v->table, v->values);
+    Append(&run.optionAttributes, TransportAttributes(*v));
+    run.ns3Arguments = read.ns3Arguments;
+    run.attributes = read.attributes;
+    RefuseAttributes(v, run);
+    RefuseTwice(v, run);
+    run.faults = MakeFaults(v, topology, several ? run.processes.by : "");
+    if (topology)
+    {
+        CheckCaptureNames(v, *topology);
+    }
+    return run;
+}
+
+nlohmann::json
+AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
+{
+    // Where results go, and what does not change them.
+    std::vector<std::string> except{"out", "progress", "engine", "threads"};
+    for (const char* option : {"report", "timeline", "export", "mpi-ranks"})
+    {
+        if (v.table.Find(option) && !v.values.Given(option))
+        {
+            except.emplace_back(option);
+        }
+    }
+    if (v.table.Find("tuner-cache"))
+    {
+        except.emplace_back("tuner-cache"); // a place, as --out
+    }
+    if (networkFromFile)
+    {
+        except.insert(except.end(), {"nic", "link-delay", "bit-error-rate"});
+        for (const auto& shared : topo::AllParameters())
+        {
+            if (shared.parameter.always)
+            {
+                except.push_back(shared.parameter.name);
+            }
+        }
+    }
+    if (IsOfPackets(v))
+    {
+        except.push_back("network"); // what every configuration means
+    }
+    for (std::string& option : v.Hidden())
+    {
+        except.push_back(std::move(option));
+    }
+    nlohmann::json json = ToJson(v.table, v.values, except);
+    json["given"] = GivenOf(v.table, v.values, except);
+    if (run.processes.Several() || !IsOfPackets(v))
+    {
+        json["run"]["attribution"] = false; // so that it can be given to --scenario
+    }
+    // A configuration has them as the "ns3" object.
+    for (const auto& [name, value] : Ns3SettingsOf(run))
+    {
+        json["ns3"][name] = value;
+    }
+    return json;
+}
+
+} // namespace scenario

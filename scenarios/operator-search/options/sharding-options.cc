@@ -1,0 +1,597 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/operator-search/options/sharding-options.h"
+
+#include "contrib/rdma/core/nearest-name.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "scenarios/operator-search/graph-of-model.h"
+#include "scenarios/operator-search/graph-of-nodes.h"
+#include "scenarios/operator-search/mindspore-file.h"
+#include "scenarios/operator-search/options/digit-times.h"
+#include "scenarios/operator-search/options/pipeline-search.h"
+#include "scenarios/options/format.h"
+#include "scenarios/training/checks/plan-check.h"
+#include "topologies/family.h"
+#include "topologies/json-reader.h"
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace scenario
+{
+
+namespace
+{
+
+const std::set<std::string> kWithSharding = {"model",
+                                             "accumulation",
+                                             "micro-batch",
+                                             "global-batch",
+                                             "seq",
+                                             "dtype",
+                                             "gpu",
+                                             "workload",
+                                             "steps",
+                                             "warmup",
+                                             "buckets",
+                                             "overlap",
+                                             "launch-gap",
+                                             "collective-sms",
+                                             "slow-gpu",
+                                             "gpu-spread",
+                                             "jitter",
+                                             "optimizer",
+                                             "fused-attention",
+                                             "attention-kernel",
+                                             "kernels",
+                                             "master-weights",
+                                             "ignore-memory",
+                                             "export",
+                                             "auto-parallel",
+                                             "shard",
+                                             "shard-file",
+                                             "shard-cost",
+                                             "device-matrix",
+                                             "explain-sharding",
+                                             "shard-verify",
+                                             "pp"}; // --pp=auto
+
+std::vector<NamedItem>
+ModeItems()
+{
+    return {{"semi", "what --shard does not name is cut along its first dimension"},
+            {"sharding-propagation", "from the operators of --shard to their neighbours"},
+            {"dynamic-programming", "the least cost of all combinations"},
+            {"recursive", "halves operators again and again, large ones first (MindSpore's SAPP)"},
+            {"exhaustive", "tries all combinations, at most a million"}};
+}
+
+/// "recursive_programming", "semi_auto".
+std::string
+ModeAlias(const std::string& text)
+{
+    const auto mode = sharding::ParseMode(text);
+    return mode ? sharding::ModeName(*mode) : "";
+}
+
+} // namespace
+
+std::vector<Option>
+ShardingOptionRows()
+{
+    const Section section{"/training", "Sharding search"};
+    const Section searched = section.Only(when::With("auto-parallel").Hides());
+    return {
+        section
+            .Name("auto-parallel",
+                  "cut each operator of the model by itself, as MindSpore does, instead of --tp, "
+                  "--dp and the like")
+            .Names("search", ModeItems)
+            .Aliases(ModeAlias)
+            .Otherwise("none")
+            .Example("dynamic-programming")
+            .Only(when::OneJob()),
+        searched
+            .Text("shard",
+                  "strategies of operators: for each input, into how many parts each dimension is "
+                  "cut")
+            .Shows("NAME=((PARTS,..),..);..")
+            .Otherwise("none")
+            .Example("dense=((2,1),(1,4))"),
+        searched
+            .File("shard-file",
+                  "the same from a JSON file: sharding.json of a run, or MindSpore's strategy file")
+            .Otherwise("none"),
+        searched.Name("shard-cost", "what the search makes least")
+            .Names("cost",
+                   {{"simulator", "seconds of a step: kernels, and collectives by formula"},
+                    {"mindspore", "MindSpore's cost model: bytes, weighted"}})
+            .Otherwise("simulator")
+            .Example("mindspore"),
+        searched
+            .List(
+                "device-matrix",
+                "one matrix of GPUs for all operators, whose dimensions cut axes, the last one of "
+                "neighbours")
+            .Shows("N,N,..")
+            .Otherwise("each operator has its own")
+            .Example("2,4"),
+        searched
+            .Integer("shard-verify",
+                     "run so many of the best results, with this network, and take the fastest; 0: "
+                     "none")
+            .Range(0, 100)
+            .Default("0")
+            .Example("3"),
+        searched
+            .Flag("explain-sharding",
+                  "print operators, strategies, costs of edges and the order of the search")
+            .Default("0")
+            .Example("1"),
+    };
+}
+
+void
+RefuseWithSharding(std::vector<Option>* options)
+{
+    for (Option& option : *options)
+    {
+        if (option.path.rfind("/training/", 0) == 0 && kWithSharding.count(option.name) == 0)
+        {
+            option.Only(when::Without("auto-parallel")
+                            .Usual()
+                            .Hides()
+                            .Because("which decides how each operator is cut"));
+        }
+    }
+}
+
+bool
+IsSharded(const Values& values)
+{
+    return values.Given("auto-parallel") && !values.Text("auto-parallel").empty();
+}
+
+void
+CheckGraphModel(Validation* v, const training::ModelSpec& model)
+{
+    if (!model.graph.empty() && !IsSharded(v->values))
+    {
+        v->Fail("model",
+                "is a graph of operators, which a search cuts; allowed: with --auto-parallel, as "
+                "--auto-parallel=semi");
+    }
+}
+
+namespace
+{
+
+/// Samples of a GPU at a time, if nothing is said: as --micro-batch's default.
+constexpr uint64_t kUsualSamples = 4;
+constexpr uint64_t kMostSamples = 4000000000ULL;
+/// As the range of --accumulation.
+constexpr uint64_t kMostPasses = 1000000;
+
+/// The least divisor of a number that is `least` or more. \pre least is at most the number
+uint64_t
+DivisorFrom(uint64_t number, uint64_t least)
+{
+    uint64_t found = number;
+    for (uint64_t d = 1; d * d <= number; ++d)
+    {
+        for (const uint64_t divisor : {d, number / d})
+        {
+            if (number % d == 0 && divisor >= least)
+            {
+                found = std::min(found, divisor);
+            }
+        }
+    }
+    return found;
+}
+
+void
+RefusePasses(Validation* v, uint64_t passes, uint64_t samples)
+{
+    const uint64_t global = v->values.Integer("global-batch");
+    const uint64_t most = samples * kMostPasses;
+    const uint64_t below = std::min(global / samples * samples, most);
+    const uint64_t above = (global / samples + 1) * samples;
+    v->Fail("global-batch",
+            "needs " + topo::Counted(passes, "pass", "passes") + " of no more than " +
+                topo::Counted(samples, "sample") + "; allowed: at most " +
+                std::to_string(kMostPasses) + " passes, as with " +
+                (below > 0 ? std::to_string(below) : "") +
+                (below > 0 && above <= most ? " or " : "") +
+                (above <= most ? std::to_string(above) : ""),
+            "");
+}
+
+/// Samples of a graph of operators are in the shapes of its inputs.
+ShardedBatch
+SamplesOfGraph(Validation* v, const training::ModelSpec& model, uint64_t passes)
+{
+    for (const char* option : {"micro-batch", "global-batch"})
+    {
+        if (v->values.Given(option))
+        {
+            v->Fail(option, "samples are in the shapes of the model's graph; allowed: without");
+            return {};
+        }
+    }
+    const auto& graph = model.graph;
+    const auto first = std::find_if(graph.begin(), graph.end(), [](const auto& node) {
+        return node.kind == training::NodeKind::kData || node.kind == training::NodeKind::kInput;
+    });
+    ShardedBatch batch;
+    batch.passes = static_cast<uint32_t>(passes);
+    batch.samples = first == graph.end() ? 1 : first->Rows();
+    if (batch.samples > kMostSamples)
+    {
+        v->errors.push_back(
+            {"",
+             "",
+             rdma::Shown(v->values.Text("model"), 300) + ": /graph/" +
+                 std::to_string(first - graph.begin()) + (first->transposed ? "/2/1 (" : "/2/0 (") +
+                 rdma::Shown(first->name, 60) + "): is " + topo::Counted(batch.samples, "sample") +
+                 "; allowed: at most " + std::to_string(kMostSamples),
+             ""});
+        return {};
+    }
+    if (batch.samples * passes > kMostSamples)
+    {
+        v->Fail("accumulation",
+                "with the graph's " + topo::Counted(batch.samples, "sample") + " makes " +
+                    std::to_string(batch.samples * passes) + " a step; allowed: at most " +
+                    std::to_string(kMostSamples / batch.samples));
+        return {};
+    }
+    return batch;
+}
+
+ShardedBatch
+SampleCounts(Validation* v, const training::TrainingOptions& o)
+{
+    auto& values = v->values;
+    ShardedBatch batch;
+    const uint64_t passes = values.Given("accumulation") ? values.Integer("accumulation") : 1;
+    if (!o.model.graph.empty())
+    {
+        return SamplesOfGraph(v, o.model, passes);
+    }
+    const uint64_t gpus = o.ranks;
+    if (values.Text("micro-batch") == "auto")
+    {
+        v->Fail("micro-batch", "is not searched with --auto-parallel; allowed: a number");
+        return {};
+    }
+    const uint64_t micro =
+        values.Given("micro-batch") ? values.Integer("micro-batch") : kUsualSamples;
+    batch.samples = micro * gpus;
+    batch.passes = static_cast<uint32_t>(passes);
+    if (values.Given("global-batch"))
+    {
+        const uint64_t global = values.Integer("global-batch");
+        if (values.Given("micro-batch"))
+        {
+            const uint64_t part = batch.samples * passes;
+            const bool fits = values.Given("accumulation") ? part == global : global % part == 0;
+            if (!fits)
+            {
+                v->Fail("global-batch",
+                        topo::Counted(gpus, "GPU") + " x micro-batch " + std::to_string(micro) +
+                            (values.Given("accumulation")
+                                 ? " x accumulation " + std::to_string(passes)
+                                 : "") +
+                            " make " + std::to_string(part) +
+                            "; allowed: " + (values.Given("accumulation") ? "" : "multiples of ") +
+                            std::to_string(part));
+                return {};
+            }
+            if (global / batch.samples > kMostPasses)
+            {
+                RefusePasses(v, global / batch.samples, batch.samples);
+                return {};
+            }
+            batch.passes = static_cast<uint32_t>(global / batch.samples);
+        }
+        else if (values.Given("accumulation"))
+        {
+            if (global % passes != 0)
+            {
+                v->Fail("accumulation",
+                        "does not divide the " + topo::Counted(global, "sample") +
+                            " of --global-batch");
+                return {};
+            }
+            batch.samples = global / passes;
+        }
+        else
+        {
+            // The largest part of it that is no more than usual.
+            const uint64_t parts =
+                DivisorFrom(global, (global + batch.samples - 1) / batch.samples);
+            if (parts > kMostPasses)
+            {
+                RefusePasses(v, parts, batch.samples);
+                return {};
+            }
+            batch.samples = global / parts;
+            batch.passes = static_cast<uint32_t>(parts);
+        }
+    }
+    if (batch.samples * batch.passes > kMostSamples || batch.samples > UINT32_MAX)
+    {
+        v->Fail("micro-batch",
+                "makes " + std::to_string(batch.samples) +
+                    " samples a pass, more than can be "
+                    "simulated");
+        return {};
+    }
+    return batch;
+}
+
+} // namespace
+
+ShardedBatch
+MakeShardedBatch(Validation* v, training::TrainingOptions* o)
+{
+    const ShardedBatch batch = SampleCounts(v, *o);
+    o->accumulation = batch.passes;
+    o->microBatch = static_cast<uint32_t>(std::max<uint64_t>(1, batch.samples / o->ranks));
+    v->Decide("accumulation", std::to_string(batch.passes));
+    return batch;
+}
+
+std::vector<training::Problem>
+ProblemsOfSharded(training::TrainingOptions o)
+{
+    o.gpu.memoryBytes = UINT64_MAX / 4;
+    std::vector<training::Problem> problems = training::Check(o);
+    problems.erase(std::remove_if(problems.begin(),
+                                  problems.end(),
+                                  [&o](const training::Problem& p) {
+                                      // A graph may be of inputs alone.
+                                      return p.field == "model" && !o.model.graph.empty();
+                                  }),
+                   problems.end());
+    return problems;
+}
+
+namespace
+{
+
+std::optional<sharding::Graph>
+GraphOf(Validation* v, const training::TrainingOptions& o, uint64_t samples)
+{
+    const uint32_t bytes = training::DtypeBytes(o.dtype) > 1 ? training::DtypeBytes(o.dtype) : 2;
+    if (!o.model.graph.empty())
+    {
+        sharding::NodeError error;
+        auto graph = sharding::GraphOfNodes(o.model, bytes, &error);
+        if (!graph)
+        {
+            v->errors.push_back({"",
+                                 "",
+                                 rdma::Shown(v->values.Text("model"), 300) + ": /graph/" +
+                                     std::to_string(error.node) + " (" +
+                                     rdma::Shown(o.model.graph[error.node].name, 60) +
+                                     "): " + error.text,
+                                 ""});
+        }
+        return graph;
+    }
+    std::string why;
+    auto graph = sharding::GraphOfModel(o.model, samples, o.Sequence(), bytes, &why);
+    if (!graph)
+    {
+        v->errors.push_back(
+            {v->values.Where("auto-parallel"),
+             v->values.Text("auto-parallel"),
+             why + "; allowed: decoders and encoders with dense layers, pictures, a graph",
+             ""});
+    }
+    return graph;
+}
+
+/// --device-matrix.
+bool
+ReadMatrix(Validation* v, uint32_t gpus, std::vector<uint32_t>* matrix)
+{
+    uint64_t product = 1;
+    for (const std::string& word : v->values.List("device-matrix"))
+    {
+        const bool number = !word.empty() && word.size() < 8 &&
+                            std::all_of(word.begin(), word.end(), [](unsigned char c) {
+                                return std::isdigit(c) != 0;
+                            });
+        const uint64_t size = number ? std::stoull(word) : 0;
+        if (size == 0)
+        {
+            v->Fail("device-matrix", "allowed: whole numbers from 1, with commas between, as 2,4");
+            return false;
+        }
+        matrix->push_back(static_cast<uint32_t>(size));
+        product = std::min<uint64_t>(product * size, 1ULL << 40);
+    }
+    if (!matrix->empty() && product != gpus)
+    {
+        v->Fail("device-matrix",
+                "has " + std::to_string(product) + " places for " + topo::Counted(gpus, "GPU") +
+                    "; allowed: dimensions whose product is " + std::to_string(gpus));
+        return false;
+    }
+    return true;
+}
+
+using Shards = std::vector<std::pair<std::string, sharding::Cuts>>;
+
+/// Strategies of a text or a file, by operator.
+bool
+TakeShards(Validation* v,
+           const std::string& option,
+           const Shards& shards,
+           const sharding::Graph& graph,
+           const sharding::Devices& devices,
+           sharding::Given* given)
+{
+    for (const auto& [name, cuts] : shards)
+    {
+        const auto op = graph.Find(name);
+        if (!op)
+        {
+            std::vector<std::string> names;
+            for (const auto& other : graph.operators)
+            {
+                names.push_back(other.name);
+            }
+            std::string some;
+            for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 12); ++i)
+            {
+                some += (some.empty() ? "" : ", ") + names[i];
+            }
+            v->Fail(option,
+                    "\"" + rdma::Shown(name, 60) + "\" is no operator of " + graph.name +
+                        "; allowed: " + some + (names.size() > 12 ? ", .." : ""),
+                    rdma::NearestName(name, names));
+            return false;
+        }
+        std::string why;
+        const auto strategy = sharding::StrategyWith(graph.operators[*op], cuts, devices, &why);
+        if (!strategy)
+        {
+            v->Fail(option, name + "=" + sharding::CutsText(cuts) + " " + why);
+            return false;
+        }
+        (*given)[*op] = *strategy;
+    }
+    return true;
+}
+
+bool
+ReadGiven(Validation* v,
+          const sharding::Graph& graph,
+          const sharding::Devices& devices,
+          sharding::Given* given)
+{
+    const auto& values = v->values;
+    if (values.Given("shard-file"))
+    {
+        const std::string& file = values.Text("shard-file");
+        std::vector<topo::Error> errors;
+        const auto text = topo::ReadWholeFile(file, errors);
+        const auto json = text ? topo::ReadJson(*text, file, errors) : std::nullopt;
+        if (!json)
+        {
+            v->FailFile("shard-file", errors);
+            return false;
+        }
+        std::string why;
+        const auto shards = sharding::ShardsOfJson(*json, &why);
+        if (!shards)
+        {
+            v->Fail("shard-file", why);
+            return false;
+        }
+        const std::vector<uint32_t> matrix = sharding::MatrixOfJson(*json);
+        if (!matrix.empty() && matrix != devices.matrix)
+        {
+            v->Fail("shard-file",
+                    "was made with --device-matrix=" + sharding::MatrixText(matrix) +
+                        "; allowed: with the same");
+            return false;
+        }
+        if (!TakeShards(v, "shard-file", *shards, graph, devices, given))
+        {
+            return false;
+        }
+        for (auto& [op, strategy] : *given)
+        {
+            strategy = sharding::StrategyOfJson(*json, graph.operators[op], strategy, devices)
+                           .value_or(strategy);
+        }
+    }
+    if (values.Given("shard"))
+    {
+        std::string why;
+        const auto shards = sharding::ParseShards(values.Text("shard"), &why);
+        if (!shards)
+        {
+            v->Fail("shard", why);
+            return false;
+        }
+        return TakeShards(v, "shard", *shards, graph, devices, given);
+    }
+    return true;
+}
+
+} // namespace
+
+std::shared_ptr<const sharding::Sharding>
+MakeSharding(Validation* v,
+             const training::TrainingOptions& o,
+             const ShardedBatch& batch,
+             const TrainingScenario& on,
+             training::TrainingPlan* plan)
+{
+    const auto& values = v->values;
+    if (v->seat)
+    {
+        v->Fail("auto-parallel", "is of a run with one job; allowed: without --jobs");
+        return nullptr;
+    }
+    v->DecideUnlessGiven("shard-cost", "simulator");
+    sharding::SearchSettings settings;
+    settings.mode = *sharding::ParseMode(values.Text("auto-parallel"));
+    settings.seconds = values.Text("shard-cost") == "simulator";
+    settings.devices.count = o.ranks;
+    settings.passes = batch.passes;
+    settings.ranked = values.U32("shard-verify");
+    if (!CheckSearches(v, settings))
+    {
+        return nullptr;
+    }
+    settings.memory = values.Flag("ignore-memory") ? 0 : static_cast<double>(o.gpu.memoryBytes);
+    if (!ReadMatrix(v, o.ranks, &settings.devices.matrix))
+    {
+        return nullptr;
+    }
+    const auto graph = GraphOf(v, o, batch.samples);
+    if (!graph || !ReadGiven(v, *graph, settings.devices, &settings.given))
+    {
+        return nullptr;
+    }
+    const sharding::SliceKernels kernels(o);
+    if (IsPipelineSearched(values))
+    {
+        const auto timesOn = [&on](uint32_t devices) {
+            return std::make_shared<DigitTimes>(on, devices);
+        };
+        return MakeStaged(v, *graph, settings, kernels, on.cluster.server.gpus, timesOn, plan);
+    }
+    DigitTimes times(on, o.ranks);
+    std::string why;
+    auto found = sharding::FindSharding(*graph, settings, kernels, times, &why);
+    if (!found)
+    {
+        v->Fail("auto-parallel", why);
+        return nullptr;
+    }
+    if (settings.memory > 0 && found->memory > settings.memory)
+    {
+        v->Fail("auto-parallel",
+                Format("makes a sharding of %.1f GiB", found->memory / (1ULL << 30)) +
+                    Format(" on GPUs of %.1f GiB", settings.memory / (1ULL << 30)) +
+                    "; allowed: dynamic-programming with --shard-cost=simulator, which looks for "
+                    "one that fits, more GPUs, or --ignore-memory");
+        return nullptr;
+    }
+    *plan = sharding::MakeShardedPlan(*graph, found->strategies, kernels, o.ranks, batch.passes);
+    return std::make_shared<const sharding::Sharding>(std::move(*found));
+}
+
+} // namespace scenario

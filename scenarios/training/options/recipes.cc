@@ -1,0 +1,165 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/options/recipes.h"
+
+#include "scenarios/models/gpu-zoo.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace scenario
+{
+
+namespace
+{
+
+/// When an option of a recipe applies.
+enum class If : uint8_t
+{
+    kAlways,
+    kBf16,   ///< --dtype=bf16, or fp8
+    kTensor, ///< --tp above 1
+};
+
+struct Setting
+{
+    const char* option;
+    const char* value;
+    If where = If::kAlways;
+};
+
+struct Recipe
+{
+    const char* name;
+    const char* help;
+    std::vector<Setting> settings;
+};
+
+const std::vector<Recipe>&
+Recipes()
+{
+    // megatron: NVIDIA-NeMo/Megatron-Bridge's recipes have the distributed optimizer and gradients
+    // reduced in fp32; so has Megatron-LM with --bf16, and not with --fp16 (validate_args of
+    // megatron/training/arguments.py@000c4ac). --sequence-parallel is off by default there and
+    // usual with TP: assumed. Transformer Engine takes cuDNN from Hopper on.
+    // fsdp2: MixedPrecisionPolicy's reduce_dtype is None, the datatype of computing
+    // (pytorch/pytorch torch/distributed/fsdp/_fully_shard/_fsdp_api.py). Sequence parallelism with
+    // TP: assumed. torchtitan: mixed_precision_reduce "float32", activation_checkpoint.mode
+    // "selective" (torchtitan/config/job_config.py@000204a); its plan of TP shares norms out:
+    // assumed. deepspeed: stage 3 of deepspeed/runtime/zero/config.py@cbf3d66, with
+    // communication_data_type bf16 under bf16 (deepspeed/runtime/engine.py). FlashAttention 2:
+    // assumed.
+    static const std::vector<Recipe> recipes = {
+        {"megatron",
+         "Megatron-LM: distributed optimizer, fp32 gradients (bf16), sequence parallel, cuDNN's "
+         "attention",
+         {{"zero", "1"},
+          {"fused-attention", "1"},
+          {"attention-kernel", "vendor"},
+          {"reduce-dtype", "fp32", If::kBf16},
+          {"sequence-parallel", "1", If::kTensor}}},
+        {"fsdp2",
+         "PyTorch's fully_shard: ZeRO-3, FlashAttention 2",
+         {{"zero", "3"},
+          {"fused-attention", "1"},
+          {"attention-kernel", "flash2"},
+          {"sequence-parallel", "1", If::kTensor}}},
+        {"torchtitan",
+         "as fsdp2, with fp32 gradients and selective recomputation",
+         {{"zero", "3"},
+          {"fused-attention", "1"},
+          {"attention-kernel", "flash2"},
+          {"reduce-dtype", "fp32", If::kBf16},
+          {"recompute", "selective"},
+          {"sequence-parallel", "1", If::kTensor}}},
+        {"deepspeed",
+         "DeepSpeed's ZeRO-3 with its own defaults, FlashAttention 2",
+         {{"zero", "3"},
+          {"zero-impl", "deepspeed"},
+          {"fused-attention", "1"},
+          {"attention-kernel", "flash2"}}},
+    };
+    return recipes;
+}
+
+bool
+Applies(If where, const Values& values)
+{
+    switch (where)
+    {
+    case If::kAlways:
+        return true;
+    case If::kBf16: {
+        const auto dtype = training::ParseDtype(values.Text("dtype"));
+        return dtype && training::WideOf(*dtype) == training::Dtype::kBf16;
+    }
+    case If::kTensor:
+        return values.U32("tp") > 1;
+    }
+    return false;
+}
+
+const char*
+ConditionText(If where)
+{
+    return where == If::kBf16 ? ", with bf16" : where == If::kTensor ? ", with --tp above 1" : "";
+}
+
+} // namespace
+
+std::vector<NamedItem>
+RecipeItems()
+{
+    std::vector<NamedItem> items;
+    for (const Recipe& recipe : Recipes())
+    {
+        items.push_back({recipe.name, recipe.help});
+    }
+    return items;
+}
+
+std::string
+RecipesText()
+{
+    std::string text = std::string(kRecipeTitle) + "\n";
+    for (const Recipe& recipe : Recipes())
+    {
+        text += std::string("\n") + recipe.name + ": " + recipe.help + "\n";
+        for (const Setting& setting : recipe.settings)
+        {
+            text += std::string("  --") + setting.option + "=" + setting.value +
+                    ConditionText(setting.where) + "\n";
+        }
+    }
+    return text;
+}
+
+void
+ApplyRecipe(Validation* v)
+{
+    if (!v->values.Given("recipe"))
+    {
+        return;
+    }
+    const std::string& name = v->values.Text("recipe");
+    const auto recipe = std::find_if(Recipes().begin(),
+                                     Recipes().end(),
+                                     [&name](const Recipe& each) { return each.name == name; });
+    std::string set;
+    for (const Setting& setting : recipe->settings)
+    {
+        if (!v->values.Given(setting.option) && Applies(setting.where, v->values))
+        {
+            v->Decide(setting.option, setting.value);
+            Value& value = v->values.Slot(setting.option);
+            value.given = true; // no default of another option replaces it
+            value.where = "--recipe=" + name + ": --" + setting.option;
+            set += std::string(" --") + setting.option + "=" + setting.value;
+        }
+    }
+    v->notes.push_back("--recipe=" + name +
+                       (set.empty() ? ": every option it has is given" : " sets" + set));
+}
+
+} // namespace scenario

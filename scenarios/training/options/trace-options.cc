@@ -1,0 +1,598 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/options/trace-options.h"
+
+#include "contrib/rdma/core/regular-file.h"
+#include "contrib/rdma/core/shown-text.h"
+#include "scenarios/collective/collective-options.h"
+#include "scenarios/formats/capture/capture-blocks.h"
+#include "scenarios/formats/chakra/chakra-json.h"
+#include "scenarios/formats/chakra/chakra-wire.h"
+#include "scenarios/formats/chakra/chakra.h"
+#include "scenarios/formats/goal/goal.h"
+#include "scenarios/formats/goal/htsim-trace.h"
+#include "scenarios/network/cluster-options.h"
+#include "scenarios/network/compute-options.h"
+#include "scenarios/options/spelling.h"
+#include "scenarios/training/spec/kernel-time.h"
+#include "topologies/names.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace scenario
+{
+
+namespace
+{
+
+constexpr int kNotSimulated = 3; ///< exit status, as of a run that is stuck
+
+const std::vector<NamedItem>&
+ExportItems()
+{
+    static const std::vector<NamedItem> items = {
+        {"chakra", "Chakra execution traces: chakra/trace.RANK.et, chakra/comm_groups.json"},
+        {"chakra-json", "the same as JSON: chakra-json/trace.RANK.json"},
+        {"goal", "GOAL of LogGOPSim and ATLAHS: trace.goal"}};
+    return items;
+}
+
+/// The options of training that a recorded step leaves to the user.
+const std::set<std::string> kWithTrace = {"trace",
+                                          "trace-ranks",
+                                          "replicate",
+                                          "export",
+                                          "gpu",
+                                          "dtype",
+                                          "workload",
+                                          "steps",
+                                          "warmup",
+                                          "layers",
+                                          "slow-gpu",
+                                          "gpu-spread",
+                                          "jitter",
+                                          "collective-sms"};
+
+bool
+Wants(const TrainingScenario& s, const char* format)
+{
+    return std::find(s.exports.begin(), s.exports.end(), format) != s.exports.end();
+}
+
+/// The schedule that the run takes.
+formats::ScheduleOf
+SchedulesOf(const ClusterSpec& cluster, const CollectiveOptions& collectives)
+{
+    return [&cluster, &collectives](const coll::Collective& what,
+                                    const std::vector<coll::Rank>& ranks) {
+        const coll::Placement placement = PlacementOf(cluster, ranks);
+        const coll::Choice choice = ChoiceOf(collectives, what, placement);
+        return choice.algorithm->Make(what, placement, collectives.OptionsFor(what.op, choice));
+    };
+}
+
+/// The trace that is read stands where the step is to be written. \return what would be lost, or
+/// nothing
+std::string
+OwnInput(const Validation& v, const TrainingScenario& s)
+{
+    namespace fs = std::filesystem;
+    if (!s.trace || !v.values.Present("out") || v.values.Text("out").empty())
+    {
+        return {}; // a folder of its own
+    }
+    const auto plain = [](const fs::path& path) {
+        std::error_code failed;
+        fs::path known = fs::weakly_canonical(path, failed);
+        known = failed ? path.lexically_normal() : known;
+        return known.has_filename() ? known : known.parent_path();
+    };
+    const fs::path trace = s.trace->path;
+    const std::pair<const char*, const char*> targets[] = {{"chakra", "chakra"},
+                                                           {"chakra-json", "chakra-json"},
+                                                           {"goal", "trace.goal"}};
+    for (const auto& [format, name] : targets)
+    {
+        const fs::path target = fs::path(v.values.Text("out")) / name;
+        const bool same =
+            plain(target) == plain(trace) ||
+            plain(target) == plain(trace.has_parent_path() ? trace.parent_path() : fs::path("."));
+        if (Wants(s, format) && same)
+        {
+            return target.string();
+        }
+    }
+    return {};
+}
+
+std::string
+WhyNotWritten(const std::string& path)
+{
+    return "cannot write " + rdma::Shown(path, 300) + ": " + std::strerror(errno);
+}
+
+/// Writes a file with `write`. \return why not, or nothing
+template <class Write>
+std::string
+WriteFile(const std::string& path, Write write)
+{
+    std::string problem;
+    std::FILE* const made = rdma::OpenForWriting(path, &problem);
+    if (!made)
+    {
+        return "cannot write " + rdma::Shown(path, 300) + ": " + problem;
+    }
+    std::fclose(made); // it is a file of its own, and empty
+    errno = 0;
+    std::ofstream os(path, std::ios::binary);
+    if (os)
+    {
+        write(os);
+        os.close();
+    }
+    if (os)
+    {
+        return "";
+    }
+    std::string why = WhyNotWritten(path);
+    ::unlink(path.c_str()); // a cut file looks whole
+    return why;
+}
+
+std::string
+WriteChakra(const TrainingScenario& s, const std::string& folder, bool json)
+{
+    if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
+    {
+        return WhyNotWritten(folder);
+    }
+    for (coll::Rank rank = 0; rank < s.plan.ranks; ++rank)
+    {
+        const std::string why =
+            WriteFile(folder + "/trace." + std::to_string(rank) + (json ? ".json" : ".et"),
+                      [&](std::ostream& os) {
+                          (json ? formats::WriteChakraJson
+                                : formats::WriteChakraWire)(formats::ChakraNodes(s.plan, rank), os);
+                      });
+        if (!why.empty())
+        {
+            return why;
+        }
+    }
+    return WriteFile(folder + "/comm_groups.json",
+                     [&](std::ostream& os) { os << formats::GroupsText(s.plan); });
+}
+
+} // namespace
+
+std::vector<Option>
+TraceOptionRows(const Section& section)
+{
+    return {
+        section.File("trace", "run a recorded step instead of a model: " + formats::TraceFormats())
+            .Shows("PATH")
+            .Otherwise("none"),
+        section
+            .List("trace-ranks",
+                  "ranks of traces of PyTorch's profiler that run without the others; collectives "
+                  "and messages with others take their recorded time")
+            .Shows("N,...")
+            .Distinct()
+            .Otherwise("all")
+            .Example("0")
+            .Only(when::With("trace")),
+        section
+            .Integer("replicate",
+                     "ranks that all do the work of the one rank of PyTorch's profiler that is "
+                     "read, in its process groups, shifted")
+            .Range(1, formats::kMostRanks)
+            .Otherwise("none")
+            .Example("64")
+            .Only(when::With("trace")),
+        section
+            .List(
+                "export",
+                "write the step into the output folder as other tools read it: chakra, chakra-json "
+                "(Chakra execution traces), goal (GOAL)")
+            .Shows("FORMAT,...")
+            .Distinct()
+            .Otherwise("none")
+            .Example("chakra-json"),
+    };
+}
+
+std::string
+NameOfTrace(const Values& values)
+{
+    if (values.Given("launch"))
+    {
+        return values.Text("launch");
+    }
+    const std::string& path = values.Text("trace");
+    const std::size_t slash = path.find_last_of('/', path.size() > 1 ? path.size() - 2 : 0);
+    return path.substr(slash == std::string::npos ? 0 : slash + 1);
+}
+
+bool
+NeedsModel(const Option& option)
+{
+    return option.path.compare(0, 10, "/training/") == 0 && !kWithTrace.count(option.name);
+}
+
+bool
+HasTrace(Validation* v)
+{
+    v->Settle("trace");
+    return v->values.Given("trace") || v->values.Given("launch");
+}
+
+namespace
+{
+
+/// Decides the number of servers, if it is not given.
+/// \param each ranks of a server in the recording; 0: not known
+void
+DecideServers(Validation* v, uint32_t ranks, uint32_t each, const topo::ServerSpec& server)
+{
+    auto& values = v->values;
+    if (values.Given("gpus") || values.Given("servers"))
+    {
+        return;
+    }
+    const auto decide = [&](const std::string& option, uint32_t number) {
+        v->Decide(option, std::to_string(number));
+        values.Slot(option).given = true;
+        values.Slot(option).where = values.Where("trace");
+    };
+    const bool given = values.Given("gpus-per-server");
+    const uint32_t gpus = given ? values.U32("gpus-per-server") : server.gpus;
+    if (each > 0 && each <= gpus && ranks > each)
+    {
+        if (!given && each < gpus)
+        {
+            v->notes.push_back("servers of " + topo::Counted(each, "GPU") +
+                               ", as the script was started; --gpus-per-server says otherwise");
+            decide("gpus-per-server", each);
+        }
+        decide("servers", (ranks + each - 1) / each);
+        return;
+    }
+    const bool fills = ranks % gpus == 0 || (ranks < gpus && !given);
+    decide(fills ? "gpus" : "servers", fills ? ranks : (ranks + gpus - 1) / gpus);
+}
+
+} // namespace
+
+namespace
+{
+
+/// --trace-ranks and --replicate. Nothing after an error.
+std::optional<formats::KinetoRanks>
+RanksToRun(Validation* v)
+{
+    const auto& values = v->values;
+    formats::KinetoRanks ranks;
+    ranks.replicate = values.Present("replicate") ? values.U32("replicate") : 0;
+    for (const std::string& word : values.List("trace-ranks"))
+    {
+        uint32_t rank = 0;
+        const char* const end = word.data() + word.size();
+        const auto [rest, bad] = std::from_chars(word.data(), end, rank);
+        if (bad != std::errc() || rest != end || rank >= formats::kMostRanks)
+        {
+            v->Fail("trace-ranks", "allowed: numbers of ranks, such as 0 or 0,8");
+            return std::nullopt;
+        }
+        ranks.ranks.push_back(rank);
+    }
+    std::sort(ranks.ranks.begin(), ranks.ranks.end());
+    return ranks;
+}
+
+} // namespace
+
+std::optional<formats::Trace>
+ReadTraceFiles(Validation* v,
+               const training::GpuSpec& gpu,
+               const topo::ServerSpec& server,
+               std::optional<CaptureOutcome>* capture)
+{
+    auto& values = v->values;
+    if (auto findings = formats::ReadFindings(values.Text("trace")))
+    {
+        const std::string why = formats::WhyNotSimulated(*findings);
+        const uint32_t world = static_cast<uint32_t>(findings->world);
+        capture->emplace(CaptureOutcome{std::move(*findings), why, kNotSimulated});
+        if (!why.empty())
+        {
+            DecideServers(v, std::max(world, 1U), 0, server);
+            return std::nullopt;
+        }
+    }
+    for (const char* narrower : {"fp16", "fp32"})
+    {
+        if (gpu.Peak(*training::ParseDtype(values.Text("dtype"))) <= 0)
+        {
+            v->DecideUnlessGiven("dtype", narrower); // older GPUs have no bf16
+        }
+    }
+    const auto dtype = *training::ParseDtype(values.Text("dtype"));
+    bool unknown = false;
+    const auto time = [&](double flops, double bytes) {
+        if (gpu.Peak(dtype) <= 0)
+        {
+            unknown = true;
+            return rdma::Duration(0);
+        }
+        // Only the FLOPs of a product are known, not the datatype of its tensors: their bytes are
+        // given.
+        training::Kernel kernel;
+        kernel.kind =
+            flops > 0 ? training::KernelClass::kMatrix : training::KernelClass::kPointwise;
+        kernel.flops = flops;
+        kernel.bytes = bytes;
+        return rdma::Duration(static_cast<int64_t>(
+            training::Seconds(kernel, training::InTraining(gpu), dtype) * 1e12));
+    };
+    std::vector<topo::Error> errors;
+    const formats::CaptureMachine machine{gpu, HostLinkOf(server, gpu)};
+    const uint32_t each =
+        values.Given("gpus-per-server") ? values.U32("gpus-per-server") : server.gpus;
+    formats::TraceCluster cluster;
+    cluster.gpusPerServer = each;
+    cluster.gpus = values.Given("gpus")      ? values.U32("gpus")
+                   : values.Given("servers") ? values.U32("servers") * each
+                                             : 0;
+    const auto ranks = RanksToRun(v);
+    if (!ranks)
+    {
+        return std::nullopt;
+    }
+    auto trace = formats::ReadTrace(values.Text("trace"), time, machine, errors, cluster, *ranks);
+    for (const topo::Error& error : errors)
+    {
+        v->errors.push_back({values.Where("trace"), "", error.Sentence(), ""});
+    }
+    if (!trace)
+    {
+        return std::nullopt;
+    }
+    if (unknown)
+    {
+        v->Fail("dtype",
+                gpu.name + " does not have it, and the trace has nodes that take as long as the "
+                           "GPU needs for their FLOPs");
+        return std::nullopt;
+    }
+    for (const std::string& note : trace->notes)
+    {
+        v->notes.push_back((values.Given("launch") ? "capture" : values.Text("trace")) + ": " +
+                           note);
+    }
+    if (trace->format == formats::kHtsimFormat)
+    {
+        // Its nodes are hosts, and its flows start once.
+        v->DecideUnlessGiven("warmup", "0");
+        if (!values.Given("gpus-per-server"))
+        {
+            v->Decide("gpus-per-server", "1");
+            values.Slot("gpus-per-server").given = true;
+            values.Slot("gpus-per-server").where = values.Where("trace");
+        }
+    }
+    DecideServers(v, trace->ranks, trace->gpusPerServer, server);
+    return trace;
+}
+
+namespace
+{
+
+/// --layers of a captured step.
+void
+SetLayers(Validation* v,
+          const formats::Trace& trace,
+          const formats::CaptureMachine& machine,
+          training::TrainingPlan* plan)
+{
+    if (!v->values.Present("layers"))
+    {
+        return;
+    }
+    const auto modules = formats::ReadModules(v->values.Text("trace"), machine);
+    if (!modules)
+    {
+        v->Fail("layers",
+                "leaves out blocks of a model, and this step is of " + trace.format +
+                    ", which does not tell them; allowed: with --model, --launch or a capture's "
+                    "folder");
+        return;
+    }
+    const auto fewer = formats::SetFewerBlocks(v->values.U32("layers"), *modules, plan);
+    if (!fewer.whyNot.empty())
+    {
+        v->Fail("layers", fewer.whyNot);
+    }
+    else if (fewer.period > 0)
+    {
+        v->notes.push_back(
+            "--layers: of the " + std::to_string(plan->blocks) + " blocks of each rank" +
+            (fewer.module.empty() ? "" : " (\"" + rdma::Shown(fewer.module, 60) + "\")") +
+            " those in the middle are left out" +
+            (fewer.period == 1 ? ""
+                               : ", " + std::to_string(fewer.period) +
+                                     " together, after which the step repeats itself"));
+    }
+}
+
+} // namespace
+
+void
+MakeTraced(Validation* v,
+           const formats::Trace& trace,
+           const training::GpuSpec& gpu,
+           const ClusterSpec& cluster,
+           TrainingScenario* s)
+{
+    const auto& values = v->values;
+    const std::string& path = values.Text("trace");
+    const uint32_t ranks = trace.ranks;
+    const uint32_t gpus = cluster.servers * cluster.server.gpus;
+    // If a recording knows its servers, ranks of different servers stay apart.
+    const uint32_t each = trace.gpusPerServer;
+    const bool apart = each > 0 && each < cluster.server.gpus && ranks > each;
+    const uint32_t places = apart ? cluster.servers * each : gpus;
+    if (ranks > places)
+    {
+        v->Fail(
+            "trace",
+            "has " + topo::Counted(ranks, "rank") +
+                (apart ? ", " + std::to_string(each) + " on each server" : "") +
+                ", and there are " +
+                (apart ? topo::Counted(cluster.servers, "server") : topo::Counted(gpus, "GPU")) +
+                "; allowed: as many, or more");
+        return;
+    }
+    std::vector<topo::Error> errors;
+    auto plan = formats::PlanOf(trace, path, {gpus, apart ? cluster.server.gpus : 0}, errors);
+    for (const topo::Error& error : errors)
+    {
+        v->errors.push_back({values.Where("trace"), "", error.Sentence(), ""});
+    }
+    if (!plan)
+    {
+        return;
+    }
+    if (ranks < gpus)
+    {
+        v->notes.push_back(path + " has " + topo::Counted(ranks, "rank") + ": " +
+                           std::to_string(gpus - ranks) + " of " + topo::Counted(gpus, "GPU") +
+                           " do nothing: means are of the others");
+    }
+    SetLayers(v, trace, {gpu, HostLinkOf(cluster.server, gpu)}, &*plan);
+    s->plan = std::move(*plan);
+    s->plan.contention =
+        values.U32("collective-sms") > 0
+            ? static_cast<double>(values.U32("collective-sms")) / gpu.multiprocessors
+            : 0;
+    s->options.gpu = gpu;
+    s->options.ranks = gpus;
+    s->options.dtype = *training::ParseDtype(values.Text("dtype"));
+    s->model = NameOfTrace(values);
+    s->gpu = gpu.name;
+    s->trace = formats::TraceName{trace.format, path, ranks, trace.torch, {}};
+    for (const std::string& note : trace.notes)
+    {
+        s->trace->notes.push_back(Spelled(note));
+    }
+}
+
+void
+CheckExports(Validation* v, TrainingScenario* s, const ClusterSpec& cluster)
+{
+    const std::vector<NamedItem> formats = ExportItems();
+    for (const std::string& word : v->values.List("export"))
+    {
+        if (std::none_of(formats.begin(), formats.end(), [&word](const NamedItem& format) {
+                return format.name == word;
+            }))
+        {
+            v->errors.push_back({v->values.Where("export"),
+                                 word,
+                                 "is no format; allowed: " + JoinNames(formats),
+                                 NearestName(word, formats)});
+            return;
+        }
+    }
+    s->exports = v->values.List("export");
+    if (s->exports.empty() || !v->errors.empty())
+    {
+        return;
+    }
+    if (v->seat)
+    {
+        v->Fail("export", "of a job of --jobs nothing is written; run it alone");
+        return;
+    }
+    if (s->served || s->plan.fillRoles > 0)
+    {
+        v->Fail("export",
+                s->served
+                    ? "what replicas of parameter servers do is no step that repeats"
+                    : "a pipeline without a flush goes on from step to step, so no step of it "
+                      "stands alone");
+        return;
+    }
+    if (const std::string own = OwnInput(*v, *s); !own.empty())
+    {
+        v->Fail("export",
+                "would write over " + own + ", which --trace reads; give another --out=DIR");
+        return;
+    }
+    if (Wants(*s, "chakra") && !formats::WhyNoChakraWire().empty())
+    {
+        v->Fail("export", formats::WhyNoChakraWire() + "; allowed: chakra-json, goal");
+        return;
+    }
+    const std::string why =
+        Wants(*s, "goal") ? formats::WhyNoGoal(s->plan, SchedulesOf(cluster, s->collectives)) : "";
+    const std::string whyNot = !why.empty() ? "GOAL: " + why
+                               : Wants(*s, "chakra") || Wants(*s, "chakra-json")
+                                   ? formats::WhyNoChakra(s->plan)
+                                   : "";
+    if (!whyNot.empty())
+    {
+        v->Fail("export", whyNot);
+        return;
+    }
+    if (s->plan.sizes.size() > 1)
+    {
+        v->notes.push_back("--export: the step of " + std::to_string(s->plan.sizes[0].blocks) +
+                           " blocks, the largest of those that are simulated");
+    }
+    if (s->plan.jitter.sigma > 0 || s->plan.contention > 0)
+    {
+        v->notes.push_back(
+            std::string("--export: times of computing are those ") +
+            (s->plan.jitter.sigma > 0 ? "without --jitter" : "beside no collective") +
+            (s->plan.jitter.sigma > 0 && s->plan.contention > 0 ? ", and beside no collective"
+                                                                : ""));
+    }
+}
+
+std::string
+WriteExports(const TrainingScenario& s)
+{
+    for (const bool json : {false, true})
+    {
+        const char* const format = json ? "chakra-json" : "chakra";
+        if (!Wants(s, format))
+        {
+            continue;
+        }
+        if (const auto why = WriteChakra(s, s.run.out + "/" + format, json); !why.empty())
+        {
+            return why;
+        }
+    }
+    if (!Wants(s, "goal"))
+    {
+        return {};
+    }
+    std::string whyNot;
+    const std::string why = WriteFile(s.run.out + "/trace.goal", [&](std::ostream& os) {
+        whyNot = formats::WriteGoal(s.plan, SchedulesOf(s.cluster, s.collectives), os);
+    });
+    return why.empty() ? whyNot : why;
+}
+
+} // namespace scenario
