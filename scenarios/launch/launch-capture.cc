@@ -5,10 +5,9 @@
 
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/launch/interruption.h"
 #include "topologies/json-text.h"
 
-#include <array>
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -42,47 +41,6 @@ constexpr int kLookEveryMs = 200; ///< for a signal
 constexpr std::pair<const char*, const char*> kPhases[] = {
     {"running the script", "capturing: running the script"},
     {"reading what its ranks did", "capturing: reading what its ranks did"},
-};
-
-/// Signals of the user while a script runs.
-class Signals
-{
-  public:
-    Signals()
-    {
-        for (std::size_t i = 0; i < kNumbers.size(); ++i)
-        {
-            ::sigaction(kNumbers[i], nullptr, &m_before[i]);
-            if (m_before[i].sa_handler != SIG_IGN)
-            {
-                struct sigaction action = {};
-                action.sa_handler = [](int number) { Last() = number; };
-                ::sigemptyset(&action.sa_mask);
-                ::sigaction(kNumbers[i], &action, nullptr);
-            }
-        }
-    }
-
-    ~Signals()
-    {
-        for (std::size_t i = 0; i < kNumbers.size(); ++i)
-        {
-            ::sigaction(kNumbers[i], &m_before[i], nullptr);
-        }
-    }
-
-    Signals(const Signals&) = delete;
-    Signals& operator=(const Signals&) = delete;
-
-    static std::atomic<int>& Last()
-    {
-        static std::atomic<int> last{0};
-        return last;
-    }
-
-  private:
-    static constexpr std::array<int, 3> kNumbers = {SIGINT, SIGTERM, SIGHUP};
-    std::array<struct sigaction, 3> m_before = {};
 };
 
 /// Where scripts/cluster_simulator is.
@@ -268,7 +226,7 @@ Capture::Attend()
     bool told = false;
     while (true)
     {
-        const int signal = Signals::Last();
+        const int signal = Interruption();
         if (signal != 0 && !told)
         {
             told = true;
@@ -316,8 +274,7 @@ Capture::Run(const LaunchSpec& launch,
         m_end.error = "there is no scripts/cluster_simulator in " DLTRAIN_ROOT;
         return;
     }
-    const Signals signals;
-    Signals::Last() = 0;
+    const KeptForAWhile kept;
     if (const int error = Start({kPython, "-c", kStart, scripts, ArgumentOf(launch, folder, made)}))
     {
         m_end.error = std::string(kPython) + " cannot be started: " + std::strerror(error);

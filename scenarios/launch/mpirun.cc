@@ -3,7 +3,7 @@
  */
 #include "scenarios/launch/mpirun.h"
 
-#include "scenarios/launch/early-end.h"
+#include "scenarios/launch/interruption.h"
 #include "scenarios/launch/mpirun-words.h"
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 #include "scenarios/dry-run/host-memory.h"
 #include "scenarios/inference/dry-run/serving-estimate.h"
 #include "scenarios/inference/options/serving-options.h"
-#include "scenarios/launch/early-end.h"
+#include "scenarios/launch/interruption.h"
 #include "scenarios/launch/launch-capture.h"
 #include "scenarios/launch/launcher.h"
 #include "scenarios/launch/mpirun.h"

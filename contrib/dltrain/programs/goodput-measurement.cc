@@ -3,20 +3,15 @@
  */
 #include "goodput-measurement.h"
 
-#include "child-run.h"
-#include "plan-verification.h"
+#include "child-runs.h"
+#include "layout-runs.h"
 #include "reports/base/human-text.h"
 #include "scenarios/layout-search/options/planner-options.h"
 #include "scenarios/layout-search/search.h"
 #include "topologies/names.h"
 
-#include <csignal>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
 #include <optional>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace dltrain
 {
@@ -57,9 +52,8 @@ class Measurement
             m_times.stepFrom = "given";
             return;
         }
-        planner::Plan plan;
-        plan.layout = planner::LayoutOf(m_job.options);
-        const bool large = plan.layout.gpus > scenario::kMostSimulatedGpus &&
+        const planner::Layout layout = planner::LayoutOf(m_job.options);
+        const bool large = layout.gpus > scenario::kMostSimulatedGpus &&
                            m_scenario.values.Text("step-from") == "auto";
         if (m_scenario.estimates || large || m_job.folder.empty())
         {
@@ -71,32 +65,31 @@ class Measurement
                                      "--step-from=simulation, or --step-time";
             return;
         }
-        SimulateStep(std::move(plan));
+        SimulateStep(layout);
     }
 
-    void SimulateStep(planner::Plan plan)
+    void SimulateStep(const planner::Layout& layout)
     {
-        scenario::PlannerScenario planned;
-        planned.run.out = m_job.folder;
-        planned.values = m_job.read.values;
-        planned.jobs = {WithoutBatch(m_job.read)};
-        planned.verify = 1;
-        const VerifiedJobs run = JobsToVerify(planned);
-        if (!run.errors.empty())
+        const JobOfRuns job = ForRuns(WithoutBatch(m_job.read), "auto");
+        if (!job.errors.empty())
         {
-            m_times.why = "the step cannot be simulated: " + run.errors.front().Text();
+            m_times.why = "the step cannot be simulated: " + job.errors.front().Text();
             return;
         }
-        planned.jobs = run.jobs;
-        planner::Plan done = std::move(plan);
-        RunPlans(planned, {m_job.cluster}, {&done}, {m_goesOn, [](const std::string&) {}});
-        m_times.step = done.verified.value_or(0);
-        m_times.stepFrom = "simulated, " + planned.jobs.front().values.Text("network");
-        m_times.why = done.verified ? "" : "the step could not be simulated: " + done.notVerified;
-        if (done.verified)
+        const auto results = RunChildren(
+            RunsOf(job.read, m_job.cluster, layout, m_job.folder + "/verify", ChildMemory::kKept),
+            m_goesOn);
+        const std::optional<double> step = StepOf(layout, results);
+        m_times.step = step.value_or(0);
+        m_times.stepFrom = "simulated, " + job.network;
+        if (step)
         {
             m_tell("step: " + reports::HumanTime(m_times.step * 1e6));
+            return;
         }
+        const bool isFirst = !results.front().why.empty();
+        m_times.why =
+            "the step could not be simulated: " + (isFirst ? results.front() : results.back()).why;
     }
 
     /// The runs have a batch of their own, with fewer micro-batches.
@@ -210,59 +203,27 @@ class Measurement
             read.values.Slot(option) = {}; // the write is measured, by itself
         }
         scenario::SetOption("recovery", "restart", &read);
-        const std::string folder = m_job.folder + "/" + name;
-        std::error_code failed;
-        std::filesystem::create_directories(m_job.folder, failed);
-        m_times.why = WriteForChild(folder + ".json", scenario::ScenarioOf(read).dump(2) + "\n");
-        if (!m_times.why.empty())
-        {
-            return {};
-        }
         const training::TrainingOptions& o = m_job.options;
         const planner::FewerMicroBatches fewer(o.pipeline);
-        const uint64_t batch =
-            uint64_t{o.Data()} * o.microBatch * std::min(o.accumulation, fewer.less);
-        std::vector<std::string> words = {ChildProgram(),
-                                          "--scenario=" + folder + ".json",
-                                          "--out=" + folder,
-                                          "--network=packet",
-                                          "--global-batch=" + std::to_string(batch),
-                                          "--micro-batch=" + std::to_string(o.microBatch),
-                                          "--steps=2",
-                                          "--warmup=0",
-                                          "--spares=1",
-                                          "--no-report",
-                                          "--no-timeline",
-                                          "--no-attribution",
-                                          "--no-progress",
-                                          "--ignore-memory"};
+        ChildJob job;
+        job.folder = m_job.folder + "/" + name;
+        job.configuration = scenario::ScenarioOf(read).dump(2) + "\n";
+        job.network = "packet";
+        job.globalBatch = uint64_t{o.Data()} * o.microBatch * std::min(o.accumulation, fewer.less);
+        job.microBatch = o.microBatch;
+        job.steps = 2;
+        job.more = {"--warmup=0", "--spares=1"};
         if (!fault.empty())
         {
-            words.push_back(fault);
+            job.more.push_back(fault);
         }
-        const pid_t process = StartChild(words, folder + ".txt");
-        int status = -1;
-        bool ended = process < 0;
-        bool stopped = false;
-        while (!ended)
+        ChildResult result = std::move(RunChildren({job}, m_goesOn).front());
+        if (result.stats.is_discarded() || !result.stats.contains("recovery"))
         {
-            ended = waitpid(process, &status, WNOHANG) == process;
-            if (!ended && !stopped && !m_goesOn())
-            {
-                stopped = true;
-                kill(process, SIGTERM);
-            }
-            usleep(20000);
-        }
-        auto stats = ChildStats(folder);
-        if (process < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0 || stats.is_discarded() ||
-            !stats.contains("recovery"))
-        {
-            m_times.why = "the " + name + " could not be simulated: " +
-                          (process < 0 ? "dltrain cannot be started" : LastLine(folder + ".txt"));
+            m_times.why = "the " + name + " could not be simulated: " + result.why;
             return {};
         }
-        return stats;
+        return std::move(result.stats);
     }
 
     const scenario::GoodputScenario& m_scenario;

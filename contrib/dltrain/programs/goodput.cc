@@ -6,12 +6,12 @@
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/runners/fault-run.h"
 #include "goodput-measurement.h"
-#include "interruption.h"
 #include "progress-lines.h"
 #include "reports/base/report-launcher.h"
 #include "reports/programs/goodput-results.h"
 #include "scenarios/goodput/options/failure-bounds.h"
 #include "scenarios/goodput/options/span.h"
+#include "scenarios/launch/interruption.h"
 #include "scenarios/options/format.h"
 #include "scenarios/options/spelling.h"
 #include "scenarios/startup/output-folder.h"
@@ -287,7 +287,7 @@ RunGoodput(int argc, const char* const* argv)
     {
         return SayErrors({error});
     }
-    WatchInterruption();
+    scenario::KeepInterruption();
     for (const std::string& note : notes)
     {
         SayNote(note);
@@ -305,11 +305,11 @@ RunGoodput(int argc, const char* const* argv)
         run.times = MeasureGoodput(
             scenario,
             {scenario.jobs[i], job.cluster, job.options, job.costs, folder},
-            [] { return Interruption() == 0; },
+            [] { return scenario::Interruption() == 0; },
             [&](const std::string& line) {
                 progress.Tell(topo::Counted(job.options.ranks, "GPU") + ": " + line);
             });
-        if (Interruption() != 0)
+        if (scenario::Interruption() != 0)
         {
             std::cerr << "dlgoodput: stopped while times were simulated" << std::endl;
             break;
@@ -350,8 +350,8 @@ RunGoodput(int argc, const char* const* argv)
                                            scenario.duration,
                                            scenario.run.seed,
                                            scenario.replications,
-                                           [] { return Interruption() == 0; });
-        if (Interruption() != 0)
+                                           [] { return scenario::Interruption() == 0; });
+        if (scenario::Interruption() != 0)
         {
             std::cerr << "dlgoodput: stopped after " << run.simulated.count << " of "
                       << topo::Counted(scenario.replications, "course") << std::endl;
@@ -366,7 +366,7 @@ RunGoodput(int argc, const char* const* argv)
         all.stopped += (all.stopped.empty() ? "stopped by a signal, without " : ", ") +
                        topo::Counted(prepared[i].options.ranks, "GPU");
     }
-    const int status = all.stopped.empty() ? 0 : 128 + Interruption();
+    const int status = all.stopped.empty() ? 0 : 128 + scenario::Interruption();
     if (runs.empty())
     {
         return status;

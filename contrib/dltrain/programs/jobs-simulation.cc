@@ -14,6 +14,7 @@
 #include "reports/schema/quantiles.h"
 #include "reports/stats/loss-counts.h"
 #include "reports/stats/run-summary.h"
+#include "scenarios/launch/interruption.h"
 #include "scenarios/network/network-kinds.h"
 
 #include "ns3/simulator.h"
@@ -336,15 +337,15 @@ RunJobs(const scenario::TrainingScenario& scenario)
         JobsSimulation simulation(one, i, {});
         const int status = simulation.Run();
         alone.push_back(status == 0 ? simulation.GetTimes().front() : JobsSimulation::Measured());
-        if (RunControl::IsInterrupted())
+        if (scenario::Interruption() != 0)
         {
             // Whatever the status: it was stopped, which says nothing of whether it would end.
             SayError("dltrain",
-                     "stopped by signal " + std::to_string(RunControl::Signal()) + " while job " +
-                         scenario.jobs->jobs[i].name +
+                     "stopped by signal " + std::to_string(scenario::Interruption()) +
+                         " while job " + scenario.jobs->jobs[i].name +
                          " ran alone, before the jobs ran together: nothing is written",
                      &scenario.run);
-            return 128 + RunControl::Signal();
+            return 128 + scenario::Interruption();
         }
         if (status != 0)
         {

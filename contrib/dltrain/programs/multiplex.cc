@@ -5,10 +5,10 @@
 
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/rdma/core/shown-text.h"
-#include "interruption.h"
 #include "reports/base/report-launcher.h"
 #include "reports/programs/multiplex-results.h"
 #include "scenarios/inference/options/serving-options.h"
+#include "scenarios/launch/interruption.h"
 #include "scenarios/multiplex/options/multiplex-options.h"
 #include "scenarios/startup/output-folder.h"
 #include "topologies/names.h"
@@ -26,7 +26,7 @@ using scenario::MultiplexTask;
 bool
 GoesOn()
 {
-    return Interruption() == 0;
+    return scenario::Interruption() == 0;
 }
 
 int
@@ -125,12 +125,12 @@ RunMultiplex(const scenario::OptionTable& table, const scenario::ReadResult& rea
         reports::PrintPlan(std::cout, scenario);
         return 0;
     }
-    WatchInterruption();
+    scenario::KeepInterruption();
     if (scenario.task == MultiplexTask::kMix)
     {
         RunMix(scenario, &results);
     }
-    const int stopped = results.missing.empty() ? 0 : 128 + Interruption();
+    const int stopped = results.missing.empty() ? 0 : 128 + scenario::Interruption();
     if (stopped)
     {
         std::cerr << "dlserve: stopped after " << results.runs.size() << " of "

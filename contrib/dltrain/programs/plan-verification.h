@@ -38,8 +38,7 @@ struct VerifiedJobs
     std::vector<scenario::Error> errors; ///< why runs cannot have them
 };
 
-/// Jobs without what is of one run alone (OptionsOfRun), on a network that takes all of their
-/// options: --verify-network=auto is packets where nothing less does. Known before the search.
+/// Jobs of --verify (ForRuns), on --verify-network. Known before the search.
 VerifiedJobs JobsToVerify(const scenario::PlannerScenario& scenario);
 
 /// What a user should know of estimates of this job.

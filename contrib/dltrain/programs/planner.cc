@@ -5,11 +5,11 @@
 
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/rdma/core/shown-text.h"
-#include "interruption.h"
 #include "plan-moves.h"
 #include "reports/base/report-launcher.h"
 #include "reports/programs/plan-results.h"
 #include "scenarios/dry-run/plan-lines.h"
+#include "scenarios/launch/interruption.h"
 #include "scenarios/layout-search/options/resumed-search.h"
 #include "scenarios/network/network-check.h"
 #include "scenarios/options/format.h"
@@ -49,7 +49,7 @@ class PlannerWatch
 
     bool GoesOn() const
     {
-        return Interruption() == 0 &&
+        return scenario::Interruption() == 0 &&
                (m_scenario.limitSeconds <= 0 || Seconds() - m_listed < m_scenario.limitSeconds);
     }
 
@@ -321,7 +321,7 @@ RunPlanner(int argc, const char* const* argv)
         std::cerr << "dlplan: error: " << why << std::endl;
         return 1;
     }
-    WatchInterruption();
+    scenario::KeepInterruption();
     PlannerWatch watch(scenario);
     if (!scenario.resume.empty())
     {

@@ -8,6 +8,7 @@
 #include "reports/stats/run-summary.h"
 #include "reports/timeline/serving-timeline.h"
 #include "scenarios/inference/requests.h"
+#include "scenarios/launch/interruption.h"
 #include "scenarios/network/cluster-options.h"
 #include "scenarios/network/network-kinds.h"
 
@@ -76,7 +77,7 @@ ServingSimulation::Populate()
         m_run.ActIn(0, [this] {
             m_outcome = ServeLocally(m_scenario, [this](double done) {
                 m_share = done;
-                return !RunControl::IsInterrupted();
+                return scenario::Interruption() == 0;
             });
             m_served = true;
             m_run.End();

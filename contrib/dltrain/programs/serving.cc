@@ -4,6 +4,7 @@
 #include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/serving/local-serving.h"
 #include "scenarios/inference/requests.h"
+#include "scenarios/launch/interruption.h"
 #include "serving-simulation.h"
 #include "simulate.h"
 
@@ -185,7 +186,7 @@ class RateSearch
         }
         ServingSimulation simulation(one, true);
         const int status = simulation.Run();
-        if (RunControl::IsInterrupted())
+        if (scenario::Interruption() != 0)
         {
             m_search.stopped = true;
             return 0;

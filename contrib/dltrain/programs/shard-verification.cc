@@ -3,18 +3,17 @@
  */
 #include "shard-verification.h"
 
-#include "child-run.h"
+#include "child-runs.h"
 #include "contrib/dltrain/ranks/program.h"
-#include "scenarios/launch/early-end.h"
+#include "scenarios/launch/interruption.h"
 #include "scenarios/operator-search/options/sharding-options.h"
 #include "scenarios/operator-search/sharding-report.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
-#include <sys/wait.h>
+#include <string>
 #include <vector>
 
 namespace dltrain
@@ -22,16 +21,6 @@ namespace dltrain
 
 namespace
 {
-
-/// Runs at a time: as plan-verification.cc.
-constexpr std::size_t RUNS_AT_A_TIME = 2;
-
-struct ShardRun
-{
-    pid_t process = -1;
-    std::string folder;
-    std::string why; ///< it could not be started
-};
 
 /// The run's own configuration, with the strategies of one result.
 nlohmann::json
@@ -49,52 +38,16 @@ ConfigurationWith(const scenario::TrainingScenario& s, const std::string& strate
     return json;
 }
 
-ShardRun
-Start(const scenario::TrainingScenario& s, const sharding::Sharding& result, std::size_t number)
+ChildJob
+RunOf(const scenario::TrainingScenario& s, const sharding::Sharding& result, std::size_t number)
 {
-    ShardRun run;
-    run.folder = s.run.out + "/shard-verify/" + std::to_string(number + 1);
-    const std::string strategies = run.folder + "-strategies.json";
-    run.why = WriteForChild(strategies, sharding::ShardingJson(result).dump(1) + "\n");
-    if (run.why.empty())
-    {
-        run.why =
-            WriteForChild(run.folder + ".json", ConfigurationWith(s, strategies).dump(2) + "\n");
-    }
-    if (!run.why.empty())
-    {
-        return run;
-    }
-    run.why = "dltrain cannot be started";
-    run.process = StartChild({ChildProgram(),
-                              "--scenario=" + run.folder + ".json",
-                              "--out=" + run.folder,
-                              "--no-report",
-                              "--no-timeline",
-                              "--no-attribution",
-                              "--no-progress"},
-                             run.folder + ".txt");
-    return run;
-}
-
-void
-Await(const ShardRun& run, sharding::Ranked* ranked)
-{
-    int status = 0;
-    if (run.process < 0)
-    {
-        ranked->why = run.why;
-        return;
-    }
-    waitpid(run.process, &status, 0);
-    const auto stats = ChildStats(run.folder);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !stats.is_discarded() &&
-        stats.contains("step_time_us") && stats["step_time_us"].is_number())
-    {
-        ranked->step = stats["step_time_us"].get<double>() * 1e-6;
-        return;
-    }
-    ranked->why = LastLine(run.folder + ".txt");
+    ChildJob job;
+    job.folder = s.run.out + "/shard-verify/" + std::to_string(number + 1);
+    const std::string strategies = "-strategies.json";
+    job.files = {{strategies, sharding::ShardingJson(result).dump(1) + "\n"}};
+    job.configuration = ConfigurationWith(s, job.folder + strategies).dump(2) + "\n";
+    job.ignoresMemory = false; // a result that does not fit is none
+    return job;
 }
 
 } // namespace
@@ -113,24 +66,27 @@ VerifySharding(scenario::TrainingScenario* s)
                         &s->run);
     }
     const std::string folder = s->run.out + "/shard-verify";
-    std::error_code failed;
-    std::filesystem::create_directories(folder, failed);
-    scenario::TellAtEarlyEnd("dltrain: interrupted before the simulation began; runs of "
+    const std::string text = "dltrain: interrupted before the simulation began; runs of "
                              "--shard-verify are in " +
-                             folder);
+                             folder;
+    scenario::TellAtEarlyEnd(text);
+    const scenario::KeptForAWhile kept;
     auto all = std::make_shared<sharding::Sharding>(*s->sharded);
-    std::vector<ShardRun> runs;
-    for (std::size_t i = 0; i < all->ranked.size(); ++i)
+    std::vector<ChildJob> jobs;
+    for (const sharding::Ranked& ranked : all->ranked)
     {
-        if (i >= RUNS_AT_A_TIME)
-        {
-            Await(runs[i - RUNS_AT_A_TIME], &all->ranked[i - RUNS_AT_A_TIME]);
-        }
-        runs.push_back(Start(*s, *all->ranked[i].sharding, i));
+        jobs.push_back(RunOf(*s, *ranked.sharding, jobs.size()));
     }
-    for (std::size_t i = runs.size() - std::min(runs.size(), RUNS_AT_A_TIME); i < runs.size(); ++i)
+    const auto results = RunChildren(jobs, [] { return scenario::Interruption() == 0; });
+    if (const int signal = scenario::Interruption())
     {
-        Await(runs[i], &all->ranked[i]);
+        std::cerr << text << std::endl;
+        return 128 + signal;
+    }
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+    {
+        all->ranked[i].step = results[i].step;
+        all->ranked[i].why = results[i].why;
     }
     std::size_t best = all->ranked.size();
     for (std::size_t i = 0; i < all->ranked.size(); ++i)

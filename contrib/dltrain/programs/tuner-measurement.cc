@@ -10,6 +10,7 @@
 #include "reports/base/human-text.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/measured-cache.h"
+#include "scenarios/launch/interruption.h"
 #include "scenarios/options/spelling.h"
 #include "scenarios/startup/output-folder.h"
 #include "simulate.h"
@@ -191,7 +192,7 @@ Measure(const std::string& program,
     {
         TunerMeasurement measurement(program, run, fabric, cluster, collectives, one, tried.choice);
         const std::optional<int64_t> ps = measurement.Run();
-        if (const int signal = RunControl::Signal())
+        if (const int signal = scenario::Interruption())
         {
             scenario::DropOutput(run);
             return 128 + signal; // the code that keeps the measurements reports it
@@ -289,7 +290,7 @@ Tune(const std::string& program,
     for (scenario::MeasuredCollective* one : unknown)
     {
         const int status = Measure(program, run, fabric, cluster, collectives, *one);
-        if (RunControl::Signal() != 0)
+        if (scenario::Interruption() != 0)
         {
             std::cerr << program << scenario::Spelled(": interrupted while {tuner} measured: ")
                       << topo::Counted(measured, "choice") << " of " << unknown.size()

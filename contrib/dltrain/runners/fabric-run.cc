@@ -19,6 +19,7 @@
 #include "reports/tables/topology-file.h"
 #include "reports/timeline/timeline-writer.h"
 #include "scenarios/dry-run/estimate.h"
+#include "scenarios/launch/interruption.h"
 #include "scenarios/network/background.h"
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/recovery-options.h"
@@ -500,7 +501,7 @@ FabricRun::Report(FabricSimulation& simulation, reports::RunOutcome outcome)
     reports::WriteReport(m_run, os);
     nameLostFiles();
     // Results are whole if the signal came after the event loop.
-    const int signal = RunControl::Signal();
+    const int signal = scenario::Interruption();
     const int status = outcome.exitStatus == 0 && signal != 0 ? 128 + signal : outcome.exitStatus;
     return reports::OutputErrors::Status(m_program, status);
 }

@@ -9,14 +9,13 @@
 #include "contrib/dltrain/ranks/ranks.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "reports/base/output-errors.h"
-#include "scenarios/launch/launcher.h"
+#include "scenarios/launch/interruption.h"
 
 #include "ns3/node-window-ranks.h"
 #include "ns3/node-windows.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -30,15 +29,6 @@ namespace
 
 using Clock = std::chrono::steady_clock;
 
-std::atomic<int> g_signal{0};
-
-std::atomic<bool> g_toldPatience{false};
-
-static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not lock");
-
-/// The first of several processes prints; mpirun signals the others when that one refuses.
-const bool g_speaks = scenario::FindLauncher().IsFirst();
-
 /// The begin of a note to other ranks that this one has done its work; a time follows. No failure
 /// begins so.
 constexpr char DONE_NOTE = '\1';
@@ -46,53 +36,6 @@ constexpr char DONE_NOTE = '\1';
 /// Words to all ranks: is anything moving, at that time? When this rank saw that last.
 constexpr char ASK = '?';
 constexpr char ANSWER = '!';
-
-/// An event loop has begun, so there are results to lose.
-std::atomic<bool> g_begun{false};
-
-/// Only remembers: the thread does the rest.
-void
-OnSignal(int number)
-{
-    const int before = errno;
-    int none = 0;
-    if (!g_signal.compare_exchange_strong(none, number))
-    {
-        if (!g_begun)
-        {
-            _exit(128 + number);
-        }
-        static constexpr char PATIENCE[] =
-            "\nresults are being written; kill -KILL stops the run without them\n";
-        if (g_speaks && !g_toldPatience.exchange(true))
-        {
-            [[maybe_unused]] const auto written =
-                write(STDERR_FILENO, PATIENCE, sizeof(PATIENCE) - 1);
-        }
-    }
-    else if (!g_begun && g_speaks)
-    {
-        static constexpr char LATER[] = "\nends after the set-up (a second time: at once)\n";
-        [[maybe_unused]] const auto written = write(STDERR_FILENO, LATER, sizeof(LATER) - 1);
-    }
-    errno = before;
-}
-
-void
-Catch(int number)
-{
-    struct sigaction action = {};
-    struct sigaction before = {};
-    sigaction(number, nullptr, &before);
-    if (number == SIGHUP && before.sa_handler == SIG_IGN)
-    {
-        return; // nohup
-    }
-    action.sa_handler = OnSignal;
-    action.sa_flags = SA_RESTART;
-    sigemptyset(&action.sa_mask);
-    sigaction(number, &action, nullptr);
-}
 
 double
 Seconds(Clock::duration d)
@@ -164,9 +107,7 @@ RunControl::RunControl(const scenario::RunOptions& run)
       m_watched(Ranks::Get().Several() && run.engine != "windows"),
       m_start(Clock::now())
 {
-    Catch(SIGINT);
-    Catch(SIGTERM);
-    Catch(SIGHUP);
+    scenario::KeepInterruptionOfRun();
     m_thread = std::thread(&RunControl::ThreadMain, this);
 }
 
@@ -178,18 +119,6 @@ RunControl::~RunControl()
     }
     m_wake.notify_all();
     m_thread.join();
-}
-
-bool
-RunControl::IsInterrupted()
-{
-    return Signal() != 0;
-}
-
-int
-RunControl::Signal()
-{
-    return g_signal.load();
 }
 
 // In the simulation's thread ---------------------------------------------------------------------
@@ -291,7 +220,7 @@ RunControl::OnSight(const LinkSampler::Sight& sight)
                              std::memory_order_relaxed);
         }
     }
-    if (m_watched && IsInterrupted())
+    if (m_watched && scenario::Interruption() != 0)
     {
         TellOtherRanks("");
         ns3::Simulator::Stop();
@@ -458,10 +387,11 @@ RunControl::OnNote(const std::string& note)
 int
 RunControl::SignalOfRanks()
 {
-    const int signal = static_cast<int>(Ranks::Get().Max(static_cast<int64_t>(Signal())));
+    const int signal =
+        static_cast<int>(Ranks::Get().Max(static_cast<int64_t>(scenario::Interruption())));
     if (signal != 0)
     {
-        g_signal.store(signal);
+        scenario::TakeInterruption(signal);
     }
     return signal;
 }
@@ -501,7 +431,7 @@ RunControl::Run(const std::function<bool()>& finished,
         std::lock_guard<std::mutex> lock(m_mutex);
         m_runStart = begin;
     }
-    g_begun = true;
+    scenario::EventsBegin();
     m_running = true;
     std::string broken;
     {
@@ -605,12 +535,12 @@ RunControl::ThreadMain()
     std::unique_lock<std::mutex> lock(m_mutex);
     while (!m_wake.wait_for(lock, POLL, [this] { return m_quit; }))
     {
-        if (g_signal.load() != 0 && m_running && !stopSent)
+        if (scenario::Interruption() != 0 && m_running && !stopSent)
         {
             stopSent = true;
             if (m_watched)
             {
-                continue; // no other thread may touch that simulator: OnSight looks at g_signal
+                continue; // no other thread may touch that simulator: OnSight looks at the signal
             }
             // The one call of ns-3 that another thread may make.
             ns3::Simulator::ScheduleWithContext(0xffffffff,

@@ -120,11 +120,6 @@ class RunControl
     /// End the run now: it cannot go on. From the simulation. \param why one line or several
     void Fail(const std::string& why);
 
-    /// \return whether a signal has come
-    static bool IsInterrupted();
-    /// \return which; 0: none. A run that it ends has the exit status 128 + this
-    static int Signal();
-
     /// Simulated time without a data frame that counts as stuck, at least. On slow or long links it
     /// is the time of sixteen frames on the longest one, one after the other, each with its delay.
     /// So a frame in flight, or the acknowledgements of the last one, are not taken for a deadlock.
