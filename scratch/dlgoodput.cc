@@ -7,8 +7,8 @@
  *                --duration=54d --spares=2"
  */
 #include "contrib/dltrain/base/early-environment.h"
+#include "contrib/dltrain/programs/frame.h"
 #include "contrib/dltrain/programs/goodput.h"
-#include "contrib/dltrain/ranks/program.h"
 
 int
 main(int argc, char* argv[])

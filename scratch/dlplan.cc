@@ -7,8 +7,8 @@
  *                --global-batch=512"
  */
 #include "contrib/dltrain/base/early-environment.h"
+#include "contrib/dltrain/programs/frame.h"
 #include "contrib/dltrain/programs/planner.h"
-#include "contrib/dltrain/ranks/program.h"
 
 int
 main(int argc, char* argv[])

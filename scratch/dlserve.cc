@@ -10,32 +10,16 @@
  *     ./ns3 run "dlserve --share-curve --model=resnet-50 --gpu=V100 --batch=1,8,16"
  */
 #include "contrib/dltrain/base/early-environment.h"
-#include "contrib/dltrain/programs/dry-run.h"
+#include "contrib/dltrain/programs/frame.h"
 #include "contrib/dltrain/programs/multiplex.h"
-#include "contrib/dltrain/programs/simulate.h"
-#include "contrib/dltrain/ranks/program.h"
-#include "contrib/dltrain/ranks/ranks.h"
-#include "scenarios/launch/launcher.h"
-#include "scenarios/multiplex/options/multiplex-options.h"
-#include "scenarios/startup/parse.h"
+#include "scenarios/job/serving-scenario.h"
 
 int
 main(int argc, char* argv[])
 {
     return dltrain::RunProgram("dlserve", [&] {
-        if (dltrain::AsksForMultiplex(argc, argv))
-        {
-            const scenario::OptionTable& table = scenario::MultiplexOptionTable();
-            return dltrain::RunMultiplex(table, scenario::ReadOptions(table, argc, argv));
-        }
-        scenario::SilenceOtherRanks(); // under mpirun one process speaks
-        const auto scenario = scenario::ParseOrExit<scenario::ServingScenario>(argc, argv);
-        if (scenario.run.dryRun)
-        {
-            return dltrain::DryRun(scenario);
-        }
-        scenario::EndSilence();
-        const dltrain::Ranks::Session session(argc, argv, scenario.run.engine == "windows");
-        return scenario::StatusAmongRanks(dltrain::Simulate(scenario));
+        return dltrain::AsksForMultiplex(argc, argv)
+                   ? dltrain::RunMultiplex(argc, argv)
+                   : dltrain::RunSimulator<scenario::ServingScenario>(argc, argv);
     });
 }

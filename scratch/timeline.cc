@@ -6,7 +6,7 @@
  *     ./ns3 run "timeline results/dltrain-1 results/dltrain-1/timeline.json 1000000"
  */
 #include "contrib/dltrain/base/early-environment.h"
-#include "contrib/dltrain/ranks/program.h"
+#include "contrib/dltrain/programs/frame.h"
 #include "reports/timeline/timeline-writer.h"
 
 #include <charconv>

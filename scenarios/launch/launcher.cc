@@ -110,25 +110,4 @@ StatusAmongRanks(int status)
     return 0;
 }
 
-void
-RefuseSeveralRanks(const std::string& program)
-{
-    const Launcher launcher = FindLauncher();
-    if (!launcher.Several())
-    {
-        return;
-    }
-    if (launcher.IsFirst())
-    {
-        std::fprintf(stderr,
-                     "%s: error: mpirun -np %u: %s runs in one process; allowed: mpirun -np 1, or "
-                     "the program without mpirun\n",
-                     program.c_str(),
-                     launcher.ranks,
-                     program.c_str());
-    }
-    LetTheFirstSpeak();
-    std::exit(2);
-}
-
 } // namespace scenario

@@ -51,10 +51,6 @@ void LetTheFirstSpeak();
 /// than 0, those too that are just leaving. Others do not mind that any more.
 int StatusAmongRanks(int status);
 
-/// For programs that cannot be split yet: of several processes the first says so, and all exit with
-/// status 2.
-void RefuseSeveralRanks(const std::string& program);
-
 } // namespace scenario
 
 #endif // SCENARIOS_LAUNCH_LAUNCHER_H

@@ -67,17 +67,42 @@ ProgramOf(const TrafficScenario*)
     return {TrafficOptionTable, ValidateTraffic};
 }
 
-/// Prints what there is to print; returns the exit status, or -1 if the program should run.
-int
-Report(const OptionTable& table,
-       const std::vector<Error>& errors,
-       const std::optional<std::string>& text,
-       const std::vector<std::string>& notes)
+/// \return how many processes mpirun has to be started for; 1: it is not needed, or has been
+uint32_t
+RanksToStart(const ReadResult& read)
+{
+    if (read.text || !read.errors.empty() || read.values.Flag("dry-run") || FindLauncher().started)
+    {
+        return 1;
+    }
+    return static_cast<uint32_t>(read.values.Integer("mpi-ranks"));
+}
+
+template <class T>
+bool
+HasSteps(const T&)
+{
+    return true;
+}
+
+bool
+HasSteps(const TrainingScenario& scenario)
+{
+    return scenario.HasSteps();
+}
+
+} // namespace
+
+void
+ReportOrExit(const OptionTable& table,
+             const std::vector<Error>& errors,
+             const std::optional<std::string>& text,
+             const std::vector<std::string>& notes)
 {
     if (text)
     {
         std::cout << *text << std::flush;
-        return 0;
+        std::exit(0);
     }
     // A list of a file may have the same mistake a thousand times.
     constexpr std::size_t kMostErrors = 50; // assumed: what a person reads
@@ -104,40 +129,14 @@ Report(const OptionTable& table,
     }
     if (!errors.empty())
     {
-        return 2;
+        LetTheFirstSpeak();
+        std::exit(2);
     }
     for (const auto& note : notes)
     {
         std::cerr << table.program << ": " << rdma::Printable(note) << std::endl;
     }
-    return -1;
 }
-
-/// \return how many processes mpirun has to be started for; 1: it is not needed, or has been
-uint32_t
-RanksToStart(const ReadResult& read)
-{
-    if (read.text || !read.errors.empty() || read.values.Flag("dry-run") || FindLauncher().started)
-    {
-        return 1;
-    }
-    return static_cast<uint32_t>(read.values.Integer("mpi-ranks"));
-}
-
-template <class T>
-bool
-HasSteps(const T&)
-{
-    return true;
-}
-
-bool
-HasSteps(const TrainingScenario& scenario)
-{
-    return scenario.HasSteps();
-}
-
-} // namespace
 
 template <class T>
 ParseResult<T>
@@ -467,11 +466,7 @@ ParseOrExit(int argc, const char* const* argv)
     if (const uint32_t ranks = RanksToStart(read); ranks > 1)
     {
         // An impossible run is refused before so many processes exist.
-        const int refused = Report(table, CheckRead<T>(read).errors, std::nullopt, {});
-        if (refused >= 0)
-        {
-            std::exit(refused);
-        }
+        ReportOrExit(table, CheckRead<T>(read).errors, std::nullopt, {});
         try
         {
             PartLibrary("mpi"); // once, before so many processes look for it
@@ -484,15 +479,7 @@ ParseOrExit(int argc, const char* const* argv)
         std::exit(RunUnderMpirun(table.program, ranks, argc, argv)); // parse anew
     }
     ParseResult<T> result = ParseRead<T>(read);
-    const int status = Report(table, result.errors, result.text, result.notes);
-    if (status >= 0)
-    {
-        if (status > 0)
-        {
-            LetTheFirstSpeak();
-        }
-        std::exit(status);
-    }
+    ReportOrExit(table, result.errors, result.text, result.notes);
     return std::move(*result.scenario);
 }
 

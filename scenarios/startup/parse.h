@@ -36,6 +36,13 @@ ParseResult<T> ParseAs(int argc, const char* const* argv);
 template <class T>
 T ParseOrExit(int argc, const char* const* argv);
 
+/// What a program says of what it has read: a text that was asked for ends it with status 0, errors
+/// end it with 2; notes are printed, to standard error.
+void ReportOrExit(const OptionTable& table,
+                  const std::vector<Error>& errors,
+                  const std::optional<std::string>& text,
+                  const std::vector<std::string>& notes);
+
 } // namespace scenario
 
 #endif // SCENARIOS_STARTUP_PARSE_H

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What every script has around its main, as the programs do (contrib/dltrain/ranks/program.h).
+"""What every script has around its main, as the programs do (contrib/dltrain/programs/frame.h).
 
     if __name__ == "__main__":
         console.run("plot", main)

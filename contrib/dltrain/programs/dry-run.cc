@@ -3,7 +3,7 @@
  */
 #include "dry-run.h"
 
-#include "contrib/dltrain/ranks/program.h"
+#include "contrib/dltrain/base/console.h"
 #include "contrib/dltrain/runners/fabric-builder.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "scenarios/dry-run/plan-text.h"

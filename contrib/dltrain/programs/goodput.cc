@@ -3,8 +3,9 @@
  */
 #include "goodput.h"
 
-#include "contrib/dltrain/ranks/program.h"
+#include "contrib/dltrain/base/console.h"
 #include "contrib/dltrain/runners/fault-run.h"
+#include "frame.h"
 #include "goodput-measurement.h"
 #include "progress-lines.h"
 #include "reports/base/report-launcher.h"
@@ -14,7 +15,6 @@
 #include "scenarios/launch/interruption.h"
 #include "scenarios/options/format.h"
 #include "scenarios/options/spelling.h"
-#include "scenarios/startup/output-folder.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/options/validate-layout.h"
 #include "scenarios/training/steps/layout.h"
@@ -34,16 +34,6 @@ namespace
 
 using goodput::Cause;
 using scenario::GoodputScenario;
-
-int
-SayErrors(const std::vector<scenario::Error>& errors)
-{
-    for (const scenario::Error& error : errors)
-    {
-        std::cerr << "dlgoodput: error: " << error.Text() << std::endl;
-    }
-    return errors.empty() ? 0 : 2;
-}
 
 /// A job as it was read, with all that its rules decide.
 struct Prepared
@@ -272,7 +262,7 @@ NoteLongCheckpoints(const reports::GoodputRun& run)
 int
 RunGoodput(int argc, const char* const* argv)
 {
-    GoodputScenario scenario = scenario::GoodputOrExit(argc, argv);
+    GoodputScenario scenario = GoodputOrExit(argc, argv);
     std::vector<Prepared> prepared;
     std::set<std::string> notes;
     for (const scenario::ReadResult& job : scenario.jobs)
@@ -282,17 +272,16 @@ RunGoodput(int argc, const char* const* argv)
             return status;
         }
     }
-    scenario::Error error;
-    if (!scenario::PrepareOutput("dlgoodput", scenario.values, &scenario.run, &error))
+    if (const int status = MakeFolder(scenario.values, &scenario.run))
     {
-        return SayErrors({error});
+        return status;
     }
     scenario::KeepInterruption();
     for (const std::string& note : notes)
     {
         SayNote(note);
     }
-    ProgressLines progress("dlgoodput", scenario.run.progress);
+    ProgressLines progress(scenario.run.progress);
     std::vector<reports::GoodputRun> runs;
     for (std::size_t i = 0; i < prepared.size(); ++i)
     {
@@ -382,8 +371,7 @@ RunGoodput(int argc, const char* const* argv)
     }
     if (const std::string why = reports::WriteGoodput(all); !why.empty())
     {
-        std::cerr << "dlgoodput: error: " << why << std::endl;
-        return 1;
+        return SayFailure(why);
     }
     std::cout << "Results          " << scenario.run.out
               << ": stats.json, intervals.csv, interruptions.csv\n";

@@ -3,8 +3,8 @@
  */
 #include "jobs-simulation.h"
 
+#include "contrib/dltrain/base/console.h"
 #include "contrib/dltrain/base/quiet-run.h"
-#include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/runners/fabric-builder.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "jobs-member.h"

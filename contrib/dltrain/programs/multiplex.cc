@@ -3,8 +3,8 @@
  */
 #include "multiplex.h"
 
-#include "contrib/dltrain/ranks/program.h"
-#include "contrib/rdma/core/shown-text.h"
+#include "contrib/dltrain/base/console.h"
+#include "frame.h"
 #include "reports/base/report-launcher.h"
 #include "reports/programs/multiplex-results.h"
 #include "scenarios/inference/options/serving-options.h"
@@ -27,16 +27,6 @@ bool
 GoesOn()
 {
     return scenario::Interruption() == 0;
-}
-
-int
-SayMultiplexErrors(const std::vector<scenario::Error>& errors)
-{
-    for (const scenario::Error& error : errors)
-    {
-        std::cerr << "dlserve: error: " << error.Text() << std::endl;
-    }
-    return errors.empty() ? 0 : 2;
 }
 
 /// "temporal", "temporal at 50%".
@@ -86,13 +76,9 @@ AsksForMultiplex(int argc, const char* const* argv)
 }
 
 int
-RunMultiplex(const scenario::OptionTable& table, const scenario::ReadResult& read)
+RunMultiplex(int argc, const char* const* argv)
 {
-    auto [scenario, errors, notes] = scenario::ValidateMultiplex(table, read);
-    if (!errors.empty())
-    {
-        return SayMultiplexErrors(errors);
-    }
+    scenario::MultiplexScenario scenario = MultiplexOrExit(argc, argv);
     reports::MultiplexResults results{scenario, {}, {}, {}, {}};
     std::string why;
     if (scenario.task == MultiplexTask::kCurve)
@@ -107,18 +93,9 @@ RunMultiplex(const scenario::OptionTable& table, const scenario::ReadResult& rea
     {
         return SayError("dlserve", why);
     }
-    scenario::Error error;
-    if (!scenario::PrepareOutput("dlserve", scenario.values, &scenario.run, &error))
+    if (const int status = MakeFolder(scenario.values, &scenario.run))
     {
-        return SayMultiplexErrors({error});
-    }
-    for (const std::string& note : read.notes)
-    {
-        SayNote(note);
-    }
-    for (const std::string& note : notes)
-    {
-        SayNote("note: " + note);
+        return status;
     }
     if (scenario.run.dryRun && scenario.task == MultiplexTask::kMix)
     {
@@ -149,8 +126,7 @@ RunMultiplex(const scenario::OptionTable& table, const scenario::ReadResult& rea
     }
     if (const std::string lost = reports::WriteMultiplex(results); !lost.empty())
     {
-        std::cerr << "dlserve: error: " << lost << std::endl;
-        return 1;
+        return SayFailure(lost);
     }
     std::cout << "Results  " << scenario.run.out << ": " << reports::MultiplexFiles(results)
               << "\n";

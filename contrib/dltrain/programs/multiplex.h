@@ -4,8 +4,6 @@
 #ifndef DLTRAIN_MULTIPLEX_H
 #define DLTRAIN_MULTIPLEX_H
 
-#include "scenarios/options/options.h"
-
 namespace dltrain
 {
 
@@ -15,9 +13,9 @@ bool AsksForMultiplex(int argc, const char* const* argv);
 /**
  * dlserve with --multiplex, --share-curve or --compare (AsksForMultiplex): many models on a GPU.
  * Says errors, prints the answer and writes the files.
- * \param table that `read` was read by \return exit status
+ * \return exit status
  */
-int RunMultiplex(const scenario::OptionTable& table, const scenario::ReadResult& read);
+int RunMultiplex(int argc, const char* const* argv);
 
 } // namespace dltrain
 

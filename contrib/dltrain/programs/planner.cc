@@ -3,8 +3,9 @@
  */
 #include "planner.h"
 
-#include "contrib/dltrain/ranks/program.h"
+#include "contrib/dltrain/base/console.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "frame.h"
 #include "plan-moves.h"
 #include "reports/base/report-launcher.h"
 #include "reports/programs/plan-results.h"
@@ -35,6 +36,8 @@ namespace
 /// Progress of a search on standard error, and its end.
 class PlannerWatch
 {
+    static constexpr std::size_t kColumns = 98; ///< of a terminal
+
   public:
     explicit PlannerWatch(const scenario::PlannerScenario& scenario)
         : m_scenario(scenario),
@@ -82,7 +85,8 @@ class PlannerWatch
             {
                 line += scenario::Format("; %.0f s left", m_scenario.limitSeconds + m_listed - now);
             }
-            Show(line, true);
+            line = ProgramName() + ": " + rdma::Printable(line);
+            ShowProgress(m_terminal ? line.substr(0, kColumns) : line);
         }
         return GoesOn();
     }
@@ -100,29 +104,11 @@ class PlannerWatch
     {
         if (m_scenario.run.progress)
         {
-            Show(line, false);
-        }
-    }
-
-    void Clear()
-    {
-        if (m_shown)
-        {
-            std::fputs("\r\033[K", stderr);
-            m_shown = false;
+            SayProgress(line);
         }
     }
 
   private:
-    void Show(const std::string& line, bool passing)
-    {
-        Clear();
-        const std::string text = "dlplan: " + rdma::Printable(line);
-        m_shown = passing && m_terminal;
-        std::fprintf(stderr, m_shown ? "%.98s" : "%s\n", text.c_str());
-        std::fflush(stderr);
-    }
-
     const scenario::PlannerScenario& m_scenario;
     const bool m_terminal;
     const std::chrono::steady_clock::time_point m_begin = std::chrono::steady_clock::now();
@@ -130,7 +116,6 @@ class PlannerWatch
     double m_next = 2;
     double m_nextKept = 10;
     std::size_t m_kept = 0; ///< estimates that are in the folder
-    bool m_shown = false;
 };
 
 int
@@ -141,16 +126,6 @@ Refuse(const scenario::PlannerScenario& scenario, const std::string& why)
         reports::DropPlans(scenario);
     }
     return SayError("dlplan", why, scenario.run.dryRun ? nullptr : &scenario.run);
-}
-
-int
-SaySearchErrors(const std::vector<scenario::Error>& errors)
-{
-    for (const scenario::Error& error : errors)
-    {
-        std::cerr << "dlplan: error: " << error.Text() << std::endl;
-    }
-    return 2;
 }
 
 /// The model on the cluster of each job. Empty: errors have been said.
@@ -168,7 +143,7 @@ ClustersOf(const scenario::PlannerScenario& scenario, std::set<std::string>* not
         }
         if (!result.errors.empty())
         {
-            SaySearchErrors(result.errors);
+            SayErrors(result.errors);
             return {};
         }
         notes->insert(result.notes.begin(), result.notes.end());
@@ -284,7 +259,7 @@ WhyNotVerified(const scenario::PlannerScenario& scenario, const planner::Found& 
 int
 RunPlanner(int argc, const char* const* argv)
 {
-    scenario::PlannerScenario scenario = scenario::PlannerOrExit(argc, argv);
+    scenario::PlannerScenario scenario = PlannerOrExit(argc, argv);
     topo::FilesRead::Watch();
     std::set<std::string> notes;
     const auto clusters = ClustersOf(scenario, &notes);
@@ -297,18 +272,17 @@ RunPlanner(int argc, const char* const* argv)
         scenario.resume.empty() ? "" : scenario::WhyFilesDiffer(scenario.resume, scenario.files);
     if (!changed.empty())
     {
-        return SaySearchErrors({{scenario.values.Where("resume"), scenario.resume, changed, ""}});
+        return SayErrors({{scenario.values.Where("resume"), scenario.resume, changed, ""}});
     }
     const VerifiedJobs verified = JobsToVerify(scenario);
     if (!verified.errors.empty())
     {
-        return SaySearchErrors(verified.errors);
+        return SayErrors(verified.errors);
     }
     notes.insert(verified.notes.begin(), verified.notes.end());
-    scenario::Error error;
-    if (!scenario::PrepareOutput("dlplan", scenario.values, &scenario.run, &error))
+    if (const int status = MakeFolder(scenario.values, &scenario.run))
     {
-        return SaySearchErrors({error});
+        return status;
     }
     planner::Estimates known;
     if (!scenario.resume.empty())
@@ -318,8 +292,7 @@ RunPlanner(int argc, const char* const* argv)
     if (const std::string why = scenario.run.dryRun ? "" : reports::BeginPlans(scenario);
         !why.empty())
     {
-        std::cerr << "dlplan: error: " << why << std::endl;
-        return 1;
+        return SayFailure(why);
     }
     scenario::KeepInterruption();
     PlannerWatch watch(scenario);
@@ -332,7 +305,7 @@ RunPlanner(int argc, const char* const* argv)
         clusters,
         [&watch](const planner::Progress& progress) { return watch.Look(progress); },
         known);
-    watch.Clear();
+    ClearProgress();
     if (found.plans.empty())
     {
         return Refuse(scenario, WhyNothing(scenario, clusters, found));
@@ -357,8 +330,7 @@ RunPlanner(int argc, const char* const* argv)
         const bool whole = std::exchange(found.whole, false);
         if (const std::string why = Write(scenario, clusters, found); !why.empty())
         {
-            std::cerr << "dlplan: error: " << why << std::endl;
-            return 1;
+            return SayFailure(why);
         }
         found.whole = whole;
         scenario::PlannerScenario runs = scenario;
@@ -371,8 +343,7 @@ RunPlanner(int argc, const char* const* argv)
     {
         if (const std::string why = Write(scenario, clusters, found); !why.empty())
         {
-            std::cerr << "dlplan: error: " << why << std::endl;
-            return 1;
+            return SayFailure(why);
         }
         std::cout << "Results                " << scenario.run.out
                   << ": plan.json (dltrain --scenario=), plans.csv, megatron.txt, deepspeed.json, "
@@ -381,8 +352,7 @@ RunPlanner(int argc, const char* const* argv)
     }
     if (const std::string why = verifies ? WhyNotVerified(scenario, found) : ""; !why.empty())
     {
-        std::cerr << "dlplan: error: " << why << std::endl;
-        return 1;
+        return SayFailure(why);
     }
     return 0;
 }

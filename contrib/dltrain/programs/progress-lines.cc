@@ -3,11 +3,9 @@
  */
 #include "progress-lines.h"
 
-#include "contrib/rdma/core/shown-text.h"
+#include "contrib/dltrain/base/console.h"
 
-#include <cstdio>
 #include <unistd.h>
-#include <utility>
 
 namespace dltrain
 {
@@ -19,9 +17,8 @@ constexpr auto LOG_EVERY = std::chrono::seconds(10);
 
 } // namespace
 
-ProgressLines::ProgressLines(std::string program, bool shown)
-    : m_program(std::move(program)),
-      m_shown(shown),
+ProgressLines::ProgressLines(bool shown)
+    : m_shown(shown),
       m_terminal(isatty(STDERR_FILENO) != 0),
       m_next(std::chrono::steady_clock::now() + LOG_EVERY)
 {
@@ -36,7 +33,7 @@ ProgressLines::Tell(const std::string& line)
         return;
     }
     m_next = now + LOG_EVERY;
-    std::fprintf(stderr, "%s: %s\n", m_program.c_str(), rdma::Printable(line).c_str());
+    SayProgress(line);
 }
 
 } // namespace dltrain

@@ -16,12 +16,11 @@ class ProgressLines
 {
   public:
     /// \param shown --progress
-    ProgressLines(std::string program, bool shown);
+    explicit ProgressLines(bool shown);
 
     void Tell(const std::string& line);
 
   private:
-    std::string m_program;
     bool m_shown;
     bool m_terminal;
     std::chrono::steady_clock::time_point m_next; //!< of a log

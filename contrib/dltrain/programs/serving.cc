@@ -1,10 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "contrib/dltrain/ranks/program.h"
+#include "contrib/dltrain/base/console.h"
 #include "contrib/dltrain/serving/local-serving.h"
 #include "scenarios/inference/requests.h"
 #include "scenarios/launch/interruption.h"
+#include "scenarios/options/format.h"
 #include "serving-simulation.h"
 #include "simulate.h"
 
@@ -182,7 +183,7 @@ class RateSearch
         one.serving.requests.seed = seed;
         if (m_scenario.run.progress)
         {
-            std::fprintf(stderr, "dlserve: %.3g requests/s\n", rate);
+            SayProgress(scenario::Format("%.3g requests/s", rate));
         }
         ServingSimulation simulation(one, true);
         const int status = simulation.Run();

@@ -4,7 +4,7 @@
 #include "shard-verification.h"
 
 #include "child-runs.h"
-#include "contrib/dltrain/ranks/program.h"
+#include "contrib/dltrain/base/console.h"
 #include "scenarios/launch/interruption.h"
 #include "scenarios/operator-search/options/sharding-options.h"
 #include "scenarios/operator-search/sharding-report.h"

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The calls of the programs in scratch/. ns-3's headers stay out of here: a program compiles in a
- * second or two.
+ * What frame.cc calls.
  */
 #ifndef DLTRAIN_SIMULATE_H
 #define DLTRAIN_SIMULATE_H
@@ -18,8 +17,7 @@ namespace dltrain
 /// Measures the choices that --tuner=measured needs and no file has, and keeps the results; a dry
 /// run only reads. Before the simulation, whose collectives use the measurements. \return 0, or the
 /// exit status
-int Tune(const std::string& program,
-         const scenario::RunOptions& run,
+int Tune(const scenario::RunOptions& run,
          const scenario::FabricSpec& fabric,
          const scenario::ClusterSpec& cluster,
          const scenario::CollectiveOptions& collectives);

@@ -4,8 +4,8 @@
 #include "tuner-measurement.h"
 
 #include "collectives/core/registry.h"
+#include "contrib/dltrain/base/console.h"
 #include "contrib/dltrain/base/quiet-run.h"
-#include "contrib/dltrain/ranks/program.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "reports/base/human-text.h"
 #include "scenarios/collective/collective-options.h"
@@ -181,8 +181,7 @@ TextOf(const scenario::MeasuredCollective& one)
 
 /// \return 0, or the exit status
 int
-Measure(const std::string& program,
-        const scenario::RunOptions& run,
+Measure(const scenario::RunOptions& run,
         const scenario::FabricSpec& fabric,
         const scenario::ClusterSpec& cluster,
         const scenario::CollectiveOptions& collectives,
@@ -190,7 +189,8 @@ Measure(const std::string& program,
 {
     for (scenario::TriedChoice& tried : one.tried)
     {
-        TunerMeasurement measurement(program, run, fabric, cluster, collectives, one, tried.choice);
+        TunerMeasurement
+            measurement(ProgramName(), run, fabric, cluster, collectives, one, tried.choice);
         const std::optional<int64_t> ps = measurement.Run();
         if (const int signal = scenario::Interruption())
         {
@@ -204,8 +204,8 @@ Measure(const std::string& program,
         }
         if (*ps == 0)
         {
-            std::cerr << program << scenario::Spelled(": note: {tuner}: ") << TextOf(one) << ": "
-                      << scenario::ChoiceText(tried.choice) << " did not come to an end\n";
+            std::cerr << ProgramName() << scenario::Spelled(": note: {tuner}: ") << TextOf(one)
+                      << ": " << scenario::ChoiceText(tried.choice) << " did not come to an end\n";
         }
         tried.ps = *ps;
     }
@@ -215,8 +215,7 @@ Measure(const std::string& program,
 } // namespace
 
 int
-Tune(const std::string& program,
-     const scenario::RunOptions& run,
+Tune(const scenario::RunOptions& run,
      const scenario::FabricSpec& fabric,
      const scenario::ClusterSpec& cluster,
      const scenario::CollectiveOptions& collectives)
@@ -240,7 +239,7 @@ Tune(const std::string& program,
         }
     }
     const auto fail = [&](const std::string& why) {
-        return SayError(program, scenario::Spelled("{tunerCache}: ") + why, &run);
+        return SayError(ProgramName(), scenario::Spelled("{tunerCache}: ") + why, &run);
     };
     if (!problem.empty())
     {
@@ -249,7 +248,7 @@ Tune(const std::string& program,
     const std::size_t known = choices.All().size() - unknown.size();
     if (known > 0)
     {
-        std::cerr << program << scenario::Spelled(": note: {tuner}: ") << known << " of "
+        std::cerr << ProgramName() << scenario::Spelled(": note: {tuner}: ") << known << " of "
                   << topo::Counted(choices.All().size(), "choice") << " read from " << cache.File()
                   << "\n";
     }
@@ -264,7 +263,7 @@ Tune(const std::string& program,
     }
     if (run.dryRun)
     {
-        std::cerr << program << scenario::Spelled(": note: {tuner}: ")
+        std::cerr << ProgramName() << scenario::Spelled(": note: {tuner}: ")
                   << topo::Counted(unknown.size(), "choice")
                   << " would be measured first; here the formula's stand for them\n";
         return 0;
@@ -272,7 +271,7 @@ Tune(const std::string& program,
     if (run.processes.Several())
     {
         return SayError(
-            program,
+            ProgramName(),
             scenario::Spelled("{tuner}=measured: ") + topo::Counted(unknown.size(), "choice") +
                 " not measured yet, which one process does; allowed: with " + run.processes.by +
                 scenario::Spelled(" what a run without has kept in {tunerCache}"),
@@ -283,16 +282,17 @@ Tune(const std::string& program,
     {
         return fail(problem);
     }
-    std::cerr << program << scenario::Spelled(": note: {tuner}: measuring ")
+    std::cerr << ProgramName() << scenario::Spelled(": note: {tuner}: measuring ")
               << topo::Counted(unknown.size(), "choice") << " ("
               << topo::Counted(simulations, "simulation") << ") for " << cache.File() << std::endl;
     std::size_t measured = 0;
     for (scenario::MeasuredCollective* one : unknown)
     {
-        const int status = Measure(program, run, fabric, cluster, collectives, *one);
+        const int status = Measure(run, fabric, cluster, collectives, *one);
         if (scenario::Interruption() != 0)
         {
-            std::cerr << program << scenario::Spelled(": interrupted while {tuner} measured: ")
+            std::cerr << ProgramName()
+                      << scenario::Spelled(": interrupted while {tuner} measured: ")
                       << topo::Counted(measured, "choice") << " of " << unknown.size()
                       << (measured ? " kept in " + cache.File() + "; the next run goes on there"
                                    : " kept")
@@ -306,7 +306,7 @@ Tune(const std::string& program,
         ++measured;
         if (run.progress)
         {
-            std::cerr << program << ": " << TextOf(*one) << ": "
+            std::cerr << ProgramName() << ": " << TextOf(*one) << ": "
                       << scenario::ChoiceText(one->Best().choice) << ", "
                       << reports::HumanTime(reports::Us(one->Best().ps)) << std::endl;
         }

@@ -3,9 +3,9 @@
  */
 #include "fabric-builder.h"
 
+#include "contrib/dltrain/base/console.h"
 #include "contrib/dltrain/ranks/idle-cores.h"
 #include "contrib/dltrain/ranks/parts-of-run.h"
-#include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/ranks/rank-link.h"
 #include "contrib/dltrain/ranks/ranks.h"
 #include "contrib/rdma/core/no-congestion-control.h"

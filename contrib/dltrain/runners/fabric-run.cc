@@ -4,11 +4,11 @@
 #include "fabric-run.h"
 
 #include "background-traffic.h"
+#include "contrib/dltrain/base/console.h"
 #include "contrib/dltrain/base/large-pages.h"
 #include "contrib/dltrain/observers/balance-statistics.h"
 #include "contrib/dltrain/observers/capture-setup.h"
 #include "contrib/dltrain/observers/fabric-statistics.h"
-#include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/ranks/ranks.h"
 #include "fabric-builder.h"
 #include "reports/base/line-log.h"

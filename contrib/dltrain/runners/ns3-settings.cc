@@ -3,8 +3,8 @@
  */
 #include "ns3-settings.h"
 
+#include "contrib/dltrain/base/console.h"
 #include "contrib/dltrain/ranks/parts-of-run.h"
-#include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/ranks/ranks.h"
 #include "contrib/dltrain/ranks/socket-part.h"
 #include "contrib/rdma/core/nearest-name.h"

@@ -3,9 +3,10 @@
  */
 #include "run-control.h"
 
+#include "contrib/dltrain/base/console.h"
+#include "contrib/dltrain/base/last-resort.h"
 #include "contrib/dltrain/observers/stuck-report.h"
 #include "contrib/dltrain/observers/trace-collector.h"
-#include "contrib/dltrain/ranks/program.h"
 #include "contrib/dltrain/ranks/ranks.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "reports/base/output-errors.h"
@@ -468,11 +469,7 @@ RunControl::Run(const std::function<bool()>& finished,
     {
         std::lock_guard<std::mutex> lock(m_mutex);
         m_eventLoopS += Seconds(end - begin);
-        if (m_lineShown)
-        {
-            std::fputs("\r\033[K", stderr);
-            m_lineShown = false;
-        }
+        ClearProgress();
     }
 
     if (!broken.empty())
@@ -549,7 +546,7 @@ RunControl::ThreadMain()
         }
         if (m_progress && m_running && !stopSent && Clock::now() >= next)
         {
-            PrintProgress(terminal);
+            PrintProgress();
             next = Clock::now() + (terminal ? Clock::duration(TERMINAL_EVERY) : PLAIN_EVERY);
         }
     }
@@ -572,7 +569,7 @@ RunControl::OnlyTimeouts()
 }
 
 void
-RunControl::PrintProgress(bool terminal)
+RunControl::PrintProgress()
 {
     const double elapsed = Seconds(Clock::now() - m_runStart);
     const double done = m_done.load(std::memory_order_relaxed);
@@ -597,9 +594,7 @@ RunControl::PrintProgress(bool terminal)
                   done > 0.001
                       ? ("ETA " + ClockText((m_eventLoopS + elapsed) * (1 / done - 1))).c_str()
                       : "ETA unknown");
-    std::fprintf(stderr, terminal ? "\r\033[K%s%s" : "%s%s\n", text, OnlyTimeouts().c_str());
-    std::fflush(stderr);
-    m_lineShown = terminal;
+    ShowProgress(text + OnlyTimeouts());
 }
 
 } // namespace dltrain

@@ -145,7 +145,7 @@ class RunControl
     /// After the event loop: all ranks know the same.
     void MergeRanks();
     void ThreadMain();
-    void PrintProgress(bool terminal);
+    void PrintProgress();
     /// What the next progress line adds where senders did nothing but time out since the last one.
     std::string OnlyTimeouts();
 
@@ -194,7 +194,6 @@ class RunControl
     std::condition_variable m_wake;
     std::string m_phase;
     bool m_quit{false};
-    bool m_lineShown{false};
     std::chrono::steady_clock::time_point m_runStart;
     std::thread m_thread;
 };

@@ -5,7 +5,7 @@
 
 #include "bundled-transport.h"
 #include "collectives/aggregation/aggregators.h"
-#include "contrib/dltrain/ranks/program.h"
+#include "contrib/dltrain/base/console.h"
 #include "scale-up-transport.h"
 #include "scenarios/options/spelling.h"
 

@@ -8,7 +8,6 @@
 #include "scenarios/layout-search/options/planner-options.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/recovery-options.h"
-#include "scenarios/options/read-or-exit.h"
 
 #include <algorithm>
 
@@ -402,12 +401,6 @@ ValidateGoodput(const ReadResult& read)
     result.scenario.run.asRun = ToJson(GoodputOptionTable(), read.values, except);
     result.scenario.run.asRun["given"] = GivenOf(GoodputOptionTable(), read.values, except);
     return result;
-}
-
-GoodputScenario
-GoodputOrExit(int argc, const char* const* argv)
-{
-    return ReadOrExit(GoodputOptionTable(), argc, argv, ValidateGoodput);
 }
 
 ReadResult

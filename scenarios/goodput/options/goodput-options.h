@@ -59,9 +59,6 @@ struct GoodputResult
 /// \param read by GoodputOptionTable
 GoodputResult ValidateGoodput(const ReadResult& read);
 
-/// Exits with 2 after errors, with 0 after --help.
-GoodputScenario GoodputOrExit(int argc, const char* const* argv);
-
 /// A job with its options of recovery, as dltrain needs them to write checkpoints.
 ReadResult WithRecovery(const GoodputScenario& scenario, const ReadResult& job);
 

@@ -7,7 +7,6 @@
 #include "scenarios/layout-search/options/kind-orders.h"
 #include "scenarios/layout-search/options/resumed-search.h"
 #include "scenarios/network/common-options.h"
-#include "scenarios/options/read-or-exit.h"
 #include "scenarios/training/pipeline/schedule.h"
 #include "topologies/names.h"
 
@@ -482,21 +481,6 @@ ValidatePlanner(const ReadResult& read)
         GivenOf(PlannerOptionTable(), read.values, {"out", "resume", "progress", "dry-run"});
     result.scenario.resume = resume;
     return result;
-}
-
-PlannerScenario
-PlannerOrExit(int argc, const char* const* argv)
-{
-    const std::vector<std::string> words = ResumedWords(argc, argv);
-    std::vector<const char*> all;
-    for (const std::string& word : words)
-    {
-        all.push_back(word.c_str());
-    }
-    return ReadOrExit(PlannerOptionTable(),
-                      static_cast<int>(all.size()),
-                      all.data(),
-                      ValidatePlanner);
 }
 
 void

@@ -71,9 +71,6 @@ struct PlannerResult
 /// \param read by PlannerOptionTable
 PlannerResult ValidatePlanner(const ReadResult& read);
 
-/// Exits with 2 after errors, with 0 after --help.
-PlannerScenario PlannerOrExit(int argc, const char* const* argv);
-
 /// Sets an option as if it had been typed. \pre the text is valid
 void SetOption(const std::string& option, const std::string& text, ReadResult* read);
 

@@ -79,22 +79,6 @@ TEST_F(LauncherTest, OneProcessIsSilentForNobody)
     setenv("OMPI_COMM_WORLD_RANK", "0", 1);
     EXPECT_FALSE(FindLauncher().Several());
     EXPECT_TRUE(FindLauncher().started);
-    scenario::RefuseSeveralRanks("x"); // returns
-}
-
-TEST_F(LauncherTest, ProgramsForOneProcessSayWhatIsAllowed)
-{
-    setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
-    setenv("OMPI_COMM_WORLD_RANK", "0", 1);
-    EXPECT_EXIT(
-        scenario::RefuseSeveralRanks("dltrain"),
-        testing::ExitedWithCode(2),
-        "^dltrain: error: mpirun -np 2: dltrain runs in one process; allowed: mpirun -np 1");
-    if (IsFull()) // takes half a minute, in which a launcher would have ended it
-    {
-        setenv("OMPI_COMM_WORLD_RANK", "1", 1);
-        EXPECT_EXIT(scenario::RefuseSeveralRanks("dltrain"), testing::ExitedWithCode(2), "^$");
-    }
 }
 
 TEST_F(LauncherTest, OnlyTheFirstTellsAStatus)

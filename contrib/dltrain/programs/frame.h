@@ -1,13 +1,21 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#ifndef DLTRAIN_PROGRAM_H
-#define DLTRAIN_PROGRAM_H
+#ifndef DLTRAIN_FRAME_H
+#define DLTRAIN_FRAME_H
 
 #include "scenarios/job/scenario.h"
+#include "scenarios/options/options.h"
 
 #include <functional>
 #include <string>
+
+namespace scenario
+{
+struct GoodputScenario;
+struct MultiplexScenario;
+struct PlannerScenario;
+} // namespace scenario
 
 namespace dltrain
 {
@@ -33,34 +41,22 @@ namespace dltrain
  */
 int RunProgram(const std::string& name, const std::function<int()>& main);
 
-/**
- * What completes the results if the program has to end in the middle of an event: called with why,
- * returns the exit status. The stack below is not unwound, so it may look at the simulation and
- * write, but not go on. One at a time; it is taken back when this goes.
- */
-class LastResort
-{
-  public:
-    explicit LastResort(std::function<int(const std::string&)> finish);
-    ~LastResort();
+/// The scenario of a command line. Help ends the program with 0, errors end it with 2; notes are
+/// printed. Until signals are kept (scenarios/launch/interruption.h), one ends the program at once.
+/// Of programs that simulate no packets: of others RunSimulator.
+scenario::PlannerScenario PlannerOrExit(int argc, const char* const* argv);
+scenario::GoodputScenario GoodputOrExit(int argc, const char* const* argv);
+scenario::MultiplexScenario MultiplexOrExit(int argc, const char* const* argv);
 
-    LastResort(const LastResort&) = delete;
-    LastResort& operator=(const LastResort&) = delete;
-};
+/// Makes the folder of their results. \return 0; or the exit status: errors have been said
+int MakeFolder(const scenario::Values& values, scenario::RunOptions* run);
 
-/// An error of the user's input that only came out while building: to standard error, status 2; or
-/// of a file that cannot be written (OutputErrors have one): 1. With `run`, the folder that was
-/// made for its results is taken back.
-int SayError(const std::string& program,
-             const std::string& error,
-             const scenario::RunOptions* run = nullptr);
-
-/// To standard error, behind the program's name. \param note "warning: ...", "note: ..."
-void SayNote(const std::string& note);
-
-/// A line of progress that a terminal shows goes, before something else is printed there.
-void ClearProgress();
+/// main of a program that simulates packets: reads, prepares, then plans (--dry-run) or simulates,
+/// alone or as one of mpirun's processes.
+/// \tparam T TrainingScenario, CollperfScenario, TrafficScenario or ServingScenario
+template <class T>
+int RunSimulator(int argc, char** argv);
 
 } // namespace dltrain
 
-#endif /* DLTRAIN_PROGRAM_H */
+#endif // DLTRAIN_FRAME_H
