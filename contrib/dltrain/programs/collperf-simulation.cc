@@ -25,15 +25,6 @@
 namespace dltrain
 {
 
-namespace
-{
-
-// The decisions for all ranks.
-constexpr char WARM[] = "warm"; ///< the warm-up iterations are over
-constexpr char SIZE_DONE[] = "size done";
-
-} // namespace
-
 CollperfSimulation::CollperfSimulation(const scenario::CollperfScenario& scenario)
     : m_scenario(scenario),
       m_run(
@@ -93,7 +84,7 @@ CollperfSimulation::Populate()
     }
     m_tag = m_run.Collector().Tag(coll::OpName(m_scenario.op));
     m_run.Collector().MarkCollective(m_tag);
-    m_run.SetActor([this](const std::string& what) { Act(what); });
+    m_run.SetApply([this](const Decision& decision) { Apply(decision); });
     if (RankNotes* notes = m_run.Notes())
     {
         m_kind = notes->Add<LeftNote>([this](const LeftNote& note) {
@@ -335,19 +326,19 @@ CollperfSimulation::HearPart(const Left& left)
     {
         if (++m_ranksWarm == m_scenario.ranks)
         {
-            m_run.DecideForAll(WARM);
+            m_run.DecideForAll({WarmupEnded{}});
         }
     }
     else if (left.entered == m_iterations && ++m_ranksDone == m_scenario.ranks)
     {
-        m_run.DecideForAll(SIZE_DONE);
+        m_run.DecideForAll({SizeEnded{}});
     }
 }
 
 void
-CollperfSimulation::Act(const std::string& what)
+CollperfSimulation::Apply(const Decision& decision)
 {
-    what == WARM ? EnterAll() : OnSizeDone();
+    std::holds_alternative<WarmupEnded>(decision.what) ? EnterAll() : OnSizeDone();
 }
 
 void

@@ -74,7 +74,7 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     /// At once or, of several processes, in the first one.
     void HearPart(const Left& left);
     /// As decided, in all processes.
-    void Act(const std::string& what);
+    void Apply(const Decision& decision);
     /// All ranks have left an iteration.
     void OnIteration(const CollectiveRecord& record);
     /// All ranks have done this size.

@@ -58,8 +58,9 @@ class JobsSimulation::Member : public FlowListener
         const auto tagOf = [this](const std::string& name) {
             return m_all.m_run.Collector().Tag(m_job.name + "/" + name, m_owner);
         };
-        const auto decide = [this](const std::string& what) {
-            m_all.m_run.DecideForAll(std::to_string(m_number) + " " + what);
+        const auto decide = [this](Decision decision) {
+            decision.job = m_number;
+            m_all.m_run.DecideForAll(decision);
         };
         if (m_serving)
         {
@@ -100,14 +101,9 @@ class JobsSimulation::Member : public FlowListener
         return {};
     }
 
-    void Act(const std::string& what)
+    void Apply(const Decision& decision)
     {
-        if (m_serving)
-        {
-            m_serving->Act(what);
-            return;
-        }
-        m_training->Act(what);
+        m_serving ? m_serving->Apply(decision) : m_training->Apply(decision);
     }
 
     void OnFlowsDone() override

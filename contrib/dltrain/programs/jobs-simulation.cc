@@ -21,7 +21,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <sstream>
 #include <utility>
 
 namespace dltrain
@@ -88,13 +87,8 @@ JobsSimulation::Run()
 std::string
 JobsSimulation::Populate()
 {
-    m_run.SetActor([this](const std::string& what) {
-        std::istringstream words(what);
-        uint32_t number = 0;
-        words >> number;
-        std::string rest;
-        std::getline(words >> std::ws, rest);
-        m_members[m_isAlone ? 0 : number]->Act(rest);
+    m_run.SetApply([this](const Decision& decision) {
+        m_members[m_isAlone ? 0 : decision.job]->Apply(decision);
     });
     for (const std::unique_ptr<Member>& member : m_members)
     {

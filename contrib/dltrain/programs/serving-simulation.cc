@@ -88,9 +88,9 @@ ServingSimulation::Populate()
                                          serving::MakeRequests(m_scenario.serving.requests));
     ServingJob::Setting setting;
     setting.tagOf = [this](const std::string& name) { return m_run.Collector().Tag(name); };
-    setting.decide = [this](const std::string& what) { m_run.DecideForAll(what); };
+    setting.decide = [this](const Decision& decision) { m_run.DecideForAll(decision); };
     setting.onEnd = [this] { m_run.End(); };
-    m_run.SetActor([this](const std::string& what) { m_job->Act(what); });
+    m_run.SetApply([this](const Decision& decision) { m_job->Apply(decision); });
     return m_job->Populate(m_run, std::move(setting));
 }
 

@@ -22,7 +22,7 @@ std::string
 RecoverableJob::Populate(TrainingJob::Setting setting)
 {
     setting.tagOf = [this](const std::string& name) { return m_run.Collector().Tag(name); };
-    setting.decide = [this](const std::string& what) { m_run.DecideForAll(what); };
+    setting.decide = [this](const Decision& decision) { m_run.DecideForAll(decision); };
     setting.onPhase = [this](const std::string& phase) { m_run.Control().SetPhase(phase); };
     // Packets and links are counted from where the step time is: the last rank's end, as soon as
     // others can know of it. Messages and calls by the step they belong to, as ranks do not begin
@@ -38,7 +38,7 @@ RecoverableJob::Populate(TrainingJob::Setting setting)
         setting.watcher = m_recovery.get();
         m_recovery->Start();
     }
-    m_run.SetActor([this](const std::string& what) { m_job.Act(what); });
+    m_run.SetApply([this](const Decision& decision) { m_job.Apply(decision); });
     return m_job.Populate(m_run, std::move(setting));
 }
 

@@ -283,20 +283,20 @@ namespace
 
 // Words to all ranks.
 constexpr char RANK_DONE[] = "done";
-constexpr char DECIDED = '\1'; //!< when, ps, as text; a blank; what
+constexpr char DECIDED = '\1'; //!< when, ps, as text; a blank; ToText
 
 } // namespace
 
 void
-FabricRun::DecideForAll(const std::string& what)
+FabricRun::DecideForAll(const Decision& decision)
 {
     if (!Notes())
     {
-        Decide([this, what] { m_act(what); });
+        Decide([this, decision] { m_apply(decision); });
         return;
     }
     const int64_t at = m_notes->GetTime() + m_fabric->GetDecisionDelay();
-    Ranks::OfWindows()->Say(DECIDED + std::to_string(at) + ' ' + what);
+    Ranks::OfWindows()->Say(DECIDED + std::to_string(at) + ' ' + ToText(decision));
 }
 
 void
@@ -338,7 +338,8 @@ FabricRun::OnWord(const std::string& word)
     {
         const std::size_t blank = word.find(' ');
         const int64_t at = std::stoll(word.substr(1, blank - 1));
-        ActIn(at - ns3::RdmaClock::Now(), [this, what = word.substr(blank + 1)] { m_act(what); });
+        ActIn(at - ns3::RdmaClock::Now(),
+              [this, decision = DecisionOf(word.substr(blank + 1))] { m_apply(decision); });
     }
     else if (word == RANK_DONE)
     {

@@ -4,6 +4,7 @@
 #ifndef DLTRAIN_FABRIC_RUN_H
 #define DLTRAIN_FABRIC_RUN_H
 
+#include "contrib/dltrain/base/decision.h"
 #include "contrib/dltrain/observers/trace-collector.h"
 #include "contrib/dltrain/ranks/rank-notes.h"
 #include "contrib/dltrain/ranks/ranks.h"
@@ -168,19 +169,18 @@ class FabricRun
     /// An event without context. In every rank alike. \param delay ps from now
     void ActIn(int64_t delay, std::function<void()> what);
 
-    /// The function for DecideForAll's argument, in every rank that has hosts. Before the first
-    /// event.
-    void SetActor(std::function<void(const std::string& what)> act)
+    /// Applies what DecideForAll decides, in every rank that has hosts. Before the first event.
+    void SetApply(std::function<void(const Decision& decision)> apply)
     {
-        m_act = std::move(act);
+        m_apply = std::move(apply);
     }
 
     /**
      * The same, where several Ranks have hosts: all of them act at the same time, each for its own
      * hosts, in an event without context. With Options::firstHears the first rank calls it, when it
-     * hears a note. \param what argument of SetActor's function
+     * hears a note.
      */
-    void DecideForAll(const std::string& what);
+    void DecideForAll(const Decision& decision);
 
     /// From Listen on. \return what tells the first rank of other ranks' hosts; null: one process
     /// has all hosts, or each rank keeps to itself what its own do
@@ -234,7 +234,7 @@ class FabricRun
     std::unique_ptr<TraceCollector> m_collector;
     std::unique_ptr<BackgroundTraffic> m_background; //!< null: no background traffic
     std::unique_ptr<FaultRun> m_faults;              //!< null: no faults
-    std::function<void(const std::string& what)> m_act;
+    std::function<void(const Decision& decision)> m_apply;
     double m_setUpS{0};
     uint32_t m_ranksDone{0};
 };

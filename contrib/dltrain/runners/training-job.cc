@@ -14,7 +14,6 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
-#include <sstream>
 #include <utility>
 
 namespace dltrain
@@ -50,45 +49,6 @@ MakeWorkload(const scenario::TrainingScenario& s, const JobStart& start)
                     : workload::Find(s.workload)->make(s.plan, s.warmupSteps, s.steps);
 }
 
-/// "attempt measure? end? checkpoint? count of stopped, they, rank word rank word ...", for
-/// FabricRun::DecideForAll.
-std::string
-TextOf(std::size_t attempt, const workload::Notice& notice)
-{
-    std::string text = std::to_string(attempt) + " " + std::to_string(notice.measure) + " " +
-                       std::to_string(notice.end) + " " + std::to_string(notice.checkpoint);
-    text += " " + std::to_string(notice.stop.size());
-    for (const Rank rank : notice.stop)
-    {
-        text += " " + std::to_string(rank);
-    }
-    for (const workload::Wake& wake : notice.wake)
-    {
-        text += " " + std::to_string(wake.rank) + " " + std::to_string(wake.word);
-    }
-    return text;
-}
-
-workload::Notice
-NoticeOf(const std::string& text, std::size_t* attempt)
-{
-    std::istringstream words(text);
-    workload::Notice notice;
-    std::size_t stopped = 0;
-    words >> *attempt >> notice.measure >> notice.end >> notice.checkpoint >> stopped;
-    notice.stop.resize(stopped);
-    for (Rank& rank : notice.stop)
-    {
-        words >> rank;
-    }
-    Rank rank = 0;
-    for (uint32_t word = 0; words >> rank >> word;)
-    {
-        notice.wake.emplace_back(rank, word);
-    }
-    return notice;
-}
-
 } // namespace
 
 void
@@ -110,8 +70,9 @@ TrainingJob::Add(const Whereabouts& where, const JobStart& start)
     attempt.job = std::make_unique<JobRunner>(*attempt.workload, *this, m_setting.tagOf, from);
     attempt.job->SetNotes(number == 0 ? m_run->Notes() : nullptr); // with several there is one
     attempt.job->SetServices(Wire(where));
-    attempt.job->SetDecider(
-        [this, number](const workload::Notice& n) { m_setting.decide(TextOf(number, n)); });
+    attempt.job->SetDecider([this, number](const workload::Notice& n) {
+        m_setting.decide({RoundEnded{number, n}});
+    });
 }
 
 RankServices
@@ -293,10 +254,9 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
 }
 
 void
-TrainingJob::Act(const std::string& what)
+TrainingJob::Apply(const Decision& decision)
 {
-    std::size_t attempt = 0;
-    workload::Notice notice = NoticeOf(what, &attempt);
+    auto [attempt, notice] = std::get<RoundEnded>(decision.what);
     if (attempt + 1 != m_attempts.size())
     {
         return; // it was aborted meanwhile
@@ -310,7 +270,7 @@ TrainingJob::Act(const std::string& what)
     workload::Notice later;
     later.wake = std::exchange(notice.wake, {});
     Now().job->Act(notice);
-    m_setting.watcher->OnCheckpointBegin([this, attempt, later] {
+    m_setting.watcher->OnCheckpointBegin([this, attempt = attempt, later] {
         if (attempt + 1 != m_attempts.size() || Now().job->IsAborted())
         {
             return;

@@ -53,8 +53,8 @@ class TrainingJob : public JobListener
         int64_t start = 0; ///< ps: ranks begin then
         /// The number of a collective's name.
         std::function<uint32_t(const std::string& name)> tagOf;
-        /// Has Act done with this text: FabricRun::DecideForAll.
-        std::function<void(const std::string& what)> decide;
+        /// Has it applied: FabricRun::DecideForAll.
+        std::function<void(Decision decision)> decide;
         std::function<void(const std::string& phase)> onPhase;
         std::function<void(int64_t now)> onMeasure; ///< the warm-up is over; between events
         std::function<void()> onEnd;                ///< the last step is over; between events
@@ -82,7 +82,7 @@ class TrainingJob : public JobListener
     /// Ranks and the first events, before all events; once. \return why not, or nothing
     std::string Populate(FabricRun& run, Setting setting);
     /// As decided.
-    void Act(const std::string& what);
+    void Apply(const Decision& decision);
 
     /// Between the nodes' events: ends the ranks where they are. \param keep whether to keep their
     /// work; else the work since the last checkpoint is forgotten

@@ -14,7 +14,6 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -355,7 +354,7 @@ ServingJob::HearShardEnd(const ShardEnd& end)
         at = std::max(at, ends.front());
         ends.pop_front();
     }
-    m_setting.decide("I " + std::to_string(role.instance) + " " + std::to_string(at));
+    m_setting.decide({IterationEnded{role.instance, at}});
 }
 
 void
@@ -398,34 +397,28 @@ ServingJob::HearKv(const KvNote& note)
     if (--m_kvMessages[note.request] == 0)
     {
         // All orders whose messages have come; one that follows has messages of its own.
-        m_setting.decide("T " + std::to_string(note.request) + " " + std::to_string(note.at) + " " +
-                         std::to_string(std::exchange(m_kvOrders[note.request], 0)));
+        m_setting.decide(
+            {TransferEnded{note.request, note.at, std::exchange(m_kvOrders[note.request], 0)}});
     }
 }
 
 void
-ServingJob::Act(const std::string& what)
+ServingJob::Apply(const Decision& decision)
 {
     if (m_ended)
     {
         return;
     }
-    std::istringstream words(what);
-    char kind = 0;
-    uint32_t which = 0;
-    int64_t at = 0;
-    words >> kind >> which >> at;
-    at -= m_setting.start;
-    if (kind == 'I')
+    if (const auto* iteration = std::get_if<IterationEnded>(&decision.what))
     {
-        m_controller.IterationEnded(which, at, Now());
+        m_controller.IterationEnded(iteration->instance, iteration->at - m_setting.start, Now());
     }
     else
     {
-        uint32_t orders = 0;
-        for (words >> orders; orders > 0; --orders)
+        const auto& transfer = std::get<TransferEnded>(decision.what);
+        for (uint32_t order = 0; order < transfer.orders; ++order)
         {
-            m_controller.TransferEnded(which, at, Now());
+            m_controller.TransferEnded(transfer.request, transfer.at - m_setting.start, Now());
         }
     }
     if (m_controller.IsDone() && !std::exchange(m_ended, true))

@@ -43,8 +43,8 @@ class ServingJob : public serving::Backend,
         int64_t start = 0; ///< ps: time 0 of its requests
         /// The number of a name.
         std::function<uint32_t(const std::string& name)> tagOf;
-        /// Has Act done with this text: FabricRun::DecideForAll.
-        std::function<void(const std::string& what)> decide;
+        /// Has it applied: FabricRun::DecideForAll.
+        std::function<void(Decision decision)> decide;
         std::function<void()> onEnd;   ///< all is answered, or its time is over; between events
         NetworkShare* share = nullptr; ///< with other jobs
     };
@@ -56,7 +56,7 @@ class ServingJob : public serving::Backend,
     /// Before all events; once. \return why not, or nothing
     std::string Populate(FabricRun& run, Setting setting);
     /// As decided.
-    void Act(const std::string& what);
+    void Apply(const Decision& decision);
 
     double GetShareDone() const;
     bool IsDone() const;
