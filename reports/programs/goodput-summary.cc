@@ -6,7 +6,6 @@
 #include "reports/base/answer-text.h"
 #include "reports/base/human-text.h"
 #include "reports/programs/goodput-results.h"
-#include "scenarios/goodput/options/span.h"
 #include "topologies/names.h"
 
 #include <algorithm>

@@ -5,7 +5,6 @@
  */
 #include "reports/base/human-text.h"
 #include "reports/programs/multiplex-results.h"
-#include "scenarios/goodput/options/span.h"
 #include "topologies/names.h"
 
 #include <algorithm>

@@ -5,7 +5,6 @@
 
 #include "reports/base/human-text.h"
 #include "reports/programs/band-text.h"
-#include "scenarios/dry-run/plan-lines.h"
 #include "scenarios/options/format.h"
 #include "topologies/names.h"
 
@@ -122,11 +121,10 @@ PrintTable(std::ostream& os, const PlanResults& r)
     {
         const Plan& plan = plans[i];
         const double step = plan.estimate.step;
-        std::vector<std::string> row = {
-            std::to_string(i + 1),
-            planner::LayoutText(plan.layout),
-            scenario::Format("%.1f GiB", static_cast<double>(plan.layout.memory) / (1ULL << 30)),
-            scenario::SecondsText(step)};
+        std::vector<std::string> row = {std::to_string(i + 1),
+                                        planner::LayoutText(plan.layout),
+                                        scenario::GibText(static_cast<double>(plan.layout.memory)),
+                                        scenario::SecondsText(step)};
         if (verified)
         {
             row.push_back(plan.verified ? scenario::SecondsText(*plan.verified) : "-");

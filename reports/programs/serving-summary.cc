@@ -6,7 +6,6 @@
 #include "reports/base/answer-text.h"
 #include "reports/base/human-text.h"
 #include "reports/programs/serving-results.h"
-#include "scenarios/goodput/options/span.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -35,17 +34,6 @@ constexpr std::array<const char*, kTimeParts> PARTS = {"matrix products",
                                                        "host: scheduling, sampling, launches",
                                                        "idle: no request",
                                                        "tokens of preempted requests again"};
-
-/// "3.98", "1,147", "0.00213".
-std::string
-RateText(double perS)
-{
-    if (perS > 0 && perS < 0.0995)
-    {
-        return Format("%.3g", perS);
-    }
-    return perS < 999.5 ? Three(perS) : HumanCount(static_cast<uint64_t>(perS + 0.5));
-}
 
 std::string
 MsText(double ms)
@@ -109,9 +97,9 @@ SayRequests(std::ostream& os, const ServingResults& r)
     {
         Say(os,
             "Cannot keep up",
-            RateText(r.outcome.arrivesPerS) + " requests/s arrive, " +
-                RateText(r.outcome.beginsPerS) + " begin: the queue grows by " +
-                RateText(r.outcome.arrivesPerS - r.outcome.beginsPerS) +
+            HumanPerSecond(r.outcome.arrivesPerS) + " requests/s arrive, " +
+                HumanPerSecond(r.outcome.beginsPerS) + " begin: the queue grows by " +
+                HumanPerSecond(r.outcome.arrivesPerS - r.outcome.beginsPerS) +
                 " a second. Latencies below are those of requests that were answered.");
     }
 }
@@ -149,9 +137,9 @@ SayThroughput(std::ostream& os, const ServingStatistics& s)
     }
     Say(os,
         "Throughput",
-        RateText(s.requestsPerS) + " requests/s, " + RateText(s.outputPerS) + " output tokens/s (" +
-            RateText(s.OutputPerSPerGpu()) + " a GPU), " + RateText(s.TotalPerS()) +
-            " tokens/s with prompts");
+        HumanPerSecond(s.requestsPerS) + " requests/s, " + HumanPerSecond(s.outputPerS) +
+            " output tokens/s (" + HumanPerSecond(s.OutputPerSPerGpu()) + " a GPU), " +
+            HumanPerSecond(s.TotalPerS()) + " tokens/s with prompts");
 }
 
 /// The run is too short for a steady state: what its rates are, and what would be long enough.
@@ -224,7 +212,7 @@ SaySlo(std::ostream& os, const ServingResults& r)
     Say(os,
         "SLO",
         AttainmentText(slo->all) + " of requests meet it (" + each + "); goodput " +
-            RateText(slo->goodput) + " requests/s" +
+            HumanPerSecond(slo->goodput) + " requests/s" +
             (slo->unknown ? "; " + HumanCount(slo->unknown) + " undecided at the end" : ""));
 }
 
@@ -372,15 +360,16 @@ SayBestRate(std::ostream& os, const ServingResults& r)
         std::minmax_element(seeds.begin(), seeds.end(), [](const SeedRate& a, const SeedRate& b) {
             return a.best < b.best;
         });
-    std::string words = RateText(*best) + " requests/s meet the SLO for " + share + " of requests";
+    std::string words =
+        HumanPerSecond(*best) + " requests/s meet the SLO for " + share + " of requests";
     if (!seeds.empty() && seeds.front().fails > 0)
     {
-        words += ", " + RateText(seeds.front().fails) + " do not";
+        words += ", " + HumanPerSecond(seeds.front().fails) + " do not";
     }
     if (seeds.size() > 1)
     {
         words += ". With " + std::to_string(seeds.size()) + " seeds it is " +
-                 RateText(least->best) + " to " + RateText(most->best);
+                 HumanPerSecond(least->best) + " to " + HumanPerSecond(most->best);
     }
     Say(os, "Rate", words + (r.search.stopped ? "" : ". What follows is its run"));
 }
@@ -407,8 +396,8 @@ PrintServingPoints(std::ostream& os, const ServingResults& r)
         const auto text = [](const Quantiles& q, double value) {
             return q.values ? MsText(value) : "-";
         };
-        rows.push_back({RateText(point.rate),
-                        RateText(point.requestsPerS),
+        rows.push_back({HumanPerSecond(point.rate),
+                        HumanPerSecond(point.requestsPerS),
                         text(point.ttftMs, point.ttftMs.p50),
                         text(point.ttftMs, point.ttftMs.p99),
                         text(point.tpotMs, point.tpotMs.p50),
@@ -433,7 +422,7 @@ PrintServingPoints(std::ostream& os, const ServingResults& r)
         std::string missing;
         for (const double rate : r.search.missing)
         {
-            missing += (missing.empty() ? "" : ", ") + RateText(rate);
+            missing += (missing.empty() ? "" : ", ") + HumanPerSecond(rate);
         }
         os << (r.search.wanted ? "" : "\n");
         Say(os,

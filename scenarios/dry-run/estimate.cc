@@ -5,7 +5,6 @@
 
 #include "collectives/core/placement.h"
 #include "scenarios/dry-run/message-counter.h"
-#include "scenarios/dry-run/plan-lines.h"
 #include "scenarios/inference/requests.h"
 #include "scenarios/job/jobs.h"
 #include "scenarios/job/serving-scenario.h"

@@ -5,7 +5,6 @@
 
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
-#include "scenarios/dry-run/plan-lines.h"
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/ns3-environment.h"
 #include "scenarios/network/recovery-options.h"

@@ -38,50 +38,6 @@ PlanLineIf(const std::string& name, const std::string& text)
 }
 
 std::string
-CountText(double n)
-{
-    if (n >= 1e9)
-    {
-        return Format("%.3g billion", n * 1e-9);
-    }
-    return n >= 1e6 ? Format("%.3g million", n * 1e-6) : Format("%.0f", n);
-}
-
-std::string
-WholeText(uint64_t n)
-{
-    std::string text = std::to_string(n);
-    for (std::size_t at = text.size(); at > 3;)
-    {
-        at -= 3;
-        text.insert(at, ",");
-    }
-    return text;
-}
-
-std::string
-SecondsText(double s)
-{
-    if (s >= 120)
-    {
-        return s >= 7200 ? Format("%.3g h", s / 3600) : Format("%.3g min", s / 60);
-    }
-    return s >= 1      ? Format("%.3g s", s)
-           : s >= 1e-3 ? Format("%.3g ms", s * 1e3)
-                       : Format("%.3g us", s * 1e6);
-}
-
-std::string
-SizeText(double bytes)
-{
-    return bytes >= 1e12  ? Format("%.4g TB", bytes * 1e-12)
-           : bytes >= 1e9 ? Format("%.4g GB", bytes * 1e-9)
-           : bytes >= 1e6 ? Format("%.4g MB", bytes * 1e-6)
-           : bytes >= 1e3 ? Format("%.4g kB", bytes * 1e-3)
-                          : Format("%.0f B", bytes);
-}
-
-std::string
 AfterWarmup(uint32_t n)
 {
     return n ? " after " + std::to_string(n) + " of warm-up" : "";

@@ -27,18 +27,6 @@ std::string PlanLine(const std::string& left, const std::string& right);
 /// The line; nothing if the text is empty.
 std::string PlanLineIf(const std::string& name, const std::string& text);
 
-/// "64.5 million": three digits; a billion is 10^9.
-std::string CountText(double n);
-
-/// "671,026,419,200".
-std::string WholeText(uint64_t n);
-
-/// "12.3 ms": three digits.
-std::string SecondsText(double s);
-
-/// "1.234 GB": decimal, as rates are.
-std::string SizeText(double bytes);
-
 /// " after 2 of warm-up", or nothing.
 std::string AfterWarmup(uint32_t n);
 

@@ -16,6 +16,7 @@
 #include "scenarios/dry-run/plan-events.h"
 #include "scenarios/dry-run/plan-lines.h"
 #include "scenarios/network/cluster-options.h"
+#include "scenarios/options/format.h"
 #include "scenarios/options/options.h"
 #include "topologies/names.h"
 

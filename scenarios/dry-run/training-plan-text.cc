@@ -319,8 +319,8 @@ ModelText(const TrainingScenario& s)
     std::string text;
     text += PlanLine(
         "model",
-        s.model + ", " + WholeText(s.parameters) + " parameters" +
-            (s.activeParameters < s.parameters ? " (" + WholeText(s.activeParameters) + " active)"
+        s.model + ", " + HumanCount(s.parameters) + " parameters" +
+            (s.activeParameters < s.parameters ? " (" + HumanCount(s.activeParameters) + " active)"
                                                : "") +
             (s.predictors > 0
                  ? ", " + topo::Counted(s.predictors, "module") + " for multi-token prediction"

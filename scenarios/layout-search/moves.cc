@@ -3,6 +3,8 @@
  */
 #include "scenarios/layout-search/moves.h"
 
+#include "scenarios/options/format.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -14,14 +16,6 @@ namespace
 
 /// Buckets a quarter and four times as large: assumed to be far enough to tell.
 constexpr uint64_t kFactor = 4;
-
-/// As --buckets takes it.
-std::string
-BytesText(uint64_t bytes)
-{
-    constexpr uint64_t kMebi = 1 << 20;
-    return bytes % kMebi == 0 ? std::to_string(bytes / kMebi) + "MiB" : std::to_string(bytes) + "B";
-}
 
 } // namespace
 
@@ -42,8 +36,8 @@ MovesOf(const scenario::ReadResult& job,
         if (options.bucketBytes && *options.bucketBytes >= kFactor)
         {
             add("buckets",
-                {BytesText(*options.bucketBytes / kFactor),
-                 BytesText(*options.bucketBytes * kFactor)});
+                {scenario::ExactSize(*options.bucketBytes / kFactor),
+                 scenario::ExactSize(*options.bucketBytes * kFactor)});
         }
         // What the gradients go by; auto takes the fastest by formula.
         std::vector<std::string> algorithms = {"all_reduce=ring",

@@ -3,7 +3,6 @@
  */
 #include "scenarios/layout-search/search.h"
 
-#include "scenarios/dry-run/plan-lines.h"
 #include "scenarios/layout-search/in-order.h"
 #include "scenarios/options/format.h"
 #include "scenarios/training/gpu-kinds.h"
@@ -33,12 +32,6 @@ using scenario::Format;
 using scenario::PlannerScenario;
 using scenario::TrainingScenario;
 using training::Parallelism;
-
-std::string
-GibText(double bytes)
-{
-    return Format("%.1f GiB", bytes / (1ULL << 30));
-}
 
 bool
 IsSearched(const PlannerScenario& scenario, const std::string& option)
@@ -531,8 +524,8 @@ WhyNothingFits(const PlannerScenario& scenario,
     const auto room = static_cast<double>(least.fullest);
     std::string text = "no layout of " + cluster.model + " fits " + std::to_string(least.gpus) +
                        " x " + cluster.gpu + ": the least memory is " +
-                       GibText(static_cast<double>(count.leastMemory)) + " of " + GibText(room) +
-                       " (" + LayoutText(least) + ")";
+                       scenario::GibText(static_cast<double>(count.leastMemory)) + " of " +
+                       scenario::GibText(room) + " (" + LayoutText(least) + ")";
     const auto read =
         scenario::ValidateLayout(WithLayout(scenario.jobs[least.job], least), cluster);
     if (!read.options)
@@ -592,7 +585,8 @@ WhyNothingFits(const PlannerScenario& scenario,
     }
     return change.empty()
                ? text
-               : text + "; " + change + " helps most: " + GibText(static_cast<double>(lowest)) +
+               : text + "; " + change +
+                     " helps most: " + scenario::GibText(static_cast<double>(lowest)) +
                      (static_cast<double>(lowest) <= room ? ", which fits" : ", still too much");
 }
 

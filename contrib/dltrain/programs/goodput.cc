@@ -11,7 +11,6 @@
 #include "reports/base/report-launcher.h"
 #include "reports/programs/goodput-results.h"
 #include "scenarios/goodput/options/failure-bounds.h"
-#include "scenarios/goodput/options/span.h"
 #include "scenarios/launch/interruption.h"
 #include "scenarios/options/format.h"
 #include "scenarios/options/spelling.h"

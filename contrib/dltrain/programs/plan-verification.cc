@@ -4,8 +4,8 @@
 #include "plan-verification.h"
 
 #include "layout-runs.h"
-#include "scenarios/dry-run/plan-lines.h"
 #include "scenarios/layout-search/options/estimated-options.h"
+#include "scenarios/options/format.h"
 
 #include <utility>
 

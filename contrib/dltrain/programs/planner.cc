@@ -9,7 +9,6 @@
 #include "plan-moves.h"
 #include "reports/base/report-launcher.h"
 #include "reports/programs/plan-results.h"
-#include "scenarios/dry-run/plan-lines.h"
 #include "scenarios/launch/interruption.h"
 #include "scenarios/layout-search/options/resumed-search.h"
 #include "scenarios/network/network-check.h"

@@ -11,6 +11,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "reports/base/output-errors.h"
 #include "scenarios/launch/interruption.h"
+#include "scenarios/options/format.h"
 
 #include "ns3/node-window-ranks.h"
 #include "ns3/node-windows.h"
@@ -42,36 +43,6 @@ double
 Seconds(Clock::duration d)
 {
     return std::chrono::duration<double>(d).count();
-}
-
-/// "1:02:03", "4:05" or "12 s".
-std::string
-ClockText(double seconds)
-{
-    char text[32];
-    const uint64_t s = static_cast<uint64_t>(seconds + 0.5);
-    if (s >= 3600)
-    {
-        std::snprintf(text,
-                      sizeof(text),
-                      "%llu:%02llu:%02llu h",
-                      static_cast<unsigned long long>(s / 3600),
-                      static_cast<unsigned long long>(s / 60 % 60),
-                      static_cast<unsigned long long>(s % 60));
-    }
-    else if (s >= 60)
-    {
-        std::snprintf(text,
-                      sizeof(text),
-                      "%llu:%02llu min",
-                      static_cast<unsigned long long>(s / 60),
-                      static_cast<unsigned long long>(s % 60));
-    }
-    else
-    {
-        std::snprintf(text, sizeof(text), "%llu s", static_cast<unsigned long long>(s));
-    }
-    return text;
 }
 
 constexpr auto POLL = std::chrono::milliseconds(50);
@@ -584,16 +555,17 @@ RunControl::PrintProgress()
                       loop > 0 ? static_cast<double>(frames) / loop / 1e6 : 0);
     }
     char text[256];
-    std::snprintf(text,
-                  sizeof(text),
-                  "%s%.6g ms simulated, %5.1f%% done, %s%s",
-                  m_phase.empty() ? "" : (rdma::Shown(m_phase, 60) + ": ").c_str(),
-                  static_cast<double>(m_now.load(std::memory_order_relaxed) / 1000000) / 1000,
-                  done * 100,
-                  rate,
-                  done > 0.001
-                      ? ("ETA " + ClockText((m_eventLoopS + elapsed) * (1 / done - 1))).c_str()
-                      : "ETA unknown");
+    std::snprintf(
+        text,
+        sizeof(text),
+        "%s%.6g ms simulated, %5.1f%% done, %s%s",
+        m_phase.empty() ? "" : (rdma::Shown(m_phase, 60) + ": ").c_str(),
+        static_cast<double>(m_now.load(std::memory_order_relaxed) / 1000000) / 1000,
+        done * 100,
+        rate,
+        done > 0.001
+            ? ("ETA " + scenario::ClockText((m_eventLoopS + elapsed) * (1 / done - 1))).c_str()
+            : "ETA unknown");
     ShowProgress(text + OnlyTimeouts());
 }
 

@@ -4,7 +4,6 @@
 #include "scenarios/goodput/options/failure-bounds.h"
 
 #include "scenarios/goodput/failure-simulation.h"
-#include "scenarios/goodput/options/span.h"
 #include "scenarios/options/format.h"
 
 namespace scenario

@@ -8,6 +8,7 @@
 #include "scenarios/layout-search/options/planner-options.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/recovery-options.h"
+#include "scenarios/options/format.h"
 
 #include <algorithm>
 

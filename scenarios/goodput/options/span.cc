@@ -4,9 +4,6 @@
 #include "scenarios/goodput/options/span.h"
 
 #include "contrib/rdma/core/unit-strings.h"
-#include "scenarios/options/format.h"
-
-#include <cmath>
 
 namespace scenario
 {
@@ -41,40 +38,6 @@ ParseSpan(std::string_view text)
     }
     const auto seconds = rdma::detail::Scale(text, units);
     return seconds ? std::optional(static_cast<double>(*seconds)) : std::nullopt;
-}
-
-std::string
-SpanText(double seconds)
-{
-    const struct
-    {
-        double from;
-        double unit;
-        const char* name;
-    } units[] = {{2 * YEAR, YEAR, "years"},
-                 {2 * DAY, DAY, "days"},
-                 {2 * HOUR, HOUR, "h"},
-                 {2 * MINUTE, MINUTE, "min"},
-                 {1, 1, "s"},
-                 {1e-3, 1e-3, "ms"},
-                 {0, 1e-6, "us"}};
-
-    if (std::isinf(seconds))
-    {
-        return "never";
-    }
-    for (const auto& unit : units)
-    {
-        const double number = seconds / unit.unit;
-        if (seconds >= unit.from)
-        {
-            const char* const format = number >= 99.95   ? "%.0f %s"
-                                       : number >= 9.995 ? "%.1f %s"
-                                                         : "%.3g %s";
-            return seconds == 0 ? "0 s" : Format(format, number, unit.name);
-        }
-    }
-    return "0 s";
 }
 
 } // namespace scenario

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Times from milliseconds to years, as text: those of options that a Duration (ps, 106 days) does
- * not hold.
+ * Times from milliseconds to years: those of options that a Duration (ps, 106 days) does not hold.
  */
 #ifndef SCENARIOS_GOODPUT_OPTIONS_SPAN_H
 #define SCENARIOS_GOODPUT_OPTIONS_SPAN_H
@@ -19,9 +18,6 @@ inline constexpr const char* kSpanHelp = "a time such as 500ms, 30s, 5min, 3h, 5
 
 /// "54d": 4,665,600 s; a year has 365.25 days. Nothing if malformed, or without a unit.
 std::optional<double> ParseSpan(std::string_view text);
-
-/// "12.3 min": three digits; an infinite time is "never".
-std::string SpanText(double seconds);
 
 } // namespace scenario
 

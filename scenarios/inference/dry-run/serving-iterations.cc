@@ -7,6 +7,7 @@
 #include "scenarios/inference/requests.h"
 #include "scenarios/inference/stages/plain-stage.h"
 #include "scenarios/inference/stages/stage-costs.h"
+#include "scenarios/options/format.h"
 #include "topologies/names.h"
 
 #include <algorithm>

@@ -27,12 +27,6 @@ using serving::PoolRole;
 using serving::PoolSpec;
 
 std::string
-RateText(double rate)
-{
-    return Format("%.4g a second", rate);
-}
-
-std::string
 ArrivalsText(const ServingScenario& s)
 {
     const serving::RequestsSpec& r = s.serving.requests;
@@ -43,23 +37,23 @@ ArrivalsText(const ServingScenario& s)
     }
     if (!s.rates.empty())
     {
-        return std::to_string(s.rates.size()) + " rates from " + RateText(s.rates.front()) +
-               " to " + RateText(s.rates.back());
+        return std::to_string(s.rates.size()) + " rates from " + PerSecondText(s.rates.front()) +
+               " to " + PerSecondText(s.rates.back());
     }
     switch (r.kind)
     {
     case RequestKind::kPoisson:
-        return "Poisson, " + RateText(r.rate);
+        return "Poisson, " + PerSecondText(r.rate);
     case RequestKind::kGamma:
-        return "gamma of variation " + Format("%.4g", r.cv) + ", " + RateText(r.rate);
+        return "gamma of variation " + Format("%.4g", r.cv) + ", " + PerSecondText(r.rate);
     case RequestKind::kConstant:
-        return "at equal times, " + RateText(r.rate);
+        return "at equal times, " + PerSecondText(r.rate);
     case RequestKind::kBurst:
         return "all at the beginning";
     case RequestKind::kClosed:
         return topo::Counted(r.clients, "client") + ", each after its last answer";
     default:
-        return rdma::Shown(r.file, 100) + (r.rate > 0 ? ", at " + RateText(r.rate) : "");
+        return rdma::Shown(r.file, 100) + (r.rate > 0 ? ", at " + PerSecondText(r.rate) : "");
     }
 }
 
@@ -113,8 +107,8 @@ MemoryText(const ServingScenario& s, std::size_t pool)
                        BinarySize(memory.activations) + " of activations";
     if (memory.kvToken > 0)
     {
-        text += ", KV of " + WholeText(s.serving.kvBlocks[pool] * s.serving.kvBlock) + " tokens, " +
-                BinarySize(memory.kvToken) + " each";
+        text += ", KV of " + HumanCount(s.serving.kvBlocks[pool] * s.serving.kvBlock) +
+                " tokens, " + BinarySize(memory.kvToken) + " each";
     }
     return text + (s.kvGiven ? ", as asked for" : "");
 }
@@ -149,7 +143,7 @@ PlanText(const ServingScenario& s)
                      s.model.name + ", " + training::ParametersText(s.model.parameters) +
                          " parameters in " + s.dtypeName + " on " + s.gpu.name);
     text += PlanLine("requests",
-                     WholeText(requests.size()) + ", " + ArrivalsText(s) + ", seed " +
+                     HumanCount(requests.size()) + ", " + ArrivalsText(s) + ", seed " +
                          std::to_string(spec.requests.seed));
     text += s.plain ? PassLines(s) : PlanLine("tokens", TokensText(requests));
     text += PlanLineIf("objectives", SloText(spec.slo));

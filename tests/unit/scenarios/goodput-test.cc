@@ -7,6 +7,7 @@
 #include "scenarios/goodput/goodput-model.h"
 #include "scenarios/goodput/options/goodput-options.h"
 #include "scenarios/goodput/options/span.h"
+#include "scenarios/options/format.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
