@@ -59,9 +59,6 @@ static_assert(sizeof(RecordMemory) == sizeof(PathRecord));
 
 using Pools = rdma::ThreadPools<RecordMemory>;
 
-[[gnu::tls_model("initial-exec")]] thread_local CollectivePaths::Path t_leaving =
-    CollectivePaths::NONE;
-
 /// One holder less. \return whether it was the last one
 bool
 Release(std::atomic<uint32_t>& count)
@@ -118,9 +115,8 @@ PathRecord::operator=(const PathRecord& other)
     return *this;
 }
 
-CollectivePaths::CollectivePaths(std::function<const MessageParts*()> partsOf, uint16_t depth)
-    : m_partsOf(std::move(partsOf)),
-      m_depth(depth),
+CollectivePaths::CollectivePaths(uint16_t depth)
+    : m_depth(depth),
       m_least(static_cast<uint16_t>((m_depth + 1) / 2)),
       m_period(static_cast<uint16_t>(m_depth + 1 - m_least))
 {
@@ -303,18 +299,6 @@ CollectivePaths::ForgetKept()
     }
 }
 
-void
-CollectivePaths::SetLeaving(Path path)
-{
-    t_leaving = path;
-}
-
-CollectivePaths::Path
-CollectivePaths::GetLeaving()
-{
-    return t_leaving;
-}
-
 std::vector<const PathRecord*>
 CollectivePaths::GetChain(const Record& path)
 {
@@ -327,7 +311,11 @@ CollectivePaths::GetChain(const Record& path)
 }
 
 CollectivePaths::Path
-CollectivePaths::Arrive(Path cause, coll::Rank from, coll::Rank to, int64_t now)
+CollectivePaths::Arrive(Path cause,
+                        coll::Rank from,
+                        coll::Rank to,
+                        const MessageParts* divided,
+                        int64_t now)
 {
     if (cause == NONE)
     {
@@ -336,7 +324,6 @@ CollectivePaths::Arrive(Path cause, coll::Rank from, coll::Rank to, int64_t now)
     const int64_t caused = cause->at;
     const Path path = GoOn(cause, from, to, false, now);
     Record& r = *path;
-    const MessageParts* divided = m_partsOf();
     if (!divided)
     {
         r.shares[static_cast<std::size_t>(PathShare::UNKNOWN)] += now - caused;

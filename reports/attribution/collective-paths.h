@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -128,19 +127,20 @@ class CollectivePaths
     static constexpr Path NONE = nullptr;
     static constexpr std::size_t HOPS = Record::HOPS;
 
-    /// \param partsOf this thread's time parts of the message that Arrive is called for; null: not
-    /// known
     /// \param depth messages to keep linked at most; 0: a path has its sums alone
-    CollectivePaths(std::function<const MessageParts*()> partsOf, uint16_t depth);
+    explicit CollectivePaths(uint16_t depth);
 
     /// All calls below take and return NONE where nothing is noted.
 
     /// A rank enters. \return a path, held
     Path Enter(coll::Rank rank, uint32_t tag, int64_t now);
-    /// A message between servers arrives: to be called while the network reports it.
-    /// \param cause cause of its post, held, which ends here
-    /// \return a path, held
-    Path Arrive(Path cause, coll::Rank from, coll::Rank to, int64_t now);
+    /// A message between servers arrives. \param cause cause of its post, held, which ends here
+    /// \param divided the parts of its time; null: not known \return a path, held
+    Path Arrive(Path cause,
+                coll::Rank from,
+                coll::Rank to,
+                const MessageParts* divided,
+                int64_t now);
 
     /// A message inside a server arrives. \param cause held, which ends here. \return a path, held
     Path ArriveInside(Path cause, coll::Rank from, coll::Rank to, int64_t posted, int64_t now)
@@ -173,10 +173,6 @@ class CollectivePaths
     Path TakeKept(uint64_t channel);
     /// No sender will hear of the kept paths. Call it between the nodes' events.
     void ForgetKept();
-
-    /// The path of the rank that leaves now, for listeners in this thread.
-    static void SetLeaving(Path path);
-    static Path GetLeaving();
 
     /// \return the record of a path and those linked to it, the last one first: one more than
     /// messages are linked
@@ -211,7 +207,6 @@ class CollectivePaths
         return record.depth == m_period;
     }
 
-    const std::function<const MessageParts*()> m_partsOf;
     const uint16_t m_depth;
     const uint16_t m_least;  //!< linked, of paths that had more than m_depth
     const uint16_t m_period; //!< messages from one boundary to the next

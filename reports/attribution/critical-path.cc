@@ -8,7 +8,6 @@
 #include "reports/schema/table.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace reports
 {
@@ -43,14 +42,13 @@ CriticalPath::DepthFor(const training::TrainingPlan& plan)
 CriticalPath::CriticalPath(const training::TrainingPlan& plan,
                            const std::vector<std::string>& ports,
                            const std::vector<std::string>& tags,
-                           const rdma::LinkWords& link,
-                           std::function<const MessageParts*()> partsOf)
+                           const rdma::LinkWords& link)
     : m_plan(plan),
       m_match(plan),
       m_ports(ports),
       m_tags(tags),
       m_link(link),
-      m_paths(std::move(partsOf), DepthFor(plan))
+      m_paths(DepthFor(plan))
 {
     std::size_t size = 0;
     for (uint32_t rank = 0; rank < plan.ranks; ++rank)
@@ -133,7 +131,7 @@ CriticalPath::Forget(uint32_t first)
 }
 
 void
-CriticalPath::OnCall(const CallRecord& call)
+CriticalPath::OnCall(const CallRecord& call, CollectivePaths::Path path)
 {
     if (call.step < m_firstWhole)
     {
@@ -144,7 +142,7 @@ CriticalPath::OnCall(const CallRecord& call)
     times = {call.start, call.end, CollectivePaths::NONE};
     if (Communicates(*call.task))
     {
-        times.path = CollectivePaths::GetLeaving();
+        times.path = path;
         CollectivePaths::Hold(times.path);
     }
 }

@@ -15,7 +15,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -68,12 +67,10 @@ class CriticalPath
     static constexpr std::size_t MOST_HOPS = 10; //!< in stats.json: those with most time
 
     /// \param plan, ports (names by end of the fabric), tags (names of messages) kept by reference
-    /// \param partsOf as CollectivePaths has it
     CriticalPath(const training::TrainingPlan& plan,
                  const std::vector<std::string>& ports,
                  const std::vector<std::string>& tags,
-                 const rdma::LinkWords& link,
-                 std::function<const MessageParts*()> partsOf);
+                 const rdma::LinkWords& link);
 
     /// For CollectiveRunner::SetPaths.
     CollectivePaths& GetPaths()
@@ -89,7 +86,7 @@ class CriticalPath
 
     /// A call of any rank has ended. For a collective: call it while the runner reports it. By any
     /// thread.
-    void OnCall(const CallRecord& call);
+    void OnCall(const CallRecord& call, CollectivePaths::Path path = CollectivePaths::NONE);
     /// All ranks have ended this step: walk back. \param begin end of the step before, ps
     void OnStep(uint32_t step, int64_t begin);
 

@@ -16,8 +16,9 @@
 
 namespace reports
 {
+struct MessageParts;
 struct PathRecord;
-}
+} // namespace reports
 
 namespace dltrain
 {
@@ -240,8 +241,9 @@ struct Delivery
     ChannelId channel;       ///< as Open said
     uint64_t cookie;         ///< as Open was told
     uint32_t immediate;
-    reports::PathRecord* cause = nullptr; ///< cause of the post
-    int64_t posted = -1;                  ///< ps; -1: not known, over a network
+    reports::PathRecord* cause = nullptr;         ///< cause of the post
+    int64_t posted = -1;                          ///< ps; -1: not known, over a network
+    const reports::MessageParts* parts = nullptr; ///< of its time, during the call; null: not known
 };
 
 /// Hears what became of the messages.

@@ -167,6 +167,7 @@ TraceCollector::NoteJourneys()
         JourneyCollector::Names{m_endpointNames, m_portNames, m_tags, m_words, m_linkNotes},
         m_options.paths);
     m_journeys->SetCollectives(&m_collectiveTags);
+    m_arriving.resize(m_endpointNames.size());
 }
 
 uint32_t

@@ -269,12 +269,12 @@ class TraceCollector : public ns3::RdmaNicWatcher
         return m_journeys ? &m_journeys->GetAttribution() : nullptr;
     }
 
-    /// Later reports are about messages that waited for the message reported last: their parts are
-    /// not known.
-    static void ForgetMessageParts();
-
-    /// \return the parts of the message that RdmaNicUser::OnMessage reports now; null if not known
-    static const reports::MessageParts* GetMessageParts();
+    /// \return the parts of the message that arrives at an endpoint now, to be asked for by
+    /// RdmaNicUser::OnMessage; null: not known
+    const reports::MessageParts* PartsAt(uint32_t endpoint) const
+    {
+        return m_arriving.empty() ? nullptr : m_arriving[endpoint].parts;
+    }
 
     /// \return messages posted that are not complete, those of failed queue pairs aside
     uint64_t GetOutstanding() const
@@ -353,6 +353,19 @@ class TraceCollector : public ns3::RdmaNicWatcher
         int64_t time; //!< ps
         bool hasImmediate;
         bool read;
+    };
+
+    static Completion CompletionOf(const ns3::RdmaQueuePair& qp,
+                                   const ns3::RdmaMessage& message,
+                                   int64_t now);
+
+    /// The message that arrives at an endpoint: of its events alone, and so in a cache line of its
+    /// own.
+    struct alignas(64) Arriving
+    {
+        const reports::MessageParts* parts = nullptr;
+        bool isNew = false;                         //!< OnMessage has not been called for it
+        std::unique_ptr<reports::MessageParts> own; //!< where no note has them
     };
 
     /// One whose time is divided.
@@ -451,6 +464,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     reports::LinkNotes m_linkNotes;
     rdma::LinkWords m_words{rdma::kEthernetWords};
     std::unique_ptr<JourneyCollector> m_journeys; //!< null: journeys are not noted
+    std::vector<Arriving> m_arriving;             //!< by endpoint; empty: the same
     std::unique_ptr<QueuePairLog> m_queuePairLog;
     std::unique_ptr<LinkSampler> m_links;
     std::unique_ptr<EventCollector> m_events;

@@ -10,6 +10,7 @@
 
 #include "ns3/node-windows.h"
 
+#include <memory>
 #include <utility>
 
 namespace dltrain
@@ -18,34 +19,6 @@ namespace dltrain
 using ns3::NodeWindows;
 using ns3::RdmaClock;
 using reports::MessageId;
-
-namespace
-{
-
-/// The data of the message that a thread's event reports.
-struct Telling
-{
-    const ns3::RdmaJourney* journey = nullptr;    ///< journey of the message that is reported next
-    const reports::MessageParts* parts = nullptr; ///< parts of the message that was reported last
-};
-
-[[gnu::tls_model("initial-exec")]] thread_local Telling t_telling;
-/// For messages that are reported at once, or not at all.
-thread_local reports::MessageParts t_parts;
-
-} // namespace
-
-void
-TraceCollector::ForgetMessageParts()
-{
-    t_telling.parts = nullptr;
-}
-
-const reports::MessageParts*
-TraceCollector::GetMessageParts()
-{
-    return t_telling.parts;
-}
 
 PendingMessages::Sender&
 TraceCollector::Find(uint32_t endpoint, uint32_t number)
@@ -282,46 +255,58 @@ TraceCollector::TellAccepted(const QueuePairLog::Sight& accepted)
     }
 }
 
-void
-TraceCollector::OnJourney(ns3::RdmaQueuePair*,
-                          const ns3::RdmaMessage&,
-                          const ns3::RdmaJourney& journey,
-                          int64_t)
+TraceCollector::Completion
+TraceCollector::CompletionOf(const ns3::RdmaQueuePair& qp,
+                             const ns3::RdmaMessage& message,
+                             int64_t now)
 {
-    t_telling.journey = &journey; // the message itself is told next
+    return {{qp.GetPeerEndpoint(), qp.GetPeerNumber(), qp.GetNic()->GetEndpoint(), qp.GetNumber()},
+            message.bytes,
+            now,
+            message.hasImmediate,
+            false};
+}
+
+void
+TraceCollector::OnJourney(ns3::RdmaQueuePair* qp,
+                          const ns3::RdmaMessage& message,
+                          const ns3::RdmaJourney& journey,
+                          int64_t now)
+{
+    const Completion completion = CompletionOf(*qp, message, now);
+    Arriving& arriving = m_arriving[completion.end.peer];
+    // The parts are for this event, and those that are noted lie there until then: no copy.
+    const bool isNoted = NodeWindows::InUnit();
+    if (!isNoted && !arriving.own)
+    {
+        arriving.own = std::make_unique<reports::MessageParts>();
+    }
+    reports::MessageParts& parts =
+        isNoted ? NodeWindows::NoteObject<Divided>(*this, completion).parts : *arriving.own;
+    m_journeys->Divide(journey, now, parts);
+    arriving.parts = &parts;
+    arriving.isNew = true;
+    if (!isNoted)
+    {
+        HearComplete(completion, &parts);
+    }
 }
 
 void
 TraceCollector::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& message, int64_t now)
 {
-    Telling& telling = t_telling;
-    const ns3::RdmaJourney* journey = std::exchange(telling.journey, nullptr);
-    telling.parts = nullptr;
-    if (m_options.atSender && !journey)
+    if (!m_arriving.empty())
     {
-        return;
+        Arriving& arriving = m_arriving[qp->GetNic()->GetEndpoint()];
+        if (std::exchange(arriving.isNew, false))
+        {
+            return; // OnJourney has told it
+        }
+        arriving.parts = nullptr;
     }
-    const Completion completion{
-        {qp->GetPeerEndpoint(), qp->GetPeerNumber(), qp->GetNic()->GetEndpoint(), qp->GetNumber()},
-        message.bytes,
-        now,
-        message.hasImmediate,
-        false};
-    if (!journey)
+    if (!m_options.atSender)
     {
-        NodeWindows::Note<&TraceCollector::TellPlain>(this, completion);
-        return;
-    }
-    // The parts are for this event, and those that are told lie there until then: no copy.
-    const bool isTold = !m_options.atSender;
-    const bool isNoted = isTold && NodeWindows::InUnit();
-    reports::MessageParts& parts =
-        isNoted ? NodeWindows::NoteObject<Divided>(*this, completion).parts : t_parts;
-    m_journeys->Divide(*journey, now, parts);
-    telling.parts = &parts;
-    if (isTold && !isNoted)
-    {
-        HearComplete(completion, &parts);
+        NodeWindows::Note<&TraceCollector::TellPlain>(this, CompletionOf(*qp, message, now));
     }
 }
 

@@ -52,10 +52,7 @@ CollperfSimulation::Populate()
     {
         // Only the sums of a path are needed.
         constexpr uint16_t kLinked = 0;
-        const TraceCollector& collector = m_run.Collector();
-        m_paths = std::make_unique<reports::CollectivePaths>(
-            [&collector] { return collector.GetMessageParts(); },
-            kLinked);
+        m_paths = std::make_unique<reports::CollectivePaths>(kLinked);
     }
     std::vector<Rank> ranks(m_scenario.ranks);
     std::iota(ranks.begin(), ranks.end(), 0);
@@ -269,13 +266,15 @@ CollperfSimulation::Enter(Rank position, int64_t now)
 }
 
 void
-CollperfSimulation::OnRankDone(const reports::CollectivePart& part, uint64_t)
+CollperfSimulation::OnRankDone(const reports::CollectivePart& part,
+                               uint64_t,
+                               reports::PathRecord* leaving)
 {
     const uint32_t entered = m_entered[part.position];
     auto path = reports::CollectivePaths::NONE;
     if (m_paths && entered == m_iterations)
     {
-        path = reports::CollectivePaths::GetLeaving();
+        path = leaving;
         reports::CollectivePaths::Hold(path);
     }
     ns3::NodeWindows::Note<&CollperfSimulation::TellPart>(this, Left{part, entered, path});

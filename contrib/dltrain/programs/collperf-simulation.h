@@ -32,7 +32,9 @@ class CollperfSimulation : public FabricSimulation, public CollectiveUser
     int Run();
 
     // CollectiveUser
-    void OnRankDone(const reports::CollectivePart& part, uint64_t cookie) override;
+    void OnRankDone(const reports::CollectivePart& part,
+                    uint64_t cookie,
+                    reports::PathRecord* path) override;
 
   private:
     // FabricSimulation

@@ -122,7 +122,7 @@ TunerMeasurement::EnterAll()
 }
 
 void
-TunerMeasurement::OnRankDone(const reports::CollectivePart& part, uint64_t)
+TunerMeasurement::OnRankDone(const reports::CollectivePart& part, uint64_t, reports::PathRecord*)
 {
     ns3::NodeWindows::Note<&TunerMeasurement::Hear>(this, part.left);
 }

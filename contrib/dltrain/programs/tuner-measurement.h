@@ -39,7 +39,9 @@ class TunerMeasurement : public FabricSimulation, public CollectiveUser
     std::optional<int64_t> Run();
 
     // CollectiveUser
-    void OnRankDone(const reports::CollectivePart& part, uint64_t cookie) override;
+    void OnRankDone(const reports::CollectivePart& part,
+                    uint64_t cookie,
+                    reports::PathRecord* path) override;
 
   private:
     // FabricSimulation

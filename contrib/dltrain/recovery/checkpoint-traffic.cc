@@ -125,7 +125,7 @@ CheckpointTraffic::Abort()
 }
 
 void
-CheckpointTraffic::OnMessageDone(Rank, uint64_t cookie, int64_t, int64_t)
+CheckpointTraffic::OnMessageDone(Rank, uint64_t cookie, int64_t, int64_t, reports::PathRecord*)
 {
     if (cookie != UNCOUNTED)
     {

@@ -68,7 +68,11 @@ class CheckpointTraffic : public MessageUser
     std::vector<std::string> DescribeUnfinished() const;
 
     // MessageUser
-    void OnMessageDone(Rank rank, uint64_t cookie, int64_t now, int64_t sent) override;
+    void OnMessageDone(Rank rank,
+                       uint64_t cookie,
+                       int64_t now,
+                       int64_t sent,
+                       reports::PathRecord* path) override;
 
   private:
     /// Those that were aborted stay, as frames still lead to them.

@@ -592,7 +592,7 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
     }
     if (e.kind == EventKind::MEET_BETWEEN && m_paths)
     {
-        path = m_paths->Arrive(path, e.to, e.member->rank, now);
+        path = m_paths->Arrive(path, e.to, e.member->rank, nullptr, now);
     }
     Leave(*e.member, e.sequence, path, now);
 }
@@ -656,11 +656,7 @@ CollectiveRunner::Leave(Member& member, uint32_t sequence, CollectivePaths::Path
     part.left = now;
     const uint64_t cookie = own.cookie;
     ErasePart(member, sequence);
-    if (m_paths)
-    {
-        m_paths->SetLeaving(path);
-    }
-    m_user->OnRankDone(part, cookie);
+    m_user->OnRankDone(part, cookie, path);
     if (m_paths)
     {
         m_paths->Drop(path);
@@ -683,7 +679,7 @@ CollectiveRunner::OnDelivered(const Delivery& delivery, int64_t now)
         member.cause =
             delivery.posted >= 0
                 ? m_paths->ArriveInside(delivery.cause, from, member.rank, delivery.posted, now)
-                : m_paths->Arrive(delivery.cause, from, member.rank, now);
+                : m_paths->Arrive(delivery.cause, from, member.rank, delivery.parts, now);
     }
     const uint32_t sequence = member.kind == Kind::FABRIC_SWITCH
                                   ? StartUnit(member, delivery.immediate, now)

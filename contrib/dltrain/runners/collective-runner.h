@@ -46,7 +46,10 @@ class CollectiveUser
   public:
     virtual ~CollectiveUser() = default;
     /// A rank has done its part; now is part.left. \param cookie what Start was given
-    virtual void OnRankDone(const reports::CollectivePart& part, uint64_t cookie) = 0;
+    /// \param path on which it leaves, held by the caller; null: not noted
+    virtual void OnRankDone(const reports::CollectivePart& part,
+                            uint64_t cookie,
+                            reports::PathRecord* path) = 0;
 };
 
 /**

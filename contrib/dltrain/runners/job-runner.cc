@@ -30,7 +30,7 @@ constexpr std::size_t MOST_LINES = 8;
 } // namespace
 
 void
-JobListener::OnCallEnds(const reports::CallRecord&)
+JobListener::OnCallEnds(const reports::CallRecord&, reports::PathRecord*)
 {
 }
 
@@ -346,7 +346,9 @@ JobRunner::HearBegin(uint32_t round)
 }
 
 void
-JobRunner::OnRankDone(const reports::CollectivePart& left, uint64_t cookie)
+JobRunner::OnRankDone(const reports::CollectivePart& left,
+                      uint64_t cookie,
+                      reports::PathRecord* path)
 {
     reports::CollectivePart part = left;
     part.communicator += static_cast<uint32_t>(m_firstAt);
@@ -356,7 +358,7 @@ JobRunner::OnRankDone(const reports::CollectivePart& left, uint64_t cookie)
     NodeWindows::Note<&JobRunner::TellPart>(this, part);
     if (cookie != GHOST)
     {
-        rank.EndTask(RankRunner::TaskOf(cookie), part.left);
+        rank.EndTask(RankRunner::TaskOf(cookie), part.left, -1, path);
     }
 }
 
@@ -388,15 +390,22 @@ JobRunner::HearPart(const reports::CollectivePart& part)
 }
 
 void
-JobRunner::OnMessageDone(Rank, uint64_t cookie, int64_t now, int64_t sent)
+JobRunner::OnMessageDone(Rank,
+                         uint64_t cookie,
+                         int64_t now,
+                         int64_t sent,
+                         reports::PathRecord* path)
 {
-    m_ranks[RankRunner::RunnerOf(cookie)]->EndTask(RankRunner::TaskOf(cookie), now, sent);
+    m_ranks[RankRunner::RunnerOf(cookie)]->EndTask(RankRunner::TaskOf(cookie), now, sent, path);
 }
 
 void
-JobRunner::OnCall(const reports::CallRecord& call, int64_t communicated, int64_t bubble)
+JobRunner::OnCall(const reports::CallRecord& call,
+                  int64_t communicated,
+                  int64_t bubble,
+                  reports::PathRecord* path)
 {
-    m_listener.OnCallEnds(call);
+    m_listener.OnCallEnds(call, path);
     NodeWindows::Note<&JobRunner::TellCall>(this, Call{call, communicated, bubble});
 }
 

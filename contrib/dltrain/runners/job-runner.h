@@ -57,7 +57,7 @@ class JobListener
     /// The first rank begins a round of this number.
     virtual void OnRoundBegin(uint32_t number) = 0;
     /// By an event of the rank's server, while whoever runs it tells of its end.
-    virtual void OnCallEnds(const reports::CallRecord& call);
+    virtual void OnCallEnds(const reports::CallRecord& call, reports::PathRecord* path);
     /// A call of any rank has ended. In the order of ends, as all calls here: through
     /// NodeWindows::Note.
     virtual void OnCall(const reports::CallRecord& call) = 0;
@@ -179,10 +179,16 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     std::vector<std::string> DescribeUnfinished() const;
 
     // CollectiveUser
-    void OnRankDone(const reports::CollectivePart& part, uint64_t cookie) override;
+    void OnRankDone(const reports::CollectivePart& part,
+                    uint64_t cookie,
+                    reports::PathRecord* path) override;
 
     // MessageUser
-    void OnMessageDone(Rank rank, uint64_t cookie, int64_t now, int64_t sent) override;
+    void OnMessageDone(Rank rank,
+                       uint64_t cookie,
+                       int64_t now,
+                       int64_t sent,
+                       reports::PathRecord* path) override;
 
   private:
     /// Rounds of one number, not ended by all ranks.
@@ -214,7 +220,10 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     };
 
     // RankListener
-    void OnCall(const reports::CallRecord& call, int64_t communicated, int64_t bubble) override;
+    void OnCall(const reports::CallRecord& call,
+                int64_t communicated,
+                int64_t bubble,
+                reports::PathRecord* path) override;
     void OnRoundEnd(Rank runner,
                     const workload::Round& round,
                     const reports::ExposedTimes& exposed,

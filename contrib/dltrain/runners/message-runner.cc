@@ -315,11 +315,7 @@ MessageRunner::End(Rank rank,
                    int64_t now,
                    int64_t sent)
 {
-    if (m_paths)
-    {
-        m_paths->SetLeaving(path);
-    }
-    m_user.OnMessageDone(rank, cookie, now, sent);
+    m_user.OnMessageDone(rank, cookie, now, sent, path);
     if (m_paths)
     {
         m_paths->Drop(path);
@@ -348,7 +344,7 @@ MessageRunner::OnDelivered(const Delivery& delivery, int64_t now)
         path =
             inside
                 ? m_paths->ArriveInside(delivery.cause, order.from, order.to, delivery.posted, now)
-                : m_paths->Arrive(delivery.cause, order.from, order.to, now);
+                : m_paths->Arrive(delivery.cause, order.from, order.to, delivery.parts, now);
         m_paths->Keep(PathKey(delivery.channel, inside), path);
     }
     if (receiving.cookies.empty())

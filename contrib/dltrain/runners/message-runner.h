@@ -40,7 +40,12 @@ class MessageUser
     /// \param cookie what its start was given
     /// \param sent of a receive: the start of its send, to 65 ns; -1: a send, or the message had
     /// arrived before it was awaited
-    virtual void OnMessageDone(Rank rank, uint64_t cookie, int64_t now, int64_t sent) = 0;
+    /// \param path on which the rank goes on, held by the caller; null: not noted
+    virtual void OnMessageDone(Rank rank,
+                               uint64_t cookie,
+                               int64_t now,
+                               int64_t sent,
+                               reports::PathRecord* path) = 0;
 };
 
 /// Messages between two ranks that are taken in the order in which they are sent.

@@ -365,7 +365,7 @@ RankRunner::OnEvent(TaskId task, int64_t now)
 }
 
 void
-RankRunner::EndTask(TaskId id, int64_t now, int64_t sent)
+RankRunner::EndTask(TaskId id, int64_t now, int64_t sent, reports::PathRecord* path)
 {
     ns3::RdmaOwner::Check(m_services.collectives->ContextOf(m_rank), "ends a task of a rank");
     const Task& task = m_tables->graph->tasks[id];
@@ -409,7 +409,8 @@ RankRunner::EndTask(TaskId id, int64_t now, int64_t sent)
     }
     m_listener.OnCall({stream.since, now, m_rank, &task, m_tables->graph, m_round.number},
                       idle ? now - m_sending->since : waited,
-                      Computes(task) ? m_bubble : 0);
+                      Computes(task) ? m_bubble : 0,
+                      path);
     for (const TaskId next : m_tables->after[id])
     {
         --m_waiting[next];

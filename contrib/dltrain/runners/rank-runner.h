@@ -72,7 +72,10 @@ class RankListener
     /// running (loading tasks are counted separately)
     /// \param bubble ps for which computing stood still, before it was sent, for the message that
     /// this computation waited for; else 0
-    virtual void OnCall(const reports::CallRecord& call, int64_t communicated, int64_t bubble) = 0;
+    virtual void OnCall(const reports::CallRecord& call,
+                        int64_t communicated,
+                        int64_t bubble,
+                        reports::PathRecord* path) = 0;
     /// The last task of a round has ended. \param runner TrainingPlan::Runners
     /// \param exposed what the rank waited for; of an actor nothing
     virtual void OnRoundEnd(Rank runner,
@@ -147,7 +150,10 @@ class RankRunner
     std::string DescribeCommunicating() const;
     /// A communication has ended. \param sent of a receive: when its message was sent; -1: it was
     /// not waited for
-    void EndTask(training::TaskId task, int64_t now, int64_t sent = -1);
+    void EndTask(training::TaskId task,
+                 int64_t now,
+                 int64_t sent = -1,
+                 reports::PathRecord* path = nullptr);
 
     /// \return that it is in, or the last
     const workload::Round& GetRound() const

@@ -205,12 +205,10 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
     if (m_setting.criticalPath && noted && !m_scenario.served && m_scenario.plan.fillRoles == 0)
     {
         const TraceCollector& collector = run.Collector();
-        m_critical = std::make_unique<reports::CriticalPath>(
-            m_scenario.plan,
-            collector.GetPortNames(),
-            collector.GetTags(),
-            collector.GetWords(),
-            [&collector] { return collector.GetMessageParts(); });
+        m_critical = std::make_unique<reports::CriticalPath>(m_scenario.plan,
+                                                             collector.GetPortNames(),
+                                                             collector.GetTags(),
+                                                             collector.GetWords());
         m_critical->SetNotes(&collector.GetLinkNotes());
         NotePaths();
     }
@@ -450,11 +448,11 @@ TrainingJob::IsMeasured(uint32_t step) const
 }
 
 void
-TrainingJob::OnCallEnds(const reports::CallRecord& call)
+TrainingJob::OnCallEnds(const reports::CallRecord& call, reports::PathRecord* path)
 {
     if (m_critical && IsMeasured(call.step) && SizeOf(call.step) == 0)
     {
-        m_critical->OnCall(call);
+        m_critical->OnCall(call, path);
     }
 }
 

@@ -162,7 +162,7 @@ class TrainingJob : public JobListener
 
     // JobListener
     void OnRoundBegin(uint32_t step) override;
-    void OnCallEnds(const reports::CallRecord& call) override;
+    void OnCallEnds(const reports::CallRecord& call, reports::PathRecord* path) override;
     void OnCall(const reports::CallRecord& call) override;
     void OnCallAborted(const reports::CallRecord& call) override;
     /// "step 3" (Setting::step) for a measured step, from 1, or "warm-up step 1": as calls.log and

@@ -358,13 +358,13 @@ ServingJob::HearShardEnd(const ShardEnd& end)
 }
 
 void
-ServingJob::OnRankDone(const reports::CollectivePart& part, uint64_t cookie)
+ServingJob::OnRankDone(const reports::CollectivePart& part, uint64_t cookie, reports::PathRecord*)
 {
     m_shards[cookie]->OnDone(part.left);
 }
 
 void
-ServingJob::OnMessageDone(Rank, uint64_t cookie, int64_t now, int64_t)
+ServingJob::OnMessageDone(Rank, uint64_t cookie, int64_t now, int64_t, reports::PathRecord*)
 {
     if (cookie == ServingShard::NOBODY)
     {

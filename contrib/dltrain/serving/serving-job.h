@@ -71,10 +71,16 @@ class ServingJob : public serving::Backend,
     void Transfer(const serving::TransferOrder& transfer) override;
 
     // CollectiveUser
-    void OnRankDone(const reports::CollectivePart& part, uint64_t cookie) override;
+    void OnRankDone(const reports::CollectivePart& part,
+                    uint64_t cookie,
+                    reports::PathRecord* path) override;
 
     // MessageUser
-    void OnMessageDone(Rank rank, uint64_t cookie, int64_t now, int64_t sent) override;
+    void OnMessageDone(Rank rank,
+                       uint64_t cookie,
+                       int64_t now,
+                       int64_t sent,
+                       reports::PathRecord* path) override;
 
     // ShardListener
     void OnShardEnd(const ShardEnd& end) override;

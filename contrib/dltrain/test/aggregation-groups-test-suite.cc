@@ -117,7 +117,7 @@ class Bed : public CollectiveUser
         return said.str();
     }
 
-    void OnRankDone(const reports::CollectivePart& part, uint64_t) override
+    void OnRankDone(const reports::CollectivePart& part, uint64_t, reports::PathRecord*) override
     {
         ++done[part.communicator];
         names[part.communicator] = part.algorithm->Name();

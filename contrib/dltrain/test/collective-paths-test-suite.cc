@@ -71,8 +71,7 @@ class Bed : public CollectiveUser
         TraceCollector::Options collect;
         collect.attribution = true;
         collector = std::make_unique<TraceCollector>(*fabric, collect);
-        paths = std::make_unique<CollectivePaths>([this] { return collector->GetMessageParts(); },
-                                                  depth);
+        paths = std::make_unique<CollectivePaths>(depth);
         interconnect = std::make_unique<Interconnect>(m_cluster, "packet", *fabric, *collector);
         runner = std::make_unique<CollectiveRunner>(m_cluster, options, *interconnect, this);
         runner->SetPaths(paths.get());
@@ -112,7 +111,9 @@ class Bed : public CollectiveUser
         Simulator::Run();
     }
 
-    void OnRankDone(const reports::CollectivePart& part, uint64_t) override
+    void OnRankDone(const reports::CollectivePart& part,
+                    uint64_t,
+                    CollectivePaths::Path path) override
     {
         if (part.communicator != watched)
         {
@@ -120,7 +121,6 @@ class Bed : public CollectiveUser
         }
         Left& l = left[part.position];
         l.at = part.left;
-        const CollectivePaths::Path path = CollectivePaths::GetLeaving();
         if (path == CollectivePaths::NONE)
         {
             return;

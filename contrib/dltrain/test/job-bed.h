@@ -131,12 +131,10 @@ class Bed : public JobListener
         TraceCollector::Options collect;
         collect.attribution = true;
         collector = std::make_unique<TraceCollector>(*fabric, collect);
-        critical = std::make_unique<reports::CriticalPath>(
-            plan,
-            collector->GetPortNames(),
-            collector->GetTags(),
-            fabric->GetLinkLayer().GetWords(),
-            [this] { return collector->GetMessageParts(); });
+        critical = std::make_unique<reports::CriticalPath>(plan,
+                                                           collector->GetPortNames(),
+                                                           collector->GetTags(),
+                                                           fabric->GetLinkLayer().GetWords());
         interconnect = std::make_unique<Interconnect>(m_cluster, "packet", *fabric, *collector);
         job = std::make_unique<JobRunner>(*m_workload, *this, [this](const std::string& name) {
             return collector->Tag(name);
@@ -178,9 +176,13 @@ class Bed : public JobListener
     {
     }
 
+    void OnCallEnds(const reports::CallRecord& call, reports::PathRecord* path) override
+    {
+        critical->OnCall(call, path);
+    }
+
     void OnCall(const reports::CallRecord& call) override
     {
-        critical->OnCall(call);
         calls[{call.step, call.task->name}] = {call.start, call.end};
     }
 

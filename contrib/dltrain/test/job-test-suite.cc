@@ -335,7 +335,8 @@ class OwnersTestCase : public TestCase
              "delivers a collective's message to a rank"},
             {[](Bed& bed) { bed.collectives->OnSent(0, 0, 0, true, 1 * US); },
              "tells of a failed message of a rank"},
-            {[](Bed& bed) { bed.job->OnMessageDone(0, 0, 1 * US, -1); }, "ends a task of a rank"},
+            {[](Bed& bed) { bed.job->OnMessageDone(0, 0, 1 * US, -1, nullptr); },
+             "ends a task of a rank"},
         };
         for (const Deed& deed : deeds)
         {

@@ -73,7 +73,7 @@ class Job : public CollectiveUser
         });
     }
 
-    void OnRankDone(const reports::CollectivePart& part, uint64_t) override
+    void OnRankDone(const reports::CollectivePart& part, uint64_t, reports::PathRecord*) override
     {
         ++ranksDone;
         end = std::max(end, part.left);

@@ -150,6 +150,7 @@ BundledTransport::OnPart(TransportUser& user, const Delivery& delivery, int64_t 
             arriving.channel = delivery.channel;
         }
     }
+    const reports::MessageParts* parts = delivery.parts;
     for (;;)
     {
         Arriving& arriving = receiving[key]; // its user may have opened others
@@ -169,10 +170,14 @@ BundledTransport::OnPart(TransportUser& user, const Delivery& delivery, int64_t 
             }
         }
         ++arriving.delivered;
-        user.OnDelivered(
-            {name, arriving.channel, delivery.cookie, part.immediate, part.cause, delivery.posted},
-            now);
-        TraceCollector::ForgetMessageParts(); // those behind it came earlier
+        user.OnDelivered({name,
+                          arriving.channel,
+                          delivery.cookie,
+                          part.immediate,
+                          part.cause,
+                          delivery.posted,
+                          std::exchange(parts, nullptr)}, // those behind it came earlier
+                         now);
     }
 }
 

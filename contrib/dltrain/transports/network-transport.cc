@@ -386,7 +386,14 @@ NetworkTransport::OnMessage(ns3::RdmaQueuePair* qp, const ns3::RdmaMessage& mess
         m_connections.CloseSingle(qp, now);
     }
     reports::PathRecord* cause = end.causes ? end.causes->Take() : nullptr;
-    end.user->OnDelivered({end.name, end.channel, end.cookie, message.immediate, cause}, now);
+    end.user->OnDelivered({end.name,
+                           end.channel,
+                           end.cookie,
+                           message.immediate,
+                           cause,
+                           -1,
+                           m_collector.PartsAt(qp->GetNic()->GetEndpoint())},
+                          now);
 }
 
 void

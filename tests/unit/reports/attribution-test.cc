@@ -121,11 +121,11 @@ TEST(CollectivePaths, AddUpFromWhereARankEntered)
     parts.hops.resize(1);
     parts.hops[0].port = 9;
     parts.hops[0].time = 4 * US;
-    CollectivePaths paths([&parts] { return &parts; }, 10);
+    CollectivePaths paths(10);
     const CollectivePaths::Path entry = paths.Enter(0, 5, 10 * US); // its message's now
     const CollectivePaths::Path other = paths.Enter(1, 5, 11 * US); // it waits for what comes
     const CollectivePaths::Path arrived =
-        paths.Arrive(entry, 0, 1, 17 * US); // 2 us passed before the post
+        paths.Arrive(entry, 0, 1, &parts, 17 * US); // 2 us passed before the post
     paths.Drop(other);
     const CollectivePaths::Path last = paths.ArriveInside(arrived, 1, 2, 18 * US, 21 * US);
     const CollectivePaths::Record& end = *last;
@@ -148,14 +148,14 @@ TEST(CollectivePaths, AddUpFromWhereARankEntered)
 // What a message arrived on waits for its sender to hear of it, channel by channel in order.
 TEST(CollectivePaths, AreKeptForSenders)
 {
-    CollectivePaths paths([] { return nullptr; }, 10);
+    CollectivePaths paths(10);
     constexpr uint64_t CHANNEL = ~uint64_t(3); // any number of 64 bits
     const CollectivePaths::Path entry = paths.Enter(0, 5, 10 * US);
     std::vector<CollectivePaths::Path> arrived;
     for (const uint64_t channel : {CHANNEL, uint64_t(3), CHANNEL})
     {
         CollectivePaths::Hold(entry); // a message of it
-        arrived.push_back(paths.Arrive(entry, 0, 1, 11 * US));
+        arrived.push_back(paths.Arrive(entry, 0, 1, nullptr, 11 * US));
         paths.Keep(channel, arrived.back());
         paths.Drop(arrived.back());
     }
@@ -173,13 +173,14 @@ TEST(CollectivePaths, AreKeptForSenders)
 
 TEST(CollectivePaths, SayThatTimeIsNotKnownOrNoteNothing)
 {
-    CollectivePaths paths([] { return nullptr; }, 10);
-    const CollectivePaths::Path arrived = paths.Arrive(paths.Enter(0, 5, 10 * US), 0, 1, 17 * US);
+    CollectivePaths paths(10);
+    const CollectivePaths::Path arrived =
+        paths.Arrive(paths.Enter(0, 5, 10 * US), 0, 1, nullptr, 17 * US);
     EXPECT_EQ(arrived->shares[static_cast<std::size_t>(PathShare::UNKNOWN)], 7 * US);
     paths.Drop(arrived);
 
     EXPECT_EQ(paths.Enter(0, 5 | MessageId::WARMUP, 20 * US), CollectivePaths::NONE);
-    EXPECT_EQ(paths.Arrive(CollectivePaths::NONE, 0, 1, 22 * US), CollectivePaths::NONE);
+    EXPECT_EQ(paths.Arrive(CollectivePaths::NONE, 0, 1, nullptr, 22 * US), CollectivePaths::NONE);
     EXPECT_EQ(paths.ArriveInside(CollectivePaths::NONE, 0, 1, 0, 0), CollectivePaths::NONE);
     EXPECT_EQ(paths.GetSize(), 0U);
 }

@@ -150,17 +150,15 @@ TEST_F(Training, CriticalPathGoesThroughTheRankThatWasWaitedFor)
     const std::vector<std::string> tags{"all-reduce bucket 0"};
     MessageParts parts;
     parts.parts[At(TimeShare::QUEUED)] = 6 * US;
-    CriticalPath critical(m_plan, ports, tags, rdma::kEthernetWords, [&parts] { return &parts; });
+    CriticalPath critical(m_plan, ports, tags, rdma::kEthernetWords);
     CollectivePaths& paths = critical.GetPaths();
     critical.OnCall(Call(4, 0, 0, 0, 10 * US));
     critical.OnCall(Call(4, 1, 0, 0, 14 * US));
     const CollectivePaths::Path entry = paths.Enter(1, 0, 14 * US);
     CollectivePaths::Hold(entry); // a message of it
-    const CollectivePaths::Path arrived = paths.Arrive(entry, 1, 0, 20 * US);
-    paths.SetLeaving(arrived);
-    critical.OnCall(Call(4, 0, 1, 10 * US, 20 * US));
-    paths.SetLeaving(entry);
-    critical.OnCall(Call(4, 1, 1, 14 * US, 15 * US));
+    const CollectivePaths::Path arrived = paths.Arrive(entry, 1, 0, &parts, 20 * US);
+    critical.OnCall(Call(4, 0, 1, 10 * US, 20 * US), arrived);
+    critical.OnCall(Call(4, 1, 1, 14 * US, 15 * US), entry);
     critical.OnStep(4, 0);
     const auto json = critical.ToJson();
     EXPECT_EQ(json["total_us"], 20.0);
@@ -236,7 +234,7 @@ TEST_F(Training, CriticalPathCountsWaitingForASenderFromWhenNothingElseIsMissing
     };
 
     const auto words = [&](const std::vector<Ended>& calls, const std::vector<double>& waited) {
-        CriticalPath critical(m_plan, ports, tags, rdma::kEthernetWords, [&] { return &parts; });
+        CriticalPath critical(m_plan, ports, tags, rdma::kEthernetWords);
         CollectivePaths& paths = critical.GetPaths();
         std::vector<CollectivePaths::Path> held;
         for (const Ended& call : calls)
@@ -250,13 +248,13 @@ TEST_F(Training, CriticalPathCountsWaitingForASenderFromWhenNothingElseIsMissing
                 if (call.rank == 1)
                 {
                     CollectivePaths::Hold(leaving);
-                    leaving = paths.Arrive(leaving, 1, 0, call.end * US);
+                    leaving = paths.Arrive(leaving, 1, 0, &parts, call.end * US);
                     held.push_back(leaving);
                 }
             }
-            paths.SetLeaving(leaving);
             critical.OnCall(
-                {call.start * US, call.end * US, call.rank, &graph.tasks[call.task], &graph, 0});
+                {call.start * US, call.end * US, call.rank, &graph.tasks[call.task], &graph, 0},
+                leaving);
         }
         critical.OnStep(0, 0);
         std::vector<double> found;
@@ -604,7 +602,7 @@ TEST_F(Training, CriticalPathGoesThroughTheHost)
     m_plan.roles[0].streams.emplace_back("host");
     m_plan.roles[0].tasks[1] = host;
     const std::vector<std::string> none;
-    CriticalPath critical(m_plan, none, none, rdma::kEthernetWords, [] { return nullptr; });
+    CriticalPath critical(m_plan, none, none, rdma::kEthernetWords);
     for (const coll::Rank rank : {0, 1})
     {
         critical.OnCall(Call(0, rank, 0, 0, 10 * US));
@@ -642,7 +640,7 @@ TEST_F(Training, CriticalPathHasNoLineForLessThanANanosecond)
     const std::vector<std::string> none;
     for (const int64_t ps : {0, 140, 999, 1000, 2000})
     {
-        CriticalPath critical(m_plan, none, none, rdma::kEthernetWords, [] { return nullptr; });
+        CriticalPath critical(m_plan, none, none, rdma::kEthernetWords);
         for (const coll::Rank rank : {0, 1})
         {
             critical.OnCall(Call(0, rank, 0, 0, 10 * US));
