@@ -23,7 +23,7 @@ struct Measured
 };
 
 // Near what scripts/fit-serving printed on 2026-11-29, with few digits. Exceptions:
-//   prefill of Ampere and Hopper   what fused attention reaches by gpu-zoo.cc; requests hardly tell
+//   prefill of Ampere and Hopper   what fused attention reaches by gpus.json; requests hardly tell
 //   weights of Hopper              its product_memory_efficiency there
 //   kv of Ampere                   0.95 fits as well, which no memory reaches
 //   launch, block, kv of Hopper    assumed, near those that were measured

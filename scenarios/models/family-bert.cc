@@ -35,35 +35,8 @@ ReadBert(Config& c, Transformer& t, ModelSpec& model)
     model.sequence = t.positions;
 }
 
-// clang-format off
-const char* const kBertZoo = R"zoo(
-[
- {"name": "bert-base", "aliases": ["bert-base-uncased"], "family": "BERT", "lm_head": false,
-  "parameters_published": 109482240, "source": "bert-base-uncased config.json (Hugging Face); with the pooler",
-  "layers": 12, "hidden": 768, "heads": 12, "vocab": 30522, "positions": 512, "token_types": 2, "sequence": 512,
-  "embedding_norm": true, "final_norm": false, "pooler": true},
- {"name": "bert-base-pretraining", "aliases": ["bert-base-mlm"], "family": "BERT", "masked_lm_head": true,
-  "source": "bert-base-uncased config.json (Hugging Face), BertForPreTraining", "layers": 12, "hidden": 768,
-  "heads": 12, "vocab": 30522, "positions": 512, "token_types": 2, "sequence": 512, "embedding_norm": true,
-  "final_norm": false, "pooler": true},
- {"name": "bert-large", "aliases": ["bert-large-uncased"], "family": "BERT", "lm_head": false,
-  "parameters_published": 335141888, "source": "bert-large-uncased config.json (Hugging Face); with the pooler",
-  "layers": 24, "hidden": 1024, "heads": 16, "vocab": 30522, "positions": 512, "token_types": 2, "sequence": 512,
-  "embedding_norm": true, "final_norm": false, "pooler": true},
- {"name": "bert-large-pretraining", "aliases": ["bert-large-mlm"], "family": "BERT", "masked_lm_head": true,
-  "parameters_published": 336226108, "source": "bert-large-uncased config.json (Hugging Face), BertForPreTraining",
-  "layers": 24, "hidden": 1024, "heads": 16, "vocab": 30522, "positions": 512, "token_types": 2, "sequence": 512,
-  "embedding_norm": true, "final_norm": false, "pooler": true}
-]
-)zoo";
-// clang-format on
+const RegisteredFamily g_bert({"bert", {{"bert", "Bert", "BERT", ReadBert}}});
 
 } // namespace
-
-ModelFamily
-BertFamily()
-{
-    return {{{"bert", "Bert", "BERT", ReadBert}}, kBertZoo};
-}
 
 } // namespace training

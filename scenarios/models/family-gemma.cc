@@ -47,45 +47,11 @@ ReadGemma3(Config& c, Transformer& t, ModelSpec& model)
     }
 }
 
-// clang-format off
-const char* const kGemmaZoo = R"zoo(
-[
- {"name": "gemma3-270m", "sequence": 32768, "source": "google/gemma-3-270m config.json (Hugging Face)",
-  "config": {"model_type": "gemma3_text", "hidden_size": 640, "intermediate_size": 2048,
-  "num_hidden_layers": 18, "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 256,
-  "vocab_size": 262144, "sliding_window": 512, "sliding_window_pattern": 6}},
- {"name": "gemma3-1b", "sequence": 32768, "parameters_published": 999885952,
-  "source": "google/gemma-3-1b-pt config.json (Hugging Face); count published there; sequence of pre-training: arXiv 2503.19786, section 2",
-  "config": {"model_type": "gemma3_text", "hidden_size": 1152, "intermediate_size": 6912,
-  "num_hidden_layers": 26, "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 256,
-  "vocab_size": 262144, "sliding_window": 512, "sliding_window_pattern": 6}},
- {"name": "gemma3-4b", "sequence": 32768,
-  "source": "google/gemma-3-4b-pt config.json (Hugging Face); without the pictures' encoder; sequence of pre-training: arXiv 2503.19786, section 2",
-  "config": {"model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240,
-  "num_hidden_layers": 34, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
-  "vocab_size": 262208, "sliding_window": 1024, "sliding_window_pattern": 6}},
- {"name": "gemma3-12b", "sequence": 32768,
-  "source": "google/gemma-3-12b-pt config.json (Hugging Face); without the pictures' encoder; sequence of pre-training: arXiv 2503.19786, section 2",
-  "config": {"model_type": "gemma3_text", "hidden_size": 3840, "intermediate_size": 15360,
-  "num_hidden_layers": 48, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 256,
-  "vocab_size": 262208, "sliding_window": 1024, "sliding_window_pattern": 6}},
- {"name": "gemma3-27b", "sequence": 32768,
-  "source": "google/gemma-3-27b-pt config.json (Hugging Face); without the pictures' encoder; sequence of pre-training: arXiv 2503.19786, section 2",
-  "config": {"model_type": "gemma3_text", "hidden_size": 5376, "intermediate_size": 21504,
-  "num_hidden_layers": 62, "num_attention_heads": 32, "num_key_value_heads": 16, "head_dim": 128,
-  "vocab_size": 262208, "sliding_window": 1024, "sliding_window_pattern": 6}}
-]
-)zoo";
-// clang-format on
+const RegisteredFamily g_gemma(
+    {"gemma",
+     {{"gemma3", "Gemma3", "Gemma", ReadGemma3, "num_attention_heads", true},
+      {"gemma3_text", "Gemma3Text", "Gemma", ReadGemma3}}});
 
 } // namespace
-
-ModelFamily
-GemmaFamily()
-{
-    return {{{"gemma3", "Gemma3", "Gemma", ReadGemma3, "num_attention_heads", true},
-             {"gemma3_text", "Gemma3Text", "Gemma", ReadGemma3}},
-            kGemmaZoo};
-}
 
 } // namespace training

@@ -41,33 +41,8 @@ ReadGptOss(Config& c, Transformer& t, ModelSpec& model)
     }
 }
 
-// clang-format off
-const char* const kGptOssZoo = R"zoo(
-[
- {"name": "gpt-oss-20b", "sequence": 4096, "parameters_published": 20914757184,
-  "active_published": 4187440704,
-  "source": "openai/gpt-oss-20b config.json (Hugging Face); count published there; sequence: its initial_context_length",
-  "config": {"model_type": "gpt_oss", "hidden_size": 2880, "intermediate_size": 2880,
-  "num_hidden_layers": 24, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
-  "vocab_size": 201088, "tie_word_embeddings": false, "num_local_experts": 32, "num_experts_per_tok": 4,
-  "sliding_window": 128, "attention_bias": true}},
- {"name": "gpt-oss-120b", "sequence": 4096, "parameters_published": 116829156672,
-  "active_published": 5711982912,
-  "source": "openai/gpt-oss-120b config.json (Hugging Face); count published there; sequence: its initial_context_length",
-  "config": {"model_type": "gpt_oss", "hidden_size": 2880, "intermediate_size": 2880,
-  "num_hidden_layers": 36, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
-  "vocab_size": 201088, "tie_word_embeddings": false, "num_local_experts": 128, "num_experts_per_tok": 4,
-  "sliding_window": 128, "attention_bias": true}}
-]
-)zoo";
-// clang-format on
+const RegisteredFamily g_gptOss({"gpt-oss", {{"gpt_oss", "GptOss", "gpt-oss", ReadGptOss}}});
 
 } // namespace
-
-ModelFamily
-GptOssFamily()
-{
-    return {{{"gpt_oss", "GptOss", "gpt-oss", ReadGptOss}}, kGptOssZoo};
-}
 
 } // namespace training

@@ -145,73 +145,9 @@ ReadNemotronH(Config& c, Transformer& t, ModelSpec& model)
     }
 }
 
-// clang-format off
-const char* const kNemotronZoo = R"zoo(
-[
- {"name": "nemotron-h-8b", "aliases": ["nemotron-h"], "sequence": 8192,
-  "source": "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/models/nemotronh/nemotron_h_provider.py",
-  "config": {"model_type": "nemotron_h",
-  "hybrid_override_pattern": "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-", "hidden_size": 4096,
-  "intermediate_size": 21504, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
-  "mamba_num_heads": 128, "mamba_head_dim": 64, "ssm_state_size": 128, "n_groups": 8, "conv_kernel": 4,
-  "chunk_size": 128, "vocab_size": 131072}},
- {"name": "nemotron-nano-9b-v2", "aliases": ["nemotron-nano-9b"], "sequence": 8192,
-  "parameters_published": 8888227328,
-  "source": "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/models/nemotronh/nemotron_h_provider.py; count published with nvidia/NVIDIA-Nemotron-Nano-9B-v2 (Hugging Face); sequence: assumed",
-  "config": {"model_type": "nemotron_h",
-  "hybrid_override_pattern": "M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-", "hidden_size": 4480,
-  "intermediate_size": 15680, "num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128,
-  "mamba_num_heads": 128, "mamba_head_dim": 80, "ssm_state_size": 128, "n_groups": 8, "conv_kernel": 4,
-  "chunk_size": 128, "vocab_size": 131072}},
- {"name": "nemotron-nano-12b-v2", "aliases": ["nemotron-nano-12b"], "sequence": 8192,
-  "source": "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/models/nemotronh/nemotron_h_provider.py; sequence: assumed",
-  "config": {"model_type": "nemotron_h",
-  "hybrid_override_pattern": "M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M-",
-  "hidden_size": 5120, "intermediate_size": 20480, "num_attention_heads": 40, "num_key_value_heads": 8,
-  "head_dim": 128, "mamba_num_heads": 128, "mamba_head_dim": 80, "ssm_state_size": 128, "n_groups": 8,
-  "conv_kernel": 4, "chunk_size": 128, "vocab_size": 131072}},
- {"name": "nemotron-3-nano-30b-a3b", "aliases": ["nemotron-3-nano", "nemotron-3-nano-30b"], "sequence": 8192,
-  "source": "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/models/nemotronh/nemotron_h_provider.py; 31,577,937,344 published (nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16, Hugging Face) without the 2,944 biases of its routers; sequence: assumed",
-  "config": {"model_type": "nemotron_h",
-  "hybrid_override_pattern": "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME", "hidden_size": 2688,
-  "intermediate_size": 1856, "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 128,
-  "mamba_num_heads": 64, "mamba_head_dim": 64, "ssm_state_size": 128, "n_groups": 8, "conv_kernel": 4,
-  "chunk_size": 128, "vocab_size": 131072, "n_routed_experts": 128, "num_experts_per_tok": 6,
-  "n_shared_experts": 1, "moe_intermediate_size": 1856, "moe_shared_expert_intermediate_size": 3712}},
- {"name": "nemotron-h-47b", "sequence": 8192,
-  "source": "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/models/nemotronh/nemotron_h_provider.py",
-  "config": {"model_type": "nemotron_h",
-  "hybrid_override_pattern": "M-M-M-M-M-M-M-M-M*-M-M-M-M-M-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-M-M---MM---M-M*-M-M-M-M-M-",
-  "hidden_size": 8192, "intermediate_size": 30720, "num_attention_heads": 64, "num_key_value_heads": 8,
-  "head_dim": 128, "mamba_num_heads": 256, "mamba_head_dim": 64, "ssm_state_size": 256, "n_groups": 8,
-  "conv_kernel": 4, "chunk_size": 128, "vocab_size": 131072}},
- {"name": "nemotron-h-56b", "sequence": 8192,
-  "source": "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/models/nemotronh/nemotron_h_provider.py",
-  "config": {"model_type": "nemotron_h",
-  "hybrid_override_pattern": "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-",
-  "hidden_size": 8192, "intermediate_size": 32768, "num_attention_heads": 64, "num_key_value_heads": 8,
-  "head_dim": 128, "mamba_num_heads": 256, "mamba_head_dim": 64, "ssm_state_size": 256, "n_groups": 8,
-  "conv_kernel": 4, "chunk_size": 128, "vocab_size": 131072}},
- {"name": "nemotron-3-super-120b-a12b", "aliases": ["nemotron-3-super", "nemotron-3-super-120b"],
-  "sequence": 8192,
-  "source": "NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/models/nemotronh/nemotron_h_provider.py; sequence: assumed",
-  "config": {"model_type": "nemotron_h",
-  "hybrid_override_pattern": "MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME",
-  "hidden_size": 4096, "intermediate_size": 2688, "num_attention_heads": 32, "num_key_value_heads": 2,
-  "head_dim": 128, "mamba_num_heads": 128, "mamba_head_dim": 64, "ssm_state_size": 128, "n_groups": 8,
-  "conv_kernel": 4, "chunk_size": 128, "vocab_size": 131072, "n_routed_experts": 512,
-  "num_experts_per_tok": 22, "n_shared_experts": 1, "moe_intermediate_size": 2688,
-  "moe_shared_expert_intermediate_size": 5376, "moe_latent_size": 1024}}
-]
-)zoo";
-// clang-format on
+const RegisteredFamily g_nemotron({"nemotron",
+                                   {{"nemotron_h", "NemotronH", "Nemotron", ReadNemotronH}}});
 
 } // namespace
-
-ModelFamily
-NemotronFamily()
-{
-    return {{{"nemotron_h", "NemotronH", "Nemotron", ReadNemotronH}}, kNemotronZoo};
-}
 
 } // namespace training

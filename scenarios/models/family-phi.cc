@@ -60,53 +60,11 @@ ReadPhiMoe(Config& c, Transformer& t, ModelSpec& model)
     TakeOriginalSequence(c, model);
 }
 
-// clang-format off
-const char* const kPhiZoo = R"zoo(
-[
- {"name": "phi-2", "sequence": 2048, "parameters_published": 2779683840,
-  "source": "microsoft/phi-2 config.json (Hugging Face); count published there", "config": {
-  "model_type": "phi", "hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 32,
-  "num_attention_heads": 32, "vocab_size": 51200, "max_position_embeddings": 2048, "resid_pdrop": 0.1}},
- {"name": "phi-3-mini", "aliases": ["phi-3-mini-4k", "phi-3.5-mini"], "sequence": 4096,
-  "parameters_published": 3821079552,
-  "source": "microsoft/Phi-3-mini-4k-instruct config.json (Hugging Face); count published there", "config": {
-  "model_type": "phi3", "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 32,
-  "num_attention_heads": 32, "num_key_value_heads": 32, "vocab_size": 32064, "tie_word_embeddings": false,
-  "sliding_window": 2047}},
- {"name": "phi-3-medium", "aliases": ["phi-3-medium-4k"], "sequence": 4096,
-  "parameters_published": 13960238080,
-  "source": "microsoft/Phi-3-medium-4k-instruct config.json (Hugging Face); count published there",
-  "config": {"model_type": "phi3", "hidden_size": 5120, "intermediate_size": 17920, "num_hidden_layers": 40,
-  "num_attention_heads": 40, "num_key_value_heads": 10, "vocab_size": 32064, "tie_word_embeddings": false,
-  "sliding_window": 2047}},
- {"name": "phi-3.5-moe", "sequence": 4096,
-  "source": "microsoft/Phi-3.5-MoE-instruct config.json (Hugging Face); sequence: its original_max_position_embeddings",
-  "config": {"model_type": "phimoe", "hidden_size": 4096, "intermediate_size": 6400, "num_hidden_layers": 32,
-  "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32064, "tie_word_embeddings": false,
-  "attention_bias": true, "lm_head_bias": true, "num_local_experts": 16, "num_experts_per_tok": 2}},
- {"name": "phi-4-mini", "sequence": 4096, "parameters_published": 3836021760,
-  "source": "microsoft/Phi-4-mini-instruct config.json (Hugging Face); count published there; sequence: its original_max_position_embeddings",
-  "config": {"model_type": "phi3", "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 32,
-  "num_attention_heads": 24, "num_key_value_heads": 8, "vocab_size": 200064, "tie_word_embeddings": true,
-  "sliding_window": 262144}},
- {"name": "phi-4", "aliases": ["phi-4-14b"], "sequence": 4096, "parameters_published": 14659507200,
-  "source": "microsoft/phi-4 config.json (Hugging Face); count published there; sequence of pre-training: arXiv 2412.08905, section 3",
-  "config": {"model_type": "phi3", "hidden_size": 5120, "intermediate_size": 17920, "num_hidden_layers": 40,
-  "num_attention_heads": 40, "num_key_value_heads": 10, "vocab_size": 100352, "tie_word_embeddings": false,
-  "sliding_window": null}}
-]
-)zoo";
-// clang-format on
+const RegisteredFamily g_phi({"phi",
+                              {{"phi", "Phi", "Phi", ReadPhi},
+                               {"phi3", "Phi3", "Phi", ReadPhi3},
+                               {"phimoe", "PhiMoE", "Phi", ReadPhiMoe}}});
 
 } // namespace
-
-ModelFamily
-PhiFamily()
-{
-    return {{{"phi", "Phi", "Phi", ReadPhi},
-             {"phi3", "Phi3", "Phi", ReadPhi3},
-             {"phimoe", "PhiMoE", "Phi", ReadPhiMoe}},
-            kPhiZoo};
-}
 
 } // namespace training

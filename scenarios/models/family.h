@@ -1,19 +1,22 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * A family of models in a file, family-NAME.cc: the types of Hugging Face's config.json that it
- * reads, and its models in the zoo. To add a model, add its entry there; to add a type, its reader.
+ * A family of models: its models in scenarios/zoo/models/NAME.json, and, in family-NAME.cc, the
+ * types of Hugging Face's config.json that it reads. To add a model, add its entry to the JSON; to
+ * add a type, its reader.
  *
- * The zoo is JSON in the form that users write too (model-json.cc), kept in the binary so that it
- * is found from any folder. Where `parameters_published` or `active_published` stands, the
- * arithmetic on the shapes gives exactly that number (ParseModelJson insists). An entry's "config"
- * has the members of the published config.json that shape the model.
+ * The models are in the form that users write, too (model-json.cc). Where `parameters_published` or
+ * `active_published` stands, the arithmetic on the shapes gives exactly that number (ParseModelJson
+ * insists). An entry's "config" has the members of the published config.json that shape the model.
  */
 #ifndef SCENARIOS_MODELS_FAMILY_H
 #define SCENARIOS_MODELS_FAMILY_H
 
 #include "scenarios/models/config-reader.h"
+#include "topologies/registered.h"
 
+#include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 namespace training
@@ -31,31 +34,30 @@ struct ConfigType
     bool inText = false;
 };
 
+/// What a family reads; registered under the name of its JSON.
 struct ModelFamily
 {
+    static constexpr const char* kWhat = "families of models";
+
+    std::string name;
     std::vector<ConfigType> types;
-    const char* zoo = "[]"; ///< models, sizes ascending
+    int rank = 0; ///< the JSON has the order
 };
 
-/// All of them, in the order in which they are listed.
-const std::vector<ModelFamily>& ModelFamilies();
+using RegisteredFamily = topo::Registered<ModelFamily>;
 
-ModelFamily BloomFamily();
-ModelFamily GptFamily();
-ModelFamily LlamaFamily();
-ModelFamily MistralFamily();
-ModelFamily DeepSeekFamily();
-ModelFamily GlmFamily();
-ModelFamily QwenFamily();
-ModelFamily GptOssFamily();
-ModelFamily GemmaFamily();
-ModelFamily PhiFamily();
-ModelFamily NemotronFamily();
-ModelFamily MegatronFamily();
-ModelFamily MptFamily();
-ModelFamily BertFamily();
-ModelFamily T5Family();
-ModelFamily PictureFamily();
+/// A family's JSON.
+struct FamilyModels
+{
+    std::string name; ///< of the file: "llama"
+    int order;
+    nlohmann::json models; ///< sizes ascending
+};
+
+/// In the order in which they are listed.
+const std::vector<FamilyModels>& FamiliesOfModels();
+/// Of all families, in the same order.
+std::vector<ConfigType> ConfigTypes();
 
 } // namespace training
 

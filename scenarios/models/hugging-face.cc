@@ -34,15 +34,11 @@ namespace
 std::optional<ConfigType>
 TypeOf(Config& c)
 {
-    std::vector<ConfigType> known;
+    const std::vector<ConfigType> known = ConfigTypes();
     std::vector<std::string> types;
-    for (const ModelFamily& family : ModelFamilies())
+    for (const ConfigType& type : known)
     {
-        for (const ConfigType& type : family.types)
-        {
-            known.push_back(type);
-            types.emplace_back(type.type);
-        }
+        types.emplace_back(type.type);
     }
     if (c.Given("model_type"))
     {

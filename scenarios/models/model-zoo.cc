@@ -21,10 +21,9 @@ ModelZoo()
 {
     static const nlohmann::json zoo = [] {
         auto all = nlohmann::json::array();
-        for (const ModelFamily& family : ModelFamilies())
+        for (const FamilyModels& family : FamiliesOfModels())
         {
-            const auto models = nlohmann::json::parse(family.zoo);
-            all.insert(all.end(), models.begin(), models.end());
+            all.insert(all.end(), family.models.begin(), family.models.end());
         }
         return all;
     }();

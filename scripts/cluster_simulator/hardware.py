@@ -6,80 +6,18 @@ import json
 import os
 
 from .errors import InvalidInput
+from .zoo import GPUS
 
 
-class GPUmodel(enum.Enum):
-    """GPUs that the simulator knows (dltrain --help=gpus describes them)."""
-
-    K80 = "K80"
-    TITANX_MAXWELL = "TitanX-Maxwell"
-    TITANX_PASCAL = "TitanX-Pascal"
-    P100 = "P100"
-    V100 = "V100"
-    V100_16GB = "V100-16GB"
-    A100 = "A100"
-    A100_40GB = "A100-40GB"
-    A40 = "A40"
-    H100 = "H100"
-    H100_500W = "H100-500W"
-    H200 = "H200"
-    B200 = "B200"
-    GB200 = "GB200"
-    B300 = "B300"
-    GB300 = "GB300"
-    H800 = "H800"
-    H20 = "H20"
-    A800 = "A800"
-    T4 = "T4"
-    A10 = "A10"
-    RTX_3090 = "RTX-3090"
-    RTX_A6000 = "RTX-A6000"
-    RTX_4090 = "RTX-4090"
-    L40S = "L40S"
-    L4 = "L4"
-    RTX_PRO_6000 = "RTX-PRO-6000"
-    MI300X = "MI300X"
-    MI325X = "MI325X"
-    MI355X = "MI355X"
-
+class _Model(enum.Enum):
     def __repr__(self):
         return f"GPUmodel.{self.name}"
 
 
-# The server whose links between GPUs are those that such GPUs are sold with. GB200, B300 and GB300
-# have the NVLink of B200; cards without NVLink stand in servers with PCIe of their generation
-# (assumed).
-SOLD_IN = {
-    GPUmodel.K80: "pcie3-v100",
-    GPUmodel.TITANX_MAXWELL: "pcie3-v100",
-    GPUmodel.TITANX_PASCAL: "pcie3-v100",
-    GPUmodel.A40: "pcie4-a100",
-    GPUmodel.P100: "dgx-1-p100",
-    GPUmodel.V100: "dgx-1-v100",
-    GPUmodel.V100_16GB: "dgx-1-v100",
-    GPUmodel.A100: "dgx-a100",
-    GPUmodel.A100_40GB: "dgx-a100",
-    GPUmodel.H100: "dgx-h100",
-    GPUmodel.H200: "dgx-h200",
-    GPUmodel.B200: "dgx-b200",
-    GPUmodel.GB200: "dgx-b200",
-    GPUmodel.B300: "dgx-b200",
-    GPUmodel.GB300: "dgx-b200",
-    GPUmodel.H800: "hgx-h800",
-    GPUmodel.H20: "hgx-h20",
-    GPUmodel.A800: "hgx-a800",
-    GPUmodel.T4: "pcie3-v100",
-    GPUmodel.A10: "pcie4-a100",
-    GPUmodel.RTX_3090: "pcie4-a100",
-    GPUmodel.RTX_A6000: "pcie4-a100",
-    GPUmodel.RTX_4090: "pcie4-a100",
-    GPUmodel.L40S: "pcie4-a100",
-    GPUmodel.L4: "pcie4-a100",
-    GPUmodel.RTX_PRO_6000: "pcie5-h100",
-    GPUmodel.MI300X: "mi300x-8",
-    GPUmodel.MI325X: "mi325x-8",
-    GPUmodel.MI355X: "mi355x-8",
-}
+GPUmodel = _Model(
+    "GPUmodel", {name.upper().replace("-", "_"): name for name in GPUS}, module=__name__
+)
+GPUmodel.__doc__ = "GPUs that the simulator knows (dltrain --help=gpus describes them)."
 
 
 class ServerConfig:
@@ -184,7 +122,7 @@ class ServerConfig:
                     file,
                 )
         return {
-            "server": server or SOLD_IN.get(self.gpu, "dgx-a100"),
+            "server": server or GPUS.get(_name(self.gpu), {}).get("sold_in", "dgx-a100"),
             "gpus_per_server": len(self.gpus),
             "nics_per_server": self.nics,
             "gpu": _name(self.gpu),

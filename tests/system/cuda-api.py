@@ -226,16 +226,12 @@ class Api(CudaTest):
     # ---- numbers that others have, too
 
     def test_rates_of_gpus(self):
-        """Those of the compute model."""
-        path = os.path.join(ROOT, "scenarios", "models", "gpu-zoo.cc")
-        with open(path, encoding="utf-8") as file:
-            zoo = json.loads(re.search(r'R"zoo\((.*?)\)zoo"', file.read(), re.DOTALL)[1])
-        found = {}
-        for gpu in zoo:
-            found[gpu["name"]] = {**found.get(gpu.get("base"), {}), **gpu}
-        keys = ("memory_bandwidth_GBps", "host_link_GBps", "launch_us")
-        wanted = {name: tuple(gpu[key] for key in keys) for name, gpu in found.items()}
-        self.assertEqual(rates.TABLE, wanted)
+        """A row takes from its base what it leaves out: H200 has H100's PCIe and launches. A name
+        that the zoo has not has no rates.
+        """
+        h100, h200 = rates.of("H100"), rates.of("H200")
+        self.assertEqual(h200, (4800e9, *h100[1:]))
+        self.assertEqual(rates.of("a GPU of mine"), (0, 0, 0))
 
     def test_headers_are_those_of_the_real_library(self):
         """Constants and sizes, where NVIDIA's headers are."""

@@ -373,7 +373,7 @@ class Behind(RecoveryTest):
                 of = run.stats["recovery"]
                 self.assertTrue(of["checkpoint_async"])
                 copy, write = of["checkpoint_copy_time_us"], of["checkpoint_time_us"]
-                # host_link_GBps of the A100 (gpu-zoo.cc), of which copies reach kHostLinkShare
+                # host_link_GBps of the A100 (gpus.json), of which copies reach kHostLinkShare
                 # (host-work.h).
                 rate = bits(copy_rate) if copy_rate else 31.5 * 8e3 * 55.4 / 63
                 self.assertWithin(copy, self.most_of_rank(of, shape) * 8 / rate, 0.02)

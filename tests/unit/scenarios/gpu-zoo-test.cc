@@ -80,7 +80,7 @@ TEST(GpuZoo, GpusSince2023)
     EXPECT_EQ(FindGpu("MI355X")->Peak(Dtype::kTf32), 0);
 }
 
-// Data sheets' dense rates (gpu-zoo.cc has the sources): tensor cores of Ampere's and Ada's cards
+// Data sheets' dense rates (gpus.json has the sources): tensor cores of Ampere's and Ada's cards
 // are 4 times plain fp32 where sums in fp32 run at full rate, half of that on GeForce, and 8 times
 // on Turing; there is no bf16 on Turing, and fp8 from Ada on.
 TEST(GpuZoo, CardsOfServingServers)

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "contrib/rdma/core/nearest-name.h"
+#include "scenarios/models/family.h"
 #include "scenarios/models/model-zoo.h"
 
 #include <algorithm>
@@ -77,6 +78,18 @@ TEST(ModelJson, NamesAreShortAndPrintable)
                 << text;
         }
     }
+}
+
+// A reader whose family has no JSON would be found by nothing.
+TEST(ModelZoo, EveryFamilyHasItsFile)
+{
+    size_t types = 0;
+    for (const ModelFamily* family : topo::Registered<ModelFamily>::All())
+    {
+        types += family->types.size();
+    }
+    EXPECT_GT(types, 20u);
+    EXPECT_EQ(ConfigTypes().size(), types);
 }
 
 TEST(ModelZoo, CountsEqualPublishedOnes)
