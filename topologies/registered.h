@@ -9,6 +9,7 @@
 #define TOPOLOGIES_REGISTERED_H
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -67,12 +68,33 @@ class Registered
         return nullptr;
     }
 
+    /// Throws std::logic_error if there is none.
+    static const Entry& Get(const std::string& name)
+    {
+        const Entry* entry = Find(name);
+        if (!entry)
+        {
+            throw std::logic_error(std::string("no ") + Entry::kWhat + " are called " + name);
+        }
+        return *entry;
+    }
+
     static std::vector<std::string> Names()
+    {
+        return NamesWhere([](const Entry&) { return true; });
+    }
+
+    /// \param holds a predicate of an entry, or a member: &SchedulerEntry::joins
+    template <class Holds>
+    static std::vector<std::string> NamesWhere(Holds holds)
     {
         std::vector<std::string> names;
         for (const Entry* entry : All())
         {
-            names.emplace_back(entry->name);
+            if (std::invoke(holds, *entry))
+            {
+                names.emplace_back(entry->name);
+            }
         }
         return names;
     }

@@ -3,6 +3,8 @@
  */
 #include "scenarios/inference/controller.h"
 
+#include "scenarios/inference/kv-transfer.h"
+
 #include <algorithm>
 #include <numeric>
 #include <tuple>
@@ -95,9 +97,13 @@ Controller::Controller(const ServingSpec& spec, std::vector<Request> requests, B
       m_backend(backend),
       m_requests(m_arrivals.size()),
       m_states(m_arrivals.size()),
-      m_turn(spec.pools.size()),
+      m_byLayer(RegisteredKvTransfer::Get(spec.kvTransfer).byLayer),
       m_random(spec.requests.seed, scenario::kDraftStream)
 {
+    for (size_t pool = 0; pool < spec.pools.size(); ++pool)
+    {
+        m_routers.push_back(RegisteredRouter::Get(spec.router).make());
+    }
     for (uint32_t i = 0; i < m_requests.size(); ++i)
     {
         RequestRecord& record = m_requests[i];
@@ -184,32 +190,21 @@ Controller::Route(uint32_t pool)
 {
     const auto [first, count] = m_instancesOf[pool];
     const uint32_t engines = m_spec.pools[pool].dp;
-    if (m_spec.router == Router::kRoundRobin)
-    {
-        const uint32_t turn = m_turn[pool]++ % (count * engines);
-        return {first + turn / engines, turn % engines};
-    }
-    std::pair<uint32_t, uint32_t> best{first, 0};
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; i < count * engines; ++i)
-    {
-        const EngineOf& of = *m_instances[first + i / engines]->engines[i % engines];
-        uint64_t load = of.requests;
-        if (m_spec.router == Router::kKvAware)
+    const auto at = [&, first = first](uint32_t i) -> const EngineOf& {
+        return *m_instances[first + i / engines]->engines[i % engines];
+    };
+    const auto askedBlocks = [&](uint32_t i) {
+        const EngineOf& of = at(i);
+        uint64_t blocks = of.engine.AskedBlocks();
+        for (const uint32_t request : of.blocked)
         {
-            load = of.engine.AskedBlocks();
-            for (const uint32_t request : of.blocked)
-            {
-                load += of.engine.Blocks().BlocksFor(m_requests[request].prompt);
-            }
+            blocks += of.engine.Blocks().BlocksFor(m_requests[request].prompt);
         }
-        if (load < least)
-        {
-            least = load;
-            best = {first + i / engines, i % engines};
-        }
-    }
-    return best;
+        return blocks;
+    };
+    const uint32_t chosen = m_routers[pool]->Choose(
+        {count * engines, [&](uint32_t i) { return at(i).requests; }, askedBlocks});
+    return {first + chosen / engines, chosen % engines};
 }
 
 void
@@ -269,8 +264,7 @@ Controller::TryStart(uint32_t index, int64_t now)
                 of.scheduled = of.scheduled < 0 ? now : of.scheduled;
             }
             any = any || !batch.IsEmpty();
-            if (m_spec.kvTransfer == KvTransferKind::kByLayer &&
-                m_spec.pools[instance.pool].role == PoolRole::kPrefill)
+            if (m_byLayer && m_spec.pools[instance.pool].role == PoolRole::kPrefill)
             {
                 if (batch.preempted > 0)
                 {
@@ -695,13 +689,12 @@ Controller::JudgePace(ServingOutcome* outcome) const
     }
     const double span = static_cast<double>(until - from) * 1e-12;
     const uint32_t arrived = come - come / 2;
-    // Of static batches the next one always waits.
+    // Where requests cannot join a batch, the next one always waits.
+    const bool joins = RegisteredScheduler::Get(m_spec.scheduler).joins;
     uint64_t batches = 0;
     for (const auto& instance : m_instances)
     {
-        batches += m_spec.scheduler == SchedulerKind::kStatic
-                       ? uint64_t{m_spec.maxBatch} * instance->engines.size()
-                       : 0;
+        batches += joins ? 0 : uint64_t{m_spec.maxBatch} * instance->engines.size();
     }
     if (static_cast<double>(begun) < kPaceOfArrivals * arrived &&
         static_cast<double>(queued) > (1 - kPaceOfArrivals) * come + static_cast<double>(batches))

@@ -15,6 +15,7 @@
 #define SCENARIOS_INFERENCE_CONTROLLER_H
 
 #include "scenarios/inference/engine.h"
+#include "scenarios/inference/router.h"
 #include "scenarios/inference/serving-record.h"
 #include "scenarios/inference/serving-spec.h"
 #include "scenarios/traffic/random.h"
@@ -44,7 +45,7 @@ struct IterationOrder
     uint32_t instance = 0;
     uint32_t number = 0;          ///< of the instance, from 0
     std::vector<BatchLoad> loads; ///< by engine; of one without work nothing in it
-    /// KV that leaves as its layers are computed (KvTransferKind::kByLayer): each ends with a
+    /// KV that leaves as its layers are computed (KvTransferEntry::byLayer): each ends with a
     /// TransferEnded of its own.
     std::vector<TransferOrder> byLayer;
 };
@@ -181,7 +182,8 @@ class Controller
     std::vector<State> m_states;
     std::vector<std::unique_ptr<Instance>> m_instances;
     std::vector<std::pair<uint32_t, uint32_t>> m_instancesOf; ///< by pool: the first, how many
-    std::vector<uint32_t> m_turn;                             ///< by pool, for round-robin
+    std::vector<std::unique_ptr<Router>> m_routers;           ///< by pool
+    bool m_byLayer;                                           ///< KvTransferEntry::byLayer
     uint64_t m_answered = 0;
     bool m_followed = false; ///< requests of a closed loop have come, by answers to earlier ones
     scenario::Random m_random;

@@ -9,20 +9,6 @@
 namespace serving
 {
 
-std::unique_ptr<Scheduler>
-MakeScheduler(SchedulerKind kind)
-{
-    switch (kind)
-    {
-    case SchedulerKind::kOrca:
-        return MakeOrcaScheduler();
-    case SchedulerKind::kStatic:
-        return MakeStaticScheduler();
-    default:
-        return MakeVllmScheduler();
-    }
-}
-
 uint64_t
 LeastTokens(const ServingSpec& spec, PoolRole role, const Request& request)
 {
@@ -37,7 +23,7 @@ LeastTokens(const ServingSpec& spec, PoolRole role, const Request& request)
 
 Engine::Engine(const ServingSpec& spec, uint64_t blocks)
     : m_spec(spec),
-      m_scheduler(MakeScheduler(spec.scheduler)),
+      m_scheduler(RegisteredScheduler::Get(spec.scheduler).make()),
       m_blocks(blocks, spec.kvBlock)
 {
 }

@@ -16,6 +16,7 @@
 
 #include "scenarios/inference/batch-load.h"
 #include "scenarios/inference/kv-blocks.h"
+#include "scenarios/inference/scheduler.h"
 #include "scenarios/inference/serving-spec.h"
 
 #include <cstdint>
@@ -83,24 +84,8 @@ struct Batch
     }
 };
 
-class Engine;
-
-/// Decides which requests the next iteration has. Schedulers have no state of their own.
-class Scheduler
-{
-  public:
-    virtual ~Scheduler() = default;
-    /// \param batch empty; stays so if nothing can run
-    virtual void Schedule(Engine& engine, Batch* batch) const = 0;
-};
-
 /// \return tokens that must fit into the KV cache for a request to run alone
 uint64_t LeastTokens(const ServingSpec& spec, PoolRole role, const Request& request);
-
-std::unique_ptr<Scheduler> MakeVllmScheduler();
-std::unique_ptr<Scheduler> MakeOrcaScheduler();
-std::unique_ptr<Scheduler> MakeStaticScheduler();
-std::unique_ptr<Scheduler> MakeScheduler(SchedulerKind kind);
 
 class Engine
 {

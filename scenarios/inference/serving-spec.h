@@ -71,19 +71,6 @@ struct RequestsSpec
     std::shared_ptr<const std::vector<Request>> traced = nullptr;
     uint64_t seed = 1;
 };
-enum class SchedulerKind : uint8_t
-{
-    kVllm,   ///< vLLM V1: running requests first, then waiting ones in order, by a budget of tokens
-    kOrca,   ///< iterations, whole prompts, memory for all of a request when it is admitted
-    kStatic, ///< batches that begin and end together
-};
-
-enum class Router : uint8_t
-{
-    kRoundRobin,
-    kLeastLoaded, ///< fewest requests that wait or run
-    kKvAware,     ///< fewest KV blocks in use or asked for by those that wait
-};
 
 /// What the instances of a pool do.
 enum class PoolRole : uint8_t
@@ -106,12 +93,6 @@ struct PoolSpec
     {
         return tp * pp * dp;
     }
-};
-
-enum class KvTransferKind : uint8_t
-{
-    kWhole,   ///< after the prompt
-    kByLayer, ///< each layer's after its computation
 };
 
 /// A draft model proposes tokens, the model checks them in one pass.
@@ -153,17 +134,17 @@ struct SloSpec
 struct ServingSpec
 {
     RequestsSpec requests;
-    std::vector<PoolSpec> pools; ///< one of kBoth; or kPrefill and kDecode
-    SchedulerKind scheduler = SchedulerKind::kVllm;
-    Router router = Router::kRoundRobin;
-    uint32_t maxBatch = 256;     ///< requests of an engine that run at once
-    uint32_t tokenBudget = 2048; ///< tokens of an iteration of an engine
+    std::vector<PoolSpec> pools;        ///< one of kBoth; or kPrefill and kDecode
+    std::string scheduler = "vllm";     ///< name (scheduler.h)
+    std::string router = "round-robin"; ///< name (router.h)
+    uint32_t maxBatch = 256;            ///< requests of an engine that run at once
+    uint32_t tokenBudget = 2048;        ///< tokens of an iteration of an engine
     bool chunkedPrefill = true;
     uint32_t kvBlock = 16; ///< tokens
     /// KV blocks of an engine, by pool: what GPU memory has room for, or as asked for.
     std::vector<uint64_t> kvBlocks;
-    double prefixCache = 0; ///< share of a prompt's tokens that are in the cache
-    KvTransferKind kvTransfer = KvTransferKind::kWhole;
+    double prefixCache = 0;           ///< share of a prompt's tokens that are in the cache
+    std::string kvTransfer = "whole"; ///< name (kv-transfer.h)
     std::optional<SpeculationSpec> speculation;
     SparseSpec sparse;
     SloSpec slo;

@@ -22,6 +22,7 @@
 #include "contrib/rdma/core/units.h"
 #include "scenarios/options/binding.h"
 #include "scenarios/options/when.h"
+#include "topologies/registered.h"
 
 #include <cstdint>
 #include <functional>
@@ -157,6 +158,20 @@ struct Option
     Option& Names(std::string what, std::vector<NamedItem> list)
     {
         return Names(std::move(what), [list = std::move(list)] { return list; });
+    }
+
+    /// Of entries that register themselves (topologies/registered.h).
+    template <class Entry>
+    Option& NamesOf(std::string what)
+    {
+        return Names(std::move(what), [] {
+            std::vector<NamedItem> items;
+            for (const Entry* entry : topo::Registered<Entry>::All())
+            {
+                items.push_back({entry->name, entry->description});
+            }
+            return items;
+        });
     }
 
     Option& Aliases(std::function<std::string(const std::string&)> find)

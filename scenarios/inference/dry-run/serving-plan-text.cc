@@ -11,6 +11,7 @@
 #include "scenarios/inference/options/served-model.h"
 #include "scenarios/inference/options/serving-words.h"
 #include "scenarios/inference/requests.h"
+#include "scenarios/inference/scheduler.h"
 #include "scenarios/options/format.h"
 #include "topologies/names.h"
 
@@ -116,18 +117,14 @@ MemoryText(const ServingScenario& s, std::size_t pool)
 std::string
 SchedulerText(const serving::ServingSpec& spec)
 {
-    using serving::SchedulerKind;
-    const std::string batch = "at most " + topo::Counted(spec.maxBatch, "request");
-    switch (spec.scheduler)
+    const serving::SchedulerEntry& scheduler = serving::RegisteredScheduler::Get(spec.scheduler);
+    std::string text = scheduler.title + ", at most " + topo::Counted(spec.maxBatch, "request");
+    if (scheduler.hasBudget)
     {
-    case SchedulerKind::kStatic:
-        return "static batches, " + batch;
-    case SchedulerKind::kOrca:
-        return "Orca, " + batch;
-    default:
-        return "vLLM V1, " + batch + " and " + topo::Counted(spec.tokenBudget, "token") +
-               " an iteration, prompts " + (spec.chunkedPrefill ? "in chunks" : "whole");
+        text += " and " + topo::Counted(spec.tokenBudget, "token") + " an iteration, prompts " +
+                (spec.chunkedPrefill ? "in chunks" : "whole");
     }
+    return text;
 }
 
 } // namespace

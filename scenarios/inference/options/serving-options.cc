@@ -12,6 +12,9 @@
 
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/nccl-environment.h"
+#include "scenarios/inference/kv-transfer.h"
+#include "scenarios/inference/router.h"
+#include "scenarios/inference/scheduler.h"
 #include "scenarios/multiplex/options/multiplex-options.h"
 #include "scenarios/network/background.h"
 #include "scenarios/network/common-options.h"
@@ -55,6 +58,9 @@ ByRate()
 
 namespace
 {
+
+using Scheduler = serving::SchedulerEntry;
+using Schedulers = serving::RegisteredScheduler;
 
 /// A row of dltrain's, without the conditions of training.
 Option
@@ -205,12 +211,12 @@ CutRows()
             .Otherwise("each instance does both")
             .Example("prefill:2x(tp=2),decode:1x(tp=2)")
             .Only(when::Tokens())
-            .Only(when::Is("scheduler", {"vllm"}).Usual()),
+            .Only(when::Is("scheduler", Schedulers::NamesWhere(&Scheduler::takesKv)).Usual()),
         section.Name("kv-transfer", "when KV travels from a prefill instance to a decode instance")
-            .Names("KV transfer",
-                   {{"whole", "after the prompt"}, {"by-layer", "each layer's after its kernels"}})
+            .NamesOf<serving::KvTransferEntry>("KV transfer")
             .Default("whole")
             .Example("by-layer")
+            .To(&serving::ServingSpec::kvTransfer)
             .Only(when::With("split")),
         section
             .Text("packet-blocks",
@@ -221,12 +227,10 @@ CutRows()
             .Default("auto")
             .Example("all"),
         section.Name("router", "which instance takes a request")
-            .Names("router",
-                   {{"round-robin", "one after the other"},
-                    {"least-loaded", "with the fewest requests that wait or run"},
-                    {"kv-aware", "with the fewest KV blocks in use or asked for"}})
+            .NamesOf<serving::RouterEntry>("router")
             .Default("round-robin")
-            .Example("least-loaded"),
+            .Example("least-loaded")
+            .To(&serving::ServingSpec::router),
         section.Only(when::Tokens())
             .Name("framework", "whose host time and kernels an iteration has")
             .Names("serving framework",
@@ -245,30 +249,31 @@ SchedulingRows()
 {
     const Section section{"/serving", "Serving"};
     const Section tokens = section.Only(when::Tokens());
-    const Section vllm = tokens.Only(when::Is("scheduler", {"vllm"}).Usual());
-    const Section joining = tokens.Only(when::Is("scheduler", {"vllm", "orca"}).Usual());
+    const auto with = [&](bool Scheduler::*holds) {
+        return tokens.Only(when::Is("scheduler", Schedulers::NamesWhere(holds)).Usual());
+    };
+    const Section budget = with(&Scheduler::hasBudget);
+    const Section joining = with(&Scheduler::joins);
     const Section sparse = section.Only(when::With("send-share"));
     return {
         tokens.Name("scheduler", "how requests share iterations")
-            .Names("scheduler",
-                   {{"vllm", "vLLM V1: running requests first, then waiting ones, by a budget"},
-                    {"orca", "iterations with whole prompts; KV of all tokens when admitted"},
-                    {"static", "batches that begin and end together"}})
+            .NamesOf<serving::SchedulerEntry>("scheduler")
             .Default("vllm")
-            .Example("static"),
+            .Example("static")
+            .To(&serving::ServingSpec::scheduler),
         tokens.Integer("max-batch", "requests of an engine that run at once")
             .Alias("max-num-seqs")
             .Range(1, 1e6)
             .Default("256")
             .Example("64")
             .To(&serving::ServingSpec::maxBatch),
-        vllm.Integer("token-budget", "tokens of an iteration of an engine")
+        budget.Integer("token-budget", "tokens of an iteration of an engine")
             .Alias("max-num-batched-tokens")
             .Range(1, 1e7)
             .Default("2048")
             .Example("8192")
             .To(&serving::ServingSpec::tokenBudget),
-        vllm.Flag("chunked-prefill", "a prompt may be shared out over iterations")
+        budget.Flag("chunked-prefill", "a prompt may be shared out over iterations")
             .Alias("enable-chunked-prefill")
             .Default("1")
             .Example("0")

@@ -355,7 +355,7 @@ FailMemory(Validation* v, const ServingScenario& s, const PoolSpec& pool, double
 void
 CheckBudget(Validation* v, const serving::ServingSpec& spec, uint64_t longest)
 {
-    if (spec.scheduler != serving::SchedulerKind::kVllm)
+    if (!serving::RegisteredScheduler::Get(spec.scheduler).hasBudget)
     {
         return;
     }

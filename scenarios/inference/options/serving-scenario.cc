@@ -190,23 +190,6 @@ ServingReader::ReadScheduling()
     serving::ServingSpec& spec = m_s.serving;
     m_v.Fill(&m_s);
     m_v.Fill(&spec);
-    using serving::SchedulerKind;
-    spec.scheduler = Named<SchedulerKind>(values,
-                                          "scheduler",
-                                          {{"vllm", SchedulerKind::kVllm},
-                                           {"orca", SchedulerKind::kOrca},
-                                           {"static", SchedulerKind::kStatic}});
-    using serving::Router;
-    spec.router = Named<Router>(values,
-                                "router",
-                                {{"round-robin", Router::kRoundRobin},
-                                 {"least-loaded", Router::kLeastLoaded},
-                                 {"kv-aware", Router::kKvAware}});
-    using serving::KvTransferKind;
-    spec.kvTransfer = Named<KvTransferKind>(
-        values,
-        "kv-transfer",
-        {{"whole", KvTransferKind::kWhole}, {"by-layer", KvTransferKind::kByLayer}});
     m_s.framework = *serving::FindFramework(values.Text("framework"));
     m_s.kvGiven = values.Given("kv-tokens");
     spec.dollarsPerGpuHour = values.Given("price") ? values.Real("price") : 0;
@@ -219,7 +202,7 @@ ServingReader::ReadScheduling()
         // One pass after the other, an iteration each; how a framework launches it is part of the
         // kernels' times.
         m_s.framework = *serving::FindFramework("ideal");
-        spec.scheduler = SchedulerKind::kVllm;
+        spec.scheduler = "vllm";
         spec.tokenBudget = m_s.batch;
         spec.chunkedPrefill = false;
     }

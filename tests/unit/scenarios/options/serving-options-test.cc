@@ -101,7 +101,7 @@ Blocks(const std::string& options)
 TEST(ServingOptions, DefaultsAreThoseOfVllm)
 {
     const ServingScenario s = Serve("--model=llama3-8b --server=dgx-h100");
-    EXPECT_EQ(s.serving.scheduler, serving::SchedulerKind::kVllm);
+    EXPECT_EQ(s.serving.scheduler, "vllm");
     EXPECT_EQ(s.serving.maxBatch, 256u);
     EXPECT_EQ(s.serving.tokenBudget, 2048u);
     EXPECT_TRUE(s.serving.chunkedPrefill);

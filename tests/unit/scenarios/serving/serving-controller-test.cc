@@ -73,21 +73,15 @@ CaseOf(uint64_t seed)
         pool.pp = OneOf<uint32_t>(&random, {1, 1, 2, 3, 5});
         pool.dp = OneOf<uint32_t>(&random, {1, 1, 2, 3});
     }
-    spec.scheduler = split ? SchedulerKind::kVllm
-                           : OneOf<SchedulerKind>(&random,
-                                                  {SchedulerKind::kVllm,
-                                                   SchedulerKind::kVllm,
-                                                   SchedulerKind::kOrca,
-                                                   SchedulerKind::kStatic});
-    spec.router =
-        OneOf<Router>(&random, {Router::kRoundRobin, Router::kLeastLoaded, Router::kKvAware});
+    spec.scheduler = split ? std::string("vllm")
+                           : OneOf<std::string>(&random, {"vllm", "vllm", "orca", "static"});
+    spec.router = OneOf<std::string>(&random, {"round-robin", "least-loaded", "kv-aware"});
     spec.maxBatch = OneOf<uint32_t>(&random, {1, 2, 5, 256});
     spec.tokenBudget = OneOf<uint32_t>(&random, {1, 3, 16, 2048});
     spec.kvBlock = OneOf<uint32_t>(&random, {1, 4, 16, 1000});
     spec.prefixCache = OneOf<double>(&random, {0, 0, 0.5, 1});
-    spec.kvTransfer =
-        OneOf<KvTransferKind>(&random, {KvTransferKind::kWhole, KvTransferKind::kByLayer});
-    if (random.Below(3) == 0 && spec.scheduler != SchedulerKind::kStatic)
+    spec.kvTransfer = OneOf<std::string>(&random, {"whole", "by-layer"});
+    if (random.Below(3) == 0 && spec.scheduler != "static")
     {
         spec.speculation = SpeculationSpec{"draft",
                                            static_cast<uint32_t>(1 + random.Below(6)),
@@ -113,11 +107,10 @@ CaseOf(uint64_t seed)
     made.cost.hop = OneOf<int64_t>(&random, {0, kMs / 2});
     made.transfer = OneOf<int64_t>(&random, {0, kMs / 100, kMs});
     std::ostringstream name;
-    name << "seed " << seed << (split ? " split" : "") << " scheduler "
-         << static_cast<int>(spec.scheduler) << " arrivals " << static_cast<int>(requests.kind)
-         << " batch " << spec.maxBatch << " budget " << spec.tokenBudget << " block "
-         << spec.kvBlock << " blocks " << spec.kvBlocks.front() << " "
-         << (spec.kvTransfer == KvTransferKind::kByLayer ? "by layer" : "whole")
+    name << "seed " << seed << (split ? " split" : "") << " scheduler " << spec.scheduler
+         << " arrivals " << static_cast<int>(requests.kind) << " batch " << spec.maxBatch
+         << " budget " << spec.tokenBudget << " block " << spec.kvBlock << " blocks "
+         << spec.kvBlocks.front() << " " << (spec.kvTransfer == "by-layer" ? "by layer" : "whole")
          << (spec.speculation ? " drafts" : "") << (spec.chunkedPrefill ? "" : " whole prompts");
     made.name = name.str();
     return made;
@@ -168,7 +161,7 @@ CheckKv(const Case& made, const ServingOutcome& outcome, const std::map<uint32_t
         const uint64_t tokens = at == sent.end() ? 0 : at->second;
         const bool travels = made.spec.pools.size() > 1 && one.output > 1;
         const uint64_t all = travels ? one.prompt - one.cached : 0;
-        if (one.preemptions == 0 || made.spec.kvTransfer == KvTransferKind::kWhole)
+        if (one.preemptions == 0 || made.spec.kvTransfer == "whole")
         {
             ASSERT_EQ(tokens, all) << one.id;
         }
@@ -187,7 +180,7 @@ CheckIterations(const Case& made, const ServingOutcome& outcome)
         ASSERT_LE(one.requests, one.running);
         ASSERT_LE(one.kvBlocks, instance.kvBlocksOfEngine);
         ASSERT_GT(one.prefillTokens + one.decodeTokens, 0U);
-        if (made.spec.scheduler == SchedulerKind::kVllm)
+        if (made.spec.scheduler == "vllm")
         {
             ASSERT_LE(one.prefillTokens + one.decodeTokens, made.spec.tokenBudget);
         }
@@ -306,7 +299,7 @@ TEST(Controller, ASplitWithoutTransferTimeIsAsNone)
                 spec->requests.prompt = {LengthSpec::Kind::kUniform, 1, 5000};
                 spec->requests.output = {LengthSpec::Kind::kUniform, 1, 50};
                 spec->requests.clients = 1;
-                spec->kvTransfer = byLayer ? KvTransferKind::kByLayer : KvTransferKind::kWhole;
+                spec->kvTransfer = byLayer ? "by-layer" : "whole";
                 if (drafts)
                 {
                     spec->speculation = SpeculationSpec{"draft", 3, 0.7};

@@ -18,7 +18,7 @@ namespace
 {
 
 ServingSpec
-SpecOf(SchedulerKind scheduler, uint32_t budget, uint32_t maxBatch = 256, uint32_t kvBlock = 4)
+SpecOf(const std::string& scheduler, uint32_t budget, uint32_t maxBatch = 256, uint32_t kvBlock = 4)
 {
     ServingSpec spec = served::OneInstance();
     spec.scheduler = scheduler;
@@ -70,7 +70,7 @@ WaitingOf(Engine* engine)
 
 TEST(VllmScheduler, SharesABudgetDecodesFirst)
 {
-    const ServingSpec spec = SpecOf(SchedulerKind::kVllm, 10);
+    const ServingSpec spec = SpecOf("vllm", 10);
     Engine engine(spec, 100);
     Give(&engine, 0, 6, 4);
     Give(&engine, 1, 8, 3);
@@ -88,7 +88,7 @@ TEST(VllmScheduler, SharesABudgetDecodesFirst)
 
 TEST(VllmScheduler, WithoutChunksAPromptWaitsForABudgetOfItsOwn)
 {
-    ServingSpec spec = SpecOf(SchedulerKind::kVllm, 10);
+    ServingSpec spec = SpecOf("vllm", 10);
     spec.chunkedPrefill = false;
     Engine engine(spec, 100);
     Give(&engine, 0, 6, 2);
@@ -102,7 +102,7 @@ TEST(VllmScheduler, WithoutChunksAPromptWaitsForABudgetOfItsOwn)
 
 TEST(VllmScheduler, KeepsTheLargestBatch)
 {
-    const ServingSpec spec = SpecOf(SchedulerKind::kVllm, 100, 2);
+    const ServingSpec spec = SpecOf("vllm", 100, 2);
     Engine engine(spec, 100);
     for (uint32_t i = 0; i < 3; ++i)
     {
@@ -116,7 +116,7 @@ TEST(VllmScheduler, KeepsTheLargestBatch)
 TEST(VllmScheduler, PreemptsTheLastAndComputesItAnew)
 {
     // 5 blocks of 4 tokens: prompts take 2 + 2 + 1.
-    const ServingSpec spec = SpecOf(SchedulerKind::kVllm, 100);
+    const ServingSpec spec = SpecOf("vllm", 100);
     Engine engine(spec, 5);
     Give(&engine, 0, 8, 4);
     Give(&engine, 1, 8, 4);
@@ -155,7 +155,7 @@ TEST(VllmScheduler, PreemptsTheLastAndComputesItAnew)
 
 TEST(VllmScheduler, ComputesWhatIsNotCached)
 {
-    const ServingSpec spec = SpecOf(SchedulerKind::kVllm, 100);
+    const ServingSpec spec = SpecOf("vllm", 100);
     Engine engine(spec, 100);
     auto live = std::make_unique<Live>();
     live->prompt = 10;
@@ -171,7 +171,7 @@ TEST(VllmScheduler, ComputesWhatIsNotCached)
 
 TEST(VllmScheduler, ChecksNoMoreDraftsThanItsBudgetHasRoomFor)
 {
-    ServingSpec spec = SpecOf(SchedulerKind::kVllm, 3);
+    ServingSpec spec = SpecOf("vllm", 3);
     spec.speculation = SpeculationSpec{"draft", 4, 1};
     Engine engine(spec, 100);
     Give(&engine, 0, 3, 20);
@@ -189,7 +189,7 @@ TEST(VllmScheduler, ChecksNoMoreDraftsThanItsBudgetHasRoomFor)
 
 TEST(VllmScheduler, EndsAtTheLastTokenWithDrafts)
 {
-    ServingSpec spec = SpecOf(SchedulerKind::kVllm, 100);
+    ServingSpec spec = SpecOf("vllm", 100);
     spec.speculation = SpeculationSpec{"draft", 4, 1};
     Engine engine(spec, 100);
     Give(&engine, 0, 3, 8);
@@ -203,7 +203,7 @@ TEST(VllmScheduler, EndsAtTheLastTokenWithDrafts)
 TEST(OrcaScheduler, ReservesAllOfARequest)
 {
     // 8 blocks of 4 tokens. A request of 8 + 6 has KV of 13 tokens at its end: 4 blocks.
-    const ServingSpec spec = SpecOf(SchedulerKind::kOrca, 4);
+    const ServingSpec spec = SpecOf("orca", 4);
     Engine engine(spec, 8);
     for (uint32_t i = 0; i < 3; ++i)
     {
@@ -224,7 +224,7 @@ TEST(OrcaScheduler, ReservesAllOfARequest)
 
 TEST(OrcaScheduler, KeepsTheLargestBatch)
 {
-    const ServingSpec spec = SpecOf(SchedulerKind::kOrca, 100, 2);
+    const ServingSpec spec = SpecOf("orca", 100, 2);
     Engine engine(spec, 100);
     for (uint32_t i = 0; i < 3; ++i)
     {
@@ -237,7 +237,7 @@ TEST(OrcaScheduler, KeepsTheLargestBatch)
 
 TEST(StaticScheduler, PadsAndNobodyJoins)
 {
-    const ServingSpec spec = SpecOf(SchedulerKind::kStatic, 4, 2);
+    const ServingSpec spec = SpecOf("static", 4, 2);
     Engine engine(spec, 100);
     Give(&engine, 0, 3, 2);
     Give(&engine, 1, 7, 4);
@@ -273,7 +273,7 @@ TEST(StaticScheduler, PadsAndNobodyJoins)
 TEST(StaticScheduler, ABatchFitsIntoTheKvCache)
 {
     // Padded, a request has 8 + 4 - 1 tokens, 3 blocks of 4; of 8 blocks 2 requests.
-    const ServingSpec spec = SpecOf(SchedulerKind::kStatic, 4, 100);
+    const ServingSpec spec = SpecOf("static", 4, 100);
     Engine engine(spec, 8);
     for (uint32_t i = 0; i < 5; ++i)
     {
@@ -293,7 +293,7 @@ TEST(StaticScheduler, TimeIsTheSumOfItsIterations)
         {
             constexpr uint32_t kBatch = 8;
             constexpr int64_t kPrompt = 20;
-            ServingSpec spec = SpecOf(SchedulerKind::kStatic, 4, kBatch);
+            ServingSpec spec = SpecOf("static", 4, kBatch);
             spec.requests = served::Drawn(RequestsSpec::Kind::kBurst, count, kPrompt, output);
             const served::Cost cost{1000, 10, 3, 0};
             int64_t expected = 0;

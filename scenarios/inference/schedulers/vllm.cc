@@ -127,12 +127,15 @@ class VllmScheduler : public Scheduler
     }
 };
 
-} // namespace
+const RegisteredScheduler g_vllm({"vllm",
+                                  1,
+                                  "vLLM V1: running requests first, then waiting ones, by a budget",
+                                  "vLLM V1",
+                                  MakeScheduler<VllmScheduler>,
+                                  true,
+                                  true,
+                                  true});
 
-std::unique_ptr<Scheduler>
-MakeVllmScheduler()
-{
-    return std::make_unique<VllmScheduler>();
-}
+} // namespace
 
 } // namespace serving

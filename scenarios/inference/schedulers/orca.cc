@@ -42,12 +42,12 @@ class OrcaScheduler : public Scheduler
     }
 };
 
-} // namespace
+const RegisteredScheduler g_orca({"orca",
+                                  2,
+                                  "iterations with whole prompts; KV of all tokens when admitted",
+                                  "Orca",
+                                  MakeScheduler<OrcaScheduler>});
 
-std::unique_ptr<Scheduler>
-MakeOrcaScheduler()
-{
-    return std::make_unique<OrcaScheduler>();
-}
+} // namespace
 
 } // namespace serving

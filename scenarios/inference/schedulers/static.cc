@@ -82,12 +82,13 @@ class StaticScheduler : public Scheduler
     }
 };
 
-} // namespace
+const RegisteredScheduler g_static({"static",
+                                    3,
+                                    "batches that begin and end together",
+                                    "static batches",
+                                    MakeScheduler<StaticScheduler>,
+                                    false});
 
-std::unique_ptr<Scheduler>
-MakeStaticScheduler()
-{
-    return std::make_unique<StaticScheduler>();
-}
+} // namespace
 
 } // namespace serving
