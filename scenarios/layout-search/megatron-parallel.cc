@@ -5,6 +5,7 @@
 #include "scenarios/layout-search/megatron-writer.h"
 #include "scenarios/options/format.h"
 #include "scenarios/training/expert-load.h"
+#include "scenarios/training/pipeline/schedule.h"
 
 #include <utility>
 
@@ -59,7 +60,9 @@ MegatronWriter::AddPipeline()
     {
         HasNone(Typed("pipeline-schedule", o.schedule), "its schedules are 1f1b, interleaved");
     }
-    const auto cut = o.schedule == "dualpipev" ? std::vector<std::string>() : MegatronCut(o);
+    const auto cut = training::FindPipelineSchedule(o.schedule)->Folds()
+                         ? std::vector<std::string>()
+                         : MegatronCut(o);
     if (cut)
     {
         m_launch.flags.insert(m_launch.flags.end(), cut->begin(), cut->end());

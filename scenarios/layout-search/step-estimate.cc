@@ -212,7 +212,7 @@ StepEstimator::Bound(const TrainingOptions& o)
     };
     double bound = 0;
     double filling = 0; // the first micro-batch on the stages ahead, the last one's way back
-    const bool fills = o.schedule == "1f1b" || o.schedule == "gpipe" || o.schedule == "interleaved";
+    const bool fills = training::FindPipelineSchedule(o.schedule)->FillsInLine();
     for (std::size_t number = 0; number < stages.size(); ++number)
     {
         double slowest = 0;

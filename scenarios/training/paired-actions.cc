@@ -211,8 +211,7 @@ WhyNotPaired(const TrainingOptions& o)
         return "runs beside another micro-batch, and {accumulation} is " + number(o.accumulation) +
                "; allowed with it: 2 and more";
     }
-    if (o.pipeline == 1 ? o.schedule != "1f1b"
-                        : o.schedule != "interleaved" && o.schedule != "dualpipev")
+    if (!FindPipelineSchedule(o.schedule)->PairsPasses(o.pipeline))
     {
         return o.pipeline == 1
                    ? "pairs the passes of {schedule}=1f1b, not of " + o.schedule

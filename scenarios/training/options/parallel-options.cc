@@ -9,6 +9,7 @@
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/options/expert-options.h"
 #include "scenarios/training/options/pipeline-options.h"
+#include "scenarios/training/pipeline/schedule.h"
 #include "scenarios/training/stage-layers.h"
 #include "topologies/names.h"
 
@@ -302,9 +303,10 @@ MakeParallel(Validation* v,
     v->DecideUnlessGiven("gradient-accumulation-fusion",
                          o->tensor > 1 || o->pipeline > 1 ? "1" : "0");
     o->fusedAccumulation = values.Flag("gradient-accumulation-fusion");
-    if (o->pipeline > 1 && o->schedule == "dualpipev")
+    const auto* schedule = training::FindPipelineSchedule(o->schedule);
+    if (o->pipeline > 1 && schedule->UsualVirtualStages() > 1)
     {
-        v->DecideUnlessGiven("virtual-stages", "2");
+        v->DecideUnlessGiven("virtual-stages", std::to_string(schedule->UsualVirtualStages()));
     }
     o->virtualStages = values.U32("virtual-stages");
     if (o->pipeline > 1 && !values.Present("pipeline-schedule"))

@@ -60,6 +60,16 @@ class DualPipeV final : public PipelineSchedule
         return true;
     }
 
+    uint32_t UsualVirtualStages() const override
+    {
+        return 2;
+    }
+
+    bool PairsPasses(uint32_t stages) const override
+    {
+        return stages > 1;
+    }
+
     std::vector<PipelineAction> OrderOf(const PipelineShape& shape,
                                         uint32_t stage,
                                         uint32_t /* replica */,

@@ -34,6 +34,11 @@ class GPipe final : public PipelineSchedule
         return "all forward passes, then all backward passes; holds all micro-batches of a step";
     }
 
+    bool FillsInLine() const override
+    {
+        return true;
+    }
+
     std::vector<PipelineAction> OrderOf(const PipelineShape& shape,
                                         uint32_t /* stage */,
                                         uint32_t /* replica */,

@@ -44,6 +44,16 @@ class Interleaved final : public PipelineSchedule
         return "1f1b with several chunks of layers on each device (Megatron-LM's virtual stages)";
     }
 
+    bool FillsInLine() const override
+    {
+        return true;
+    }
+
+    bool PairsPasses(uint32_t stages) const override
+    {
+        return stages > 1;
+    }
+
     std::vector<PipelineAction> OrderOf(const PipelineShape& shape,
                                         uint32_t stage,
                                         uint32_t /* replica */,

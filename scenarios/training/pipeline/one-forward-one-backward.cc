@@ -36,6 +36,16 @@ class OneForwardOneBackwardFlush final : public PipelineSchedule
         return "one forward and one backward pass in turns, then a flush (PipeDream-flush)";
     }
 
+    bool FillsInLine() const override
+    {
+        return true;
+    }
+
+    bool PairsPasses(uint32_t stages) const override
+    {
+        return stages == 1;
+    }
+
     std::vector<PipelineAction> OrderOf(const PipelineShape& shape,
                                         uint32_t stage,
                                         uint32_t /* replica */,

@@ -50,6 +50,24 @@ PipelineSchedule::Folds() const
     return false;
 }
 
+uint32_t
+PipelineSchedule::UsualVirtualStages() const
+{
+    return 1;
+}
+
+bool
+PipelineSchedule::FillsInLine() const
+{
+    return false;
+}
+
+bool
+PipelineSchedule::PairsPasses(uint32_t /* stages */) const
+{
+    return false;
+}
+
 std::optional<PipelineRefusal>
 PipelineSchedule::WhyNot(const PipelineShape& shape) const
 {

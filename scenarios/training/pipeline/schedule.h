@@ -133,6 +133,18 @@ class PipelineSchedule
     /// Whether odd chunks go back along the stages.
     virtual bool Folds() const;
 
+    /// Virtual stages where the user names none.
+    virtual uint32_t UsualVirtualStages() const;
+
+    /// Whether a stage begins with the first micro-batch once it has passed the stages ahead, and
+    /// has its last backward pass ahead of theirs, each with its first chunk. A step is then no
+    /// shorter than a stage and its way there and back.
+    virtual bool FillsInLine() const;
+
+    /// Whether a forward and a backward pass of two micro-batches stand side by side, so that one
+    /// computes while the other exchanges (paired-actions.h).
+    virtual bool PairsPasses(uint32_t stages) const;
+
     /// The piece that is a chunk of a stage, and the stage of a piece; its chunk is piece / p.
     uint32_t PieceOf(const PipelineShape& shape, uint32_t stage, uint32_t chunk) const
     {

@@ -316,6 +316,34 @@ TEST(PipelineSchedule, FoldedPiecesGoBack)
     EXPECT_DOUBLE_EQ(still, 2 * 2 * 3);
 }
 
+// What others take from a schedule: a stage's step begins with a forward pass of its first chunk
+// and ends with a backward pass of it; passes of two micro-batches are neighbours.
+TEST(PipelineSchedule, PropertiesHoldInTheirOrders)
+{
+    for (const PipelineSchedule* schedule : PipelineSchedules())
+    {
+        bool pairs = !schedule->PairsPasses(4) && !schedule->PairsPasses(1);
+        ForShapes(*schedule, [&](const PipelineShape& shape) {
+            const auto order = schedule->OrderOf(shape, shape.stages / 2, 0, 0);
+            if (schedule->FillsInLine())
+            {
+                EXPECT_EQ(order.front(), (PipelineAction{Kind::kForward, 0, 0}));
+                EXPECT_EQ(order.back().kind, Kind::kBackward) << Text(*schedule, shape);
+                EXPECT_EQ(order.back().chunk, 0U) << Text(*schedule, shape);
+            }
+            for (size_t i = 0; i + 1 < order.size() && schedule->PairsPasses(shape.stages); ++i)
+            {
+                const bool turns =
+                    (order[i].kind == Kind::kForward) != (order[i + 1].kind == Kind::kForward);
+                pairs = pairs || (turns && order[i].microBatch != order[i + 1].microBatch);
+            }
+        });
+        EXPECT_TRUE(pairs) << schedule->Name();
+        const uint32_t usual = schedule->UsualVirtualStages();
+        EXPECT_TRUE(usual == 1 || !schedule->WhyNot(ShapeOf(2, 8, usual))) << schedule->Name();
+    }
+}
+
 // All of a step's messages are on the path of GPipe's first forward and last backward pass.
 TEST(PipelineSchedule, MessagesDelayGPipe)
 {
