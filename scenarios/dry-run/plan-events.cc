@@ -78,12 +78,12 @@ FaultsText(const FaultPlan& plan)
 std::string
 RecoveryText(const RecoverySpec& recovery, const topo::Topology& topology)
 {
-    std::string text = RecoveryPolicyName(recovery.policy);
-    if (recovery.policy != RecoveryPolicy::kNone)
+    std::string text = recovery.policy->name;
+    if (recovery.policy->recovers)
     {
         text += ", watchdog " + rdma::ToString(recovery.watchdog);
     }
-    if (recovery.MayRestart())
+    if (recovery.policy->MayRestart())
     {
         text += ", at most " + topo::Counted(recovery.mostRestarts, "restart");
     }
@@ -162,7 +162,7 @@ LeftOutText(const RunOptions& run)
     {
         left.push_back("faults");
     }
-    if (run.recovery && run.recovery->policy != RecoveryPolicy::kNone)
+    if (run.recovery && run.recovery->policy->recovers)
     {
         left.push_back("recovery");
     }

@@ -20,14 +20,11 @@ namespace scenario
 namespace
 {
 
-RecoveryPolicy
+const RecoveryPolicy&
 PolicyOf(const Validation& v)
 {
     const std::string& name = v.values.Text("recovery");
-    return name == "restart"   ? RecoveryPolicy::kRestart
-           : name == "shrink"  ? RecoveryPolicy::kShrink
-           : name == "rebuild" ? RecoveryPolicy::kRebuild
-                               : RecoveryPolicy::kNone;
+    return RegisteredRecoveryPolicy::Get(name.empty() ? "none" : name);
 }
 
 /// Why a run cannot have checkpoints or recover, or nothing.
@@ -183,31 +180,6 @@ TakeCopy(Validation* v,
     }
 }
 
-/// Whether replicas can do without others.
-void
-CheckShrink(Validation* v, const training::TrainingOptions& o)
-{
-    if (o.sharding.optimizer)
-    {
-        v->Fail("recovery",
-                "ZeRO stage " + std::to_string(o.sharding.Stage()) +
-                    " has shards of the optimizer's states on every rank, of which a failed "
-                    "one's are lost; allowed: shrink with --zero=0, or restart");
-    }
-    if (o.expert > 1 || o.Folded())
-    {
-        v->Fail("recovery",
-                "experts are shared out among replicas, and a failed one's are lost; allowed: "
-                "shrink with --ep=1, or restart");
-    }
-    if (o.Data() < 2)
-    {
-        v->Fail("recovery",
-                "there is one replica of the model, and nobody would be left; allowed: shrink "
-                "with several, or restart");
-    }
-}
-
 /// \param spec has its policy
 void
 TakeTimes(Validation* v, RecoverySpec* spec)
@@ -222,7 +194,7 @@ TakeTimes(Validation* v, RecoverySpec* spec)
     v->DecideUnlessGiven("abort-time", "1s");
     spec->restartInstead = values.Given("restart-time") ? values.Duration("restart-time")
                                                         : rdma::Duration{30 * 1000000000000};
-    v->DecideUnlessGiven("restart-time", spec->policy == RecoveryPolicy::kRestart ? "30s" : "1s");
+    v->DecideUnlessGiven("restart-time", spec->policy->restartTime);
     spec->watchdog = values.Duration("watchdog");
     spec->monitorInterval = values.Duration("monitor-interval");
     spec->abort = values.Duration("abort-time");
@@ -248,15 +220,6 @@ TakeCheckpoints(Validation* v,
 }
 
 } // namespace
-
-std::string
-RecoveryPolicyName(RecoveryPolicy policy)
-{
-    return policy == RecoveryPolicy::kRestart   ? "restart"
-           : policy == RecoveryPolicy::kShrink  ? "shrink"
-           : policy == RecoveryPolicy::kRebuild ? "rebuild"
-                                                : "none";
-}
 
 uint64_t
 RecoverySpec::MostOfServer(const std::vector<uint64_t>& bytesOf) const
@@ -296,18 +259,7 @@ RecoveryOptionRows(Checkpoints checkpoints)
                   "fails, a collective that does not end): none, restart, shrink or rebuild "
                   "(docs/faults.md)")
             .At("/recovery/policy")
-            .Names(
-                "recovery",
-                {{"none", "it stands still"},
-                 {"restart",
-                  "all ranks end, and the job begins again from its last checkpoint, on spare "
-                  "servers in place of those that failed"},
-                 {"shrink",
-                  "replicas that have lost a rank leave, the others do the step again (--zero=0, "
-                  "as other stages have lost a shard)"},
-                 {"rebuild",
-                  "the ranks that are left, or with the NICs that are left, repeat the collectives "
-                  "that were under way, and go on; a restart where a failed rank's state is lost"}})
+            .NamesOf<RecoveryPolicy>("recovery")
             .Default("none"),
         failures
             .Duration("watchdog",
@@ -350,7 +302,8 @@ RecoveryOptionRows(Checkpoints checkpoints)
             .Otherwise("0")
             .Range(0, 100000)
             .Example("1")
-            .Only(when::Is("recovery", {"restart", "rebuild"})),
+            .Only(when::Is("recovery",
+                           RegisteredRecoveryPolicy::NamesWhere(&RecoveryPolicy::MayRestart))),
     };
     const std::vector<Option> more = {
         section
@@ -428,8 +381,8 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
 {
     auto& values = v->values;
     auto spec = std::make_shared<RecoverySpec>();
-    spec->policy = PolicyOf(*v);
-    const bool recovers = spec->policy != RecoveryPolicy::kNone;
+    spec->policy = &PolicyOf(*v);
+    const bool recovers = spec->policy->recovers;
     const bool hasStates = v->table.Find("checkpoint-every");
     const bool writes = hasStates && values.Given("checkpoint-every");
     v->Settle("recovery");
@@ -447,9 +400,9 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
         v->Fail(recovers ? "recovery" : "checkpoint-every", why);
         return nullptr;
     }
-    if (spec->policy == RecoveryPolicy::kShrink)
+    if (spec->policy->check)
     {
-        CheckShrink(v, scenario.options);
+        spec->policy->check(v, scenario.options);
     }
     if (recovers)
     {
@@ -474,16 +427,16 @@ RecoverySpec
 RecoveryCosts(Validation* v, const ClusterSpec& cluster, const training::TrainingOptions& options)
 {
     RecoverySpec spec;
-    spec.policy = PolicyOf(*v);
+    spec.policy = &PolicyOf(*v);
     v->Settle("recovery");
     v->Settle("checkpoint-every");
     if (v->values.Given("checkpoint-servers"))
     {
         v->Settle("checkpoint-servers");
     }
-    if (spec.policy == RecoveryPolicy::kShrink)
+    if (spec.policy->check)
     {
-        CheckShrink(v, options);
+        spec.policy->check(v, options);
     }
     TakeTimes(v, &spec);
     TakeCheckpoints(v, cluster, options, &spec);

@@ -8,6 +8,7 @@
 
 #include "collectives/core/schedule.h"
 #include "contrib/rdma/core/units.h"
+#include "scenarios/network/recovery-policy.h"
 #include "scenarios/options/options.h"
 #include "scenarios/options/validation.h"
 #include "scenarios/placement/gpu-place.h"
@@ -26,25 +27,14 @@ namespace scenario
 struct ClusterSpec;
 struct TrainingScenario;
 
-enum class RecoveryPolicy : uint8_t
-{
-    kNone,    ///< it stands still
-    kRestart, ///< all ranks end, the job begins again from its last checkpoint
-    kShrink,  ///< replicas that lost a rank leave, the others do the step again
-    kRebuild, ///< those that are left repeat the collectives that were under way
-};
-
-/// "none", "restart", "shrink", "rebuild".
-std::string RecoveryPolicyName(RecoveryPolicy policy);
-
 struct RecoverySpec
 {
-    RecoveryPolicy policy = RecoveryPolicy::kNone;
+    const RecoveryPolicy* policy = nullptr; ///< set
     rdma::Duration watchdog;        ///< time after which a collective or message is taken for hung
     rdma::Duration monitorInterval; ///< until the launcher knows that a process is gone
     rdma::Duration abort;           ///< until all ranks have given up
     rdma::Duration restart;         ///< until they can communicate again, without reading
-    rdma::Duration restartInstead;  ///< the same, where kRebuild has to restart
+    rdma::Duration restartInstead;  ///< the same, where a policy that repeats has to restart
     uint32_t mostRestarts = 0;
     uint32_t checkpointEvery = 0; ///< steps between checkpoints; 0: no checkpoints
     rdma::BitRate checkpointRate; ///< rate of a server to and from the checkpoint storage
@@ -60,12 +50,6 @@ struct RecoverySpec
     std::map<std::size_t, GpuPlace> faultyGpus; ///< by the fault's place in FaultPlan::faults
     /// Speeds of the spares' GPUs that have faults.
     std::map<GpuPlace, training::SpeedProfile> spareSpeeds;
-
-    /// Whether steps that have ended may have to be done again.
-    bool MayRestart() const
-    {
-        return policy == RecoveryPolicy::kRestart || policy == RecoveryPolicy::kRebuild;
-    }
 
     /// \param bytesOf by rank
     uint64_t MostOfServer(const std::vector<uint64_t>& bytesOf) const;

@@ -171,8 +171,7 @@ ModelOf(const GoodputScenario& scenario, const Prepared& job, const reports::Goo
     constexpr double PS = 1e-12;
     const scenario::RecoverySpec& costs = job.costs;
     goodput::Job model;
-    model.policy = costs.policy == scenario::RecoveryPolicy::kShrink ? goodput::Policy::kShrink
-                                                                     : goodput::Policy::kRestart;
+    model.policy = costs.policy->restarts ? goodput::Policy::kRestart : goodput::Policy::kShrink;
     model.sources = SourcesOf(scenario, job);
     model.step = times.step;
     model.stall = costs.writesBehind ? times.copy : times.write;

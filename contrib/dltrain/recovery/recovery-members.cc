@@ -20,7 +20,6 @@ namespace
 using ns3::RdmaClock;
 using scenario::Fault;
 using scenario::FaultKind;
-using scenario::RecoveryPolicy;
 
 /// Whether it is there at a time, ps.
 bool
@@ -116,9 +115,8 @@ RecoveryRun::HasLostNic(uint32_t host) const
 bool
 RecoveryRun::IsCutOff(uint32_t host) const
 {
-    return m_spec.policy == RecoveryPolicy::kRebuild
-               ? LostNics(host).size() == m_scenario.cluster.server.nics
-               : HasLostNic(host);
+    return m_spec.policy->repeats ? LostNics(host).size() == m_scenario.cluster.server.nics
+                                  : HasLostNic(host);
 }
 
 bool

@@ -42,7 +42,7 @@ RecoveryRun::RecoveryRun(const scenario::TrainingScenario& scenario,
       m_hosts(scenario.cluster.hostOfServer),
       m_spares(m_spec.spares)
 {
-    m_results.policy = scenario::RecoveryPolicyName(m_spec.policy);
+    m_results.policy = m_spec.policy->name;
     m_results.watchdogPs = m_spec.watchdog.ps;
     m_results.checkpointEvery = m_spec.checkpointEvery;
     const std::vector<uint64_t> written = m_spec.checkpoint.WrittenBy();
@@ -77,7 +77,7 @@ RecoveryRun::Start()
     }
     const QueuePairPatience patience = GetPatience(*m_run.Fabric().GetNic(0));
     m_results.queuePairPs = patience.exponent == 0 ? -1 /* never */ : patience.GetPs();
-    if (m_spec.policy == RecoveryPolicy::kNone)
+    if (!m_spec.policy->recovers)
     {
         return;
     }
@@ -138,7 +138,7 @@ RecoveryRun::Watch()
 void
 RecoveryRun::OnMessageFails(const std::string& what)
 {
-    if (m_spec.policy == RecoveryPolicy::kNone)
+    if (!m_spec.policy->recovers)
     {
         return;
     }
@@ -216,16 +216,18 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     record.what = what;
     Settle(now);
     EndTraffic(now);
-    RecoveryPolicy policy = m_spec.policy;
-    if (policy == RecoveryPolicy::kRebuild)
+    const RecoveryPolicy* policy = m_spec.policy;
+    if (policy->repeats)
     {
         // Ranks that have ended for a restart cannot go on any more.
         record.notRebuilt =
             m_recovering && !m_suspended ? "the job begins again already" : WhyNotRebuilt(failed);
-        policy = record.notRebuilt.empty() ? policy : RecoveryPolicy::kRestart;
+        policy = record.notRebuilt.empty()
+                     ? policy
+                     : &scenario::RegisteredRecoveryPolicy::Get(policy->instead);
     }
-    const bool rebuilds = policy == RecoveryPolicy::kRebuild;
-    const bool restarts = policy == RecoveryPolicy::kRestart;
+    const bool rebuilds = policy->repeats;
+    const bool restarts = policy->restarts;
     const bool givesUp = m_recoveries >= m_spec.mostRestarts;
     if (!m_recovering)
     {
@@ -256,7 +258,7 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     ++m_generation;
     m_start.first = record.fromStep = m_ended;
     record.nameOfStep = m_job.NameOfRound(m_ended);
-    record.action = scenario::RecoveryPolicyName(policy);
+    record.action = policy->name;
     Log("failure known by the " + by + ": " + what);
 
     for (const uint32_t server : failed.servers)
@@ -322,7 +324,7 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
 Places::NicsInUse
 RecoveryRun::NicsNow() const
 {
-    return m_spec.policy == RecoveryPolicy::kRebuild ? FindNics() : Places::NicsInUse();
+    return m_spec.policy->repeats ? FindNics() : Places::NicsInUse();
 }
 
 void

@@ -245,8 +245,7 @@ FabricRun::Build(FabricSimulation& simulation)
                                                            *m_fabric,
                                                            *m_collector,
                                                            m_options.warmup);
-        m_background->Start(m_run.recovery &&
-                            m_run.recovery->policy != scenario::RecoveryPolicy::kNone);
+        m_background->Start(m_run.recovery && m_run.recovery->policy->recovers);
     }
     return error.empty() ? reports::OutputErrors::First() : error;
 }
@@ -466,7 +465,7 @@ FabricRun::Report(FabricSimulation& simulation, reports::RunOutcome outcome)
     NoteLinks();
     reports::RunStats network = CollectRunStats(*m_collector, outcome.simulatedPs);
     network.linkTable = HasLinkTable();
-    network.recovers = m_run.recovery && m_run.recovery->policy != scenario::RecoveryPolicy::kNone;
+    network.recovers = m_run.recovery && m_run.recovery->policy->recovers;
     if (m_faults)
     {
         network.faults = m_faults->GetRecords();

@@ -366,7 +366,7 @@ TrainingJob::OnRoundEnd(uint32_t step, const reports::StepRecord& record)
     {
         m_critical->OnStep(step, m_lastEnd);
     }
-    if (m_scenario.run.recovery && m_scenario.run.recovery->MayRestart())
+    if (m_scenario.run.recovery && m_scenario.run.recovery->policy->MayRestart())
     {
         m_steps.push_back({step, m_lastEnd, record});
     }

@@ -69,7 +69,7 @@ TEST(RecoveryOptions, Defaults)
 {
     const auto restart = ScenarioOf("--servers=3 --recovery=restart").run.recovery;
     ASSERT_TRUE(restart);
-    EXPECT_EQ(restart->policy, RecoveryPolicy::kRestart);
+    EXPECT_EQ(restart->policy->name, "restart");
     EXPECT_EQ(restart->watchdog.ps, 600 * int64_t{1000000000000});
     EXPECT_EQ(restart->monitorInterval.ps, 100 * int64_t{1000000000});
     EXPECT_EQ(restart->abort.ps, 1000000000000);
@@ -83,7 +83,7 @@ TEST(RecoveryOptions, Defaults)
     // Rebuild: NCCL alone, unless it has to restart; what is given holds for both.
     const auto rebuild = ScenarioOf("--servers=3 --recovery=rebuild --spares=1").run.recovery;
     ASSERT_TRUE(rebuild);
-    EXPECT_EQ(rebuild->policy, RecoveryPolicy::kRebuild);
+    EXPECT_EQ(rebuild->policy->name, "rebuild");
     EXPECT_EQ(rebuild->restart.ps, 1000000000000);
     EXPECT_EQ(rebuild->restartInstead.ps, 30 * int64_t{1000000000000});
     EXPECT_EQ(rebuild->spares.size(), 1u);
@@ -93,7 +93,7 @@ TEST(RecoveryOptions, Defaults)
     EXPECT_EQ(both->restartInstead.ps, 7 * int64_t{1000000000000});
     const auto writes = ScenarioOf("--servers=3 --checkpoint-every=7").run.recovery;
     ASSERT_TRUE(writes);
-    EXPECT_EQ(writes->policy, RecoveryPolicy::kNone);
+    EXPECT_EQ(writes->policy->name, "none");
     EXPECT_EQ(writes->checkpointEvery, 7u);
     EXPECT_EQ(writes->checkpointRate.bps, 16000000000);
 }
