@@ -257,7 +257,7 @@ void
 SortByEstimate(const scenario::PlannerScenario& scenario, std::vector<const Plan*>& plans)
 {
     const auto score = [&scenario](const Plan* p) {
-        return planner::Score(scenario.objective, p->estimate.step, p->layout.gpus);
+        return scenario.objective->score(p->estimate.step, p->layout.gpus);
     };
     std::stable_sort(plans.begin(), plans.end(), [&score](const Plan* a, const Plan* b) {
         return score(a) < score(b);

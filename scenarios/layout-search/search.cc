@@ -114,7 +114,7 @@ class Best
 
     double Of(double step, uint32_t gpus) const
     {
-        return Score(m_scenario.objective, step, gpus);
+        return m_scenario.objective->score(step, gpus);
     }
 
     double ScoreOf(const Plan& plan) const
@@ -346,7 +346,7 @@ class Searcher
                 estimate->mfu *= estimate->step / layout.bound;
                 estimate->step = layout.bound;
             }
-            if (estimate && Score(m_scenario.objective, estimate->step, layout.gpus) < limit)
+            if (estimate && m_scenario.objective->score(estimate->step, layout.gpus) < limit)
             {
                 tried[i].refused = WhyNotRun(m_scenario.jobs[layout.job], layout);
             }
@@ -398,7 +398,7 @@ class Searcher
   private:
     double ScoreOf(const Layout& layout) const
     {
-        return Score(m_scenario.objective, layout.bound, layout.gpus);
+        return m_scenario.objective->score(layout.bound, layout.gpus);
     }
 
     /// Counts what somebody who ended the search did not let it try.
@@ -425,14 +425,6 @@ class Searcher
 
 } // namespace
 
-double
-Score(scenario::Objective objective, double step, uint32_t gpus)
-{
-    // Of one model and one global batch: MFU falls, and the price of a token grows, with the
-    // GPU-seconds of a step.
-    return objective == scenario::Objective::kStep ? step : step * gpus;
-}
-
 std::string
 EstimateKey(const Layout& layout)
 {
@@ -453,7 +445,7 @@ Search(const PlannerScenario& scenario,
 }
 
 std::vector<Plan*>
-NextToVerify(scenario::Objective objective, std::vector<Plan>& plans, std::size_t most)
+NextToVerify(const scenario::Objective& objective, std::vector<Plan>& plans, std::size_t most)
 {
     constexpr double kMostTrusted = 1.1; // estimates are within a tenth: docs/planning.md
     double best = std::numeric_limits<double>::infinity();
@@ -462,7 +454,7 @@ NextToVerify(scenario::Objective objective, std::vector<Plan>& plans, std::size_
     {
         if (plan.verified)
         {
-            best = std::min(best, Score(objective, *plan.verified, plan.layout.gpus));
+            best = std::min(best, objective.score(*plan.verified, plan.layout.gpus));
             longer = std::min(longer, *plan.verified / plan.estimate.step);
         }
     }
@@ -470,7 +462,7 @@ NextToVerify(scenario::Objective objective, std::vector<Plan>& plans, std::size_
     for (Plan& plan : plans)
     {
         const bool tried = plan.verified || !plan.notVerified.empty();
-        const double expected = Score(objective, plan.estimate.step * longer, plan.layout.gpus);
+        const double expected = objective.score(plan.estimate.step * longer, plan.layout.gpus);
         if (!tried && next.size() < most && expected < best)
         {
             next.push_back(&plan);

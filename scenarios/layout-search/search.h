@@ -86,13 +86,10 @@ Found Search(const scenario::PlannerScenario& scenario,
              const Estimates& known = {},
              unsigned threads = 0);
 
-/// What an objective compares, the smaller the better.
-double Score(scenario::Objective objective, double step, uint32_t gpus);
-
 /// Plans that dltrain should run next, at most so many: the first ones, and then those that can
 /// beat the best step so far. What runs took beyond their estimates is expected of others, too, up
 /// to a tenth. \param plans best estimate first
-std::vector<Plan*> NextToVerify(scenario::Objective objective,
+std::vector<Plan*> NextToVerify(const scenario::Objective& objective,
                                 std::vector<Plan>& plans,
                                 std::size_t most);
 

@@ -206,14 +206,14 @@ Verify(const scenario::PlannerScenario& scenario,
                           [&watch](const std::string& line) { watch.Tell(line); }};
     std::vector<planner::Plan>& plans = found->plans;
     std::size_t most = 2 * std::size_t{scenario.verify};
-    for (auto next = planner::NextToVerify(scenario.objective, plans, scenario.verify);
+    for (auto next = planner::NextToVerify(*scenario.objective, plans, scenario.verify);
          !next.empty() && watch.GoesOn();
-         next = planner::NextToVerify(scenario.objective, plans, std::min<std::size_t>(2, most)))
+         next = planner::NextToVerify(*scenario.objective, plans, std::min<std::size_t>(2, most)))
     {
         most -= std::min(most, next.size());
         RunPlans(scenario, clusters, next, watched);
     }
-    const auto left = planner::NextToVerify(scenario.objective, plans, plans.size());
+    const auto left = planner::NextToVerify(*scenario.objective, plans, plans.size());
     if (!left.empty())
     {
         SayNote("note: " + topo::Counted(left.size(), "layout") +
@@ -221,7 +221,7 @@ Verify(const scenario::PlannerScenario& scenario,
                 std::to_string(plans.size()) + " runs all");
     }
     const auto step = [&scenario](const planner::Plan& plan) {
-        return planner::Score(scenario.objective, *plan.verified, plan.layout.gpus);
+        return scenario.objective->score(*plan.verified, plan.layout.gpus);
     };
     // Steps of dltrain decide among those that have one.
     const auto last = std::stable_partition(plans.begin(), plans.end(), [](const auto& plan) {

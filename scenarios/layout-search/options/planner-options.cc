@@ -48,11 +48,7 @@ PlanningRows()
             .Otherwise("all of them but dp")
             .Example("tp,pp"),
         section.Name("objective", "how layouts are ranked")
-            .Names("objective",
-                   {{"step", "the shortest step"},
-                    {"mfu", "the largest model FLOPs utilization"},
-                    {"cost", "the least $ a token; needs --price"},
-                    {"gpu-hours", "the fewest GPU-hours a token"}})
+            .NamesOf<Objective>("objective")
             .Default("step")
             .Example("gpu-hours"),
         section.Real("price", "$ a GPU-hour").Range(0, 1e6).Otherwise("not known").Example("2.5"),
@@ -218,13 +214,9 @@ class PlannerReader
         {
             m_plan.search.emplace_back("micro-batch");
         }
-        m_plan.objective = std::map<std::string, Objective>{{"step", Objective::kStep},
-                                                            {"mfu", Objective::kMfu},
-                                                            {"cost", Objective::kCost},
-                                                            {"gpu-hours", Objective::kGpuHours}}
-                               .at(values.Text("objective"));
+        m_plan.objective = &RegisteredObjective::Get(values.Text("objective"));
         m_plan.price = values.Given("price") ? values.Real("price") : 0;
-        if (m_plan.objective == Objective::kCost && m_plan.price <= 0)
+        if (m_plan.objective->needsPrice && m_plan.price <= 0)
         {
             Fail("objective", "needs the price of a GPU-hour: --price=2.5, say");
         }

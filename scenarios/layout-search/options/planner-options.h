@@ -8,6 +8,7 @@
 #define SCENARIOS_LAYOUT_SEARCH_OPTIONS_PLANNER_OPTIONS_H
 
 #include "scenarios/job/scenario.h"
+#include "scenarios/layout-search/options/objective.h"
 #include "scenarios/options/options.h"
 
 #include <cstdint>
@@ -20,15 +21,6 @@
 namespace scenario
 {
 
-/// What makes one plan better than another.
-enum class Objective : uint8_t
-{
-    kStep,
-    kMfu,
-    kCost,
-    kGpuHours,
-};
-
 /// A search for a layout.
 struct PlannerScenario
 {
@@ -36,11 +28,11 @@ struct PlannerScenario
     Values values; ///< all as read
     /// dltrain's options as given, once for each number of GPUs.
     std::vector<ReadResult> jobs;
-    std::vector<std::string> search; ///< options that may change
-    Objective objective = Objective::kStep;
-    double price = 0;        ///< $ a GPU-hour; 0: not known
-    double tokens = 0;       ///< of the whole training; 0: not known
-    double limitSeconds = 0; ///< of the search; 0: none
+    std::vector<std::string> search;      ///< options that may change
+    const Objective* objective = nullptr; ///< set
+    double price = 0;                     ///< $ a GPU-hour; 0: not known
+    double tokens = 0;                    ///< of the whole training; 0: not known
+    double limitSeconds = 0;              ///< of the search; 0: none
     uint32_t top = 10;
     uint32_t verify = 0;
     std::string verifyNetwork = "auto";
