@@ -469,7 +469,9 @@ PlanText(const TrainingScenario& s)
     text += ModelText(s);
     if (s.workload != workload::kDefaultWorkload)
     {
-        text += PlanLine("workload", s.workload + ": " + workload::Find(s.workload)->description);
+        text += PlanLine("workload",
+                         s.workload + ": " +
+                             topo::Registered<workload::Kind>::Get(s.workload).description);
     }
     text += PlanLine("steps",
                      std::to_string(s.steps) + " measured" + AfterWarmup(s.warmupSteps) +

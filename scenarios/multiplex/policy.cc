@@ -7,48 +7,9 @@
 #include <cmath>
 #include <cstdio>
 #include <numeric>
-#include <stdexcept>
 
 namespace multiplex
 {
-
-namespace
-{
-
-std::map<std::string, PolicyEntry>&
-MutablePolicies()
-{
-    // Never destroyed: policies of several objects leave it, in whatever order these end.
-    static auto& all = *new std::map<std::string, PolicyEntry>;
-    return all;
-}
-
-} // namespace
-
-const std::map<std::string, PolicyEntry>&
-Policies()
-{
-    return MutablePolicies();
-}
-
-RegisteredPolicy::RegisteredPolicy(
-    std::string name,
-    std::string description,
-    std::function<std::unique_ptr<Policy>(const PolicySettings&)> make)
-    : m_name(std::move(name))
-{
-    if (!MutablePolicies()
-             .emplace(m_name, PolicyEntry{std::move(description), std::move(make)})
-             .second)
-    {
-        throw std::logic_error("a second policy is called " + m_name);
-    }
-}
-
-RegisteredPolicy::~RegisteredPolicy()
-{
-    MutablePolicies().erase(m_name);
-}
 
 Need
 NeedOf(const ModelLoad& load)

@@ -4,8 +4,8 @@
  * Who runs when, with which batch and share. A policy is one file of policies/, which registers it
  * by name:
  *
- *     const RegisteredPolicy g_temporal("temporal", "one model at a time ...",
- *                                       [] { return std::make_unique<Temporal>(); });
+ *     const RegisteredPolicy g_temporal({"temporal", 1, "one model at a time ...",
+ *                                       [](auto&) { return std::make_unique<Temporal>(); }});
  *
  * It places the models once (Prepare), and is asked at each event of a GPU what starts there
  * (Choose). A model runs one batch at a time.
@@ -15,10 +15,10 @@
 
 #include "scenarios/multiplex/knee.h"
 #include "scenarios/multiplex/mix.h"
+#include "topologies/registered.h"
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -113,34 +113,21 @@ class Policy
 /// What a policy is made of.
 struct PolicySettings
 {
-    double switchTime = 0; ///< s
+    double switchTime = 0;    ///< s
     bool interference = true; ///< of models that run at once
 };
 
 struct PolicyEntry
 {
+    static constexpr const char* kWhat = "policies";
+
+    std::string name;
+    int rank; ///< in lists: from the simplest to the bound
     std::string description;
     std::function<std::unique_ptr<Policy>(const PolicySettings&)> make;
 };
 
-/// All, by name.
-const std::map<std::string, PolicyEntry>& Policies();
-
-/// Makes a policy known while it lives.
-class RegisteredPolicy
-{
-  public:
-    RegisteredPolicy(std::string name,
-                     std::string description,
-                     std::function<std::unique_ptr<Policy>(const PolicySettings&)> make);
-    ~RegisteredPolicy();
-
-    RegisteredPolicy(const RegisteredPolicy&) = delete;
-    RegisteredPolicy& operator=(const RegisteredPolicy&) = delete;
-
-  private:
-    std::string m_name;
-};
+using RegisteredPolicy = topo::Registered<PolicyEntry>;
 
 // Parts that policies have in common.
 

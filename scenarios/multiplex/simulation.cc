@@ -499,7 +499,7 @@ MakePolicy(const std::string& name, const RunSettings& settings)
     PolicySettings of;
     of.switchTime = settings.switchTime;
     of.interference = settings.interference;
-    return Policies().at(name).make(of);
+    return RegisteredPolicy::Get(name).make(of);
 }
 
 /// Rates as they are run with.

@@ -138,7 +138,7 @@ struct PlacementError
     std::string nearest;
 };
 
-/// \param policy a name of Policies()
+/// \param policy a name (policy.h)
 PolicyResult Simulate(const Mix& mix,
                       const std::string& policy,
                       const RunSettings& settings,

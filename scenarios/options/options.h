@@ -46,6 +46,19 @@ struct NamedItem
     std::string description;
 };
 
+/// Entries that register themselves (topologies/registered.h).
+template <class Entry>
+std::vector<NamedItem>
+ItemsOf()
+{
+    std::vector<NamedItem> items;
+    for (const Entry* entry : topo::Registered<Entry>::All())
+    {
+        items.push_back({entry->name, entry->description});
+    }
+    return items;
+}
+
 enum class Kind : uint8_t
 {
     kFlag,     ///< --pfc, --pfc=0|1|true|false|on|off|yes|no, --no-pfc; JSON true, false
@@ -160,18 +173,10 @@ struct Option
         return Names(std::move(what), [list = std::move(list)] { return list; });
     }
 
-    /// Of entries that register themselves (topologies/registered.h).
     template <class Entry>
     Option& NamesOf(std::string what)
     {
-        return Names(std::move(what), [] {
-            std::vector<NamedItem> items;
-            for (const Entry* entry : topo::Registered<Entry>::All())
-            {
-                items.push_back({entry->name, entry->description});
-            }
-            return items;
-        });
+        return Names(std::move(what), ItemsOf<Entry>);
     }
 
     Option& Aliases(std::function<std::string(const std::string&)> find)

@@ -9,23 +9,27 @@
 #define SCENARIOS_WORKLOAD_REGISTRY_H
 
 #include "scenarios/workload/workload.h"
+#include "topologies/registered.h"
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace workload
 {
 
 struct Kind
 {
+    static constexpr const char* kWhat = "workloads";
+
     /// \param plan outlives the workload \param warmup rounds of a rank before the measured ones
     using Maker = std::unique_ptr<Workload> (*)(const training::TrainingPlan& plan,
                                                 uint32_t warmup,
                                                 uint32_t measured);
 
     std::string name;
+    int rank;
     std::string description; ///< one line for --help
     Maker make;
 };
@@ -33,27 +37,19 @@ struct Kind
 /// The workload that runs when none is named.
 constexpr const char* kDefaultWorkload = "steps";
 
-/// Sorted by name.
-const std::vector<Kind>& Kinds();
-
-/// nullptr: no such workload.
-const Kind* Find(const std::string& name);
-
-/// Throws std::logic_error when the name is taken.
-void Register(Kind kind);
-
 /// \tparam W is made of (plan, warmup, measured)
 template <class W>
-struct RegisteredWorkload
+struct RegisteredWorkload : topo::Registered<Kind>
 {
     RegisteredWorkload(std::string name, std::string description)
+        : Registered({std::move(name),
+                      0,
+                      std::move(description),
+                      [](const training::TrainingPlan& plan, uint32_t warmup, uint32_t measured)
+                          -> std::unique_ptr<Workload> {
+                          return std::make_unique<W>(plan, warmup, measured);
+                      }})
     {
-        Register({std::move(name),
-                  std::move(description),
-                  [](const training::TrainingPlan& plan, uint32_t warmup, uint32_t measured)
-                      -> std::unique_ptr<Workload> {
-                      return std::make_unique<W>(plan, warmup, measured);
-                  }});
     }
 };
 

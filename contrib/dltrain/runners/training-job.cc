@@ -46,7 +46,8 @@ MakeWorkload(const scenario::TrainingScenario& s, const JobStart& start)
                                                              start.absent);
     }
     return s.served ? workload::MakeServed(s.plan, *s.served, s.warmupSteps, s.steps)
-                    : workload::Find(s.workload)->make(s.plan, s.warmupSteps, s.steps);
+                    : topo::Registered<workload::Kind>::Get(s.workload)
+                          .make(s.plan, s.warmupSteps, s.steps);
 }
 
 } // namespace

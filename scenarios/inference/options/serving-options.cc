@@ -16,6 +16,7 @@
 #include "scenarios/inference/router.h"
 #include "scenarios/inference/scheduler.h"
 #include "scenarios/multiplex/options/multiplex-options.h"
+#include "scenarios/multiplex/policy.h"
 #include "scenarios/network/background.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/training/options/training-options.h"
@@ -395,7 +396,8 @@ MakeServingTable()
     Append(&t.lists, FabricLists());
     t.lists.push_back(AlgorithmList());
     t.lists.push_back(NcclVariableList());
-    t.lists.push_back({"policies", "Policies of --multiplex (--policy)", PolicyItems});
+    t.lists.push_back(
+        {"policies", "Policies of --multiplex (--policy)", ItemsOf<multiplex::PolicyEntry>});
     t.foreign = {{"jobs",
                   0,
                   {},

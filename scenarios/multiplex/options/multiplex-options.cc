@@ -37,7 +37,7 @@ MakeMultiplexTable()
         }
     }
     t.Add(std::move(rows));
-    t.lists.push_back({"policies", "Policies (--policy)", PolicyItems});
+    t.lists.push_back({"policies", "Policies (--policy)", ItemsOf<multiplex::PolicyEntry>});
     t.examples = {
         "dlserve --share-curve --model=resnet-50 --gpu=V100 --batch=1,8,16",
         "dlserve --multiplex=mix.json --policy=dstack --duration=60s",
@@ -48,30 +48,6 @@ MakeMultiplexTable()
 }
 
 } // namespace
-
-std::vector<NamedItem>
-PolicyItems()
-{
-    // From the simplest to the bound; then what others have added.
-    static const std::vector<std::string> order =
-        {"temporal", "mps", "mig", "gslice", "igniter", "gpulet", "dstack", "ideal"};
-    std::vector<NamedItem> items;
-    for (const std::string& name : order)
-    {
-        if (const auto it = multiplex::Policies().find(name); it != multiplex::Policies().end())
-        {
-            items.push_back({name, it->second.description});
-        }
-    }
-    for (const auto& [name, entry] : multiplex::Policies())
-    {
-        if (std::find(order.begin(), order.end(), name) == order.end())
-        {
-            items.push_back({name, entry.description});
-        }
-    }
-    return items;
-}
 
 std::vector<Option>
 MultiplexOptionRows()
@@ -86,8 +62,8 @@ MultiplexOptionRows()
             .Otherwise("none"),
         section
             .List("policy",
-                  "who runs when, with which share: " + JoinNames(PolicyItems()) +
-                      "; all: a table of them")
+                  "who runs when, with which share: " +
+                      JoinNames(ItemsOf<multiplex::PolicyEntry>()) + "; all: a table of them")
             .Shows("NAME,...")
             .Distinct()
             .Default("dstack")

@@ -49,8 +49,6 @@ struct MultiplexScenario
 
 std::vector<Option> MultiplexOptionRows();
 std::vector<Option> MultiplexSharedRows();
-/// Policies for --list=policies.
-std::vector<NamedItem> PolicyItems();
 
 /// A program that has these options alone.
 const OptionTable& MultiplexOptionTable();

@@ -24,17 +24,6 @@ namespace
 constexpr uint32_t MOST_GPUS_OF_MIX = 1000;
 constexpr std::size_t MOST_SCALES = 200;
 
-std::vector<std::string>
-PolicyNames()
-{
-    std::vector<std::string> names;
-    for (const NamedItem& item : PolicyItems())
-    {
-        names.push_back(item.name);
-    }
-    return names;
-}
-
 class MultiplexReader
 {
   public:
@@ -222,7 +211,7 @@ class MultiplexReader
 
     void ReadPolicies()
     {
-        const auto names = PolicyNames();
+        const auto names = multiplex::RegisteredPolicy::Names();
         for (const std::string& name : m_values.List("policy"))
         {
             if (name == "all")

@@ -376,11 +376,11 @@ class Dstack : public Policy
     std::vector<const Seat*> m_waiting;
 };
 
-const RegisteredPolicy g_dstack("dstack",
-                                "right sizes, packed over time, urgent ones first, the rest filled",
-                                [](const PolicySettings& settings) {
-                                    return std::make_unique<Dstack>(settings);
-                                });
+const RegisteredPolicy g_dstack(
+    {"dstack",
+     7,
+     "right sizes, packed over time, urgent ones first, the rest filled",
+     [](const PolicySettings& settings) { return std::make_unique<Dstack>(settings); }});
 
 } // namespace
 

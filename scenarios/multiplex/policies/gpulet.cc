@@ -185,11 +185,12 @@ class Gpulet : public Policy
     std::unique_ptr<Turns> m_turns;
 };
 
-const RegisteredPolicy g_gpulet("gpulet",
-                                "two partitions a GPU at most, models take turns in one",
-                                [](const PolicySettings& settings) {
-                                    return std::make_unique<Gpulet>(settings);
-                                });
+const RegisteredPolicy g_gpulet({"gpulet",
+                                 6,
+                                 "two partitions a GPU at most, models take turns in one",
+                                 [](const PolicySettings& settings) {
+                                     return std::make_unique<Gpulet>(settings);
+                                 }});
 
 } // namespace
 

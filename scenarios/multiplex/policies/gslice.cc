@@ -65,9 +65,10 @@ class Gslice : public Policy
     std::vector<Place> m_places;
 };
 
-const RegisteredPolicy g_gslice("gslice",
-                                "static shares at the knees, scaled down where they do not fit",
-                                [](const PolicySettings&) { return std::make_unique<Gslice>(); });
+const RegisteredPolicy g_gslice({"gslice",
+                                 4,
+                                 "static shares at the knees, scaled down where they do not fit",
+                                 [](const PolicySettings&) { return std::make_unique<Gslice>(); }});
 
 } // namespace
 

@@ -82,9 +82,10 @@ class Ideal : public Policy
     std::vector<Time> m_patience; ///< ps, by model
 };
 
-const RegisteredPolicy g_ideal("ideal",
-                               "a bound: each kernel has the share that it can use, at no cost",
-                               [](const PolicySettings&) { return std::make_unique<Ideal>(); });
+const RegisteredPolicy g_ideal({"ideal",
+                                8,
+                                "a bound: each kernel has the share that it can use, at no cost",
+                                [](const PolicySettings&) { return std::make_unique<Ideal>(); }});
 
 } // namespace
 

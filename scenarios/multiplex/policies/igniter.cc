@@ -210,9 +210,12 @@ class Igniter : public Policy
     std::vector<Place> m_places;
 };
 
-const RegisteredPolicy g_igniter("igniter",
-                                 "least shares that meet the SLOs; GPUs are added as needed",
-                                 [](const PolicySettings&) { return std::make_unique<Igniter>(); });
+const RegisteredPolicy g_igniter({"igniter",
+                                  5,
+                                  "least shares that meet the SLOs; GPUs are added as needed",
+                                  [](const PolicySettings&) {
+                                      return std::make_unique<Igniter>();
+                                  }});
 
 } // namespace
 

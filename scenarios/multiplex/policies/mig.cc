@@ -223,9 +223,10 @@ class Mig : public Policy
     std::vector<Place> m_places;
 };
 
-const RegisteredPolicy g_mig("mig",
-                             "instances of 1, 2, 3, 4 or 7 of seven slices, isolated",
-                             [](const PolicySettings&) { return std::make_unique<Mig>(); });
+const RegisteredPolicy g_mig({"mig",
+                              3,
+                              "instances of 1, 2, 3, 4 or 7 of seven slices, isolated",
+                              [](const PolicySettings&) { return std::make_unique<Mig>(); }});
 
 } // namespace
 

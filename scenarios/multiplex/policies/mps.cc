@@ -65,9 +65,10 @@ class Mps : public Policy
     std::vector<Place> m_places;
 };
 
-const RegisteredPolicy g_mps("mps",
-                             "all at once without limits; equal parts of what several want",
-                             [](const PolicySettings&) { return std::make_unique<Mps>(); });
+const RegisteredPolicy g_mps({"mps",
+                              2,
+                              "all at once without limits; equal parts of what several want",
+                              [](const PolicySettings&) { return std::make_unique<Mps>(); }});
 
 } // namespace
 

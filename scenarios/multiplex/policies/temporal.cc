@@ -62,11 +62,12 @@ class Temporal : public Policy
     std::unique_ptr<Turns> m_turns;
 };
 
-const RegisteredPolicy g_temporal("temporal",
-                                  "one model at a time on the whole GPU, in turns",
-                                  [](const PolicySettings& settings) {
-                                      return std::make_unique<Temporal>(settings);
-                                  });
+const RegisteredPolicy g_temporal({"temporal",
+                                   1,
+                                   "one model at a time on the whole GPU, in turns",
+                                   [](const PolicySettings& settings) {
+                                       return std::make_unique<Temporal>(settings);
+                                   }});
 
 } // namespace
 

@@ -178,17 +178,6 @@ GpuAlias(const std::string& text)
 }
 
 std::vector<NamedItem>
-WorkloadItems()
-{
-    std::vector<NamedItem> items;
-    for (const auto& kind : workload::Kinds())
-    {
-        items.push_back({kind.name, kind.description});
-    }
-    return items;
-}
-
-std::vector<NamedItem>
 DtypeItems()
 {
     std::vector<NamedItem> items;
@@ -292,7 +281,7 @@ MakeTrainingTable()
             .Otherwise("as the server has, A100 for dgx-a100")
             .Example("H100"),
         collective.Name("workload", "which steps the GPUs do, and when")
-            .Names("workload", WorkloadItems)
+            .NamesOf<workload::Kind>("workload")
             .Otherwise(workload::kDefaultWorkload)
             .Example("steps"),
         section.Integer("steps", "steps measured")
@@ -499,7 +488,7 @@ MakeTrainingTable()
                {"gpus", "GPUs (--gpu), or a JSON file", GpuItems},
                ServerList(),
                {"recipes", kRecipeTitle, RecipeItems, RecipesText},
-               {"workloads", "Workloads (--workload)", WorkloadItems}};
+               {"workloads", "Workloads (--workload)", ItemsOf<workload::Kind>}};
     Append(&t.lists, FabricLists());
     t.lists.push_back(AlgorithmList());
     t.lists.push_back(NcclVariableList());

@@ -4,10 +4,13 @@
 #include "contrib/rdma/core/nearest-name.h"
 #include "scenarios/models/family.h"
 #include "scenarios/models/model-zoo.h"
+#include "scenarios/models/zoo-files.h"
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -90,6 +93,19 @@ TEST(ModelZoo, EveryFamilyHasItsFile)
     }
     EXPECT_GT(types, 20u);
     EXPECT_EQ(ConfigTypes().size(), types);
+}
+
+// The texts are those of the files, whatever CMake makes of characters on the way.
+TEST(ModelZoo, FilesAreInTheProgram)
+{
+    const std::string folder = std::string(DLTRAIN_ROOT) + "/scenarios/zoo/";
+    EXPECT_EQ(ZooFiles().count("gpus.json"), 1u);
+    for (const auto& [path, text] : ZooFiles())
+    {
+        std::ifstream file(folder + path);
+        const std::string whole(std::istreambuf_iterator<char>(file), {});
+        EXPECT_EQ(whole, text) << path;
+    }
 }
 
 TEST(ModelZoo, CountsEqualPublishedOnes)

@@ -34,6 +34,10 @@ TEST(Registered, EntriesAreSortedAndLeave)
     EXPECT_EQ(Registered<Fruit>::Find("pear")->price, 3);
     EXPECT_EQ(Registered<Fruit>::Find("Pear"), nullptr);
     EXPECT_EQ(Registered<Fruit>::Find("quince"), nullptr);
+    EXPECT_EQ(Registered<Fruit>::Get("apple").price, 2);
+    EXPECT_THROW(Registered<Fruit>::Get("quince"), std::logic_error);
+    EXPECT_EQ(Registered<Fruit>::NamesWhere([](const Fruit& f) { return f.price > 2; }),
+              Names{"pear"});
 }
 
 } // namespace
