@@ -9,11 +9,11 @@
  *         BDP-FC (3.1, 3.2), in a network without PFC.
  *   ndp   Handley et al., "Re-architecting datacenter networks and stacks for low latency and high
  *         performance", SIGCOMM 2017: switches cut payload off what they have no room for, packets
- *         are sprayed, receivers pull. contrib/rdma/transport/ndp-recovery.h, rdma-switch.h.
+ *         are sprayed, receivers pull. contrib/rdma/transport/ndp-transport.h, rdma-switch.h.
  *   eqds  Olteanu et al., "An edge-queued datagram service for all datacenter traffic", NSDI 2022:
- *         senders say what they could send, receivers give credits. eqds-recovery.h there.
+ *         senders say what they could send, receivers give credits. eqds-transport.h there.
  *   uet   Ultra Ethernet's transport in outline: a sender's window by delay and marks (NSCC),
- *         entropy by REPS, trimming, and credits if wanted. uet-recovery.h there.
+ *         entropy by REPS, trimming, and credits if wanted. uet-transport.h there.
  *
  * A transport sets the defaults of other options. An option that is given beside it wins; it is an
  * error where the transport cannot work with it.

@@ -84,7 +84,7 @@ main(int argc, char* argv[])
         RdmaQueuePairInit init;
         init.sendQueue = init.receiveQueue = PeekPointer(queue[i]);
         connected[i] = fabric->GetNic(i)->CreateQueuePair(init);
-        init.transport = RdmaTransport::UD;
+        init.service = RdmaService::UD;
         datagrams[i] = fabric->GetNic(i)->CreateQueuePair(init);
         for (const auto state : {RdmaQueuePair::State::INIT,
                                  RdmaQueuePair::State::READY_TO_RECEIVE,

@@ -14,7 +14,7 @@
 #include "ns3/nstime.h"
 #include "ns3/quad-heap-scheduler.h"
 #include "ns3/rdma-channel.h"
-#include "ns3/rdma-recovery-schemes.h"
+#include "ns3/rdma-transport-schemes.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
@@ -295,7 +295,7 @@ RdmaFabricBuilder::AssignPortStreams(int64_t stream)
 std::string
 RdmaFabricBuilder::CheckTrimming(const RdmaSwitchBase& like) const
 {
-    const RdmaRecoveryScheme* recovery = m_fabric->m_nicDefaults.recovery;
+    const RdmaTransportScheme* recovery = m_fabric->m_nicDefaults.recovery;
     if (recovery && recovery->check)
     {
         const std::string error = recovery->check(PeekPointer(recovery->makeParameters()));
@@ -319,9 +319,9 @@ RdmaFabricBuilder::CheckTrimming(const RdmaSwitchBase& like) const
         return error + "needs switches that trim packets; allowed with it: 1 or more";
     }
     std::string names;
-    for (const std::string& name : RdmaRecoverySchemes::GetNames())
+    for (const std::string& name : RdmaTransportSchemes::GetNames())
     {
-        const bool knows = RdmaRecoverySchemes::Find(name)->needsTrimming;
+        const bool knows = RdmaTransportSchemes::Find(name)->needsTrimming;
         names += knows ? (names.empty() ? "" : ", ") + name : "";
     }
     return error + "knows no trimmed packets, so none would be trimmed; allowed with it: 0; with " +
@@ -356,7 +356,7 @@ RdmaFabricBuilder::ReadAttributes(const RdmaSwitchBase& like)
         nic->GetAttribute("BdpCap", bdpCap);
         fabric.m_nicDefaults.initialPsn = static_cast<uint32_t>(initialPsn.Get());
         fabric.m_nicDefaults.bdpCap = bdpCap.Get();
-        fabric.m_nicDefaults.recovery = &nic->GetLossRecovery();
+        fabric.m_nicDefaults.recovery = &nic->GetTransportScheme();
         fabric.m_overtaking = !nic->GetPathSelectorName().empty();
     }
     if (std::find(fabric.m_isSwitch.begin(), fabric.m_isSwitch.end(), true) !=
@@ -386,7 +386,7 @@ RdmaFabricBuilder::SetPathsAcrossRanks()
     {
         return;
     }
-    const RdmaRecoveryScheme* recovery = fabric.m_nicDefaults.recovery;
+    const RdmaTransportScheme* recovery = fabric.m_nicDefaults.recovery;
     const bool needsRtt = ((m_settings.prototype ? m_settings.prototype->GetNeeds() : 0) |
                            (recovery ? recovery->needs : 0)) &
                           RdmaCongestionOps::BASE_RTT;

@@ -275,7 +275,7 @@ RdmaFabric::GetBdpCap(uint32_t endpoint)
     const uint32_t end = m_endsOfNode[m_endpoints[endpoint].host][m_endpoints[endpoint].port];
     const int64_t packet = // at a coarse unit of time it may be 0
         std::max<int64_t>(1, SerializationOver(end, m_sizes.dataOverhead + m_mtu));
-    const RdmaRecoveryScheme* recovery = m_nicDefaults.recovery; // as RdmaNic::GetBdpCap
+    const RdmaTransportScheme* recovery = m_nicDefaults.recovery; // as RdmaNic::GetBdpCap
     const uint64_t factor = recovery ? std::max(1U, recovery->bdpFactor) : 1;
     return std::min(factor * static_cast<uint64_t>((GetBaseRtt(endpoint) + packet - 1) / packet),
                     RdmaQueuePair::MAX_OUTSTANDING);

@@ -251,7 +251,7 @@ struct alignas(64) RdmaFrame : NodeWindowFrame
     RdmaRoute route;    //!< what switches choose its way by
     uint32_t aux;       //!< immediate data (data frames), MSN (ACKs), pause quanta (PAUSE), FCTBS
                         //!< (FLOW_CONTROL), PSN of the packet answered (NDP_ACK, NDP_NACK),
-                        //!< credits asked for (REQUEST_TO_SEND; EqdsRecovery: in data, too)
+                        //!< credits asked for (REQUEST_TO_SEND; RdmaEqdsTransport: in data, too)
     uint32_t dmaLength; //!< RETH length, AETH syndrome (ACKs; above the low byte: ECHOES_ENTROPY),
                         //!< source queue pair (UD), FCCL (FLOW_CONTROL), pulls given so far
                         //!< (NDP_ACK, NDP_NACK, NDP_PULL), packets to be sent again

@@ -12,23 +12,23 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("GoBackNRecovery");
 
-RdmaRecoveryScheme
-GoBackNRecovery::GetScheme()
+RdmaTransportScheme
+RdmaGoBackNRecovery::GetScheme()
 {
-    // (RdmaLossRecovery's list begins with it: nobody else registers it.)
-    return {"go-back-n", [](const RdmaRecoveryScheme::Setting&) -> Ptr<RdmaLossRecovery> {
-                return Create<GoBackNRecovery>();
+    // (RdmaTransportSchemes begin with it: nobody else registers it.)
+    return {"go-back-n", [](const RdmaTransportScheme::Setting&) -> Ptr<RdmaTransport> {
+                return Create<RdmaGoBackNRecovery>();
             }};
 }
 
 std::string
-GoBackNRecovery::GetName() const
+RdmaGoBackNRecovery::GetName() const
 {
     return "go-back-n";
 }
 
 void
-GoBackNRecovery::OnNak(RdmaRequester& requester, uint64_t, int64_t now)
+RdmaGoBackNRecovery::OnNak(RdmaRequester& requester, uint64_t, int64_t now)
 {
     if (requester.GetNextPsn() > requester.GetAckedPsn())
     {
@@ -40,7 +40,7 @@ GoBackNRecovery::OnNak(RdmaRequester& requester, uint64_t, int64_t now)
 }
 
 void
-GoBackNRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
+RdmaGoBackNRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
 {
     NS_LOG_LOGIC("time-out at " << now << " ps: all from PSN " << requester.GetAckedPsn()
                                 << " on goes again");
@@ -48,7 +48,7 @@ GoBackNRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
 }
 
 void
-GoBackNRecovery::OnResponseMissing(RdmaRequester& requester, int64_t now)
+RdmaGoBackNRecovery::OnResponseMissing(RdmaRequester& requester, int64_t now)
 {
     requester.GoBack(now);
 }

@@ -18,11 +18,11 @@ namespace ns3
  *
  * It keeps nothing of a connection: what it looks at, requester and responder count anyway.
  */
-class GoBackNRecovery : public RdmaLossRecovery
+class RdmaGoBackNRecovery : public RdmaLossRecovery
 {
   public:
     /// \return "go-back-n"
-    static RdmaRecoveryScheme GetScheme();
+    static RdmaTransportScheme GetScheme();
 
     std::string GetName() const override;
     void OnNak(RdmaRequester& requester, uint64_t expected, int64_t now) override;

@@ -6,14 +6,20 @@
 #include "rdma-requester.h"
 #include "rdma-responder.h"
 
-#include "ns3/abort.h"
+#include <algorithm>
 
 namespace ns3
 {
 
-// What is the same for all who keep nothing.
+void
+RdmaLossRecovery::OnArrivedEarly(uint64_t, bool)
+{
+}
 
-RdmaLossRecovery::~RdmaLossRecovery() = default;
+void
+RdmaLossRecovery::OnSentAgain(uint64_t)
+{
+}
 
 bool
 RdmaLossRecovery::HearsAcks() const
@@ -37,19 +43,9 @@ RdmaLossRecovery::OnAcknowledged(RdmaRequester&, int64_t)
 }
 
 void
-RdmaLossRecovery::OnNakAux(RdmaRequester&, uint32_t)
-{
-}
-
-void
 RdmaLossRecovery::OnRefused(RdmaRequester& requester, uint64_t, int64_t, int64_t now)
 {
     requester.GoBack(now);
-}
-
-void
-RdmaLossRecovery::OnSentAgain(uint64_t)
-{
 }
 
 void
@@ -75,117 +71,65 @@ RdmaLossRecovery::GivesUp(const RdmaRequester& requester, int64_t) const
     return requester.GetTimeoutsInRow() > requester.GetRetryCount();
 }
 
-bool
-RdmaLossRecovery::HearsAll() const
-{
-    return false;
-}
-
 void
-RdmaLossRecovery::OnSent(RdmaRequester&, uint64_t, RdmaFrame&, int64_t)
-{
-}
-
-void
-RdmaLossRecovery::OnAnswer(RdmaRequester&, const RdmaFrame&, int64_t)
-{
-}
-
-void
-RdmaLossRecovery::OnReturned(RdmaRequester&, uint64_t, int64_t)
-{
-}
-
-bool
-RdmaLossRecovery::OnArrival(RdmaResponder&, uint64_t, RdmaFrame&, int64_t)
-{
-    return false;
-}
-
-void
-RdmaLossRecovery::Acknowledge(RdmaResponder&, RdmaFrame*, int64_t)
-{
-}
-
-RdmaLossRecovery::Pull
-RdmaLossRecovery::GivePull(RdmaResponder&, bool, int64_t)
-{
-    return {0, false};
-}
-
-void
-RdmaLossRecovery::OnPosted(RdmaRequester&, int64_t)
-{
-}
-
-void
-RdmaLossRecovery::OnRequestToSend(RdmaResponder&, const RdmaFrame&, int64_t)
-{
-}
-
-RdmaLossRecovery::Response
-RdmaLossRecovery::OnResponse(uint64_t psn, uint64_t missing)
-{
-    return psn == missing ? Response::TAKEN : Response::DROPPED;
-}
-
-void
-RdmaLossRecovery::OnArrived(uint64_t, uint64_t)
-{
-}
-
-uint64_t
-RdmaLossRecovery::NextMissing(uint64_t from, uint64_t) const
-{
-    return from;
-}
-
-uint64_t
-RdmaLossRecovery::RepeatUpTo(uint64_t, uint64_t limit, uint64_t) const
-{
-    return limit;
-}
-
-void
-RdmaLossRecovery::OnOutOfOrder(RdmaResponder& responder, uint64_t, RdmaFrame& frame, int64_t now)
+RdmaLossRecovery::OnOutOfOrder(RdmaResponder& responder,
+                               uint64_t,
+                               RdmaFrame& frame,
+                               bool,
+                               int64_t now)
 {
     responder.DropOutOfOrder(frame, now);
 }
 
-bool
-RdmaLossRecovery::HasHeld() const
-{
-    return false;
-}
+// READs ------------------------------------------------------------------------------------------
 
-uint64_t
-RdmaLossRecovery::GetHeldBytes() const
+RdmaLossRecovery::Response
+RdmaLossRecovery::TakeResponse(uint64_t psn, uint64_t missing)
 {
-    return 0;
-}
-
-void
-RdmaLossRecovery::FillGap(uint64_t, const RdmaFrame&, uint32_t)
-{
-    NS_ABORT_MSG(GetName() << " keeps no packets");
-}
-
-uint64_t
-RdmaLossRecovery::Release(uint64_t)
-{
-    NS_ABORT_MSG(GetName() << " keeps no packets");
+    if (!m_sacked)
+    {
+        return psn == missing ? Response::TAKEN : Response::DROPPED;
+    }
+    if (m_sacked->Test(psn))
+    {
+        return Response::DUPLICATE;
+    }
+    OnArrivedEarly(psn, true);
+    return Response::TAKEN;
 }
 
 void
-RdmaLossRecovery::Forget(uint64_t)
+RdmaLossRecovery::NoteArrived(uint64_t from, uint64_t to)
 {
-    NS_ABORT_MSG(GetName() << " keeps no packets");
+    for (uint64_t psn = from; m_sacked && psn < to; ++psn)
+    {
+        if (m_sacked->Covers(psn))
+        {
+            m_sacked->Set(psn);
+        }
+    }
 }
 
-const RdmaArrival&
-RdmaLossRecovery::GetHeld(uint64_t) const
+uint64_t
+RdmaLossRecovery::NextMissing(uint64_t from, uint64_t limit) const
 {
-    NS_ABORT_MSG(GetName() << " keeps no packets");
+    return m_sacked ? m_sacked->FirstClear(from, limit) : from;
+}
+
+uint64_t
+RdmaLossRecovery::RepeatUpTo(uint64_t from, uint64_t limit, uint64_t highest) const
+{
+    if (!m_sacked)
+    {
+        return limit;
+    }
+    // Up to what has arrived; what has never been asked for waits for its turn.
+    limit = std::min(limit, highest);
+    while (from < limit && !m_sacked->Test(from))
+    {
+        ++from;
+    }
+    return from;
 }
 
 } // namespace ns3

@@ -3,7 +3,7 @@
  */
 #include "contrib/rdma/core/roce-sizes.h"
 #include "rdma-nic.h"
-#include "rdma-recovery-schemes.h"
+#include "rdma-transport-schemes.h"
 
 #include "ns3/boolean.h"
 #include "ns3/double.h"
@@ -218,7 +218,7 @@ RdmaNic::GetTypeId()
                 "(SIGCOMM 2018), or any order, as adaptive routing brings packets, with a time-out",
                 EnumValue(0), // go-back-n
                 MakeEnumMemberAccessor(&RdmaNic::m_lossRecovery),
-                RdmaRecoverySchemes::GetChecker())
+                RdmaTransportSchemes::GetChecker())
             .AddAttribute(
                 "PathSelector",
                 "How queue pairs choose paths by the UDP source port, at both ends: reps, plb or "

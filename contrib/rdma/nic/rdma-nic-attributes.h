@@ -17,7 +17,7 @@
 namespace ns3
 {
 
-struct RdmaRecoveryScheme;
+struct RdmaTransportScheme;
 
 /**
  * \ingroup rdma
@@ -38,7 +38,7 @@ class RdmaNicAttributes : public RdmaNicTraces
         RdmaPortState::PRIORITIES; //!< value of AckPriority: each its queue pair's priority
 
     /// \return the attribute LossRecovery
-    const RdmaRecoveryScheme& GetLossRecovery() const;
+    const RdmaTransportScheme& GetTransportScheme() const;
 
     /// \return the attribute PullRate
     double GetPullRate() const
@@ -70,7 +70,7 @@ class RdmaNicAttributes : public RdmaNicTraces
     bool m_extensionHeaders;
     uint32_t m_ackFrameBytes;
     uint32_t m_cnpFrameBytes;
-    int m_lossRecovery; //!< RdmaRecoverySchemes::At
+    int m_lossRecovery; //!< RdmaTransportSchemes::At
     Scheduling m_scheduling;
     uint64_t m_bdpCap; //!< packets; 0: not computed yet
     Time m_rtoLow;

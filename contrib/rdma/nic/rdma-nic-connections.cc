@@ -6,7 +6,7 @@
 #include "rdma-nic-limits.h"
 #include "rdma-nic.h"
 #include "rdma-queue-pair-verbs.h"
-#include "rdma-recovery-schemes.h"
+#include "rdma-transport-schemes.h"
 
 #include "ns3/log.h"
 #include "ns3/none-congestion-ops.h"
@@ -33,10 +33,10 @@ RdmaNic::CreateQueuePair(const RdmaQueuePairInit& init)
     verbs.responder.queue = init.receiveQueue;
     verbs.responder.maxRequests = init.maxReceiveRequests;
     verbs.responder.needsReceives = true;
-    if (init.transport == RdmaTransport::UD)
+    if (init.service == RdmaService::UD)
     {
         verbs.datagrams = std::make_unique<RdmaDatagrams>(qp);
-        qp->SetRecovery(*RdmaRecoverySchemes::Find("none"), 0);
+        qp->SetTransport(*RdmaTransportSchemes::Find("none"), 0);
     }
     return qp;
 }
@@ -143,10 +143,10 @@ RdmaNic::GetProfile(uint64_t staticRate)
     return m_profiles.back().get();
 }
 
-const RdmaRecoveryScheme&
-RdmaNicAttributes::GetLossRecovery() const
+const RdmaTransportScheme&
+RdmaNicAttributes::GetTransportScheme() const
 {
-    return RdmaRecoverySchemes::At(m_lossRecovery);
+    return RdmaTransportSchemes::At(m_lossRecovery);
 }
 
 void
@@ -166,17 +166,17 @@ RdmaRemoteQueuePair
 RdmaNic::Describe(uint32_t number)
 {
     NS_LOG_FUNCTION(this << number);
-    const RdmaRecoveryScheme& recovery = GetLossRecovery();
+    const RdmaTransportScheme& recovery = GetTransportScheme();
     return {m_endpoint, number, m_initialPsn, &recovery, recovery.bdpFactor ? GetBdpCap() : 0};
 }
 
 void
-RdmaNic::Agree(RdmaQueuePair* qp, const RdmaRecoveryScheme& theirs, uint64_t peerBdpCap)
+RdmaNic::Agree(RdmaQueuePair* qp, const RdmaTransportScheme& theirs, uint64_t peerBdpCap)
 {
-    const RdmaRecoveryScheme& ours = GetLossRecovery();
-    if (&ours == &theirs && &ours != &RdmaRecoverySchemes::GoBackN())
+    const RdmaTransportScheme& ours = GetTransportScheme();
+    if (&ours == &theirs && &ours != &RdmaTransportSchemes::GoBackN())
     {
-        qp->SetRecovery(ours, peerBdpCap);
+        qp->SetTransport(ours, peerBdpCap);
     }
 }
 
@@ -202,7 +202,7 @@ void
 RdmaNic::ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer)
 {
     NS_LOG_FUNCTION(qp);
-    NS_ABORT_MSG_IF(qp->GetTransport() != RdmaTransport::RC,
+    NS_ABORT_MSG_IF(qp->GetService() != RdmaService::RC,
                     "datagrams have no connection: see RdmaQueuePair::Modify");
     NS_ABORT_MSG_IF(qp->m_state > RdmaQueuePair::State::INIT, "connected already: see RESET");
     qp->SetPeer(peer.endpoint,
@@ -223,7 +223,7 @@ RdmaNic::GetBdpCap()
 {
     if (!m_bdpCap)
     {
-        const uint64_t factor = std::max(1U, GetLossRecovery().bdpFactor);
+        const uint64_t factor = std::max(1U, GetTransportScheme().bdpFactor);
         m_bdpCap =
             std::min(factor * RdmaBaseRtt::ComputeBdpCap(PeekPointer(m_port), m_mtu, m_sizes),
                      RdmaQueuePair::MAX_OUTSTANDING);

@@ -379,20 +379,20 @@ RdmaNic::GetPulls()
 }
 
 const Object*
-RdmaNic::GetRecoveryParameters(const RdmaRecoveryScheme& scheme)
+RdmaNic::GetTransportParameters(const RdmaTransportScheme& scheme)
 {
     // Only the scheme of the attribute has any: go-back-N, which others agree on, has none.
-    if (!m_recoveryParameters && scheme.makeParameters)
+    if (!m_transportParameters && scheme.makeParameters)
     {
-        m_recoveryParameters = scheme.makeParameters();
+        m_transportParameters = scheme.makeParameters();
     }
-    return PeekPointer(m_recoveryParameters);
+    return PeekPointer(m_transportParameters);
 }
 
 const char*
 RdmaNic::GetWaitedFor() const
 {
-    const RdmaRecoveryScheme& scheme = GetLossRecovery();
+    const RdmaTransportScheme& scheme = GetTransportScheme();
     const Ptr<Object> parameters = scheme.makeParameters ? scheme.makeParameters() : nullptr;
     return scheme.waitsFor ? scheme.waitsFor(PeekPointer(parameters)) : nullptr;
 }

@@ -12,7 +12,7 @@
 #include "rdma-nic-scan.h"
 #include "rdma-packets.h"
 #include "rdma-pull-queue.h"
-#include "rdma-recovery-schemes.h"
+#include "rdma-transport-schemes.h"
 
 #include "ns3/log.h"
 #include "ns3/node.h"
@@ -30,7 +30,7 @@ NS_LOG_COMPONENT_DEFINE("RdmaNic");
 
 RdmaNic::RdmaNic()
     : m_wakeEvent(this),
-      m_goBackN(RdmaRecoverySchemes::GoBackN().make({}))
+      m_goBackN(RdmaTransportSchemes::GoBackN().make({}))
 {
 }
 
@@ -43,7 +43,7 @@ RdmaNic::DoDispose()
     m_scan.reset();
     m_pulls.reset();
     m_packets = nullptr;
-    m_recoveryParameters = nullptr;
+    m_transportParameters = nullptr;
     m_numbers = {};
     m_listener = nullptr;
     m_qps.clear();
@@ -120,11 +120,11 @@ RdmaNic::CheckPathSelector() const
                "' changes UDP source ports; allowed with InfiniBand, whose switches look at LIDs: "
                "none";
     }
-    if (m_pathSelector && GetLossRecovery().creditsInAnswers)
+    if (m_pathSelector && GetTransportScheme().creditsInAnswers)
     {
         return "ns3::RdmaNic::PathSelector: '" + GetPathSelectorName() +
                "' wants to hear of each packet's way, which the answers of ns3::RdmaNic::" +
-               "LossRecovery '" + GetLossRecovery().name +
+               "LossRecovery '" + GetTransportScheme().name +
                "' have no room for; allowed with it: none";
     }
     if (m_unknownSelector.empty())

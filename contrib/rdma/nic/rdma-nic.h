@@ -199,7 +199,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     /// \return the congestion control of a queue pair: attribute CongestionOpsList
     Ptr<RdmaCongestionOps> GetCongestionOps(uint32_t index) const;
 
-    /// \return RdmaRecoveryScheme::waitsFor of it
+    /// \return RdmaTransportScheme::waitsFor of it
     const char* GetWaitedFor() const;
 
     /// \return what is wrong with that attribute, or nothing
@@ -399,7 +399,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     RdmaPullQueue& GetPulls();
     /// \return attributes of a way to recover from loss, made when first asked for; null: it has
     /// none
-    const Object* GetRecoveryParameters(const RdmaRecoveryScheme& scheme);
+    const Object* GetTransportParameters(const RdmaTransportScheme& scheme);
     /// \return the queue pair whose other end is this; null: there is none
     RdmaQueuePair* FindByPeer(uint32_t endpoint, uint32_t number);
     /// A switch has sent a packet back.
@@ -410,7 +410,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     /// of a queue pair made now
     RdmaQueuePairProfile* GetProfile(uint64_t staticRate);
     /// A connection recovers as both ends do; else it goes on with go-back-N.
-    void Agree(RdmaQueuePair* qp, const RdmaRecoveryScheme& theirs, uint64_t peerBdpCap);
+    void Agree(RdmaQueuePair* qp, const RdmaTransportScheme& theirs, uint64_t peerBdpCap);
     void OnWake();
 
     // What a packet touches, by cache line from the RdmaPortUser on; all of it is fetched with the
@@ -453,9 +453,10 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     Ptr<RdmaPackets> m_packets;                 //!< null: none
 
     int64_t m_nakIntervalPs{0};
-    int64_t m_baseRttPs{0};           //!< 0: not computed yet
-    Ptr<RdmaLossRecovery> m_goBackN;  //!< of all queue pairs that have no other
-    Ptr<Object> m_recoveryParameters; //!< those of m_lossRecovery; null: none, or not asked for yet
+    int64_t m_baseRttPs{0};       //!< 0: not computed yet
+    Ptr<RdmaTransport> m_goBackN; //!< of all queue pairs that have no other
+    Ptr<Object>
+        m_transportParameters; //!< those of m_lossRecovery; null: none, or not asked for yet
     rdma::NumberTable<RdmaQueuePair*> m_returnedOf; //!< by what a returned packet says of its flow
     std::array<uint8_t, 16> m_priorityOfServiceLevel{};
     std::array<uint8_t, RdmaPort::PRIORITIES> m_dscpOfPriority{};

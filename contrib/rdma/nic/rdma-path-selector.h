@@ -22,7 +22,7 @@ namespace ns3
  * requests (the entropy), which switches hash (RdmaRoute::WithEntropy). Chosen by name: attribute
  * RdmaNic::PathSelector, of both ends, as the receiver has to tell back what entropy a packet had
  * and whether it was marked. Every packet asks for an ACK then, and one that comes out of order is
- * answered too (OutOfOrderRecovery).
+ * answered too (RdmaOutOfOrderRecovery).
  *
  * READ responses, datagrams, ACKs and CNPs keep the way of their flow. InfiniBand's switches look
  * at LIDs, so there is nothing to choose by.

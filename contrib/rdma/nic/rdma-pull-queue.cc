@@ -3,7 +3,6 @@
  */
 #include "rdma-pull-queue.h"
 
-#include "rdma-loss-recovery.h"
 #include "rdma-nic.h"
 
 #include <algorithm>
@@ -87,7 +86,7 @@ RdmaPullQueue::Serve(int64_t now, int64_t turn)
         const bool urgent = !m_rings[1].IsEmpty();
         RdmaQueuePair* qp = m_rings[urgent].PopFront();
         // No pull for a connection that is complete, or has been reset meanwhile.
-        const RdmaLossRecovery::Pull pull = qp->GivePull(urgent, now);
+        const RdmaPullTransport::Pull pull = qp->GivePull(urgent, now);
         if (pull.more)
         {
             m_rings[urgent].PushBack(qp);

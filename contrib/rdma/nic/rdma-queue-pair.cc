@@ -9,7 +9,7 @@
 #include "contrib/rdma/core/roce-wire.h"
 #include "rdma-nic.h"
 #include "rdma-queue-pair-verbs.h"
-#include "rdma-recovery-schemes.h"
+#include "rdma-transport-schemes.h"
 
 #include "ns3/log.h"
 
@@ -25,7 +25,7 @@ RdmaQueuePair::RdmaQueuePair(RdmaNic* nic, uint32_t number, uint32_t index)
       m_responder(this),
       m_index(index)
 {
-    SetRecovery(nic->m_goBackN);
+    SetTransport(nic->m_goBackN);
 }
 
 RdmaQueuePair::~RdmaQueuePair() = default;
@@ -59,10 +59,10 @@ RdmaQueuePair::GetCongestionOps()
     return m_requester.m_ops;
 }
 
-RdmaTransport
-RdmaQueuePair::GetTransport() const
+RdmaService
+RdmaQueuePair::GetService() const
 {
-    return m_verbs && m_verbs->datagrams ? RdmaTransport::UD : RdmaTransport::RC;
+    return m_verbs && m_verbs->datagrams ? RdmaService::UD : RdmaService::RC;
 }
 
 uint64_t
@@ -111,7 +111,7 @@ RdmaQueuePair::Modify(State to, const RdmaQueuePairAttributes& attributes)
     }
     else if (is(State::INIT, State::READY_TO_RECEIVE))
     {
-        error = GetTransport() == RdmaTransport::RC ? ConnectTo(attributes) : "";
+        error = GetService() == RdmaService::RC ? ConnectTo(attributes) : "";
         m_state = error.empty() ? to : from;
     }
     else if (is(State::READY_TO_RECEIVE, State::READY_TO_SEND))
@@ -180,9 +180,9 @@ RdmaQueuePair::SetPeer(uint32_t endpoint,
 }
 
 void
-RdmaQueuePair::SetRecovery(const RdmaRecoveryScheme& scheme, uint64_t peerBdpCap)
+RdmaQueuePair::SetTransport(const RdmaTransportScheme& scheme, uint64_t peerBdpCap)
 {
-    RdmaRecoveryScheme::Setting setting;
+    RdmaTransportScheme::Setting setting;
     setting.firstSent = m_requester.m_endPsn;
     setting.firstExpected = m_responder.m_expectedPsn;
     setting.receiveCap = peerBdpCap;
@@ -195,7 +195,7 @@ RdmaQueuePair::SetRecovery(const RdmaRecoveryScheme& scheme, uint64_t peerBdpCap
     setting.pullTimeout = m_nic->m_pullTimeout.GetPicoSeconds();
     setting.packetBytes = m_nic->m_mtu;
     setting.lineBps = m_requester.m_sender->cc.line.bps;
-    setting.parameters = m_nic->GetRecoveryParameters(scheme);
+    setting.parameters = m_nic->GetTransportParameters(scheme);
     if (scheme.needs & RdmaCongestionOps::BASE_RTT)
     {
         setting.baseRtt = m_nic->GetBaseRtt();
@@ -210,21 +210,22 @@ RdmaQueuePair::SetRecovery(const RdmaRecoveryScheme& scheme, uint64_t peerBdpCap
     {
         m_needs |= RdmaCongestionOps::ACK_PER_PACKET;
     }
-    SetRecovery(scheme.make(setting));
+    SetTransport(scheme.make(setting));
 }
 
 void
-RdmaQueuePair::SetRecovery(Ptr<RdmaLossRecovery> recovery)
+RdmaQueuePair::SetTransport(Ptr<RdmaTransport> transport)
 {
-    m_recovery = recovery;
-    m_requester.m_hearsAcks = recovery->HearsAcks();
-    m_requester.m_hearsAll = m_responder.m_hearsAll = recovery->HearsAll();
+    m_transport = transport;
+    m_requester.m_hearsAcks = transport->HearsAcks();
+    m_requester.m_pulls = m_responder.m_pulls =
+        dynamic_cast<RdmaPullTransport*>(PeekPointer(transport)) != nullptr;
 }
 
 std::string
 RdmaQueuePair::ConnectTo(const RdmaQueuePairAttributes& attributes)
 {
-    const RdmaRecoveryScheme* theirs = RdmaRecoverySchemes::Find(attributes.lossRecovery);
+    const RdmaTransportScheme* theirs = RdmaTransportSchemes::Find(attributes.lossRecovery);
     if (attributes.peerNumber < 2 || attributes.peerNumber > 0xffffff ||
         attributes.receivePsn > rdma::kPsnMask || attributes.minRnrTimer >= rdma::kRnrTimerCodes ||
         !theirs ||
@@ -232,7 +233,7 @@ RdmaQueuePair::ConnectTo(const RdmaQueuePairAttributes& attributes)
          (attributes.peerBdpCap == 0 || attributes.peerBdpCap > MAX_OUTSTANDING)))
     {
         std::string names;
-        for (const std::string& name : RdmaRecoverySchemes::GetNames())
+        for (const std::string& name : RdmaTransportSchemes::GetNames())
         {
             names += (names.empty() ? "" : " or ") + name;
         }
@@ -264,7 +265,7 @@ RdmaQueuePair::StartSending(const RdmaQueuePairAttributes& attributes)
     verbs.rnrRetryCount = attributes.rnrRetryCount;
     verbs.maxReads = attributes.maxReads;
     m_requester.UpdateSendEnd();
-    m_recovery->SendFrom(attributes.sendPsn);
+    m_transport->SendFrom(attributes.sendPsn);
     return {};
 }
 
@@ -276,13 +277,13 @@ RdmaQueuePair::Reset()
     m_respond = false;
     m_requester.Reset(m_nic->m_initialPsn);
     m_responder.Reset(0);
-    if (GetTransport() == RdmaTransport::UD)
+    if (GetService() == RdmaService::UD)
     {
         m_verbs->datagrams->Reset();
     }
     else
     {
-        SetRecovery(m_nic->m_goBackN);
+        SetTransport(m_nic->m_goBackN);
     }
     m_requester.SetProfile(m_nic->GetProfile(m_requester.m_sender->profile->staticRate),
                            RdmaClock::Now());
@@ -358,7 +359,7 @@ RdmaQueuePair::Post(const RdmaSendRequest& request)
         {
             return result;
         }
-        if (GetTransport() == RdmaTransport::UD)
+        if (GetService() == RdmaService::UD)
         {
             m_verbs->datagrams->Post(request, RdmaClock::Now());
             return RdmaPostResult::POSTED;
@@ -426,7 +427,7 @@ RdmaQueuePair::MakeFrame(int64_t now)
 void
 RdmaQueuePair::OnDatagram(const RdmaFrame& frame, int64_t now)
 {
-    if (!CanReceive() || GetTransport() != RdmaTransport::UD)
+    if (!CanReceive() || GetService() != RdmaService::UD)
     {
         ++m_nic->m_counters.notReadyDropped;
         return;

@@ -5,6 +5,7 @@
 #define RDMA_QUEUE_PAIR_H
 
 #include "rdma-loss-recovery.h"
+#include "rdma-pull-transport.h"
 #include "rdma-requester.h"
 #include "rdma-responder.h"
 #include "rdma-verbs.h"
@@ -27,9 +28,9 @@ struct RdmaQueuePairVerbs;
  * A queue pair: one end of a reliable connection (InfiniBand Architecture 1, 9.7), or an end of
  * unreliable datagrams (9.8: RdmaDatagrams). It has states and addresses, and joins
  *
- *     RdmaRequester     what is posted, sent and acknowledged
- *     RdmaResponder     what arrives, is delivered and answered
- *     RdmaLossRecovery  what either does about loss: agreed by both ends at connection
+ *     RdmaRequester  what is posted, sent and acknowledged
+ *     RdmaResponder  what arrives, is delivered and answered
+ *     RdmaTransport  how either sees to it that all arrives: agreed by both ends at connection
  *
  * Law (asserted in tests): bytes posted = acknowledged + outstanding (sent) + not yet sent; bytes
  * of READs stand beside, in GetBytesRead().
@@ -180,18 +181,18 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     /// \return bytes of this end's READs that have arrived in order
     uint64_t GetBytesRead() const;
 
-    RdmaTransport GetTransport() const;
+    RdmaService GetService() const;
 
     /// \return receive requests that wait for a message
     uint32_t GetNReceives() const;
 
-    /// \return how this connection recovers from loss
-    const RdmaLossRecovery& GetLossRecovery() const
+    /// \return how this connection sees to it that all arrives
+    const RdmaTransport& GetTransport() const
     {
-        return *m_recovery;
+        return *m_transport;
     }
 
-    /// \return most packets outstanding, whatever their size: with some recoveries the BDP cap
+    /// \return most packets outstanding, whatever their size: with some transports the BDP cap
     uint64_t GetMaxOutstanding() const
     {
         return m_requester.m_maxOutstanding;
@@ -244,10 +245,23 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
                         uint64_t label) const;
     void OnDatagram(const RdmaFrame& frame, int64_t now);
 
-    /// It is its turn in its NIC's RdmaPullQueue.
-    RdmaLossRecovery::Pull GivePull(bool urgent, int64_t now)
+    /// \pre its transport is not pull-based
+    RdmaLossRecovery& GetLossRecovery()
     {
-        return m_recovery->GivePull(m_responder, urgent, now);
+        return static_cast<RdmaLossRecovery&>(*m_transport);
+    }
+
+    /// \pre its transport is pull-based: m_pulls of requester and responder
+    RdmaPullTransport& GetPullTransport()
+    {
+        return static_cast<RdmaPullTransport&>(*m_transport);
+    }
+
+    /// It is its turn in its NIC's RdmaPullQueue.
+    RdmaPullTransport::Pull GivePull(bool urgent, int64_t now)
+    {
+        return m_responder.m_pulls ? GetPullTransport().GivePull(m_responder, urgent, now)
+                                   : RdmaPullTransport::Pull{0, false};
     }
 
     /// Made when first asked for.
@@ -260,9 +274,9 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
                  uint16_t sourcePort = 0,
                  uint16_t peerSourcePort = 0,
                  uint64_t maxRateBps = 0);
-    /// Recover as this scheme does. \param peerBdpCap what the other end may have outstanding
-    void SetRecovery(const RdmaRecoveryScheme& scheme, uint64_t peerBdpCap);
-    void SetRecovery(Ptr<RdmaLossRecovery> recovery);
+    /// As this scheme says. \param peerBdpCap what the other end may have outstanding
+    void SetTransport(const RdmaTransportScheme& scheme, uint64_t peerBdpCap);
+    void SetTransport(Ptr<RdmaTransport> transport);
     std::string ConnectTo(const RdmaQueuePairAttributes& attributes);
     std::string StartSending(const RdmaQueuePairAttributes& attributes);
     void Reset();
@@ -279,7 +293,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint32_t m_peerNumber{0};
     uint32_t m_peerEndpoint{0};
     RdmaRoute m_route{RdmaRoute::None()};
-    uint16_t m_needs{0}; //!< of the congestion control, and of the recovery
+    uint16_t m_needs{0}; //!< of the congestion control, and of the transport
     State m_state{State::RESET};
     uint8_t m_priority{3};
     uint8_t m_dscp{24};
@@ -287,7 +301,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     bool m_respond{false};                       //!< READ responses wait to be sent
     uint32_t m_resets{0};                        //!< to see whether who was called back did one
     std::unique_ptr<RdmaQueuePairVerbs> m_verbs; //!< null: only WRITEs so far
-    Ptr<RdmaLossRecovery> m_recovery;
+    Ptr<RdmaTransport> m_transport;
     RdmaRequester m_requester;
     RdmaResponder m_responder;
     RdmaNicUser* m_user{nullptr};

@@ -9,7 +9,7 @@
 namespace ns3
 {
 
-struct RdmaRecoveryScheme;
+struct RdmaTransportScheme;
 
 /**
  * \ingroup rdma
@@ -19,9 +19,9 @@ struct RdmaRecoveryScheme;
 struct RdmaRemoteQueuePair
 {
     uint32_t endpoint{0};
-    uint32_t number{0};                          //!< RdmaQueuePair::GetNumber
-    uint32_t initialPsn{0};                      //!< RdmaNic::InitialPsn of its NIC
-    const RdmaRecoveryScheme* recovery{nullptr}; //!< LossRecovery of its NIC; null: go-back-N
+    uint32_t number{0};                           //!< RdmaQueuePair::GetNumber
+    uint32_t initialPsn{0};                       //!< RdmaNic::InitialPsn of its NIC
+    const RdmaTransportScheme* recovery{nullptr}; //!< LossRecovery of its NIC; null: go-back-N
     uint64_t bdpCap{0}; //!< BDP cap of its NIC; only with a recovery that has one
     // UDP source ports of packets from here, and of those from there; 0: they follow from the
     // numbers.

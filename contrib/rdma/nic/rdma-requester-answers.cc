@@ -4,7 +4,6 @@
  * The part of a requester that hears answers: what is acknowledged, completed or given up.
  */
 #include "contrib/rdma/core/psn.h"
-#include "rdma-loss-recovery.h"
 #include "rdma-nic.h"
 #include "rdma-queue-pair-verbs.h"
 
@@ -44,27 +43,38 @@ RdmaRequester::OnAcknowledge(RdmaFrame* frame, int64_t now)
         return; // of a packet already acknowledged, overtaken by a later ACK
     }
     const uint64_t upTo = expected > m_sender->readBarrier ? HoldBack(expected) : expected;
-    if (nak)
+    const bool lost = nak && !m_pulls; // pulls know no NAKs but of receive requests
+    if (lost)
     {
-        m_qp->m_recovery->OnNakAux(*this, frame->aux);
+        TellArrivedEarly(frame->aux);
     }
     if (!Acknowledge(upTo, now, frame))
     {
         return;
     }
-    if (nak)
+    if (lost)
     {
-        m_qp->m_recovery->OnNak(*this, expected, now);
+        m_qp->GetLossRecovery().OnNak(*this, expected, now);
     }
     UpdateRate(now);
     m_qp->m_nic->Activate(m_qp, now);
 }
 
 void
+RdmaRequester::TellArrivedEarly(uint32_t named)
+{
+    const uint64_t psn = rdma::ExtendPsn(named, m_sender->ackedPsn);
+    if (psn < m_sender->highestPsn) // else it was never sent: a NAK to a former connection
+    {
+        m_qp->GetLossRecovery().OnArrivedEarly(psn, !IsResponse(psn));
+    }
+}
+
+void
 RdmaRequester::OnAnswer(RdmaFrame* frame, int64_t now)
 {
     if (m_qp->m_state == RdmaQueuePair::State::ERROR ||
-        m_qp->m_state < RdmaQueuePair::State::READY_TO_SEND || !m_hearsAll)
+        m_qp->m_state < RdmaQueuePair::State::READY_TO_SEND || !m_pulls)
     {
         return;
     }
@@ -78,12 +88,12 @@ RdmaRequester::OnAnswer(RdmaFrame* frame, int64_t now)
     {
         TellPathSelector(*frame, expected, now);
     }
-    m_qp->m_recovery->OnAnswer(*this, *frame, now);
+    m_qp->GetPullTransport().OnAnswer(*this, *frame, now);
     if (expected > m_sender->ackedPsn && !Acknowledge(expected, now, frame))
     {
         return;
     }
-    m_qp->m_recovery->ChooseNext(*this);
+    m_qp->m_transport->ChooseNext(*this);
     UpdateRate(now);
     m_qp->m_nic->Activate(m_qp, now);
 }
@@ -92,13 +102,13 @@ void
 RdmaRequester::OnReturned(const RdmaFrame& frame, int64_t now)
 {
     if (m_qp->m_state == RdmaQueuePair::State::ERROR ||
-        m_qp->m_state < RdmaQueuePair::State::READY_TO_SEND || !m_hearsAll)
+        m_qp->m_state < RdmaQueuePair::State::READY_TO_SEND || !m_pulls)
     {
         return;
     }
     Send();
     ++m_qp->m_nic->m_counters.returnedReceived;
-    m_qp->m_recovery->OnReturned(*this, rdma::ExtendPsn(frame.psn, m_sender->ackedPsn), now);
+    m_qp->GetPullTransport().OnReturned(*this, rdma::ExtendPsn(frame.psn, m_sender->ackedPsn), now);
     m_qp->m_nic->Activate(m_qp, now);
 }
 
@@ -139,7 +149,7 @@ RdmaRequester::Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack)
     }
     if (m_hearsAcks)
     {
-        m_qp->m_recovery->OnAcknowledged(*this, now);
+        m_qp->m_transport->OnAcknowledged(*this, now);
     }
     own.cc.bytesInFlight = own.sentBytes - own.ackedBytes;
     own.cc.sentPosition = own.sentBytes;

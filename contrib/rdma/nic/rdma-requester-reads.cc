@@ -5,7 +5,6 @@
  */
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/rnr-timer.h"
-#include "rdma-loss-recovery.h"
 #include "rdma-nic.h"
 #include "rdma-queue-pair-verbs.h"
 
@@ -62,7 +61,7 @@ RdmaRequester::MakeReadRequest(const RdmaWorkRequest& request, int64_t now)
 {
     Sender& own = *m_sender;
     RdmaNic* nic = m_qp->m_nic;
-    RdmaLossRecovery& recovery = *m_qp->m_recovery;
+    RdmaLossRecovery& recovery = m_qp->GetLossRecovery();
     // As much of the response as may be outstanding; the rest is asked for when some has come.
     const uint32_t mtu = nic->m_mtu;
     const uint64_t requestEnd = request.firstPsn + request.packets;
@@ -116,10 +115,10 @@ RdmaRequester::HoldBack(uint64_t upTo)
         uint64_t psn = std::max(verbs.cumulative, m_sender->readBarrier);
         for (const Verbs::Read& read : verbs.reads)
         {
-            m_qp->m_recovery->OnArrived(psn, std::min(read.first, upTo));
+            m_qp->GetLossRecovery().NoteArrived(psn, std::min(read.first, upTo));
             psn = std::max(psn, read.end);
         }
-        m_qp->m_recovery->OnArrived(psn, upTo);
+        m_qp->GetLossRecovery().NoteArrived(psn, upTo);
     }
     verbs.cumulative = std::max(verbs.cumulative, upTo);
     return m_sender->readBarrier;
@@ -143,14 +142,14 @@ RdmaRequester::OnReadResponse(const RdmaFrame& frame, int64_t now)
         ++counters.duplicatesReceived;
         return;
     }
-    RdmaLossRecovery& recovery = *m_qp->m_recovery;
+    RdmaLossRecovery& recovery = m_qp->GetLossRecovery();
     Verbs& verbs = m_qp->m_verbs->requester;
     // Its request has been executed: the responder has all before that.
     const auto read = std::find_if(verbs.reads.begin(), verbs.reads.end(), [psn](const auto& r) {
         return psn < r.end;
     });
     HoldBack(read->first);
-    switch (recovery.OnResponse(psn, missing))
+    switch (recovery.TakeResponse(psn, missing))
     {
     case RdmaLossRecovery::Response::TAKEN:
         break;
@@ -195,7 +194,7 @@ RdmaRequester::AdvanceReads(uint64_t arrived)
     while (!verbs.reads.empty())
     {
         const Verbs::Read& read = verbs.reads.front();
-        barrier = m_qp->m_recovery->NextMissing(std::max(barrier, read.first), read.end);
+        barrier = m_qp->GetLossRecovery().NextMissing(std::max(barrier, read.first), read.end);
         if (barrier > read.first)
         {
             verbs.cumulative = std::max(verbs.cumulative, barrier);
@@ -247,7 +246,7 @@ RdmaRequester::OnReceiverNotReady(uint64_t refused, uint8_t timer, int64_t now)
     {
         m_sender->clock->again += verbs.holdUntil - now;
     }
-    m_qp->m_recovery->OnRefused(*this, refused, verbs.holdUntil, now);
+    m_qp->m_transport->OnRefused(*this, refused, verbs.holdUntil, now);
     UpdateSendEnd();
     verbs.timer.ScheduleAt(verbs.holdUntil, m_qp->m_nic->m_port->GetContext());
 }

@@ -6,7 +6,6 @@
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/roce-wire.h"
-#include "rdma-loss-recovery.h"
 #include "rdma-nic.h"
 #include "rdma-queue-pair-verbs.h"
 
@@ -47,7 +46,7 @@ RdmaRequester::CheckPost(const RdmaSendRequest& request) const
     }
     const RdmaDatagrams* datagrams = m_qp->m_verbs ? m_qp->m_verbs->datagrams.get() : nullptr;
     if (request.operation == RdmaOperation::RECEIVE ||
-        (request.operation == RdmaOperation::READ && (request.hasImmediate || m_hearsAll)) ||
+        (request.operation == RdmaOperation::READ && (request.hasImmediate || m_pulls)) ||
         (request.operation != RdmaOperation::SEND && datagrams))
     {
         return RdmaPostResult::NOT_SUPPORTED;
@@ -101,9 +100,9 @@ RdmaRequester::Post(const RdmaSendRequest& posted)
     {
         m_sender->sendEnd = m_endPsn;
     }
-    if (m_hearsAll)
+    if (m_pulls)
     {
-        m_qp->m_recovery->OnPosted(*this, request.posted);
+        m_qp->GetPullTransport().OnPosted(*this, request.posted);
     }
     nic->Activate(m_qp, request.posted);
 }
@@ -179,7 +178,7 @@ RdmaRequester::StartsMessage() const
 {
     const Sender& own = *m_sender;
     return CanSend() && own.nextPsn == own.highestPsn &&
-           (m_qp->GetTransport() == RdmaTransport::UD ||
+           (m_qp->GetService() == RdmaService::UD ||
             own.nextPsn == own.requests[own.cursor].firstPsn);
 }
 
@@ -270,13 +269,13 @@ RdmaRequester::MakeFrame(int64_t now)
     {
         StartWay(*frame, request);
     }
-    if (m_hearsAll)
+    if (m_pulls)
     {
-        m_qp->m_recovery->OnSent(*this, own.nextPsn - 1, *frame, now);
+        m_qp->GetPullTransport().OnSent(*this, own.nextPsn - 1, *frame, now);
     }
     else if (own.nextPsn < own.highestPsn)
     {
-        m_qp->m_recovery->ChooseNext(*this);
+        m_qp->m_transport->ChooseNext(*this);
     }
     // The last packet that window or PSN space allow must ask for an ACK too, or the queue pair
     // would wait for its time-out.
@@ -295,7 +294,10 @@ RdmaRequester::NoteRepeated(RdmaFrame* frame, uint64_t psn)
 {
     frame->flags |= RdmaFrame::RETRANSMITTED;
     ++m_qp->m_nic->m_counters.retransmittedPackets;
-    m_qp->m_recovery->OnSentAgain(psn);
+    if (!m_pulls)
+    {
+        m_qp->GetLossRecovery().OnSentAgain(psn);
+    }
 }
 
 void
@@ -375,7 +377,7 @@ RdmaRequester::StartTimer(int64_t now)
 {
     if (m_hearsAcks && m_sender->highestPsn == m_sender->ackedPsn)
     {
-        m_qp->m_recovery->OnFirstSent(now);
+        m_qp->m_transport->OnFirstSent(now);
     }
     ArmTimer(now);
 }
@@ -389,7 +391,7 @@ RdmaRequester::ArmTimer(int64_t now)
     {
         return;
     }
-    const int64_t timeout = m_qp->m_recovery->GetLeastTimeout(*this);
+    const int64_t timeout = m_qp->m_transport->GetLeastTimeout(*this);
     if (timeout)
     {
         m_timerPending = true;
@@ -402,20 +404,20 @@ RdmaRequester::OnTimer()
 {
     m_timerPending = false;
     // With credits what is to be sent may have to wait although nothing is outstanding.
-    if (!IsSending() || (m_hearsAll ? m_endPsn : m_sender->nextPsn) == m_sender->ackedPsn ||
+    if (!IsSending() || (m_pulls ? m_endPsn : m_sender->nextPsn) == m_sender->ackedPsn ||
         m_qp->m_state == RdmaQueuePair::State::ERROR)
     {
         return; // sleeps until something is outstanding again
     }
     const int64_t now = RdmaClock::Now();
-    RdmaLossRecovery& recovery = *m_qp->m_recovery;
+    RdmaTransport& transport = *m_qp->m_transport;
     // The time-out may become a shorter one while the event is pending; never less than the least
     // from then on, though.
-    const int64_t due = m_sender->timerStart + recovery.GetTimeout(*this);
+    const int64_t due = m_sender->timerStart + transport.GetTimeout(*this);
     if (now < due)
     {
         m_timerPending = true;
-        m_timer.ScheduleAt(std::min(due, now + recovery.GetLeastTimeout(*this)),
+        m_timer.ScheduleAt(std::min(due, now + transport.GetLeastTimeout(*this)),
                            m_qp->m_nic->m_port->GetContext());
         return;
     }
@@ -426,7 +428,7 @@ RdmaRequester::OnTimer()
     m_qp->m_nic->m_counters.timeoutPs += static_cast<uint64_t>(now - m_sender->timerStart);
     m_qp->m_nic->m_timeoutTrace(m_qp, m_sender->ackedPsn, now);
     ++m_sender->retries;
-    if (recovery.GivesUp(*this, now))
+    if (transport.GivesUp(*this, now))
     {
         GiveUp(now);
         return;
@@ -438,7 +440,7 @@ RdmaRequester::OnTimer()
         m_selector->OnTimeout(now);
     }
     UpdateRate(now);
-    recovery.OnTimeout(*this, now);
+    transport.OnTimeout(*this, now);
     m_qp->m_nic->Activate(m_qp, now);
 }
 

@@ -17,7 +17,6 @@ namespace ns3
 {
 
 class RdmaDatagrams;
-class RdmaLossRecovery;
 class RdmaNic;
 class RdmaNicScan;
 class RdmaPathSelector;
@@ -74,7 +73,7 @@ struct RdmaWorkRequest
  * A packet goes while the window of the congestion control is open, fewer packets than the
  * recovery's cap are outstanding, and the pace allows it. The time-out runs from the last progress,
  * or from when the oldest packet was sent, again or first; it is a lazy timer, which sleeps while
- * nothing is outstanding. What goes again, RdmaLossRecovery decides.
+ * nothing is outstanding. What goes again, its RdmaTransport decides.
  *
  * READ takes a PSN for each packet of its response (InfiniBand Architecture 1, 9.7.4.1.2). Each
  * response acknowledges all before it. What is missing of them is asked for again by a READ of just
@@ -95,7 +94,7 @@ class RdmaRequester
     RdmaRequester(const RdmaRequester&) = delete;
     RdmaRequester& operator=(const RdmaRequester&) = delete;
 
-    // What a recovery may look at and do ---------------------------------------------------------
+    // What a transport may look at and do ---------------------------------------------------------
 
     /// \return the PSN of the next packet
     uint64_t GetNextPsn() const
@@ -168,7 +167,7 @@ class RdmaRequester
     /// The congestion control hears of a NAK.
     void TellCongestionOfNak(int64_t now);
     /// The queue pair fails; nothing is sent any more. Whoever is told may reset it, which ends the
-    /// recovery that has called this.
+    /// transport that has called this.
     void GiveUp(int64_t now);
 
   private:
@@ -311,7 +310,9 @@ class RdmaRequester
     // Answers
 
     void OnAcknowledge(RdmaFrame* frame, int64_t now);
-    /// An answer of the recovery's own.
+    /// A NAK names this packet, which came out of order.
+    void TellArrivedEarly(uint32_t named);
+    /// An answer of an RdmaPullTransport.
     void OnAnswer(RdmaFrame* frame, int64_t now);
     void OnReturned(const RdmaFrame& frame, int64_t now);
     /// \param ack what says so, if it is an ACK or NAK
@@ -368,8 +369,8 @@ class RdmaRequester
     uint8_t m_retryCount{0};
     uint8_t m_timeoutExponent{0};
     bool m_timerPending{false};
-    bool m_hearsAcks{false}; //!< RdmaLossRecovery::HearsAcks of its recovery
-    bool m_hearsAll{false};  //!< RdmaLossRecovery::HearsAll of its recovery
+    bool m_hearsAcks{false}; //!< RdmaTransport::HearsAcks of its transport
+    bool m_pulls{false};     //!< its transport is an RdmaPullTransport
     uint32_t m_throttleGeneration{0};
     uint32_t m_lastKey{0}; //!< with a path selector: of the packet before
     uint64_t m_endPsn{0};  //!< first PSN after all that is posted

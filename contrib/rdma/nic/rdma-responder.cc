@@ -5,9 +5,9 @@
 
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/roce-wire.h"
-#include "rdma-loss-recovery.h"
 #include "rdma-nic.h"
 #include "rdma-pull-queue.h"
+#include "rdma-pull-transport.h"
 #include "rdma-queue-pair-verbs.h"
 
 #include "ns3/log.h"
@@ -91,7 +91,7 @@ RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
         m_qp->m_nic->m_wayTrace(m_qp, *frame->extra->journey, now);
     }
     const uint64_t psn = rdma::ExtendPsn(frame->psn, m_expectedPsn);
-    if (m_hearsAll && m_qp->m_recovery->OnArrival(*this, psn, *frame, now))
+    if (m_pulls && m_qp->GetPullTransport().OnArrival(*this, psn, *frame, now))
     {
         return;
     }
@@ -99,8 +99,7 @@ RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
     {
         if (psn > m_expectedPsn)
         {
-            m_qp->m_recovery->OnOutOfOrder(*this, psn, *frame, now);
-            m_holds = m_qp->m_recovery->HasHeld();
+            OnOutOfOrder(psn, *frame, now);
             NoteReorder(psn);
             if (m_holds && EndsJourney(*frame))
             {
@@ -125,7 +124,11 @@ RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
     }
     if (m_holds)
     {
-        m_qp->m_recovery->FillGap(psn, *frame, GetPsnCount(*frame));
+        // Kept too, until ReleaseHeld.
+        m_qp->m_transport->GetReorderBuffer()->Keep(psn,
+                                                    psn,
+                                                    *frame,
+                                                    GetPsnCount(frame->opcode, frame->dmaLength));
         ReleaseHeld(frame, now);
         m_qp->m_nic->Activate(m_qp, now); // READs may have been among it
         return;
@@ -174,7 +177,10 @@ RdmaResponder::OnRequestToSend(const RdmaFrame& frame, int64_t now)
         ++m_qp->m_nic->m_counters.notReadyDropped;
         return;
     }
-    m_qp->m_recovery->OnRequestToSend(*this, frame, now);
+    if (m_pulls)
+    {
+        m_qp->GetPullTransport().OnRequestToSend(*this, frame, now);
+    }
 }
 
 void
@@ -218,13 +224,45 @@ RdmaResponder::AnswersAll() const
 }
 
 void
+RdmaResponder::OnOutOfOrder(uint64_t psn, RdmaFrame& frame, int64_t now)
+{
+    RdmaTransport& transport = *m_qp->m_transport;
+    RdmaReorderBuffer* kept = transport.GetReorderBuffer();
+    if (!kept)
+    {
+        transport.OnOutOfOrder(*this, psn, frame, true, now);
+        return;
+    }
+    if (!HasRefused()) // else all behind the refused packet goes again
+    {
+        switch (kept->Keep(psn, m_expectedPsn, frame, GetPsnCount(frame.opcode, frame.dmaLength)))
+        {
+        case RdmaReorderBuffer::Hold::KEPT:
+            transport.OnOutOfOrder(*this, psn, frame, true, now);
+            break;
+        case RdmaReorderBuffer::Hold::DUPLICATE:
+            CountDuplicate();
+            transport.OnOutOfOrder(*this, psn, frame, false, now);
+            break;
+        case RdmaReorderBuffer::Hold::NO_ROOM: // the sender ignores the BDP cap
+            CountDropped();
+            break;
+        }
+    }
+    m_holds = !kept->IsEmpty();
+}
+
+void
 RdmaResponder::NoteReorder(uint64_t psn)
 {
     RdmaNicCounters& counters = m_qp->m_nic->m_counters;
     ++counters.outOfOrderReceived;
     counters.largestReorder = std::max(counters.largestReorder, psn - m_expectedPsn);
-    counters.largestHeldBytes =
-        std::max(counters.largestHeldBytes, m_qp->m_recovery->GetHeldBytes());
+    if (m_holds)
+    {
+        counters.largestHeldBytes =
+            std::max(counters.largestHeldBytes, m_qp->m_transport->GetReorderBuffer()->GetBytes());
+    }
 }
 
 void
@@ -265,14 +303,14 @@ RdmaResponder::DropOutOfOrder(RdmaFrame& frame, int64_t now)
 void
 RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
 {
-    RdmaLossRecovery& recovery = *m_qp->m_recovery;
+    RdmaReorderBuffer& kept = *m_qp->m_transport->GetReorderBuffer();
     const uint64_t first = m_expectedPsn;
     const bool repeats = data && (data->flags & RdmaFrame::RETRANSMITTED);
     if (data && EndsJourney(*data)) // it fills the gap, and ends a message
     {
         KeepJourney(first, *data, now);
     }
-    uint64_t end = recovery.Release(first);
+    uint64_t end = kept.Release(first);
     bool refused = false;
     bool tooLong = false;
     RdmaArrival last{};
@@ -287,7 +325,7 @@ RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
         uint64_t bytes = m_messageBytes;
         for (uint64_t psn = first; psn < end && !refused && !tooLong; ++psn)
         {
-            last = recovery.GetHeld(psn);
+            last = kept.Get(psn);
             if (TakesReceive(last.opcode))
             {
                 refused = taken == verbs.receives.size();
@@ -303,17 +341,17 @@ RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
             }
             if (refused || tooLong)
             {
-                recovery.Forget(psn);
+                kept.Forget(psn);
                 end = psn;
             }
         }
     }
-    m_holds = recovery.HasHeld();
+    m_holds = !kept.IsEmpty();
     m_expectedPsn = end;
     m_duplicate = NO_DUPLICATE;
     for (uint64_t psn = first; psn < end; ++psn)
     {
-        m_msn = (m_msn + IsLast(recovery.GetHeld(psn).opcode)) & 0xffffff;
+        m_msn = (m_msn + IsLast(kept.Get(psn).opcode)) & 0xffffff;
     }
     if (end > first)
     {
@@ -323,12 +361,12 @@ RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
     {
         RefuseReceive(now);
     }
-    // Who is told of a message may reset the queue pair, and end the recovery.
+    // Who is told of a message may reset the queue pair, and end the transport.
     const uint32_t resets = m_qp->m_resets;
     const auto goesOn = [&]() { return m_qp->m_resets == resets && m_qp->CanReceive(); };
     for (uint64_t psn = first; psn < end && goesOn(); ++psn)
     {
-        const RdmaArrival held = recovery.GetHeld(psn);
+        const RdmaArrival held = kept.Get(psn);
         if (held.opcode == RdmaOpcode::READ_REQUEST)
         {
             AddResponse(psn,
@@ -362,9 +400,9 @@ void
 RdmaResponder::SendAck(RdmaFrame* data, int64_t now)
 {
     NS_LOG_FUNCTION(this << data << now);
-    if (m_hearsAll)
+    if (m_pulls)
     {
-        m_qp->m_recovery->Acknowledge(*this, data, now);
+        m_qp->GetPullTransport().Acknowledge(*this, data, now);
         return;
     }
     ++m_qp->m_nic->m_counters.acksSent;

@@ -30,23 +30,12 @@ struct RdmaMessage
     bool hasImmediate{false};
 };
 
-/// \ingroup rdma
-/// A packet that has come out of order: what its message still has to be told.
-struct RdmaArrival
-{
-    uint32_t immediate; //!< for a READ its length
-    uint32_t label;     //!< RdmaFrame::GetLabel
-    uint16_t payload;
-    RdmaOpcode opcode;
-    uint8_t flags;
-};
-
 /**
  * \ingroup rdma
  * The receiving side of a queue pair: it takes packets in order, acknowledges them, delivers
- * messages and answers READs. A packet behind a gap goes to the RdmaLossRecovery, which may keep it
- * until the gap is filled. The first of a row of duplicates is answered by an ACK whether it asks
- * for one or not.
+ * messages and answers READs. A packet behind a gap it keeps if the RdmaTransport has an
+ * RdmaReorderBuffer, which answers it. The first of a row of duplicates is answered by an ACK
+ * whether it asks for one or not.
  *
  * SEND and WRITE with immediate take a receive request. Where there is none, the responder answers
  * with an RNR NAK and forgets what comes behind the refused packet until that comes again
@@ -63,7 +52,7 @@ class RdmaResponder
     RdmaResponder(const RdmaResponder&) = delete;
     RdmaResponder& operator=(const RdmaResponder&) = delete;
 
-    // What a recovery may look at and do ---------------------------------------------------------
+    // What a transport may look at and do ---------------------------------------------------------
 
     /// \return the first PSN that has not come in order
     uint64_t GetExpectedPsn() const
@@ -80,16 +69,9 @@ class RdmaResponder
     /// \return whether the expected packet has been refused by an RNR NAK
     bool HasRefused() const;
 
-    /// \return PSNs that a request takes: one, or of a READ one a packet of its response
-    uint32_t GetPsnCount(const RdmaFrame& frame) const
-    {
-        return GetPsnCount(frame.opcode, frame.dmaLength);
-    }
-
     /// \return whether every packet is answered, also out of order: a path selector wants to hear
     /// of each
     bool AnswersAll() const;
-    void CountDuplicate();
     void CountTrimmed();
     /// A packet out of order is not kept.
     void CountDropped();
@@ -99,12 +81,12 @@ class RdmaResponder
     void SendAck(RdmaFrame* data, int64_t now);
     /// PSN sequence error. \param aux where an ACK has the MSN \param data what is answered
     void SendSequenceNak(uint32_t aux, RdmaFrame& data, int64_t now);
-    /// An answer of the recovery's own. \param psn that is answered \param pulls given so far
+    /// An answer of an RdmaPullTransport. \param psn that is answered \param pulls given so far
     /// \param data what is answered; or null
     void SendAnswer(RdmaOpcode opcode, uint32_t psn, uint32_t pulls, RdmaFrame* data, int64_t now);
     /// \return whether a pull may go at once, with an answer (RdmaPullQueue::Take)
     bool TakePull(int64_t now);
-    /// A pull is owed: the recovery is asked for it in its turn (RdmaLossRecovery::GivePull).
+    /// A pull is owed: the transport is asked for it in its turn (RdmaPullTransport::GivePull).
     /// \param urgent before those that are not
     void QueuePull(bool urgent, int64_t now);
 
@@ -120,13 +102,16 @@ class RdmaResponder
     static constexpr uint64_t NO_DUPLICATE = UINT64_MAX;
     static constexpr int64_t NO_NAK = INT64_MAX;
 
+    /// \return PSNs that a request takes: one, or of a READ one a packet of its response
     uint32_t GetPsnCount(RdmaOpcode opcode, uint32_t dmaLength) const;
+    void CountDuplicate();
     /// Nothing has arrived; this PSN is the first.
     void Reset(uint64_t expected);
 
     void OnData(RdmaFrame* frame, int64_t now);
     void OnRequestToSend(const RdmaFrame& frame, int64_t now);
     /// A packet has come while one before it is missing.
+    void OnOutOfOrder(uint64_t psn, RdmaFrame& frame, int64_t now);
     void NoteReorder(uint64_t psn);
     /// It has seen a mark, or wants to see every packet: is a CNP due?
     void Notice(const RdmaFrame& frame, int64_t now);
@@ -137,7 +122,7 @@ class RdmaResponder
                         const RdmaJourney* journey);
     /// The last packet of a message comes before another one: what it notes is kept.
     void KeepJourney(uint64_t psn, RdmaFrame& frame, int64_t now);
-    /// What the recovery has kept is in order now. \param data what has come last; or null
+    /// What has been kept is in order now. \param data what has come last; or null
     void ReleaseHeld(RdmaFrame* data, int64_t now);
     void SendNak(uint8_t flags, uint8_t syndrome, int64_t now);
 
@@ -169,8 +154,8 @@ class RdmaResponder
     uint64_t m_duplicate{NO_DUPLICATE}; //!< last of a row of packets received before
     uint32_t m_msn{0};                  //!< requests received whole, 24 bits in the AETH
     bool m_nakSent{false};              //!< for the gap, or the refused packet
-    bool m_holds{false};                //!< the recovery keeps packets behind the gap
-    bool m_hearsAll{false};             //!< RdmaLossRecovery::HearsAll of its recovery
+    bool m_holds{false};                //!< packets behind the gap are kept
+    bool m_pulls{false};                //!< its transport is an RdmaPullTransport
     uint64_t m_messages{0};             //!< posts received whole
     int64_t m_nakAgain{NO_NAK};         //!< another NAK for the same gap is due from then on, ps
     std::unique_ptr<RdmaEarlyJourneys> m_early; //!< null: there were none

@@ -111,7 +111,7 @@ struct RdmaWorkCompletion
 
 /// \ingroup rdma
 /// Kinds of queue pairs.
-enum class RdmaTransport : uint8_t
+enum class RdmaService : uint8_t
 {
     RC, //!< reliable connection
     UD, //!< unreliable datagram: SENDs of at most the MTU, each to an address of its own
@@ -121,7 +121,7 @@ enum class RdmaTransport : uint8_t
 /// What a queue pair is made with.
 struct RdmaQueuePairInit
 {
-    RdmaTransport transport{RdmaTransport::RC};
+    RdmaService service{RdmaService::RC};
     RdmaCompletionQueue* sendQueue{nullptr};    //!< null: nobody polls for it
     RdmaCompletionQueue* receiveQueue{nullptr}; //!< null: nobody polls for it
     bool signalAll{false};          //!< every request is signaled (sq_sig_all of the verbs API)

@@ -836,13 +836,13 @@ class RdmaIbVerbsTestCase : public TestCase
 
     struct Ends : VerbsBed
     {
-        explicit Ends(RdmaTransport transport)
+        explicit Ends(RdmaService service)
         {
             Star(2, 100 * GBPS);
             helper.SetInfiniBand({});
             Build();
             RdmaQueuePairInit init;
-            init.transport = transport;
+            init.service = service;
             CreateQueuePairs(init);
         }
     };
@@ -853,7 +853,7 @@ class RdmaIbVerbsTestCase : public TestCase
             LineTime(OVERHEAD + 4096, 100 * GBPS) + LineTime(OVERHEAD + 904, 100 * GBPS);
         RdmaWorkCompletion one;
         {
-            Ends bed(RdmaTransport::RC);
+            Ends bed(RdmaService::RC);
             RdmaNic::Connect(bed.qp[0], bed.qp[1]);
             bed.qp[1]->PostReceive(5000, 7);
             bed.qp[0]->PostSend(5000, 42);
@@ -869,7 +869,7 @@ class RdmaIbVerbsTestCase : public TestCase
                                       "SEND's ACK");
         }
         {
-            Ends bed(RdmaTransport::RC);
+            Ends bed(RdmaService::RC);
             RdmaNic::Connect(bed.qp[0], bed.qp[1]);
             bed.qp[0]->PostRead(5000, 43);
             Simulator::Run();
@@ -888,7 +888,7 @@ class RdmaIbVerbsTestCase : public TestCase
     void Datagrams()
     {
         using State = RdmaQueuePair::State;
-        Ends bed(RdmaTransport::UD);
+        Ends bed(RdmaService::UD);
         for (RdmaQueuePair* end : bed.qp)
         {
             for (const State to : {State::INIT, State::READY_TO_RECEIVE, State::READY_TO_SEND})

@@ -6,7 +6,7 @@
  */
 #include "rdma-test-fabric.h"
 
-#include "ns3/rdma-recovery-schemes.h"
+#include "ns3/rdma-transport-schemes.h"
 
 #include <algorithm>
 #include <set>
@@ -55,7 +55,11 @@ class EagerRecovery : public RdmaLossRecovery
         requester.GoBack(now);
     }
 
-    void OnOutOfOrder(RdmaResponder& responder, uint64_t, RdmaFrame& frame, int64_t now) override
+    void OnOutOfOrder(RdmaResponder& responder,
+                      uint64_t,
+                      RdmaFrame& frame,
+                      bool,
+                      int64_t now) override
     {
         responder.CountDropped();
         responder.SendSequenceNak(0, frame, now);
@@ -65,8 +69,8 @@ class EagerRecovery : public RdmaLossRecovery
     uint64_t m_goneBackTo{UINT64_MAX};
 };
 
-const RdmaRecoverySchemes::Registered g_eager{
-    {"eager", [](const RdmaRecoveryScheme::Setting&) -> Ptr<RdmaLossRecovery> {
+const RdmaTransportSchemes::Registered g_eager{
+    {"eager", [](const RdmaTransportScheme::Setting&) -> Ptr<RdmaTransport> {
          return Create<EagerRecovery>();
      }}};
 
@@ -143,7 +147,7 @@ class RdmaLossPatternTestCase : public TestCase
         bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(6)); // 262 us
         bed.Build();
         const auto [sender, receiver] = bed.Connect(0, 1);
-        NS_TEST_EXPECT_MSG_EQ(sender->GetLossRecovery().GetName(), m_recovery, "agreed");
+        NS_TEST_EXPECT_MSG_EQ(sender->GetTransport().GetName(), m_recovery, "agreed");
         std::set<uint32_t> victims = losses.packets;
         const auto indexOf = [this](const RdmaFrame& frame) {
             return (frame.psn - m_initialPsn) & 0xffffff;
@@ -271,14 +275,14 @@ class RdmaLossDatagramTestCase : public TestCase
         for (uint32_t i = 0; i < 2; ++i)
         {
             RdmaQueuePairInit init;
-            init.transport = RdmaTransport::UD;
+            init.service = RdmaService::UD;
             ends[i] = bed.fabric->GetNic(i)->CreateQueuePair(init);
             using State = RdmaQueuePair::State;
             for (const State to : {State::INIT, State::READY_TO_RECEIVE, State::READY_TO_SEND})
             {
                 NS_TEST_EXPECT_MSG_EQ(ends[i]->Modify(to), "", "ready");
             }
-            NS_TEST_EXPECT_MSG_EQ(ends[i]->GetLossRecovery().GetName(), "none", "none");
+            NS_TEST_EXPECT_MSG_EQ(ends[i]->GetTransport().GetName(), "none", "none");
         }
         Loser data(bed.fabric->GetNic(1)->GetPort(), [](const RdmaFrame& frame, int64_t) {
             return frame.psn == 0 || frame.psn == 7 || frame.psn == 8 || frame.psn == 19;
@@ -311,14 +315,14 @@ class RdmaLossAgreementTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const std::vector<std::string> names = RdmaRecoverySchemes::GetNames();
+        const std::vector<std::string> names = RdmaTransportSchemes::GetNames();
         NS_TEST_ASSERT_MSG_EQ(names.front(), "go-back-n", "the default is first");
         const std::set<std::string> all(names.begin(), names.end());
         for (const char* name : {"go-back-n", "selective-repeat", "out-of-order", "none", "eager"})
         {
             NS_TEST_EXPECT_MSG_EQ(all.count(name), 1, name);
         }
-        NS_TEST_EXPECT_MSG_EQ((RdmaRecoverySchemes::Find("eage") == nullptr), true, "whole names");
+        NS_TEST_EXPECT_MSG_EQ((RdmaTransportSchemes::Find("eage") == nullptr), true, "whole names");
 
         for (const std::string& a : names)
         {
@@ -336,16 +340,16 @@ class RdmaLossAgreementTestCase : public TestCase
                 }
                 const auto [x, y] = bed.Connect(0, 1);
                 const std::string agreed = a == b ? a : "go-back-n";
-                NS_TEST_EXPECT_MSG_EQ(x->GetLossRecovery().GetName(), agreed, a << ", " << b);
-                NS_TEST_EXPECT_MSG_EQ(y->GetLossRecovery().GetName(), agreed, a << ", " << b);
-                const RdmaRecoveryScheme* scheme = RdmaRecoverySchemes::Find(agreed);
+                NS_TEST_EXPECT_MSG_EQ(x->GetTransport().GetName(), agreed, a << ", " << b);
+                NS_TEST_EXPECT_MSG_EQ(y->GetTransport().GetName(), agreed, a << ", " << b);
+                const RdmaTransportScheme* scheme = RdmaTransportSchemes::Find(agreed);
                 NS_TEST_EXPECT_MSG_EQ(x->GetMaxOutstanding(),
                                       scheme->bdpFactor ? bed.fabric->GetNic(0)->GetBdpCap()
                                                         : RdmaQueuePair::MAX_OUTSTANDING,
                                       agreed << ": most packets outstanding");
                 // A reset forgets the agreement.
                 x->Modify(RdmaQueuePair::State::RESET);
-                NS_TEST_EXPECT_MSG_EQ(x->GetLossRecovery().GetName(), "go-back-n", "reset");
+                NS_TEST_EXPECT_MSG_EQ(x->GetTransport().GetName(), "go-back-n", "reset");
             }
         }
     }

@@ -343,7 +343,7 @@ class RdmaNdpVerbsTestCase : public RdmaNdpTestCase
         NS_TEST_EXPECT_MSG_EQ((a->PostRead(4096, 1) == RdmaPostResult::NOT_SUPPORTED),
                               true,
                               "READ");
-        NS_TEST_EXPECT_MSG_EQ(a->GetLossRecovery().GetName(), "ndp", "agreed");
+        NS_TEST_EXPECT_MSG_EQ(a->GetTransport().GetName(), "ndp", "agreed");
         for (uint32_t m = 0; m < 9; ++m)
         {
             a->PostSend(50021, m);

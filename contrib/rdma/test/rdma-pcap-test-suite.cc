@@ -240,7 +240,7 @@ RunInfiniBand(Bed& bed)
     const Ptr<RdmaCompletionQueue> queue = CreateObject<RdmaCompletionQueue>();
     RdmaQueuePairInit init;
     init.sendQueue = init.receiveQueue = PeekPointer(queue);
-    init.transport = RdmaTransport::UD;
+    init.service = RdmaService::UD;
     init.serviceLevel = 1;
     RdmaQueuePair* datagrams[2];
     for (uint32_t i = 0; i < 2; ++i)

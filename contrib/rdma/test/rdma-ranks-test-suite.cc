@@ -704,7 +704,7 @@ class Outcome
             std::ostringstream text;
             text << "message " << m.qp->GetPeerEndpoint() << ' ' << m.qp->GetNic()->GetEndpoint()
                  << ' ' << m.qp->GetNumber() << ' ' << m.qp->GetPeerNumber() << ' '
-                 << m.qp->GetLossRecovery().GetName() << ' ' << m.message.bytes << ' ' << m.at;
+                 << m.qp->GetTransport().GetName() << ' ' << m.message.bytes << ' ' << m.at;
             lines.push_back(text.str());
         }
         for (const auto& c : notes.completions)

@@ -374,13 +374,13 @@ class RdmaBdpCapTestCase : public TestCase
             NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetNic(0)->GetBdpCap(), 37, "two more switches");
             // Both ends must have it.
             bed.fabric->GetNic(1)->SetAttribute("LossRecovery", StringValue("go-back-n"));
-            NS_TEST_EXPECT_MSG_EQ(bed.Connect(0, 2).first->GetLossRecovery().GetName(),
+            NS_TEST_EXPECT_MSG_EQ(bed.Connect(0, 2).first->GetTransport().GetName(),
                                   "selective-repeat",
                                   "both");
-            NS_TEST_EXPECT_MSG_EQ(bed.Connect(0, 1).first->GetLossRecovery().GetName(),
+            NS_TEST_EXPECT_MSG_EQ(bed.Connect(0, 1).first->GetTransport().GetName(),
                                   "go-back-n",
                                   "one");
-            NS_TEST_EXPECT_MSG_EQ(bed.Connect(1, 0).second->GetLossRecovery().GetName(),
+            NS_TEST_EXPECT_MSG_EQ(bed.Connect(1, 0).second->GetTransport().GetName(),
                                   "go-back-n",
                                   "one");
         }

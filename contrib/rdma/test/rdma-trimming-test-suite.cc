@@ -141,7 +141,7 @@ class RdmaTrimmingIncastTestCase : public RdmaTrimmingTestCase
     RdmaTrimmingIncastTestCase(const Transport& transport, uint32_t senders, uint64_t bytes)
         : RdmaTrimmingTestCase(transport.Words() + ": incast of " + std::to_string(senders) +
                                " x " + std::to_string(bytes) + " B"),
-          m_transport(transport),
+          m_recovery(transport),
           m_senders(senders),
           m_bytes(bytes)
     {
@@ -150,7 +150,7 @@ class RdmaTrimmingIncastTestCase : public RdmaTrimmingTestCase
   private:
     void DoRun() override
     {
-        TransportBed bed(m_transport);
+        TransportBed bed(m_recovery);
         bed.Star(m_senders + 1, 100 * GBPS);
         bed.Build();
         uint64_t wire = 0;
@@ -177,7 +177,7 @@ class RdmaTrimmingIncastTestCase : public RdmaTrimmingTestCase
                                         << " trimmed, " << bed.Totals().timeouts << " time-outs");
     }
 
-    Transport m_transport;
+    Transport m_recovery;
     uint32_t m_senders;
     uint64_t m_bytes;
 };
@@ -384,7 +384,7 @@ class RdmaTrimmingRefusalTestCase : public RdmaTrimmingTestCase
             NS_TEST_EXPECT_MSG_EQ((a->PostRead(4096, 1) == RdmaPostResult::NOT_SUPPORTED),
                                   true,
                                   "READ");
-            NS_TEST_EXPECT_MSG_EQ(a->GetLossRecovery().GetName(), transport.name, "agreed");
+            NS_TEST_EXPECT_MSG_EQ(a->GetTransport().GetName(), transport.name, "agreed");
             for (uint32_t m = 0; m < 9; ++m)
             {
                 a->PostSend(50021, m);

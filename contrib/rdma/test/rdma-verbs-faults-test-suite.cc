@@ -43,10 +43,10 @@ struct Pair : VerbsBed
         }
     }
 
-    void Create(RdmaTransport transport = RdmaTransport::RC)
+    void Create(RdmaService service = RdmaService::RC)
     {
         RdmaQueuePairInit init;
-        init.transport = transport;
+        init.service = service;
         CreateQueuePairs(init, m_capacity);
     }
 
@@ -59,7 +59,7 @@ struct Pair : VerbsBed
 
     Pair& Datagrams()
     {
-        Create(RdmaTransport::UD);
+        Create(RdmaService::UD);
         for (RdmaQueuePair* end : qp)
         {
             MakeReady(end);
@@ -70,7 +70,7 @@ struct Pair : VerbsBed
     /// Both ends anew, with PSNs of their own: what is under way of the former connection is old.
     void Reconnect(uint32_t psn)
     {
-        const std::string recovery = qp[0]->GetNic()->GetLossRecovery().name;
+        const std::string recovery = qp[0]->GetNic()->GetTransportScheme().name;
         for (uint32_t i = 0; i < 2; ++i)
         {
             RdmaQueuePairAttributes to;
@@ -188,7 +188,7 @@ class RdmaFaultsPassiveEndTestCase : public TestCase
             NS_TEST_EXPECT_MSG_EQ(bed.qp[i]->Modify(State::READY_TO_RECEIVE, to), "", "RTR");
         }
         NS_TEST_EXPECT_MSG_EQ(bed.qp[0]->Modify(State::READY_TO_SEND), "", "RTS");
-        NS_TEST_EXPECT_MSG_EQ(bed.qp[1]->GetLossRecovery().GetName(),
+        NS_TEST_EXPECT_MSG_EQ(bed.qp[1]->GetTransport().GetName(),
                               "selective-repeat",
                               "ready to receive so");
         bed.LoseOnce(1, 5);
@@ -495,7 +495,7 @@ class RdmaFaultsDatagramsTestCase : public TestCase
             bed.Link(0, 1, 100 * GBPS);
             bed.Build();
             RdmaQueuePairInit init;
-            init.transport = RdmaTransport::UD;
+            init.service = RdmaService::UD;
             RdmaQueuePair* qp[2];
             for (uint32_t i = 0; i < 2; ++i)
             {

@@ -38,7 +38,7 @@ struct Verbs : VerbsBed
         }
         Build();
         CreateQueuePairs(init, capacity);
-        if (init.transport == RdmaTransport::RC)
+        if (init.service == RdmaService::RC)
         {
             RdmaNic::Connect(qp[0], qp[1]);
         }
@@ -554,7 +554,7 @@ class RdmaVerbsDatagramTestCase : public TestCase
     void DoRun() override
     {
         RdmaQueuePairInit init;
-        init.transport = RdmaTransport::UD;
+        init.service = RdmaService::UD;
         Verbs bed({}, init);
         std::vector<uint32_t> sizes;
         WatchFrames(

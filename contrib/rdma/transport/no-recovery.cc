@@ -4,8 +4,8 @@
 #include "no-recovery.h"
 
 #include "ns3/assert.h"
-#include "ns3/rdma-recovery-schemes.h"
 #include "ns3/rdma-requester.h"
+#include "ns3/rdma-transport-schemes.h"
 
 namespace ns3
 {
@@ -13,21 +13,21 @@ namespace ns3
 namespace
 {
 
-const RdmaRecoverySchemes::Registered g_none{
-    {"none", [](const RdmaRecoveryScheme::Setting&) -> Ptr<RdmaLossRecovery> {
-         return Create<NoRecovery>();
+const RdmaTransportSchemes::Registered g_none{
+    {"none", [](const RdmaTransportScheme::Setting&) -> Ptr<RdmaTransport> {
+         return Create<RdmaNoRecovery>();
      }}};
 
 } // namespace
 
 std::string
-NoRecovery::GetName() const
+RdmaNoRecovery::GetName() const
 {
     return "none";
 }
 
 void
-NoRecovery::OnNak(RdmaRequester& requester, uint64_t, int64_t now)
+RdmaNoRecovery::OnNak(RdmaRequester& requester, uint64_t, int64_t now)
 {
     if (requester.GetNextPsn() > requester.GetAckedPsn())
     {
@@ -36,19 +36,19 @@ NoRecovery::OnNak(RdmaRequester& requester, uint64_t, int64_t now)
 }
 
 void
-NoRecovery::OnTimeout(RdmaRequester&, int64_t)
+RdmaNoRecovery::OnTimeout(RdmaRequester&, int64_t)
 {
     NS_ASSERT_MSG(false, "it has given up");
 }
 
 bool
-NoRecovery::GivesUp(const RdmaRequester&, int64_t) const
+RdmaNoRecovery::GivesUp(const RdmaRequester&, int64_t) const
 {
     return true;
 }
 
 void
-NoRecovery::OnResponseMissing(RdmaRequester& requester, int64_t now)
+RdmaNoRecovery::OnResponseMissing(RdmaRequester& requester, int64_t now)
 {
     requester.GiveUp(now);
 }

@@ -17,7 +17,7 @@ namespace ns3
  * that are meant to lose nothing. A receiver that is not ready is no loss: the refused message goes
  * again, and what has been sent behind it.
  */
-class NoRecovery : public RdmaLossRecovery
+class RdmaNoRecovery : public RdmaLossRecovery
 {
   public:
     std::string GetName() const override;

@@ -3,7 +3,8 @@
  */
 #include "out-of-order-recovery.h"
 
-#include "ns3/rdma-recovery-schemes.h"
+#include "ns3/rdma-responder.h"
+#include "ns3/rdma-transport-schemes.h"
 
 namespace ns3
 {
@@ -13,33 +14,33 @@ namespace
 
 // The cap is what a receiver can keep track of, not a window that fits the idle network: eight
 // round trips (assumed).
-const RdmaRecoverySchemes::Registered g_outOfOrder{
+const RdmaTransportSchemes::Registered g_outOfOrder{
     {"out-of-order",
-     [](const RdmaRecoveryScheme::Setting& setting) -> Ptr<RdmaLossRecovery> {
-         return Create<OutOfOrderRecovery>(setting);
+     [](const RdmaTransportScheme::Setting& setting) -> Ptr<RdmaTransport> {
+         return Create<RdmaOutOfOrderRecovery>(setting);
      },
      8,
      true}};
 
 } // namespace
 
-OutOfOrderRecovery::OutOfOrderRecovery(const RdmaRecoveryScheme::Setting& setting)
-    : SelectiveRepeatRecovery(setting, {setting.timeout, setting.timeout, 0})
+RdmaOutOfOrderRecovery::RdmaOutOfOrderRecovery(const RdmaTransportScheme::Setting& setting)
+    : RdmaSelectiveRepeatRecovery(setting, {setting.timeout, setting.timeout, 0})
 {
 }
 
 std::string
-OutOfOrderRecovery::GetName() const
+RdmaOutOfOrderRecovery::GetName() const
 {
     return "out-of-order";
 }
 
 void
-OutOfOrderRecovery::Answer(RdmaResponder& responder,
-                           uint64_t,
-                           RdmaFrame& frame,
-                           bool fresh,
-                           int64_t now) const
+RdmaOutOfOrderRecovery::OnOutOfOrder(RdmaResponder& responder,
+                                     uint64_t,
+                                     RdmaFrame& frame,
+                                     bool fresh,
+                                     int64_t now)
 {
     if (responder.AnswersAll()) // that a packet has come, and how far this end is
     {

@@ -14,19 +14,17 @@ namespace ns3
  * Packets may come in any order, as adaptive routing brings them: they are kept and not answered by
  * NAKs, as what is missing took another way. What is lost goes again after the local ACK time-out.
  */
-class OutOfOrderRecovery : public SelectiveRepeatRecovery
+class RdmaOutOfOrderRecovery : public RdmaSelectiveRepeatRecovery
 {
   public:
-    explicit OutOfOrderRecovery(const RdmaRecoveryScheme::Setting& setting);
+    explicit RdmaOutOfOrderRecovery(const RdmaTransportScheme::Setting& setting);
 
     std::string GetName() const override;
-
-  protected:
-    void Answer(RdmaResponder& responder,
-                uint64_t psn,
-                RdmaFrame& frame,
-                bool fresh,
-                int64_t now) const override;
+    void OnOutOfOrder(RdmaResponder& responder,
+                      uint64_t psn,
+                      RdmaFrame& frame,
+                      bool fresh,
+                      int64_t now) override;
 };
 
 } // namespace ns3

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "uet-recovery.h"
+#include "uet-transport.h"
 
 #include "contrib/rdma/core/psn.h"
 
@@ -9,8 +9,9 @@
 #include "ns3/double.h"
 #include "ns3/rdma-congestion-ops.h"
 #include "ns3/rdma-frame.h"
-#include "ns3/rdma-recovery-schemes.h"
 #include "ns3/rdma-requester.h"
+#include "ns3/rdma-responder.h"
+#include "ns3/rdma-transport-schemes.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -23,12 +24,12 @@ NS_OBJECT_ENSURE_REGISTERED(UetParameters);
 namespace
 {
 
-const RdmaRecoverySchemes::Registered g_uet{
+const RdmaTransportSchemes::Registered g_uet{
     {"uet",
-     [](const RdmaRecoveryScheme::Setting& setting) -> Ptr<RdmaLossRecovery> {
-         return Create<UetRecovery>(setting);
+     [](const RdmaTransportScheme::Setting& setting) -> Ptr<RdmaTransport> {
+         return Create<RdmaUetTransport>(setting);
      },
-     UetRecovery::ROUND_TRIPS,
+     RdmaUetTransport::ROUND_TRIPS,
      true,
      false,
      true,
@@ -133,7 +134,7 @@ UetParameters::GetTypeId()
 }
 
 rdma::NsccParameters
-UetParameters::GetNscc(const RdmaRecoveryScheme::Setting& setting) const
+UetParameters::GetNscc(const RdmaTransportScheme::Setting& setting) const
 {
     rdma::NsccParameters p;
     p.packet = setting.packetBytes;
@@ -152,14 +153,18 @@ UetParameters::GetNscc(const RdmaRecoveryScheme::Setting& setting) const
     return p;
 }
 
-UetRecovery::UetRecovery(const RdmaRecoveryScheme::Setting& setting)
-    : EqdsRecovery(setting,
-                   static_cast<const UetParameters*>(setting.parameters)->GetCreditsPerPull(),
-                   false),
+RdmaUetTransport::RdmaUetTransport(const RdmaTransportScheme::Setting& setting)
+    : RdmaTrimmingTransport(setting),
       m_packet(setting.packetBytes)
 {
     const auto* parameters = static_cast<const UetParameters*>(setting.parameters);
-    m_credits = parameters->HasReceiverCredits();
+    if (parameters->HasReceiverCredits())
+    {
+        m_credits.emplace(FirstWindow(setting),
+                          RoundTrip(setting),
+                          parameters->GetCreditsPerPull(),
+                          false);
+    }
     if (parameters->HasSenderWindow())
     {
         m_window.emplace(parameters->GetNscc(setting));
@@ -167,7 +172,7 @@ UetRecovery::UetRecovery(const RdmaRecoveryScheme::Setting& setting)
 }
 
 std::string
-UetRecovery::GetName() const
+RdmaUetTransport::GetName() const
 {
     return "uet";
 }
@@ -175,20 +180,20 @@ UetRecovery::GetName() const
 // Requester --------------------------------------------------------------------------------------
 
 double
-UetRecovery::GetInFlight(const RdmaRequester& requester) const
+RdmaUetTransport::GetInFlight(const RdmaRequester& requester) const
 {
     return m_packet * static_cast<double>(GetUnheard(requester));
 }
 
 bool
-UetRecovery::MaySend(const RdmaRequester& requester) const
+RdmaUetTransport::MaySend(const RdmaRequester& requester) const
 {
     return (!m_window || GetInFlight(requester) + m_packet <= m_window->Window()) &&
-           (!m_credits || EqdsRecovery::MaySend(requester));
+           (!m_credits || m_credits->HasCredit());
 }
 
 uint64_t
-UetRecovery::GetDemand(const RdmaRequester& requester) const
+RdmaUetTransport::GetDemand(const RdmaRequester& requester) const
 {
     const uint64_t backlog = GetBacklog(requester);
     return m_window ? std::min(backlog, static_cast<uint64_t>(m_window->Window() / m_packet) + 1)
@@ -196,42 +201,37 @@ UetRecovery::GetDemand(const RdmaRequester& requester) const
 }
 
 void
-UetRecovery::ChooseNext(RdmaRequester& requester)
+RdmaUetTransport::ChooseNext(RdmaRequester& requester)
 {
-    m_credits ? EqdsRecovery::ChooseNext(requester) : TrimmingRecovery::ChooseNext(requester);
+    RdmaTrimmingTransport::ChooseNext(requester);
+    // Packets that could tell are no more: what they said last has been given.
+    if (m_credits && m_credits->IsStuck() && GetBacklog(requester) > 0)
+    {
+        m_credits->Ask(requester, GetDemand(requester), m_again.Count());
+    }
 }
 
 void
-UetRecovery::OnPosted(RdmaRequester& requester, int64_t)
+RdmaUetTransport::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t)
 {
+    NoteSent(requester, psn, frame);
+    if (m_credits)
+    {
+        m_credits->OnSent(psn, frame, GetDemand(requester));
+    }
     ChooseNext(requester);
 }
 
 void
-UetRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now)
-{
-    if (m_credits)
-    {
-        EqdsRecovery::OnSent(requester, psn, frame, now);
-        return;
-    }
-    NoteSent(requester, psn, frame);
-    TrimmingRecovery::ChooseNext(requester);
-}
-
-void
-UetRecovery::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now)
+RdmaUetTransport::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now)
 {
     const uint64_t again = m_again.Count();
     const uint64_t arrived = m_acked.Count();
     if (m_credits)
     {
-        EqdsRecovery::OnAnswer(requester, frame, now);
+        m_credits->OnAnswer(frame);
     }
-    else
-    {
-        NoteAnswer(requester, frame, now);
-    }
+    NoteAnswer(requester, frame, now);
     const uint64_t expected =
         std::max(requester.GetAckedPsn(), rdma::ExtendPsn(frame.psn, requester.GetAckedPsn()));
     NoteArrivedBefore(requester, expected);
@@ -256,19 +256,18 @@ UetRecovery::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t 
 }
 
 void
-UetRecovery::OnAcknowledged(RdmaRequester& requester, int64_t now)
+RdmaUetTransport::OnAcknowledged(RdmaRequester& requester, int64_t now)
 {
+    NoteAcknowledged(requester, now);
     if (m_credits)
     {
-        EqdsRecovery::OnAcknowledged(requester, now);
-        return;
+        m_credits->OnAcknowledged(requester);
     }
-    NoteAcknowledged(requester, now);
-    ChooseNext(requester);
+    RdmaTrimmingTransport::ChooseNext(requester); // whoever has called asks, if that is to be
 }
 
 void
-UetRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
+RdmaUetTransport::OnTimeout(RdmaRequester& requester, int64_t now)
 {
     const uint64_t lost = LoseUnheard(requester);
     if (lost)
@@ -279,56 +278,79 @@ UetRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
             m_window->OnLost(m_packet * static_cast<double>(lost));
         }
     }
-    if (m_credits)
+    // With credits, what has been sent since the time-out began counts as lost, too.
+    if (m_credits && LoseUnheard(requester))
     {
-        EqdsRecovery::OnTimeout(requester, now);
-        return;
+        requester.RepeatFrom(m_again.FirstSet(), now);
     }
-    ChooseNext(requester);
+    RdmaTrimmingTransport::ChooseNext(requester);
+    if (m_credits && !m_credits->HasCredit())
+    {
+        m_credits->Ask(requester, GetDemand(requester), m_again.Count());
+    }
     requester.ArmTimer(now);
 }
 
 void
-UetRecovery::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now)
+RdmaUetTransport::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now)
 {
+    LoseFrom(requester, psn, until);
     if (m_credits)
     {
-        EqdsRecovery::OnRefused(requester, psn, until, now);
-        return;
+        m_credits->Begin();
     }
-    LoseFrom(requester, psn, until);
     requester.RepeatFrom(psn, now);
     ChooseNext(requester);
 }
 
 int64_t
-UetRecovery::GetTimeout(const RdmaRequester& requester) const
+RdmaUetTransport::GetTimeout(const RdmaRequester& requester) const
 {
-    return m_credits ? EqdsRecovery::GetTimeout(requester) : m_patience;
+    return !m_credits || GetUnheard(requester)
+               ? m_patience
+               : GetQuiet(requester) + RdmaCreditExchange::GetTimeout(requester, m_patience);
 }
 
 // Responder --------------------------------------------------------------------------------------
 
 bool
-UetRecovery::OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now)
-{
-    return m_credits ? EqdsRecovery::OnArrival(responder, psn, frame, now)
-                     : TrimmingRecovery::OnArrival(responder, psn, frame, now);
-}
-
-void
-UetRecovery::AnswerArrival(RdmaResponder& responder,
-                           bool whole,
-                           uint32_t psn,
-                           RdmaFrame* data,
-                           int64_t now)
+RdmaUetTransport::OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now)
 {
     if (m_credits)
     {
-        EqdsRecovery::AnswerArrival(responder, whole, psn, data, now);
+        m_credits->OnArrival(frame);
+    }
+    return RdmaTrimmingTransport::OnArrival(responder, psn, frame, now);
+}
+
+void
+RdmaUetTransport::OnRequestToSend(RdmaResponder& responder, const RdmaFrame& frame, int64_t now)
+{
+    if (m_credits)
+    {
+        m_credits->OnRequestToSend(responder, frame, now);
+    }
+}
+
+void
+RdmaUetTransport::AnswerArrival(RdmaResponder& responder,
+                                bool whole,
+                                uint32_t psn,
+                                RdmaFrame* data,
+                                int64_t now)
+{
+    if (m_credits)
+    {
+        m_credits->Answer(responder, whole, IsAllHere(responder), psn, data, now);
         return;
     }
     responder.SendAnswer(whole ? RdmaOpcode::NDP_ACK : RdmaOpcode::NDP_NACK, psn, 0, data, now);
+}
+
+RdmaPullTransport::Pull
+RdmaUetTransport::GivePull(RdmaResponder& responder, bool urgent, int64_t now)
+{
+    return m_credits ? m_credits->GivePull(responder, urgent, now) : Pull{0, false};
 }
 
 } // namespace ns3

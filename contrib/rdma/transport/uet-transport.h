@@ -1,11 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#ifndef UET_RECOVERY_H
-#define UET_RECOVERY_H
+#ifndef UET_TRANSPORT_H
+#define UET_TRANSPORT_H
 
 #include "contrib/rdma/core/nscc-window.h"
-#include "eqds-recovery.h"
+#include "credit-exchange.h"
+#include "trimming-transport.h"
 
 #include "ns3/nstime.h"
 #include "ns3/object.h"
@@ -26,7 +27,7 @@ class UetParameters : public Object
     static TypeId GetTypeId();
 
     /// \return the law's constants for a connection
-    rdma::NsccParameters GetNscc(const RdmaRecoveryScheme::Setting& setting) const;
+    rdma::NsccParameters GetNscc(const RdmaTransportScheme::Setting& setting) const;
 
     bool HasSenderWindow() const
     {
@@ -80,16 +81,16 @@ class UetParameters : public Object
  * Differences, assumed: each packet is acknowledged for itself (the simulator: once 16 KB, by a
  * bitmap of 64 packets); a NACK does not say whether its packet was trimmed at the last hop; no
  * window penalty by the receiver (rcv_cwnd_pen), no probes (SLEEK): what is lost without a trace a
- * time-out finds. READs are refused. Headers are those of RoCEv2, with the answers of NdpRecovery.
+ * time-out finds. READs are refused. Headers are those of RoCEv2, with the answers of
+ * RdmaNdpTransport.
  */
-class UetRecovery : public EqdsRecovery
+class RdmaUetTransport : public RdmaTrimmingTransport
 {
   public:
-    explicit UetRecovery(const RdmaRecoveryScheme::Setting& setting);
+    explicit RdmaUetTransport(const RdmaTransportScheme::Setting& setting);
 
     std::string GetName() const override;
 
-    void OnPosted(RdmaRequester& requester, int64_t now) override;
     void OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now) override;
     void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now) override;
     void OnAcknowledged(RdmaRequester& requester, int64_t now) override;
@@ -99,6 +100,8 @@ class UetRecovery : public EqdsRecovery
     int64_t GetTimeout(const RdmaRequester& requester) const override;
 
     bool OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now) override;
+    void OnRequestToSend(RdmaResponder& responder, const RdmaFrame& frame, int64_t now) override;
+    Pull GivePull(RdmaResponder& responder, bool urgent, int64_t now) override;
 
   protected:
     bool MaySend(const RdmaRequester& requester) const override;
@@ -107,16 +110,17 @@ class UetRecovery : public EqdsRecovery
                        uint32_t psn,
                        RdmaFrame* data,
                        int64_t now) override;
-    uint64_t GetDemand(const RdmaRequester& requester) const override;
 
   private:
     double GetInFlight(const RdmaRequester& requester) const;
+    /// \return packets that it would send if it had the credits
+    uint64_t GetDemand(const RdmaRequester& requester) const;
 
-    double m_packet; //!< bytes
-    bool m_credits;
-    std::optional<rdma::NsccWindow> m_window; //!< none without SenderWindow
+    double m_packet;                             //!< bytes
+    std::optional<RdmaCreditExchange> m_credits; //!< none without ReceiverCredits
+    std::optional<rdma::NsccWindow> m_window;    //!< none without SenderWindow
 };
 
 } // namespace ns3
 
-#endif /* UET_RECOVERY_H */
+#endif /* UET_TRANSPORT_H */

@@ -1,11 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#ifndef TRIMMING_RECOVERY_H
-#define TRIMMING_RECOVERY_H
+#ifndef TRIMMING_TRANSPORT_H
+#define TRIMMING_TRANSPORT_H
 
 #include "contrib/rdma/core/receive-bitmap.h"
-#include "selective-repeat-recovery.h"
+
+#include "ns3/rdma-pull-transport.h"
 
 #include <cstdint>
 
@@ -25,39 +26,43 @@ namespace ns3
  * Responder. Packets are taken in any order, messages delivered in order. Each packet or header
  * that comes is answered at once, by ACK or NACK: AnswerArrival.
  */
-class TrimmingRecovery : public SelectiveRepeatRecovery
+class RdmaTrimmingTransport : public RdmaPullTransport
 {
   public:
     /// What a receiver keeps track of: packets of 16 round trips (assumed), as one that is trimmed
     /// again and again may be missing while others come.
     static constexpr uint32_t ROUND_TRIPS = 16;
 
-    bool HearsAll() const override;
     void SendFrom(uint64_t psn) override;
     void OnFirstSent(int64_t now) override;
-    void OnNak(RdmaRequester& requester, uint64_t expected, int64_t now) override;
-    void OnSentAgain(uint64_t psn) override;
+    void OnPosted(RdmaRequester& requester, int64_t now) override;
+    /// Is nothing to it by default.
+    void OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now) override;
     void ChooseNext(RdmaRequester& requester) override;
     int64_t GetLeastTimeout(const RdmaRequester& requester) const override;
     bool GivesUp(const RdmaRequester& requester, int64_t now) const override;
 
     bool OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now) override;
+    void OnOutOfOrder(RdmaResponder& responder,
+                      uint64_t psn,
+                      RdmaFrame& frame,
+                      bool fresh,
+                      int64_t now) override;
     void Acknowledge(RdmaResponder& responder, RdmaFrame* data, int64_t now) override;
+    /// Is nothing to it by default.
+    void OnRequestToSend(RdmaResponder& responder, const RdmaFrame& frame, int64_t now) override;
 
   protected:
-    explicit TrimmingRecovery(const RdmaRecoveryScheme::Setting& setting);
+    explicit RdmaTrimmingTransport(const RdmaTransportScheme::Setting& setting);
 
     /// \return RdmaNic::FirstWindow, or packets of a round trip at line rate and two queues of
     /// eight on the way to a host, which a window has to fill besides the wire (assumed; the
     /// example of NDP's authors for a permutation on a 432-node fat-tree has 23 packets of 9 KB at
     /// 10 Gb/s, sim/EXAMPLES/permutation/run.sh)
-    static uint64_t FirstWindow(const RdmaRecoveryScheme::Setting& setting);
+    static uint64_t FirstWindow(const RdmaTransportScheme::Setting& setting);
 
-    void Answer(RdmaResponder& responder,
-                uint64_t psn,
-                RdmaFrame& frame,
-                bool fresh,
-                int64_t now) const override;
+    /// \return packets of a round trip at line rate
+    static uint64_t RoundTrip(const RdmaTransportScheme::Setting& setting);
 
     // Requester
 
@@ -77,6 +82,8 @@ class TrimmingRecovery : public SelectiveRepeatRecovery
     void LoseFrom(RdmaRequester& requester, uint64_t psn, int64_t until);
     /// \return packets sent of which nothing is known
     uint64_t GetUnheard(const RdmaRequester& requester) const;
+    /// \return time from the start of the time-out to when something was last heard, ps
+    int64_t GetQuiet(const RdmaRequester& requester) const;
     /// \return packets that have never been sent or are to be sent again
     uint64_t GetBacklog(const RdmaRequester& requester) const;
 
@@ -107,4 +114,4 @@ class TrimmingRecovery : public SelectiveRepeatRecovery
 
 } // namespace ns3
 
-#endif /* TRIMMING_RECOVERY_H */
+#endif /* TRIMMING_TRANSPORT_H */

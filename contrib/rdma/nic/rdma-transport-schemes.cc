@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "rdma-recovery-schemes.h"
+#include "rdma-transport-schemes.h"
 
 #include "go-back-n-recovery.h"
 
@@ -23,7 +23,7 @@ struct Registry
     Registry()
         : checker(Create<EnumCheckerOf<int>>())
     {
-        const RdmaRecoveryScheme goBackN = GoBackNRecovery::GetScheme();
+        const RdmaTransportScheme goBackN = RdmaGoBackNRecovery::GetScheme();
         checker->AddDefault(0, goBackN.name);
         schemes.push_back(goBackN);
     }
@@ -34,13 +34,13 @@ struct Registry
         return registry;
     }
 
-    std::deque<RdmaRecoveryScheme> schemes; //!< they stay where they are
+    std::deque<RdmaTransportScheme> schemes; //!< they stay where they are
     Ptr<EnumCheckerOf<int>> checker;
 };
 
 } // namespace
 
-RdmaRecoverySchemes::Registered::Registered(RdmaRecoveryScheme scheme)
+RdmaTransportSchemes::Registered::Registered(RdmaTransportScheme scheme)
 {
     NS_ABORT_MSG_IF(Find(scheme.name), "two ways to recover from loss are named " << scheme.name);
     Registry& registry = Registry::Get();
@@ -48,10 +48,10 @@ RdmaRecoverySchemes::Registered::Registered(RdmaRecoveryScheme scheme)
     registry.schemes.push_back(std::move(scheme));
 }
 
-const RdmaRecoveryScheme*
-RdmaRecoverySchemes::Find(const std::string& name)
+const RdmaTransportScheme*
+RdmaTransportSchemes::Find(const std::string& name)
 {
-    for (const RdmaRecoveryScheme& scheme : Registry::Get().schemes)
+    for (const RdmaTransportScheme& scheme : Registry::Get().schemes)
     {
         if (scheme.name == name)
         {
@@ -61,23 +61,23 @@ RdmaRecoverySchemes::Find(const std::string& name)
     return nullptr;
 }
 
-const RdmaRecoveryScheme&
-RdmaRecoverySchemes::GoBackN()
+const RdmaTransportScheme&
+RdmaTransportSchemes::GoBackN()
 {
     return At(0);
 }
 
-const RdmaRecoveryScheme&
-RdmaRecoverySchemes::At(int index)
+const RdmaTransportScheme&
+RdmaTransportSchemes::At(int index)
 {
     return Registry::Get().schemes[static_cast<size_t>(index)];
 }
 
 std::vector<std::string>
-RdmaRecoverySchemes::GetNames()
+RdmaTransportSchemes::GetNames()
 {
     std::vector<std::string> names;
-    for (const RdmaRecoveryScheme& scheme : Registry::Get().schemes)
+    for (const RdmaTransportScheme& scheme : Registry::Get().schemes)
     {
         names.push_back(scheme.name);
     }
@@ -85,7 +85,7 @@ RdmaRecoverySchemes::GetNames()
 }
 
 Ptr<const AttributeChecker>
-RdmaRecoverySchemes::GetChecker()
+RdmaTransportSchemes::GetChecker()
 {
     return Registry::Get().checker;
 }

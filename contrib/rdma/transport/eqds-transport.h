@@ -1,11 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#ifndef EQDS_RECOVERY_H
-#define EQDS_RECOVERY_H
+#ifndef EQDS_TRANSPORT_H
+#define EQDS_TRANSPORT_H
 
-#include "contrib/rdma/core/pull-credits.h"
-#include "trimming-recovery.h"
+#include "credit-exchange.h"
+#include "trimming-transport.h"
 
 #include <cstdint>
 
@@ -49,14 +49,13 @@ namespace ns3
  *
  * Laws (asserted in tests): credits given <= those asked for + packets trimmed; what NDP has.
  */
-class EqdsRecovery : public TrimmingRecovery
+class RdmaEqdsTransport : public RdmaTrimmingTransport
 {
   public:
-    explicit EqdsRecovery(const RdmaRecoveryScheme::Setting& setting);
+    explicit RdmaEqdsTransport(const RdmaTransportScheme::Setting& setting);
 
     std::string GetName() const override;
 
-    void OnPosted(RdmaRequester& requester, int64_t now) override;
     void OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now) override;
     void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now) override;
     void OnAcknowledged(RdmaRequester& requester, int64_t now) override;
@@ -71,34 +70,17 @@ class EqdsRecovery : public TrimmingRecovery
     void ChooseNext(RdmaRequester& requester) override;
 
   protected:
-    /// \param perPull credits of a pull \param inAnswers whether answers bear credits too
-    EqdsRecovery(const RdmaRecoveryScheme::Setting& setting, uint32_t perPull, bool inAnswers);
-
     bool MaySend(const RdmaRequester& requester) const override;
     void AnswerArrival(RdmaResponder& responder,
                        bool whole,
                        uint32_t psn,
                        RdmaFrame* data,
                        int64_t now) override;
-    /// \return packets that it would send if it had the credits
-    virtual uint64_t GetDemand(const RdmaRequester& requester) const;
 
   private:
-    /// Says what it could use, in a packet of its own.
-    void Ask(RdmaRequester& requester);
-    /// Its turn for a credit comes, if it wants one.
-    void Queue(RdmaResponder& responder, int64_t now);
-
-    uint32_t m_perPull;
-    bool m_inAnswers;
-    rdma::CreditAsker m_asker;
-    uint64_t m_saidAll{
-        UINT64_MAX}; //!< requester: behind the last packet that said that nothing is behind
-    rdma::CreditGiver m_giver;
-    bool m_queued{false};       //!< responder: in the NIC's queue
-    bool m_queuedUrgent{false}; //!< responder: in the NIC's queue of urgent pulls
+    RdmaCreditExchange m_credits;
 };
 
 } // namespace ns3
 
-#endif /* EQDS_RECOVERY_H */
+#endif /* EQDS_TRANSPORT_H */

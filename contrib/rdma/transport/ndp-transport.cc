@@ -1,29 +1,30 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "ndp-recovery.h"
+#include "ndp-transport.h"
 
 #include "ns3/log.h"
 #include "ns3/rdma-frame.h"
-#include "ns3/rdma-recovery-schemes.h"
 #include "ns3/rdma-requester.h"
+#include "ns3/rdma-responder.h"
+#include "ns3/rdma-transport-schemes.h"
 
 #include <algorithm>
 
 namespace ns3
 {
 
-NS_LOG_COMPONENT_DEFINE("NdpRecovery");
+NS_LOG_COMPONENT_DEFINE("NdpTransport");
 
 namespace
 {
 
-const RdmaRecoverySchemes::Registered g_ndp{
+const RdmaTransportSchemes::Registered g_ndp{
     {"ndp",
-     [](const RdmaRecoveryScheme::Setting& setting) -> Ptr<RdmaLossRecovery> {
-         return Create<NdpRecovery>(setting);
+     [](const RdmaTransportScheme::Setting& setting) -> Ptr<RdmaTransport> {
+         return Create<RdmaNdpTransport>(setting);
      },
-     NdpRecovery::ROUND_TRIPS,
+     RdmaNdpTransport::ROUND_TRIPS,
      true,
      true,
      true,
@@ -33,8 +34,8 @@ const RdmaRecoverySchemes::Registered g_ndp{
 
 } // namespace
 
-NdpRecovery::NdpRecovery(const RdmaRecoveryScheme::Setting& setting)
-    : TrimmingRecovery(setting),
+RdmaNdpTransport::RdmaNdpTransport(const RdmaTransportScheme::Setting& setting)
+    : RdmaTrimmingTransport(setting),
       m_window(FirstWindow(setting)),
       m_pullPatience(setting.pullTimeout),
       m_credit(m_window)
@@ -42,7 +43,7 @@ NdpRecovery::NdpRecovery(const RdmaRecoveryScheme::Setting& setting)
 }
 
 std::string
-NdpRecovery::GetName() const
+RdmaNdpTransport::GetName() const
 {
     return "ndp";
 }
@@ -50,13 +51,13 @@ NdpRecovery::GetName() const
 // Requester --------------------------------------------------------------------------------------
 
 bool
-NdpRecovery::MaySend(const RdmaRequester&) const
+RdmaNdpTransport::MaySend(const RdmaRequester&) const
 {
     return m_credit > 0;
 }
 
 void
-NdpRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t)
+RdmaNdpTransport::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t)
 {
     NoteSent(requester, psn, frame);
     m_credit -= m_credit > 0;
@@ -65,13 +66,13 @@ NdpRecovery::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, in
 }
 
 void
-NdpRecovery::ExpectLess(uint64_t pulls)
+RdmaNdpTransport::ExpectLess(uint64_t pulls)
 {
     m_expected -= std::min(m_expected, pulls);
 }
 
 void
-NdpRecovery::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now)
+RdmaNdpTransport::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now)
 {
     const auto fresh = static_cast<int32_t>(frame.dmaLength - m_pullsHeard);
     if (fresh > 0)
@@ -84,7 +85,7 @@ NdpRecovery::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t 
 }
 
 void
-NdpRecovery::OnAcknowledged(RdmaRequester& requester, int64_t now)
+RdmaNdpTransport::OnAcknowledged(RdmaRequester& requester, int64_t now)
 {
     NoteAcknowledged(requester, now);
     if (requester.GetAckedPsn() == requester.GetEndPsn())
@@ -96,7 +97,7 @@ NdpRecovery::OnAcknowledged(RdmaRequester& requester, int64_t now)
 }
 
 void
-NdpRecovery::OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now)
+RdmaNdpTransport::OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now)
 {
     NS_LOG_LOGIC("PSN " << psn << " was returned at " << now << " ps and goes again");
     m_heard = now;
@@ -113,7 +114,7 @@ NdpRecovery::OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now)
 }
 
 void
-NdpRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
+RdmaNdpTransport::OnTimeout(RdmaRequester& requester, int64_t now)
 {
     const uint64_t lost = LoseUnheard(requester);
     ExpectLess(lost);
@@ -132,7 +133,7 @@ NdpRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
 }
 
 void
-NdpRecovery::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now)
+RdmaNdpTransport::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now)
 {
     LoseFrom(requester, psn, until); // and owes nothing for it
     m_expected = 0;
@@ -142,25 +143,24 @@ NdpRecovery::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, in
 }
 
 int64_t
-NdpRecovery::GetTimeout(const RdmaRequester& requester) const
+RdmaNdpTransport::GetTimeout(const RdmaRequester& requester) const
 {
     if (GetUnheard(requester))
     {
         return m_patience;
     }
     // While each packet has been heard of, pulls may take their time.
-    const int64_t quiet = std::max<int64_t>(0, m_heard - requester.GetTimerStart());
-    return std::max(m_patience, m_pullPatience) + quiet;
+    return std::max(m_patience, m_pullPatience) + GetQuiet(requester);
 }
 
 // Responder --------------------------------------------------------------------------------------
 
 void
-NdpRecovery::AnswerArrival(RdmaResponder& responder,
-                           bool whole,
-                           uint32_t psn,
-                           RdmaFrame* data,
-                           int64_t now)
+RdmaNdpTransport::AnswerArrival(RdmaResponder& responder,
+                                bool whole,
+                                uint32_t psn,
+                                RdmaFrame* data,
+                                int64_t now)
 {
     ++m_owed;
     if (IsAllHere(responder))
@@ -185,8 +185,8 @@ NdpRecovery::AnswerArrival(RdmaResponder& responder,
     }
 }
 
-RdmaLossRecovery::Pull
-NdpRecovery::GivePull(RdmaResponder& responder, bool, int64_t now)
+RdmaPullTransport::Pull
+RdmaNdpTransport::GivePull(RdmaResponder& responder, bool, int64_t now)
 {
     if (m_owed == 0)
     {

@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#ifndef RDMA_RECOVERY_SCHEMES_H
-#define RDMA_RECOVERY_SCHEMES_H
+#ifndef RDMA_TRANSPORT_SCHEMES_H
+#define RDMA_TRANSPORT_SCHEMES_H
 
-#include "rdma-loss-recovery.h"
+#include "rdma-transport.h"
 
 #include "ns3/attribute.h"
 
@@ -15,22 +15,22 @@ namespace ns3
 {
 
 /// \ingroup rdma
-/// The ways to recover from loss that there are, by name.
-class RdmaRecoverySchemes
+/// The transports that there are, by name.
+class RdmaTransportSchemes
 {
   public:
     /// Adds a scheme to those that can be selected, while the program starts.
     struct Registered
     {
-        explicit Registered(RdmaRecoveryScheme scheme);
+        explicit Registered(RdmaTransportScheme scheme);
     };
 
     /// \return the scheme of that name; null: there is none
-    static const RdmaRecoveryScheme* Find(const std::string& name);
+    static const RdmaTransportScheme* Find(const std::string& name);
     /// \return what those who have nothing else use
-    static const RdmaRecoveryScheme& GoBackN();
+    static const RdmaTransportScheme& GoBackN();
     /// \return the scheme of a value of the attribute that GetChecker() checks
-    static const RdmaRecoveryScheme& At(int index);
+    static const RdmaTransportScheme& At(int index);
     /// \return names, go-back-n first
     static std::vector<std::string> GetNames();
     /// \return of an attribute (EnumValue of int) with one of the names; 0 is go-back-n
@@ -39,4 +39,4 @@ class RdmaRecoverySchemes
 
 } // namespace ns3
 
-#endif /* RDMA_RECOVERY_SCHEMES_H */
+#endif /* RDMA_TRANSPORT_SCHEMES_H */

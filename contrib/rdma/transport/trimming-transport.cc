@@ -1,20 +1,21 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "trimming-recovery.h"
+#include "trimming-transport.h"
 
 #include "contrib/rdma/core/psn.h"
 
 #include "ns3/log.h"
 #include "ns3/rdma-frame.h"
 #include "ns3/rdma-requester.h"
+#include "ns3/rdma-responder.h"
 
 #include <algorithm>
 
 namespace ns3
 {
 
-NS_LOG_COMPONENT_DEFINE("TrimmingRecovery");
+NS_LOG_COMPONENT_DEFINE("TrimmingTransport");
 
 namespace
 {
@@ -23,48 +24,47 @@ constexpr uint64_t QUEUED = 16; //!< see FirstWindow
 
 } // namespace
 
-TrimmingRecovery::TrimmingRecovery(const RdmaRecoveryScheme::Setting& setting)
-    : SelectiveRepeatRecovery(setting, {setting.creditTimeout, setting.creditTimeout, 0}),
-      m_patience(setting.creditTimeout),
+RdmaTrimmingTransport::RdmaTrimmingTransport(const RdmaTransportScheme::Setting& setting)
+    : m_patience(setting.creditTimeout),
       m_cap(setting.sendCap),
       m_acked(setting.firstSent, setting.sendCap),
       m_again(setting.firstSent, setting.sendCap),
       m_highest(setting.firstExpected)
 {
+    m_kept.emplace(setting.firstExpected, setting.receiveCap);
 }
 
 uint64_t
-TrimmingRecovery::FirstWindow(const RdmaRecoveryScheme::Setting& setting)
+RdmaTrimmingTransport::RoundTrip(const RdmaTransportScheme::Setting& setting)
 {
-    const uint64_t roundTrip = (setting.sendCap + ROUND_TRIPS - 1) / ROUND_TRIPS;
-    return std::min(setting.firstWindow ? setting.firstWindow : roundTrip + QUEUED,
+    return (setting.sendCap + ROUND_TRIPS - 1) / ROUND_TRIPS;
+}
+
+uint64_t
+RdmaTrimmingTransport::FirstWindow(const RdmaTransportScheme::Setting& setting)
+{
+    return std::min(setting.firstWindow ? setting.firstWindow : RoundTrip(setting) + QUEUED,
                     setting.sendCap);
 }
 
 // Requester --------------------------------------------------------------------------------------
 
-bool
-TrimmingRecovery::HearsAll() const
-{
-    return true;
-}
-
 void
-TrimmingRecovery::SendFrom(uint64_t psn)
+RdmaTrimmingTransport::SendFrom(uint64_t psn)
 {
     m_acked = rdma::ReceiveBitmap(psn, m_cap);
     m_again = rdma::ReceiveBitmap(psn, m_cap);
 }
 
 void
-TrimmingRecovery::OnFirstSent(int64_t now)
+RdmaTrimmingTransport::OnFirstSent(int64_t now)
 {
     m_heard = now;
     m_sentFirst = 0;
 }
 
 void
-TrimmingRecovery::NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame)
+RdmaTrimmingTransport::NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame)
 {
     frame.flags |= RdmaFrame::TRIMMABLE;
     if (psn + 1 == requester.GetEndPsn())
@@ -76,7 +76,7 @@ TrimmingRecovery::NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& fr
 }
 
 void
-TrimmingRecovery::NoteAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now)
+RdmaTrimmingTransport::NoteAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now)
 {
     m_heard = now;
     const uint64_t psn = rdma::ExtendPsn(frame.aux, requester.GetAckedPsn());
@@ -97,7 +97,7 @@ TrimmingRecovery::NoteAnswer(RdmaRequester& requester, const RdmaFrame& frame, i
 }
 
 uint64_t
-TrimmingRecovery::NoteArrivedBefore(RdmaRequester& requester, uint64_t expected)
+RdmaTrimmingTransport::NoteArrivedBefore(RdmaRequester& requester, uint64_t expected)
 {
     uint64_t fresh = 0;
     for (uint64_t psn = requester.GetAckedPsn(); psn < expected && m_acked.Covers(psn); ++psn)
@@ -112,7 +112,7 @@ TrimmingRecovery::NoteArrivedBefore(RdmaRequester& requester, uint64_t expected)
 }
 
 void
-TrimmingRecovery::NoteAcknowledged(RdmaRequester& requester, int64_t now)
+RdmaTrimmingTransport::NoteAcknowledged(RdmaRequester& requester, int64_t now)
 {
     const uint64_t acked = requester.GetAckedPsn();
     m_acked.AdvanceTo(acked);
@@ -126,25 +126,36 @@ TrimmingRecovery::NoteAcknowledged(RdmaRequester& requester, int64_t now)
 }
 
 void
-TrimmingRecovery::OnNak(RdmaRequester&, uint64_t, int64_t)
+RdmaTrimmingTransport::OnPosted(RdmaRequester& requester, int64_t)
 {
-    // Its responder sends none but of receive requests, which OnRefused hears of.
+    ChooseNext(requester);
+}
+
+void
+RdmaTrimmingTransport::OnReturned(RdmaRequester&, uint64_t, int64_t)
+{
 }
 
 uint64_t
-TrimmingRecovery::GetUnheard(const RdmaRequester& requester) const
+RdmaTrimmingTransport::GetUnheard(const RdmaRequester& requester) const
 {
     return requester.GetHighestPsn() - requester.GetAckedPsn() - m_acked.Count() - m_again.Count();
 }
 
 uint64_t
-TrimmingRecovery::GetBacklog(const RdmaRequester& requester) const
+RdmaTrimmingTransport::GetBacklog(const RdmaRequester& requester) const
 {
     return requester.GetEndPsn() - requester.GetHighestPsn() + m_again.Count();
 }
 
+int64_t
+RdmaTrimmingTransport::GetQuiet(const RdmaRequester& requester) const
+{
+    return std::max<int64_t>(0, m_heard - requester.GetTimerStart());
+}
+
 uint64_t
-TrimmingRecovery::LoseUnheard(RdmaRequester& requester)
+RdmaTrimmingTransport::LoseUnheard(RdmaRequester& requester)
 {
     uint64_t lost = 0;
     const uint64_t end = std::min(m_sentFirst, requester.GetHighestPsn());
@@ -159,7 +170,7 @@ TrimmingRecovery::LoseUnheard(RdmaRequester& requester)
 }
 
 void
-TrimmingRecovery::LoseFrom(RdmaRequester& requester, uint64_t psn, int64_t until)
+RdmaTrimmingTransport::LoseFrom(RdmaRequester& requester, uint64_t psn, int64_t until)
 {
     m_acked = rdma::ReceiveBitmap(requester.GetAckedPsn(), m_cap);
     for (uint64_t lost = psn; lost < requester.GetHighestPsn(); ++lost)
@@ -170,25 +181,20 @@ TrimmingRecovery::LoseFrom(RdmaRequester& requester, uint64_t psn, int64_t until
 }
 
 void
-TrimmingRecovery::OnSentAgain(uint64_t)
-{
-}
-
-void
-TrimmingRecovery::ChooseNext(RdmaRequester& requester)
+RdmaTrimmingTransport::ChooseNext(RdmaRequester& requester)
 {
     requester.SeekTo(m_again.IsEmpty() ? requester.GetHighestPsn() : m_again.FirstSet());
     requester.SetMaxOutstanding(MaySend(requester) ? static_cast<uint32_t>(m_cap) : 0);
 }
 
 int64_t
-TrimmingRecovery::GetLeastTimeout(const RdmaRequester&) const
+RdmaTrimmingTransport::GetLeastTimeout(const RdmaRequester&) const
 {
     return m_patience;
 }
 
 bool
-TrimmingRecovery::GivesUp(const RdmaRequester& requester, int64_t now) const
+RdmaTrimmingTransport::GivesUp(const RdmaRequester& requester, int64_t now) const
 {
     // As late as the other recoveries, if the other end is silent.
     const int64_t patience = requester.GetAckTimeout() * (requester.GetRetryCount() + 1);
@@ -198,7 +204,10 @@ TrimmingRecovery::GivesUp(const RdmaRequester& requester, int64_t now) const
 // Responder --------------------------------------------------------------------------------------
 
 bool
-TrimmingRecovery::OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now)
+RdmaTrimmingTransport::OnArrival(RdmaResponder& responder,
+                                 uint64_t psn,
+                                 RdmaFrame& frame,
+                                 int64_t now)
 {
     if (psn + 1 >= m_highest)
     {
@@ -212,27 +221,35 @@ TrimmingRecovery::OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& f
     responder.CountTrimmed();
     if (!responder.HasRefused())
     {
-        const bool here = psn < responder.GetExpectedPsn() || IsKept(psn);
+        const bool here = psn < responder.GetExpectedPsn() || m_kept->IsKept(psn);
         AnswerArrival(responder, here, frame.psn, &frame, now);
     }
     return true;
 }
 
 void
-TrimmingRecovery::Acknowledge(RdmaResponder& responder, RdmaFrame* data, int64_t now)
+RdmaTrimmingTransport::Acknowledge(RdmaResponder& responder, RdmaFrame* data, int64_t now)
 {
     AnswerArrival(responder, true, data->psn, data, now);
 }
 
 void
-TrimmingRecovery::Answer(RdmaResponder& responder, uint64_t, RdmaFrame& frame, bool, int64_t now)
-    const
+RdmaTrimmingTransport::OnOutOfOrder(RdmaResponder& responder,
+                                    uint64_t,
+                                    RdmaFrame& frame,
+                                    bool,
+                                    int64_t now)
 {
-    responder.SendAck(&frame, now); // which asks us
+    Acknowledge(responder, &frame, now);
+}
+
+void
+RdmaTrimmingTransport::OnRequestToSend(RdmaResponder&, const RdmaFrame&, int64_t)
+{
 }
 
 bool
-TrimmingRecovery::IsAllHere(const RdmaResponder& responder) const
+RdmaTrimmingTransport::IsAllHere(const RdmaResponder& responder) const
 {
     return m_isAll && responder.GetExpectedPsn() == m_highest;
 }

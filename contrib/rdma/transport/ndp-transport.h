@@ -1,10 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#ifndef NDP_RECOVERY_H
-#define NDP_RECOVERY_H
+#ifndef NDP_TRANSPORT_H
+#define NDP_TRANSPORT_H
 
-#include "trimming-recovery.h"
+#include "trimming-transport.h"
 
 #include <cstdint>
 
@@ -43,10 +43,10 @@ namespace ns3
  * Laws (asserted in tests): credits <= FirstWindow; packets sent = those acknowledged or trimmed
  * that have been heard of + on their way + lost.
  */
-class NdpRecovery : public TrimmingRecovery
+class RdmaNdpTransport : public RdmaTrimmingTransport
 {
   public:
-    explicit NdpRecovery(const RdmaRecoveryScheme::Setting& setting);
+    explicit RdmaNdpTransport(const RdmaTransportScheme::Setting& setting);
 
     std::string GetName() const override;
 
@@ -88,4 +88,4 @@ class NdpRecovery : public TrimmingRecovery
 
 } // namespace ns3
 
-#endif /* NDP_RECOVERY_H */
+#endif /* NDP_TRANSPORT_H */
