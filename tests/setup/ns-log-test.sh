@@ -22,7 +22,7 @@ main()
     RdmaCongestionState state;
     state.port = state.line = rdma::Gbps(100);
     state.mtu = 4096;
-    const auto law = CreateObject<DcqcnCongestionOps>();
+    const auto law = CreateObject<RdmaDcqcnCongestionOps>();
     law->Init(state);
     law->OnCnp(state, 5000000);
     law->OnUpdate(state, state.nextUpdate);

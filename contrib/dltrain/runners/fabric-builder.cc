@@ -332,7 +332,7 @@ PrepareSimulator(const scenario::FabricSpec& spec,
         ns3::Time::SetResolution(ns3::Time::PS);
     }
     ns3::GlobalValue::Bind("SchedulerType",
-                           StringValue(ns3::QuadHeapScheduler::GetTypeId().GetName()));
+                           StringValue(ns3::RdmaQuadHeapScheduler::GetTypeId().GetName()));
     // With ns-3's engine and several processes its MPI module has chosen.
     const bool planned = run.processes.Several() && !Ranks::Get().Several();
     const char* const simulator = "SimulatorImplementationType";

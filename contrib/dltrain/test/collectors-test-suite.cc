@@ -121,7 +121,7 @@ class QueuePairLogTestCase : public TestCase
     {
         // HPCC's window moves with every ACK, of which 4 MB have a thousand.
         RdmaFabricHelper helper;
-        helper.SetCongestionOps(CreateObject<HpccCongestionOps>());
+        helper.SetCongestionOps(CreateObject<RdmaHpccCongestionOps>());
         std::string error;
         auto fabric =
             helper.Build({{"a", false}, {"b", false}, {"s", true}},

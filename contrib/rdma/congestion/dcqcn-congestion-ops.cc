@@ -15,82 +15,82 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("DcqcnCongestionOps");
 
-NS_OBJECT_ENSURE_REGISTERED(DcqcnCongestionOps);
+NS_OBJECT_ENSURE_REGISTERED(RdmaDcqcnCongestionOps);
 
 TypeId
-DcqcnCongestionOps::GetTypeId()
+RdmaDcqcnCongestionOps::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::DcqcnCongestionOps")
             .SetParent<RdmaCongestionOps>()
             .SetGroupName("Rdma")
-            .AddConstructor<DcqcnCongestionOps>()
+            .AddConstructor<RdmaDcqcnCongestionOps>()
             .AddAttribute("Preset",
                           "Where the constants below come from unless they are set",
                           EnumValue(rdma::kDcqcnHpcc19Vendor),
-                          MakeEnumMemberAccessor(&DcqcnCongestionOps::m_preset),
+                          MakeEnumMemberAccessor(&RdmaDcqcnCongestionOps::m_preset),
                           MakePresetChecker<rdma::DcqcnPreset>(rdma::kDcqcn))
             .AddAttribute("G",
                           "Gain of the congestion estimate alpha; 0: from the preset",
                           DoubleValue(0),
-                          MakeDoubleAccessor(&DcqcnCongestionOps::m_g),
+                          MakeDoubleAccessor(&RdmaDcqcnCongestionOps::m_g),
                           MakeDoubleChecker<double>(0, 1))
             .AddAttribute("AlphaPeriod",
                           "Time between updates of alpha; 0: from the preset",
                           TimeValue(Time(0)),
-                          MakeTimeAccessor(&DcqcnCongestionOps::m_alphaPeriod),
+                          MakeTimeAccessor(&RdmaDcqcnCongestionOps::m_alphaPeriod),
                           MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("RateDecreaseInterval",
                           "At most one cut in this time; 0: from the preset",
                           TimeValue(Time(0)),
-                          MakeTimeAccessor(&DcqcnCongestionOps::m_rateDecreaseInterval),
+                          MakeTimeAccessor(&RdmaDcqcnCongestionOps::m_rateDecreaseInterval),
                           MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("IncreaseTimer",
                           "Time between rate increases; 0: from the preset",
                           TimeValue(Time(0)),
-                          MakeTimeAccessor(&DcqcnCongestionOps::m_increaseTimer),
+                          MakeTimeAccessor(&RdmaDcqcnCongestionOps::m_increaseTimer),
                           MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("ByteCounter",
                           "Payload between rate increases (bytes); 0: from the preset",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&DcqcnCongestionOps::m_byteCounter),
+                          MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_byteCounter),
                           MakeUintegerChecker<uint64_t>(0, MAX_BYTES))
             .AddAttribute("FastRecovery",
                           "F, increases before the target rate moves; 0: from the preset",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&DcqcnCongestionOps::m_fastRecovery),
+                          MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_fastRecovery),
                           MakeUintegerChecker<uint32_t>())
             .AddAttribute("AdditiveIncrease",
                           "R_AI (bit/s); 0: from the preset, scaled with the port rate",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&DcqcnCongestionOps::m_additiveIncrease),
+                          MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_additiveIncrease),
                           MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("HyperIncrease",
                           "R_HAI (bit/s); 0: from the preset, scaled with the port rate",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&DcqcnCongestionOps::m_hyperIncrease),
+                          MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_hyperIncrease),
                           MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("MinimumRate",
                           "The rate is never cut below (bit/s); 0: from the preset",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&DcqcnCongestionOps::m_minimumRate),
+                          MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_minimumRate),
                           MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("CnpInterval",
                           "Least time between two CNPs of a queue pair; 0: from the preset",
                           TimeValue(Time(0)),
-                          MakeTimeAccessor(&DcqcnCongestionOps::m_cnpInterval),
+                          MakeTimeAccessor(&RdmaDcqcnCongestionOps::m_cnpInterval),
                           MakeTimeChecker(Time(0), MaxTime()));
     return tid;
 }
 
 uint16_t
-DcqcnCongestionOps::GetNeeds() const
+RdmaDcqcnCongestionOps::GetNeeds() const
 {
     return m_preset == rdma::kDcqcnHpccCode ? QUIET | ACK_PER_PACKET | ECN_ECHO : QUIET;
 }
 
 rdma::DcqcnParameters
-DcqcnCongestionOps::GetParameters(const RdmaCongestionState& state) const
+RdmaDcqcnCongestionOps::GetParameters(const RdmaCongestionState& state) const
 {
     rdma::DcqcnParameters p = rdma::DcqcnOf(m_preset, state.line);
     const auto override = [](rdma::Duration& field, const Time& value) {
@@ -114,7 +114,7 @@ DcqcnCongestionOps::GetParameters(const RdmaCongestionState& state) const
 }
 
 void
-DcqcnCongestionOps::Init(RdmaCongestionState& state)
+RdmaDcqcnCongestionOps::Init(RdmaCongestionState& state)
 {
     AbortIfRefused(state);
     RdmaCongestionOps::Init(state);
@@ -127,7 +127,7 @@ DcqcnCongestionOps::Init(RdmaCongestionState& state)
 }
 
 void
-DcqcnCongestionOps::Publish(RdmaCongestionState& state) const
+RdmaDcqcnCongestionOps::Publish(RdmaCongestionState& state) const
 {
     state.rateBps = m_rate->Current().bps;
     state.nextUpdate = m_rate->NextChange().ps;
@@ -135,7 +135,7 @@ DcqcnCongestionOps::Publish(RdmaCongestionState& state) const
 }
 
 void
-DcqcnCongestionOps::OnUpdate(RdmaCongestionState& state, int64_t now)
+RdmaDcqcnCongestionOps::OnUpdate(RdmaCongestionState& state, int64_t now)
 {
     const RdmaCongestionChange change(state);
     m_rate->At(rdma::TimePoint(now), rdma::Bytes(state.bytesSent));
@@ -144,7 +144,7 @@ DcqcnCongestionOps::OnUpdate(RdmaCongestionState& state, int64_t now)
 }
 
 void
-DcqcnCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
+RdmaDcqcnCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
 {
     if (ack.ecnEcho)
     {
@@ -153,7 +153,7 @@ DcqcnCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, in
 }
 
 void
-DcqcnCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
+RdmaDcqcnCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
 {
     if (!m_rate)
     {
@@ -168,7 +168,7 @@ DcqcnCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
 }
 
 bool
-DcqcnCongestionOps::OnDataReceived(const RdmaFrame& frame, int64_t now)
+RdmaDcqcnCongestionOps::OnDataReceived(const RdmaFrame& frame, int64_t now)
 {
     if (m_preset == rdma::kDcqcnHpccCode || !(frame.flags & RdmaFrame::CE) ||
         (m_lastCnp >= 0 && now - m_lastCnp < m_cnpIntervalPs))

@@ -21,8 +21,10 @@ namespace ns3
  * attribute set by the user to other than its default (0 or -1: from the preset) overrides that
  * constant.
  */
-class DcqcnCongestionOps
-    : public RdmaLawOps<DcqcnCongestionOps, rdma::kDcqcn, rdma::DcqcnRate, RdmaCongestionOps::QUIET>
+class RdmaDcqcnCongestionOps : public RdmaLawOps<RdmaDcqcnCongestionOps,
+                                                 rdma::kDcqcn,
+                                                 rdma::DcqcnRate,
+                                                 RdmaCongestionOps::QUIET>
 {
   public:
     static TypeId GetTypeId();

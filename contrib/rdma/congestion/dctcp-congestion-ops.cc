@@ -17,51 +17,51 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("DctcpCongestionOps");
 
-NS_OBJECT_ENSURE_REGISTERED(DctcpCongestionOps);
+NS_OBJECT_ENSURE_REGISTERED(RdmaDctcpCongestionOps);
 
 TypeId
-DctcpCongestionOps::GetTypeId()
+RdmaDctcpCongestionOps::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::DctcpCongestionOps")
             .SetParent<RdmaCongestionOps>()
             .SetGroupName("Rdma")
-            .AddConstructor<DctcpCongestionOps>()
+            .AddConstructor<RdmaDctcpCongestionOps>()
             .AddAttribute(
                 "Preset",
                 "The paper's law with the marking of HPCC's published run script (K 30 KB "
                 "at 10 Gb/s) or with the paper's (97.5 KB); or the law of HPCC's ns-3 code, "
                 "to replay its results",
                 EnumValue(rdma::kDctcpHpcc19),
-                MakeEnumMemberAccessor(&DctcpCongestionOps::m_preset),
+                MakeEnumMemberAccessor(&RdmaDctcpCongestionOps::m_preset),
                 MakePresetChecker<rdma::DctcpPreset>(rdma::kDctcp))
             .AddAttribute("G",
                           "Weight of the last window of data in alpha (0 to 1)",
                           DoubleValue(1 / 16.),
-                          MakeDoubleAccessor(&DctcpCongestionOps::m_g),
+                          MakeDoubleAccessor(&RdmaDctcpCongestionOps::m_g),
                           MakeDoubleChecker<double>(1e-6, 1))
             .AddAttribute("InitialWindow",
                           "Initial and largest window (bytes); 0: line rate x base round-trip "
                           "time, plus the queue that switches allow before they mark every packet "
                           "(the preset's, if they mark none)",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&DctcpCongestionOps::m_initialWindow),
+                          MakeUintegerAccessor(&RdmaDctcpCongestionOps::m_initialWindow),
                           MakeUintegerChecker<uint64_t>(0, MAX_BYTES))
             .AddAttribute("AdditiveIncrease",
                           "hpcc-code: DCTCP_RATE_AI (bit/s)",
                           UintegerValue(615000000),
-                          MakeUintegerAccessor(&DctcpCongestionOps::m_additiveIncrease),
+                          MakeUintegerAccessor(&RdmaDctcpCongestionOps::m_additiveIncrease),
                           MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("MinimumRate",
                           "hpcc-code: MIN_RATE (bit/s), at most the line's",
                           UintegerValue(100000000),
-                          MakeUintegerAccessor(&DctcpCongestionOps::m_minimumRate),
+                          MakeUintegerAccessor(&RdmaDctcpCongestionOps::m_minimumRate),
                           MakeUintegerChecker<uint64_t>(1, MAX_BPS));
     return tid;
 }
 
 rdma::DctcpParameters
-DctcpCongestionOps::GetParameters(const RdmaCongestionState&) const
+RdmaDctcpCongestionOps::GetParameters(const RdmaCongestionState&) const
 {
     rdma::DctcpParameters p;
     p.g = m_g;
@@ -69,7 +69,7 @@ DctcpCongestionOps::GetParameters(const RdmaCongestionState&) const
 }
 
 void
-DctcpCongestionOps::Init(RdmaCongestionState& state)
+RdmaDctcpCongestionOps::Init(RdmaCongestionState& state)
 {
     AbortIfRefused(state);
     state.rateBps = state.line.bps;
@@ -103,7 +103,7 @@ DctcpCongestionOps::Init(RdmaCongestionState& state)
 }
 
 void
-DctcpCongestionOps::Publish(RdmaCongestionState& state) const
+RdmaDctcpCongestionOps::Publish(RdmaCongestionState& state) const
 {
     if (m_code)
     {
@@ -114,7 +114,7 @@ DctcpCongestionOps::Publish(RdmaCongestionState& state) const
 }
 
 void
-DctcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
+RdmaDctcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
 {
     const RdmaCongestionChange change(state);
     if (m_code)

@@ -16,8 +16,8 @@ namespace ns3
  * DCTCP (Alizadeh et al., SIGCOMM 2010): the law is rdma::DctcpWindow. Each packet's ACK echoes its
  * mark; the rate is the line's, so that a window alone limits a flow.
  */
-class DctcpCongestionOps
-    : public RdmaLawOps<DctcpCongestionOps,
+class RdmaDctcpCongestionOps
+    : public RdmaLawOps<RdmaDctcpCongestionOps,
                         rdma::kDctcp,
                         rdma::DctcpWindow,
                         RdmaCongestionOps::ACK_PER_PACKET | RdmaCongestionOps::ECN_ECHO |

@@ -18,63 +18,63 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("HpccCongestionOps");
 
-NS_OBJECT_ENSURE_REGISTERED(HpccCongestionOps);
+NS_OBJECT_ENSURE_REGISTERED(RdmaHpccCongestionOps);
 
 TypeId
-HpccCongestionOps::GetTypeId()
+RdmaHpccCongestionOps::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::HpccCongestionOps")
             .SetParent<RdmaCongestionOps>()
             .SetGroupName("Rdma")
-            .AddConstructor<HpccCongestionOps>()
+            .AddConstructor<RdmaHpccCongestionOps>()
             .AddAttribute("Preset",
                           "The paper's law, or that of HPCC's ns-3 code, to replay its results",
                           EnumValue(rdma::kHpccSigcomm19),
-                          MakeEnumMemberAccessor(&HpccCongestionOps::m_preset),
+                          MakeEnumMemberAccessor(&RdmaHpccCongestionOps::m_preset),
                           MakePresetChecker<rdma::HpccPreset>(rdma::kHpcc))
             .AddAttribute("Eta",
                           "Target utilisation (0 to 1)",
                           DoubleValue(0.95),
-                          MakeDoubleAccessor(&HpccCongestionOps::m_eta),
+                          MakeDoubleAccessor(&RdmaHpccCongestionOps::m_eta),
                           MakeDoubleChecker<double>(0.01, 1))
             .AddAttribute("MaxStage",
                           "Additive steps before a multiplicative one (round trips); hpcc-code: "
                           "MI_THRESH",
                           UintegerValue(5),
-                          MakeUintegerAccessor(&HpccCongestionOps::m_maxStage),
+                          MakeUintegerAccessor(&RdmaHpccCongestionOps::m_maxStage),
                           MakeUintegerChecker<uint32_t>())
             .AddAttribute("Flows",
                           "N, flows that W_AI = W_init (1 - eta) / N is to leave room for",
                           UintegerValue(100),
-                          MakeUintegerAccessor(&HpccCongestionOps::m_flows),
+                          MakeUintegerAccessor(&RdmaHpccCongestionOps::m_flows),
                           MakeUintegerChecker<uint32_t>(1))
             .AddAttribute("MinimumRate",
                           "The rate is never less (bit/s), but at most the line's; the authors' "
                           "code: 100 Mb/s",
                           UintegerValue(100000000),
-                          MakeUintegerAccessor(&HpccCongestionOps::m_minimumRate),
+                          MakeUintegerAccessor(&RdmaHpccCongestionOps::m_minimumRate),
                           MakeUintegerChecker<uint64_t>(1, MAX_BPS))
             .AddAttribute("FastReact",
                           "hpcc-code: react to every ACK, not only once a round trip (FAST_REACT)",
                           BooleanValue(true),
-                          MakeBooleanAccessor(&HpccCongestionOps::m_fastReact),
+                          MakeBooleanAccessor(&RdmaHpccCongestionOps::m_fastReact),
                           MakeBooleanChecker())
             .AddAttribute("AdditiveIncrease",
                           "hpcc-code: RATE_AI (bit/s)",
                           UintegerValue(50000000),
-                          MakeUintegerAccessor(&HpccCongestionOps::m_additiveIncrease),
+                          MakeUintegerAccessor(&RdmaHpccCongestionOps::m_additiveIncrease),
                           MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("TelemetryMultiple",
                           "hpcc-code: INT_MULTI, units of telemetry are so many times 128 and 80 B",
                           UintegerValue(1),
-                          MakeUintegerAccessor(&HpccCongestionOps::m_telemetryMultiple),
+                          MakeUintegerAccessor(&RdmaHpccCongestionOps::m_telemetryMultiple),
                           MakeUintegerChecker<uint32_t>(1, 1000));
     return tid;
 }
 
 RdmaHeaderBytes
-HpccCongestionOps::GetHeaderBytes() const
+RdmaHpccCongestionOps::GetHeaderBytes() const
 {
     // That code's ACK has 46 B of headers and 14 of padding, which the telemetry goes over.
     const uint32_t bytes = rdma::kHpccTelemetryBytes;
@@ -82,7 +82,7 @@ HpccCongestionOps::GetHeaderBytes() const
 }
 
 rdma::HpccParameters
-HpccCongestionOps::GetParameters(const RdmaCongestionState& state) const
+RdmaHpccCongestionOps::GetParameters(const RdmaCongestionState& state) const
 {
     rdma::HpccParameters p;
     p.baseRtt = rdma::Duration(state.baseRtt);
@@ -94,7 +94,7 @@ HpccCongestionOps::GetParameters(const RdmaCongestionState& state) const
 }
 
 std::string
-HpccCongestionOps::Check(const RdmaCongestionState& state) const
+RdmaHpccCongestionOps::Check(const RdmaCongestionState& state) const
 {
     if (m_preset == rdma::kHpccCode && state.windowAtLine == 0)
     {
@@ -105,7 +105,7 @@ HpccCongestionOps::Check(const RdmaCongestionState& state) const
 }
 
 void
-HpccCongestionOps::Init(RdmaCongestionState& state)
+RdmaHpccCongestionOps::Init(RdmaCongestionState& state)
 {
     AbortIfRefused(state);
     if (m_preset == rdma::kHpccCode)
@@ -133,7 +133,7 @@ HpccCongestionOps::Init(RdmaCongestionState& state)
 }
 
 void
-HpccCongestionOps::Publish(RdmaCongestionState& state) const
+RdmaHpccCongestionOps::Publish(RdmaCongestionState& state) const
 {
     if (m_code)
     {
@@ -145,7 +145,7 @@ HpccCongestionOps::Publish(RdmaCongestionState& state) const
 }
 
 void
-HpccCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
+RdmaHpccCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
 {
     if (!ack.telemetry)
     {

@@ -16,8 +16,8 @@ namespace ns3
  * HPCC (Li et al., SIGCOMM 2019): the law is rdma::HpccWindow. Switches write telemetry into data
  * packets, which have 42 B for it; so have the ACKs that carry it back, one for each packet.
  */
-class HpccCongestionOps
-    : public RdmaLawOps<HpccCongestionOps,
+class RdmaHpccCongestionOps
+    : public RdmaLawOps<RdmaHpccCongestionOps,
                         rdma::kHpcc,
                         rdma::HpccWindow,
                         RdmaCongestionOps::ACK_PER_PACKET | RdmaCongestionOps::TELEMETRY |

@@ -19,59 +19,59 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("HpccPintCongestionOps");
 
-NS_OBJECT_ENSURE_REGISTERED(HpccPintCongestionOps);
+NS_OBJECT_ENSURE_REGISTERED(RdmaHpccPintCongestionOps);
 
 TypeId
-HpccPintCongestionOps::GetTypeId()
+RdmaHpccPintCongestionOps::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::HpccPintCongestionOps")
             .SetParent<RdmaCongestionOps>()
             .SetGroupName("Rdma")
-            .AddConstructor<HpccPintCongestionOps>()
+            .AddConstructor<RdmaHpccPintCongestionOps>()
             .AddAttribute("Preset",
                           "HPCC's law with PINT's telemetry",
                           EnumValue(rdma::kHpccPintCode),
-                          MakeEnumMemberAccessor(&HpccPintCongestionOps::m_preset),
+                          MakeEnumMemberAccessor(&RdmaHpccPintCongestionOps::m_preset),
                           MakePresetChecker<rdma::HpccPintPreset>(rdma::kHpccPint))
             .AddAttribute("Eta",
                           "Target utilisation (0 to 1)",
                           DoubleValue(0.95),
-                          MakeDoubleAccessor(&HpccPintCongestionOps::m_eta),
+                          MakeDoubleAccessor(&RdmaHpccPintCongestionOps::m_eta),
                           MakeDoubleChecker<double>(0.01, 1))
             .AddAttribute("MaxStage",
                           "Additive steps before a multiplicative one (round trips)",
                           UintegerValue(5),
-                          MakeUintegerAccessor(&HpccPintCongestionOps::m_maxStage),
+                          MakeUintegerAccessor(&RdmaHpccPintCongestionOps::m_maxStage),
                           MakeUintegerChecker<uint32_t>())
             .AddAttribute("Flows",
                           "N, flows that W_AI = W_init (1 - eta) / N is to leave room for",
                           UintegerValue(100),
-                          MakeUintegerAccessor(&HpccPintCongestionOps::m_flows),
+                          MakeUintegerAccessor(&RdmaHpccPintCongestionOps::m_flows),
                           MakeUintegerChecker<uint32_t>(1))
             .AddAttribute("MinimumRate",
                           "The rate is never less (bit/s), but at most the line's; the authors' "
                           "code: 100 Mb/s",
                           UintegerValue(100000000),
-                          MakeUintegerAccessor(&HpccPintCongestionOps::m_minimumRate),
+                          MakeUintegerAccessor(&RdmaHpccPintCongestionOps::m_minimumRate),
                           MakeUintegerChecker<uint64_t>(1, MAX_BPS))
             .AddAttribute("SampleProbability",
                           "Part of the ACKs that is looked at (0 to 1); the authors' code: "
                           "PINT_PROB 1.0",
                           DoubleValue(1),
-                          MakeDoubleAccessor(&HpccPintCongestionOps::m_sampleProbability),
+                          MakeDoubleAccessor(&RdmaHpccPintCongestionOps::m_sampleProbability),
                           MakeDoubleChecker<double>(0.0001, 1));
     return tid;
 }
 
 RdmaHeaderBytes
-HpccPintCongestionOps::GetHeaderBytes() const
+RdmaHpccPintCongestionOps::GetHeaderBytes() const
 {
     return {rdma::kPintBytes, rdma::kPintBytes};
 }
 
 rdma::HpccParameters
-HpccPintCongestionOps::GetParameters(const RdmaCongestionState& state) const
+RdmaHpccPintCongestionOps::GetParameters(const RdmaCongestionState& state) const
 {
     rdma::HpccParameters p;
     p.baseRtt = rdma::Duration(state.baseRtt);
@@ -83,7 +83,7 @@ HpccPintCongestionOps::GetParameters(const RdmaCongestionState& state) const
 }
 
 void
-HpccPintCongestionOps::Init(RdmaCongestionState& state)
+RdmaHpccPintCongestionOps::Init(RdmaCongestionState& state)
 {
     AbortIfRefused(state);
     m_window = std::make_unique<rdma::HpccWindow>(GetParameters(state), state.line);
@@ -91,14 +91,14 @@ HpccPintCongestionOps::Init(RdmaCongestionState& state)
 }
 
 void
-HpccPintCongestionOps::Publish(RdmaCongestionState& state) const
+RdmaHpccPintCongestionOps::Publish(RdmaCongestionState& state) const
 {
     state.rateBps = std::min(state.line.bps, static_cast<uint64_t>(m_window->Rate() + 0.5));
     state.windowBytes = std::max<uint64_t>(1, static_cast<uint64_t>(m_window->Window()));
 }
 
 void
-HpccPintCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
+RdmaHpccPintCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
 {
     if (!ack.telemetry || ack.telemetry->pintPeriod == 0)
     {

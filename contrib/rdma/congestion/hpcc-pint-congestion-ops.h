@@ -17,8 +17,8 @@ namespace ns3
  * packets and ACKs. Switches keep the mean that HPCC's sender keeps of each link, and the packet
  * brings back the largest. Of ACKs only SampleProbability are looked at, by chance.
  */
-class HpccPintCongestionOps
-    : public RdmaLawOps<HpccPintCongestionOps,
+class RdmaHpccPintCongestionOps
+    : public RdmaLawOps<RdmaHpccPintCongestionOps,
                         rdma::kHpccPint,
                         rdma::HpccWindow,
                         RdmaCongestionOps::ACK_PER_PACKET | RdmaCongestionOps::TIME_STAMP |

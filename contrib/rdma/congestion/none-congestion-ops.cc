@@ -10,32 +10,32 @@
 namespace ns3
 {
 
-NS_OBJECT_ENSURE_REGISTERED(NoneCongestionOps);
+NS_OBJECT_ENSURE_REGISTERED(RdmaNoneCongestionOps);
 
 TypeId
-NoneCongestionOps::GetTypeId()
+RdmaNoneCongestionOps::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::NoneCongestionOps")
             .SetParent<RdmaCongestionOps>()
             .SetGroupName("Rdma")
-            .AddConstructor<NoneCongestionOps>()
+            .AddConstructor<RdmaNoneCongestionOps>()
             .AddAttribute("Rate",
                           "Fixed sending rate on the wire (bit/s); 0: the line rate",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&NoneCongestionOps::m_rate),
+                          MakeUintegerAccessor(&RdmaNoneCongestionOps::m_rate),
                           MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute(
                 "Window",
                 "Unacknowledged payload at which no further packet starts (bytes); 0: unlimited",
                 UintegerValue(0),
-                MakeUintegerAccessor(&NoneCongestionOps::m_window),
+                MakeUintegerAccessor(&RdmaNoneCongestionOps::m_window),
                 MakeUintegerChecker<uint64_t>(0, MAX_BYTES));
     return tid;
 }
 
 void
-NoneCongestionOps::Init(RdmaCongestionState& state)
+RdmaNoneCongestionOps::Init(RdmaCongestionState& state)
 {
     state.rateBps = m_rate ? std::min(m_rate, state.line.bps) : state.line.bps;
     state.windowBytes =

@@ -14,8 +14,9 @@ namespace ns3
  * \ingroup rdma
  * No congestion control: a fixed rate (the line's, or less) and an optional fixed window.
  */
-class NoneCongestionOps
-    : public RdmaNamedOps<NoneCongestionOps, rdma::kNoCongestionControl, RdmaCongestionOps::QUIET>
+class RdmaNoneCongestionOps : public RdmaNamedOps<RdmaNoneCongestionOps,
+                                                  rdma::kNoCongestionControl,
+                                                  RdmaCongestionOps::QUIET>
 {
   public:
     static TypeId GetTypeId();

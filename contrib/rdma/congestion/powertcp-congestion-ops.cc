@@ -12,40 +12,40 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("PowertcpCongestionOps");
 
-NS_OBJECT_ENSURE_REGISTERED(PowertcpCongestionOps);
+NS_OBJECT_ENSURE_REGISTERED(RdmaPowertcpCongestionOps);
 
 TypeId
-PowertcpCongestionOps::GetTypeId()
+RdmaPowertcpCongestionOps::GetTypeId()
 {
     static TypeId tid =
         AddAttributes(TypeId("ns3::PowertcpCongestionOps")
                           .SetParent<RdmaCongestionOps>()
                           .SetGroupName("Rdma")
-                          .AddConstructor<PowertcpCongestionOps>(),
+                          .AddConstructor<RdmaPowertcpCongestionOps>(),
                       rdma::kPowertcp,
                       "0.9")
             .AddAttribute("Target",
                           "nsdi22-ns3: utilisation that power is divided by (U_TARGET; 0 to 1)",
                           DoubleValue(0.95),
-                          MakeDoubleAccessor(&PowertcpCongestionOps::m_target),
+                          MakeDoubleAccessor(&RdmaPowertcpCongestionOps::m_target),
                           MakeDoubleChecker<double>(0.01, 1));
     return tid;
 }
 
 RdmaHeaderBytes
-PowertcpCongestionOps::GetHeaderBytes() const
+RdmaPowertcpCongestionOps::GetHeaderBytes() const
 {
     return {rdma::kHpccTelemetryBytes, rdma::kHpccTelemetryBytes};
 }
 
 double
-PowertcpCongestionOps::GetNs3Gamma() const
+RdmaPowertcpCongestionOps::GetNs3Gamma() const
 {
     return 0.9;
 }
 
 void
-PowertcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
+RdmaPowertcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
 {
     if (ack.telemetry)
     {

@@ -23,7 +23,7 @@ namespace ns3
  * paper's law, `Window`, or that of the authors' ns-3 code, `Rate`.
  */
 template <class Window, class Rate>
-class PowertcpOpsBase : public RdmaCongestionOps
+class RdmaPowertcpOpsBase : public RdmaCongestionOps
 {
   public:
     std::string Check(const RdmaCongestionState& state) const override
@@ -52,7 +52,7 @@ class PowertcpOpsBase : public RdmaCongestionOps
                                 const rdma::CongestionControl& control,
                                 const char* gamma)
     {
-        using Ops = PowertcpOpsBase;
+        using Ops = RdmaPowertcpOpsBase;
         return tid
             .AddAttribute("Preset",
                           "What the paper leaves open as in the authors' kernel module, or the law "
@@ -155,12 +155,12 @@ class PowertcpOpsBase : public RdmaCongestionOps
  * PowerTCP (algorithm 1). Switches write telemetry into data packets, and ACKs, one for each
  * packet, carry it back, in a header of the size of HPCC's (42 B each).
  */
-class PowertcpCongestionOps
-    : public RdmaNamedOps<PowertcpCongestionOps,
+class RdmaPowertcpCongestionOps
+    : public RdmaNamedOps<RdmaPowertcpCongestionOps,
                           rdma::kPowertcp,
                           RdmaCongestionOps::ACK_PER_PACKET | RdmaCongestionOps::TELEMETRY |
                               RdmaCongestionOps::BASE_RTT,
-                          PowertcpOpsBase<rdma::PowertcpWindow, rdma::PowertcpNs3Rate>>
+                          RdmaPowertcpOpsBase<rdma::PowertcpWindow, rdma::PowertcpNs3Rate>>
 {
   public:
     static TypeId GetTypeId();

@@ -17,105 +17,105 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("SwiftCongestionOps");
 
-NS_OBJECT_ENSURE_REGISTERED(SwiftCongestionOps);
+NS_OBJECT_ENSURE_REGISTERED(RdmaSwiftCongestionOps);
 
 TypeId
-SwiftCongestionOps::GetTypeId()
+RdmaSwiftCongestionOps::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::SwiftCongestionOps")
             .SetParent<RdmaCongestionOps>()
             .SetGroupName("Rdma")
-            .AddConstructor<SwiftCongestionOps>()
+            .AddConstructor<RdmaSwiftCongestionOps>()
             .AddAttribute("Preset",
                           "Where BaseTarget, PerHop, FsRange and MaxCwnd come from unless they are "
                           "set: assumed here, or csg-htsim's",
                           EnumValue(rdma::kSwiftSigcomm20),
-                          MakeEnumMemberAccessor(&SwiftCongestionOps::m_preset),
+                          MakeEnumMemberAccessor(&RdmaSwiftCongestionOps::m_preset),
                           MakePresetChecker<rdma::SwiftPreset>(rdma::kSwift))
             .AddAttribute("Ai",
                           "ai, additive increase (packets a round trip); assumed",
                           DoubleValue(1),
-                          MakeDoubleAccessor(&SwiftCongestionOps::m_ai),
+                          MakeDoubleAccessor(&RdmaSwiftCongestionOps::m_ai),
                           MakeDoubleChecker<double>(1e-6, MAX_PACKETS))
             .AddAttribute("Beta",
                           "beta, multiplicative decrease (0 to 1); assumed",
                           DoubleValue(0.8),
-                          MakeDoubleAccessor(&SwiftCongestionOps::m_beta),
+                          MakeDoubleAccessor(&RdmaSwiftCongestionOps::m_beta),
                           MakeDoubleChecker<double>(1e-6, 1))
             .AddAttribute("MaxMdf",
                           "max_mdf, the most that a decrease takes of the window (0 to 1); assumed",
                           DoubleValue(0.5),
-                          MakeDoubleAccessor(&SwiftCongestionOps::m_maxMdf),
+                          MakeDoubleAccessor(&RdmaSwiftCongestionOps::m_maxMdf),
                           MakeDoubleChecker<double>(1e-6, 0.999999))
             .AddAttribute("BaseTarget",
                           "base_target, delay of the fabric to aim at, before what hops and flows "
                           "add; 0: from the preset, 25 or 20 us",
                           TimeValue(Time(0)),
-                          MakeTimeAccessor(&SwiftCongestionOps::m_baseTarget),
+                          MakeTimeAccessor(&RdmaSwiftCongestionOps::m_baseTarget),
                           MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("PerHop",
                           "What each switch on the way adds to the target; -1ns: from the preset, "
                           "1 or 3.05 us",
                           TimeValue(NanoSeconds(-1)),
-                          MakeTimeAccessor(&SwiftCongestionOps::m_perHop),
+                          MakeTimeAccessor(&RdmaSwiftCongestionOps::m_perHop),
                           MakeTimeChecker(NanoSeconds(-1), MaxTime()))
             .AddAttribute("FsRange",
                           "fs_range, the most that flow scaling adds to the target; -1ns: from the "
                           "preset, 25 or 100 us",
                           TimeValue(NanoSeconds(-1)),
-                          MakeTimeAccessor(&SwiftCongestionOps::m_fsRange),
+                          MakeTimeAccessor(&RdmaSwiftCongestionOps::m_fsRange),
                           MakeTimeChecker(NanoSeconds(-1), MaxTime()))
             .AddAttribute(
                 "FsMinCwnd",
                 "fs_min_cwnd, flow scaling adds FsRange at this window and below (packets)",
                 DoubleValue(0.1),
-                MakeDoubleAccessor(&SwiftCongestionOps::m_fsMinCwnd),
+                MakeDoubleAccessor(&RdmaSwiftCongestionOps::m_fsMinCwnd),
                 MakeDoubleChecker<double>(1e-9, 1))
             .AddAttribute("FsMaxCwnd",
                           "fs_max_cwnd, flow scaling adds nothing from this window on (packets)",
                           DoubleValue(100),
-                          MakeDoubleAccessor(&SwiftCongestionOps::m_fsMaxCwnd),
+                          MakeDoubleAccessor(&RdmaSwiftCongestionOps::m_fsMaxCwnd),
                           MakeDoubleChecker<double>(1.001, MAX_PACKETS))
             .AddAttribute("EndpointTarget",
                           "Delay in the receiving host to aim at, which only a NIC with limits "
                           "has; assumed: BaseTarget's default",
                           TimeValue(MicroSeconds(25)),
-                          MakeTimeAccessor(&SwiftCongestionOps::m_endpointTarget),
+                          MakeTimeAccessor(&RdmaSwiftCongestionOps::m_endpointTarget),
                           MakeTimeChecker(NanoSeconds(1), MaxTime()))
             .AddAttribute("EndpointWeight",
                           "Weight of the newest delay in the host in its average (0 to 1); assumed",
                           DoubleValue(0.125),
-                          MakeDoubleAccessor(&SwiftCongestionOps::m_endpointWeight),
+                          MakeDoubleAccessor(&RdmaSwiftCongestionOps::m_endpointWeight),
                           MakeDoubleChecker<double>(1e-6, 1))
             .AddAttribute(
                 "InitialCwnd",
                 "First window (packets); 0: line rate times base round-trip time; assumed",
                 DoubleValue(0),
-                MakeDoubleAccessor(&SwiftCongestionOps::m_initialCwnd),
+                MakeDoubleAccessor(&RdmaSwiftCongestionOps::m_initialCwnd),
                 MakeDoubleChecker<double>(0, MAX_PACKETS))
             .AddAttribute("MinCwnd",
                           "min_cwnd (packets)",
                           DoubleValue(0.001),
-                          MakeDoubleAccessor(&SwiftCongestionOps::m_minCwnd),
+                          MakeDoubleAccessor(&RdmaSwiftCongestionOps::m_minCwnd),
                           MakeDoubleChecker<double>(1e-9, 1))
             .AddAttribute("MaxCwnd",
                           "max_cwnd (packets); 0: from the preset, line rate times base target or "
                           "base round-trip time, whichever is longer (assumed), or 1,000",
                           DoubleValue(0),
-                          MakeDoubleAccessor(&SwiftCongestionOps::m_maxCwnd),
+                          MakeDoubleAccessor(&RdmaSwiftCongestionOps::m_maxCwnd),
                           MakeDoubleChecker<double>(0, MAX_PACKETS))
             .AddAttribute("RetxResetThreshold",
                           "RETX_RESET_THRESHOLD, time-outs in a row that take the window to "
                           "MinCwnd; assumed",
                           UintegerValue(5),
-                          MakeUintegerAccessor(&SwiftCongestionOps::m_retxResetThreshold),
+                          MakeUintegerAccessor(&RdmaSwiftCongestionOps::m_retxResetThreshold),
                           MakeUintegerChecker<uint32_t>(1));
     return tid;
 }
 
 RdmaHeaderBytes
-SwiftCongestionOps::GetHeaderBytes() const
+RdmaSwiftCongestionOps::GetHeaderBytes() const
 {
     // When a packet left the NIC remembers, and its TTL tells the switches; the ACK says those and
     // the time in the host: 1 and 4 B, to a multiple of 4 (assumed).
@@ -123,7 +123,7 @@ SwiftCongestionOps::GetHeaderBytes() const
 }
 
 rdma::SwiftParameters
-SwiftCongestionOps::GetParameters(const RdmaCongestionState& state) const
+RdmaSwiftCongestionOps::GetParameters(const RdmaCongestionState& state) const
 {
     const auto duration = [](const Time& t) { return rdma::Duration(t.GetPicoSeconds()); };
     // Packets that the line carries in a time.
@@ -158,7 +158,7 @@ SwiftCongestionOps::GetParameters(const RdmaCongestionState& state) const
 }
 
 void
-SwiftCongestionOps::Init(RdmaCongestionState& state)
+RdmaSwiftCongestionOps::Init(RdmaCongestionState& state)
 {
     AbortIfRefused(state);
     const rdma::SwiftParameters p = GetParameters(state);
@@ -170,7 +170,7 @@ SwiftCongestionOps::Init(RdmaCongestionState& state)
 }
 
 void
-SwiftCongestionOps::Publish(RdmaCongestionState& state) const
+RdmaSwiftCongestionOps::Publish(RdmaCongestionState& state) const
 {
     const double cwnd = m_window->Window();
     if (cwnd >= 1)
@@ -186,7 +186,7 @@ SwiftCongestionOps::Publish(RdmaCongestionState& state) const
 }
 
 void
-SwiftCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
+RdmaSwiftCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
 {
     if (ack.rtt < 0)
     {
@@ -203,7 +203,7 @@ SwiftCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, in
 }
 
 void
-SwiftCongestionOps::OnNack(RdmaCongestionState& state, int64_t now)
+RdmaSwiftCongestionOps::OnNack(RdmaCongestionState& state, int64_t now)
 {
     const RdmaCongestionChange change(state);
     m_window->OnFastRecovery(now);
@@ -212,7 +212,7 @@ SwiftCongestionOps::OnNack(RdmaCongestionState& state, int64_t now)
 }
 
 void
-SwiftCongestionOps::OnTimeout(RdmaCongestionState& state, int64_t now)
+RdmaSwiftCongestionOps::OnTimeout(RdmaCongestionState& state, int64_t now)
 {
     const RdmaCongestionChange change(state);
     m_window->OnTimeout(now);

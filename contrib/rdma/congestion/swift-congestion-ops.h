@@ -23,8 +23,8 @@ namespace ns3
  * A lesser one is a packet in flight at most and a rate of one every rtt / cwnd (shorter packets
  * take in proportion).
  */
-class SwiftCongestionOps
-    : public RdmaLawOps<SwiftCongestionOps,
+class RdmaSwiftCongestionOps
+    : public RdmaLawOps<RdmaSwiftCongestionOps,
                         rdma::kSwift,
                         rdma::SwiftWindow,
                         RdmaCongestionOps::ACK_PER_PACKET | RdmaCongestionOps::TIME_STAMP |

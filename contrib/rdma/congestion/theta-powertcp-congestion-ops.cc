@@ -12,28 +12,30 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("ThetaPowertcpCongestionOps");
 
-NS_OBJECT_ENSURE_REGISTERED(ThetaPowertcpCongestionOps);
+NS_OBJECT_ENSURE_REGISTERED(RdmaThetaPowertcpCongestionOps);
 
 TypeId
-ThetaPowertcpCongestionOps::GetTypeId()
+RdmaThetaPowertcpCongestionOps::GetTypeId()
 {
     static TypeId tid = AddAttributes(TypeId("ns3::ThetaPowertcpCongestionOps")
                                           .SetParent<RdmaCongestionOps>()
                                           .SetGroupName("Rdma")
-                                          .AddConstructor<ThetaPowertcpCongestionOps>(),
+                                          .AddConstructor<RdmaThetaPowertcpCongestionOps>(),
                                       rdma::kThetaPowertcp,
                                       "0.7");
     return tid;
 }
 
 double
-ThetaPowertcpCongestionOps::GetNs3Gamma() const
+RdmaThetaPowertcpCongestionOps::GetNs3Gamma() const
 {
     return 0.7;
 }
 
 void
-ThetaPowertcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
+RdmaThetaPowertcpCongestionOps::OnAck(RdmaCongestionState& state,
+                                      const RdmaAckInfo& ack,
+                                      int64_t now)
 {
     if (ack.rtt >= 0)
     {

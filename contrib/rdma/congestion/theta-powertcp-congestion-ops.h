@@ -14,12 +14,13 @@ namespace ns3
  * theta-PowerTCP (algorithm 2), which needs nothing of switches. Round-trip times are those of
  * packets by the NIC's clock.
  */
-class ThetaPowertcpCongestionOps
-    : public RdmaNamedOps<ThetaPowertcpCongestionOps,
-                          rdma::kThetaPowertcp,
-                          RdmaCongestionOps::ACK_PER_PACKET | RdmaCongestionOps::TIME_STAMP |
-                              RdmaCongestionOps::BASE_RTT,
-                          PowertcpOpsBase<rdma::ThetaPowertcpWindow, rdma::ThetaPowertcpNs3Rate>>
+class RdmaThetaPowertcpCongestionOps
+    : public RdmaNamedOps<
+          RdmaThetaPowertcpCongestionOps,
+          rdma::kThetaPowertcp,
+          RdmaCongestionOps::ACK_PER_PACKET | RdmaCongestionOps::TIME_STAMP |
+              RdmaCongestionOps::BASE_RTT,
+          RdmaPowertcpOpsBase<rdma::ThetaPowertcpWindow, rdma::ThetaPowertcpNs3Rate>>
 {
   public:
     static TypeId GetTypeId();

@@ -18,93 +18,93 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("TimelyCongestionOps");
 
-NS_OBJECT_ENSURE_REGISTERED(TimelyCongestionOps);
+NS_OBJECT_ENSURE_REGISTERED(RdmaTimelyCongestionOps);
 
 TypeId
-TimelyCongestionOps::GetTypeId()
+RdmaTimelyCongestionOps::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::TimelyCongestionOps")
             .SetParent<RdmaCongestionOps>()
             .SetGroupName("Rdma")
-            .AddConstructor<TimelyCongestionOps>()
+            .AddConstructor<RdmaTimelyCongestionOps>()
             .AddAttribute(
                 "Preset",
                 "The law of the authors' code, the patched one, or that of HPCC's ns-3 code, to "
                 "replay its results",
                 EnumValue(rdma::kTimely15),
-                MakeEnumMemberAccessor(&TimelyCongestionOps::m_preset),
+                MakeEnumMemberAccessor(&RdmaTimelyCongestionOps::m_preset),
                 MakePresetChecker<rdma::TimelyPreset>(rdma::kTimely))
             .AddAttribute("Additions",
                           "timely15: what the authors' code adds to algorithm 1 of the paper (see "
                           "core/timely-rate.h); false: algorithm 1 alone",
                           BooleanValue(true),
-                          MakeBooleanAccessor(&TimelyCongestionOps::m_additions),
+                          MakeBooleanAccessor(&RdmaTimelyCongestionOps::m_additions),
                           MakeBooleanChecker())
             .AddAttribute("Alpha",
                           "Weight of the newest difference of round-trip times (0 to 1); 0: from "
                           "the preset, 0.02, of the others 0.875",
                           DoubleValue(0),
-                          MakeDoubleAccessor(&TimelyCongestionOps::m_alpha),
+                          MakeDoubleAccessor(&RdmaTimelyCongestionOps::m_alpha),
                           MakeDoubleChecker<double>(0, 1))
             .AddAttribute(
                 "Beta",
                 "Multiplicative decrease (0 to 1); 0: from the preset, 0.8, patched 0.008",
                 DoubleValue(0),
-                MakeDoubleAccessor(&TimelyCongestionOps::m_beta),
+                MakeDoubleAccessor(&RdmaTimelyCongestionOps::m_beta),
                 MakeDoubleChecker<double>(0, 1))
             .AddAttribute(
                 "Delta",
                 "Additive increase (bit/s); 0: the line rate / 1000, as the paper's 10 Mb/s "
                 "at 10 Gb/s; hpcc-code: RATE_AI",
                 UintegerValue(0),
-                MakeUintegerAccessor(&TimelyCongestionOps::m_delta),
+                MakeUintegerAccessor(&RdmaTimelyCongestionOps::m_delta),
                 MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("TLow",
                           "Below this round-trip time the rate always grows; the authors recommend "
                           "50 us for messages of 64 KB, 0 with packet pacing",
                           TimeValue(MicroSeconds(50)),
-                          MakeTimeAccessor(&TimelyCongestionOps::m_tLow),
+                          MakeTimeAccessor(&RdmaTimelyCongestionOps::m_tLow),
                           MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("THigh",
                           "Above this round-trip time the rate is always cut; 0: from the preset, "
                           "1 ms, of the others 500 us",
                           TimeValue(Time(0)),
-                          MakeTimeAccessor(&TimelyCongestionOps::m_tHigh),
+                          MakeTimeAccessor(&RdmaTimelyCongestionOps::m_tHigh),
                           MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("MinRtt",
                           "What differences are divided by for the gradient; timely15: and times "
                           "between samples. HPCC's code; the others' is assumed to be that",
                           TimeValue(MicroSeconds(20)),
-                          MakeTimeAccessor(&TimelyCongestionOps::m_minRtt),
+                          MakeTimeAccessor(&RdmaTimelyCongestionOps::m_minRtt),
                           MakeTimeChecker(NanoSeconds(1), MaxTime()))
             .AddAttribute("RttReference",
                           "Patched: where the queue is to rest; 0: TLow",
                           TimeValue(Time(0)),
-                          MakeTimeAccessor(&TimelyCongestionOps::m_rttReference),
+                          MakeTimeAccessor(&RdmaTimelyCongestionOps::m_rttReference),
                           MakeTimeChecker(Time(0), MaxTime()))
             .AddAttribute("Segment",
                           "One round-trip time counts for each so many (bytes); the paper's "
                           "segments have 16 to 64 KB",
                           UintegerValue(16384),
-                          MakeUintegerAccessor(&TimelyCongestionOps::m_segment),
+                          MakeUintegerAccessor(&RdmaTimelyCongestionOps::m_segment),
                           MakeUintegerChecker<uint64_t>(1))
             .AddAttribute("MinimumRate",
                           "The rate is never less (bit/s), but at most the line's; 0: Delta "
                           "(assumed); hpcc-code: MIN_RATE",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&TimelyCongestionOps::m_minimumRate),
+                          MakeUintegerAccessor(&RdmaTimelyCongestionOps::m_minimumRate),
                           MakeUintegerChecker<uint64_t>(0, MAX_BPS))
             .AddAttribute("HyperIncrease",
                           "hpcc-code: RATE_HAI (bit/s)",
                           UintegerValue(50000000),
-                          MakeUintegerAccessor(&TimelyCongestionOps::m_hyperIncrease),
+                          MakeUintegerAccessor(&RdmaTimelyCongestionOps::m_hyperIncrease),
                           MakeUintegerChecker<uint64_t>(1, MAX_BPS));
     return tid;
 }
 
 RdmaHeaderBytes
-TimelyCongestionOps::GetHeaderBytes() const
+RdmaTimelyCongestionOps::GetHeaderBytes() const
 {
     // The NIC remembers when a packet left: nothing on the wire. That code's packets carry 8 B; its
     // ACKs have room for them in their padding.
@@ -112,7 +112,7 @@ TimelyCongestionOps::GetHeaderBytes() const
 }
 
 rdma::TimelyParameters
-TimelyCongestionOps::GetParameters(const RdmaCongestionState& state) const
+RdmaTimelyCongestionOps::GetParameters(const RdmaCongestionState& state) const
 {
     rdma::TimelyParameters p = rdma::TimelyOf(m_preset);
     p.additions = m_additions;
@@ -128,7 +128,7 @@ TimelyCongestionOps::GetParameters(const RdmaCongestionState& state) const
 }
 
 void
-TimelyCongestionOps::Init(RdmaCongestionState& state)
+RdmaTimelyCongestionOps::Init(RdmaCongestionState& state)
 {
     AbortIfRefused(state);
     const rdma::TimelyParameters p = GetParameters(state);
@@ -156,13 +156,13 @@ TimelyCongestionOps::Init(RdmaCongestionState& state)
 }
 
 void
-TimelyCongestionOps::Publish(RdmaCongestionState& state) const
+RdmaTimelyCongestionOps::Publish(RdmaCongestionState& state) const
 {
     state.rateBps = m_code ? m_code->Rate() : static_cast<uint64_t>(m_rate->Rate() + 0.5);
 }
 
 void
-TimelyCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
+RdmaTimelyCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
 {
     if (ack.rtt < 0)
     {

@@ -19,8 +19,8 @@ namespace ns3
  * rdma::TimelyRate. Round-trip times are those of packets by the NIC's clock, of which one counts
  * for each segment; packets are paced one by one, where TIMELY sends segments as bursts.
  */
-class TimelyCongestionOps
-    : public RdmaLawOps<TimelyCongestionOps,
+class RdmaTimelyCongestionOps
+    : public RdmaLawOps<RdmaTimelyCongestionOps,
                         rdma::kTimely,
                         rdma::TimelyRate,
                         RdmaCongestionOps::ACK_PER_PACKET | RdmaCongestionOps::TIME_STAMP>

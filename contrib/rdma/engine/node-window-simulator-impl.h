@@ -37,7 +37,7 @@ namespace ns3
  *   node holds at the end of the window.
  *   With the attribute Turns that is two look-aheads: nodes of a network of two sides (a fat-tree:
  *   odd and even tiers) are simulated for that long, one side after the other.
- * - Of one time, events run in the order of QuadHeapScheduler as far as each node sees; those
+ * - Of one time, events run in the order of RdmaQuadHeapScheduler as far as each node sees; those
  *   without a node are the last. A scheduler (Simulator::SetScheduler) has no effect.
  */
 class NodeWindowSimulatorImpl : public SimulatorImpl

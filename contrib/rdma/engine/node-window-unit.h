@@ -335,7 +335,7 @@ struct alignas(64) NodeWindowUnit
     uint64_t tie{0}; //!< tie of that event
 
     /// A handful, two for each port at most, which stay in the cache while the unit runs.
-    QuadHeap<NodeWindowEvent, NodeWindowEvent::Rank> events;
+    RdmaQuadHeap<NodeWindowEvent, NodeWindowEvent::Rank> events;
     uint32_t uid{FIRST_UID};               //!< uid of the next event
     uint32_t raised{0};                    //!< Raise: the last context
     int64_t raisedAt{-1};                  //!< Raise: of this time

@@ -43,7 +43,7 @@ struct NodeWindowPlan;
  * Bai et al., EuroSys 2024, for one thread's caches.) A unit is a node, or nodes that a link
  * without delay joins.
  *
- * The order of events is that of QuadHeapScheduler, (time, context, uid), as far as anybody can
+ * The order of events is that of RdmaQuadHeapScheduler, (time, context, uid), as far as anybody can
  * see: a node sees its own events in that order; events without a node (Simulator::NO_CONTEXT) run
  * between windows, when all nodes have done what comes before; and what observers of several nodes
  * are told (Note) is told between windows, sorted.

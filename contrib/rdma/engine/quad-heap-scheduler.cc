@@ -10,7 +10,7 @@
 namespace ns3
 {
 
-NS_OBJECT_ENSURE_REGISTERED(QuadHeapScheduler);
+NS_OBJECT_ENSURE_REGISTERED(RdmaQuadHeapScheduler);
 
 namespace
 {
@@ -26,40 +26,40 @@ Plain(Scheduler::Event ev)
 } // namespace
 
 TypeId
-QuadHeapScheduler::GetTypeId()
+RdmaQuadHeapScheduler::GetTypeId()
 {
     static TypeId tid = TypeId("ns3::QuadHeapScheduler")
                             .SetParent<Scheduler>()
                             .SetGroupName("Rdma")
-                            .AddConstructor<QuadHeapScheduler>();
+                            .AddConstructor<RdmaQuadHeapScheduler>();
     return tid;
 }
 
-QuadHeapScheduler::QuadHeapScheduler() = default;
+RdmaQuadHeapScheduler::RdmaQuadHeapScheduler() = default;
 
-QuadHeapScheduler::~QuadHeapScheduler() = default;
+RdmaQuadHeapScheduler::~RdmaQuadHeapScheduler() = default;
 
 void
-QuadHeapScheduler::Insert(const Event& ev)
+RdmaQuadHeapScheduler::Insert(const Event& ev)
 {
     m_heap.Push(ev);
 }
 
 bool
-QuadHeapScheduler::IsEmpty() const
+RdmaQuadHeapScheduler::IsEmpty() const
 {
     return m_heap.IsEmpty();
 }
 
 Scheduler::Event
-QuadHeapScheduler::PeekNext() const
+RdmaQuadHeapScheduler::PeekNext() const
 {
     NS_ASSERT(!IsEmpty());
     return Plain(*m_heap.Front());
 }
 
 Scheduler::Event
-QuadHeapScheduler::RemoveNext()
+RdmaQuadHeapScheduler::RemoveNext()
 {
     NS_ASSERT(!IsEmpty());
     m_heap.Front();
@@ -74,7 +74,7 @@ QuadHeapScheduler::RemoveNext()
 }
 
 void
-QuadHeapScheduler::Remove(const Event& ev)
+RdmaQuadHeapScheduler::Remove(const Event& ev)
 {
     const Event* found = m_heap.Find([&ev](const Event& e) { return e.key.m_uid == ev.key.m_uid; });
     NS_ASSERT(found);

@@ -13,7 +13,7 @@ namespace ns3
 
 /**
  * \ingroup rdma
- * An event set as a QuadHeap.
+ * An event set as a RdmaQuadHeap.
  *
  * The fabric holds few pending events (at most a handful a link) and never removes one, which is
  * where ns-3's schedulers spend their time: MapScheduler allocates a node an event,
@@ -25,13 +25,13 @@ namespace ns3
  * and frames that arrive come last (RdmaEventOrder). So results do not depend on how a fabric is
  * split among processes.
  */
-class QuadHeapScheduler : public Scheduler
+class RdmaQuadHeapScheduler : public Scheduler
 {
   public:
     static TypeId GetTypeId();
 
-    QuadHeapScheduler();
-    ~QuadHeapScheduler() override;
+    RdmaQuadHeapScheduler();
+    ~RdmaQuadHeapScheduler() override;
 
     void Insert(const Event& ev) override;
     bool IsEmpty() const override;
@@ -50,7 +50,7 @@ class QuadHeapScheduler : public Scheduler
         }
     };
 
-    mutable QuadHeap<Event, Rank> m_heap; //!< PeekNext puts it in order
+    mutable RdmaQuadHeap<Event, Rank> m_heap; //!< PeekNext puts it in order
 };
 
 } // namespace ns3

@@ -26,7 +26,7 @@ namespace ns3
  * a branch between its parts
  */
 template <class Event, class Rank>
-class QuadHeap
+class RdmaQuadHeap
 {
   public:
     static constexpr uint32_t ARITY = 4;

@@ -19,8 +19,8 @@ namespace ns3
  * A node only ever changes by its own events, so what counts is the order within a node: first what
  * the node does by itself (timers, a transmitter that is idle again) in the order it was scheduled,
  * then the frames that arrive, by port; of one port MAC control frames last. Events of an arrival
- * carry their rank in the event's context, which QuadHeapScheduler sorts by (time, context, uid),
- * and turns into the node's number again before anybody sees it:
+ * carry their rank in the event's context, which RdmaQuadHeapScheduler sorts by (time, context,
+ * uid), and turns into the node's number again before anybody sees it:
  *
  *     31  30    29..11  10..1  0
  *      1   0     node   port   MAC control frame
@@ -48,7 +48,7 @@ class RdmaEventOrder
 
     static constexpr uint32_t GLOBAL = 0xffffffff; //!< Simulator::NO_CONTEXT
     static constexpr uint32_t GRID = 0xfffffffe;   //!< ahead of GLOBAL
-    /// Ahead of all nodes. With QuadHeapScheduler: if it is scheduled before anything else is.
+    /// Ahead of all nodes. With RdmaQuadHeapScheduler: if it is scheduled before anything else is.
     static constexpr uint32_t BEFORE = 0xfffffffd;
 
     /// \return the context of frames that arrive at a port of a node

@@ -112,21 +112,21 @@ TellPlaces(const RdmaFabric& fabric)
 } // namespace
 
 const rdma::LinkWords&
-EthernetLinkLayer::GetWords() const
+RdmaEthernetLinkLayer::GetWords() const
 {
     return rdma::kEthernetWords;
 }
 
 TypeId
-EthernetLinkLayer::GetSwitchType() const
+RdmaEthernetLinkLayer::GetSwitchType() const
 {
     return RdmaSwitch::GetTypeId();
 }
 
 void
-EthernetLinkLayer::SetEcn(const RdmaCongestionOps& ops,
-                          const std::set<std::string>& given,
-                          ObjectFactory& device) const
+RdmaEthernetLinkLayer::SetEcn(const RdmaCongestionOps& ops,
+                              const std::set<std::string>& given,
+                              ObjectFactory& device) const
 {
     rdma::EcnParameters ecn;
     if (!ops.GetEcn(rdma::Gbps(100), ecn))
@@ -151,7 +151,7 @@ EthernetLinkLayer::SetEcn(const RdmaCongestionOps& ops,
 }
 
 RdmaLinkLayer::Marking
-EthernetLinkLayer::GetMarking(const RdmaSwitchBase& like) const
+RdmaEthernetLinkLayer::GetMarking(const RdmaSwitchBase& like) const
 {
     UintegerValue threshold;
     BooleanValue marks;
@@ -161,14 +161,14 @@ EthernetLinkLayer::GetMarking(const RdmaSwitchBase& like) const
 }
 
 void
-EthernetLinkLayer::Configure(RdmaFabric& fabric, uint32_t node)
+RdmaEthernetLinkLayer::Configure(RdmaFabric& fabric, uint32_t node)
 {
     fabric.GetSwitch(node)->SetRoutes(fabric.GetRoutes().GroupOfEndpoint(node),
                                       SetsOf(fabric, node));
 }
 
 std::string
-EthernetLinkLayer::Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream)
+RdmaEthernetLinkLayer::Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream)
 {
     // The largest frame that a buffer must be prepared for: a full first packet with immediate, or
     // an ordinary one.
@@ -215,17 +215,17 @@ EthernetLinkLayer::Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t strea
 }
 
 uint16_t
-EthernetLinkLayer::GetNextPort(const RdmaFabric& fabric, uint32_t node, uint32_t endpoint) const
+RdmaEthernetLinkLayer::GetNextPort(const RdmaFabric& fabric, uint32_t node, uint32_t endpoint) const
 {
     const auto hops = fabric.GetRoutes().NextHops(node, endpoint);
     return hops.empty() ? RdmaSwitchBase::NO_PORT : hops[0];
 }
 
 uint16_t
-EthernetLinkLayer::GetPortOfFlow(const RdmaFabric& fabric,
-                                 uint32_t node,
-                                 uint32_t endpoint,
-                                 uint32_t flowHash) const
+RdmaEthernetLinkLayer::GetPortOfFlow(const RdmaFabric& fabric,
+                                     uint32_t node,
+                                     uint32_t endpoint,
+                                     uint32_t flowHash) const
 {
     const auto hops = fabric.GetRoutes().NextHops(node, endpoint);
     const Ptr<RdmaLoadBalancer> balancer = fabric.GetSwitch(node)->GetLoadBalancer();
@@ -236,7 +236,7 @@ EthernetLinkLayer::GetPortOfFlow(const RdmaFabric& fabric,
 }
 
 std::string
-EthernetLinkLayer::Reroute(RdmaFabric& fabric)
+RdmaEthernetLinkLayer::Reroute(RdmaFabric& fabric)
 {
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
@@ -249,7 +249,7 @@ EthernetLinkLayer::Reroute(RdmaFabric& fabric)
 }
 
 std::string
-EthernetLinkLayer::SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down)
+RdmaEthernetLinkLayer::SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down)
 {
     // First the ways, so that nothing takes the link, and pauses that end at it find new ones.
     Reroute(fabric);
@@ -264,7 +264,7 @@ EthernetLinkLayer::SetLinkDown(RdmaFabric& fabric, uint32_t link, bool down)
 }
 
 std::string
-EthernetLinkLayer::DescribeDestination(const RdmaFabric& fabric, const RdmaFrame& frame) const
+RdmaEthernetLinkLayer::DescribeDestination(const RdmaFabric& fabric, const RdmaFrame& frame) const
 {
     // A datagram may be for an endpoint that does not exist.
     return fabric.GetEndpointName(frame.src) + "->" +
@@ -273,9 +273,9 @@ EthernetLinkLayer::DescribeDestination(const RdmaFabric& fabric, const RdmaFrame
 }
 
 std::unique_ptr<RdmaCaptureEncoder>
-EthernetLinkLayer::MakeCaptureEncoder(const RdmaFabric& fabric) const
+RdmaEthernetLinkLayer::MakeCaptureEncoder(const RdmaFabric& fabric) const
 {
-    return std::make_unique<RoceCaptureEncoder>(fabric);
+    return std::make_unique<RdmaRoceCaptureEncoder>(fabric);
 }
 
 } // namespace ns3

@@ -18,7 +18,7 @@ namespace ns3
  * and told again when it comes up. A host's queue pairs wait while its link is down; those that
  * send to it time out.
  */
-class EthernetLinkLayer : public RdmaLinkLayer
+class RdmaEthernetLinkLayer : public RdmaLinkLayer
 {
   public:
     const rdma::LinkWords& GetWords() const override;

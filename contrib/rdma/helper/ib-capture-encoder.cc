@@ -82,7 +82,7 @@ IbCaptureEncoder::EncodeIb(const RdmaFrame& frame, uint32_t kept)
         f.payload = frame.payload;
         return rdma::EncodeIb(f, lrh, capacity);
     }
-    // The CRCs are cut off: as in RoceCaptureEncoder.
+    // The CRCs are cut off: as in RdmaRoceCaptureEncoder.
     rdma::EncodeIb(f, lrh, capacity);
     Put16(lrh + 4, rdma::IbPacketWords(rdma::Bytes(length)));
     lrh[rdma::kLrhBytes + 1] |= rdma::PadBytes(frame.payload) << 4; // PadCnt in the BTH

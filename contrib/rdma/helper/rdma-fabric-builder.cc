@@ -41,7 +41,7 @@ IsOrdered()
     GlobalValue::GetValueByName("SchedulerType", scheduler);
     StringValue engine;
     GlobalValue::GetValueByName("SimulatorImplementationType", engine);
-    return scheduler.Get() == QuadHeapScheduler::GetTypeId().GetName() ||
+    return scheduler.Get() == RdmaQuadHeapScheduler::GetTypeId().GetName() ||
            engine.Get() == NodeWindowSimulatorImpl::GetTypeId().GetName();
 }
 
@@ -51,8 +51,8 @@ RdmaFabricSettings::RdmaFabricSettings()
 {
     nic.SetTypeId(RdmaNic::GetTypeId());
     port.SetTypeId(RdmaPort::GetTypeId());
-    makeLinkLayer = [] { return std::make_unique<EthernetLinkLayer>(); };
-    device.SetTypeId(EthernetLinkLayer().GetSwitchType());
+    makeLinkLayer = [] { return std::make_unique<RdmaEthernetLinkLayer>(); };
+    device.SetTypeId(RdmaEthernetLinkLayer().GetSwitchType());
 }
 
 void

@@ -198,7 +198,7 @@ class RdmaFabric
      * any more is without a route (drop reason no_route).
      *
      * What becomes of frames that are on it or wait for it is the link layer's:
-     * EthernetLinkLayer, IbLinkLayer.
+     * RdmaEthernetLinkLayer, IbLinkLayer.
      *
      * In one rank only. \return what is wrong, and all stays as it was; or nothing
      */

@@ -66,25 +66,25 @@ WithEntropy(const RdmaFrame& frame, uint16_t port)
 
 } // namespace
 
-RoceCaptureEncoder::RoceCaptureEncoder(const RdmaFabric& fabric)
+RdmaRoceCaptureEncoder::RdmaRoceCaptureEncoder(const RdmaFabric& fabric)
     : m_fabric(fabric)
 {
 }
 
 uint32_t
-RoceCaptureEncoder::GetLinkType() const
+RdmaRoceCaptureEncoder::GetLinkType() const
 {
     return RdmaCaptureFile::LINK_TYPE_ETHERNET;
 }
 
 std::string
-RoceCaptureEncoder::Check(const rdma::FrameSizes& sizes) const
+RdmaRoceCaptureEncoder::Check(const rdma::FrameSizes& sizes) const
 {
     return sizes.AreStandard() ? "" : NoReader("RoCEv2's", "");
 }
 
 size_t
-RoceCaptureEncoder::Encode(const Seen& seen, uint32_t kept)
+RdmaRoceCaptureEncoder::Encode(const Seen& seen, uint32_t kept)
 {
     switch (seen.frame.opcode)
     {
@@ -102,7 +102,7 @@ RoceCaptureEncoder::Encode(const Seen& seen, uint32_t kept)
 }
 
 size_t
-RoceCaptureEncoder::EncodeRoce(const RdmaFrame& frame, uint32_t kept)
+RdmaRoceCaptureEncoder::EncodeRoce(const RdmaFrame& frame, uint32_t kept)
 {
     rdma::RoceFields f;
     f.destinationMac = MacOf(frame.dst);
@@ -144,7 +144,7 @@ RoceCaptureEncoder::EncodeRoce(const RdmaFrame& frame, uint32_t kept)
 }
 
 uint32_t
-RoceCaptureEncoder::PutControl(const RdmaFrame& frame)
+RdmaRoceCaptureEncoder::PutControl(const RdmaFrame& frame)
 {
     const rdma::FrameSizes& sizes = m_fabric.GetFrameSizes();
     const bool answers = frame.opcode == RdmaOpcode::ACKNOWLEDGE;
@@ -185,7 +185,7 @@ RoceCaptureEncoder::PutControl(const RdmaFrame& frame)
 }
 
 size_t
-RoceCaptureEncoder::EncodePause(const RdmaPort* from, const RdmaFrame& frame)
+RdmaRoceCaptureEncoder::EncodePause(const RdmaPort* from, const RdmaFrame& frame)
 {
     rdma::PfcFields f;
     f.sourceMac = MacOf(from);
@@ -198,9 +198,9 @@ RoceCaptureEncoder::EncodePause(const RdmaPort* from, const RdmaFrame& frame)
 }
 
 size_t
-RoceCaptureEncoder::EncodePacket(const RdmaFrame& frame,
-                                 const rdma::MacAddress& source,
-                                 const rdma::MacAddress& to)
+RdmaRoceCaptureEncoder::EncodePacket(const RdmaFrame& frame,
+                                     const rdma::MacAddress& source,
+                                     const rdma::MacAddress& to)
 {
     const uint32_t payload = frame.extra->packet->GetSize();
     const size_t length = std::max<size_t>(60, rdma::kEthernetHeaderBytes + payload);
@@ -222,7 +222,7 @@ RoceCaptureEncoder::EncodePacket(const RdmaFrame& frame,
 /// another rank has opened who was told of it. Else 14 bits of the flow's hash: another number, but
 /// one a queue pair and direction too.
 uint16_t
-RoceCaptureEncoder::SourcePort(const RdmaFrame& frame) const
+RdmaRoceCaptureEncoder::SourcePort(const RdmaFrame& frame) const
 {
     if (rdma::IsDatagram(static_cast<rdma::RoceOpcode>(frame.opcode)))
     {

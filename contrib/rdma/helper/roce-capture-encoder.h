@@ -15,11 +15,11 @@ class RdmaFabric;
  * \ingroup rdma
  * RoCEv2, PFC frames and ordinary packets on Ethernet.
  */
-class RoceCaptureEncoder : public RdmaCaptureEncoder
+class RdmaRoceCaptureEncoder : public RdmaCaptureEncoder
 {
   public:
     /// \param fabric outlives this
-    explicit RoceCaptureEncoder(const RdmaFabric& fabric);
+    explicit RdmaRoceCaptureEncoder(const RdmaFabric& fabric);
 
     uint32_t GetLinkType() const override;
     std::string Check(const rdma::FrameSizes& sizes) const override;

@@ -362,7 +362,7 @@ struct RdmaTelemetry
 };
 
 /// \ingroup rdma
-/// What switches tell each other of a frame's way (CongaLoadBalancer). In overlay headers that
+/// What switches tell each other of a frame's way (RdmaCongaLoadBalancer). In overlay headers that
 /// every frame has there; its bytes are not counted.
 struct RdmaFrameTag
 {

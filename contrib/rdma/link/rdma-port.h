@@ -69,8 +69,8 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     void SetWeight(uint8_t priority, uint32_t bytes);
 
     /// Frames of one time arrive in the order of these numbers at the ports of a node: see
-    /// RdmaEventOrder. The scheduler must be QuadHeapScheduler. \param number of the port at its
-    /// node
+    /// RdmaEventOrder. The scheduler must be RdmaQuadHeapScheduler. \param number of the port at
+    /// its node
     void SetArrivalOrder(uint32_t number);
     /// An end of an InfiniBand link. Both ends, before anything is sent; then StartCredits.
     void UseCredits(const IbPortConfig& config);

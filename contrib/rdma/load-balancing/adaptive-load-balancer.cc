@@ -21,35 +21,35 @@ constexpr uint32_t ENTRIES = 65536; //!< of the table of flows with Sticky; assu
 
 } // namespace
 
-NS_OBJECT_ENSURE_REGISTERED(AdaptiveLoadBalancer);
+NS_OBJECT_ENSURE_REGISTERED(RdmaAdaptiveLoadBalancer);
 
 TypeId
-AdaptiveLoadBalancer::GetTypeId()
+RdmaAdaptiveLoadBalancer::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::AdaptiveLoadBalancer")
-            .SetParent<EcmpLoadBalancer>()
+            .SetParent<RdmaEcmpLoadBalancer>()
             .SetGroupName("Rdma")
-            .AddConstructor<AdaptiveLoadBalancer>()
+            .AddConstructor<RdmaAdaptiveLoadBalancer>()
             .AddAttribute("Threshold",
                           "Queue of the port that a frame always takes above which it takes the "
                           "port with the shortest queue (bytes); assumed",
                           UintegerValue(4096),
-                          MakeUintegerAccessor(&AdaptiveLoadBalancer::m_threshold),
+                          MakeUintegerAccessor(&RdmaAdaptiveLoadBalancer::m_threshold),
                           MakeUintegerChecker<uint64_t>())
             .AddAttribute("Sticky",
                           "A flow stays where it went, until the threshold is reached there too",
                           BooleanValue(false),
-                          MakeBooleanAccessor(&AdaptiveLoadBalancer::m_sticky),
+                          MakeBooleanAccessor(&RdmaAdaptiveLoadBalancer::m_sticky),
                           MakeBooleanChecker());
     return tid;
 }
 
 uint16_t
-AdaptiveLoadBalancer::Choose(const Candidates& candidates,
-                             const RdmaFrame& frame,
-                             const RdmaQueues& queues,
-                             int64_t)
+RdmaAdaptiveLoadBalancer::Choose(const Candidates& candidates,
+                                 const RdmaFrame& frame,
+                                 const RdmaQueues& queues,
+                                 int64_t)
 {
     uint16_t chosen =
         candidates.table != NO_PORT ? candidates.table : PortOfFlow(candidates, frame);
@@ -85,7 +85,7 @@ AdaptiveLoadBalancer::Choose(const Candidates& candidates,
 }
 
 void
-AdaptiveLoadBalancer::OnRoutes(uint32_t)
+RdmaAdaptiveLoadBalancer::OnRoutes(uint32_t)
 {
     if (m_sticky && !m_table)
     {

@@ -24,7 +24,7 @@ namespace ns3
  * Packets of a flow overtake each other, so NICs should take them in any order
  * (RdmaNic::LossRecovery).
  */
-class AdaptiveLoadBalancer : public EcmpLoadBalancer
+class RdmaAdaptiveLoadBalancer : public RdmaEcmpLoadBalancer
 {
   public:
     static TypeId GetTypeId();

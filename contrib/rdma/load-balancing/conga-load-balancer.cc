@@ -15,72 +15,72 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("CongaLoadBalancer");
 
-NS_OBJECT_ENSURE_REGISTERED(CongaLoadBalancer);
+NS_OBJECT_ENSURE_REGISTERED(RdmaCongaLoadBalancer);
 
 TypeId
-CongaLoadBalancer::GetTypeId()
+RdmaCongaLoadBalancer::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::CongaLoadBalancer")
-            .SetParent<EcmpLoadBalancer>()
+            .SetParent<RdmaEcmpLoadBalancer>()
             .SetGroupName("Rdma")
-            .AddConstructor<CongaLoadBalancer>()
+            .AddConstructor<RdmaCongaLoadBalancer>()
             .AddAttribute("Gap",
                           "A flowlet ends with a gap longer than this (100 us: the ns-3 model of "
                           "ConWeave's authors, for RDMA)",
                           TimeValue(MicroSeconds(100)),
-                          MakeTimeAccessor(&CongaLoadBalancer::m_gap),
+                          MakeTimeAccessor(&RdmaCongaLoadBalancer::m_gap),
                           MakeTimeChecker(Time(0), Seconds(1000)))
             .AddAttribute("Entries",
                           "Entries of the table of flowlets, rounded up to a power of two; assumed",
                           UintegerValue(65536),
-                          MakeUintegerAccessor(&CongaLoadBalancer::m_entries),
+                          MakeUintegerAccessor(&RdmaCongaLoadBalancer::m_entries),
                           MakeUintegerChecker<uint32_t>(1, 1 << 24))
             .AddAttribute(
                 "Period",
                 "Time after which a link's register falls by Alpha: Tdre (200 us: as Gap)",
                 TimeValue(MicroSeconds(200)),
-                MakeTimeAccessor(&CongaLoadBalancer::m_period),
+                MakeTimeAccessor(&RdmaCongaLoadBalancer::m_period),
                 MakeTimeChecker(NanoSeconds(1), Seconds(1000)))
             .AddAttribute("Alpha",
                           "Share that a link's register falls by each Period (0.2: as Gap)",
                           DoubleValue(0.2),
-                          MakeDoubleAccessor(&CongaLoadBalancer::m_alpha),
+                          MakeDoubleAccessor(&RdmaCongaLoadBalancer::m_alpha),
                           MakeDoubleChecker<double>(0.001, 0.999))
             .AddAttribute("Bits",
                           "Bits of a congestion metric: Q (3: as Gap)",
                           UintegerValue(3),
-                          MakeUintegerAccessor(&CongaLoadBalancer::m_bits),
+                          MakeUintegerAccessor(&RdmaCongaLoadBalancer::m_bits),
                           MakeUintegerChecker<uint32_t>(1, 8))
             .AddAttribute("Age",
                           "A metric that has not been told for this long begins to fade (10 ms: as "
                           "Gap)",
                           TimeValue(MilliSeconds(10)),
-                          MakeTimeAccessor(&CongaLoadBalancer::m_age),
+                          MakeTimeAccessor(&RdmaCongaLoadBalancer::m_age),
                           MakeTimeChecker(NanoSeconds(1), Seconds(1000)));
     return tid;
 }
 
-CongaLoadBalancer::CongaLoadBalancer()
+RdmaCongaLoadBalancer::RdmaCongaLoadBalancer()
     : m_random(CreateObject<UniformRandomVariable>())
 {
 }
 
 bool
-CongaLoadBalancer::NeedsFrames() const
+RdmaCongaLoadBalancer::NeedsFrames() const
 {
     return true;
 }
 
 uint32_t
-CongaLoadBalancer::EdgeOf(uint32_t endpoint) const
+RdmaCongaLoadBalancer::EdgeOf(uint32_t endpoint) const
 {
     return m_edges && endpoint < m_edges->edgeOf.size() ? m_edges->edgeOf[endpoint]
                                                         : RdmaEdges::NONE;
 }
 
 rdma::CongaRate&
-CongaLoadBalancer::RateOf(uint16_t port)
+RdmaCongaLoadBalancer::RateOf(uint16_t port)
 {
     if (port >= m_rates.size())
     {
@@ -90,10 +90,10 @@ CongaLoadBalancer::RateOf(uint16_t port)
 }
 
 uint16_t
-CongaLoadBalancer::Choose(const Candidates& candidates,
-                          const RdmaFrame& frame,
-                          const RdmaQueues& queues,
-                          int64_t now)
+RdmaCongaLoadBalancer::Choose(const Candidates& candidates,
+                              const RdmaFrame& frame,
+                              const RdmaQueues& queues,
+                              int64_t now)
 {
     const uint32_t to = EdgeOf(frame.dst);
     if (!frame.extra || !frame.extra->hasTag || EdgeOf(frame.src) != m_own ||
@@ -133,7 +133,7 @@ CongaLoadBalancer::Choose(const Candidates& candidates,
 }
 
 void
-CongaLoadBalancer::OnRoutes(uint32_t)
+RdmaCongaLoadBalancer::OnRoutes(uint32_t)
 {
     if (!m_table)
     {
@@ -144,7 +144,7 @@ CongaLoadBalancer::OnRoutes(uint32_t)
 }
 
 void
-CongaLoadBalancer::OnPlace(RdmaPlace place)
+RdmaCongaLoadBalancer::OnPlace(RdmaPlace place)
 {
     m_edges = std::move(place.edges);
     m_own = place.own;
@@ -153,7 +153,7 @@ CongaLoadBalancer::OnPlace(RdmaPlace place)
 }
 
 void
-CongaLoadBalancer::OnArrival(RdmaFrame& frame, uint16_t, int64_t now)
+RdmaCongaLoadBalancer::OnArrival(RdmaFrame& frame, uint16_t, int64_t now)
 {
     if (m_own == RdmaEdges::NONE)
     {
@@ -193,7 +193,7 @@ CongaLoadBalancer::OnArrival(RdmaFrame& frame, uint16_t, int64_t now)
 }
 
 void
-CongaLoadBalancer::OnLeaving(RdmaFrame& frame, const RdmaPort& port, int64_t now)
+RdmaCongaLoadBalancer::OnLeaving(RdmaFrame& frame, const RdmaPort& port, int64_t now)
 {
     rdma::CongaRate& rate = RateOf(port.GetPortIndex());
     rate.Add(frame.wireBytes, now, m_parameters);
@@ -205,7 +205,7 @@ CongaLoadBalancer::OnLeaving(RdmaFrame& frame, const RdmaPort& port, int64_t now
 }
 
 int64_t
-CongaLoadBalancer::AssignStreams(int64_t stream)
+RdmaCongaLoadBalancer::AssignStreams(int64_t stream)
 {
     m_random->SetStream(stream);
     return 1;

@@ -35,11 +35,11 @@ namespace ns3
  * wherever they are: in a fat-tree of three tiers the edges of a pod. All other frames go as ECMP
  * sends them (assumed). Overlay headers, which bear the tag, cost no bytes.
  */
-class CongaLoadBalancer : public EcmpLoadBalancer
+class RdmaCongaLoadBalancer : public RdmaEcmpLoadBalancer
 {
   public:
     static TypeId GetTypeId();
-    CongaLoadBalancer();
+    RdmaCongaLoadBalancer();
 
     std::string GetName() const override
     {

@@ -10,40 +10,40 @@
 namespace ns3
 {
 
-NS_OBJECT_ENSURE_REGISTERED(DrillLoadBalancer);
+NS_OBJECT_ENSURE_REGISTERED(RdmaDrillLoadBalancer);
 
 TypeId
-DrillLoadBalancer::GetTypeId()
+RdmaDrillLoadBalancer::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::DrillLoadBalancer")
             .SetParent<RdmaLoadBalancer>()
             .SetGroupName("Rdma")
-            .AddConstructor<DrillLoadBalancer>()
+            .AddConstructor<RdmaDrillLoadBalancer>()
             .AddAttribute("Samples",
                           "Queues by chance that a packet looks at: d (two choices)",
                           UintegerValue(2),
-                          MakeUintegerAccessor(&DrillLoadBalancer::m_samples),
+                          MakeUintegerAccessor(&RdmaDrillLoadBalancer::m_samples),
                           MakeUintegerChecker<uint32_t>(1, 64))
             .AddAttribute(
                 "Memory",
                 "Shortest queues of the packet before that it looks at too: m (one memory)",
                 UintegerValue(1),
-                MakeUintegerAccessor(&DrillLoadBalancer::m_memory),
+                MakeUintegerAccessor(&RdmaDrillLoadBalancer::m_memory),
                 MakeUintegerChecker<uint32_t>(0, 64));
     return tid;
 }
 
-DrillLoadBalancer::DrillLoadBalancer()
+RdmaDrillLoadBalancer::RdmaDrillLoadBalancer()
     : m_random(CreateObject<UniformRandomVariable>())
 {
 }
 
 uint16_t
-DrillLoadBalancer::Choose(const Candidates& candidates,
-                          const RdmaFrame&,
-                          const RdmaQueues& queues,
-                          int64_t)
+RdmaDrillLoadBalancer::Choose(const Candidates& candidates,
+                              const RdmaFrame&,
+                              const RdmaQueues& queues,
+                              int64_t)
 {
     m_seen.clear();
     const auto look = [&](uint16_t port) {
@@ -86,14 +86,14 @@ DrillLoadBalancer::Choose(const Candidates& candidates,
 }
 
 void
-DrillLoadBalancer::OnRoutes(uint32_t sets)
+RdmaDrillLoadBalancer::OnRoutes(uint32_t sets)
 {
     m_best.assign(size_t{sets} * m_memory, NO_PORT);
     m_seen.reserve(size_t{m_samples} + m_memory);
 }
 
 int64_t
-DrillLoadBalancer::AssignStreams(int64_t stream)
+RdmaDrillLoadBalancer::AssignStreams(int64_t stream)
 {
     m_random->SetStream(stream);
     return 1;

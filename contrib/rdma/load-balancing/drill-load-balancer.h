@@ -23,11 +23,11 @@ namespace ns3
  * Packets of a flow overtake each other, so NICs should take them in any order
  * (RdmaNic::LossRecovery).
  */
-class DrillLoadBalancer : public RdmaLoadBalancer
+class RdmaDrillLoadBalancer : public RdmaLoadBalancer
 {
   public:
     static TypeId GetTypeId();
-    DrillLoadBalancer();
+    RdmaDrillLoadBalancer();
 
     std::string GetName() const override
     {

@@ -8,29 +8,29 @@
 namespace ns3
 {
 
-NS_OBJECT_ENSURE_REGISTERED(EcmpLoadBalancer);
+NS_OBJECT_ENSURE_REGISTERED(RdmaEcmpLoadBalancer);
 
 TypeId
-EcmpLoadBalancer::GetTypeId()
+RdmaEcmpLoadBalancer::GetTypeId()
 {
     static TypeId tid = TypeId("ns3::EcmpLoadBalancer")
                             .SetParent<RdmaLoadBalancer>()
                             .SetGroupName("Rdma")
-                            .AddConstructor<EcmpLoadBalancer>()
+                            .AddConstructor<RdmaEcmpLoadBalancer>()
                             .AddAttribute("Resilient",
                                           "A port that goes, or comes, moves only the flows that "
                                           "it has",
                                           BooleanValue(false),
-                                          MakeBooleanAccessor(&EcmpLoadBalancer::m_resilient),
+                                          MakeBooleanAccessor(&RdmaEcmpLoadBalancer::m_resilient),
                                           MakeBooleanChecker());
     return tid;
 }
 
 uint16_t
-EcmpLoadBalancer::Choose(const Candidates& candidates,
-                         const RdmaFrame& frame,
-                         const RdmaQueues&,
-                         int64_t)
+RdmaEcmpLoadBalancer::Choose(const Candidates& candidates,
+                             const RdmaFrame& frame,
+                             const RdmaQueues&,
+                             int64_t)
 {
     return PortOfFlow(candidates, frame);
 }

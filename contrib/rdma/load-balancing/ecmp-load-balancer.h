@@ -20,7 +20,7 @@ namespace ns3
  * With Resilient a port that goes moves only the flows it had (rdma::ResilientPick); else, as the
  * hash's range is divided anew, others move too.
  */
-class EcmpLoadBalancer : public RdmaLoadBalancer
+class RdmaEcmpLoadBalancer : public RdmaLoadBalancer
 {
   public:
     static TypeId GetTypeId();

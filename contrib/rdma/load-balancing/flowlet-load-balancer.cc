@@ -11,41 +11,41 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("FlowletLoadBalancer");
 
-NS_OBJECT_ENSURE_REGISTERED(FlowletLoadBalancer);
+NS_OBJECT_ENSURE_REGISTERED(RdmaFlowletLoadBalancer);
 
 TypeId
-FlowletLoadBalancer::GetTypeId()
+RdmaFlowletLoadBalancer::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::FlowletLoadBalancer")
             .SetParent<RdmaLoadBalancer>()
             .SetGroupName("Rdma")
-            .AddConstructor<FlowletLoadBalancer>()
+            .AddConstructor<RdmaFlowletLoadBalancer>()
             .AddAttribute("Gap",
                           "A flowlet ends with a gap longer than this (100 us: the ns-3 model of "
                           "ConWeave's authors, for RDMA)",
                           TimeValue(MicroSeconds(100)),
-                          MakeTimeAccessor(&FlowletLoadBalancer::m_gap),
+                          MakeTimeAccessor(&RdmaFlowletLoadBalancer::m_gap),
                           MakeTimeChecker(Time(0), Seconds(1000)))
             .AddAttribute("Entries",
                           "Entries of the table of flowlets, rounded up to a power of two; flows "
                           "that meet in one are one flow; assumed",
                           UintegerValue(65536),
-                          MakeUintegerAccessor(&FlowletLoadBalancer::m_entries),
+                          MakeUintegerAccessor(&RdmaFlowletLoadBalancer::m_entries),
                           MakeUintegerChecker<uint32_t>(1, 1 << 24));
     return tid;
 }
 
-FlowletLoadBalancer::FlowletLoadBalancer()
+RdmaFlowletLoadBalancer::RdmaFlowletLoadBalancer()
     : m_random(CreateObject<UniformRandomVariable>())
 {
 }
 
 uint16_t
-FlowletLoadBalancer::Choose(const Candidates& candidates,
-                            const RdmaFrame& frame,
-                            const RdmaQueues&,
-                            int64_t now)
+RdmaFlowletLoadBalancer::Choose(const Candidates& candidates,
+                                const RdmaFrame& frame,
+                                const RdmaQueues&,
+                                int64_t now)
 {
     return m_table->Find(frame.route.GetKey(), now, m_gapPs, candidates, [&](uint16_t) {
         const uint16_t port = candidates.ports[m_random->GetInteger(0, candidates.size - 1)];
@@ -56,7 +56,7 @@ FlowletLoadBalancer::Choose(const Candidates& candidates,
 }
 
 void
-FlowletLoadBalancer::OnRoutes(uint32_t)
+RdmaFlowletLoadBalancer::OnRoutes(uint32_t)
 {
     if (!m_table)
     {
@@ -66,7 +66,7 @@ FlowletLoadBalancer::OnRoutes(uint32_t)
 }
 
 int64_t
-FlowletLoadBalancer::AssignStreams(int64_t stream)
+RdmaFlowletLoadBalancer::AssignStreams(int64_t stream)
 {
     m_random->SetStream(stream);
     return 1;

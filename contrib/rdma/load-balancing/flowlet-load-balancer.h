@@ -24,11 +24,11 @@ namespace ns3
  * A sender that paces its packets, as an RDMA NIC does, makes few gaps: a message at a steady rate
  * is one flowlet. Packets keep their order if the gap is longer than what ways differ by in delay.
  */
-class FlowletLoadBalancer : public RdmaLoadBalancer
+class RdmaFlowletLoadBalancer : public RdmaLoadBalancer
 {
   public:
     static TypeId GetTypeId();
-    FlowletLoadBalancer();
+    RdmaFlowletLoadBalancer();
 
     std::string GetName() const override
     {

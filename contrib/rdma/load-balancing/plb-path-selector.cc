@@ -12,58 +12,58 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("PlbPathSelector");
 
-NS_OBJECT_ENSURE_REGISTERED(PlbPathSelector);
+NS_OBJECT_ENSURE_REGISTERED(RdmaPlbPathSelector);
 
 TypeId
-PlbPathSelector::GetTypeId()
+RdmaPlbPathSelector::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::PlbPathSelector")
             .SetParent<RdmaPathSelector>()
             .SetGroupName("Rdma")
-            .AddConstructor<PlbPathSelector>()
+            .AddConstructor<RdmaPlbPathSelector>()
             .AddAttribute("IdleRounds",
                           "Congested rounds in a row after which a queue pair takes another way if "
                           "nothing is in flight (3: Linux, tcp_plb_idle_rehash_rounds); 0: never",
                           UintegerValue(3),
-                          MakeUintegerAccessor(&PlbPathSelector::m_idleRounds),
+                          MakeUintegerAccessor(&RdmaPlbPathSelector::m_idleRounds),
                           MakeUintegerChecker<uint32_t>(0, 1000000))
             .AddAttribute("Rounds",
                           "Congested rounds in a row after which it takes another way at once (12: "
                           "Linux, tcp_plb_rehash_rounds)",
                           UintegerValue(12),
-                          MakeUintegerAccessor(&PlbPathSelector::m_rounds),
+                          MakeUintegerAccessor(&RdmaPlbPathSelector::m_rounds),
                           MakeUintegerChecker<uint32_t>(1, 1000000))
             .AddAttribute("Threshold",
                           "Share of marked packets that makes a round congested (0.5: Linux, "
                           "tcp_plb_cong_thresh)",
                           DoubleValue(0.5),
-                          MakeDoubleAccessor(&PlbPathSelector::m_threshold),
+                          MakeDoubleAccessor(&RdmaPlbPathSelector::m_threshold),
                           MakeDoubleChecker<double>(0, 1))
             .AddAttribute("Suspend",
                           "After a time-out it keeps its way for this long up to twice as long (60 "
                           "s: Linux, tcp_plb_suspend_rto_sec)",
                           TimeValue(Seconds(60)),
-                          MakeTimeAccessor(&PlbPathSelector::m_suspend),
+                          MakeTimeAccessor(&RdmaPlbPathSelector::m_suspend),
                           MakeTimeChecker(Time(0), Seconds(1000)));
     return tid;
 }
 
 Ptr<RdmaPathSelector>
-PlbPathSelector::Fork() const
+RdmaPlbPathSelector::Fork() const
 {
     // As CopyObject, which counts a reference to this one: NICs of several threads share it.
-    return Ptr<PlbPathSelector>(new PlbPathSelector(*this), false);
+    return Ptr<RdmaPlbPathSelector>(new RdmaPlbPathSelector(*this), false);
 }
 
 rdma::PlbParameters
-PlbPathSelector::GetParameters() const
+RdmaPlbPathSelector::GetParameters() const
 {
     return {m_idleRounds, m_rounds, m_threshold, m_suspend.GetPicoSeconds()};
 }
 
 uint16_t
-PlbPathSelector::Choose(bool idle, int64_t now)
+RdmaPlbPathSelector::Choose(bool idle, int64_t now)
 {
     if (m_law.Repaths(idle, now, GetParameters()))
     {
@@ -74,13 +74,13 @@ PlbPathSelector::Choose(bool idle, int64_t now)
 }
 
 void
-PlbPathSelector::OnAck(const Ack& ack, int64_t)
+RdmaPlbPathSelector::OnAck(const Ack& ack, int64_t)
 {
     m_law.OnAck(ack.marked, ack.acked, ack.next, GetParameters());
 }
 
 void
-PlbPathSelector::OnTimeout(int64_t now)
+RdmaPlbPathSelector::OnTimeout(int64_t now)
 {
     m_law.OnTimeout(now, static_cast<double>(Random() >> 11) / 9007199254740992., GetParameters());
 }

@@ -19,7 +19,7 @@ namespace ns3
  * takes another by chance (rdma::PlbRounds). Theirs changes TCP's IPv6 flow label; here it is the
  * UDP source port.
  */
-class PlbPathSelector : public RdmaPathSelector
+class RdmaPlbPathSelector : public RdmaPathSelector
 {
   public:
     static TypeId GetTypeId();

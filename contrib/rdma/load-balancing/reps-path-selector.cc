@@ -11,51 +11,51 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("RepsPathSelector");
 
-NS_OBJECT_ENSURE_REGISTERED(RepsPathSelector);
+NS_OBJECT_ENSURE_REGISTERED(RdmaRepsPathSelector);
 
 TypeId
-RepsPathSelector::GetTypeId()
+RdmaRepsPathSelector::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::RepsPathSelector")
             .SetParent<RdmaPathSelector>()
             .SetGroupName("Rdma")
-            .AddConstructor<RepsPathSelector>()
+            .AddConstructor<RdmaRepsPathSelector>()
             .AddAttribute("FreezingTime",
                           "After a time-out nothing is tried by chance for this long; assumed",
                           TimeValue(MilliSeconds(10)),
-                          MakeTimeAccessor(&RepsPathSelector::m_freezing),
+                          MakeTimeAccessor(&RdmaRepsPathSelector::m_freezing),
                           MakeTimeChecker(Time(0), Seconds(1000)))
             .AddAttribute("ExplorePackets",
                           "Packets by chance after that (a bandwidth-delay product; 32 are one of "
                           "100 Gb/s and 10 us); assumed",
                           UintegerValue(32),
-                          MakeUintegerAccessor(&RepsPathSelector::m_explore),
+                          MakeUintegerAccessor(&RdmaRepsPathSelector::m_explore),
                           MakeUintegerChecker<uint32_t>());
     return tid;
 }
 
 Ptr<RdmaPathSelector>
-RepsPathSelector::Fork() const
+RdmaRepsPathSelector::Fork() const
 {
     // As CopyObject, which counts a reference to this one: NICs of several threads share it.
-    return Ptr<RepsPathSelector>(new RepsPathSelector(*this), false);
+    return Ptr<RdmaRepsPathSelector>(new RdmaRepsPathSelector(*this), false);
 }
 
 uint16_t
-RepsPathSelector::Choose(bool, int64_t)
+RdmaRepsPathSelector::Choose(bool, int64_t)
 {
     return m_law.Next([this] { return Random(); });
 }
 
 void
-RepsPathSelector::OnAck(const Ack& ack, int64_t now)
+RdmaRepsPathSelector::OnAck(const Ack& ack, int64_t now)
 {
     m_law.OnAck(ack.entropy, ack.marked, now, m_explore);
 }
 
 void
-RepsPathSelector::OnTimeout(int64_t now)
+RdmaRepsPathSelector::OnTimeout(int64_t now)
 {
     NS_LOG_LOGIC("time-out at " << now << " ps: only known paths for " << m_freezing.As(Time::US));
     m_law.OnFailure(now, m_freezing.GetPicoSeconds());

@@ -21,7 +21,7 @@ namespace ns3
  * Packets of a flow overtake each other, so NICs should take them in any order
  * (RdmaNic::LossRecovery).
  */
-class RepsPathSelector : public RdmaPathSelector
+class RdmaRepsPathSelector : public RdmaPathSelector
 {
   public:
     static TypeId GetTypeId();

@@ -13,21 +13,21 @@
 namespace ns3
 {
 
-NS_OBJECT_ENSURE_REGISTERED(SprayLoadBalancer);
+NS_OBJECT_ENSURE_REGISTERED(RdmaSprayLoadBalancer);
 
 TypeId
-SprayLoadBalancer::GetTypeId()
+RdmaSprayLoadBalancer::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::SprayLoadBalancer")
             .SetParent<RdmaLoadBalancer>()
             .SetGroupName("Rdma")
-            .AddConstructor<SprayLoadBalancer>()
+            .AddConstructor<RdmaSprayLoadBalancer>()
             .AddAttribute("Order",
                           "Port of the next packet: random, round-robin, least-queue (the shortest "
                           "of those in turn) or permuted (each flow over all paths in turn)",
                           EnumValue(RANDOM),
-                          MakeEnumMemberAccessor(&SprayLoadBalancer::m_order),
+                          MakeEnumMemberAccessor(&RdmaSprayLoadBalancer::m_order),
                           MakeEnumChecker(RANDOM,
                                           "random",
                                           ROUND_ROBIN,
@@ -39,26 +39,26 @@ SprayLoadBalancer::GetTypeId()
     return tid;
 }
 
-SprayLoadBalancer::SprayLoadBalancer()
+RdmaSprayLoadBalancer::RdmaSprayLoadBalancer()
     : m_random(CreateObject<UniformRandomVariable>())
 {
 }
 
 bool
-SprayLoadBalancer::NeedsFrames() const
+RdmaSprayLoadBalancer::NeedsFrames() const
 {
     return m_order == PERMUTED;
 }
 
 void
-SprayLoadBalancer::OnPlace(RdmaPlace place)
+RdmaSprayLoadBalancer::OnPlace(RdmaPlace place)
 {
     m_edges = std::move(place.edges);
     m_own = place.own;
 }
 
 uint16_t
-SprayLoadBalancer::InFlowsTurn(const Candidates& candidates, const RdmaFrame& frame) const
+RdmaSprayLoadBalancer::InFlowsTurn(const Candidates& candidates, const RdmaFrame& frame) const
 {
     const bool edge = m_own != RdmaEdges::NONE && m_edges->edgeOf[frame.src] == m_own;
     const uint32_t turn = edge ? frame.psn : frame.psn / candidates.size;
@@ -69,10 +69,10 @@ SprayLoadBalancer::InFlowsTurn(const Candidates& candidates, const RdmaFrame& fr
 }
 
 uint16_t
-SprayLoadBalancer::Choose(const Candidates& candidates,
-                          const RdmaFrame& frame,
-                          const RdmaQueues& queues,
-                          int64_t)
+RdmaSprayLoadBalancer::Choose(const Candidates& candidates,
+                              const RdmaFrame& frame,
+                              const RdmaQueues& queues,
+                              int64_t)
 {
     if (m_order == PERMUTED && IsRequest(frame.opcode) && m_edges &&
         !(frame.flags & RdmaFrame::RETRANSMITTED))
@@ -91,7 +91,7 @@ SprayLoadBalancer::Choose(const Candidates& candidates,
 }
 
 uint16_t
-SprayLoadBalancer::LeastQueue(const Candidates& candidates, const RdmaQueues& queues)
+RdmaSprayLoadBalancer::LeastQueue(const Candidates& candidates, const RdmaQueues& queues)
 {
     uint64_t least = UINT64_MAX;
     uint32_t equal = 0;
@@ -113,7 +113,7 @@ SprayLoadBalancer::LeastQueue(const Candidates& candidates, const RdmaQueues& qu
 }
 
 void
-SprayLoadBalancer::OnRoutes(uint32_t sets)
+RdmaSprayLoadBalancer::OnRoutes(uint32_t sets)
 {
     // Not all switches begin with their first port, or all would meet at the next tier.
     m_next.resize(sets);
@@ -124,7 +124,7 @@ SprayLoadBalancer::OnRoutes(uint32_t sets)
 }
 
 int64_t
-SprayLoadBalancer::AssignStreams(int64_t stream)
+RdmaSprayLoadBalancer::AssignStreams(int64_t stream)
 {
     m_random->SetStream(stream);
     return 1;

@@ -31,7 +31,7 @@ namespace ns3
  * the shortest ways may wait for each other in a circle, where its routing had others for that
  * (tori).
  */
-class SprayLoadBalancer : public RdmaLoadBalancer
+class RdmaSprayLoadBalancer : public RdmaLoadBalancer
 {
   public:
     enum Order
@@ -43,7 +43,7 @@ class SprayLoadBalancer : public RdmaLoadBalancer
     };
 
     static TypeId GetTypeId();
-    SprayLoadBalancer();
+    RdmaSprayLoadBalancer();
 
     std::string GetName() const override
     {

@@ -11,30 +11,30 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("UgalLoadBalancer");
 
-NS_OBJECT_ENSURE_REGISTERED(UgalLoadBalancer);
+NS_OBJECT_ENSURE_REGISTERED(RdmaUgalLoadBalancer);
 
 TypeId
-UgalLoadBalancer::GetTypeId()
+RdmaUgalLoadBalancer::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::UgalLoadBalancer")
-            .SetParent<ValiantLoadBalancer>()
+            .SetParent<RdmaValiantLoadBalancer>()
             .SetGroupName("Rdma")
-            .AddConstructor<UgalLoadBalancer>()
+            .AddConstructor<RdmaUgalLoadBalancer>()
             .AddAttribute("Threshold",
                           "By so much a shortest way's queue times links may be longer than the "
                           "detour's (bytes; 0: BookSim's dragonfly)",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&UgalLoadBalancer::m_threshold),
+                          MakeUintegerAccessor(&RdmaUgalLoadBalancer::m_threshold),
                           MakeUintegerChecker<uint64_t>(0, 1000000000000));
     return tid;
 }
 
 bool
-UgalLoadBalancer::Decide(const RdmaFrame& frame,
-                         uint32_t via,
-                         const RdmaWays& ways,
-                         const RdmaQueues& queues)
+RdmaUgalLoadBalancer::Decide(const RdmaFrame& frame,
+                             uint32_t via,
+                             const RdmaWays& ways,
+                             const RdmaQueues& queues)
 {
     const Candidates shortest = ways.Find(frame.dst);
     if (shortest.size == 0)

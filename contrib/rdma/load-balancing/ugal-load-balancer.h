@@ -25,7 +25,7 @@ namespace ns3
  * "L" is for local: a switch that has no link to the other group itself does not see the queue of
  * the one that has. The paper counts on back-pressure to tell it, late; without PFC nothing does.
  */
-class UgalLoadBalancer : public ValiantLoadBalancer
+class RdmaUgalLoadBalancer : public RdmaValiantLoadBalancer
 {
   public:
     static TypeId GetTypeId();

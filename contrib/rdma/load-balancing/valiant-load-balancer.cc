@@ -9,7 +9,7 @@
 namespace ns3
 {
 
-NS_OBJECT_ENSURE_REGISTERED(ValiantLoadBalancer);
+NS_OBJECT_ENSURE_REGISTERED(RdmaValiantLoadBalancer);
 
 namespace
 {
@@ -33,28 +33,28 @@ GetVia(const RdmaFrameTag& tag)
 } // namespace
 
 TypeId
-ValiantLoadBalancer::GetTypeId()
+RdmaValiantLoadBalancer::GetTypeId()
 {
     static TypeId tid = TypeId("ns3::ValiantLoadBalancer")
                             .SetParent<RdmaLoadBalancer>()
                             .SetGroupName("Rdma")
-                            .AddConstructor<ValiantLoadBalancer>();
+                            .AddConstructor<RdmaValiantLoadBalancer>();
     return tid;
 }
 
-ValiantLoadBalancer::ValiantLoadBalancer()
+RdmaValiantLoadBalancer::RdmaValiantLoadBalancer()
     : m_random(CreateObject<UniformRandomVariable>())
 {
 }
 
 bool
-ValiantLoadBalancer::MakesDetours() const
+RdmaValiantLoadBalancer::MakesDetours() const
 {
     return true;
 }
 
 void
-ValiantLoadBalancer::OnPlace(RdmaPlace place)
+RdmaValiantLoadBalancer::OnPlace(RdmaPlace place)
 {
     m_edges = std::move(place.edges);
     m_own = place.own;
@@ -62,35 +62,35 @@ ValiantLoadBalancer::OnPlace(RdmaPlace place)
 }
 
 int64_t
-ValiantLoadBalancer::AssignStreams(int64_t stream)
+RdmaValiantLoadBalancer::AssignStreams(int64_t stream)
 {
     m_random->SetStream(stream);
     return 1;
 }
 
 uint32_t
-ValiantLoadBalancer::EdgeOf(uint32_t endpoint) const
+RdmaValiantLoadBalancer::EdgeOf(uint32_t endpoint) const
 {
     return m_edges && endpoint < m_edges->edgeOf.size() ? m_edges->edgeOf[endpoint]
                                                         : RdmaEdges::NONE;
 }
 
 uint32_t
-ValiantLoadBalancer::GetHops(uint32_t from, uint32_t to) const
+RdmaValiantLoadBalancer::GetHops(uint32_t from, uint32_t to) const
 {
     // Without the links of the two hosts; 0 of endpoints that cannot reach each other.
     return std::max(m_edges->routes->Hops(from, to), 2U) - 2;
 }
 
 uint16_t
-ValiantLoadBalancer::PickPort(const Candidates& candidates)
+RdmaValiantLoadBalancer::PickPort(const Candidates& candidates)
 {
     return candidates.size == 1 ? candidates.ports[0]
                                 : candidates.ports[m_random->GetInteger(0, candidates.size - 1)];
 }
 
 uint32_t
-ValiantLoadBalancer::PickVia(uint32_t group, uint32_t other)
+RdmaValiantLoadBalancer::PickVia(uint32_t group, uint32_t other)
 {
     const auto& groups = m_edges->edgesOfGroup;
     if (groups.size() < 3)
@@ -106,10 +106,10 @@ ValiantLoadBalancer::PickVia(uint32_t group, uint32_t other)
 }
 
 uint32_t
-ValiantLoadBalancer::GetTarget(RdmaFrame& frame,
-                               const RdmaWays& ways,
-                               const RdmaQueues& queues,
-                               int64_t)
+RdmaValiantLoadBalancer::GetTarget(RdmaFrame& frame,
+                                   const RdmaWays& ways,
+                                   const RdmaQueues& queues,
+                                   int64_t)
 {
     m_port = NO_PORT;
     const uint32_t to = EdgeOf(frame.dst);
@@ -153,16 +153,16 @@ ValiantLoadBalancer::GetTarget(RdmaFrame& frame,
 }
 
 bool
-ValiantLoadBalancer::Decide(const RdmaFrame&, uint32_t, const RdmaWays&, const RdmaQueues&)
+RdmaValiantLoadBalancer::Decide(const RdmaFrame&, uint32_t, const RdmaWays&, const RdmaQueues&)
 {
     return true;
 }
 
 uint16_t
-ValiantLoadBalancer::Choose(const Candidates& candidates,
-                            const RdmaFrame&,
-                            const RdmaQueues&,
-                            int64_t)
+RdmaValiantLoadBalancer::Choose(const Candidates& candidates,
+                                const RdmaFrame&,
+                                const RdmaQueues&,
+                                int64_t)
 {
     return m_port == NO_PORT ? PickPort(candidates) : m_port;
 }

@@ -37,11 +37,11 @@ namespace ns3
  * network buffers can wait for each other in one: the paper has a virtual channel for each part of
  * the way, which PFC's priorities here are not.
  */
-class ValiantLoadBalancer : public RdmaLoadBalancer
+class RdmaValiantLoadBalancer : public RdmaLoadBalancer
 {
   public:
     static TypeId GetTypeId();
-    ValiantLoadBalancer();
+    RdmaValiantLoadBalancer();
 
     std::string GetName() const override
     {

@@ -64,7 +64,7 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
     m_port = port;
     if (!m_prototype)
     {
-        m_prototype = CreateObject<NoneCongestionOps>();
+        m_prototype = CreateObject<RdmaNoneCongestionOps>();
     }
     const RdmaHeaderBytes more = m_prototype->GetHeaderBytes();
     m_sizes = rdma::FrameSizes::Make(port->GetLineOverhead(),

@@ -31,7 +31,7 @@ NodeName(const RdmaPort* port)
 } // namespace
 
 void
-AddPfcWaits(const RdmaPort& port, uint8_t held, std::vector<PfcWait>* waits)
+AddPfcWaits(const RdmaPort& port, uint8_t held, std::vector<RdmaPfcWait>* waits)
 {
     const auto* node = dynamic_cast<const RdmaSwitchBase*>(port.GetUser());
     if (!node)
@@ -57,8 +57,8 @@ AddPfcWaits(const RdmaPort& port, uint8_t held, std::vector<PfcWait>* waits)
         {
             const uint16_t index = lanes ? IbSwitch::PortOf(in) : in;
             const uint8_t priority = lanes ? IbSwitch::LaneOf(in) : p;
-            waits->push_back({PfcWait::Id(node->GetPort(index)->GetEnd() ^ 1, priority),
-                              PfcWait::Id(port.GetEnd(), p)});
+            waits->push_back({RdmaPfcWait::Id(node->GetPort(index)->GetEnd() ^ 1, priority),
+                              RdmaPfcWait::Id(port.GetEnd(), p)});
         }
     }
 }
@@ -67,7 +67,7 @@ std::vector<uint32_t>
 FindPfcCycle(const std::vector<Ptr<RdmaPort>>& ports, const std::vector<uint8_t>& held)
 {
     std::unordered_map<uint32_t, uint32_t> index; // by end
-    std::vector<PfcWait> waits;
+    std::vector<RdmaPfcWait> waits;
     for (uint32_t i = 0; i < ports.size(); ++i)
     {
         if (held[i])
@@ -79,16 +79,16 @@ FindPfcCycle(const std::vector<Ptr<RdmaPort>>& ports, const std::vector<uint8_t>
     std::vector<uint32_t> cycle = FindPfcCycle(waits);
     for (uint32_t& id : cycle)
     {
-        id = index.at(PfcWait::PortOf(id));
+        id = index.at(RdmaPfcWait::PortOf(id));
     }
     return cycle;
 }
 
 std::vector<uint32_t>
-FindPfcCycle(const std::vector<PfcWait>& waits)
+FindPfcCycle(const std::vector<RdmaPfcWait>& waits)
 {
     std::unordered_map<uint32_t, std::vector<uint32_t>> waitsFor;
-    for (const PfcWait& wait : waits)
+    for (const RdmaPfcWait& wait : waits)
     {
         waitsFor[wait.from].push_back(wait.to);
     }
@@ -102,7 +102,7 @@ FindPfcCycle(const std::vector<PfcWait>& waits)
     };
 
     std::unordered_map<uint32_t, State> state;
-    for (const PfcWait& begin :
+    for (const RdmaPfcWait& begin :
          waits) // in their order: which cycle is found depends on nothing else
     {
         if (state[begin.from] != UNSEEN)
@@ -169,9 +169,9 @@ DescribePfcCycle(const std::vector<Ptr<RdmaPort>>& ports, const std::vector<uint
     return text;
 }
 
-PfcDeadlockDetector::PfcDeadlockDetector(std::vector<Ptr<RdmaPort>> ports,
-                                         Time age,
-                                         Callback callback)
+RdmaPfcDeadlockDetector::RdmaPfcDeadlockDetector(std::vector<Ptr<RdmaPort>> ports,
+                                                 Time age,
+                                                 Callback callback)
     : m_ports(std::move(ports)),
       m_since(m_ports.size() * PRIORITIES, -1),
       m_age(age.GetPicoSeconds()),
@@ -183,34 +183,34 @@ PfcDeadlockDetector::PfcDeadlockDetector(std::vector<Ptr<RdmaPort>> ports,
     {
         m_ports[i]->TraceConnectWithoutContext(
             "Paused",
-            MakeCallback(&PfcDeadlockDetector::OnPaused, this).Bind(i));
+            MakeCallback(&RdmaPfcDeadlockDetector::OnPaused, this).Bind(i));
         const uint8_t paused = m_ports[i]->GetPausedMask();
         OnPaused(i, PeekPointer(m_ports[i]), paused, paused, now);
     }
 }
 
-PfcDeadlockDetector::~PfcDeadlockDetector()
+RdmaPfcDeadlockDetector::~RdmaPfcDeadlockDetector()
 {
     for (uint32_t i = 0; i < m_ports.size(); ++i)
     {
         m_ports[i]->TraceDisconnectWithoutContext(
             "Paused",
-            MakeCallback(&PfcDeadlockDetector::OnPaused, this).Bind(i));
+            MakeCallback(&RdmaPfcDeadlockDetector::OnPaused, this).Bind(i));
     }
 }
 
 void
-PfcDeadlockDetector::OnPaused(uint32_t index,
-                              const RdmaPort*,
-                              uint8_t paused,
-                              uint8_t changed,
-                              int64_t now)
+RdmaPfcDeadlockDetector::OnPaused(uint32_t index,
+                                  const RdmaPort*,
+                                  uint8_t paused,
+                                  uint8_t changed,
+                                  int64_t now)
 {
-    NodeWindows::Note<&PfcDeadlockDetector::Tell>(this, Change{index, paused, changed, now});
+    NodeWindows::Note<&RdmaPfcDeadlockDetector::Tell>(this, Change{index, paused, changed, now});
 }
 
 void
-PfcDeadlockDetector::Tell(const Change& change)
+RdmaPfcDeadlockDetector::Tell(const Change& change)
 {
     for (uint8_t p = 0; p < PRIORITIES; ++p)
     {
@@ -228,7 +228,7 @@ PfcDeadlockDetector::Tell(const Change& change)
 }
 
 void
-PfcDeadlockDetector::OnLook()
+RdmaPfcDeadlockDetector::OnLook()
 {
     m_pending = false;
     const int64_t now = RdmaClock::Now();

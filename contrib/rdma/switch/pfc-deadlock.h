@@ -10,7 +10,7 @@
  * Such a cycle is what every deadlock has; while buffers still drain one may also come and go. So
  * the detector asks for age: that each pause of the cycle has lasted for some time without a break.
  *
- *     PfcDeadlockDetector detector(fabric->GetPorts(), MilliSeconds(10),
+ *     RdmaPfcDeadlockDetector detector(fabric->GetPorts(), MilliSeconds(10),
  *                                  [&](const std::vector<uint32_t>& cycle, int64_t now) {
  *                                      std::cerr << DescribePfcCycle(fabric->GetPorts(), cycle);
  *                                  });
@@ -53,7 +53,7 @@ std::vector<uint32_t> FindPfcCycle(const std::vector<Ptr<RdmaPort>>& ports,
  * over some link: the port at the other end of that link, with the priority (InfiniBand: the VL)
  * that they had there, waits for this one. A port with a priority is number * 8 + priority.
  */
-struct PfcWait
+struct RdmaPfcWait
 {
     uint32_t from;
     uint32_t to;
@@ -75,7 +75,7 @@ struct PfcWait
  * \param[out] waits each once, numbers are ends (RdmaPort::GetEnd); whether those that wait are
  * paused is not looked at
  */
-void AddPfcWaits(const RdmaPort& port, uint8_t held, std::vector<PfcWait>* waits);
+void AddPfcWaits(const RdmaPort& port, uint8_t held, std::vector<RdmaPfcWait>* waits);
 
 /**
  * \ingroup rdma
@@ -83,7 +83,7 @@ void AddPfcWaits(const RdmaPort& port, uint8_t held, std::vector<PfcWait>* waits
  * paused: in a cycle somebody waits for each, and that is for what is paused \return a cycle, by
  * number * 8 + priority; empty if there is none
  */
-std::vector<uint32_t> FindPfcCycle(const std::vector<PfcWait>& waits);
+std::vector<uint32_t> FindPfcCycle(const std::vector<RdmaPfcWait>& waits);
 
 /**
  * \ingroup rdma
@@ -99,18 +99,18 @@ std::string DescribePfcCycle(const std::vector<Ptr<RdmaPort>>& ports,
  * once for each cycle until another one is found. Sleeps while nothing is paused; costs nothing per
  * frame, and a store per pause. To be destroyed before the ports' simulation goes on without it.
  */
-class PfcDeadlockDetector
+class RdmaPfcDeadlockDetector
 {
   public:
     /// (cycle as FindPfcCycle returns it, ps)
     using Callback = std::function<void(const std::vector<uint32_t>&, int64_t)>;
 
     /// \param age more than any pause lasts in a network that is merely congested
-    PfcDeadlockDetector(std::vector<Ptr<RdmaPort>> ports, Time age, Callback callback);
-    ~PfcDeadlockDetector();
+    RdmaPfcDeadlockDetector(std::vector<Ptr<RdmaPort>> ports, Time age, Callback callback);
+    ~RdmaPfcDeadlockDetector();
 
-    PfcDeadlockDetector(const PfcDeadlockDetector&) = delete;
-    PfcDeadlockDetector& operator=(const PfcDeadlockDetector&) = delete;
+    RdmaPfcDeadlockDetector(const RdmaPfcDeadlockDetector&) = delete;
+    RdmaPfcDeadlockDetector& operator=(const RdmaPfcDeadlockDetector&) = delete;
 
   private:
     void OnPaused(uint32_t index,
@@ -137,7 +137,7 @@ class PfcDeadlockDetector
     Callback m_callback;
     std::vector<uint32_t> m_told;
     bool m_pending{false};
-    RdmaTimer<PfcDeadlockDetector, &PfcDeadlockDetector::OnLook> m_timer;
+    RdmaTimer<RdmaPfcDeadlockDetector, &RdmaPfcDeadlockDetector::OnLook> m_timer;
 };
 
 } // namespace ns3

@@ -13,10 +13,10 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("PfcWatchdog");
 
-PfcWatchdog::PfcWatchdog(std::vector<Ptr<RdmaPort>> ports,
-                         const Config& config,
-                         StormCallback storm,
-                         DropCallback drop)
+RdmaPfcWatchdog::RdmaPfcWatchdog(std::vector<Ptr<RdmaPort>> ports,
+                                 const Config& config,
+                                 StormCallback storm,
+                                 DropCallback drop)
     : m_ports(std::move(ports)),
       m_states(m_ports.size() * RdmaPort::PRIORITIES),
       m_config(config),
@@ -24,7 +24,7 @@ PfcWatchdog::PfcWatchdog(std::vector<Ptr<RdmaPort>> ports,
       m_drop(std::move(drop)),
       m_timer(this)
 {
-    const auto onPaused = MakeCallback(&PfcWatchdog::OnPaused, this);
+    const auto onPaused = MakeCallback(&RdmaPfcWatchdog::OnPaused, this);
     for (const auto& port : m_ports)
     {
         port->TraceConnectWithoutContext("Paused", onPaused);
@@ -32,7 +32,7 @@ PfcWatchdog::PfcWatchdog(std::vector<Ptr<RdmaPort>> ports,
 }
 
 void
-PfcWatchdog::OnPaused(const RdmaPort* port, uint8_t paused, uint8_t changed, int64_t now)
+RdmaPfcWatchdog::OnPaused(const RdmaPort* port, uint8_t paused, uint8_t changed, int64_t now)
 {
     for (uint8_t p = 0; p < RdmaPort::PRIORITIES; ++p)
     {
@@ -51,7 +51,7 @@ PfcWatchdog::OnPaused(const RdmaPort* port, uint8_t paused, uint8_t changed, int
 }
 
 uint8_t
-PfcWatchdog::StormMask(const RdmaPort* port)
+RdmaPfcWatchdog::StormMask(const RdmaPort* port)
 {
     uint8_t mask = 0;
     for (uint8_t p = 0; p < RdmaPort::PRIORITIES; ++p)
@@ -62,7 +62,7 @@ PfcWatchdog::StormMask(const RdmaPort* port)
 }
 
 void
-PfcWatchdog::Begin(RdmaPort* port, uint8_t priority, int64_t now)
+RdmaPfcWatchdog::Begin(RdmaPort* port, uint8_t priority, int64_t now)
 {
     NS_LOG_INFO(port->GetName() << " priority " << +priority << ": pause storm");
     State& state = At(port, priority);
@@ -83,7 +83,7 @@ PfcWatchdog::Begin(RdmaPort* port, uint8_t priority, int64_t now)
 }
 
 void
-PfcWatchdog::End(RdmaPort* port, uint8_t priority, int64_t now)
+RdmaPfcWatchdog::End(RdmaPort* port, uint8_t priority, int64_t now)
 {
     NS_LOG_INFO(port->GetName() << " priority " << +priority << ": pause storm over");
     At(port, priority).storm = false;
@@ -95,7 +95,7 @@ PfcWatchdog::End(RdmaPort* port, uint8_t priority, int64_t now)
 }
 
 void
-PfcWatchdog::Arm(int64_t ps)
+RdmaPfcWatchdog::Arm(int64_t ps)
 {
     if (m_armed < 0 || ps < m_armed)
     {
@@ -105,7 +105,7 @@ PfcWatchdog::Arm(int64_t ps)
 }
 
 void
-PfcWatchdog::OnLook()
+RdmaPfcWatchdog::OnLook()
 {
     const int64_t now = RdmaClock::Now();
     if (m_armed < 0 || m_armed > now)

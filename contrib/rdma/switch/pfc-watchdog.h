@@ -32,7 +32,7 @@ namespace ns3
  *
  * Sleeps while nothing is held: at most a few events are pending, none of them repeats by itself.
  */
-class PfcWatchdog
+class RdmaPfcWatchdog
 {
   public:
     enum Action : uint8_t
@@ -53,10 +53,10 @@ class PfcWatchdog
     /// (egress port, a frame that waited in its queue: the callee's, ps)
     using DropCallback = std::function<void(RdmaPort*, RdmaFrame*, int64_t)>;
 
-    PfcWatchdog(std::vector<Ptr<RdmaPort>> ports,
-                const Config& config,
-                StormCallback storm,
-                DropCallback drop);
+    RdmaPfcWatchdog(std::vector<Ptr<RdmaPort>> ports,
+                    const Config& config,
+                    StormCallback storm,
+                    DropCallback drop);
 
     /// \return whether a frame for this queue must be dropped
     bool IsDropping(uint16_t port, uint8_t priority) const
@@ -113,7 +113,7 @@ class PfcWatchdog
     DropCallback m_drop;
     uint64_t m_storms{0};
     int64_t m_armed{-1}; //!< the next look; < 0: asleep
-    RdmaTimer<PfcWatchdog, &PfcWatchdog::OnLook> m_timer;
+    RdmaTimer<RdmaPfcWatchdog, &RdmaPfcWatchdog::OnLook> m_timer;
 };
 
 } // namespace ns3

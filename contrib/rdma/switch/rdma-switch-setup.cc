@@ -149,9 +149,9 @@ RdmaSwitch::GetTypeId()
                 "PfcWatchdogAction",
                 "What becomes of a stormy queue's frames: drop, or forward in spite of "
                 "the pause; SONiC: drop",
-                EnumValue(PfcWatchdog::DROP),
+                EnumValue(RdmaPfcWatchdog::DROP),
                 RdmaFixed<RdmaSwitch>(MakeEnumMemberAccessor(&RdmaSwitch::m_watchdogAction)),
-                MakeEnumChecker(PfcWatchdog::DROP, "drop", PfcWatchdog::FORWARD, "forward"))
+                MakeEnumChecker(RdmaPfcWatchdog::DROP, "drop", RdmaPfcWatchdog::FORWARD, "forward"))
             .AddAttribute("Ecn",
                           "Mark ECN-capable frames by RED on the egress queue",
                           BooleanValue(true),
@@ -438,11 +438,11 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     {
         const int64_t detection = m_watchdogDetection.GetPicoSeconds();
         const int64_t restoration = m_watchdogRestoration.GetPicoSeconds();
-        m_watchdog = std::make_unique<PfcWatchdog>(
+        m_watchdog = std::make_unique<RdmaPfcWatchdog>(
             m_ports,
-            PfcWatchdog::Config{detection,
-                                restoration ? restoration : 2 * detection,
-                                m_watchdogAction},
+            RdmaPfcWatchdog::Config{detection,
+                                    restoration ? restoration : 2 * detection,
+                                    m_watchdogAction},
             [this](RdmaPort* port, uint8_t priority, bool begins, int64_t now) {
                 m_stormTrace(port, priority, begins, now);
             },

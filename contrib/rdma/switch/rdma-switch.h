@@ -205,7 +205,7 @@ class RdmaSwitch : public RdmaSwitchBase
     bool m_markBySojourn;
     uint32_t m_lineOverhead{0}; //!< line overhead of its ports
     uint32_t m_markWithout{0};  //!< mask: these bytes of a frame are not of the queue it leaves
-    std::unique_ptr<PfcWatchdog> m_watchdog; //!< null: off
+    std::unique_ptr<RdmaPfcWatchdog> m_watchdog; //!< null: off
 
     // attributes
     Time m_pipelineLatency;
@@ -227,7 +227,7 @@ class RdmaSwitch : public RdmaSwitchBase
     uint16_t m_pauseQuanta;
     Time m_watchdogDetection;
     Time m_watchdogRestoration;
-    PfcWatchdog::Action m_watchdogAction;
+    RdmaPfcWatchdog::Action m_watchdogAction;
 
     uint32_t m_trimPackets;
     uint64_t m_trimHeaderBytes;

@@ -413,10 +413,10 @@ class NodeWindowFabricsTestCase : public TestCase
         switch (upTo(3))
         {
         case 0:
-            bed.helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+            bed.helper.SetCongestionOps(CreateObject<RdmaDcqcnCongestionOps>());
             break;
         case 1:
-            bed.helper.SetCongestionOps(CreateObject<HpccCongestionOps>());
+            bed.helper.SetCongestionOps(CreateObject<RdmaHpccCongestionOps>());
             break;
         default:
             break;

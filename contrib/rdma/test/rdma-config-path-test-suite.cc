@@ -61,7 +61,7 @@ class RdmaConfigPathTestCase : public TestCase
         {
             bed.helper.SetInfiniBand({});
         }
-        bed.helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+        bed.helper.SetCongestionOps(CreateObject<RdmaDcqcnCongestionOps>());
         bed.Build();
         const uint32_t first = bed.fabric->GetNodes().Get(0)->GetId();
         const auto node = [&](uint32_t h) { return "/NodeList/" + std::to_string(first + h); };

@@ -206,7 +206,7 @@ class RdmaCnpTestCase : public TestCase
         Bed bed(3, 100 * GBPS);
         bed.helper.SetSwitchAttribute("EcnKmin", UintegerValue(1)); // everything that queues
         bed.helper.SetSwitchAttribute("EcnKmax", UintegerValue(1));
-        auto dcqcn = CreateObject<DcqcnCongestionOps>();
+        auto dcqcn = CreateObject<RdmaDcqcnCongestionOps>();
         dcqcn->SetAttribute("CnpInterval", TimeValue(MicroSeconds(7)));
         bed.helper.SetCongestionOps(dcqcn);
         bed.Build();
@@ -283,7 +283,7 @@ class RdmaDcqcnFairnessTestCase : public TestCase
         // increases, 55 us each by timer alone: 27.5 ms, the byte counter and hyper increase (200
         // Mb/s) only speed it up. Then the rate halves its distance to the target with each.
         Bed bed(3, 40 * GBPS);
-        auto dcqcn = CreateObject<DcqcnCongestionOps>();
+        auto dcqcn = CreateObject<RdmaDcqcnCongestionOps>();
         dcqcn->SetAttribute("Preset", EnumValue(rdma::kDcqcnSigcomm15));
         bed.helper.SetCongestionOps(dcqcn);
         // The paper's ECN: 5 and 200 KB at 40 Gb/s, 1%; 10 MB of buffer.
@@ -366,7 +366,7 @@ class RdmaDcqcnQueueTestCase : public TestCase
             Bed bed(9, 100 * GBPS);
             if (dcqcn)
             {
-                bed.helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+                bed.helper.SetCongestionOps(CreateObject<RdmaDcqcnCongestionOps>());
             }
             bed.Build();
             for (uint32_t i = 1; i < 9; ++i)

@@ -27,7 +27,10 @@ class RdmaDctcpQueueTestCase : public TestCase
         // K is 200 KB. Looked at when a packet leaves, so K + 1 packets stand there at the mark.
         for (const uint32_t n : {2U, 8U})
         {
-            CongestionBed bed(n, 100 * GBPS, CreateObject<DctcpCongestionOps>(), MicroSeconds(1));
+            CongestionBed bed(n,
+                              100 * GBPS,
+                              CreateObject<RdmaDctcpCongestionOps>(),
+                              MicroSeconds(1));
             bed.helper.SetSwitchAttribute("EcnKmin", UintegerValue(200000));
             bed.helper.SetSwitchAttribute("EcnKmax", UintegerValue(200000));
             bed.helper.SetSwitchAttribute("BufferPer100G", UintegerValue(10000000)); // no pauses
@@ -62,7 +65,7 @@ class RdmaDctcpJoinTestCase : public JoinTestCase
     RdmaDctcpJoinTestCase()
         : JoinTestCase("DCTCP",
                        100 * GBPS,
-                       CreateObject<DctcpCongestionOps>,
+                       CreateObject<RdmaDctcpCongestionOps>,
                        {1, 0.01, 0.97, 1, 11})
     {
     }

@@ -38,12 +38,12 @@ RunRing(Bed& bed, uint32_t n, Hops hops)
         bed.Connect(i, (i + 2 * hops(i)) % (2 * n)).first->PostWrite(bytes, i);
     }
     Told told;
-    PfcDeadlockDetector detector(bed.fabric->GetPorts(),
-                                 MilliSeconds(1),
-                                 [&told](const std::vector<uint32_t>& cycle, int64_t now) {
-                                     told.cycles.push_back(cycle);
-                                     told.at = now;
-                                 });
+    RdmaPfcDeadlockDetector detector(bed.fabric->GetPorts(),
+                                     MilliSeconds(1),
+                                     [&told](const std::vector<uint32_t>& cycle, int64_t now) {
+                                         told.cycles.push_back(cycle);
+                                         told.at = now;
+                                     });
     Simulator::Stop(MilliSeconds(20));
     Simulator::Run();
     return told;
@@ -178,7 +178,7 @@ class RdmaCongestionTreeTestCase : public TestCase
             bed.Connect(i, 8).first->PostWrite(1000000, i);
         }
         uint32_t told = 0;
-        PfcDeadlockDetector detector(bed.fabric->GetPorts(), MicroSeconds(50), [&](auto&&...) {
+        RdmaPfcDeadlockDetector detector(bed.fabric->GetPorts(), MicroSeconds(50), [&](auto&&...) {
             ++told;
         });
         Simulator::Run(); // ends: nothing keeps itself alive

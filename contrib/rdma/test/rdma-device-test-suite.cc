@@ -151,7 +151,7 @@ class RdmaPoolTestCase : public TestCase
             Bed bed(9, 100 * GBPS, US, 1e-7);
             bed.helper.SetSwitchAttribute("BufferPer100G", UintegerValue(60000));
             bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(6));
-            bed.helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+            bed.helper.SetCongestionOps(CreateObject<RdmaDcqcnCongestionOps>());
             bed.Build();
             for (uint32_t i = 1; i < 9; ++i)
             {
@@ -188,11 +188,11 @@ class RdmaOpsNamesTestCase : public TestCase
     {
         bool ok = false;
         NS_TEST_EXPECT_MSG_EQ(RdmaCongestionOps::LookupByName("dcqcn", ok),
-                              DcqcnCongestionOps::GetTypeId(),
+                              RdmaDcqcnCongestionOps::GetTypeId(),
                               "dcqcn");
         NS_TEST_EXPECT_MSG_EQ(ok, true, "dcqcn");
         NS_TEST_EXPECT_MSG_EQ(RdmaCongestionOps::LookupByName("none", ok),
-                              NoneCongestionOps::GetTypeId(),
+                              RdmaNoneCongestionOps::GetTypeId(),
                               "none");
         NS_TEST_EXPECT_MSG_EQ(ok, true, "none");
         RdmaCongestionOps::LookupByName("dcqn", ok);

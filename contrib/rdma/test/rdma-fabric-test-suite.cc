@@ -99,7 +99,7 @@ RunEverything(uint64_t run,
         bed.helper.SetSwitchAttribute("EcnKmin", UintegerValue(10000));
         bed.helper.SetSwitchAttribute("EcnKmax", UintegerValue(60000));
         bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(9)); // 2 ms
-        bed.helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+        bed.helper.SetCongestionOps(CreateObject<RdmaDcqcnCongestionOps>());
         bed.Build();
         for (uint32_t i = 1; i < 32; ++i)
         {

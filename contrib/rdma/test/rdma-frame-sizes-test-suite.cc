@@ -198,7 +198,7 @@ class RdmaVariableWindowTestCase : public TestCase
             BeLikeHpcc(bed);
             bed.helper.SetNicAttribute("Window", UintegerValue(4800));
             bed.helper.SetNicAttribute("VariableWindow", BooleanValue(variable));
-            auto none = CreateObject<NoneCongestionOps>();
+            auto none = CreateObject<RdmaNoneCongestionOps>();
             none->SetAttribute("Rate", UintegerValue(4 * GBPS));
             bed.helper.SetCongestionOps(none);
             bed.Build();

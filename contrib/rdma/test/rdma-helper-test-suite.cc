@@ -78,7 +78,7 @@ struct Plan
         {
             helper.SetNicAttribute("TimeoutExponent", UintegerValue(9)); // 2 ms
             helper.SetSwitchAttribute("BufferPer100G", UintegerValue(150000));
-            helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+            helper.SetCongestionOps(CreateObject<RdmaDcqcnCongestionOps>());
         }
         helper.SetNicAttribute("Mtu", UintegerValue(1024));
         helper.SetPortAttribute("StrictPriorities", UintegerValue(0x80));
@@ -407,7 +407,7 @@ class RdmaRateTraceTestCase : public TestCase
     {
         NodeContainer nodes(4);
         RdmaHelper helper;
-        helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+        helper.SetCongestionOps(CreateObject<RdmaDcqcnCongestionOps>());
         const NodeContainer hosts(nodes.Get(0), nodes.Get(1), nodes.Get(2));
         const NetDeviceContainer nics = helper.InstallNics(hosts);
         helper.InstallSwitches(nodes.Get(3));
@@ -465,7 +465,7 @@ class RdmaLiveEcnTestCase : public TestCase
     {
         NodeContainer nodes(4);
         RdmaHelper helper;
-        helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+        helper.SetCongestionOps(CreateObject<RdmaDcqcnCongestionOps>());
         helper.SetSwitchAttribute("EcnKmin", UintegerValue(1000000000));
         helper.SetSwitchAttribute("EcnKmax", UintegerValue(1000000000));
         helper.InstallNics(NodeContainer(nodes.Get(0), nodes.Get(1), nodes.Get(2)));

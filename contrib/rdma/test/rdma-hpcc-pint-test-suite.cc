@@ -28,7 +28,7 @@ class RdmaPintTelemetryTestCase : public TestCase
     void DoRun() override
     {
         Bed bed;
-        bed.helper.SetCongestionOps(CreateObject<HpccPintCongestionOps>());
+        bed.helper.SetCongestionOps(CreateObject<RdmaHpccPintCongestionOps>());
         const auto [x, y] = bed.HostsNamed("x", "y");
         const auto [a, b] = bed.SwitchesNamed("a", "b");
         bed.Link(x, a, 100 * GBPS);
@@ -78,7 +78,7 @@ class RdmaPintFairnessTestCase : public TestCase
     void DoRun() override
     {
         // As HPCC's own test; its bounds, but for what a code's step of 5% adds.
-        auto ops = CreateObject<HpccPintCongestionOps>();
+        auto ops = CreateObject<RdmaHpccPintCongestionOps>();
         ops->SetAttribute("Flows", UintegerValue(10));
         ops->SetAttribute("SampleProbability", DoubleValue(m_probability));
         CongestionBed bed(4, 100 * GBPS, ops, MicroSeconds(100));
@@ -107,7 +107,7 @@ class RdmaHpccPintTestSuite : public TestSuite
         AddTestCase(new RdmaPintFairnessTestCase(0.25), TestCase::QUICK);
         AddTestCase(new JoinTestCase("HPCC-PINT",
                                      100 * GBPS,
-                                     CreateObject<HpccPintCongestionOps>,
+                                     CreateObject<RdmaHpccPintCongestionOps>,
                                      {0.95, 0.05, 0.85, 2, 4}),
                     TestCase::QUICK);
     }

@@ -25,7 +25,7 @@ class RdmaTelemetryTestCase : public TestCase
     {
         Bed bed;
         bed.Chain({100 * GBPS, 50 * GBPS, 100 * GBPS});
-        bed.helper.SetCongestionOps(CreateObject<HpccCongestionOps>());
+        bed.helper.SetCongestionOps(CreateObject<RdmaHpccCongestionOps>());
         bed.Build();
         std::vector<RdmaTelemetry> data;
         std::vector<RdmaTelemetry> acks;
@@ -100,7 +100,7 @@ class RdmaHpccFairnessTestCase : public TestCase
         // (0.95 W_init) in each round trip, and multiplication takes it out in proportion, so
         // differences shrink by e in some 0.3 ms. (With the paper's N = 100 it takes ten times
         // that, and more.)
-        auto ops = CreateObject<HpccCongestionOps>();
+        auto ops = CreateObject<RdmaHpccCongestionOps>();
         ops->SetAttribute("Flows", UintegerValue(10));
         CongestionBed bed(4, 100 * GBPS, ops, MicroSeconds(100));
         bed.Build();
@@ -128,7 +128,7 @@ class RdmaHpccTestSuite : public TestSuite
         // multiplicative one.
         AddTestCase(new JoinTestCase("HPCC",
                                      100 * GBPS,
-                                     CreateObject<HpccCongestionOps>,
+                                     CreateObject<RdmaHpccCongestionOps>,
                                      {0.95, 0.02, 0.9, 2, 4}),
                     TestCase::QUICK);
     }

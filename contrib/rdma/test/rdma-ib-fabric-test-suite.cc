@@ -205,7 +205,7 @@ class RdmaIbTorusTestCase : public TestCase
         }
         const auto& ports = bed.fabric->GetPorts();
         std::vector<std::vector<uint32_t>> told;
-        PfcDeadlockDetector detector(
+        RdmaPfcDeadlockDetector detector(
             ports,
             MilliSeconds(1),
             [&](const std::vector<uint32_t>& cycle, int64_t) { told.push_back(cycle); });
@@ -304,7 +304,7 @@ class RdmaIbFatTreeTestCase : public TestCase
                 .first->PostWrite(random->GetInteger(0, 60000), i);
         }
         uint32_t told = 0;
-        PfcDeadlockDetector detector(bed.fabric->GetPorts(), MilliSeconds(1), [&](auto&&...) {
+        RdmaPfcDeadlockDetector detector(bed.fabric->GetPorts(), MilliSeconds(1), [&](auto&&...) {
             ++told;
         });
         Simulator::Run();

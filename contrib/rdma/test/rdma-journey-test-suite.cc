@@ -153,7 +153,7 @@ class RdmaJourneyTestCase : public TestCase
         }
         {
             Journeys bed(2, [](RdmaFabricHelper& helper) {
-                Ptr<NoneCongestionOps> ops = CreateObject<NoneCongestionOps>();
+                Ptr<RdmaNoneCongestionOps> ops = CreateObject<RdmaNoneCongestionOps>();
                 ops->SetAttribute("Rate", UintegerValue(10 * GBPS));
                 helper.SetCongestionOps(ops);
             });
@@ -178,7 +178,7 @@ class RdmaJourneyTestCase : public TestCase
             // Two senders to one, no PFC pause: the buffer is large.
             Journeys bed(3, [](RdmaFabricHelper& helper) {
                 helper.SetSwitchAttribute("BufferPer100G", UintegerValue(100000000));
-                helper.SetCongestionOps(CreateObject<NoneCongestionOps>());
+                helper.SetCongestionOps(CreateObject<RdmaNoneCongestionOps>());
             });
             bed.Connect(0, 2).first->PostWrite(bytes, 1);
             bed.Connect(1, 2).first->PostWrite(bytes, 2);
@@ -204,7 +204,7 @@ class RdmaJourneyTestCase : public TestCase
             Journeys bed(3, [](RdmaFabricHelper& helper) {
                 helper.SetSwitchAttribute("BufferPer100G", UintegerValue(100000));
                 helper.SetSwitchAttribute("Ecn", BooleanValue(false));
-                helper.SetCongestionOps(CreateObject<NoneCongestionOps>());
+                helper.SetCongestionOps(CreateObject<RdmaNoneCongestionOps>());
             });
             bed.Connect(0, 2).first->PostWrite(10 * bytes, 1);
             bed.Connect(1, 2).first->PostWrite(10 * bytes, 2);

@@ -686,7 +686,7 @@ class RdmaRandomLimitsTestCase : public TestCase
         bed.helper.SetNicAttribute("MessageRate", UintegerValue(pick({0, 100000, 33333333})));
         if (random() % 2)
         {
-            bed.helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+            bed.helper.SetCongestionOps(CreateObject<RdmaDcqcnCongestionOps>());
         }
         bed.Build();
         std::vector<uint64_t> received(hosts);

@@ -172,7 +172,7 @@ DescribeBusy(Bed& bed)
     bed.helper.SetSwitchAttribute("EcnKmin", UintegerValue(20000));
     bed.helper.SetSwitchAttribute("EcnKmax", UintegerValue(40000));
     bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(6));
-    bed.helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+    bed.helper.SetCongestionOps(CreateObject<RdmaDcqcnCongestionOps>());
     bed.Build();
 }
 

@@ -105,7 +105,7 @@ class RdmaIncastTestCase : public TestCase
         bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(lossy ? 8 : 14));
         if (m_dcqcn)
         {
-            bed.helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+            bed.helper.SetCongestionOps(CreateObject<RdmaDcqcnCongestionOps>());
         }
         bed.Build();
         const uint64_t bytes = 300000;

@@ -32,9 +32,9 @@ Ops(bool theta)
 {
     if (theta)
     {
-        return CreateObject<ThetaPowertcpCongestionOps>();
+        return CreateObject<RdmaThetaPowertcpCongestionOps>();
     }
-    return CreateObject<PowertcpCongestionOps>();
+    return CreateObject<RdmaPowertcpCongestionOps>();
 }
 
 std::string
@@ -93,7 +93,7 @@ class RdmaPowertcpQueueTestCase : public TestCase
     void DoRun() override
     {
         // N = 100: four flows rest at 4 / 100 of line x tau, 2.8 kB, less than a packet.
-        auto ops = CreateObject<PowertcpCongestionOps>();
+        auto ops = CreateObject<RdmaPowertcpCongestionOps>();
         ops->SetAttribute("Flows", UintegerValue(100));
         CongestionBed bed(4, BPS, ops, MicroSeconds(100));
         bed.Build();

@@ -515,12 +515,12 @@ struct Kind
 std::vector<Kind>
 Kinds()
 {
-    return {{"go-back-N", "go-back-n", DcqcnCongestionOps::GetTypeId()},
-            {"selective repeat", "selective-repeat", DcqcnCongestionOps::GetTypeId()},
-            {"HPCC", "go-back-n", HpccCongestionOps::GetTypeId()},
-            {"Swift", "selective-repeat", SwiftCongestionOps::GetTypeId()},
-            {"TIMELY", "go-back-n", TimelyCongestionOps::GetTypeId()},
-            {"InfiniBand", "go-back-n", NoneCongestionOps::GetTypeId(), 1},
+    return {{"go-back-N", "go-back-n", RdmaDcqcnCongestionOps::GetTypeId()},
+            {"selective repeat", "selective-repeat", RdmaDcqcnCongestionOps::GetTypeId()},
+            {"HPCC", "go-back-n", RdmaHpccCongestionOps::GetTypeId()},
+            {"Swift", "selective-repeat", RdmaSwiftCongestionOps::GetTypeId()},
+            {"TIMELY", "go-back-n", RdmaTimelyCongestionOps::GetTypeId()},
+            {"InfiniBand", "go-back-n", RdmaNoneCongestionOps::GetTypeId(), 1},
             {"InfiniBand, four VLs, congestion control, adaptive routing",
              "out-of-order",
              IbCongestionOps::GetTypeId(),

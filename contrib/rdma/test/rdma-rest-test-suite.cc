@@ -109,7 +109,7 @@ class RdmaNoRestTestCase : public TestCase
     void DoRun() override
     {
         // Four hosts send 5 MB each to one at the same time, which marks and brings CNPs.
-        CongestionBed bed(4, 100 * GBPS, CreateObject<DcqcnCongestionOps>(), MilliSeconds(1));
+        CongestionBed bed(4, 100 * GBPS, CreateObject<RdmaDcqcnCongestionOps>(), MilliSeconds(1));
         bed.Build();
         std::vector<RdmaQueuePair*> others;
         for (uint32_t i = 1; i <= 4; ++i)

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * QuadHeapScheduler against ns-3's MapScheduler. (That a whole simulation is the same with both is
- * in rdma-fabric.)
+ * RdmaQuadHeapScheduler against ns-3's MapScheduler. (That a whole simulation is the same with both
+ * is in rdma-fabric.)
  */
 #include "rdma-test-fabric.h"
 
@@ -28,7 +28,7 @@ class RdmaQuadHeapTestCase : public TestCase
     void DoRun() override
     {
         std::mt19937_64 random(m_seed);
-        const auto heap = CreateObject<QuadHeapScheduler>();
+        const auto heap = CreateObject<RdmaQuadHeapScheduler>();
         const auto map = CreateObject<MapScheduler>();
         std::vector<Scheduler::Event> held; // what a Remove may name
         uint32_t uid = 4;
@@ -139,7 +139,7 @@ class RdmaEventOrderTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const auto heap = CreateObject<QuadHeapScheduler>();
+        const auto heap = CreateObject<RdmaQuadHeapScheduler>();
         uint32_t uid = 4;
         const auto insert = [&](uint64_t ts, uint32_t context) {
             Scheduler::Event ev;

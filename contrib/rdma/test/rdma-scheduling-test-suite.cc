@@ -306,7 +306,7 @@ struct PacedBed : Bed
     explicit PacedBed(uint64_t rate)
     {
         Star(2, 100 * GBPS);
-        auto ops = CreateObject<NoneCongestionOps>();
+        auto ops = CreateObject<RdmaNoneCongestionOps>();
         ops->SetAttribute("Rate", UintegerValue(rate));
         helper.SetCongestionOps(ops);
         Build();
@@ -413,7 +413,7 @@ class RdmaWindowTestCase : public TestCase
         {
             Bed bed(2, 100 * GBPS);
             bed.helper.SetNicAttribute("AckEvery", UintegerValue(ackEvery));
-            auto ops = CreateObject<NoneCongestionOps>();
+            auto ops = CreateObject<RdmaNoneCongestionOps>();
             const UintegerValue window(packets * 4096);
             byNic ? bed.helper.SetNicAttribute("Window", window)
                   : ops->SetAttribute("Window", window);

@@ -446,7 +446,7 @@ class RdmaSelectiveRepeatPropertyTestCase : public TestCase
         bed.helper.SetNicAttribute("AckEvery", UintegerValue(1 + below(20)));
         if (below(2))
         {
-            bed.helper.SetCongestionOps(CreateObject<DcqcnCongestionOps>());
+            bed.helper.SetCongestionOps(CreateObject<RdmaDcqcnCongestionOps>());
         }
         bed.Build();
         uint64_t lostData = 0;

@@ -24,7 +24,7 @@ constexpr double BYTES_PER_US = 12500;
 Ptr<RdmaCongestionOps>
 Swift()
 {
-    return CreateObject<SwiftCongestionOps>();
+    return CreateObject<RdmaSwiftCongestionOps>();
 }
 
 /// Where n equal flows rest on average: \return (delay of the fabric, window in packets), from
@@ -143,7 +143,8 @@ class RdmaSwiftIncastTestCase : public TestCase
         double sum = 0;
         for (RdmaQueuePair* qp : bed.senders)
         {
-            sum += DynamicCast<SwiftCongestionOps>(qp->GetCongestionOps())->GetWindow().Window();
+            sum +=
+                DynamicCast<RdmaSwiftCongestionOps>(qp->GetCongestionOps())->GetWindow().Window();
         }
         NS_TEST_EXPECT_MSG_LT(sum / 400, 1, "paced");
         // A flow hears of the queue once in rtt / cwnd, three round trips or more, and adds a whole
@@ -196,7 +197,7 @@ class RdmaSwiftEndpointTestCase : public TestCase
         for (RdmaQueuePair* qp : bed.senders)
         {
             const auto& window =
-                DynamicCast<SwiftCongestionOps>(qp->GetCongestionOps())->GetWindow();
+                DynamicCast<RdmaSwiftCongestionOps>(qp->GetCongestionOps())->GetWindow();
             NS_TEST_EXPECT_MSG_LT(window.EndpointWindow(), 0.8 * window.FabricWindow(), "binds");
         }
         NS_TEST_EXPECT_MSG_GT(bed.Jain(100, 200), 0.95, "fair from 10 to 20 ms");

@@ -20,7 +20,7 @@ constexpr uint64_t BPS = 10 * GBPS;
 Ptr<RdmaCongestionOps>
 Timely(rdma::TimelyPreset preset)
 {
-    auto ops = CreateObject<TimelyCongestionOps>();
+    auto ops = CreateObject<RdmaTimelyCongestionOps>();
     ops->SetAttribute("Preset", EnumValue(preset));
     return ops;
 }

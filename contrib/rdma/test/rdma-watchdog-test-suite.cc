@@ -190,7 +190,7 @@ class RdmaRecoveryTestCase : public TestCase
             bed.Connect(i, (i + 4) % (2 * n)).first->PostWrite(bytes, i);
         }
         uint32_t cycles = 0;
-        PfcDeadlockDetector detector(bed.fabric->GetPorts(), MicroSeconds(250), [&](auto&&...) {
+        RdmaPfcDeadlockDetector detector(bed.fabric->GetPorts(), MicroSeconds(250), [&](auto&&...) {
             ++cycles;
         });
         Simulator::Run(); // comes to its end by itself

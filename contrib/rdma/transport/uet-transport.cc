@@ -19,7 +19,7 @@
 namespace ns3
 {
 
-NS_OBJECT_ENSURE_REGISTERED(UetParameters);
+NS_OBJECT_ENSURE_REGISTERED(RdmaUetParameters);
 
 namespace
 {
@@ -34,16 +34,16 @@ const RdmaTransportSchemes::Registered g_uet{
      false,
      true,
      RdmaCongestionOps::ECN_ECHO | RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::BASE_RTT,
-     []() -> Ptr<Object> { return CreateObject<UetParameters>(); },
+     []() -> Ptr<Object> { return CreateObject<RdmaUetParameters>(); },
      [](const Object* of) -> const char* {
-         const auto* parameters = static_cast<const UetParameters*>(of);
+         const auto* parameters = static_cast<const RdmaUetParameters*>(of);
          return !parameters->HasReceiverCredits() ? nullptr
                 : parameters->HasSenderWindow()
                     ? "waiting for the receiver's credits, or for acknowledgements"
                     : "waiting for the receiver's credits";
      },
      [](const Object* of) -> std::string {
-         const auto* parameters = static_cast<const UetParameters*>(of);
+         const auto* parameters = static_cast<const RdmaUetParameters*>(of);
          return parameters->HasSenderWindow() || parameters->HasReceiverCredits()
                     ? ""
                     : "ns3::UetParameters::SenderWindow: 0 without ReceiverCredits leaves nothing "
@@ -54,87 +54,87 @@ const RdmaTransportSchemes::Registered g_uet{
 } // namespace
 
 TypeId
-UetParameters::GetTypeId()
+RdmaUetParameters::GetTypeId()
 {
     // Numbers without another source are those of initNsccParams in uec.cpp.
     static TypeId tid =
         TypeId("ns3::UetParameters")
             .SetParent<Object>()
             .SetGroupName("Rdma")
-            .AddConstructor<UetParameters>()
+            .AddConstructor<RdmaUetParameters>()
             .AddAttribute("SenderWindow",
                           "The sender has a window (NSCC)",
                           BooleanValue(true),
-                          MakeBooleanAccessor(&UetParameters::m_senderWindow),
+                          MakeBooleanAccessor(&RdmaUetParameters::m_senderWindow),
                           MakeBooleanChecker())
             .AddAttribute("ReceiverCredits",
                           "The receiver gives credits (RCCC)",
                           BooleanValue(false),
-                          MakeBooleanAccessor(&UetParameters::m_receiverCredits),
+                          MakeBooleanAccessor(&RdmaUetParameters::m_receiverCredits),
                           MakeBooleanChecker())
             .AddAttribute("CreditsPerPull",
                           "RCCC: packets of a pull (uec.cpp: 4, as the specification's default)",
                           UintegerValue(4),
-                          MakeUintegerAccessor(&UetParameters::m_creditsPerPull),
+                          MakeUintegerAccessor(&RdmaUetParameters::m_creditsPerPull),
                           MakeUintegerChecker<uint32_t>(1, 1000000))
             .AddAttribute("TargetDelay",
                           "NSCC: time in queues that it aims at (uec.cpp: with trimming 0.75 of "
                           "the network's round trip, of 12 us in its README)",
                           TimeValue(MicroSeconds(9)),
-                          MakeTimeAccessor(&UetParameters::m_targetDelay),
+                          MakeTimeAccessor(&RdmaUetParameters::m_targetDelay),
                           MakeTimeChecker(NanoSeconds(1), Seconds(1000)))
             .AddAttribute("QuickAdaptGate",
                           "NSCC: quick adapt if less than the largest window / 2^gate has arrived",
                           UintegerValue(3),
-                          MakeUintegerAccessor(&UetParameters::m_gate),
+                          MakeUintegerAccessor(&RdmaUetParameters::m_gate),
                           MakeUintegerChecker<uint32_t>(0, 62))
             .AddAttribute("Gamma",
                           "NSCC: of the multiplicative decrease",
                           DoubleValue(0.8),
-                          MakeDoubleAccessor(&UetParameters::m_gamma),
+                          MakeDoubleAccessor(&RdmaUetParameters::m_gamma),
                           MakeDoubleChecker<double>(0, 1))
             .AddAttribute("Alpha",
                           "NSCC: proportional increase (packets in the reference network, 100 Gb/s "
                           "and 12 us)",
                           DoubleValue(4),
-                          MakeDoubleAccessor(&UetParameters::m_alpha),
+                          MakeDoubleAccessor(&RdmaUetParameters::m_alpha),
                           MakeDoubleChecker<double>(0, RdmaCongestionOps::MAX_PACKETS))
             .AddAttribute("FairIncrease",
                           "NSCC: fair increase (packets, the same)",
                           DoubleValue(5),
-                          MakeDoubleAccessor(&UetParameters::m_fairIncrease),
+                          MakeDoubleAccessor(&RdmaUetParameters::m_fairIncrease),
                           MakeDoubleChecker<double>(0, RdmaCongestionOps::MAX_PACKETS))
             .AddAttribute("Eta",
                           "NSCC: increase of each round trip (packets, the same)",
                           DoubleValue(0.15),
-                          MakeDoubleAccessor(&UetParameters::m_eta),
+                          MakeDoubleAccessor(&RdmaUetParameters::m_eta),
                           MakeDoubleChecker<double>(0, RdmaCongestionOps::MAX_PACKETS))
             .AddAttribute("FastIncrease",
                           "NSCC: part of what is acknowledged that the window grows by while "
                           "nothing waits in queues (the same)",
                           DoubleValue(0.25),
-                          MakeDoubleAccessor(&UetParameters::m_fastIncrease),
+                          MakeDoubleAccessor(&RdmaUetParameters::m_fastIncrease),
                           MakeDoubleChecker<double>(0, 1000))
             .AddAttribute("DelayWeight",
                           "NSCC: weight of a packet in the mean of delays (0 to 1)",
                           DoubleValue(0.0125),
-                          MakeDoubleAccessor(&UetParameters::m_delayWeight),
+                          MakeDoubleAccessor(&RdmaUetParameters::m_delayWeight),
                           MakeDoubleChecker<double>(0, 1))
             .AddAttribute("InitialWindow",
                           "NSCC: window of a new connection (bytes); 0: the largest",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&UetParameters::m_initialWindow),
+                          MakeUintegerAccessor(&RdmaUetParameters::m_initialWindow),
                           MakeUintegerChecker<uint64_t>(0, RdmaCongestionOps::MAX_BYTES))
             .AddAttribute("LargestWindow",
                           "NSCC: largest window (bandwidth-delay products)",
                           DoubleValue(1.5),
-                          MakeDoubleAccessor(&UetParameters::m_largestWindow),
+                          MakeDoubleAccessor(&RdmaUetParameters::m_largestWindow),
                           MakeDoubleChecker<double>(0.01, 16));
     return tid;
 }
 
 rdma::NsccParameters
-UetParameters::GetNscc(const RdmaTransportScheme::Setting& setting) const
+RdmaUetParameters::GetNscc(const RdmaTransportScheme::Setting& setting) const
 {
     rdma::NsccParameters p;
     p.packet = setting.packetBytes;
@@ -157,7 +157,7 @@ RdmaUetTransport::RdmaUetTransport(const RdmaTransportScheme::Setting& setting)
     : RdmaTrimmingTransport(setting),
       m_packet(setting.packetBytes)
 {
-    const auto* parameters = static_cast<const UetParameters*>(setting.parameters);
+    const auto* parameters = static_cast<const RdmaUetParameters*>(setting.parameters);
     if (parameters->HasReceiverCredits())
     {
         m_credits.emplace(FirstWindow(setting),

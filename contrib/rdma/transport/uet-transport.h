@@ -21,7 +21,7 @@ namespace ns3
  * \ingroup rdma
  * What is to be chosen of Ultra Ethernet's transport: attributes of all connections of a NIC.
  */
-class UetParameters : public Object
+class RdmaUetParameters : public Object
 {
   public:
     static TypeId GetTypeId();
