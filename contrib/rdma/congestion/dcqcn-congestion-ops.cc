@@ -135,16 +135,18 @@ RdmaDcqcnCongestionOps::Publish(RdmaCongestionState& state) const
 }
 
 void
-RdmaDcqcnCongestionOps::OnUpdate(RdmaCongestionState& state, int64_t now)
+RdmaDcqcnCongestionOps::OnUpdate(RdmaCongestionState& state, rdma::TimePoint now)
 {
     const RdmaCongestionChange change(state);
-    m_rate->At(rdma::TimePoint(now), rdma::Bytes(state.bytesSent));
+    m_rate->At(now, rdma::Bytes(state.bytesSent));
     Publish(state);
-    NS_LOG_LOGIC(change << ", because a cut or an increase is due at " << now << " ps");
+    NS_LOG_LOGIC(change << ", because a cut or an increase is due at " << now.ps << " ps");
 }
 
 void
-RdmaDcqcnCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
+RdmaDcqcnCongestionOps::OnAck(RdmaCongestionState& state,
+                              const RdmaAckInfo& ack,
+                              rdma::TimePoint now)
 {
     if (ack.ecnEcho)
     {
@@ -153,7 +155,7 @@ RdmaDcqcnCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack
 }
 
 void
-RdmaDcqcnCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
+RdmaDcqcnCongestionOps::OnCnp(RdmaCongestionState& state, rdma::TimePoint now)
 {
     if (!m_rate)
     {
@@ -162,21 +164,21 @@ RdmaDcqcnCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
         m_rate = std::make_unique<rdma::DcqcnRate>(GetParameters(state), most, state.line);
     }
     const RdmaCongestionChange change(state);
-    m_rate->OnCnp(rdma::TimePoint(now), rdma::Bytes(state.bytesSent));
+    m_rate->OnCnp(now, rdma::Bytes(state.bytesSent));
     Publish(state);
-    NS_LOG_LOGIC(change << ", because of a CNP at " << now << " ps");
+    NS_LOG_LOGIC(change << ", because of a CNP at " << now.ps << " ps");
 }
 
 bool
-RdmaDcqcnCongestionOps::OnDataReceived(const RdmaFrame& frame, int64_t now)
+RdmaDcqcnCongestionOps::OnDataReceived(const RdmaFrame& frame, rdma::TimePoint now)
 {
     if (m_preset == rdma::kDcqcnHpccCode || !(frame.flags & RdmaFrame::CE) ||
-        (m_lastCnp >= 0 && now - m_lastCnp < m_cnpIntervalPs))
+        (m_lastCnp >= 0 && now.ps - m_lastCnp < m_cnpIntervalPs))
     {
         return false;
     }
-    m_lastCnp = now;
-    NS_LOG_LOGIC("CNP, because a packet came with CE at " << now << " ps");
+    m_lastCnp = now.ps;
+    NS_LOG_LOGIC("CNP, because a packet came with CE at " << now.ps << " ps");
     return true;
 }
 

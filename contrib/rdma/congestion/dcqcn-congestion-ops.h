@@ -31,10 +31,10 @@ class RdmaDcqcnCongestionOps : public RdmaLawOps<RdmaDcqcnCongestionOps,
 
     uint16_t GetNeeds() const override;
     void Init(RdmaCongestionState& state) override;
-    void OnUpdate(RdmaCongestionState& state, int64_t now) override;
-    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
-    void OnCnp(RdmaCongestionState& state, int64_t now) override;
-    bool OnDataReceived(const RdmaFrame& frame, int64_t now) override;
+    void OnUpdate(RdmaCongestionState& state, rdma::TimePoint now) override;
+    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, rdma::TimePoint now) override;
+    void OnCnp(RdmaCongestionState& state, rdma::TimePoint now) override;
+    bool OnDataReceived(const RdmaFrame& frame, rdma::TimePoint now) override;
 
     /// \return the constants for this state's line, preset and overrides applied
     rdma::DcqcnParameters GetParameters(const RdmaCongestionState& state) const;

@@ -114,7 +114,7 @@ RdmaDctcpCongestionOps::Publish(RdmaCongestionState& state) const
 }
 
 void
-RdmaDctcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
+RdmaDctcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, rdma::TimePoint)
 {
     const RdmaCongestionChange change(state);
     if (m_code)

@@ -27,7 +27,7 @@ class RdmaDctcpCongestionOps
     static TypeId GetTypeId();
 
     void Init(RdmaCongestionState& state) override;
-    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
+    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, rdma::TimePoint now) override;
 
     /// \return what the attributes say of the law's constants
     rdma::DctcpParameters GetParameters(const RdmaCongestionState& state) const;

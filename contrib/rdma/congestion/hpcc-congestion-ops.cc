@@ -145,7 +145,7 @@ RdmaHpccCongestionOps::Publish(RdmaCongestionState& state) const
 }
 
 void
-RdmaHpccCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
+RdmaHpccCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, rdma::TimePoint)
 {
     if (!ack.telemetry)
     {

@@ -29,7 +29,7 @@ class RdmaHpccCongestionOps
     RdmaHeaderBytes GetHeaderBytes() const override;
     std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
-    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
+    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, rdma::TimePoint now) override;
 
     /// \return the constants for this state's base round-trip time
     rdma::HpccParameters GetParameters(const RdmaCongestionState& state) const;

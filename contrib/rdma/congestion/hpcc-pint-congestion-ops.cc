@@ -98,13 +98,15 @@ RdmaHpccPintCongestionOps::Publish(RdmaCongestionState& state) const
 }
 
 void
-RdmaHpccPintCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
+RdmaHpccPintCongestionOps::OnAck(RdmaCongestionState& state,
+                                 const RdmaAckInfo& ack,
+                                 rdma::TimePoint now)
 {
     if (!ack.telemetry || ack.telemetry->pintPeriod == 0)
     {
         return;
     }
-    const uint64_t chance = rdma::Mix64(++m_acks ^ static_cast<uint64_t>(now) << 16) >> 32;
+    const uint64_t chance = rdma::Mix64(++m_acks ^ static_cast<uint64_t>(now.ps) << 16) >> 32;
     if (static_cast<double>(chance) >= m_sampleProbability * 4294967296.0)
     {
         return;

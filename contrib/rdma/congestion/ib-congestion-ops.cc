@@ -120,35 +120,35 @@ IbCongestionOps::Publish(RdmaCongestionState& state)
 }
 
 void
-IbCongestionOps::OnUpdate(RdmaCongestionState& state, int64_t now)
+IbCongestionOps::OnUpdate(RdmaCongestionState& state, rdma::TimePoint now)
 {
     const RdmaCongestionChange change(state);
-    m_rate->At(rdma::TimePoint(now));
+    m_rate->At(now);
     Publish(state);
-    NS_LOG_LOGIC(change << ", because CCTI_Timer expires at " << now << " ps");
+    NS_LOG_LOGIC(change << ", because CCTI_Timer expires at " << now.ps << " ps");
 }
 
 void
-IbCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
+IbCongestionOps::OnCnp(RdmaCongestionState& state, rdma::TimePoint now)
 {
     if (!m_rate)
     {
         m_rate = std::make_unique<rdma::IbCcRate>(m_parameters.get(), state.line);
     }
     const RdmaCongestionChange change(state);
-    m_rate->OnBecn(rdma::TimePoint(now));
+    m_rate->OnBecn(now);
     Publish(state);
-    NS_LOG_LOGIC(change << ", because of a BECN at " << now << " ps");
+    NS_LOG_LOGIC(change << ", because of a BECN at " << now.ps << " ps");
 }
 
 uint32_t
-IbCongestionOps::GetIndex(int64_t now)
+IbCongestionOps::GetIndex(rdma::TimePoint now)
 {
-    return m_rate ? m_rate->Index(rdma::TimePoint(now)) : m_parameters->minimum;
+    return m_rate ? m_rate->Index(now) : m_parameters->minimum;
 }
 
 bool
-IbCongestionOps::OnDataReceived(const RdmaFrame& frame, int64_t)
+IbCongestionOps::OnDataReceived(const RdmaFrame& frame, rdma::TimePoint)
 {
     return frame.flags & RdmaFrame::CE;
 }

@@ -29,15 +29,15 @@ class IbCongestionOps : public RdmaNamedOps<IbCongestionOps, rdma::kIbCc, RdmaCo
     Ptr<RdmaCongestionOps> Fork() const override;
     std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
-    void OnUpdate(RdmaCongestionState& state, int64_t now) override;
-    void OnCnp(RdmaCongestionState& state, int64_t now) override;
-    bool OnDataReceived(const RdmaFrame& frame, int64_t now) override;
+    void OnUpdate(RdmaCongestionState& state, rdma::TimePoint now) override;
+    void OnCnp(RdmaCongestionState& state, rdma::TimePoint now) override;
+    bool OnDataReceived(const RdmaFrame& frame, rdma::TimePoint now) override;
 
     /// \return the constants, preset and overrides applied
     rdma::IbCcParameters GetParameters() const;
 
-    /// \return CCTI. \param now ps
-    uint32_t GetIndex(int64_t now);
+    /// \return CCTI
+    uint32_t GetIndex(rdma::TimePoint now);
 
   private:
     void Publish(RdmaCongestionState& state);

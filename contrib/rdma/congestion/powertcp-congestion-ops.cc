@@ -45,7 +45,9 @@ RdmaPowertcpCongestionOps::GetNs3Gamma() const
 }
 
 void
-RdmaPowertcpCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t)
+RdmaPowertcpCongestionOps::OnAck(RdmaCongestionState& state,
+                                 const RdmaAckInfo& ack,
+                                 rdma::TimePoint)
 {
     if (ack.telemetry)
     {

@@ -166,7 +166,7 @@ class RdmaPowertcpCongestionOps
     static TypeId GetTypeId();
 
     RdmaHeaderBytes GetHeaderBytes() const override;
-    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
+    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, rdma::TimePoint now) override;
 
   private:
     double GetNs3Gamma() const override;

@@ -75,39 +75,39 @@ RdmaCongestionOps::Init(RdmaCongestionState& state)
 }
 
 void
-RdmaCongestionOps::OnUpdate(RdmaCongestionState& state, int64_t)
+RdmaCongestionOps::OnUpdate(RdmaCongestionState& state, rdma::TimePoint)
 {
     state.nextUpdate = RdmaCongestionState::NEVER;
     state.nextUpdateBytes = RdmaCongestionState::UNLIMITED;
 }
 
 void
-RdmaCongestionOps::OnSend(RdmaCongestionState&, uint32_t, int64_t)
+RdmaCongestionOps::OnSend(RdmaCongestionState&, uint32_t, rdma::TimePoint)
 {
 }
 
 void
-RdmaCongestionOps::OnAck(RdmaCongestionState&, const RdmaAckInfo&, int64_t)
+RdmaCongestionOps::OnAck(RdmaCongestionState&, const RdmaAckInfo&, rdma::TimePoint)
 {
 }
 
 void
-RdmaCongestionOps::OnCnp(RdmaCongestionState&, int64_t)
+RdmaCongestionOps::OnCnp(RdmaCongestionState&, rdma::TimePoint)
 {
 }
 
 void
-RdmaCongestionOps::OnNack(RdmaCongestionState&, int64_t)
+RdmaCongestionOps::OnNack(RdmaCongestionState&, rdma::TimePoint)
 {
 }
 
 void
-RdmaCongestionOps::OnTimeout(RdmaCongestionState&, int64_t)
+RdmaCongestionOps::OnTimeout(RdmaCongestionState&, rdma::TimePoint)
 {
 }
 
 bool
-RdmaCongestionOps::OnDataReceived(const RdmaFrame&, int64_t)
+RdmaCongestionOps::OnDataReceived(const RdmaFrame&, rdma::TimePoint)
 {
     return false;
 }

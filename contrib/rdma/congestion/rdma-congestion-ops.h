@@ -162,16 +162,16 @@ class RdmaCongestionOps : public Object
     /// The queue pair exists now: set rate and window. The default is line rate, no window.
     virtual void Init(RdmaCongestionState& state);
 
-    /// `nextUpdate` or `nextUpdateBytes` has been reached. \param now ps, as everywhere here
-    virtual void OnUpdate(RdmaCongestionState& state, int64_t now);
-    virtual void OnSend(RdmaCongestionState& state, uint32_t payload, int64_t now);
-    virtual void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now);
-    virtual void OnCnp(RdmaCongestionState& state, int64_t now);
-    virtual void OnNack(RdmaCongestionState& state, int64_t now);
-    virtual void OnTimeout(RdmaCongestionState& state, int64_t now);
+    /// `nextUpdate` or `nextUpdateBytes` has been reached.
+    virtual void OnUpdate(RdmaCongestionState& state, rdma::TimePoint now);
+    virtual void OnSend(RdmaCongestionState& state, uint32_t payload, rdma::TimePoint now);
+    virtual void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, rdma::TimePoint now);
+    virtual void OnCnp(RdmaCongestionState& state, rdma::TimePoint now);
+    virtual void OnNack(RdmaCongestionState& state, rdma::TimePoint now);
+    virtual void OnTimeout(RdmaCongestionState& state, rdma::TimePoint now);
 
     /// At the receiver: a data packet of this queue pair arrived. \return whether to send a CNP now
-    virtual bool OnDataReceived(const RdmaFrame& frame, int64_t now);
+    virtual bool OnDataReceived(const RdmaFrame& frame, rdma::TimePoint now);
 
     /**
      * Look an algorithm up by name.

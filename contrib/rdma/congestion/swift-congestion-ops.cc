@@ -186,14 +186,16 @@ RdmaSwiftCongestionOps::Publish(RdmaCongestionState& state) const
 }
 
 void
-RdmaSwiftCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
+RdmaSwiftCongestionOps::OnAck(RdmaCongestionState& state,
+                              const RdmaAckInfo& ack,
+                              rdma::TimePoint now)
 {
     if (ack.rtt < 0)
     {
         return;
     }
     const RdmaCongestionChange change(state);
-    m_window->OnAck(now,
+    m_window->OnAck(now.ps,
                     ack.rtt,
                     ack.telemetry->held,
                     ack.telemetry->switches,
@@ -203,21 +205,21 @@ RdmaSwiftCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack
 }
 
 void
-RdmaSwiftCongestionOps::OnNack(RdmaCongestionState& state, int64_t now)
+RdmaSwiftCongestionOps::OnNack(RdmaCongestionState& state, rdma::TimePoint now)
 {
     const RdmaCongestionChange change(state);
-    m_window->OnFastRecovery(now);
+    m_window->OnFastRecovery(now.ps);
     Publish(state);
-    NS_LOG_LOGIC(change << ", because of a NAK at " << now << " ps");
+    NS_LOG_LOGIC(change << ", because of a NAK at " << now.ps << " ps");
 }
 
 void
-RdmaSwiftCongestionOps::OnTimeout(RdmaCongestionState& state, int64_t now)
+RdmaSwiftCongestionOps::OnTimeout(RdmaCongestionState& state, rdma::TimePoint now)
 {
     const RdmaCongestionChange change(state);
-    m_window->OnTimeout(now);
+    m_window->OnTimeout(now.ps);
     Publish(state);
-    NS_LOG_LOGIC(change << ", because of a time-out at " << now << " ps");
+    NS_LOG_LOGIC(change << ", because of a time-out at " << now.ps << " ps");
 }
 
 } // namespace ns3

@@ -35,9 +35,9 @@ class RdmaSwiftCongestionOps
 
     RdmaHeaderBytes GetHeaderBytes() const override;
     void Init(RdmaCongestionState& state) override;
-    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
-    void OnNack(RdmaCongestionState& state, int64_t now) override;
-    void OnTimeout(RdmaCongestionState& state, int64_t now) override;
+    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, rdma::TimePoint now) override;
+    void OnNack(RdmaCongestionState& state, rdma::TimePoint now) override;
+    void OnTimeout(RdmaCongestionState& state, rdma::TimePoint now) override;
 
     /// \return the law of a connected queue pair
     const rdma::SwiftWindow& GetWindow() const

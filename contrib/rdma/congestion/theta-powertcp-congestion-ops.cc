@@ -35,12 +35,12 @@ RdmaThetaPowertcpCongestionOps::GetNs3Gamma() const
 void
 RdmaThetaPowertcpCongestionOps::OnAck(RdmaCongestionState& state,
                                       const RdmaAckInfo& ack,
-                                      int64_t now)
+                                      rdma::TimePoint now)
 {
     if (ack.rtt >= 0)
     {
         const RdmaCongestionChange change(state);
-        Take(state, ack.rtt, now);
+        Take(state, ack.rtt, now.ps);
         NS_LOG_LOGIC(change << ", because of an RTT of " << ack.rtt << " ps");
     }
 }

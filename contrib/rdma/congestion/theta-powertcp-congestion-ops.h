@@ -25,7 +25,7 @@ class RdmaThetaPowertcpCongestionOps
   public:
     static TypeId GetTypeId();
 
-    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
+    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, rdma::TimePoint now) override;
 
   private:
     double GetNs3Gamma() const override;

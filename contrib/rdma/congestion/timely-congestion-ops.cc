@@ -162,7 +162,9 @@ RdmaTimelyCongestionOps::Publish(RdmaCongestionState& state) const
 }
 
 void
-RdmaTimelyCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now)
+RdmaTimelyCongestionOps::OnAck(RdmaCongestionState& state,
+                               const RdmaAckInfo& ack,
+                               rdma::TimePoint now)
 {
     if (ack.rtt < 0)
     {
@@ -182,7 +184,7 @@ RdmaTimelyCongestionOps::OnAck(RdmaCongestionState& state, const RdmaAckInfo& ac
     if (m_acked >= m_segment)
     {
         m_acked = 0;
-        m_rate->OnRtt(rdma::Duration(ack.rtt), rdma::TimePoint(now));
+        m_rate->OnRtt(rdma::Duration(ack.rtt), now);
         Publish(state);
         NS_LOG_LOGIC(change << ", because of an RTT of " << ack.rtt << " ps");
     }

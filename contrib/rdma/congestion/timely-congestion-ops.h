@@ -30,7 +30,7 @@ class RdmaTimelyCongestionOps
 
     RdmaHeaderBytes GetHeaderBytes() const override;
     void Init(RdmaCongestionState& state) override;
-    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override;
+    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, rdma::TimePoint now) override;
 
     /// \return the constants, preset and overrides applied
     rdma::TimelyParameters GetParameters(const RdmaCongestionState& state) const;

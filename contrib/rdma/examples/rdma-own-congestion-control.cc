@@ -64,28 +64,28 @@ class AimdCongestionOps : public RdmaCongestionOps
 
     // At the receiver: is a CNP due? Asked for packets that a switch has marked.
     // -------------------
-    bool OnDataReceived(const RdmaFrame&, int64_t now) override
+    bool OnDataReceived(const RdmaFrame&, rdma::TimePoint now) override
     {
-        if (now < m_nextCnp)
+        if (now.ps < m_nextCnp)
         {
             return false;
         }
-        m_nextCnp = now + m_period.GetPicoSeconds();
+        m_nextCnp = now.ps + m_period.GetPicoSeconds();
         return true;
     }
 
     // At the sender ------------------------------------------------------------------------------
-    void OnCnp(RdmaCongestionState& state, int64_t now) override
+    void OnCnp(RdmaCongestionState& state, rdma::TimePoint now) override
     {
         const double rate = m_decrease * static_cast<double>(state.rateBps);
         state.rateBps = std::max<uint64_t>(100000000, static_cast<uint64_t>(rate));
-        state.nextUpdate = now + m_period.GetPicoSeconds();
+        state.nextUpdate = now.ps + m_period.GetPicoSeconds();
     }
 
-    void OnUpdate(RdmaCongestionState& state, int64_t now) override // nextUpdate has come
+    void OnUpdate(RdmaCongestionState& state, rdma::TimePoint now) override // nextUpdate has come
     {
         // Only asked when there is something to send: several periods may have gone by.
-        for (; state.nextUpdate <= now; state.nextUpdate += m_period.GetPicoSeconds())
+        for (; state.nextUpdate <= now.ps; state.nextUpdate += m_period.GetPicoSeconds())
         {
             state.rateBps = std::min(state.line.bps, state.rateBps + m_increase);
         }

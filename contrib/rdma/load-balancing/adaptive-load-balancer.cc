@@ -49,7 +49,7 @@ uint16_t
 RdmaAdaptiveLoadBalancer::Choose(const Candidates& candidates,
                                  const RdmaFrame& frame,
                                  const RdmaQueues& queues,
-                                 int64_t)
+                                 rdma::TimePoint)
 {
     uint16_t chosen =
         candidates.table != NO_PORT ? candidates.table : PortOfFlow(candidates, frame);

@@ -93,7 +93,7 @@ uint16_t
 RdmaCongaLoadBalancer::Choose(const Candidates& candidates,
                               const RdmaFrame& frame,
                               const RdmaQueues& queues,
-                              int64_t now)
+                              rdma::TimePoint now)
 {
     const uint32_t to = EdgeOf(frame.dst);
     if (!frame.extra || !frame.extra->hasTag || EdgeOf(frame.src) != m_own ||
@@ -102,14 +102,14 @@ RdmaCongaLoadBalancer::Choose(const Candidates& candidates,
         return PortOfFlow(candidates, frame);
     }
     const uint16_t chosen =
-        m_table->Find(frame.route.GetKey(), now, m_gapPs, candidates, [&](uint16_t before) {
+        m_table->Find(frame.route.GetKey(), now.ps, m_gapPs, candidates, [&](uint16_t before) {
             uint32_t least = UINT32_MAX;
             m_best.clear();
             for (const uint16_t port : candidates)
             {
                 const uint32_t congestion = std::max<uint32_t>(
-                    RateOf(port).Congestion(queues.GetRate(port), now, m_parameters),
-                    m_pairs[to].To(port, now, m_parameters));
+                    RateOf(port).Congestion(queues.GetRate(port), now.ps, m_parameters),
+                    m_pairs[to].To(port, now.ps, m_parameters));
                 if (congestion < least)
                 {
                     least = congestion;
@@ -127,7 +127,7 @@ RdmaCongaLoadBalancer::Choose(const Candidates& candidates,
             return m_best[m_random->GetInteger(0, static_cast<uint32_t>(m_best.size()) - 1)];
         });
     NS_LOG_LOGIC("port " << chosen << " of " << candidates.size << " for flow "
-                         << frame.route.GetKey() << " at " << now << " ps");
+                         << frame.route.GetKey() << " at " << now.ps << " ps");
     frame.extra->tag.port = chosen;
     return chosen;
 }
@@ -153,7 +153,7 @@ RdmaCongaLoadBalancer::OnPlace(RdmaPlace place)
 }
 
 void
-RdmaCongaLoadBalancer::OnArrival(RdmaFrame& frame, uint16_t, int64_t now)
+RdmaCongaLoadBalancer::OnArrival(RdmaFrame& frame, uint16_t, rdma::TimePoint now)
 {
     if (m_own == RdmaEdges::NONE)
     {
@@ -182,25 +182,25 @@ RdmaCongaLoadBalancer::OnArrival(RdmaFrame& frame, uint16_t, int64_t now)
         const RdmaFrameTag& tag = frame.extra->tag;
         if (tag.port != rdma::CongaPair::kNothing)
         {
-            m_pairs[from].Arrived(tag.port, tag.congestion, now);
+            m_pairs[from].Arrived(tag.port, tag.congestion, now.ps);
         }
         if (tag.told != rdma::CongaPair::kNothing)
         {
-            m_pairs[from].Learn(tag.told, tag.toldCongestion, now);
+            m_pairs[from].Learn(tag.told, tag.toldCongestion, now.ps);
         }
         frame.extra->hasTag = false;
     }
 }
 
 void
-RdmaCongaLoadBalancer::OnLeaving(RdmaFrame& frame, const RdmaPort& port, int64_t now)
+RdmaCongaLoadBalancer::OnLeaving(RdmaFrame& frame, const RdmaPort& port, rdma::TimePoint now)
 {
     rdma::CongaRate& rate = RateOf(port.GetPortIndex());
-    rate.Add(frame.wireBytes, now, m_parameters);
+    rate.Add(frame.wireBytes, now.ps, m_parameters);
     if (frame.extra->hasTag)
     {
         uint8_t& congestion = frame.extra->tag.congestion;
-        congestion = std::max(congestion, rate.Congestion(port.GetRate(), now, m_parameters));
+        congestion = std::max(congestion, rate.Congestion(port.GetRate(), now.ps, m_parameters));
     }
 }
 

@@ -49,12 +49,12 @@ class RdmaCongaLoadBalancer : public RdmaEcmpLoadBalancer
     uint16_t Choose(const Candidates& candidates,
                     const RdmaFrame& frame,
                     const RdmaQueues& queues,
-                    int64_t now) override;
+                    rdma::TimePoint now) override;
     void OnRoutes(uint32_t sets) override;
     bool NeedsFrames() const override;
     void OnPlace(RdmaPlace place) override;
-    void OnArrival(RdmaFrame& frame, uint16_t inPort, int64_t now) override;
-    void OnLeaving(RdmaFrame& frame, const RdmaPort& port, int64_t now) override;
+    void OnArrival(RdmaFrame& frame, uint16_t inPort, rdma::TimePoint now) override;
+    void OnLeaving(RdmaFrame& frame, const RdmaPort& port, rdma::TimePoint now) override;
     int64_t AssignStreams(int64_t stream) override;
 
   private:

@@ -43,7 +43,7 @@ uint16_t
 RdmaDrillLoadBalancer::Choose(const Candidates& candidates,
                               const RdmaFrame&,
                               const RdmaQueues& queues,
-                              int64_t)
+                              rdma::TimePoint)
 {
     m_seen.clear();
     const auto look = [&](uint16_t port) {

@@ -37,7 +37,7 @@ class RdmaDrillLoadBalancer : public RdmaLoadBalancer
     uint16_t Choose(const Candidates& candidates,
                     const RdmaFrame& frame,
                     const RdmaQueues& queues,
-                    int64_t now) override;
+                    rdma::TimePoint now) override;
     void OnRoutes(uint32_t sets) override;
     int64_t AssignStreams(int64_t stream) override;
 

@@ -30,7 +30,7 @@ uint16_t
 RdmaEcmpLoadBalancer::Choose(const Candidates& candidates,
                              const RdmaFrame& frame,
                              const RdmaQueues&,
-                             int64_t)
+                             rdma::TimePoint)
 {
     return PortOfFlow(candidates, frame);
 }

@@ -33,7 +33,7 @@ class RdmaEcmpLoadBalancer : public RdmaLoadBalancer
     uint16_t Choose(const Candidates& candidates,
                     const RdmaFrame& frame,
                     const RdmaQueues& queues,
-                    int64_t now) override;
+                    rdma::TimePoint now) override;
 
   protected:
     /// \return the port of the frame's flow

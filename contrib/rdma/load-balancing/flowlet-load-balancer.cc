@@ -45,12 +45,12 @@ uint16_t
 RdmaFlowletLoadBalancer::Choose(const Candidates& candidates,
                                 const RdmaFrame& frame,
                                 const RdmaQueues&,
-                                int64_t now)
+                                rdma::TimePoint now)
 {
-    return m_table->Find(frame.route.GetKey(), now, m_gapPs, candidates, [&](uint16_t) {
+    return m_table->Find(frame.route.GetKey(), now.ps, m_gapPs, candidates, [&](uint16_t) {
         const uint16_t port = candidates.ports[m_random->GetInteger(0, candidates.size - 1)];
         NS_LOG_LOGIC("new flowlet of flow " << frame.route.GetKey() << ": port " << port << " at "
-                                            << now << " ps");
+                                            << now.ps << " ps");
         return port;
     });
 }

@@ -38,7 +38,7 @@ class RdmaFlowletLoadBalancer : public RdmaLoadBalancer
     uint16_t Choose(const Candidates& candidates,
                     const RdmaFrame& frame,
                     const RdmaQueues& queues,
-                    int64_t now) override;
+                    rdma::TimePoint now) override;
     void OnRoutes(uint32_t sets) override;
     int64_t AssignStreams(int64_t stream) override;
 

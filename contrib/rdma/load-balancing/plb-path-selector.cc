@@ -63,26 +63,29 @@ RdmaPlbPathSelector::GetParameters() const
 }
 
 uint16_t
-RdmaPlbPathSelector::Choose(bool idle, int64_t now)
+RdmaPlbPathSelector::Choose(bool idle, rdma::TimePoint now)
 {
-    if (m_law.Repaths(idle, now, GetParameters()))
+    if (m_law.Repaths(idle, now.ps, GetParameters()))
     {
         m_entropy = static_cast<uint16_t>(Random());
-        NS_LOG_LOGIC("congested: another path, entropy " << m_entropy << ", at " << now << " ps");
+        NS_LOG_LOGIC("congested: another path, entropy " << m_entropy << ", at " << now.ps
+                                                         << " ps");
     }
     return m_entropy;
 }
 
 void
-RdmaPlbPathSelector::OnAck(const Ack& ack, int64_t)
+RdmaPlbPathSelector::OnAck(const Ack& ack, rdma::TimePoint)
 {
     m_law.OnAck(ack.marked, ack.acked, ack.next, GetParameters());
 }
 
 void
-RdmaPlbPathSelector::OnTimeout(int64_t now)
+RdmaPlbPathSelector::OnTimeout(rdma::TimePoint now)
 {
-    m_law.OnTimeout(now, static_cast<double>(Random() >> 11) / 9007199254740992., GetParameters());
+    m_law.OnTimeout(now.ps,
+                    static_cast<double>(Random() >> 11) / 9007199254740992.,
+                    GetParameters());
 }
 
 } // namespace ns3

@@ -30,9 +30,9 @@ class RdmaPlbPathSelector : public RdmaPathSelector
     }
 
     Ptr<RdmaPathSelector> Fork() const override;
-    uint16_t Choose(bool idle, int64_t now) override;
-    void OnAck(const Ack& ack, int64_t now) override;
-    void OnTimeout(int64_t now) override;
+    uint16_t Choose(bool idle, rdma::TimePoint now) override;
+    void OnAck(const Ack& ack, rdma::TimePoint now) override;
+    void OnTimeout(rdma::TimePoint now) override;
 
   private:
     rdma::PlbParameters GetParameters() const;

@@ -43,22 +43,23 @@ RdmaRepsPathSelector::Fork() const
 }
 
 uint16_t
-RdmaRepsPathSelector::Choose(bool, int64_t)
+RdmaRepsPathSelector::Choose(bool, rdma::TimePoint)
 {
     return m_law.Next([this] { return Random(); });
 }
 
 void
-RdmaRepsPathSelector::OnAck(const Ack& ack, int64_t now)
+RdmaRepsPathSelector::OnAck(const Ack& ack, rdma::TimePoint now)
 {
-    m_law.OnAck(ack.entropy, ack.marked, now, m_explore);
+    m_law.OnAck(ack.entropy, ack.marked, now.ps, m_explore);
 }
 
 void
-RdmaRepsPathSelector::OnTimeout(int64_t now)
+RdmaRepsPathSelector::OnTimeout(rdma::TimePoint now)
 {
-    NS_LOG_LOGIC("time-out at " << now << " ps: only known paths for " << m_freezing.As(Time::US));
-    m_law.OnFailure(now, m_freezing.GetPicoSeconds());
+    NS_LOG_LOGIC("time-out at " << now.ps << " ps: only known paths for "
+                                << m_freezing.As(Time::US));
+    m_law.OnFailure(now.ps, m_freezing.GetPicoSeconds());
 }
 
 } // namespace ns3

@@ -32,9 +32,9 @@ class RdmaRepsPathSelector : public RdmaPathSelector
     }
 
     Ptr<RdmaPathSelector> Fork() const override;
-    uint16_t Choose(bool idle, int64_t now) override;
-    void OnAck(const Ack& ack, int64_t now) override;
-    void OnTimeout(int64_t now) override;
+    uint16_t Choose(bool idle, rdma::TimePoint now) override;
+    void OnAck(const Ack& ack, rdma::TimePoint now) override;
+    void OnTimeout(rdma::TimePoint now) override;
 
   private:
     uint32_t m_explore;

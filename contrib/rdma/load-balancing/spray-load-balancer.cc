@@ -72,7 +72,7 @@ uint16_t
 RdmaSprayLoadBalancer::Choose(const Candidates& candidates,
                               const RdmaFrame& frame,
                               const RdmaQueues& queues,
-                              int64_t)
+                              rdma::TimePoint)
 {
     if (m_order == PERMUTED && IsRequest(frame.opcode) && m_edges &&
         !(frame.flags & RdmaFrame::RETRANSMITTED))

@@ -53,7 +53,7 @@ class RdmaSprayLoadBalancer : public RdmaLoadBalancer
     uint16_t Choose(const Candidates& candidates,
                     const RdmaFrame& frame,
                     const RdmaQueues& queues,
-                    int64_t now) override;
+                    rdma::TimePoint now) override;
     void OnRoutes(uint32_t sets) override;
     bool NeedsFrames() const override;
     void OnPlace(RdmaPlace place) override;

@@ -109,7 +109,7 @@ uint32_t
 RdmaValiantLoadBalancer::GetTarget(RdmaFrame& frame,
                                    const RdmaWays& ways,
                                    const RdmaQueues& queues,
-                                   int64_t)
+                                   rdma::TimePoint)
 {
     m_port = NO_PORT;
     const uint32_t to = EdgeOf(frame.dst);
@@ -162,7 +162,7 @@ uint16_t
 RdmaValiantLoadBalancer::Choose(const Candidates& candidates,
                                 const RdmaFrame&,
                                 const RdmaQueues&,
-                                int64_t)
+                                rdma::TimePoint)
 {
     return m_port == NO_PORT ? PickPort(candidates) : m_port;
 }

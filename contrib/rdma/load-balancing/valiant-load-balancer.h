@@ -51,12 +51,12 @@ class RdmaValiantLoadBalancer : public RdmaLoadBalancer
     uint16_t Choose(const Candidates& candidates,
                     const RdmaFrame& frame,
                     const RdmaQueues& queues,
-                    int64_t now) override;
+                    rdma::TimePoint now) override;
     bool MakesDetours() const override;
     uint32_t GetTarget(RdmaFrame& frame,
                        const RdmaWays& ways,
                        const RdmaQueues& queues,
-                       int64_t now) override;
+                       rdma::TimePoint now) override;
     void OnPlace(RdmaPlace place) override;
     int64_t AssignStreams(int64_t stream) override;
 

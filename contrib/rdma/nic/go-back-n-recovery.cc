@@ -28,11 +28,11 @@ RdmaGoBackNRecovery::GetName() const
 }
 
 void
-RdmaGoBackNRecovery::OnNak(RdmaRequester& requester, uint64_t, int64_t now)
+RdmaGoBackNRecovery::OnNak(RdmaRequester& requester, uint64_t, rdma::TimePoint now)
 {
     if (requester.GetNextPsn() > requester.GetAckedPsn())
     {
-        NS_LOG_LOGIC("NAK at " << now << " ps: all from PSN " << requester.GetAckedPsn()
+        NS_LOG_LOGIC("NAK at " << now.ps << " ps: all from PSN " << requester.GetAckedPsn()
                                << " on goes again");
         requester.TellCongestionOfNak(now);
         requester.GoBack(now);
@@ -40,15 +40,15 @@ RdmaGoBackNRecovery::OnNak(RdmaRequester& requester, uint64_t, int64_t now)
 }
 
 void
-RdmaGoBackNRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
+RdmaGoBackNRecovery::OnTimeout(RdmaRequester& requester, rdma::TimePoint now)
 {
-    NS_LOG_LOGIC("time-out at " << now << " ps: all from PSN " << requester.GetAckedPsn()
+    NS_LOG_LOGIC("time-out at " << now.ps << " ps: all from PSN " << requester.GetAckedPsn()
                                 << " on goes again");
     requester.GoBack(now);
 }
 
 void
-RdmaGoBackNRecovery::OnResponseMissing(RdmaRequester& requester, int64_t now)
+RdmaGoBackNRecovery::OnResponseMissing(RdmaRequester& requester, rdma::TimePoint now)
 {
     requester.GoBack(now);
 }

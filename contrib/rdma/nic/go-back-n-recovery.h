@@ -25,9 +25,9 @@ class RdmaGoBackNRecovery : public RdmaLossRecovery
     static RdmaTransportScheme GetScheme();
 
     std::string GetName() const override;
-    void OnNak(RdmaRequester& requester, uint64_t expected, int64_t now) override;
-    void OnTimeout(RdmaRequester& requester, int64_t now) override;
-    void OnResponseMissing(RdmaRequester& requester, int64_t now) override;
+    void OnNak(RdmaRequester& requester, uint64_t expected, rdma::TimePoint now) override;
+    void OnTimeout(RdmaRequester& requester, rdma::TimePoint now) override;
+    void OnResponseMissing(RdmaRequester& requester, rdma::TimePoint now) override;
 };
 
 } // namespace ns3

@@ -33,17 +33,20 @@ RdmaLossRecovery::SendFrom(uint64_t)
 }
 
 void
-RdmaLossRecovery::OnFirstSent(int64_t)
+RdmaLossRecovery::OnFirstSent(rdma::TimePoint)
 {
 }
 
 void
-RdmaLossRecovery::OnAcknowledged(RdmaRequester&, int64_t)
+RdmaLossRecovery::OnAcknowledged(RdmaRequester&, rdma::TimePoint)
 {
 }
 
 void
-RdmaLossRecovery::OnRefused(RdmaRequester& requester, uint64_t, int64_t, int64_t now)
+RdmaLossRecovery::OnRefused(RdmaRequester& requester,
+                            uint64_t,
+                            rdma::TimePoint,
+                            rdma::TimePoint now)
 {
     requester.GoBack(now);
 }
@@ -53,20 +56,20 @@ RdmaLossRecovery::ChooseNext(RdmaRequester&)
 {
 }
 
-int64_t
+rdma::Duration
 RdmaLossRecovery::GetTimeout(const RdmaRequester& requester) const
 {
     return requester.GetAckTimeout();
 }
 
-int64_t
+rdma::Duration
 RdmaLossRecovery::GetLeastTimeout(const RdmaRequester& requester) const
 {
     return GetTimeout(requester);
 }
 
 bool
-RdmaLossRecovery::GivesUp(const RdmaRequester& requester, int64_t) const
+RdmaLossRecovery::GivesUp(const RdmaRequester& requester, rdma::TimePoint) const
 {
     return requester.GetTimeoutsInRow() > requester.GetRetryCount();
 }
@@ -76,7 +79,7 @@ RdmaLossRecovery::OnOutOfOrder(RdmaResponder& responder,
                                uint64_t,
                                RdmaFrame& frame,
                                bool,
-                               int64_t now)
+                               rdma::TimePoint now)
 {
     responder.DropOutOfOrder(frame, now);
 }

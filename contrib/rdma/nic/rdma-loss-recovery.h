@@ -30,7 +30,7 @@ class RdmaLossRecovery : public RdmaTransport
 {
   public:
     /// A NAK has come, and what it acknowledges has been taken. \param expected by the responder
-    virtual void OnNak(RdmaRequester& requester, uint64_t expected, int64_t now) = 0;
+    virtual void OnNak(RdmaRequester& requester, uint64_t expected, rdma::TimePoint now) = 0;
 
     /// A packet behind a missing one has arrived, as its NAK (before the NAK's acknowledgement is
     /// taken) or its own READ response says. \param whole false: it is a READ request's, whose
@@ -41,26 +41,29 @@ class RdmaLossRecovery : public RdmaTransport
     virtual void OnSentAgain(uint64_t psn);
 
     /// A response to a READ has come behind one that has not.
-    virtual void OnResponseMissing(RdmaRequester& requester, int64_t now) = 0;
+    virtual void OnResponseMissing(RdmaRequester& requester, rdma::TimePoint now) = 0;
 
     bool HearsAcks() const override;
     void SendFrom(uint64_t psn) override;
-    void OnFirstSent(int64_t now) override;
-    void OnAcknowledged(RdmaRequester& requester, int64_t now) override;
+    void OnFirstSent(rdma::TimePoint now) override;
+    void OnAcknowledged(RdmaRequester& requester, rdma::TimePoint now) override;
     /// All that is not acknowledged goes again.
-    void OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now) override;
+    void OnRefused(RdmaRequester& requester,
+                   uint64_t psn,
+                   rdma::TimePoint until,
+                   rdma::TimePoint now) override;
     void ChooseNext(RdmaRequester& requester) override;
     /// \return the local ACK time-out, and so does GetLeastTimeout
-    int64_t GetTimeout(const RdmaRequester& requester) const override;
-    int64_t GetLeastTimeout(const RdmaRequester& requester) const override;
+    rdma::Duration GetTimeout(const RdmaRequester& requester) const override;
+    rdma::Duration GetLeastTimeout(const RdmaRequester& requester) const override;
     /// \return whether more time-outs in a row are over than RetryCount
-    bool GivesUp(const RdmaRequester& requester, int64_t now) const override;
+    bool GivesUp(const RdmaRequester& requester, rdma::TimePoint now) const override;
     /// Drops it: RdmaResponder::DropOutOfOrder.
     void OnOutOfOrder(RdmaResponder& responder,
                       uint64_t psn,
                       RdmaFrame& frame,
                       bool fresh,
-                      int64_t now) override;
+                      rdma::TimePoint now) override;
 
     // READs, whose responses the requester knows itself ------------------------------------------
 

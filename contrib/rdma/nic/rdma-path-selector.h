@@ -5,6 +5,7 @@
 #define RDMA_PATH_SELECTOR_H
 
 #include "contrib/rdma/core/flow-hash.h"
+#include "contrib/rdma/core/units.h"
 
 #include "ns3/object.h"
 
@@ -51,10 +52,10 @@ class RdmaPathSelector : public Object
     /// \return another one with the same attributes, for a queue pair
     virtual Ptr<RdmaPathSelector> Fork() const = 0;
 
-    /// The next packet is sent. \param idle nothing is in flight \param now ps \return its entropy
-    virtual uint16_t Choose(bool idle, int64_t now) = 0;
-    virtual void OnAck(const Ack& ack, int64_t now) = 0;
-    virtual void OnTimeout(int64_t now) = 0;
+    /// The next packet is sent. \param idle nothing is in flight \return its entropy
+    virtual uint16_t Choose(bool idle, rdma::TimePoint now) = 0;
+    virtual void OnAck(const Ack& ack, rdma::TimePoint now) = 0;
+    virtual void OnTimeout(rdma::TimePoint now) = 0;
 
     /// Once, before the first packet. \param seed of this queue pair's numbers by chance
     void Begin(uint64_t seed)

@@ -27,16 +27,21 @@ class RdmaPullTransport : public RdmaTransport
     // Requester ----------------------------------------------------------------------------------
 
     /// A request has been posted.
-    virtual void OnPosted(RdmaRequester& requester, int64_t now) = 0;
+    virtual void OnPosted(RdmaRequester& requester, rdma::TimePoint now) = 0;
 
     /// The requester has made a packet; it counts as sent. The transport chooses the next.
-    virtual void OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now) = 0;
+    virtual void OnSent(RdmaRequester& requester,
+                        uint64_t psn,
+                        RdmaFrame& frame,
+                        rdma::TimePoint now) = 0;
 
     /// One of RdmaResponder::SendAnswer's has come; what it acknowledges is taken after.
-    virtual void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now) = 0;
+    virtual void OnAnswer(RdmaRequester& requester,
+                          const RdmaFrame& frame,
+                          rdma::TimePoint now) = 0;
 
     /// A switch has returned this packet: there was no room even for its header.
-    virtual void OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now) = 0;
+    virtual void OnReturned(RdmaRequester& requester, uint64_t psn, rdma::TimePoint now) = 0;
 
     // Responder ----------------------------------------------------------------------------------
 
@@ -44,13 +49,15 @@ class RdmaPullTransport : public RdmaTransport
     virtual bool OnArrival(RdmaResponder& responder,
                            uint64_t psn,
                            RdmaFrame& frame,
-                           int64_t now) = 0;
+                           rdma::TimePoint now) = 0;
 
     /// A packet that has come whole is to be answered. \param data null: none in particular
-    virtual void Acknowledge(RdmaResponder& responder, RdmaFrame* data, int64_t now) = 0;
+    virtual void Acknowledge(RdmaResponder& responder, RdmaFrame* data, rdma::TimePoint now) = 0;
 
     /// The sender asks for credits: RdmaRequester::RequestToSend.
-    virtual void OnRequestToSend(RdmaResponder& responder, const RdmaFrame& frame, int64_t now) = 0;
+    virtual void OnRequestToSend(RdmaResponder& responder,
+                                 const RdmaFrame& frame,
+                                 rdma::TimePoint now) = 0;
 
     struct Pull
     {
@@ -60,7 +67,7 @@ class RdmaPullTransport : public RdmaTransport
 
     /// It is its turn in the NIC's RdmaPullQueue (RdmaResponder::QueuePull). \param urgent among
     /// the urgent
-    virtual Pull GivePull(RdmaResponder& responder, bool urgent, int64_t now) = 0;
+    virtual Pull GivePull(RdmaResponder& responder, bool urgent, rdma::TimePoint now) = 0;
 };
 
 } // namespace ns3

@@ -187,18 +187,18 @@ RdmaQueuePair::SetTransport(const RdmaTransportScheme& scheme, uint64_t peerBdpC
     setting.firstExpected = m_responder.m_expectedPsn;
     setting.receiveCap = peerBdpCap;
     setting.timeout = m_requester.GetAckTimeout();
-    setting.rtoLow = m_nic->m_rtoLow.GetPicoSeconds();
-    setting.rtoHigh = m_nic->m_rtoHigh.GetPicoSeconds();
+    setting.rtoLow = rdma::Picoseconds(m_nic->m_rtoLow.GetPicoSeconds());
+    setting.rtoHigh = rdma::Picoseconds(m_nic->m_rtoHigh.GetPicoSeconds());
     setting.rtoLowPackets = m_nic->m_rtoLowPackets;
     setting.firstWindow = m_nic->m_firstWindow;
-    setting.creditTimeout = m_nic->m_creditTimeout.GetPicoSeconds();
-    setting.pullTimeout = m_nic->m_pullTimeout.GetPicoSeconds();
+    setting.creditTimeout = rdma::Picoseconds(m_nic->m_creditTimeout.GetPicoSeconds());
+    setting.pullTimeout = rdma::Picoseconds(m_nic->m_pullTimeout.GetPicoSeconds());
     setting.packetBytes = m_nic->m_mtu;
     setting.lineBps = m_requester.m_sender->cc.line.bps;
     setting.parameters = m_nic->GetTransportParameters(scheme);
     if (scheme.needs & RdmaCongestionOps::BASE_RTT)
     {
-        setting.baseRtt = m_nic->GetBaseRtt();
+        setting.baseRtt = rdma::Picoseconds(m_nic->GetBaseRtt());
     }
     m_needs |= scheme.needs & ECHOES;
     if (scheme.bdpFactor)

@@ -260,8 +260,9 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     /// It is its turn in its NIC's RdmaPullQueue.
     RdmaPullTransport::Pull GivePull(bool urgent, int64_t now)
     {
-        return m_responder.m_pulls ? GetPullTransport().GivePull(m_responder, urgent, now)
-                                   : RdmaPullTransport::Pull{0, false};
+        return m_responder.m_pulls
+                   ? GetPullTransport().GivePull(m_responder, urgent, rdma::TimePoint(now))
+                   : RdmaPullTransport::Pull{0, false};
     }
 
     /// Made when first asked for.

@@ -54,7 +54,7 @@ RdmaRequester::OnAcknowledge(RdmaFrame* frame, int64_t now)
     }
     if (lost)
     {
-        m_qp->GetLossRecovery().OnNak(*this, expected, now);
+        m_qp->GetLossRecovery().OnNak(*this, expected, rdma::TimePoint(now));
     }
     UpdateRate(now);
     m_qp->m_nic->Activate(m_qp, now);
@@ -88,7 +88,7 @@ RdmaRequester::OnAnswer(RdmaFrame* frame, int64_t now)
     {
         TellPathSelector(*frame, expected, now);
     }
-    m_qp->GetPullTransport().OnAnswer(*this, *frame, now);
+    m_qp->GetPullTransport().OnAnswer(*this, *frame, rdma::TimePoint(now));
     if (expected > m_sender->ackedPsn && !Acknowledge(expected, now, frame))
     {
         return;
@@ -108,7 +108,9 @@ RdmaRequester::OnReturned(const RdmaFrame& frame, int64_t now)
     }
     Send();
     ++m_qp->m_nic->m_counters.returnedReceived;
-    m_qp->GetPullTransport().OnReturned(*this, rdma::ExtendPsn(frame.psn, m_sender->ackedPsn), now);
+    m_qp->GetPullTransport().OnReturned(*this,
+                                        rdma::ExtendPsn(frame.psn, m_sender->ackedPsn),
+                                        rdma::TimePoint(now));
     m_qp->m_nic->Activate(m_qp, now);
 }
 
@@ -149,7 +151,7 @@ RdmaRequester::Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack)
     }
     if (m_hearsAcks)
     {
-        m_qp->m_transport->OnAcknowledged(*this, now);
+        m_qp->m_transport->OnAcknowledged(*this, rdma::TimePoint(now));
     }
     own.cc.bytesInFlight = own.sentBytes - own.ackedBytes;
     own.cc.sentPosition = own.sentBytes;
@@ -170,7 +172,7 @@ RdmaRequester::Acknowledge(uint64_t upTo, int64_t now, const RdmaFrame* ack)
     {
         OwnCongestionOps();
     }
-    m_ops->OnAck(own.cc, info, now);
+    m_ops->OnAck(own.cc, info, rdma::TimePoint(now));
     // Told last: whoever hears of it may post again, which appends to the requests.
     const uint32_t resets = m_qp->m_resets;
     TellCompleted(now);
@@ -260,12 +262,12 @@ RdmaRequester::Flush(RdmaStatus first, int64_t now)
 }
 
 void
-RdmaRequester::GiveUp(int64_t now)
+RdmaRequester::GiveUp(rdma::TimePoint now)
 {
-    NS_LOG_FUNCTION(this << now);
+    NS_LOG_FUNCTION(this << now.ps);
     NS_LOG_LOGIC("endpoint " << m_qp->m_nic->m_endpoint << ", queue pair " << m_qp->GetNumber()
-                             << " gives up at " << now << " ps: retries exceeded");
-    m_qp->Fail(RdmaStatus::RETRY_EXCEEDED, now);
+                             << " gives up at " << now.ps << " ps: retries exceeded");
+    m_qp->Fail(RdmaStatus::RETRY_EXCEEDED, now.ps);
 }
 
 } // namespace ns3

@@ -161,7 +161,7 @@ RdmaRequester::OnReadResponse(const RdmaFrame& frame, int64_t now)
         if (Acknowledge(missing, now) && !verbs.readGap && m_sender->nextPsn > m_sender->ackedPsn)
         {
             verbs.readGap = true;
-            recovery.OnResponseMissing(*this, now);
+            recovery.OnResponseMissing(*this, rdma::TimePoint(now));
             m_qp->m_nic->Activate(m_qp, now);
         }
         return;
@@ -178,7 +178,7 @@ RdmaRequester::OnReadResponse(const RdmaFrame& frame, int64_t now)
     }
     if (psn != missing && m_sender->highestPsn > m_sender->ackedPsn)
     {
-        recovery.OnResponseMissing(*this, now);
+        recovery.OnResponseMissing(*this, rdma::TimePoint(now));
     }
     UpdateRate(now);
     m_qp->m_nic->Activate(m_qp, now);
@@ -246,7 +246,10 @@ RdmaRequester::OnReceiverNotReady(uint64_t refused, uint8_t timer, int64_t now)
     {
         m_sender->clock->again += verbs.holdUntil - now;
     }
-    m_qp->m_transport->OnRefused(*this, refused, verbs.holdUntil, now);
+    m_qp->m_transport->OnRefused(*this,
+                                 refused,
+                                 rdma::TimePoint(verbs.holdUntil),
+                                 rdma::TimePoint(now));
     UpdateSendEnd();
     verbs.timer.ScheduleAt(verbs.holdUntil, m_qp->m_nic->m_port->GetContext());
 }

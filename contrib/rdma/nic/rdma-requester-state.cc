@@ -236,7 +236,8 @@ RdmaRequester::SelectPath(RdmaFrame& frame, int64_t now)
         m_selector->Begin(rdma::Mix64(nic->m_chance ^ m_qp->m_route.GetKey()));
     }
     const bool idle = m_sender->nextPsn == m_sender->ackedPsn;
-    const RdmaRoute route = m_qp->m_route.WithEntropy(m_selector->Choose(idle, now));
+    const RdmaRoute route =
+        m_qp->m_route.WithEntropy(m_selector->Choose(idle, rdma::TimePoint(now)));
     nic->m_counters.pathChanges += route.GetKey() != m_lastKey;
     m_lastKey = route.GetKey();
     frame.route = route;
@@ -255,7 +256,7 @@ RdmaRequester::TellPathSelector(const RdmaFrame& answer, uint64_t expected, int6
                                answer.opcode == RdmaOpcode::NDP_NACK, // it has been trimmed
                            std::max(expected, m_sender->ackedPsn),
                            m_sender->highestPsn},
-                          now);
+                          rdma::TimePoint(now));
     }
 }
 
@@ -267,7 +268,7 @@ RdmaRequester::TellWindow(int64_t now)
 }
 
 void
-RdmaRequester::TellCongestionOfNak(int64_t now)
+RdmaRequester::TellCongestionOfNak(rdma::TimePoint now)
 {
     OwnCongestionOps();
     m_ops->OnNack(m_sender->cc, now);
@@ -284,7 +285,7 @@ RdmaRequester::OnCnp(int64_t now)
         return;
     }
     OwnCongestionOps();
-    m_ops->OnCnp(m_sender->cc, now);
+    m_ops->OnCnp(m_sender->cc, rdma::TimePoint(now));
     UpdateRate(now);
 }
 

@@ -102,7 +102,7 @@ RdmaRequester::Post(const RdmaSendRequest& posted)
     }
     if (m_pulls)
     {
-        m_qp->GetPullTransport().OnPosted(*this, request.posted);
+        m_qp->GetPullTransport().OnPosted(*this, rdma::TimePoint(request.posted));
     }
     nic->Activate(m_qp, request.posted);
 }
@@ -271,7 +271,7 @@ RdmaRequester::MakeFrame(int64_t now)
     }
     if (m_pulls)
     {
-        m_qp->GetPullTransport().OnSent(*this, own.nextPsn - 1, *frame, now);
+        m_qp->GetPullTransport().OnSent(*this, own.nextPsn - 1, *frame, rdma::TimePoint(now));
     }
     else if (own.nextPsn < own.highestPsn)
     {
@@ -308,7 +308,7 @@ RdmaRequester::Sent(uint32_t payload, uint32_t wireBytes, int64_t now, bool agai
     {
         own.cc.bytesInFlight = own.sentBytes - own.ackedBytes;
         own.cc.sentPosition = own.sentBytes;
-        m_ops->OnSend(own.cc, payload, now);
+        m_ops->OnSend(own.cc, payload, rdma::TimePoint(now));
         UpdateRate(now);
     }
     if (own.psPerByte > 0)
@@ -353,20 +353,20 @@ RdmaRequester::SeekTo(uint64_t psn)
 }
 
 void
-RdmaRequester::RepeatFrom(uint64_t psn, int64_t now)
+RdmaRequester::RepeatFrom(uint64_t psn, rdma::TimePoint now)
 {
-    NS_LOG_FUNCTION(this << psn << now);
+    NS_LOG_FUNCTION(this << psn << now.ps);
     NS_LOG_LOGIC("endpoint " << m_qp->m_nic->m_endpoint << ", queue pair " << m_qp->GetNumber()
-                             << ": retransmission from PSN " << psn << " at " << now
+                             << ": retransmission from PSN " << psn << " at " << now.ps
                              << " ps; next was " << m_sender->nextPsn);
-    m_qp->m_nic->m_goBackTrace(m_qp, psn, now);
+    m_qp->m_nic->m_goBackTrace(m_qp, psn, now.ps);
     SeekTo(psn);
 }
 
 void
-RdmaRequester::GoBack(int64_t now)
+RdmaRequester::GoBack(rdma::TimePoint now)
 {
-    NS_LOG_FUNCTION(this << now);
+    NS_LOG_FUNCTION(this << now.ps);
     RepeatFrom(m_sender->ackedPsn, now);
 }
 
@@ -377,25 +377,25 @@ RdmaRequester::StartTimer(int64_t now)
 {
     if (m_hearsAcks && m_sender->highestPsn == m_sender->ackedPsn)
     {
-        m_qp->m_transport->OnFirstSent(now);
+        m_qp->m_transport->OnFirstSent(rdma::TimePoint(now));
     }
-    ArmTimer(now);
+    ArmTimer(rdma::TimePoint(now));
 }
 
 void
-RdmaRequester::ArmTimer(int64_t now)
+RdmaRequester::ArmTimer(rdma::TimePoint now)
 {
-    NS_LOG_FUNCTION(this << now);
-    m_sender->timerStart = now;
+    NS_LOG_FUNCTION(this << now.ps);
+    m_sender->timerStart = now.ps;
     if (m_timerPending)
     {
         return;
     }
-    const int64_t timeout = m_qp->m_transport->GetLeastTimeout(*this);
-    if (timeout)
+    const rdma::Duration timeout = m_qp->m_transport->GetLeastTimeout(*this);
+    if (timeout.ps)
     {
         m_timerPending = true;
-        m_timer.ScheduleAt(now + timeout, m_qp->m_nic->m_port->GetContext());
+        m_timer.ScheduleAt((now + timeout).ps, m_qp->m_nic->m_port->GetContext());
     }
 }
 
@@ -413,11 +413,11 @@ RdmaRequester::OnTimer()
     RdmaTransport& transport = *m_qp->m_transport;
     // The time-out may become a shorter one while the event is pending; never less than the least
     // from then on, though.
-    const int64_t due = m_sender->timerStart + transport.GetTimeout(*this);
+    const int64_t due = m_sender->timerStart + transport.GetTimeout(*this).ps;
     if (now < due)
     {
         m_timerPending = true;
-        m_timer.ScheduleAt(std::min(due, now + transport.GetLeastTimeout(*this)),
+        m_timer.ScheduleAt(std::min(due, now + transport.GetLeastTimeout(*this).ps),
                            m_qp->m_nic->m_port->GetContext());
         return;
     }
@@ -428,19 +428,19 @@ RdmaRequester::OnTimer()
     m_qp->m_nic->m_counters.timeoutPs += static_cast<uint64_t>(now - m_sender->timerStart);
     m_qp->m_nic->m_timeoutTrace(m_qp, m_sender->ackedPsn, now);
     ++m_sender->retries;
-    if (transport.GivesUp(*this, now))
+    if (transport.GivesUp(*this, rdma::TimePoint(now)))
     {
-        GiveUp(now);
+        GiveUp(rdma::TimePoint(now));
         return;
     }
     OwnCongestionOps();
-    m_ops->OnTimeout(m_sender->cc, now);
+    m_ops->OnTimeout(m_sender->cc, rdma::TimePoint(now));
     if (m_selector)
     {
-        m_selector->OnTimeout(now);
+        m_selector->OnTimeout(rdma::TimePoint(now));
     }
     UpdateRate(now);
-    transport.OnTimeout(*this, now);
+    transport.OnTimeout(*this, rdma::TimePoint(now));
     m_qp->m_nic->Activate(m_qp, now);
 }
 

@@ -120,10 +120,10 @@ class RdmaRequester
         return m_endPsn;
     }
 
-    /// \return the time-out runs from here, ps
-    int64_t GetTimerStart() const
+    /// \return the time-out runs from here
+    rdma::TimePoint GetTimerStart() const
     {
-        return m_sender->timerStart;
+        return rdma::TimePoint(m_sender->timerStart);
     }
 
     /// \param packets from the first that is not acknowledged on; 0: nothing may be sent
@@ -132,10 +132,10 @@ class RdmaRequester
         m_maxOutstanding = packets;
     }
 
-    /// \return local ACK time-out, ps; 0: none (9.7.6.1.3: 4.096 us x 2^n)
-    int64_t GetAckTimeout() const
+    /// \return local ACK time-out; 0: none (9.7.6.1.3: 4.096 us x 2^n)
+    rdma::Duration GetAckTimeout() const
     {
-        return m_timeoutExponent ? 4096000LL << m_timeoutExponent : 0;
+        return rdma::Duration(m_timeoutExponent ? 4096000LL << m_timeoutExponent : 0);
     }
 
     /// \return time-outs that it may retry after
@@ -156,19 +156,19 @@ class RdmaRequester
     /// The next packet to be sent is this one.
     void SeekTo(uint64_t psn);
     /// The same, and the trace source GoBack hears of it.
-    void RepeatFrom(uint64_t psn, int64_t now);
+    void RepeatFrom(uint64_t psn, rdma::TimePoint now);
     /// All that is not acknowledged goes again.
-    void GoBack(int64_t now);
+    void GoBack(rdma::TimePoint now);
     /// Something is outstanding from now on, or has moved.
-    void ArmTimer(int64_t now);
+    void ArmTimer(rdma::TimePoint now);
     /// The receiver is asked for credits. \param target so many in all, since the beginning
     /// \param again of these for packets that have been sent before
     void RequestToSend(uint32_t target, uint32_t again);
     /// The congestion control hears of a NAK.
-    void TellCongestionOfNak(int64_t now);
+    void TellCongestionOfNak(rdma::TimePoint now);
     /// The queue pair fails; nothing is sent any more. Whoever is told may reset it, which ends the
     /// transport that has called this.
-    void GiveUp(int64_t now);
+    void GiveUp(rdma::TimePoint now);
 
   private:
     friend class RdmaDatagrams;
@@ -269,7 +269,7 @@ class RdmaRequester
         RdmaCongestionState& cc = m_sender->cc;
         if (now >= cc.nextUpdate || cc.bytesSent >= cc.nextUpdateBytes)
         {
-            m_ops->OnUpdate(cc, now);
+            m_ops->OnUpdate(cc, rdma::TimePoint(now));
             UpdateRate(now);
         }
     }

@@ -69,7 +69,7 @@ RdmaResponder::Notice(const RdmaFrame& frame, int64_t now)
     if ((frame.flags & RdmaFrame::CE) || (m_qp->m_needs & RdmaCongestionOps::EVERY_DATA))
     {
         m_qp->m_requester.OwnCongestionOps();
-        if (m_qp->m_requester.m_ops->OnDataReceived(frame, now))
+        if (m_qp->m_requester.m_ops->OnDataReceived(frame, rdma::TimePoint(now)))
         {
             ++nic->m_counters.cnpsSent;
             nic->SendControl(m_qp, {RdmaOpcode::CNP, 0, 0, 0, 0, frame.GetLabel()}, now);
@@ -91,7 +91,7 @@ RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
         m_qp->m_nic->m_wayTrace(m_qp, *frame->extra->journey, now);
     }
     const uint64_t psn = rdma::ExtendPsn(frame->psn, m_expectedPsn);
-    if (m_pulls && m_qp->GetPullTransport().OnArrival(*this, psn, *frame, now))
+    if (m_pulls && m_qp->GetPullTransport().OnArrival(*this, psn, *frame, rdma::TimePoint(now)))
     {
         return;
     }
@@ -117,7 +117,7 @@ RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
         // requested ACKs it might otherwise send the same few packets until it gives up.
         if ((frame->flags & RdmaFrame::ACK_REQUEST) || psn <= m_duplicate)
         {
-            SendAck(frame, now);
+            SendAck(frame, rdma::TimePoint(now));
         }
         m_duplicate = psn;
         return;
@@ -148,7 +148,7 @@ RdmaResponder::OnData(RdmaFrame* frame, int64_t now)
     }
     if (frame->flags & RdmaFrame::ACK_REQUEST)
     {
-        SendAck(frame, now);
+        SendAck(frame, rdma::TimePoint(now));
     }
     if (frame->flags & RdmaFrame::END_OF_POST)
     {
@@ -179,7 +179,7 @@ RdmaResponder::OnRequestToSend(const RdmaFrame& frame, int64_t now)
     }
     if (m_pulls)
     {
-        m_qp->GetPullTransport().OnRequestToSend(*this, frame, now);
+        m_qp->GetPullTransport().OnRequestToSend(*this, frame, rdma::TimePoint(now));
     }
 }
 
@@ -230,7 +230,7 @@ RdmaResponder::OnOutOfOrder(uint64_t psn, RdmaFrame& frame, int64_t now)
     RdmaReorderBuffer* kept = transport.GetReorderBuffer();
     if (!kept)
     {
-        transport.OnOutOfOrder(*this, psn, frame, true, now);
+        transport.OnOutOfOrder(*this, psn, frame, true, rdma::TimePoint(now));
         return;
     }
     if (!HasRefused()) // else all behind the refused packet goes again
@@ -238,11 +238,11 @@ RdmaResponder::OnOutOfOrder(uint64_t psn, RdmaFrame& frame, int64_t now)
         switch (kept->Keep(psn, m_expectedPsn, frame, GetPsnCount(frame.opcode, frame.dmaLength)))
         {
         case RdmaReorderBuffer::Hold::KEPT:
-            transport.OnOutOfOrder(*this, psn, frame, true, now);
+            transport.OnOutOfOrder(*this, psn, frame, true, rdma::TimePoint(now));
             break;
         case RdmaReorderBuffer::Hold::DUPLICATE:
             CountDuplicate();
-            transport.OnOutOfOrder(*this, psn, frame, false, now);
+            transport.OnOutOfOrder(*this, psn, frame, false, rdma::TimePoint(now));
             break;
         case RdmaReorderBuffer::Hold::NO_ROOM: // the sender ignores the BDP cap
             CountDropped();
@@ -287,15 +287,15 @@ RdmaResponder::CountDropped()
 }
 
 void
-RdmaResponder::DropOutOfOrder(RdmaFrame& frame, int64_t now)
+RdmaResponder::DropOutOfOrder(RdmaFrame& frame, rdma::TimePoint now)
 {
-    NS_LOG_FUNCTION(this << now);
+    NS_LOG_FUNCTION(this << now.ps);
     CountDropped();
-    if (!m_nakSent || now >= m_nakAgain)
+    if (!m_nakSent || now.ps >= m_nakAgain)
     {
         const int64_t interval = m_qp->m_nic->m_nakIntervalPs;
         m_nakSent = true;
-        m_nakAgain = interval ? now + interval : NO_NAK;
+        m_nakAgain = interval ? now.ps + interval : NO_NAK;
         SendSequenceNak(m_msn, frame, now);
     }
 }
@@ -355,7 +355,7 @@ RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
     }
     if (end > first)
     {
-        SendAck(data, now);
+        SendAck(data, rdma::TimePoint(now));
     }
     if (refused)
     {
@@ -397,9 +397,9 @@ RdmaResponder::ReleaseHeld(RdmaFrame* data, int64_t now)
 // Answers ----------------------------------------------------------------------------------------
 
 void
-RdmaResponder::SendAck(RdmaFrame* data, int64_t now)
+RdmaResponder::SendAck(RdmaFrame* data, rdma::TimePoint now)
 {
-    NS_LOG_FUNCTION(this << data << now);
+    NS_LOG_FUNCTION(this << data << now.ps);
     if (m_pulls)
     {
         m_qp->GetPullTransport().Acknowledge(*this, data, now);
@@ -413,14 +413,14 @@ RdmaResponder::SendAck(RdmaFrame* data, int64_t now)
                               m_msn,
                               rdma::AckSyndrome(),
                               data ? data->GetLabel() : RdmaFrame::NO_LABEL},
-                             now,
+                             now.ps,
                              data);
 }
 
 void
-RdmaResponder::SendSequenceNak(uint32_t aux, RdmaFrame& data, int64_t now)
+RdmaResponder::SendSequenceNak(uint32_t aux, RdmaFrame& data, rdma::TimePoint now)
 {
-    NS_LOG_FUNCTION(this << aux << now);
+    NS_LOG_FUNCTION(this << aux << now.ps);
     ++m_qp->m_nic->m_counters.naksSent;
     m_qp->m_nic->SendControl(m_qp,
                              {RdmaOpcode::ACKNOWLEDGE,
@@ -429,7 +429,7 @@ RdmaResponder::SendSequenceNak(uint32_t aux, RdmaFrame& data, int64_t now)
                               aux,
                               rdma::NakSyndrome(rdma::kNakPsnSequenceError),
                               data.GetLabel()},
-                             now,
+                             now.ps,
                              &data);
 }
 
@@ -438,9 +438,9 @@ RdmaResponder::SendAnswer(RdmaOpcode opcode,
                           uint32_t psn,
                           uint32_t pulls,
                           RdmaFrame* data,
-                          int64_t now)
+                          rdma::TimePoint now)
 {
-    NS_LOG_FUNCTION(this << psn << pulls << data << now);
+    NS_LOG_FUNCTION(this << psn << pulls << data << now.ps);
     RdmaNicCounters& counters = m_qp->m_nic->m_counters;
     ++(opcode == RdmaOpcode::NDP_ACK    ? counters.acksSent
        : opcode == RdmaOpcode::NDP_NACK ? counters.naksSent
@@ -452,22 +452,22 @@ RdmaResponder::SendAnswer(RdmaOpcode opcode,
                               psn,
                               pulls,
                               data ? data->GetLabel() : RdmaFrame::NO_LABEL},
-                             now,
+                             now.ps,
                              data);
 }
 
 bool
-RdmaResponder::TakePull(int64_t now)
+RdmaResponder::TakePull(rdma::TimePoint now)
 {
-    NS_LOG_FUNCTION(this << now);
-    return m_qp->m_nic->GetPulls().Take(now);
+    NS_LOG_FUNCTION(this << now.ps);
+    return m_qp->m_nic->GetPulls().Take(now.ps);
 }
 
 void
-RdmaResponder::QueuePull(bool urgent, int64_t now)
+RdmaResponder::QueuePull(bool urgent, rdma::TimePoint now)
 {
-    NS_LOG_FUNCTION(this << urgent << now);
-    m_qp->m_nic->GetPulls().Add(m_qp, urgent, now);
+    NS_LOG_FUNCTION(this << urgent << now.ps);
+    m_qp->m_nic->GetPulls().Add(m_qp, urgent, now.ps);
 }
 
 void

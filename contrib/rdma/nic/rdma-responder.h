@@ -76,19 +76,23 @@ class RdmaResponder
     /// A packet out of order is not kept.
     void CountDropped();
     /// A packet out of order is not kept: a NAK says so, once a gap (and every NakInterval).
-    void DropOutOfOrder(RdmaFrame& frame, int64_t now);
+    void DropOutOfOrder(RdmaFrame& frame, rdma::TimePoint now);
     /// How far this end is. \param data what is answered; or null
-    void SendAck(RdmaFrame* data, int64_t now);
+    void SendAck(RdmaFrame* data, rdma::TimePoint now);
     /// PSN sequence error. \param aux where an ACK has the MSN \param data what is answered
-    void SendSequenceNak(uint32_t aux, RdmaFrame& data, int64_t now);
+    void SendSequenceNak(uint32_t aux, RdmaFrame& data, rdma::TimePoint now);
     /// An answer of an RdmaPullTransport. \param psn that is answered \param pulls given so far
     /// \param data what is answered; or null
-    void SendAnswer(RdmaOpcode opcode, uint32_t psn, uint32_t pulls, RdmaFrame* data, int64_t now);
+    void SendAnswer(RdmaOpcode opcode,
+                    uint32_t psn,
+                    uint32_t pulls,
+                    RdmaFrame* data,
+                    rdma::TimePoint now);
     /// \return whether a pull may go at once, with an answer (RdmaPullQueue::Take)
-    bool TakePull(int64_t now);
+    bool TakePull(rdma::TimePoint now);
     /// A pull is owed: the transport is asked for it in its turn (RdmaPullTransport::GivePull).
     /// \param urgent before those that are not
-    void QueuePull(bool urgent, int64_t now);
+    void QueuePull(bool urgent, rdma::TimePoint now);
 
   private:
     friend class RdmaDatagrams;

@@ -4,6 +4,7 @@
 #ifndef RDMA_TRANSPORT_H
 #define RDMA_TRANSPORT_H
 
+#include "contrib/rdma/core/units.h"
 #include "rdma-reorder-buffer.h"
 
 #include "ns3/object.h"
@@ -31,20 +32,20 @@ struct RdmaTransportScheme
     /// The beginning of one connection.
     struct Setting
     {
-        uint64_t firstSent{0};     //!< PSN
-        uint64_t sendCap{0};       //!< most packets outstanding; only with bdpFactor
-        uint64_t firstExpected{0}; //!< PSN
-        uint64_t receiveCap{0};    //!< most that the other end has outstanding
-        int64_t timeout{0};        //!< local ACK time-out, ps; 0: none
-        int64_t rtoLow{0};         //!< RdmaNic::RtoLow, ps
-        int64_t rtoHigh{0};        //!< RdmaNic::RtoHigh, ps
-        uint32_t rtoLowPackets{0}; //!< RdmaNic::RtoLowPackets
-        uint64_t firstWindow{0};   //!< RdmaNic::FirstWindow, packets; 0: the transport's own
-        int64_t creditTimeout{0};  //!< RdmaNic::CreditTimeout, ps
-        int64_t pullTimeout{0};    //!< RdmaNic::PullTimeout, ps
-        uint32_t packetBytes{0};   //!< payload of a full packet
-        uint64_t lineBps{0};       //!< most that the queue pair may send at
-        int64_t baseRtt{0};        //!< RdmaNic::GetBaseRtt, ps; only with BASE_RTT among `needs`
+        uint64_t firstSent{0};        //!< PSN
+        uint64_t sendCap{0};          //!< most packets outstanding; only with bdpFactor
+        uint64_t firstExpected{0};    //!< PSN
+        uint64_t receiveCap{0};       //!< most that the other end has outstanding
+        rdma::Duration timeout;       //!< local ACK time-out; 0: none
+        rdma::Duration rtoLow;        //!< RdmaNic::RtoLow
+        rdma::Duration rtoHigh;       //!< RdmaNic::RtoHigh
+        uint32_t rtoLowPackets{0};    //!< RdmaNic::RtoLowPackets
+        uint64_t firstWindow{0};      //!< RdmaNic::FirstWindow, packets; 0: the transport's own
+        rdma::Duration creditTimeout; //!< RdmaNic::CreditTimeout
+        rdma::Duration pullTimeout;   //!< RdmaNic::PullTimeout
+        uint32_t packetBytes{0};      //!< payload of a full packet
+        uint64_t lineBps{0};          //!< most that the queue pair may send at
+        rdma::Duration baseRtt;       //!< RdmaNic::GetBaseRtt; only with BASE_RTT among `needs`
         const Object* parameters{nullptr}; //!< what `makeParameters` has made for the NIC
     };
 
@@ -79,7 +80,7 @@ struct RdmaTransportScheme
  *
  * One object a connection, or one for all of a NIC if it keeps nothing of a connection.
  *
- * Times are in ps; PSNs are not cut to 24 bits.
+ * PSNs are not cut to 24 bits.
  */
 class RdmaTransport : public SimpleRefCount<RdmaTransport>
 {
@@ -99,14 +100,17 @@ class RdmaTransport : public SimpleRefCount<RdmaTransport>
     virtual void SendFrom(uint64_t psn) = 0;
 
     /// With HearsAcks: the requester sends a packet, and nothing was outstanding.
-    virtual void OnFirstSent(int64_t now) = 0;
+    virtual void OnFirstSent(rdma::TimePoint now) = 0;
 
     /// With HearsAcks: requester.GetAckedPsn() has moved, before completions are told.
-    virtual void OnAcknowledged(RdmaRequester& requester, int64_t now) = 0;
+    virtual void OnAcknowledged(RdmaRequester& requester, rdma::TimePoint now) = 0;
 
     /// An RNR NAK has come: the receiver was not ready for this PSN, and has thrown away what came
     /// behind it. \param until nothing is sent before
-    virtual void OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now) = 0;
+    virtual void OnRefused(RdmaRequester& requester,
+                           uint64_t psn,
+                           rdma::TimePoint until,
+                           rdma::TimePoint now) = 0;
 
     /// The requester has sent a packet again, or (RdmaPullTransport) has heard an answer: the
     /// transport may choose the next packet (RdmaRequester::SeekTo).
@@ -114,17 +118,17 @@ class RdmaTransport : public SimpleRefCount<RdmaTransport>
 
     /// When the requester's timer ends: \return the time-out from GetTimerStart() on, as things
     /// are; 0: none
-    virtual int64_t GetTimeout(const RdmaRequester& requester) const = 0;
+    virtual rdma::Duration GetTimeout(const RdmaRequester& requester) const = 0;
 
     /// When the timer is set. \return the least that GetTimeout may become: to look this often is
     /// often enough
-    virtual int64_t GetLeastTimeout(const RdmaRequester& requester) const = 0;
+    virtual rdma::Duration GetLeastTimeout(const RdmaRequester& requester) const = 0;
 
     /// A time-out is over, of requester.GetTimeoutsInRow(). \return whether the connection fails
-    virtual bool GivesUp(const RdmaRequester& requester, int64_t now) const = 0;
+    virtual bool GivesUp(const RdmaRequester& requester, rdma::TimePoint now) const = 0;
 
     /// The time-out is over, and the requester does not give up.
-    virtual void OnTimeout(RdmaRequester& requester, int64_t now) = 0;
+    virtual void OnTimeout(RdmaRequester& requester, rdma::TimePoint now) = 0;
 
     // Responder ----------------------------------------------------------------------------------
 
@@ -135,7 +139,7 @@ class RdmaTransport : public SimpleRefCount<RdmaTransport>
                               uint64_t psn,
                               RdmaFrame& frame,
                               bool fresh,
-                              int64_t now) = 0;
+                              rdma::TimePoint now) = 0;
 
     /// \return the packets that the responder keeps; null: it takes packets in order only
     RdmaReorderBuffer* GetReorderBuffer()

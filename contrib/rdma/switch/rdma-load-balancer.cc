@@ -45,7 +45,7 @@ RdmaLoadBalancer::MakesDetours() const
 }
 
 uint32_t
-RdmaLoadBalancer::GetTarget(RdmaFrame& frame, const RdmaWays&, const RdmaQueues&, int64_t)
+RdmaLoadBalancer::GetTarget(RdmaFrame& frame, const RdmaWays&, const RdmaQueues&, rdma::TimePoint)
 {
     return frame.dst;
 }
@@ -56,17 +56,17 @@ RdmaLoadBalancer::OnPlace(RdmaPlace)
 }
 
 void
-RdmaLoadBalancer::OnArrival(RdmaFrame&, uint16_t, int64_t)
+RdmaLoadBalancer::OnArrival(RdmaFrame&, uint16_t, rdma::TimePoint)
 {
 }
 
 void
-RdmaLoadBalancer::OnLeaving(RdmaFrame&, const RdmaPort&, int64_t)
+RdmaLoadBalancer::OnLeaving(RdmaFrame&, const RdmaPort&, rdma::TimePoint)
 {
 }
 
 void
-RdmaLoadBalancer::OnFeedback(const RdmaFrame&, uint16_t, int64_t)
+RdmaLoadBalancer::OnFeedback(const RdmaFrame&, uint16_t, rdma::TimePoint)
 {
 }
 

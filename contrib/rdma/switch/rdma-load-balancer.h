@@ -5,6 +5,7 @@
 #define RDMA_LOAD_BALANCER_H
 
 #include "contrib/rdma/core/ecmp-routes.h"
+#include "contrib/rdma/core/units.h"
 
 #include "ns3/object.h"
 #include "ns3/rdma-port.h"
@@ -150,12 +151,12 @@ class RdmaLoadBalancer : public Object
 
     /**
      * A frame came in. Called of each that has a choice; Ethernet does not ask if there is but one
-     * port. \param now ps \return one of the candidates' ports, or the table's
+     * port. \return one of the candidates' ports, or the table's
      */
     virtual uint16_t Choose(const Candidates& candidates,
                             const RdmaFrame& frame,
                             const RdmaQueues& queues,
-                            int64_t now) = 0;
+                            rdma::TimePoint now) = 0;
 
     /// The switch has ways now, or others, as a link failed or works again. \param sets how many
     /// different sets of ports there are
@@ -170,15 +171,15 @@ class RdmaLoadBalancer : public Object
     /// Where the switch stands, before the first frame.
     virtual void OnPlace(RdmaPlace place);
 
-    /// A frame came in by a port; a way is chosen next. \param now ps
-    virtual void OnArrival(RdmaFrame& frame, uint16_t inPort, int64_t now);
+    /// A frame came in by a port; a way is chosen next.
+    virtual void OnArrival(RdmaFrame& frame, uint16_t inPort, rdma::TimePoint now);
 
-    /// A frame that has an attachment (RdmaFrame::extra) starts to be sent. \param now ps
-    virtual void OnLeaving(RdmaFrame& frame, const RdmaPort& port, int64_t now);
+    /// A frame that has an attachment (RdmaFrame::extra) starts to be sent.
+    virtual void OnLeaving(RdmaFrame& frame, const RdmaPort& port, rdma::TimePoint now);
 
     /// An ACK, NAK or CNP came in, which is forwarded as any frame. \param inPort by which, so that
-    /// the data it answers may go there. \param now ps
-    virtual void OnFeedback(const RdmaFrame& frame, uint16_t inPort, int64_t now);
+    /// the data it answers may go there.
+    virtual void OnFeedback(const RdmaFrame& frame, uint16_t inPort, rdma::TimePoint now);
 
     /// \return how many streams it takes; the same for all switches
     virtual int64_t AssignStreams(int64_t stream);
@@ -188,14 +189,14 @@ class RdmaLoadBalancer : public Object
 
     /**
      * A frame came in; ways are looked up next. \param frame whose tag is this balancer's own
-     * \param now ps \return the endpoint that the frame goes towards from here, on a shortest way:
+     * \return the endpoint that the frame goes towards from here, on a shortest way:
      * where it is addressed to, or another one for the time being. Choose is asked next, unless
      * there is but one port
      */
     virtual uint32_t GetTarget(RdmaFrame& frame,
                                const RdmaWays& ways,
                                const RdmaQueues& queues,
-                               int64_t now);
+                               rdma::TimePoint now);
 
     /// Its switch: once, before the first frame.
     void Attach(uint32_t node, uint32_t seed)

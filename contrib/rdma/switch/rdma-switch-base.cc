@@ -202,11 +202,11 @@ RdmaSwitchBase::TellArrival(const RdmaPort& port, RdmaFrame& frame, int64_t now)
 {
     if (m_hears & FRAMES)
     {
-        m_balancer->OnArrival(frame, port.GetPortIndex(), now);
+        m_balancer->OnArrival(frame, port.GetPortIndex(), rdma::TimePoint(now));
     }
     if ((m_hears & FEEDBACK) && IsFeedback(frame.opcode))
     {
-        m_balancer->OnFeedback(frame, port.GetPortIndex(), now);
+        m_balancer->OnFeedback(frame, port.GetPortIndex(), rdma::TimePoint(now));
     }
 }
 

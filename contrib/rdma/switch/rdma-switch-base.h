@@ -220,14 +220,14 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     uint32_t TargetOf(RdmaFrame& frame, int64_t now)
     {
         return __builtin_expect(m_hears & DETOURS, 0)
-                   ? m_balancer->GetTarget(frame, RdmaWays(*this), m_queues, now)
+                   ? m_balancer->GetTarget(frame, RdmaWays(*this), m_queues, rdma::TimePoint(now))
                    : frame.dst;
     }
 
     /// \pre there is a load balancer, and a candidate
     uint16_t Choose(const Candidates& candidates, const RdmaFrame& frame, int64_t now)
     {
-        return m_balancer->Choose(candidates, frame, m_queues, now);
+        return m_balancer->Choose(candidates, frame, m_queues, rdma::TimePoint(now));
     }
 
     /// A frame came in by a port.
@@ -245,7 +245,7 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     {
         if (m_hears & FRAMES)
         {
-            m_balancer->OnLeaving(frame, port, now);
+            m_balancer->OnLeaving(frame, port, rdma::TimePoint(now));
         }
     }
 

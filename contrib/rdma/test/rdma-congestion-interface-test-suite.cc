@@ -56,13 +56,13 @@ class StepOps : public RdmaCongestionOps
         state.repace = repace;
     }
 
-    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t now) override
+    void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, rdma::TimePoint now) override
     {
         state.rateBps = then ? then : state.rateBps;
         *marks += ack.ecnEcho;
         if (!*firstAck)
         {
-            *firstAck = now;
+            *firstAck = now.ps;
         }
     }
 

@@ -50,7 +50,7 @@ class TurningLoadBalancer : public RdmaLoadBalancer
     uint16_t Choose(const Candidates& candidates,
                     const RdmaFrame& frame,
                     const RdmaQueues& queues,
-                    int64_t now) override
+                    rdma::TimePoint now) override
     {
         wrong += candidates.size < 1 || candidates.set >= sets ||
                  !std::is_sorted(candidates.begin(), candidates.end());
@@ -61,7 +61,7 @@ class TurningLoadBalancer : public RdmaLoadBalancer
         if (!m_armed)
         {
             m_armed = true;
-            m_timer.ScheduleAt(now + 10 * US, GetNode());
+            m_timer.ScheduleAt(now.ps + 10 * US, GetNode());
         }
         if (!turnedAt)
         {
@@ -85,7 +85,7 @@ class TurningLoadBalancer : public RdmaLoadBalancer
         return true;
     }
 
-    void OnFeedback(const RdmaFrame& frame, uint16_t inPort, int64_t) override
+    void OnFeedback(const RdmaFrame& frame, uint16_t inPort, rdma::TimePoint) override
     {
         wrong += IsData(frame.opcode);
         ++feedback[inPort];

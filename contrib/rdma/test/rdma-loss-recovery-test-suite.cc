@@ -29,7 +29,7 @@ class EagerRecovery : public RdmaLossRecovery
         return "eager";
     }
 
-    void OnNak(RdmaRequester& requester, uint64_t expected, int64_t now) override
+    void OnNak(RdmaRequester& requester, uint64_t expected, rdma::TimePoint now) override
     {
         if (expected != m_goneBackTo)
         {
@@ -39,18 +39,21 @@ class EagerRecovery : public RdmaLossRecovery
         }
     }
 
-    void OnTimeout(RdmaRequester& requester, int64_t now) override
+    void OnTimeout(RdmaRequester& requester, rdma::TimePoint now) override
     {
         m_goneBackTo = UINT64_MAX;
         requester.GoBack(now);
     }
 
-    void OnRefused(RdmaRequester& requester, uint64_t, int64_t, int64_t now) override
+    void OnRefused(RdmaRequester& requester,
+                   uint64_t,
+                   rdma::TimePoint,
+                   rdma::TimePoint now) override
     {
         requester.GoBack(now);
     }
 
-    void OnResponseMissing(RdmaRequester& requester, int64_t now) override
+    void OnResponseMissing(RdmaRequester& requester, rdma::TimePoint now) override
     {
         requester.GoBack(now);
     }
@@ -59,7 +62,7 @@ class EagerRecovery : public RdmaLossRecovery
                       uint64_t,
                       RdmaFrame& frame,
                       bool,
-                      int64_t now) override
+                      rdma::TimePoint now) override
     {
         responder.CountDropped();
         responder.SendSequenceNak(0, frame, now);

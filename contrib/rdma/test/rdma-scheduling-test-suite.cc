@@ -456,7 +456,7 @@ class RisingCongestionOps : public RdmaCongestionOps
         state.nextUpdate = 10 * US;
     }
 
-    void OnUpdate(RdmaCongestionState& state, int64_t) override
+    void OnUpdate(RdmaCongestionState& state, rdma::TimePoint) override
     {
         state.rateBps = state.line.bps;
         state.nextUpdate = RdmaCongestionState::NEVER;

@@ -67,7 +67,7 @@ class RdmaTimelyRttTestCase : public TestCase
             s_baseRtt = state.baseRtt;
         }
 
-        void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, int64_t) override
+        void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, rdma::TimePoint) override
         {
             s_rtts.push_back(ack.rtt);
             s_positions.emplace_back(state.ackedPosition, state.sentPosition);

@@ -78,10 +78,10 @@ RdmaCreditExchange::OnAcknowledged(const RdmaRequester& requester)
     }
 }
 
-int64_t
-RdmaCreditExchange::GetTimeout(const RdmaRequester& requester, int64_t patience)
+rdma::Duration
+RdmaCreditExchange::GetTimeout(const RdmaRequester& requester, rdma::Duration patience)
 {
-    return patience << std::min(requester.GetTimeoutsInRow(), 3U);
+    return patience * (1 << std::min(requester.GetTimeoutsInRow(), 3U));
 }
 
 // Responder --------------------------------------------------------------------------------------
@@ -94,7 +94,9 @@ RdmaCreditExchange::OnArrival(RdmaFrame& frame)
 }
 
 void
-RdmaCreditExchange::OnRequestToSend(RdmaResponder& responder, const RdmaFrame& frame, int64_t now)
+RdmaCreditExchange::OnRequestToSend(RdmaResponder& responder,
+                                    const RdmaFrame& frame,
+                                    rdma::TimePoint now)
 {
     m_giver.Hear(frame.aux);
     m_giver.UrgeAsked(frame.dmaLength);
@@ -108,7 +110,7 @@ RdmaCreditExchange::Answer(RdmaResponder& responder,
                            bool all,
                            uint32_t psn,
                            RdmaFrame* data,
-                           int64_t now)
+                           rdma::TimePoint now)
 {
     if (!whole)
     {
@@ -131,7 +133,7 @@ RdmaCreditExchange::Answer(RdmaResponder& responder,
 }
 
 void
-RdmaCreditExchange::Queue(RdmaResponder& responder, int64_t now)
+RdmaCreditExchange::Queue(RdmaResponder& responder, rdma::TimePoint now)
 {
     if (m_giver.IsUrgent() && !m_queuedUrgent)
     {
@@ -146,7 +148,7 @@ RdmaCreditExchange::Queue(RdmaResponder& responder, int64_t now)
 }
 
 RdmaPullTransport::Pull
-RdmaCreditExchange::GivePull(RdmaResponder& responder, bool urgent, int64_t now)
+RdmaCreditExchange::GivePull(RdmaResponder& responder, bool urgent, rdma::TimePoint now)
 {
     bool& queued = urgent ? m_queuedUrgent : m_queued;
     uint32_t packets = 0;

@@ -54,26 +54,26 @@ class RdmaCreditExchange
     }
 
     /// \return time-out while each packet has been heard of: the turn may take its time, and it
-    /// asks ever more seldom, ps
-    static int64_t GetTimeout(const RdmaRequester& requester, int64_t patience);
+    /// asks ever more seldom
+    static rdma::Duration GetTimeout(const RdmaRequester& requester, rdma::Duration patience);
 
     // Responder ----------------------------------------------------------------------------------
 
     /// A packet has come: what it says is taken out of it.
     void OnArrival(RdmaFrame& frame);
-    void OnRequestToSend(RdmaResponder& responder, const RdmaFrame& frame, int64_t now);
+    void OnRequestToSend(RdmaResponder& responder, const RdmaFrame& frame, rdma::TimePoint now);
     /// \param whole RdmaTrimmingTransport::AnswerArrival \param all is there
     void Answer(RdmaResponder& responder,
                 bool whole,
                 bool all,
                 uint32_t psn,
                 RdmaFrame* data,
-                int64_t now);
-    RdmaPullTransport::Pull GivePull(RdmaResponder& responder, bool urgent, int64_t now);
+                rdma::TimePoint now);
+    RdmaPullTransport::Pull GivePull(RdmaResponder& responder, bool urgent, rdma::TimePoint now);
 
   private:
     /// Its turn for a credit comes, if it wants one.
-    void Queue(RdmaResponder& responder, int64_t now);
+    void Queue(RdmaResponder& responder, rdma::TimePoint now);
 
     uint32_t m_perPull;
     bool m_inAnswers;

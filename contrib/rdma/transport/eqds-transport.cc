@@ -60,7 +60,7 @@ RdmaEqdsTransport::ChooseNext(RdmaRequester& requester)
 }
 
 void
-RdmaEqdsTransport::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t)
+RdmaEqdsTransport::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, rdma::TimePoint)
 {
     NoteSent(requester, psn, frame);
     m_credits.OnSent(psn, frame, GetBacklog(requester));
@@ -68,14 +68,14 @@ RdmaEqdsTransport::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& fra
 }
 
 void
-RdmaEqdsTransport::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now)
+RdmaEqdsTransport::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, rdma::TimePoint now)
 {
     m_credits.OnAnswer(frame);
     NoteAnswer(requester, frame, now);
 }
 
 void
-RdmaEqdsTransport::OnAcknowledged(RdmaRequester& requester, int64_t now)
+RdmaEqdsTransport::OnAcknowledged(RdmaRequester& requester, rdma::TimePoint now)
 {
     NoteAcknowledged(requester, now);
     m_credits.OnAcknowledged(requester);
@@ -83,7 +83,7 @@ RdmaEqdsTransport::OnAcknowledged(RdmaRequester& requester, int64_t now)
 }
 
 void
-RdmaEqdsTransport::OnTimeout(RdmaRequester& requester, int64_t now)
+RdmaEqdsTransport::OnTimeout(RdmaRequester& requester, rdma::TimePoint now)
 {
     if (LoseUnheard(requester))
     {
@@ -98,7 +98,10 @@ RdmaEqdsTransport::OnTimeout(RdmaRequester& requester, int64_t now)
 }
 
 void
-RdmaEqdsTransport::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now)
+RdmaEqdsTransport::OnRefused(RdmaRequester& requester,
+                             uint64_t psn,
+                             rdma::TimePoint until,
+                             rdma::TimePoint now)
 {
     LoseFrom(requester, psn, until);
     m_credits.Begin();
@@ -106,7 +109,7 @@ RdmaEqdsTransport::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t unt
     ChooseNext(requester);
 }
 
-int64_t
+rdma::Duration
 RdmaEqdsTransport::GetTimeout(const RdmaRequester& requester) const
 {
     return GetUnheard(requester)
@@ -117,14 +120,19 @@ RdmaEqdsTransport::GetTimeout(const RdmaRequester& requester) const
 // Responder --------------------------------------------------------------------------------------
 
 bool
-RdmaEqdsTransport::OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now)
+RdmaEqdsTransport::OnArrival(RdmaResponder& responder,
+                             uint64_t psn,
+                             RdmaFrame& frame,
+                             rdma::TimePoint now)
 {
     m_credits.OnArrival(frame);
     return RdmaTrimmingTransport::OnArrival(responder, psn, frame, now);
 }
 
 void
-RdmaEqdsTransport::OnRequestToSend(RdmaResponder& responder, const RdmaFrame& frame, int64_t now)
+RdmaEqdsTransport::OnRequestToSend(RdmaResponder& responder,
+                                   const RdmaFrame& frame,
+                                   rdma::TimePoint now)
 {
     m_credits.OnRequestToSend(responder, frame, now);
 }
@@ -134,13 +142,13 @@ RdmaEqdsTransport::AnswerArrival(RdmaResponder& responder,
                                  bool whole,
                                  uint32_t psn,
                                  RdmaFrame* data,
-                                 int64_t now)
+                                 rdma::TimePoint now)
 {
     m_credits.Answer(responder, whole, IsAllHere(responder), psn, data, now);
 }
 
 RdmaPullTransport::Pull
-RdmaEqdsTransport::GivePull(RdmaResponder& responder, bool urgent, int64_t now)
+RdmaEqdsTransport::GivePull(RdmaResponder& responder, bool urgent, rdma::TimePoint now)
 {
     return m_credits.GivePull(responder, urgent, now);
 }

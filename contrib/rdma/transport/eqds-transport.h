@@ -56,16 +56,27 @@ class RdmaEqdsTransport : public RdmaTrimmingTransport
 
     std::string GetName() const override;
 
-    void OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now) override;
-    void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now) override;
-    void OnAcknowledged(RdmaRequester& requester, int64_t now) override;
-    void OnTimeout(RdmaRequester& requester, int64_t now) override;
-    void OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now) override;
-    int64_t GetTimeout(const RdmaRequester& requester) const override;
+    void OnSent(RdmaRequester& requester,
+                uint64_t psn,
+                RdmaFrame& frame,
+                rdma::TimePoint now) override;
+    void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, rdma::TimePoint now) override;
+    void OnAcknowledged(RdmaRequester& requester, rdma::TimePoint now) override;
+    void OnTimeout(RdmaRequester& requester, rdma::TimePoint now) override;
+    void OnRefused(RdmaRequester& requester,
+                   uint64_t psn,
+                   rdma::TimePoint until,
+                   rdma::TimePoint now) override;
+    rdma::Duration GetTimeout(const RdmaRequester& requester) const override;
 
-    bool OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now) override;
-    void OnRequestToSend(RdmaResponder& responder, const RdmaFrame& frame, int64_t now) override;
-    Pull GivePull(RdmaResponder& responder, bool urgent, int64_t now) override;
+    bool OnArrival(RdmaResponder& responder,
+                   uint64_t psn,
+                   RdmaFrame& frame,
+                   rdma::TimePoint now) override;
+    void OnRequestToSend(RdmaResponder& responder,
+                         const RdmaFrame& frame,
+                         rdma::TimePoint now) override;
+    Pull GivePull(RdmaResponder& responder, bool urgent, rdma::TimePoint now) override;
 
     void ChooseNext(RdmaRequester& requester) override;
 
@@ -75,7 +86,7 @@ class RdmaEqdsTransport : public RdmaTrimmingTransport
                        bool whole,
                        uint32_t psn,
                        RdmaFrame* data,
-                       int64_t now) override;
+                       rdma::TimePoint now) override;
 
   private:
     RdmaCreditExchange m_credits;

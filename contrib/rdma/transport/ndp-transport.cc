@@ -57,7 +57,7 @@ RdmaNdpTransport::MaySend(const RdmaRequester&) const
 }
 
 void
-RdmaNdpTransport::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t)
+RdmaNdpTransport::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, rdma::TimePoint)
 {
     NoteSent(requester, psn, frame);
     m_credit -= m_credit > 0;
@@ -72,7 +72,7 @@ RdmaNdpTransport::ExpectLess(uint64_t pulls)
 }
 
 void
-RdmaNdpTransport::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now)
+RdmaNdpTransport::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, rdma::TimePoint now)
 {
     const auto fresh = static_cast<int32_t>(frame.dmaLength - m_pullsHeard);
     if (fresh > 0)
@@ -85,7 +85,7 @@ RdmaNdpTransport::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int
 }
 
 void
-RdmaNdpTransport::OnAcknowledged(RdmaRequester& requester, int64_t now)
+RdmaNdpTransport::OnAcknowledged(RdmaRequester& requester, rdma::TimePoint now)
 {
     NoteAcknowledged(requester, now);
     if (requester.GetAckedPsn() == requester.GetEndPsn())
@@ -97,9 +97,9 @@ RdmaNdpTransport::OnAcknowledged(RdmaRequester& requester, int64_t now)
 }
 
 void
-RdmaNdpTransport::OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now)
+RdmaNdpTransport::OnReturned(RdmaRequester& requester, uint64_t psn, rdma::TimePoint now)
 {
-    NS_LOG_LOGIC("PSN " << psn << " was returned at " << now << " ps and goes again");
+    NS_LOG_LOGIC("PSN " << psn << " was returned at " << now.ps << " ps and goes again");
     m_heard = now;
     if (m_acked.Covers(psn) && psn < requester.GetHighestPsn() && !m_acked.Test(psn))
     {
@@ -114,7 +114,7 @@ RdmaNdpTransport::OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now
 }
 
 void
-RdmaNdpTransport::OnTimeout(RdmaRequester& requester, int64_t now)
+RdmaNdpTransport::OnTimeout(RdmaRequester& requester, rdma::TimePoint now)
 {
     const uint64_t lost = LoseUnheard(requester);
     ExpectLess(lost);
@@ -133,7 +133,10 @@ RdmaNdpTransport::OnTimeout(RdmaRequester& requester, int64_t now)
 }
 
 void
-RdmaNdpTransport::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now)
+RdmaNdpTransport::OnRefused(RdmaRequester& requester,
+                            uint64_t psn,
+                            rdma::TimePoint until,
+                            rdma::TimePoint now)
 {
     LoseFrom(requester, psn, until); // and owes nothing for it
     m_expected = 0;
@@ -142,7 +145,7 @@ RdmaNdpTransport::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t unti
     ChooseNext(requester);
 }
 
-int64_t
+rdma::Duration
 RdmaNdpTransport::GetTimeout(const RdmaRequester& requester) const
 {
     if (GetUnheard(requester))
@@ -160,7 +163,7 @@ RdmaNdpTransport::AnswerArrival(RdmaResponder& responder,
                                 bool whole,
                                 uint32_t psn,
                                 RdmaFrame* data,
-                                int64_t now)
+                                rdma::TimePoint now)
 {
     ++m_owed;
     if (IsAllHere(responder))
@@ -186,7 +189,7 @@ RdmaNdpTransport::AnswerArrival(RdmaResponder& responder,
 }
 
 RdmaPullTransport::Pull
-RdmaNdpTransport::GivePull(RdmaResponder& responder, bool, int64_t now)
+RdmaNdpTransport::GivePull(RdmaResponder& responder, bool, rdma::TimePoint now)
 {
     if (m_owed == 0)
     {

@@ -50,15 +50,21 @@ class RdmaNdpTransport : public RdmaTrimmingTransport
 
     std::string GetName() const override;
 
-    void OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now) override;
-    void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now) override;
-    void OnAcknowledged(RdmaRequester& requester, int64_t now) override;
-    void OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now) override;
-    void OnTimeout(RdmaRequester& requester, int64_t now) override;
-    void OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now) override;
-    int64_t GetTimeout(const RdmaRequester& requester) const override;
+    void OnSent(RdmaRequester& requester,
+                uint64_t psn,
+                RdmaFrame& frame,
+                rdma::TimePoint now) override;
+    void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, rdma::TimePoint now) override;
+    void OnAcknowledged(RdmaRequester& requester, rdma::TimePoint now) override;
+    void OnReturned(RdmaRequester& requester, uint64_t psn, rdma::TimePoint now) override;
+    void OnTimeout(RdmaRequester& requester, rdma::TimePoint now) override;
+    void OnRefused(RdmaRequester& requester,
+                   uint64_t psn,
+                   rdma::TimePoint until,
+                   rdma::TimePoint now) override;
+    rdma::Duration GetTimeout(const RdmaRequester& requester) const override;
 
-    Pull GivePull(RdmaResponder& responder, bool urgent, int64_t now) override;
+    Pull GivePull(RdmaResponder& responder, bool urgent, rdma::TimePoint now) override;
 
   protected:
     bool MaySend(const RdmaRequester& requester) const override;
@@ -66,14 +72,14 @@ class RdmaNdpTransport : public RdmaTrimmingTransport
                        bool whole,
                        uint32_t psn,
                        RdmaFrame* data,
-                       int64_t now) override;
+                       rdma::TimePoint now) override;
 
   private:
     /// So many pulls will never come.
     void ExpectLess(uint64_t pulls);
 
-    uint64_t m_window;      //!< packets
-    int64_t m_pullPatience; //!< PullTimeout, ps
+    uint64_t m_window;             //!< packets
+    rdma::Duration m_pullPatience; //!< PullTimeout
 
     // Requester
     uint64_t m_credit;

@@ -27,7 +27,7 @@ RdmaNoRecovery::GetName() const
 }
 
 void
-RdmaNoRecovery::OnNak(RdmaRequester& requester, uint64_t, int64_t now)
+RdmaNoRecovery::OnNak(RdmaRequester& requester, uint64_t, rdma::TimePoint now)
 {
     if (requester.GetNextPsn() > requester.GetAckedPsn())
     {
@@ -36,19 +36,19 @@ RdmaNoRecovery::OnNak(RdmaRequester& requester, uint64_t, int64_t now)
 }
 
 void
-RdmaNoRecovery::OnTimeout(RdmaRequester&, int64_t)
+RdmaNoRecovery::OnTimeout(RdmaRequester&, rdma::TimePoint)
 {
     NS_ASSERT_MSG(false, "it has given up");
 }
 
 bool
-RdmaNoRecovery::GivesUp(const RdmaRequester&, int64_t) const
+RdmaNoRecovery::GivesUp(const RdmaRequester&, rdma::TimePoint) const
 {
     return true;
 }
 
 void
-RdmaNoRecovery::OnResponseMissing(RdmaRequester& requester, int64_t now)
+RdmaNoRecovery::OnResponseMissing(RdmaRequester& requester, rdma::TimePoint now)
 {
     requester.GiveUp(now);
 }

@@ -21,10 +21,10 @@ class RdmaNoRecovery : public RdmaLossRecovery
 {
   public:
     std::string GetName() const override;
-    void OnNak(RdmaRequester& requester, uint64_t expected, int64_t now) override;
-    void OnTimeout(RdmaRequester& requester, int64_t now) override;
-    bool GivesUp(const RdmaRequester& requester, int64_t now) const override;
-    void OnResponseMissing(RdmaRequester& requester, int64_t now) override;
+    void OnNak(RdmaRequester& requester, uint64_t expected, rdma::TimePoint now) override;
+    void OnTimeout(RdmaRequester& requester, rdma::TimePoint now) override;
+    bool GivesUp(const RdmaRequester& requester, rdma::TimePoint now) const override;
+    void OnResponseMissing(RdmaRequester& requester, rdma::TimePoint now) override;
 };
 
 } // namespace ns3

@@ -40,7 +40,7 @@ RdmaOutOfOrderRecovery::OnOutOfOrder(RdmaResponder& responder,
                                      uint64_t,
                                      RdmaFrame& frame,
                                      bool fresh,
-                                     int64_t now)
+                                     rdma::TimePoint now)
 {
     if (responder.AnswersAll()) // that a packet has come, and how far this end is
     {

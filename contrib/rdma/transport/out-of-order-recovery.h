@@ -24,7 +24,7 @@ class RdmaOutOfOrderRecovery : public RdmaSelectiveRepeatRecovery
                       uint64_t psn,
                       RdmaFrame& frame,
                       bool fresh,
-                      int64_t now) override;
+                      rdma::TimePoint now) override;
 };
 
 } // namespace ns3

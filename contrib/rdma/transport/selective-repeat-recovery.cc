@@ -65,13 +65,13 @@ RdmaSelectiveRepeatRecovery::SendFrom(uint64_t psn)
 }
 
 void
-RdmaSelectiveRepeatRecovery::OnFirstSent(int64_t now)
+RdmaSelectiveRepeatRecovery::OnFirstSent(rdma::TimePoint now)
 {
     m_lastProgress = now;
 }
 
 void
-RdmaSelectiveRepeatRecovery::OnAcknowledged(RdmaRequester& requester, int64_t now)
+RdmaSelectiveRepeatRecovery::OnAcknowledged(RdmaRequester& requester, rdma::TimePoint now)
 {
     const uint64_t acked = requester.GetAckedPsn();
     m_sacked->AdvanceTo(acked);
@@ -105,7 +105,7 @@ RdmaSelectiveRepeatRecovery::OnArrivedEarly(uint64_t psn, bool whole)
 }
 
 void
-RdmaSelectiveRepeatRecovery::OnNak(RdmaRequester& requester, uint64_t expected, int64_t now)
+RdmaSelectiveRepeatRecovery::OnNak(RdmaRequester& requester, uint64_t expected, rdma::TimePoint now)
 {
     if (requester.GetHighestPsn() <= requester.GetAckedPsn())
     {
@@ -121,7 +121,7 @@ RdmaSelectiveRepeatRecovery::OnNak(RdmaRequester& requester, uint64_t expected, 
 }
 
 void
-RdmaSelectiveRepeatRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
+RdmaSelectiveRepeatRecovery::OnTimeout(RdmaRequester& requester, rdma::TimePoint now)
 {
     Recover(requester, requester.GetAckedPsn(), true, now);
 }
@@ -129,8 +129,8 @@ RdmaSelectiveRepeatRecovery::OnTimeout(RdmaRequester& requester, int64_t now)
 void
 RdmaSelectiveRepeatRecovery::OnRefused(RdmaRequester& requester,
                                        uint64_t psn,
-                                       int64_t until,
-                                       int64_t now)
+                                       rdma::TimePoint until,
+                                       rdma::TimePoint now)
 {
     // The receiver has thrown away all from this PSN on.
     rdma::ReceiveBitmap before(m_sacked->Base(), m_sacked->Capacity());
@@ -161,10 +161,10 @@ void
 RdmaSelectiveRepeatRecovery::Recover(RdmaRequester& requester,
                                      uint64_t from,
                                      bool afterTimeout,
-                                     int64_t now)
+                                     rdma::TimePoint now)
 {
     NS_LOG_LOGIC((afterTimeout ? "time-out" : "loss")
-                 << " at " << now << " ps: PSNs from " << from << " to before "
+                 << " at " << now.ps << " ps: PSNs from " << from << " to before "
                  << requester.GetHighestPsn() << " go again unless acknowledged");
     Begin(from, requester.GetHighestPsn(), afterTimeout);
     requester.RepeatFrom(from, now);
@@ -195,30 +195,30 @@ RdmaSelectiveRepeatRecovery::NextLost(uint64_t highest) const
     return lost < limit ? lost : highest;
 }
 
-int64_t
+rdma::Duration
 RdmaSelectiveRepeatRecovery::GetTimeout(const RdmaRequester& requester) const
 {
     return requester.GetHighestPsn() - requester.GetAckedPsn() <= m_timeouts.few ? m_timeouts.low
                                                                                  : m_timeouts.high;
 }
 
-int64_t
+rdma::Duration
 RdmaSelectiveRepeatRecovery::GetLeastTimeout(const RdmaRequester&) const
 {
     return std::min(m_timeouts.low, m_timeouts.high);
 }
 
 bool
-RdmaSelectiveRepeatRecovery::GivesUp(const RdmaRequester& requester, int64_t now) const
+RdmaSelectiveRepeatRecovery::GivesUp(const RdmaRequester& requester, rdma::TimePoint now) const
 {
     // RtoLow and RtoHigh are estimates of a round trip, not the local ACK time-out: that one is
     // counted in time, so that both recoveries give up equally late.
-    const int64_t patience = requester.GetAckTimeout() * (requester.GetRetryCount() + 1);
-    return patience && now - m_lastProgress >= patience;
+    const rdma::Duration patience = requester.GetAckTimeout() * (requester.GetRetryCount() + 1);
+    return patience.ps && now - m_lastProgress >= patience;
 }
 
 void
-RdmaSelectiveRepeatRecovery::OnResponseMissing(RdmaRequester& requester, int64_t now)
+RdmaSelectiveRepeatRecovery::OnResponseMissing(RdmaRequester& requester, rdma::TimePoint now)
 {
     if (m_recovering)
     {
@@ -235,7 +235,7 @@ RdmaSelectiveRepeatRecovery::OnOutOfOrder(RdmaResponder& responder,
                                           uint64_t psn,
                                           RdmaFrame& frame,
                                           bool,
-                                          int64_t now)
+                                          rdma::TimePoint now)
 {
     responder.SendSequenceNak(rdma::WirePsn(psn), frame, now);
 }

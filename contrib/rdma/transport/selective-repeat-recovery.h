@@ -41,9 +41,9 @@ class RdmaSelectiveRepeatRecovery : public RdmaLossRecovery
   public:
     struct Timeouts
     {
-        int64_t low{0};  //!< ps, while few packets are in flight
-        int64_t high{0}; //!< ps, otherwise
-        uint32_t few{0}; //!< packets
+        rdma::Duration low;  //!< while few packets are in flight
+        rdma::Duration high; //!< otherwise
+        uint32_t few{0};     //!< packets
     };
 
     RdmaSelectiveRepeatRecovery(const RdmaTransportScheme::Setting& setting,
@@ -53,39 +53,43 @@ class RdmaSelectiveRepeatRecovery : public RdmaLossRecovery
 
     bool HearsAcks() const override;
     void SendFrom(uint64_t psn) override;
-    void OnFirstSent(int64_t now) override;
-    void OnAcknowledged(RdmaRequester& requester, int64_t now) override;
+    void OnFirstSent(rdma::TimePoint now) override;
+    void OnAcknowledged(RdmaRequester& requester, rdma::TimePoint now) override;
     void OnArrivedEarly(uint64_t psn, bool whole) override;
-    void OnNak(RdmaRequester& requester, uint64_t expected, int64_t now) override;
-    void OnTimeout(RdmaRequester& requester, int64_t now) override;
-    void OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now) override;
+    void OnNak(RdmaRequester& requester, uint64_t expected, rdma::TimePoint now) override;
+    void OnTimeout(RdmaRequester& requester, rdma::TimePoint now) override;
+    void OnRefused(RdmaRequester& requester,
+                   uint64_t psn,
+                   rdma::TimePoint until,
+                   rdma::TimePoint now) override;
     void OnSentAgain(uint64_t psn) override;
     void ChooseNext(RdmaRequester& requester) override;
-    int64_t GetTimeout(const RdmaRequester& requester) const override;
-    int64_t GetLeastTimeout(const RdmaRequester& requester) const override;
-    bool GivesUp(const RdmaRequester& requester, int64_t now) const override;
+    rdma::Duration GetTimeout(const RdmaRequester& requester) const override;
+    rdma::Duration GetLeastTimeout(const RdmaRequester& requester) const override;
+    bool GivesUp(const RdmaRequester& requester, rdma::TimePoint now) const override;
 
-    void OnResponseMissing(RdmaRequester& requester, int64_t now) override;
+    void OnResponseMissing(RdmaRequester& requester, rdma::TimePoint now) override;
 
     void OnOutOfOrder(RdmaResponder& responder,
                       uint64_t psn,
                       RdmaFrame& frame,
                       bool fresh,
-                      int64_t now) override;
+                      rdma::TimePoint now) override;
 
   private:
     /// A recovery begins. \param from nothing before it is lost \param highest all before has been
     /// sent
     void Begin(uint64_t from, uint64_t highest, bool afterTimeout);
-    void Recover(RdmaRequester& requester, uint64_t from, bool afterTimeout, int64_t now);
+    void Recover(RdmaRequester& requester, uint64_t from, bool afterTimeout, rdma::TimePoint now);
     /// \return the first PSN that this recovery has to send again and has not yet, or `highest`
     uint64_t NextLost(uint64_t highest) const;
     Timeouts m_timeouts;
 
-    uint64_t m_lostBefore{0};  //!< what is not acknowledged and before this is lost
-    uint64_t m_cursor{0};      //!< all lost before has been sent again in this recovery
-    uint64_t m_end{0};         //!< the recovery ends when all before is acknowledged
-    int64_t m_lastProgress{0}; //!< something was acknowledged, or first sent with nothing in flight
+    uint64_t m_lostBefore{0}; //!< what is not acknowledged and before this is lost
+    uint64_t m_cursor{0};     //!< all lost before has been sent again in this recovery
+    uint64_t m_end{0};        //!< the recovery ends when all before is acknowledged
+    rdma::TimePoint
+        m_lastProgress; //!< something was acknowledged, or first sent with nothing in flight
     bool m_recovering{false};
     bool m_afterTimeout{false};
 };

@@ -57,7 +57,7 @@ RdmaTrimmingTransport::SendFrom(uint64_t psn)
 }
 
 void
-RdmaTrimmingTransport::OnFirstSent(int64_t now)
+RdmaTrimmingTransport::OnFirstSent(rdma::TimePoint now)
 {
     m_heard = now;
     m_sentFirst = 0;
@@ -76,7 +76,9 @@ RdmaTrimmingTransport::NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFram
 }
 
 void
-RdmaTrimmingTransport::NoteAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now)
+RdmaTrimmingTransport::NoteAnswer(RdmaRequester& requester,
+                                  const RdmaFrame& frame,
+                                  rdma::TimePoint now)
 {
     m_heard = now;
     const uint64_t psn = rdma::ExtendPsn(frame.aux, requester.GetAckedPsn());
@@ -112,7 +114,7 @@ RdmaTrimmingTransport::NoteArrivedBefore(RdmaRequester& requester, uint64_t expe
 }
 
 void
-RdmaTrimmingTransport::NoteAcknowledged(RdmaRequester& requester, int64_t now)
+RdmaTrimmingTransport::NoteAcknowledged(RdmaRequester& requester, rdma::TimePoint now)
 {
     const uint64_t acked = requester.GetAckedPsn();
     m_acked.AdvanceTo(acked);
@@ -126,13 +128,13 @@ RdmaTrimmingTransport::NoteAcknowledged(RdmaRequester& requester, int64_t now)
 }
 
 void
-RdmaTrimmingTransport::OnPosted(RdmaRequester& requester, int64_t)
+RdmaTrimmingTransport::OnPosted(RdmaRequester& requester, rdma::TimePoint)
 {
     ChooseNext(requester);
 }
 
 void
-RdmaTrimmingTransport::OnReturned(RdmaRequester&, uint64_t, int64_t)
+RdmaTrimmingTransport::OnReturned(RdmaRequester&, uint64_t, rdma::TimePoint)
 {
 }
 
@@ -148,10 +150,10 @@ RdmaTrimmingTransport::GetBacklog(const RdmaRequester& requester) const
     return requester.GetEndPsn() - requester.GetHighestPsn() + m_again.Count();
 }
 
-int64_t
+rdma::Duration
 RdmaTrimmingTransport::GetQuiet(const RdmaRequester& requester) const
 {
-    return std::max<int64_t>(0, m_heard - requester.GetTimerStart());
+    return std::max(rdma::Duration(), m_heard - requester.GetTimerStart());
 }
 
 uint64_t
@@ -170,7 +172,7 @@ RdmaTrimmingTransport::LoseUnheard(RdmaRequester& requester)
 }
 
 void
-RdmaTrimmingTransport::LoseFrom(RdmaRequester& requester, uint64_t psn, int64_t until)
+RdmaTrimmingTransport::LoseFrom(RdmaRequester& requester, uint64_t psn, rdma::TimePoint until)
 {
     m_acked = rdma::ReceiveBitmap(requester.GetAckedPsn(), m_cap);
     for (uint64_t lost = psn; lost < requester.GetHighestPsn(); ++lost)
@@ -187,18 +189,18 @@ RdmaTrimmingTransport::ChooseNext(RdmaRequester& requester)
     requester.SetMaxOutstanding(MaySend(requester) ? static_cast<uint32_t>(m_cap) : 0);
 }
 
-int64_t
+rdma::Duration
 RdmaTrimmingTransport::GetLeastTimeout(const RdmaRequester&) const
 {
     return m_patience;
 }
 
 bool
-RdmaTrimmingTransport::GivesUp(const RdmaRequester& requester, int64_t now) const
+RdmaTrimmingTransport::GivesUp(const RdmaRequester& requester, rdma::TimePoint now) const
 {
     // As late as the other recoveries, if the other end is silent.
-    const int64_t patience = requester.GetAckTimeout() * (requester.GetRetryCount() + 1);
-    return patience && now - m_heard >= patience;
+    const rdma::Duration patience = requester.GetAckTimeout() * (requester.GetRetryCount() + 1);
+    return patience.ps && now - m_heard >= patience;
 }
 
 // Responder --------------------------------------------------------------------------------------
@@ -207,7 +209,7 @@ bool
 RdmaTrimmingTransport::OnArrival(RdmaResponder& responder,
                                  uint64_t psn,
                                  RdmaFrame& frame,
-                                 int64_t now)
+                                 rdma::TimePoint now)
 {
     if (psn + 1 >= m_highest)
     {
@@ -228,7 +230,7 @@ RdmaTrimmingTransport::OnArrival(RdmaResponder& responder,
 }
 
 void
-RdmaTrimmingTransport::Acknowledge(RdmaResponder& responder, RdmaFrame* data, int64_t now)
+RdmaTrimmingTransport::Acknowledge(RdmaResponder& responder, RdmaFrame* data, rdma::TimePoint now)
 {
     AnswerArrival(responder, true, data->psn, data, now);
 }
@@ -238,13 +240,13 @@ RdmaTrimmingTransport::OnOutOfOrder(RdmaResponder& responder,
                                     uint64_t,
                                     RdmaFrame& frame,
                                     bool,
-                                    int64_t now)
+                                    rdma::TimePoint now)
 {
     Acknowledge(responder, &frame, now);
 }
 
 void
-RdmaTrimmingTransport::OnRequestToSend(RdmaResponder&, const RdmaFrame&, int64_t)
+RdmaTrimmingTransport::OnRequestToSend(RdmaResponder&, const RdmaFrame&, rdma::TimePoint)
 {
 }
 

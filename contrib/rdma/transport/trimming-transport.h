@@ -34,23 +34,28 @@ class RdmaTrimmingTransport : public RdmaPullTransport
     static constexpr uint32_t ROUND_TRIPS = 16;
 
     void SendFrom(uint64_t psn) override;
-    void OnFirstSent(int64_t now) override;
-    void OnPosted(RdmaRequester& requester, int64_t now) override;
+    void OnFirstSent(rdma::TimePoint now) override;
+    void OnPosted(RdmaRequester& requester, rdma::TimePoint now) override;
     /// Is nothing to it by default.
-    void OnReturned(RdmaRequester& requester, uint64_t psn, int64_t now) override;
+    void OnReturned(RdmaRequester& requester, uint64_t psn, rdma::TimePoint now) override;
     void ChooseNext(RdmaRequester& requester) override;
-    int64_t GetLeastTimeout(const RdmaRequester& requester) const override;
-    bool GivesUp(const RdmaRequester& requester, int64_t now) const override;
+    rdma::Duration GetLeastTimeout(const RdmaRequester& requester) const override;
+    bool GivesUp(const RdmaRequester& requester, rdma::TimePoint now) const override;
 
-    bool OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now) override;
+    bool OnArrival(RdmaResponder& responder,
+                   uint64_t psn,
+                   RdmaFrame& frame,
+                   rdma::TimePoint now) override;
     void OnOutOfOrder(RdmaResponder& responder,
                       uint64_t psn,
                       RdmaFrame& frame,
                       bool fresh,
-                      int64_t now) override;
-    void Acknowledge(RdmaResponder& responder, RdmaFrame* data, int64_t now) override;
+                      rdma::TimePoint now) override;
+    void Acknowledge(RdmaResponder& responder, RdmaFrame* data, rdma::TimePoint now) override;
     /// Is nothing to it by default.
-    void OnRequestToSend(RdmaResponder& responder, const RdmaFrame& frame, int64_t now) override;
+    void OnRequestToSend(RdmaResponder& responder,
+                         const RdmaFrame& frame,
+                         rdma::TimePoint now) override;
 
   protected:
     explicit RdmaTrimmingTransport(const RdmaTransportScheme::Setting& setting);
@@ -71,19 +76,19 @@ class RdmaTrimmingTransport : public RdmaPullTransport
     /// A packet is sent.
     void NoteSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame);
     /// What an ACK or NACK says of the packet that it answers.
-    void NoteAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now);
+    void NoteAnswer(RdmaRequester& requester, const RdmaFrame& frame, rdma::TimePoint now);
     /// Marks all before `expected` as arrived. \return those that were not
     uint64_t NoteArrivedBefore(RdmaRequester& requester, uint64_t expected);
-    void NoteAcknowledged(RdmaRequester& requester, int64_t now);
+    void NoteAcknowledged(RdmaRequester& requester, rdma::TimePoint now);
     /// What had been sent when the time-out began and has not been heard of is lost: it goes again.
     /// \return packets
     uint64_t LoseUnheard(RdmaRequester& requester);
     /// The receiver has thrown away all from this PSN on.
-    void LoseFrom(RdmaRequester& requester, uint64_t psn, int64_t until);
+    void LoseFrom(RdmaRequester& requester, uint64_t psn, rdma::TimePoint until);
     /// \return packets sent of which nothing is known
     uint64_t GetUnheard(const RdmaRequester& requester) const;
-    /// \return time from the start of the time-out to when something was last heard, ps
-    int64_t GetQuiet(const RdmaRequester& requester) const;
+    /// \return time from the start of the time-out to when something was last heard
+    rdma::Duration GetQuiet(const RdmaRequester& requester) const;
     /// \return packets that have never been sent or are to be sent again
     uint64_t GetBacklog(const RdmaRequester& requester) const;
 
@@ -94,16 +99,16 @@ class RdmaTrimmingTransport : public RdmaPullTransport
                                bool whole,
                                uint32_t psn,
                                RdmaFrame* data,
-                               int64_t now) = 0;
+                               rdma::TimePoint now) = 0;
 
     /// \return whether all is there that the sender had to send, as it said last
     bool IsAllHere(const RdmaResponder& responder) const;
 
-    int64_t m_patience; //!< CreditTimeout, ps
-    uint64_t m_cap;     //!< of PSNs from the first that is not acknowledged on
+    rdma::Duration m_patience; //!< CreditTimeout
+    uint64_t m_cap;            //!< of PSNs from the first that is not acknowledged on
     rdma::ReceiveBitmap m_acked;
     rdma::ReceiveBitmap m_again; //!< to be sent again
-    int64_t m_heard{0};          //!< the last answer came, or the first packet went, ps
+    rdma::TimePoint m_heard;     //!< the last answer came, or the first packet went
 
   private:
     uint64_t m_sentFirst{0}; //!< PSNs before had been sent when the time-out began

@@ -138,7 +138,7 @@ RdmaUetParameters::GetNscc(const RdmaTransportScheme::Setting& setting) const
 {
     rdma::NsccParameters p;
     p.packet = setting.packetBytes;
-    p.networkRtt = setting.baseRtt;
+    p.networkRtt = setting.baseRtt.ps;
     p.lineBps = setting.lineBps;
     p.targetDelay = m_targetDelay.GetPicoSeconds();
     p.gate = m_gate;
@@ -212,7 +212,7 @@ RdmaUetTransport::ChooseNext(RdmaRequester& requester)
 }
 
 void
-RdmaUetTransport::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t)
+RdmaUetTransport::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, rdma::TimePoint)
 {
     NoteSent(requester, psn, frame);
     if (m_credits)
@@ -223,7 +223,7 @@ RdmaUetTransport::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& fram
 }
 
 void
-RdmaUetTransport::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now)
+RdmaUetTransport::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, rdma::TimePoint now)
 {
     const uint64_t again = m_again.Count();
     const uint64_t arrived = m_acked.Count();
@@ -245,18 +245,18 @@ RdmaUetTransport::OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int
         const RdmaFrameExtra* extra = frame.extra;
         m_window->OnAck(m_packet * static_cast<double>(m_acked.Count() - arrived),
                         frame.flags & RdmaFrame::ECN_ECHO,
-                        extra && extra->hasTelemetry ? now - extra->telemetry.sent : -1,
+                        extra && extra->hasTelemetry ? now.ps - extra->telemetry.sent : -1,
                         inFlight,
-                        now);
+                        now.ps);
     }
     else if (m_again.Count() > again)
     {
-        m_window->OnTrimmed(m_packet, inFlight + m_packet, now);
+        m_window->OnTrimmed(m_packet, inFlight + m_packet, now.ps);
     }
 }
 
 void
-RdmaUetTransport::OnAcknowledged(RdmaRequester& requester, int64_t now)
+RdmaUetTransport::OnAcknowledged(RdmaRequester& requester, rdma::TimePoint now)
 {
     NoteAcknowledged(requester, now);
     if (m_credits)
@@ -267,7 +267,7 @@ RdmaUetTransport::OnAcknowledged(RdmaRequester& requester, int64_t now)
 }
 
 void
-RdmaUetTransport::OnTimeout(RdmaRequester& requester, int64_t now)
+RdmaUetTransport::OnTimeout(RdmaRequester& requester, rdma::TimePoint now)
 {
     const uint64_t lost = LoseUnheard(requester);
     if (lost)
@@ -292,7 +292,10 @@ RdmaUetTransport::OnTimeout(RdmaRequester& requester, int64_t now)
 }
 
 void
-RdmaUetTransport::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now)
+RdmaUetTransport::OnRefused(RdmaRequester& requester,
+                            uint64_t psn,
+                            rdma::TimePoint until,
+                            rdma::TimePoint now)
 {
     LoseFrom(requester, psn, until);
     if (m_credits)
@@ -303,7 +306,7 @@ RdmaUetTransport::OnRefused(RdmaRequester& requester, uint64_t psn, int64_t unti
     ChooseNext(requester);
 }
 
-int64_t
+rdma::Duration
 RdmaUetTransport::GetTimeout(const RdmaRequester& requester) const
 {
     return !m_credits || GetUnheard(requester)
@@ -314,7 +317,10 @@ RdmaUetTransport::GetTimeout(const RdmaRequester& requester) const
 // Responder --------------------------------------------------------------------------------------
 
 bool
-RdmaUetTransport::OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now)
+RdmaUetTransport::OnArrival(RdmaResponder& responder,
+                            uint64_t psn,
+                            RdmaFrame& frame,
+                            rdma::TimePoint now)
 {
     if (m_credits)
     {
@@ -324,7 +330,9 @@ RdmaUetTransport::OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& f
 }
 
 void
-RdmaUetTransport::OnRequestToSend(RdmaResponder& responder, const RdmaFrame& frame, int64_t now)
+RdmaUetTransport::OnRequestToSend(RdmaResponder& responder,
+                                  const RdmaFrame& frame,
+                                  rdma::TimePoint now)
 {
     if (m_credits)
     {
@@ -337,7 +345,7 @@ RdmaUetTransport::AnswerArrival(RdmaResponder& responder,
                                 bool whole,
                                 uint32_t psn,
                                 RdmaFrame* data,
-                                int64_t now)
+                                rdma::TimePoint now)
 {
     if (m_credits)
     {
@@ -348,7 +356,7 @@ RdmaUetTransport::AnswerArrival(RdmaResponder& responder,
 }
 
 RdmaPullTransport::Pull
-RdmaUetTransport::GivePull(RdmaResponder& responder, bool urgent, int64_t now)
+RdmaUetTransport::GivePull(RdmaResponder& responder, bool urgent, rdma::TimePoint now)
 {
     return m_credits ? m_credits->GivePull(responder, urgent, now) : Pull{0, false};
 }

@@ -91,17 +91,28 @@ class RdmaUetTransport : public RdmaTrimmingTransport
 
     std::string GetName() const override;
 
-    void OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& frame, int64_t now) override;
-    void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, int64_t now) override;
-    void OnAcknowledged(RdmaRequester& requester, int64_t now) override;
-    void OnTimeout(RdmaRequester& requester, int64_t now) override;
-    void OnRefused(RdmaRequester& requester, uint64_t psn, int64_t until, int64_t now) override;
+    void OnSent(RdmaRequester& requester,
+                uint64_t psn,
+                RdmaFrame& frame,
+                rdma::TimePoint now) override;
+    void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, rdma::TimePoint now) override;
+    void OnAcknowledged(RdmaRequester& requester, rdma::TimePoint now) override;
+    void OnTimeout(RdmaRequester& requester, rdma::TimePoint now) override;
+    void OnRefused(RdmaRequester& requester,
+                   uint64_t psn,
+                   rdma::TimePoint until,
+                   rdma::TimePoint now) override;
     void ChooseNext(RdmaRequester& requester) override;
-    int64_t GetTimeout(const RdmaRequester& requester) const override;
+    rdma::Duration GetTimeout(const RdmaRequester& requester) const override;
 
-    bool OnArrival(RdmaResponder& responder, uint64_t psn, RdmaFrame& frame, int64_t now) override;
-    void OnRequestToSend(RdmaResponder& responder, const RdmaFrame& frame, int64_t now) override;
-    Pull GivePull(RdmaResponder& responder, bool urgent, int64_t now) override;
+    bool OnArrival(RdmaResponder& responder,
+                   uint64_t psn,
+                   RdmaFrame& frame,
+                   rdma::TimePoint now) override;
+    void OnRequestToSend(RdmaResponder& responder,
+                         const RdmaFrame& frame,
+                         rdma::TimePoint now) override;
+    Pull GivePull(RdmaResponder& responder, bool urgent, rdma::TimePoint now) override;
 
   protected:
     bool MaySend(const RdmaRequester& requester) const override;
@@ -109,7 +120,7 @@ class RdmaUetTransport : public RdmaTrimmingTransport
                        bool whole,
                        uint32_t psn,
                        RdmaFrame* data,
-                       int64_t now) override;
+                       rdma::TimePoint now) override;
 
   private:
     double GetInFlight(const RdmaRequester& requester) const;
