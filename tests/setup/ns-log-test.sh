@@ -24,8 +24,8 @@ main()
     state.mtu = 4096;
     const auto law = CreateObject<RdmaDcqcnCongestionOps>();
     law->Init(state);
-    law->OnCnp(state, 5000000);
-    law->OnUpdate(state, state.nextUpdate);
+    law->OnCnp(state, rdma::TimePoint(5000000));
+    law->OnUpdate(state, rdma::TimePoint(state.nextUpdate));
 }
 EOF
 

@@ -164,7 +164,7 @@ void
 RdmaEthernetLinkLayer::Configure(RdmaFabric& fabric, uint32_t node)
 {
     fabric.GetSwitch(node)->SetRoutes(fabric.GetRoutes().GroupOfEndpoint(node),
-                                      SetsOf(fabric, node));
+                                      fabric.GetPortSets(node));
 }
 
 std::string

@@ -225,7 +225,7 @@ IbLinkLayer::Configure(RdmaFabric& fabric, uint32_t node)
             setOfLid[endpoint.lid + l] = setOf[e];
         }
     }
-    device.SetRoutes(std::move(setOfLid), SetsOf(fabric, node));
+    device.SetRoutes(std::move(setOfLid), fabric.GetPortSets(node));
 }
 
 uint16_t

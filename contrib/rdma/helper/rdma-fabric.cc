@@ -319,4 +319,22 @@ RdmaFabric::BeginAnew(int64_t now)
     }
 }
 
+std::vector<std::vector<uint16_t>>
+RdmaFabric::GetPortSets(uint32_t node) const
+{
+    std::vector<std::vector<uint16_t>> sets;
+    for (uint32_t g = 0; g < m_routes.GroupCount(node); ++g)
+    {
+        sets.emplace_back();
+        for (const uint16_t port : m_routes.Group(node, static_cast<uint16_t>(g)))
+        {
+            if (!IsPortDead(node, port))
+            {
+                sets.back().push_back(port);
+            }
+        }
+    }
+    return sets;
+}
+
 } // namespace ns3

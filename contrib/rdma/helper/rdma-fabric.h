@@ -355,6 +355,10 @@ class RdmaFabric
         return m_routes;
     }
 
+    /// \return the sets of ports of a switch by their number in the routes, without those that are
+    /// known as dead
+    std::vector<std::vector<uint16_t>> GetPortSets(uint32_t node) const;
+
     /// \return "from->to" of the directed link out of an end
     std::string GetLinkName(uint32_t end) const;
     /// \return "from->to" of the directed link out of a port

@@ -107,11 +107,6 @@ class RdmaLinkLayer
 
     virtual std::unique_ptr<RdmaCaptureEncoder> MakeCaptureEncoder(
         const RdmaFabric& fabric) const = 0;
-
-  protected:
-    /// \return the sets of ports of a switch by their number in the routes, without those that are
-    /// known as dead
-    static std::vector<std::vector<uint16_t>> SetsOf(const RdmaFabric& fabric, uint32_t node);
 };
 
 } // namespace ns3

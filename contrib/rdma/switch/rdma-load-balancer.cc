@@ -3,8 +3,6 @@
  */
 #include "rdma-load-balancer.h"
 
-#include "rdma-switch-base.h"
-
 #include "ns3/rdma-named-types.h"
 
 namespace ns3
@@ -97,12 +95,6 @@ RdmaLoadBalancer::Make(const std::string& name)
         }
     }
     return nullptr;
-}
-
-RdmaLoadBalancer::Candidates
-RdmaWays::Find(uint32_t endpoint) const
-{
-    return m_device.FindCandidates(endpoint);
 }
 
 } // namespace ns3

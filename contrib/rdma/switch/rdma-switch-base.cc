@@ -276,4 +276,10 @@ RdmaSwitchBase::Drop(RdmaPort* port, RdmaFrame* frame, DropReason reason, int64_
     RdmaFramePool::Get().Free(frame);
 }
 
+RdmaLoadBalancer::Candidates
+RdmaWays::Find(uint32_t endpoint) const
+{
+    return m_device.FindCandidates(endpoint);
+}
+
 } // namespace ns3

@@ -3,23 +3,24 @@
  */
 #include "go-back-n-recovery.h"
 
-#include "rdma-requester.h"
-
 #include "ns3/log.h"
+#include "ns3/rdma-requester.h"
+#include "ns3/rdma-transport-schemes.h"
 
 namespace ns3
 {
 
 NS_LOG_COMPONENT_DEFINE("GoBackNRecovery");
 
-RdmaTransportScheme
-RdmaGoBackNRecovery::GetScheme()
+namespace
 {
-    // (RdmaTransportSchemes begin with it: nobody else registers it.)
-    return {"go-back-n", [](const RdmaTransportScheme::Setting&) -> Ptr<RdmaTransport> {
-                return Create<RdmaGoBackNRecovery>();
-            }};
-}
+
+const RdmaTransportSchemes::Registered g_goBackN{
+    {"go-back-n", [](const RdmaTransportScheme::Setting&) -> Ptr<RdmaTransport> {
+         return Create<RdmaGoBackNRecovery>();
+     }}};
+
+} // namespace
 
 std::string
 RdmaGoBackNRecovery::GetName() const

@@ -4,7 +4,7 @@
 #ifndef GO_BACK_N_RECOVERY_H
 #define GO_BACK_N_RECOVERY_H
 
-#include "rdma-loss-recovery.h"
+#include "ns3/rdma-loss-recovery.h"
 
 namespace ns3
 {
@@ -21,9 +21,6 @@ namespace ns3
 class RdmaGoBackNRecovery : public RdmaLossRecovery
 {
   public:
-    /// \return "go-back-n"
-    static RdmaTransportScheme GetScheme();
-
     std::string GetName() const override;
     void OnNak(RdmaRequester& requester, uint64_t expected, rdma::TimePoint now) override;
     void OnTimeout(RdmaRequester& requester, rdma::TimePoint now) override;
