@@ -162,15 +162,23 @@ class RdmaCongestionOps : public Object
     /// The queue pair exists now: set rate and window. The default is line rate, no window.
     virtual void Init(RdmaCongestionState& state);
 
-    /// `nextUpdate` or `nextUpdateBytes` has been reached.
+    // At the sender. The requester follows rate and window of the state after each of these.
+
+    /// Before a packet is sent: `nextUpdate` or `nextUpdateBytes` has been reached.
     virtual void OnUpdate(RdmaCongestionState& state, rdma::TimePoint now);
+    /// With ON_SEND, as a data packet starts to be sent. \param payload bytes
     virtual void OnSend(RdmaCongestionState& state, uint32_t payload, rdma::TimePoint now);
+    /// An ACK, NAK, answer of a pull transport or READ response acknowledges something new.
     virtual void OnAck(RdmaCongestionState& state, const RdmaAckInfo& ack, rdma::TimePoint now);
+    /// A CNP has come.
     virtual void OnCnp(RdmaCongestionState& state, rdma::TimePoint now);
+    /// A NAK has begun a recovery: RdmaRequester::TellCongestionOfNak.
     virtual void OnNack(RdmaCongestionState& state, rdma::TimePoint now);
+    /// A time-out is over, and the connection does not give up.
     virtual void OnTimeout(RdmaCongestionState& state, rdma::TimePoint now);
 
-    /// At the receiver: a data packet of this queue pair arrived. \return whether to send a CNP now
+    /// At the receiver: a data packet of this queue pair arrived that was marked CE, or with
+    /// EVERY_DATA any. \return whether to send a CNP now
     virtual bool OnDataReceived(const RdmaFrame& frame, rdma::TimePoint now);
 
     /**

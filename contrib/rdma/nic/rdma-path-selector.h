@@ -54,7 +54,9 @@ class RdmaPathSelector : public Object
 
     /// The next packet is sent. \param idle nothing is in flight \return its entropy
     virtual uint16_t Choose(bool idle, rdma::TimePoint now) = 0;
+    /// An ACK or NAK has come that tells the entropy of the packet that it answers.
     virtual void OnAck(const Ack& ack, rdma::TimePoint now) = 0;
+    /// A time-out of the queue pair is over.
     virtual void OnTimeout(rdma::TimePoint now) = 0;
 
     /// Once, before the first packet. \param seed of this queue pair's numbers by chance
