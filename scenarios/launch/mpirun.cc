@@ -31,7 +31,8 @@ namespace scenario
 namespace
 {
 
-/// Signals that have come, a byte each: the handler's only act.
+/// Signals that have come, a byte each: the handler's only act. Not that of interruption.h: each
+/// signal is passed on to the ranks, SIGTSTP too, and wakes poll().
 int g_signals[2] = {-1, -1};
 
 void

@@ -177,6 +177,8 @@ class Results(SystemTest):
         self.assertEqual(process.returncode, 129, errors)
         self.assertIn(f"runs of --shard-verify are in {out}/shard-verify", errors)
         self.assertNotIn("nothing was written", errors)
+        left = subprocess.run(["pgrep", "-f", f"{out}/shard-verify"], stdout=subprocess.PIPE)
+        self.assertEqual(left.stdout, b"", "it waits for its runs")
 
     def test_stages_are_searched(self):
         run = self.run_program(

@@ -4,6 +4,7 @@
 #include "decision.h"
 
 #include <cstddef>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -128,17 +129,6 @@ Pass(Io& io, TransferEnded& d)
     io.Number(d.orders);
 }
 
-/// \param kind index of the variant
-template <std::size_t N = 0>
-void
-SetKind(std::size_t kind, Decision* decision)
-{
-    if constexpr (N < std::variant_size_v<decltype(Decision::what)>)
-    {
-        kind == N ? void(decision->what.emplace<N>()) : SetKind<N + 1>(kind, decision);
-    }
-}
-
 } // namespace
 
 std::string
@@ -159,8 +149,13 @@ DecisionOf(const std::string& text)
     Decision decision;
     std::size_t kind = 0;
     reader.Number(kind);
-    SetKind(kind, &decision);
-    reader.Check(decision.what.index() == kind);
+    const decltype(decision.what) kinds[] = {WarmupEnded{},
+                                             SizeEnded{},
+                                             RoundEnded{},
+                                             IterationEnded{},
+                                             TransferEnded{}};
+    reader.Check(kind < std::size(kinds));
+    decision.what = kinds[kind];
     reader.Number(decision.job);
     std::visit([&reader](auto& what) { Pass(reader, what); }, decision.what);
     reader.Check(reader.IsAtEnd());

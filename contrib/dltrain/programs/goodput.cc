@@ -7,7 +7,6 @@
 #include "contrib/dltrain/runners/fault-run.h"
 #include "frame.h"
 #include "goodput-measurement.h"
-#include "progress-lines.h"
 #include "reports/base/report-launcher.h"
 #include "reports/programs/goodput-results.h"
 #include "scenarios/goodput/options/failure-bounds.h"
@@ -20,10 +19,11 @@
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <iostream>
-#include <optional>
 #include <set>
+#include <unistd.h>
 
 namespace dltrain
 {
@@ -33,6 +33,35 @@ namespace
 
 using goodput::Cause;
 using scenario::GoodputScenario;
+
+/// What is simulated, on stderr: a terminal gets each line, a log at most one in 10 s and none of a
+/// shorter run, as of RunControl's progress.
+class GoodputProgress
+{
+  public:
+    /// \param shown --progress
+    explicit GoodputProgress(bool shown)
+        : m_shown(shown)
+    {
+    }
+
+    void Tell(const std::string& line)
+    {
+        const auto now = std::chrono::steady_clock::now();
+        if (m_shown && (m_terminal || now >= m_next))
+        {
+            m_next = now + LOG_EVERY;
+            SayProgress(line);
+        }
+    }
+
+  private:
+    static constexpr auto LOG_EVERY = std::chrono::seconds(10);
+
+    const bool m_shown;
+    const bool m_terminal = isatty(STDERR_FILENO) != 0;
+    std::chrono::steady_clock::time_point m_next = std::chrono::steady_clock::now() + LOG_EVERY;
+};
 
 /// A job as it was read, with all that its rules decide.
 struct Prepared
@@ -279,7 +308,7 @@ RunGoodput(int argc, const char* const* argv)
     {
         SayNote(note);
     }
-    ProgressLines progress(scenario.run.progress);
+    GoodputProgress progress(scenario.run.progress);
     std::vector<reports::GoodputRun> runs;
     for (std::size_t i = 0; i < prepared.size(); ++i)
     {

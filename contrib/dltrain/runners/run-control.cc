@@ -20,7 +20,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <iostream>
 #include <unistd.h>
 
 namespace dltrain
