@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * A model as a free graph of operators, for searches of shardings (scenarios/operator-search). Each entry
- * of "graph" is a list: its name, its kind, and what that takes:
+ * A model as a free graph of operators, for searches of shardings (scenarios/operator-search). Each
+ * entry of "graph" is a list: its name, its kind, and what that takes:
  *
  *   ["x", "data", [64, 784]]             an input of the graph without a gradient
  *   ["h", "input", [64, 784], "f32"]     one with a gradient: other layers make it

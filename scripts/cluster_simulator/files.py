@@ -70,7 +70,8 @@ def write_text(option, path, text):
             file.write(text)
 
 
-# What a run writes (scenarios/startup/output-folder.cc; tests/system/scripts-hostile.py compares).
+# What a run writes (scenarios/launch/output-folder.cc;
+# tests/system/scripts/scripts-hostile.py compares).
 RESULTS = (
     "attribution.csv",
     "calls.log",

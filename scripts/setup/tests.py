@@ -81,8 +81,8 @@ def native_tests(root):
 
 
 def script_tests(root):
-    for path in glob.glob(f"{root}/tests/system/*.py"):
-        if not os.path.basename(path).startswith(("_", "lib")):
+    for path in glob.glob(f"{root}/tests/system/*/*.py"):
+        if "/system/shared/" not in path:
             yield Test("system", path, [f"system.{short(path)}"])
     for path in glob.glob(f"{root}/tests/setup/*-test.*"):
         yield Test("setup", path, [f"setup.{short(path)}"])
@@ -152,10 +152,11 @@ def refuse_none(tests, regex, label):
 
 
 def imported(path, seen):
-    """A test script with the modules beside it that it imports."""
+    """A test script with the modules of the tests that it imports."""
     seen.add(path)
     for name in re.findall(r"^\s*(?:from|import) (\w+)", read(path), re.M):
-        module = os.path.join(os.path.dirname(path), name + ".py")
+        module = os.path.join(os.path.dirname(path), "..", "shared", name + ".py")
+        module = os.path.normpath(module)
         if os.path.exists(module) and module not in seen:
             imported(module, seen)
     return seen

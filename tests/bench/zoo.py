@@ -7,7 +7,7 @@ has.
     tests/bench/zoo.py               # prints the table
     tests/bench/zoo.py --update      # writes it into docs/capture.md
 
-Two GPUs of a server, DDP; the scripts are tests/system/capture-scripts/zoo_model.py.
+Two GPUs of a server, DDP; the scripts are tests/system/capture/capture-scripts/zoo_model.py.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [os.path.join(ROOT, "scripts"), os.path.join(ROOT, "tests", "system")]
+sys.path[:0] = [os.path.join(ROOT, "scripts"), os.path.join(ROOT, "tests", "system", "shared")]
 
 from _zoo_kernels import only_in_script  # noqa: E402
 from cluster_simulator import marked  # noqa: E402
@@ -28,7 +28,7 @@ from cluster_simulator.capture import capture, set_up  # noqa: E402
 PAGE = os.path.join(ROOT, "docs", "capture.md")
 TABLE = "zoo-and-capture"
 HEAD = ("network", "GPU", "zoo", "eager", "script", "", "without its own kernels", "these")
-SCRIPT = os.path.join(ROOT, "tests", "system", "capture-scripts", "zoo_model.py")
+SCRIPT = os.path.join(ROOT, "tests", "system", "capture", "capture-scripts", "zoo_model.py")
 GPUS = ("A100", "H100")
 
 

@@ -24,7 +24,7 @@ import time
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-sys.path.append(os.path.join(os.path.dirname(sys.path[0]), "system"))
+sys.path.append(os.path.join(os.path.dirname(sys.path[0]), "system", "shared"))
 sys.dont_write_bytecode = True
 
 import attribute_cases  # noqa: E402

@@ -35,7 +35,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "system"))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "system", "shared"))
 
 from _mpi import ENVIRONMENT as MPI_ENVIRONMENT, MPIRUN  # noqa: E402
 from _system_test import NONDETERMINISTIC, PROGRAMS, ROOT, share_of  # noqa: E402

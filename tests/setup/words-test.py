@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
+sys.path.insert(0, sys.path[0] + "/../system/shared")
 
 from _pages import pages, read, without_blocks  # noqa: E402
 

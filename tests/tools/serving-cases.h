@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Measured times of inference as cases in JSON, and the times that scenarios/inference has for them:
+ * Measured times of inference as cases in JSON, and those that scenarios/inference has for them:
  *
  *   {"kind": "request", "model": "llama2-70b", "gpu": "A100", "server": "dgx-a100", "tp": 8,
  *    "pp": 1, "framework": "vllm-0.2", "dtype": "fp16", "batch": 1, "input": 512, "output": 128,

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * What several processes that run node windows agree on, without MPI: each rank is a thread here.
- * Whole runs in processes are compared by tests/system/ranks.py.
+ * Whole runs in processes are compared by tests/system/programs/ranks.py.
  */
 #include "ns3/node-window-ranks.h"
 #include "ns3/test.h"

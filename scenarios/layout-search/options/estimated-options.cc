@@ -28,7 +28,7 @@ constexpr const char* kLinks =
     "hosts-per-leaf oversubscription leaves spines planes k core-oversubscription hyperx rails "
     "hosts-per-rail switch-ports torus wrap children parents fabric-rate";
 
-// tests/system/dlplan-options.py runs the known ones against dltrain.
+// tests/system/dlplan/dlplan-options.py runs the known ones against dltrain.
 constexpr EstimateRow kEstimateRows[] = {
     // The model and its step.
     {InEstimate::kKnown,

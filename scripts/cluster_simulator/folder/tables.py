@@ -4,8 +4,8 @@
 import json
 import os
 
-# {file: {column: type}}, made of what the programs say (tests/system/docs-generated.py --update):
-# with "?": fields may be empty; with "*": results of older versions have not this column.
+# {file: {column: type}}, written by tests/system/docs/docs-generated.py --update: with "?": fields
+# may be empty; with "*": results of older versions have not this column.
 with open(os.path.join(os.path.dirname(__file__), "columns.json"), encoding="utf-8") as _file:
     COLUMNS = json.load(_file)
 

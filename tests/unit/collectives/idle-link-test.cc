@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * Formulas in time against numbers worked out by hand. That they are what a simulated network takes
- * is tests/system/collperf-formulas.py.
+ * is tests/system/collperf/collperf-formulas.py.
  *
  * A byte takes 1 s, packets have 10 bytes and no headers, a switch stores them: a message of m
  * bytes up to 10 takes latency + 2 m, one of several packets latency + 10 + m.

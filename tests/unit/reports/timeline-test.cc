@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // timeline.json, of files made by hand: where arrows begin and end. That whole runs are shown right
-// is tested from outside (tests/system/scripts-timeline.py).
+// is tested from outside (tests/system/scripts/scripts-timeline.py).
 #include "reports/schema/written.h"
 #include "reports/timeline/timeline-choice.h"
 #include "reports/timeline/timeline-writer.h"

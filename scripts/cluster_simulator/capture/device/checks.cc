@@ -1,10 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * Sources: what PyTorch 1.13 of Debian 12 says on its CPU (tests/system/capture-arguments.py
- * compares them), and the arguments of native_functions.yaml. Assumed: that its CUDA kernels read
- * all tensors of a product and of a norm as one type (data_ptr<T>(), whose words "expected scalar
- * type ..." are), multiply no whole numbers, and have the labels' types that are named below.
+ * Sources: what PyTorch 1.13 of Debian 12 says on its CPU
+ * (tests/system/capture/capture-arguments.py compares them), and the arguments of
+ * native_functions.yaml. Assumed: that its CUDA kernels read all tensors of a product and of a norm
+ * as one type (data_ptr<T>(), whose words "expected scalar type ..." are), multiply no whole
+ * numbers, and have the labels' types that are named below.
  */
 #include "checks.h"
 

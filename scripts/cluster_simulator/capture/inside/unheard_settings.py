@@ -5,8 +5,8 @@ a note says so at the end, when the script has set its own.
 
 import os
 
-# That change what the simulation does, given as an option: tests/system/capture-settings.py holds
-# them against `dltrain --help=nccl-env`.
+# They change what the simulation does, given as an option: tests/system/capture/capture-settings.py
+# holds them against `dltrain --help=nccl-env`.
 NCCL = (
     "NCCL_ALGO",
     "NCCL_COLLNET_ENABLE",

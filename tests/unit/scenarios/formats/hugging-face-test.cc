@@ -401,7 +401,7 @@ const char* const kSmall[] = {
 
 } // namespace
 
-// Shapes by hand, of what the published counts (tests/system/dltrain-models.py) do not have.
+// Shapes by hand that the published counts (tests/system/dltrain/dltrain-models.py) do not have.
 TEST(HuggingFace, SmallModelsByHand)
 {
     const auto parameters = [](std::size_t i) {
