@@ -57,6 +57,10 @@ def steps():
 def steps_of(page):
     text = read(page).split("\n")
     found = []
+    for number, line in enumerate(text, 1):
+        for path, source in re.findall(r"\[`([^`]+)`\]\((extending/[^)]+)\)", line):
+            lines = read(os.path.join("docs", source)).splitlines()
+            found.append(Step("file", path, lines, page, number))
     for words, lines, start in blocks("\n".join(text)):
         if words == "console":
             found.append(Step("run", "", lines, page, start))
