@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * An estimate of a run's time before it runs. It assumes that this machine is as fast as the one of
- * docs/speed.md, with a core for each process.
+ * docs/measured.md, with a core for each process.
  */
 #ifndef SCENARIOS_DRY_RUN_ASSUMED_SPEED_H
 #define SCENARIOS_DRY_RUN_ASSUMED_SPEED_H
@@ -39,12 +39,12 @@ struct AssumedSpeed
     /// Frame-hops that take as long as one message inside a server. Measured with 25,400 samples of
     /// a step of 3,072 GPUs without attribution: 37% were in the code that moves its 91 million
     /// such messages, the rest in 176 million frame-hops (November 2026, the machine of
-    /// docs/speed.md).
+    /// docs/measured.md).
     static constexpr double kInside = 1.1;
 };
 
 /// A pure function. It does not know of small messages, which take up to three times as long a
-/// frame-hop (docs/speed.md: all-to-all-128), nor of attribution.
+/// frame-hop (docs/measured.md: all-to-all-128), nor of attribution.
 AssumedSpeed AssumeSpeed(const SpeedNeeds& needs);
 
 /// The time of messages on a network without packets, seconds of one core.

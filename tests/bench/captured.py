@@ -4,7 +4,7 @@
 the zoo's model of the same row takes.
 
     tests/bench/captured.py                      # prints the table
-    tests/bench/captured.py --update             # writes it into docs/validation-rows.md
+    tests/bench/captured.py --update             # writes it into docs/measured.md
     tests/bench/captured.py --only=resnet50
 
 Rows are chosen by a rule, not by what comes out, of the tables of tests/golden/training whose jobs
@@ -41,7 +41,7 @@ from cluster_simulator import marked  # noqa: E402
 from cluster_simulator.capture import CaptureFailed, capture, set_up  # noqa: E402
 from cluster_simulator.published import figures, rows, runs  # noqa: E402
 
-PAGE = os.path.join(ROOT, "docs", "validation-rows.md")
+PAGE = os.path.join(ROOT, "docs", "measured.md")
 TABLE = "captured-scripts"
 HEAD = ("row", "published", "script", "error", "zoo", "error", "blocks")
 TOKENS = 2048

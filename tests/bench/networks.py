@@ -266,5 +266,5 @@ TABLES = {
         ],
         rails,
     ),
-    "narrow": ("docs/collectives.md", ["network", "algorithm", "ways", *CONTROLS], narrow),
+    "narrow": ("docs/measured.md", ["network", "algorithm", "ways", *CONTROLS], narrow),
 }

@@ -40,7 +40,7 @@ TABLES = {
     **jobs_tables.TABLES,
     **replica_tables.TABLES,
     "balancers": one(
-        balancers.PAGE,
+        "docs/measured.md",
         balancers.HEADER,
         balancers.rows,
         picture=(balancers.PICTURE, balancers.draw),

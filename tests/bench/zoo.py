@@ -25,7 +25,7 @@ from _zoo_kernels import only_in_script  # noqa: E402
 from cluster_simulator import marked  # noqa: E402
 from cluster_simulator.capture import capture, set_up  # noqa: E402
 
-PAGE = os.path.join(ROOT, "docs", "capture.md")
+PAGE = os.path.join(ROOT, "docs", "measured.md")
 TABLE = "zoo-and-capture"
 HEAD = ("network", "GPU", "zoo", "eager", "script", "", "without its own kernels", "these")
 SCRIPT = os.path.join(ROOT, "tests", "system", "capture", "capture-scripts", "zoo_model.py")

@@ -7,7 +7,7 @@ before and after it (tests/bench/yardstick.cc), so that what else the machine do
     yardstick.py  compiled once, then run
     measuring.py  repeats of a case, pairs of two builds, and what follows from their numbers
     machine.py    what all this ran on
-    tables.py     rows of the tables, in a terminal and in docs/speed.md
+    tables.py     rows of the tables, in a terminal and in docs/measured.md
 
 No package that is not Python's own.
 """

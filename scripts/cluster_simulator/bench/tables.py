@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tables, for a terminal and for docs/speed.md: rows are lists of cells."""
+"""The tables, for a terminal and for docs/measured.md: rows are lists of cells."""
 
 import os
 import statistics
@@ -9,7 +9,7 @@ from ..errors import InvalidInput
 from .cases import DOUBLING, NAMES
 from .measuring import speed
 
-PAGE = os.path.join("docs", "speed.md")
+PAGE = os.path.join("docs", "measured.md")
 MACHINE, CASES, GROWTH = "bench-machine", "bench", "bench-growth"
 
 
@@ -203,7 +203,7 @@ def machine_row(machine, loads):
 
 
 class Page:
-    """docs/speed.md, with the rows that were measured in the place of those of the same name;
+    """docs/measured.md, with the rows that were measured in the place of those of the same name;
     the others stay, so all have to be of one machine.
     """
 

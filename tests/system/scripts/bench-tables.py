@@ -54,12 +54,12 @@ class TablesTest(SystemTest):
         measured = sorted(
             [(table.file, name) for name, table in self.places()]
             + [(bench.PAGE, name) for name in (bench.MACHINE, bench.CASES, bench.GROWTH)]
-            + [("docs/validation-rows.md", name) for name in ("nccl-tables", "nccl-medians")]
-            + [("docs/validation-rows.md", "captured-scripts")]  # tests/bench/captured.py
-            + [("docs/capture.md", "zoo-and-capture")]  # tests/bench/zoo.py
+            + [("docs/measured.md", name) for name in ("nccl-tables", "nccl-medians")]
+            + [("docs/measured.md", "captured-scripts")]  # tests/bench/captured.py
+            + [("docs/measured.md", "zoo-and-capture")]  # tests/bench/zoo.py
             + [("docs/speed.md", "first-build")]  # tests/bench/first-build.py
             + [
-                ("docs/validation-rows.md", f"published-{part}")
+                ("docs/measured.md", f"published-{part}")
                 for part in ("rows", "groups", "ratios")
             ]
         )
@@ -103,7 +103,7 @@ class TablesTest(SystemTest):
             r"^\| scaling from \d+ GPUs, (\w+)-\S+ \| ([\d.]+)% \| ([\d.]+)% \|$", re.MULTILINE
         )
         losses = {}
-        for name, published, here in row.findall(read("docs/validation-rows.md")):
+        for name, published, here in row.findall(read("docs/measured.md")):
             for kind, share in (("published", published), ("here", here)):
                 losses.setdefault((name, kind), []).append(round(100 - float(share), 1))
         mpt, bert, resnet = "mpt", "bert", "goyal"

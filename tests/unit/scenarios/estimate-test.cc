@@ -191,7 +191,7 @@ SpeedOf(double hosts, bool windows = true, bool infiniBand = false)
 
 TEST(AssumedSpeed, IsWhatWasMeasured)
 {
-    // docs/speed.md: the permutations on one core.
+    // docs/measured.md: the permutations on one core.
     EXPECT_NEAR(SpeedOf(16), 13.6e6, 1);
     EXPECT_NEAR(SpeedOf(128), 10.4e6, 1);
     EXPECT_NEAR(SpeedOf(1024), 5.90e6, 1);
