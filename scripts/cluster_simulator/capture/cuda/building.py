@@ -26,6 +26,7 @@ HEADERS = os.path.join(HERE, "include")
 CORE = "libdltrain-gpus.so"
 # Version of CUDA: suffix of its library.
 RUNTIMES = {11000: "11.0", 12000: "12", 13000: "13"}
+OF_NCCL = ("nccl", "nccl-operations")
 OF_RUNTIME = ("runtime-devices", "runtime-streams", "kernels", "errors")
 SEPARATORS = re.compile(r"[\s:;,]")
 FLAGS = ("-std=c++17", "-O3", "-fPIC", "-Wall", "-Wextra", "-fno-strict-aliasing")
@@ -122,14 +123,14 @@ def _build(folder):
         needed = [f"{building}/{name}" for name in needs]
         _run([*words, *paths, *needed, "-Wl,-rpath,$ORIGIN", "-ldl", "-lpthread"])
 
-    shared = [name for name in names if name not in (*OF_RUNTIME, "driver", "nccl")]
+    shared = [name for name in names if name not in (*OF_RUNTIME, *OF_NCCL, "driver")]
     link(CORE, shared)
     for version, suffix in RUNTIMES.items():
         library = f"libcudart.so.{suffix}"
         own = [name for name in OF_RUNTIME if name != "runtime-devices"]
         link(library, [f"runtime-devices{version}", *own], [CORE], library)
     link("libcuda.so.1", ["driver"], ["libcudart.so.12", CORE])
-    link("libnccl.so.2", ["nccl"], ["libcudart.so.12", CORE])
+    link("libnccl.so.2", OF_NCCL, ["libcudart.so.12", CORE])
     # Names to link programs with.
     for name, library in (
         ("libcudart.so", "libcudart.so.12"),

@@ -22,7 +22,6 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <string>
 #include <torch/library.h>
-#include <vector>
 
 namespace capture
 {
@@ -37,8 +36,6 @@ using Rule = void (*)(const c10::OperatorHandle& operation, Arguments arguments,
 const Rule* FindRule(const c10::OperatorName& name);
 /// As if it had no rule: for one that only changes its arguments.
 void RunWithoutRule(const char* name, const char* overload, const Stack& arguments, Stack& results);
-/// Operators for which PyTorch has a kernel of all devices, which would go before the fallback.
-const std::vector<const char*>& NamesToRegister();
 
 /// f(tensor) for each tensor of a value.
 template <class F>
