@@ -83,7 +83,7 @@ struct Replications
     Spent mean;
     std::array<double, CAUSES> failures{}; ///< mean
     double goodput = 0;                    ///< mean, 0 to 1
-    /// Of its confidence interval of 95%, by Student's t; nothing: one replication has none.
+    /// Half of its 95% confidence interval, by Student's t; nothing: one replication has none.
     std::optional<double> halfWidth;
     uint32_t count = 0;              ///< those that were not stopped
     std::vector<Interruption> first; ///< of the first replication

@@ -194,7 +194,7 @@ class IterationTime
         return m_exchanges;
     }
 
-    /// Of this rank's blocks. Heads that do not divide are replicated, and so are latent ones.
+    /// \return bytes on this rank. Heads that do not divide are replicated, and so are latent ones.
     double KvBytesPerToken() const
     {
         return m_kvBytes;

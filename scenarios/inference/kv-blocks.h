@@ -34,7 +34,7 @@ class KvBlocks
     bool Grow(BlockTable* table, uint64_t tokens);
     /// All go back.
     void Free(BlockTable* table);
-    /// Those behind the first so many tokens go back: of rejected drafts.
+    /// Frees the blocks behind the first `tokens`, as when drafts are rejected.
     void Trim(BlockTable* table, uint64_t tokens);
 
     uint64_t Used() const

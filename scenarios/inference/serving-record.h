@@ -108,7 +108,7 @@ struct IterationRecord
     uint32_t tokensOut = 0;  ///< of answers
 };
 
-/// Of an instance over the run.
+/// What an instance did over the run.
 struct InstanceRecord
 {
     std::string name; ///< "instance 0", "prefill 1", "decode 0"

@@ -66,8 +66,8 @@ struct RequestsSpec
     LengthSpec prompt;  ///< with a file, `first` 0: as it has them
     LengthSpec output;
     std::string file;
-    /// Of the file, by arrival; without arrivals there they are -1. With a `rate` arrivals are
-    /// stretched to it, or Poisson's.
+    /// Requests of the file, by arrival; -1: the file has no arrivals. A `rate` stretches
+    /// arrivals, or makes Poisson's.
     std::shared_ptr<const std::vector<Request>> traced = nullptr;
     uint64_t seed = 1;
 };

@@ -281,7 +281,7 @@ struct CollectiveOptions
     std::optional<topo::Protocol> protocol; ///< nothing: the tuner chooses
     coll::AlgorithmOptions options;
     coll::Machine machine; ///< without a library: nothing takes time but links
-    /// Of unequal servers: the machine of each kind, and the kind of each server. `machine` then
+    /// The machine of each kind of unequal servers, and the kind of each server. `machine` then
     /// has the least of each. Empty: all are `machine`.
     std::vector<coll::Machine> machines = {};
     std::vector<uint32_t> machineOfServer = {};

@@ -29,7 +29,7 @@ struct ServingScenario
     CollectiveOptions collectives;
     serving::ServingSpec serving;
     training::ModelSpec model;
-    /// Of --speculate; on the GPUs of each engine with the cuts of its pool.
+    /// The model of --speculate, on the GPUs of each engine, with the cuts of its pool.
     std::optional<training::ModelSpec> draft;
     training::GpuSpec gpu;
     training::Dtype dtype = training::Dtype::kBf16; ///< weights and activations

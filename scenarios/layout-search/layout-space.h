@@ -54,8 +54,8 @@ struct Layout
     std::string recompute;
     bool sequenceParallel = false;
     bool fusedAttention = false;
-    /// Of unequal GPUs: "2x10 H100, 2x6 A100". Of pieces with the embedding and the loss as
-    /// blocks: "2, 30x3, 2".
+    /// Blocks of each stage on unequal GPUs ("2x10 H100, 2x6 A100"), or of each piece if the
+    /// embedding and the loss count as blocks ("2, 30x3, 2").
     std::string stages;
     uint64_t memory = 0;  ///< bytes of a GPU, in tensors
     uint64_t reserve = 0; ///< bytes beside them (training::ReserveOf, or --memory-margin)

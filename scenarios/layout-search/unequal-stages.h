@@ -18,8 +18,8 @@ namespace planner::unequal
 /// Whether servers are unequal and nobody has said how layers become stages.
 bool AreStagesOpen(const scenario::Values& values);
 
-/// Of a pipeline: --pipeline-layout by speed, as a word and in the options. Where a stage would
-/// have no block, the words' --partition=balanced.
+/// Sets a pipeline's --pipeline-layout by speed, as a word and in the options. If a stage would
+/// have no block, the words get --partition=balanced.
 void SizeStages(Words* words, training::TrainingOptions* options);
 
 /// "4xdgx-a100,4xdgx-h100": the cluster's --server-kinds, in its order.

@@ -112,8 +112,8 @@ struct GpuSpec
     KernelRates rates;
     std::string source;           ///< source of the peaks
     std::string efficiencySource; ///< source of the rates
-    /// Of a user's own GPU: the one whose rates stand for those that its file leaves out; empty:
-    /// none is left out.
+    /// The GPU whose rates stand for those that a user's file leaves out; empty: none is left
+    /// out.
     std::string ratesOf;
 
     double Peak(Dtype dtype) const; ///< FLOP/s; 0: not supported

@@ -224,7 +224,7 @@ struct Part
     /// target's logit take three all-reduces.
     Work losses;
     std::optional<Routing> routing;
-    /// Of operators with `takes`: the one whose output the next layer takes; -1: the layer's input.
+    /// The operator (with `takes`) whose output the next layer takes; -1: the layer's input.
     int32_t leaves = -1;
 };
 

@@ -42,7 +42,7 @@ struct GraphNode
     std::vector<uint32_t> inputs;          ///< entries before it
     std::map<std::string, double> numbers; ///< "stride": 2; flags are 0 and 1
 
-    /// Of a tensor, its first dimension, of a transposed one its second.
+    /// \return the first dimension, of a transposed tensor the second
     uint64_t Rows() const
     {
         return shape[transposed ? 1 : 0];

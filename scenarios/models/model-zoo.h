@@ -97,7 +97,7 @@ struct ModelSpec
     /// fused attention.
     bool biasedScores = false;
     std::vector<LayerSpec> layers;
-    /// Of a model that is a free graph: its entries. `layers` have its parameters only, and samples
+    /// The entries of a model that is a free graph. `layers` have its parameters only, and samples
     /// are in its shapes.
     std::vector<GraphNode> graph;
     std::optional<TransformerShape> transformer;

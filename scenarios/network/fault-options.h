@@ -36,7 +36,7 @@ std::vector<NamedItem> FaultItems(); ///< the kinds of faults
 /// \param several the words that asked for several processes; empty: a single process
 FaultPlan MakeFaults(Validation* v, const topo::Topology* topology, const std::string& several);
 
-/// Those of GPUs: what they do to the plan's speeds.
+/// Applies faults of GPUs to the plan's speeds.
 void MakeGpuFaults(Validation* v, const ClusterSpec& cluster, training::TrainingPlan* plan);
 
 } // namespace scenario

@@ -55,10 +55,10 @@ class CostModel
   public:
     virtual ~CostModel() = default;
 
-    /// Of one operator, folded ones once.
+    /// \return the cost of one operator; folded ones count once
     virtual Cost OfOperator(const Graph& graph, uint32_t op, const Strategy& strategy) const = 0;
 
-    /// Of getting a tensor from one layout to another, and its gradient back.
+    /// \return the cost of moving a tensor from one layout to another, and its gradient back
     virtual Cost OfMove(const Graph& graph,
                         const Edge& edge,
                         const Layout& from,

@@ -41,13 +41,13 @@ class Scatters
   public:
     Scatters(const Graph& graph, const std::vector<Strategy>& strategies);
 
-    /// Of an operator's output.
+    /// \return the digits of an operator's output
     const Digits& Forward(uint32_t op) const
     {
         return m_forward[op];
     }
 
-    /// Of an edge's gradient.
+    /// \return the digits of an edge's gradient
     const Digits& Backward(uint32_t edge) const
     {
         return m_backward[edge];

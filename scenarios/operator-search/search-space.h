@@ -54,7 +54,7 @@ SearchSpace MakeSearchSpace(const Graph& graph,
 /// Costs of operators anew, those of edges as they are: of a cost whose weights have changed.
 void CountOperators(const CostModel& cost, SearchSpace* space);
 
-/// Of one strategy for each operator. \param strategies by operator
+/// The space with one strategy for each operator. \param strategies by operator
 SearchSpace FixedSpace(const Graph& graph,
                        const std::vector<Strategy>& strategies,
                        const CostModel& cost);

@@ -90,7 +90,7 @@ struct Sharding
     std::vector<Propagated> propagated;
     std::vector<Halving> halved;
     std::vector<Ranked> ranked; ///< best first, this one too; empty: none were asked for
-    /// Of a pipeline (--pp=auto): its stages. Only graph, settings, step and memory are of all.
+    /// The stages of a pipeline (--pp=auto). Only graph, settings, step and memory are of all.
     std::vector<std::shared_ptr<const ShardedStage>> stages;
 };
 

@@ -98,14 +98,14 @@ class SimulatorCost : public CostModel
     }
 
   private:
-    /// Of a redistribution, one way.
+    /// \return seconds of a redistribution, one way
     double Move(const Layout& from, const Layout& to, double whole) const;
-    /// Of partial sums of an input's gradient, of one pass.
+    /// \return seconds to add up partial sums of an input's gradient, in one pass
     double SumOfGradient(const Graph& graph,
                          uint32_t op,
                          const Strategy& strategy,
                          uint32_t input) const;
-    /// Of a parameter's gradients.
+    /// \return seconds to reduce a parameter's gradients
     double Reduction(const TensorInfo& tensor, const Layout& layout) const;
 
     const SliceKernels& m_kernels;

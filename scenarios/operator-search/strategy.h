@@ -57,7 +57,7 @@ std::optional<Strategy> StrategyWith(const Operator& op,
                                      const Devices& devices,
                                      std::string* why);
 
-/// Of "dense=((2,1),(1,4));relu=((2,4))": names and cuts, or why the text is none.
+/// Reads names and cuts from "dense=((2,1),(1,4));relu=((2,4))", or tells why the text is none.
 std::optional<std::vector<std::pair<std::string, Cuts>>> ParseShards(const std::string& text,
                                                                      std::string* why);
 

@@ -16,9 +16,9 @@ namespace scenario
 {
 
 /**
- * Of dltrain. Names and meanings are those of Megatron-LM (megatron/training/arguments.py),
- * DeepSpeed (docs/_pages/config-json.md of deepspeedai/DeepSpeed, whose keys stand for options
- * here), Megatron-DeepSpeed's examples
+ * Foreign names of dltrain's options. Names and meanings are those of Megatron-LM
+ * (megatron/training/arguments.py), DeepSpeed (docs/_pages/config-json.md of deepspeedai/DeepSpeed,
+ * whose keys stand for options here), Megatron-DeepSpeed's examples
  * (--zero-stage, --deepspeed-activation-checkpointing, --checkpoint-activations,
  * --no-pipeline-parallel) and torchrun.
  */

@@ -546,7 +546,7 @@ struct ReadResult
         attributes;                      ///< attributes in the JSON's "ns3" object, in its order
     std::shared_ptr<const JobSeat> seat; ///< seat of a job among several; null: the run has one job
     std::map<std::string, KeptValue> kept; ///< by option
-    /// Of a configuration as run with options on top: what it says alone. Null: there are none.
+    /// A configuration as run, without the options that were given on top. Null: none were.
     std::shared_ptr<const ReadResult> alone;
 };
 

@@ -95,7 +95,7 @@ class Served : public Workload
     void CountReceived(uint32_t shard);
     void CountSent(uint32_t shard);
 
-    /// Those whose server is not beside the replica.
+    /// \return the number of shards whose server is not beside the replica
     uint32_t RemoteShards(Rank replica) const
     {
         return m_served.Shards() - (m_served.LocalShard(replica) < m_served.Shards() ? 1 : 0);

@@ -74,7 +74,7 @@ class NodeWindowBalancer
     void Weigh(const std::deque<NodeWindowUnit>& units, const std::vector<uint32_t>& threadOf);
 
     std::vector<Busy> m_busy;
-    /// What an event of a unit that is kept together costs, in such of the others: assumed, until
+    /// Cost of an event of a unit that is kept together, in events of other units: assumed, until
     /// it has been measured.
     double m_weight{1.5};
     bool m_shuffles;

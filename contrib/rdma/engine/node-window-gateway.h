@@ -28,7 +28,7 @@ class NodeWindowGateway
     virtual int64_t GetFirstArrival(uint32_t side) const = 0;
     /// Moves all frames that wait behind what is in `to`.
     virtual void TakeSent(std::vector<uint8_t>& to) = 0;
-    /// What the other gateway's TakeSent made.
+    /// Takes the bytes that the other gateway's TakeSent has made.
     virtual void TakeReceived(const uint8_t* at, const uint8_t* end) = 0;
 };
 

@@ -49,7 +49,7 @@ template <class Port>
 class NodeWindowPortsOf final : public NodeWindowPorts
 {
   public:
-    /// These are the ports of the program.
+    /// Makes these the ports of the program.
     NodeWindowPortsOf()
     {
         Set(*this);
@@ -133,7 +133,7 @@ NodeWindowUnit::TakeInbox()
 inline void
 NodeWindowShard::TakeDue(NodeWindowBin& bin)
 {
-    // By time and port; of one port and time as they were sent.
+    // Arrivals are sorted by time and port; those of one port and time stay as they were sent.
     constexpr uint32_t FEW = 8;
     constexpr uint32_t CROWD = 128;
     const uint32_t size = bin.GetSize();
@@ -371,9 +371,9 @@ NodeWindowShard::RunPorts(int64_t bucket, int64_t cut)
     }
     if (cut < BeginOf(bucket + 1))
     {
-        // Who is in the list several times would run as often, as whoever has run is in this very
-        // window again, and be in the next list for each. Of windows that are not cut all but the
-        // first are passed over.
+        // A unit that the list has several times would run as often, since a unit that has run is
+        // in this very window again, and would be in the next list for each. In windows that are
+        // not cut, all entries but the first are passed over.
         constexpr int64_t SEEN = -1;
         m_running.erase(std::remove_if(m_running.begin(),
                                        m_running.end(),

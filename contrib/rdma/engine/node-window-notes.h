@@ -65,7 +65,7 @@ class NodeWindowNotes
         }
     };
 
-    /// Those from `begin` to before `end`: by time, context and, of one context, as they were made.
+    /// Sorts notes from `begin` to before `end` by time and context; one context's stay in order.
     void Sort(std::size_t begin, std::size_t end);
 
     int64_t& m_now;

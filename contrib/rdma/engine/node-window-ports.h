@@ -24,7 +24,7 @@ class NodeWindowShard;
 class NodeWindowPorts
 {
   public:
-    /// What a device means to the engine.
+    /// A device, as the engine sees it.
     struct Device
     {
         /// Null: what is sent to the device arrives by events of its node.
@@ -47,7 +47,7 @@ class NodeWindowPorts
     /// \param [out] ps delay of a link of such ports, exact \return whether it is one
     virtual bool GetDelay(const Channel& channel, int64_t& ps) const = 0;
     virtual void SetSlot(NodeWindowPort& port, NodeWindowUnit& unit, uint32_t slot) const = 0;
-    /// All ports have their slots.
+    /// Called when all ports have their slots.
     virtual void UseWindows(NodeWindowPort& port) const = 0;
     /// \return null: there is none
     virtual const NodeWindowUser* GetUser(const NodeWindowPort& port) const = 0;

@@ -51,7 +51,7 @@ NodeWindowUnit::PrefetchPorts(const NodeWindowBin& bin) const
         PrefetchLine(mail.frame);
         Port::Of(ports[mail.slot])->PrefetchReceiver();
     }
-    // So much that all will be needed; a host's few are, whatever it does.
+    // So many arrivals need all ports; the few ports of a host are needed anyway.
     if (IsDeep() ? ports.size() <= FEW_PORTS || bin.GetSize()
                  : 8 * (bin.GetSize() + inbox.size()) >= ports.size())
     {
@@ -72,7 +72,7 @@ NodeWindowUnit::PrefetchPorts(const NodeWindowBin& bin) const
                           reinterpret_cast<const char*>(event.GetImpl()) + EVENT_BYTES);
         }
     }
-    // Where a NIC and a switch have what each frame needs.
+    // The first bytes of a NIC and of a switch, which each frame needs.
     constexpr std::size_t USER_BYTES = 384;
     for (const NodeWindowUser* user : users)
     {

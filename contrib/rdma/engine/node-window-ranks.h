@@ -18,10 +18,10 @@ namespace ns3
 
 class NodeWindowGateway;
 
-/// What NodeWindows does next: ticks, INT64_MAX if there is none.
+/// The next step of NodeWindows. Times are ticks; INT64_MAX: there is none.
 struct NodeWindowPlan
 {
-    /// By side of NodeWindowTeam.
+    /// A time for each side of NodeWindowTeam.
     using Sides = std::array<int64_t, 2>;
 
     Sides begin;     //!< begin of the first window that some unit has something in
@@ -140,8 +140,8 @@ class NodeWindowRanks
     /// window that it is there in \param sides of NodeWindowTeam \return what comes next of all.
     /// Deliver follows. Collective
     NodeWindowPlan Agree(const NodeWindowPlan& mine, int64_t lookAhead, uint32_t sides);
-    /// What was sent here has come. \return whether anything was said to all ranks: they agree
-    /// again then, as that may have changed what comes next
+    /// Delivers what other ranks have sent. \return whether a rank has told all ranks something:
+    /// they agree again then, as it may have changed the plan
     bool Deliver();
 
     /// \return the least of all. Collective

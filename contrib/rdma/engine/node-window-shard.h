@@ -38,7 +38,7 @@ struct NodeWindowLetter
     EventImpl* event;
 };
 
-/// What an observer of several nodes is to be told.
+/// A record for an observer of several nodes.
 struct NodeWindowNote
 {
     static constexpr std::size_t BYTES = 104;
@@ -70,7 +70,7 @@ class NodeWindowNoteMemory
 
     void* Take(std::size_t bytes);
 
-    /// All that was taken is free.
+    /// Frees all that was taken.
     void Clear()
     {
         m_block = 0;
@@ -120,8 +120,8 @@ class alignas(64) NodeWindowShard
     /// much before time 0 \param base the first window
     void Reset(int64_t window, int64_t early, int64_t base);
 
-    /// What units of this shard send to those of the same thread is for that shard: with sides
-    /// (NodeWindowTeam) the thread's other one. \param near outlives this, or is this
+    /// Names the shard that gets what units of this shard send to units of the same thread: with
+    /// sides (NodeWindowTeam) the thread's other one. \param near outlives this, or is this
     void SetNear(NodeWindowShard& near)
     {
         m_near = &near;
@@ -205,7 +205,7 @@ class alignas(64) NodeWindowShard
         }
     }
 
-    /// What the bins of a unit hold is the caller's.
+    /// Gives the caller all that the bins of a unit hold.
     template <class Function>
     void EmptyBins(Unit& unit, Function take)
     {
@@ -236,7 +236,7 @@ class alignas(64) NodeWindowShard
     // Mail to units of other shards, in a window that several threads run: it lies here until their
     // own threads take it.
 
-    /// By a unit of this shard. \param turn 0 and 1 in turns, by window
+    /// A unit of this shard posts mail. \param turn 0 and 1 in turns, by window
     void Post(uint32_t turn, uint32_t shard, Unit& unit, const NodeWindowMail& mail)
     {
         m_posts[turn][shard].list.push_back({&unit, mail});
@@ -246,7 +246,7 @@ class alignas(64) NodeWindowShard
         }
     }
 
-    /// What that one has posted for units of this shard. \param turn of then
+    /// Takes what `from` has posted for units of this shard. \param turn of that window
     void TakePosts(uint32_t turn, NodeWindowShard& from);
 
     /// \return when the first of what is posted here arrives; NEVER: nothing is
@@ -261,13 +261,13 @@ class alignas(64) NodeWindowShard
         m_firstPost = NEVER;
     }
 
-    /// All units that have something in a window, up to `cut`.
+    /// Runs all units that have something in a window, up to `cut`.
     void Run(int64_t bucket, int64_t cut);
     /// The same, compiled for a class of ports: node-window-loop.h.
     template <class Port>
     void RunPorts(int64_t bucket, int64_t cut);
 
-    /// For the end of the window that a unit of this shard runs in.
+    /// Adds a note, which is told at the end of the window that a unit of this shard runs in.
     NodeWindowNote& AddNote();
 
     uint64_t GetEventCount() const
@@ -281,7 +281,7 @@ class alignas(64) NodeWindowShard
         return m_last;
     }
 
-    // For the window's end.
+    // The window's end takes these.
     std::vector<NodeWindowLetter> letters;
     std::vector<NodeWindowNote> notes;
     NodeWindowNoteMemory noteMemory;
@@ -339,13 +339,13 @@ class alignas(64) NodeWindowShard
         return m_near == this ? m_running.size() : 2 * m_running.size();
     }
 
-    /// What a unit has sent goes to those that get it.
+    /// Hands over what a unit has sent.
     void EmptyOutbox(Unit& unit);
-    /// Where Add will write that.
+    /// Prefetches the place where Add will write it.
     void PrefetchBin(const NodeWindowSent& sent) const;
     template <class Port>
     void RunUnit(Unit& unit, int64_t cut);
-    /// What is in a bin, in the order in which it arrives: m_due.
+    /// Moves a bin into m_due, in the order of arrival.
     void TakeDue(NodeWindowBin& bin);
     /// \param place of the unit in m_running that is run next
     template <class Port>

@@ -140,12 +140,13 @@ class NodeWindowTeam
         unit.shard->Add(unit, mail);
     }
 
-    /// What is on its way to units lies with them from now on. Between windows.
+    /// Delivers mail that is on its way to units. To be called between windows.
     void DeliverPosts();
 
-    /// All units of a side that have something in a window, up to `cut`. \param begin FirstBegin
+    /// Runs all units of a side that have something in a window, up to `cut`. \param begin
+    /// FirstBegin
     void Run(uint32_t side, int64_t begin, int64_t cut);
-    /// What that left for the window's end has been done: units may move.
+    /// Ends the window, when its letters and notes have been taken: units may move.
     void EndWindow();
 
   private:
@@ -157,7 +158,7 @@ class NodeWindowTeam
     void RegisterAll();
     void Assign(Unit& unit, uint32_t thread);
     void Balance();
-    /// What lies with units as it was sent, before windows are others.
+    /// Takes back the mail of all units, as it was sent, before the length of windows changes.
     std::vector<std::pair<Unit*, Mail>> TakeMail();
     void GiveBack(const std::vector<std::pair<Unit*, Mail>>& mail);
     /// RegisterAll follows. \param now all has run before that

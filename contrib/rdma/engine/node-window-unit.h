@@ -21,7 +21,7 @@ class NodeWindowShard;
 struct NodeWindowUnit;
 
 /// \ingroup rdma
-/// What units send to each other, as the engine sees it. (NodeWindowPortsOf says what there is.)
+/// A frame between units, as the engine sees it. (NodeWindowPortsOf knows its real type.)
 struct NodeWindowFrame
 {
 };
@@ -187,7 +187,7 @@ class NodeWindowList
     uint32_t m_capacity{0};
 };
 
-/// What arrives at a unit in a window, as it was sent.
+/// The arrivals of a unit in a window, in the order in which they were sent.
 using NodeWindowBin = NodeWindowList<NodeWindowArrival>;
 
 /**
@@ -262,7 +262,7 @@ class NodeWindowArrivals
 
 /**
  * \ingroup rdma
- * What stands behind a port of a unit, and knows what frames will need.
+ * The user of a unit's port (a NIC, a switch), which knows the memory that frames will need.
  */
 class NodeWindowUser
 {
@@ -274,9 +274,9 @@ class NodeWindowUser
     /// Depths of a user that needs little more than the frames and itself.
     static constexpr uint32_t FEW_DEPTHS = 2;
 
-    /// These frames will arrive soon, and others may be made: what that needs may be fetched into
-    /// the cache. \param depth asked a few times, a while apart, with 0, 1, ... GetDepths() - 1:
-    /// what the one before has fetched may be looked at
+    /// Fetches into the cache what frames need that arrive or are made soon. \param depth the
+    /// engine calls a few times, a while apart, with 0, 1, ... GetDepths() - 1; each call may read
+    /// what the one before has fetched
     virtual void Prefetch(const NodeWindowBin&, uint32_t) const
     {
     }
@@ -321,11 +321,11 @@ struct alignas(64) NodeWindowUnit
         return t_running;
     }
 
-    // What others touch who send something here, one cache line:
+    // Members that senders touch, in one cache line:
 
-    /// What arrives in this window (of the shard, or the last one, if that was not run to its end)
-    /// and in the next two: window w's is in bin w mod 3. Of one link it is in order. What arrives
-    /// later, or has to be known before, is for the port: `inbox`.
+    /// The arrivals in this window (of the shard, or the last one, if that was not run to its end)
+    /// and in the next two; bin w mod 3 has those of window w, each link's in order. The port's
+    /// `inbox` has arrivals that come later, or that it has to know before.
     static constexpr uint32_t BINS = 3;
     std::array<NodeWindowBin, BINS> bins;
     int64_t bucket{NEVER};           //!< the first window that it is in the list of
@@ -384,12 +384,12 @@ struct alignas(64) NodeWindowUnit
 
     /// \param ports in the order of the contexts of their arrivals: slots are counted along this
     void SetPorts(std::vector<NodeWindowPort*> ports);
-    /// Its ports take what is for them. (Templates: node-window-loop.h, node-window-prefetch.h.)
+    /// Lets the ports take their mail. (Templates: node-window-loop.h, node-window-prefetch.h.)
     template <class Port>
     void TakeInbox();
 
-    // What it will need in a window. In turns, each a while before the next, which looks at what
-    // the one before has fetched.
+    // These fetch what the unit will need in a window. They run in turns, a while apart; each reads
+    // what the one before has fetched.
 
     // \param bin of that window
     void PrefetchLists(const NodeWindowBin& bin) const;

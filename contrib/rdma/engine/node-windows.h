@@ -91,10 +91,10 @@ class NodeWindows
         return *m_unitOf[context];
     }
 
-    /// These two are one unit from now on. Between windows.
+    /// Makes one unit of the units of two nodes. To be called between windows.
     void Join(uint32_t context, uint32_t other);
-    /// What events of these nodes touch is not theirs alone: the thread that calls Run runs them,
-    /// one after another. Before Run.
+    /// Keeps nodes together whose events share state: the thread that calls Run runs them, one
+    /// after another. To be called before Run.
     void KeepTogether(uint32_t context);
     /// An event of these nodes takes as long as of others of this kind: threads get their share of
     /// each kind. Before Run. \param kind 0: as all are otherwise
@@ -211,7 +211,7 @@ class NodeWindows
         return uid;
     }
 
-    /// By any event: of another unit than the one that runs at least the look-ahead later.
+    /// Any event may call it. For another unit, `ts` is at least the look-ahead later.
     /// \param context of a node \return its uid
     uint32_t ScheduleNode(uint32_t context, int64_t ts, EventImpl* event);
     /// As ScheduleNode; what the event will need is fetched before it runs.
@@ -219,7 +219,7 @@ class NodeWindows
     /// Without a node. \param before whether it runs ahead of all nodes' events of its time
     /// \return its uid
     uint32_t ScheduleGlobal(int64_t ts, EventImpl* event, bool before = false);
-    /// By any thread: as soon as may be, without a node.
+    /// Any thread may call it: the event runs as soon as possible, without a node.
     void ScheduleFromElsewhere(EventImpl* event);
 
     /// Something came for a unit. Between windows, or by the event of a unit.
@@ -343,8 +343,8 @@ class NodeWindows
     }
 
   public:
-    /// The same for what is not so simple: a function, which is moved. One that has a Prefetch of
-    /// its own is asked as well.
+    /// Notes a call of a function, which is moved. If it has a Prefetch of its own, that is called
+    /// as well.
     template <class Function>
     static void NoteCall(Function&& function)
     {
@@ -356,7 +356,7 @@ class NodeWindows
         NoteObject<std::decay_t<Function>>(std::forward<Function>(function));
     }
 
-    /// The same for a function that is made where it lies until then.
+    /// Notes a call of a function that is constructed in the notes' own memory.
     /// \pre InUnit() \return it: what it knows may still be completed in this event
     template <class Stored, class... Arguments>
     static Stored& NoteObject(Arguments&&... arguments)
@@ -416,14 +416,14 @@ class NodeWindows
     void AddUnit(uint32_t context);
     NodeWindowKey KeyNow(int64_t ts);
     void RunWindow(const NodeWindowPlan& plan, uint32_t side, int64_t cut);
-    /// What comes next, in all ranks.
+    /// \return the next step, on which all ranks agree
     NodeWindowPlan MakePlan();
     /// \return how long a cut at what grid timers may be due at allows a window to be
     int64_t GridAfter(int64_t from);
     /// The events without a node, and grid timers, of that time and class.
     void RunGlobal(const NodeWindowPlan& plan);
     void RunGlobal(GlobalEvents& events);
-    /// What units of a side have said to nobody's node is taken.
+    /// Takes the letters and notes of a side's units, which are for no node.
     void TakeWindow(uint32_t side);
     void DeliverLetters();
     void TakeFromElsewhere();
@@ -433,7 +433,7 @@ class NodeWindows
     int64_t m_lookAhead{LONGEST_PS};
     int64_t m_window{LONGEST_PS}; //!< its length: with two sides twice the look-ahead
     int64_t m_begin{0};
-    /// By side: its nodes have no event before that.
+    /// For each side the time before which its nodes have no event.
     std::array<int64_t, NodeWindowTeam::MOST_SIDES> m_done{};
     int64_t m_now{0};
     int64_t m_last{0}; //!< time of the last event so far

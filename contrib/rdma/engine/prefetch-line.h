@@ -24,8 +24,8 @@ PrefetchLine(const void* address)
     asm volatile("");
 }
 
-/// The same of all lines from one address to the other. (The first one may begin before it: by
-/// steps from `begin` itself the last line of what lies across lines would be left out.)
+/// Fetches all cache lines from one address to the other. (The first line may begin before `begin`:
+/// steps from `begin` itself would leave out the last line of an object that lies across lines.)
 inline void
 PrefetchLines(const void* begin, const void* end)
 {

@@ -16,9 +16,8 @@ namespace ns3
  * \ingroup rdma
  * Events as a 4-ary heap in one array, the least rank first. A node's children are adjacent.
  *
- * What is taken from the front leaves a hole there, which the next push fills: an event that
- * schedules another, the usual case, costs one walk down the heap instead of a walk down and a walk
- * up.
+ * TakeFront leaves a hole at the front, which the next push fills: an event that schedules another,
+ * the usual case, costs one walk down the heap instead of a walk down and a walk up.
  *
  * Push, Front and TakeFront O(log4 n) without allocation once grown; Find O(n).
  *
@@ -65,13 +64,13 @@ class RdmaQuadHeap
         return m_events[0];
     }
 
-    /// The same for who has read it.
+    /// Removes the front, which the caller has read.
     void DropFront()
     {
         m_hole = true;
     }
 
-    /// One of these is the next Front, if nothing is pushed: where they are, and how many
+    /// The children of the front: one of them is the next Front, unless something is pushed.
     std::pair<const Event*, uint32_t> Heirs() const
     {
         return {&m_events[1], std::min(ARITY, m_size - 1)};

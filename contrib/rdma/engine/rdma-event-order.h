@@ -30,8 +30,8 @@ namespace ns3
  * Port numbers that a node has no port for can be turns of something else that comes behind its
  * frames: dltrain's Places has the last three for what a server's GPUs do among themselves.
  *
- * What concerns the whole simulation runs without a node: at one time first what is to be BEFORE
- * all that nodes do, then, behind the nodes, what is on a GRID (RdmaGridTimer), then all other.
+ * Events of the whole simulation run without a node. At one time those marked BEFORE come ahead of
+ * the nodes' events; behind these come timers on a GRID (RdmaGridTimer), then all others.
  *
  * With another scheduler, or beyond these limits, contexts are plain node numbers, and ties are
  * resolved by when events were scheduled, as everywhere in ns-3.
@@ -41,7 +41,7 @@ class RdmaEventOrder
   public:
     static constexpr uint32_t MAX_NODES = (1U << 19) - 1;
     static constexpr uint32_t MAX_PORTS = 1U << 10;
-    // What a node with more ports than that may have.
+    // Limits for nodes with more ports than MAX_PORTS.
     static constexpr uint32_t MAX_WIDE_NODES = (1U << 14) - 1;
     static constexpr uint32_t MAX_WIDE_PORTS = MAX_PORTS + (1U << 15);
     static constexpr uint32_t CONTROL = 1; //!< or-ed to the context of an arrival

@@ -76,7 +76,7 @@ class RdmaGridTimer
         return m_due.load(std::memory_order_relaxed) != NEVER;
     }
 
-    // For the engine.
+    // The engine calls these.
 
     /// \return when it is due: a tick
     int64_t GetDueTick() const

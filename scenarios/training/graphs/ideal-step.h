@@ -16,7 +16,8 @@
 namespace training
 {
 
-/// Of the model with so many blocks: of rank 0's pipeline. Its bubble is the difference.
+/// The ideal step of rank 0's pipeline, for a model with so many blocks. Its bubble is what
+/// neither computing nor waiting takes.
 /// \param plan of the same options with the same or fewer blocks: how slow GPUs are, and how large
 /// the graphs will be
 /// \return nothing where LeastStep() is not known

@@ -134,7 +134,7 @@ enum class GroupOf : uint8_t
     kSecondary,       ///< "dp-secondary": ranks of a second, smaller partition of the parameters
     kExpertSecondary, ///< "edp-secondary"
     kExpertTensor,    ///< "etp": ranks that share every expert, if they are not those of "tp"
-    // Of "ep", with as many ranks in each server (expert-dispatch.h):
+    // Parts of "ep", if each server has as many of its ranks (expert-dispatch.h):
     kExpertInside,  ///< "ep-inside": those of a server
     kExpertBetween, ///< "ep-between": those at the same place of each server
 };

@@ -143,8 +143,8 @@ struct TrainingPlan
     // For throughput figures:
     uint64_t samplesPerStep = 0;   ///< global batch
     double flopsPerGpuPerStep = 0; ///< model FLOPs, without recomputation
-    /// Of a captured step: FLOP/s at which its FLOPs would run at the peaks of their data types. Of
-    /// unequal GPUs: their mean.
+    /// FLOP/s at which a captured step's FLOPs would run at the peaks of their data types; for
+    /// unequal GPUs the mean.
     double peakFlops = 0;
     uint64_t tokensPerStep = 0; ///< of a captured step; 0: not known
     /// Estimate of the memory in use on one GPU (parameters, gradients, optimizer, activations).
