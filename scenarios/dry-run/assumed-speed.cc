@@ -21,7 +21,7 @@ struct Measured
     double speed; ///< million frame-hops/s of one core
 };
 
-// docs/measured.md, table "bench" of November 2026: permutation-k4, -k8, -k16 and -k32, and the same
+// docs/measured.md, "Speed", of November 2026: permutation-k4, -k8, -k16 and -k32, and the same
 // with ns-3's engine (-ns3).
 const std::vector<Measured> kWindows{{16, 13.6}, {128, 10.4}, {1024, 5.90}, {8192, 2.78}};
 const std::vector<Measured> kNs3{{16, 6.65}, {128, 5.13}, {1024, 1.41}};

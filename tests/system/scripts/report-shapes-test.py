@@ -584,7 +584,7 @@ class ShapesTest(SystemTest):
             "return [...document.querySelectorAll('#summary dt')].map((e) => e.textContent)"
         )
         self.assertEqual(
-            first[:3], ["Step time", "How sure", "Model FLOPs utilization (MFU)"]
+            first[:3], ["Step time", "Model FLOPs utilization (MFU)", "How sure"]
         )
         self.assertNotIn("ECN marks", first)
         height = "return document.querySelector('#topology').getBoundingClientRect().height"
@@ -910,7 +910,7 @@ class ShapesTest(SystemTest):
         page = self.run_js(
             "return document.querySelector('main').innerText.split('Configuration as run')[0]"
         )
-        self.assertIn("warm-up", page)
+        self.assertIn("before its measured time", page)
         self.assertNotIn("0.00%", page)
         self.assertNotIn("Messages", page)
         self.assertEqual(self.run_js("return document.querySelectorAll('#time-slider').length"), 0)
