@@ -1,7 +1,8 @@
 # ctest: TIMEOUT 60
 # SPDX-License-Identifier: GPL-2.0-only
-"""C++, Python and shell have at most 100 columns; longer is only text of another language (a raw
-string, a here-document: JSON, JavaScript, what a program prints), and a word that cannot be cut.
+"""C++, Python, shell and JavaScript have at most 100 columns. Longer is only text of another
+language (a raw string, a here-document: JSON, what a program prints), and a word that cannot be
+cut.
 """
 
 import io
@@ -39,6 +40,8 @@ def sources():
             yield name, "python"
         elif ending == ".sh":
             yield name, "shell"
+        elif ending == ".js":
+            yield name, "javascript"
         elif not ending and os.path.isfile(path):
             with open(path, "rb") as file:
                 first = file.readline(200)
@@ -76,7 +79,12 @@ def foreign_in_shell(text):
             end = found[1] if found else None
 
 
-FOREIGN = {"c++": foreign_in_cpp, "python": foreign_in_python, "shell": foreign_in_shell}
+FOREIGN = {
+    "c++": foreign_in_cpp,
+    "python": foreign_in_python,
+    "shell": foreign_in_shell,
+    "javascript": lambda text: (),
+}
 
 
 def one_word(line):
@@ -108,6 +116,7 @@ for language, text, wrong in (
     ("python", f'A = """\n{wide}\n"""\n# {wide}\n', 1),
     ("shell", f"cat <<'EOF'\n{wide}\nEOF\n", 0),
     ("shell", f"cat <<EOF\nEOF\n# {wide}\n", 1),
+    ("javascript", f'const a = "{wide}";\n', 1),
 ):
     if len(too_long(language, text)) != wrong:
         sys.exit(f"FAILED: {language}: {text!r}: {too_long(language, text)}")
