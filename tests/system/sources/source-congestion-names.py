@@ -1,38 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 30
-# NICs, queue pairs, ports, links and switches know no congestion control by name: what one needs
-# goes through RdmaCongestionOps. Comments and texts for the user may say where a number comes from.
+"""NICs, queue pairs, ports, links and switches know no congestion control by name: they go through
+RdmaCongestionOps. Comments and texts for the user may say where a number comes from.
+"""
+
 import glob
 import os
 import re
 import sys
+import unittest
 
 sys.path.append(sys.path[0] + "/../shared")
-from _system_test import ROOT
+from _system_test import ROOT, main
 
 MODULE = os.path.join(ROOT, "contrib/rdma")
-ALGORITHMS = [
-    os.path.basename(f)[: -len("-congestion-ops.h")]
-    for f in glob.glob(MODULE + "/congestion/*-congestion-ops.h")
-]
-# none is what a NIC has if nobody says otherwise; "ib" is in "attribute"
-ALGORITHMS = [a for a in ALGORITHMS if a not in ("none", "rdma", "ib")]
-if len(ALGORITHMS) < 4:
-    sys.exit("FAILED: only %s found" % ALGORITHMS)
 CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"', re.DOTALL)
-found = []
-paths = [
-    path
-    for folder in ("link", "nic", "switch", "transport")
-    for path in glob.glob(f"{MODULE}/{folder}/rdma-*.*")
-]
-if len(paths) < 60:
-    sys.exit("FAILED: only %d files" % len(paths))
-for path in sorted(paths):
-    with open(path) as file:
-        text = CODE.sub(lambda m: "\n" * m.group().count("\n"), file.read())
-    for number, line in enumerate(text.split("\n"), 1):
-        for name in ALGORITHMS + ["ibcongestion"]:
-            if name in line.lower():
-                found.append("%s:%d: %s" % (os.path.basename(path), number, line.strip()))
-print("\n".join(found) or "passed")
-sys.exit(1 if found else 0)
+
+
+class CongestionNames(unittest.TestCase):
+    def test_devices_know_no_congestion_control(self):
+        laws = [
+            os.path.basename(path)[: -len("-congestion-ops.h")]
+            for path in glob.glob(MODULE + "/congestion/*-congestion-ops.h")
+        ]
+        # "none" is what a NIC has if nobody says otherwise; "ib" is in "attribute".
+        laws = [law for law in laws if law not in ("none", "rdma", "ib")] + ["ibcongestion"]
+        self.assertGreater(len(laws), 4)
+        paths = [
+            path
+            for folder in ("link", "nic", "switch", "transport")
+            for path in glob.glob(f"{MODULE}/{folder}/rdma-*.*")
+        ]
+        self.assertGreaterEqual(len(paths), 60)
+        found = []
+        for path in sorted(paths):
+            with open(path, encoding="utf-8") as file:
+                text = CODE.sub(lambda match: "\n" * match[0].count("\n"), file.read())
+            for number, line in enumerate(text.split("\n"), 1):
+                if any(law in line.lower() for law in laws):
+                    found.append(f"{os.path.basename(path)}:{number}: {line.strip()}")
+        self.assertEqual(found, [])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,45 +1,50 @@
-# Incast: with PFC no frame is dropped; without, frames are dropped and every byte arrives all the
-# same.
+# SPDX-License-Identifier: GPL-2.0-only
+"""Incast: with PFC no frame is dropped; without, frames are dropped and every byte arrives all the
+same.
+"""
+
 import sys
 
 sys.path.append(sys.path[0] + "/../shared")
-from _traffic import check, done, flows, run, stats
+from _system_test import SystemTest, main
 
-SWITCH = ["--topology=single-switch", "--pattern=incast"]
-for fan_in in (16, 64):
-    hosts = ["--hosts=%d" % (fan_in + 1), "--fan-in=%d" % fan_in, "--bytes=1MB"]
-    for cc in ("none", "dcqcn"):
-        run(*SWITCH, *hosts, "--cc=" + cc, "--ecn=%d" % (cc != "none"))
-        s = stats()
-        check(
-            sum(s["drops"].values()) == 0,
-            "%d -> 1, %s: drops with PFC: %s" % (fan_in, cc, s["drops"]),
-        )
-        check(s["retransmitted_packets"] == 0, "retransmissions with PFC")
-        check(
-            len(flows()) == fan_in and s["messages"] == fan_in,
-            "%d -> 1: not all flows arrived" % fan_in,
-        )
-        if cc == "none":
-            check(
-                s["pfc_pauses"] > 0 and s["pfc_pause_time_us"] > 0,
-                "no pause, and nothing else slows the senders",
-            )
-            check(s["ecn_marks"] == 0, "marks with --ecn=0")
-        else:
-            check(s["ecn_marks"] > 0 and s["cnps"] > 0, "DCQCN without marks or CNPs")
 
-    run(*SWITCH, *hosts, "--cc=none", "--pfc=0", "--ecn=0")
-    s = stats()
-    check(
-        s["drops"]["threshold"] + s["drops"]["pool_full"] > 0,
-        "%d -> 1 without PFC: no drop" % fan_in,
-    )
-    check(s["retransmitted_packets"] > 0 and s["pfc_pauses"] == 0, "no retransmission without PFC")
-    rows = flows()
-    check(
-        len(rows) == fan_in and all(int(r["bytes"]) == 1000000 for r in rows),
-        "bytes are missing without PFC",
-    )
-    check(s["failed_queue_pairs"] == 0 and s["completed"], "queue pairs failed")
-done()
+class Incast(SystemTest):
+    def incast(self, fan_in, more):
+        run = self.run_program(
+            f"traffic --topology=single-switch --pattern=incast --hosts={fan_in + 1}"
+            f" --fan-in={fan_in} --bytes=1MB {more}"
+        )
+        rows = run.rows("flows.csv")
+        self.assertEqual([row["bytes"] for row in rows], [1000000] * fan_in)
+        return run.stats
+
+    def test_with_pfc(self):
+        for fan_in in (16, 64):
+            for cc in ("none", "dcqcn"):
+                with self.subTest(fan_in=fan_in, cc=cc):
+                    stats = self.incast(fan_in, f"--cc={cc} --ecn={int(cc != 'none')}")
+                    self.assertEqual(sum(stats["drops"].values()), 0)
+                    self.assertEqual(stats["retransmitted_packets"], 0)
+                    self.assertEqual(stats["messages"], fan_in)
+                    if cc == "none":  # nothing but pauses slows the senders
+                        self.assertGreater(stats["pfc_pauses"], 0)
+                        self.assertGreater(stats["pfc_pause_time_us"], 0)
+                        self.assertEqual(stats["ecn_marks"], 0)
+                    else:
+                        self.assertGreater(stats["ecn_marks"], 0)
+                        self.assertGreater(stats["cnps"], 0)
+
+    def test_without_pfc(self):
+        for fan_in in (16, 64):
+            with self.subTest(fan_in=fan_in):
+                stats = self.incast(fan_in, "--cc=none --pfc=0 --ecn=0")
+                self.assertGreater(stats["drops"]["threshold"] + stats["drops"]["pool_full"], 0)
+                self.assertGreater(stats["retransmitted_packets"], 0)
+                self.assertEqual(stats["pfc_pauses"], 0)
+                self.assertEqual(stats["failed_queue_pairs"], 0)
+                self.assertTrue(stats["completed"])
+
+
+if __name__ == "__main__":
+    main()
