@@ -12,6 +12,7 @@
 #define SCENARIOS_OPTIONS_BINDING_H
 
 #include "contrib/rdma/core/units.h"
+#include "scenarios/options/member.h"
 
 #include <cstdint>
 #include <functional>
@@ -37,8 +38,7 @@ struct Value
     double real = 0;
     std::string text; ///< kName: the registry's spelling
     std::vector<std::string> list;
-    /// kEntries: keys and their values, in the order in which they stand there.
-    std::vector<std::vector<std::pair<std::string, std::string>>> entries;
+    Entries entries; ///< kEntries
 };
 
 /// A member of a struct, and how it gets its value.
@@ -78,6 +78,14 @@ ValueAs(const Value& value)
     {
         return value.list;
     }
+    else if constexpr (std::is_same_v<T, Entries>)
+    {
+        return value.entries;
+    }
+    else if constexpr (std::is_same_v<T, NumberOrWord>)
+    {
+        return {value.integer, value.text};
+    }
     else if constexpr (std::is_same_v<T, rdma::Duration>)
     {
         return T(static_cast<int64_t>(value.integer));
@@ -91,6 +99,67 @@ ValueAs(const Value& value)
         return T(value.integer); // bytes, rates
     }
 }
+
+/// The inverse of ValueAs().
+template <class T>
+void
+SetValue(Value* value, const T& from)
+{
+    if constexpr (std::is_same_v<T, bool>)
+    {
+        value->flag = from;
+    }
+    else if constexpr (std::is_floating_point_v<T>)
+    {
+        value->real = from;
+    }
+    else if constexpr (std::is_same_v<T, std::string>)
+    {
+        value->text = from;
+    }
+    else if constexpr (std::is_same_v<T, std::vector<std::string>>)
+    {
+        value->list = from;
+    }
+    else if constexpr (std::is_same_v<T, Entries>)
+    {
+        value->entries = from;
+    }
+    else if constexpr (std::is_same_v<T, NumberOrWord>)
+    {
+        value->integer = from.number;
+        value->text = from.word;
+    }
+    else if constexpr (std::is_integral_v<T>)
+    {
+        value->integer = from;
+    }
+    else if constexpr (std::is_same_v<T, rdma::Duration>)
+    {
+        value->integer = static_cast<uint64_t>(from.ps);
+    }
+    else if constexpr (std::is_same_v<T, rdma::BitRate>)
+    {
+        value->integer = from.bps;
+    }
+    else
+    {
+        value->integer = from.value;
+    }
+}
+
+/// What a member holds: T of std::optional<T>.
+template <class T>
+struct Held
+{
+    using Type = T;
+};
+
+template <class T>
+struct Held<std::optional<T>>
+{
+    using Type = T;
+};
 
 /// An optional member has a value if the user gives one; others keep their own if there is none.
 template <class S, class T>

@@ -553,6 +553,7 @@ namespace detail
 void
 SetDefaults(const OptionTable& table, ReadResult* result)
 {
+    result->values.BindTo(table);
     for (const auto& o : table.options)
     {
         Value& slot = result->values.Slot(o.name);

@@ -393,6 +393,16 @@ Opt(std::string name, Kind kind, const std::string& section, std::string group, 
     return o;
 }
 
+void
+Option::CheckHolds(Kind held) const
+{
+    const bool text = kind == Kind::kName || kind == Kind::kFile || kind == Kind::kNameOrFile;
+    if ((text ? Kind::kText : kind) != held)
+    {
+        throw std::logic_error("--" + name + " is bound to a member of another kind");
+    }
+}
+
 const Option*
 OptionTable::Find(const std::string& name) const
 {
@@ -404,6 +414,33 @@ OptionTable::Find(const std::string& name) const
         }
     }
     return nullptr;
+}
+
+const Option*
+OptionTable::Find(Member member) const
+{
+    const auto rows = ByMember();
+    const auto row = rows->find(member);
+    return row == rows->end() ? nullptr : Find(row->second);
+}
+
+std::shared_ptr<const std::map<Member, std::string>>
+OptionTable::ByMember() const
+{
+    if (m_byMember)
+    {
+        return m_byMember;
+    }
+    auto rows = std::make_shared<std::map<Member, std::string>>();
+    for (const Option& option : options)
+    {
+        if (option.member && !rows->emplace(*option.member, option.name).second)
+        {
+            throw std::logic_error("--" + option.name + " has the member of another option");
+        }
+    }
+    KnowRows(*rows);
+    return rows;
 }
 
 const ForeignName*
@@ -488,6 +525,8 @@ void
 OptionTable::Finish()
 {
     // Of a table made from another one, the options may be others.
+    m_byMember = nullptr;
+    m_byMember = ByMember();
     lists.erase(std::remove_if(lists.begin(), lists.end(), IsOfOption), lists.end());
     std::vector<NamedItem> items;
     for (const auto& list : lists)
@@ -542,6 +581,40 @@ Value&
 Values::Slot(const std::string& name)
 {
     return m_values[name];
+}
+
+const Value&
+Values::At(Member member) const
+{
+    static const Value none;
+    const auto option = m_options ? m_options->find(member) : decltype(m_options->end()){};
+    return m_options && option != m_options->end() ? (*this)[option->second] : none;
+}
+
+Value&
+Values::Slot(Member member)
+{
+    return m_values[NameOf(member)];
+}
+
+const std::string&
+Values::NameOf(Member member) const
+{
+    const auto option = m_options ? m_options->find(member) : decltype(m_options->end()){};
+    return m_options && option != m_options->end() ? option->second : OptionOf(member);
+}
+
+void
+Values::BindTo(const OptionTable& table)
+{
+    m_options = table.ByMember();
+}
+
+std::string
+Values::Where(Member member) const
+{
+    const Value& value = At(member);
+    return value.given && !value.where.empty() ? value.where : Spell(member);
 }
 
 std::string

@@ -21,6 +21,7 @@
 #include "contrib/rdma/core/input-error.h"
 #include "contrib/rdma/core/units.h"
 #include "scenarios/options/binding.h"
+#include "scenarios/options/member.h"
 #include "scenarios/options/when.h"
 #include "topologies/registered.h"
 
@@ -114,7 +115,8 @@ struct Option
     std::vector<std::string> keys; ///< a kEntries: its keys; the first one needs no name
     std::string example; ///< a valid value other than the default, for tests and documentation
     std::vector<Condition> conditions; ///< all must hold
-    std::vector<Binding> bindings;     ///< members that get its value
+    std::optional<Member> member;      ///< of scenarios/asked; none: the row is made of a registry
+    std::vector<Binding> bindings;     ///< other members that get its value
     /// The ns-3 attributes that get its value, if nothing else is needed for that.
     std::vector<std::string> attributes;
 
@@ -265,6 +267,24 @@ struct Option
         return *this;
     }
 
+    /// The row says how users write this member: its name in all rules.
+    template <class S, class T>
+    Option& As(T S::*asked)
+    {
+        using Has = typename Held<T>::Type;
+        CheckHolds(std::is_same_v<Has, bool>                                      ? Kind::kFlag
+                   : std::is_floating_point_v<Has>                                ? Kind::kReal
+                   : std::is_integral_v<Has> || std::is_same_v<Has, NumberOrWord> ? Kind::kInteger
+                   : std::is_same_v<Has, rdma::Bytes>                             ? Kind::kBytes
+                   : std::is_same_v<Has, rdma::BitRate>                           ? Kind::kRate
+                   : std::is_same_v<Has, rdma::Duration>                          ? Kind::kDuration
+                   : std::is_same_v<Has, std::vector<std::string>>                ? Kind::kList
+                   : std::is_same_v<Has, Entries>                                 ? Kind::kEntries
+                                                                                  : Kind::kText);
+        member = Member(asked);
+        return *this;
+    }
+
     template <class S, class T>
     Option& To(T S::*member)
     {
@@ -284,6 +304,9 @@ struct Option
                             }});
         return *this;
     }
+
+    /// Texts, names and files are all kept as texts. \throw std::logic_error the kind is another
+    void CheckHolds(Kind held) const;
 
     /// "ns3::RdmaNic::AckEvery": the option is this attribute, and needs no other word to reach it.
     Option& Sets(std::string attribute)
@@ -442,8 +465,14 @@ struct OptionTable
     /// The conditions of an option in words, each once; \param usual with those that hold by
     /// default
     std::vector<std::string> Needs(const Option& option, bool usual) const;
+    const Option* Find(Member member) const; ///< \return its row; null: this program has none
+    /// Rows by member. Finish() makes it; a table without is asked anew each time.
+    std::shared_ptr<const std::map<Member, std::string>> ByMember() const;
     /// Gives --list and --help the names of the lists. Call it when the lists are there.
     void Finish();
+
+  private:
+    std::shared_ptr<const std::map<Member, std::string>> m_byMember;
 };
 
 /// All values of a table. Asking for a name that is not in the table is a mistake of the program:
@@ -509,6 +538,67 @@ class Values
         return (*this)[name].list;
     }
 
+    /// The value of a member: T{} if there is none, or if the program has no such option. Texts,
+    /// lists and entries by reference.
+    template <class S, class T>
+    decltype(auto) Get(T S::*member) const
+    {
+        using Has = typename Held<T>::Type;
+        const Value& value = At(member);
+        if constexpr (std::is_same_v<Has, std::string>)
+        {
+            return static_cast<const std::string&>(value.text);
+        }
+        else if constexpr (std::is_same_v<Has, std::vector<std::string>>)
+        {
+            return static_cast<const std::vector<std::string>&>(value.list);
+        }
+        else if constexpr (std::is_same_v<Has, Entries>)
+        {
+            return static_cast<const Entries&>(value.entries);
+        }
+        else
+        {
+            return ValueAs<Has>(value);
+        }
+    }
+
+    /// Whether a member has a value, given or decided.
+    bool Has(Member member) const
+    {
+        return At(member).present;
+    }
+
+    bool Given(Member member) const
+    {
+        return At(member).given;
+    }
+
+    /// As Where(name); of an option that this program does not have, "--name".
+    std::string Where(Member member) const;
+
+    const std::string& Raw(Member member) const
+    {
+        return At(member).raw;
+    }
+
+    /// \return the member's option: "zero"
+    const std::string& NameOf(Member member) const;
+    /// All of a value; an empty one if the program has no such option.
+    const Value& At(Member member) const;
+    /// The same to be written. The program has the option.
+    Value& Slot(Member member);
+
+    /// Sets a value as if nobody had given it.
+    template <class S, class T>
+    void Set(T S::*member, const typename Held<T>::Type& to)
+    {
+        Value value;
+        SetValue(&value, to);
+        value.present = true;
+        Slot(member) = std::move(value);
+    }
+
     /// How to point at an option in an error: where it was given, else "--name".
     std::string Where(const std::string& name) const;
 
@@ -518,9 +608,12 @@ class Values
         return (*this)[name].raw;
     }
 
+    /// Members become names of the rows that are bound to them in this table.
+    void BindTo(const OptionTable& table);
+
   private:
-    friend struct ValuesAccess;
     std::map<std::string, Value> m_values;
+    std::shared_ptr<const std::map<Member, std::string>> m_options;
 };
 
 struct JobSeat;

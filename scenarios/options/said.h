@@ -20,6 +20,13 @@ std::string SaidValue(const OptionTable& table, const Values& values, const std:
 /// "--mtu=4096", "--no-pfc", "job.json: /fabric/pfc=false".
 std::string SaidText(const OptionTable& table, const Values& values, const std::string& option);
 
+/// The same of a member's option.
+inline std::string
+SaidText(const OptionTable& table, const Values& values, Member member)
+{
+    return SaidText(table, values, values.NameOf(member));
+}
+
 } // namespace scenario
 
 #endif // SCENARIOS_OPTIONS_SAID_H

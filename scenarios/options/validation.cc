@@ -3,9 +3,7 @@
  */
 #include "scenarios/options/validation.h"
 
-#include "scenarios/options/job-seat.h"
 #include "scenarios/options/said.h"
-#include "scenarios/options/spelling.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -36,18 +34,12 @@ SaidText(const OptionTable& table, const Values& values, const std::string& opti
     return values.Where(option) + (value.empty() ? "" : "=" + value);
 }
 
-uint64_t
-Validation::DrawSeed() const
-{
-    return seat ? seat->seed : values.Integer("seed");
-}
-
 void
 Validation::Fail(const std::string& option, const std::string& problem, std::string nearest)
 {
     Error error{values.Where(option),
                 SaidValue(table, values, option),
-                Spelled(problem),
+                problem,
                 std::move(nearest)};
     // "--recipe=megatron: --zero": to choose the recipe was the mistake, once.
     const bool ofRecipe = error.where.rfind("--recipe=", 0) == 0;
@@ -90,6 +82,17 @@ Validation::Decide(const std::string& option, const std::string& text)
     value.given = values[option].given;
     value.where = values[option].where;
     values.Slot(option) = std::move(value);
+}
+
+void
+Validation::Decide(const std::string& option, const Value& value)
+{
+    const Option* o = table.Find(option);
+    if (!o)
+    {
+        throw std::logic_error("no option --" + option + " in this table");
+    }
+    Decide(option, CanonicalText(*o, value));
 }
 
 void

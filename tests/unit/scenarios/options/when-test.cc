@@ -6,7 +6,6 @@
  */
 #include "scenarios/inference/options/serving-options.h"
 #include "scenarios/job/parse-result.h"
-#include "scenarios/options/spelling.h"
 #include "scenarios/options/when.h"
 #include "tests/unit/scenarios/parse-words.h"
 
@@ -107,16 +106,4 @@ TEST(When, ErrorsNameBothOptions)
     EXPECT_EQ(ErrorOf<TrainingScenario>("--strategy=downpour --buckets=1MiB"),
               "--buckets=1MiB: cannot be combined with --strategy=downpour, which has neither "
               "collectives nor stages. It needs --strategy=sync.");
-}
-
-TEST(Spelling, FieldsAreOptionsOfUsers)
-{
-    EXPECT_EQ(Spelled("with {tensor}=2, or {framework}=paper"),
-              "with --tp=2, or --zero-impl=paper");
-    EXPECT_EQ(Spelled("{a} {{tensor} {"), "{a} {--tp {");
-    EXPECT_EQ(Spelled(""), "");
-    for (const char* field : {"sharding", "tensor", "microBatch", "routing", "lossRecovery"})
-    {
-        EXPECT_TRUE(TrainingOptionTable().Find(OptionOfField(field))) << field;
-    }
 }

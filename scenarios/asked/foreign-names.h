@@ -5,8 +5,8 @@
  * replacement. A name that means exactly an option of ours is that option's alias instead
  * (Option::aliases).
  */
-#ifndef SCENARIOS_OPTIONS_FOREIGN_NAMES_H
-#define SCENARIOS_OPTIONS_FOREIGN_NAMES_H
+#ifndef SCENARIOS_ASKED_FOREIGN_NAMES_H
+#define SCENARIOS_ASKED_FOREIGN_NAMES_H
 
 #include "scenarios/options/options.h"
 
@@ -33,4 +33,4 @@ std::vector<ForeignName> ServerNames();
 
 } // namespace scenario
 
-#endif // SCENARIOS_OPTIONS_FOREIGN_NAMES_H
+#endif // SCENARIOS_ASKED_FOREIGN_NAMES_H

@@ -1,8 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#ifndef SCENARIOS_OPTIONS_JOB_SEAT_H
-#define SCENARIOS_OPTIONS_JOB_SEAT_H
+#ifndef SCENARIOS_JOB_JOB_SEAT_H
+#define SCENARIOS_JOB_JOB_SEAT_H
+
+#include "scenarios/asked/run.h"
+#include "scenarios/options/validation.h"
 
 #include <cstdint>
 #include <vector>
@@ -20,6 +23,14 @@ struct JobSeat
     uint64_t seed = 1;           ///< seed of everything the job draws, except its placement
 };
 
+/// The seed of everything the scenario draws except its placement: --seed, or a seed of its own
+/// for a job beside others.
+inline uint64_t
+DrawSeed(const Validation& v)
+{
+    return v.seat ? v.seat->seed : v.values.Get(&asked::Run::seed);
+}
+
 } // namespace scenario
 
-#endif // SCENARIOS_OPTIONS_JOB_SEAT_H
+#endif // SCENARIOS_JOB_JOB_SEAT_H

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "scenarios/options/foreign-names.h"
+#include "scenarios/asked/foreign-names.h"
 
 namespace scenario
 {
