@@ -10,6 +10,7 @@
 #include "collectives/core/registry.h"
 #include "collectives/msccl/msccl-xml.h"
 #include "collectives/schedules/torus.h"
+#include "scenarios/asked/collective.h"
 #include "scenarios/collective/nccl-environment.h"
 #include "scenarios/collective/network-choices.h"
 #include "scenarios/network/rail-options.h"
@@ -93,7 +94,8 @@ CheckKnobs(Validation* v,
 void
 CheckProtocolUse(Validation* v, const std::vector<coll::Collective>& used)
 {
-    if (!v->values.Given("protocol") || v->values.Text("protocol") == kAutoAlgorithm)
+    if (!v->values.Given(&asked::Collective::protocol) ||
+        v->values.Get(&asked::Collective::protocol) == kAutoAlgorithm)
     {
         return;
     }
@@ -113,14 +115,14 @@ CheckProtocolUse(Validation* v, const std::vector<coll::Collective>& used)
     const std::string which = Join({moves.begin(), moves.end()}, ", ");
     if (!isRead)
     {
-        v->Fail("protocol",
+        v->Fail(&asked::Collective::protocol,
                 "has no meaning for " + which +
                     ", which is grouped sends and receives, without a choice; allowed: auto");
     }
     else if (!moves.empty())
     {
-        v->notes.push_back(v->values.Where("protocol") + " has no meaning for " + which +
-                           ", of what this run does");
+        v->notes.push_back(v->values.Where(&asked::Collective::protocol) + " has no meaning for " +
+                           which + ", of what this run does");
     }
 }
 
@@ -143,7 +145,7 @@ CheckNcclProtocols(Validation* v,
                 return coll::WhyNotProtocol(protocol, placement, c.machine).empty();
             }))
         {
-            v->Fail("nccl-env",
+            v->Fail(&asked::Collective::ncclEnv,
                     "NCCL_PROTO: " + coll::WhyNotProtocol(protocols.front(), placement, c.machine));
             return;
         }
@@ -324,8 +326,9 @@ CheckChoices(Validation* v,
         if (why.empty() && shape.empty() && MayMissShape(c, algorithm, cluster, placement))
         {
             shape = ShapeText(coll::TorusDimensions(placement, c.options));
-            v->notes.push_back(values.Where("dimensions") + ": " + algorithm.Name() + " takes " +
-                               shape + ", as this network tells no shape. Where it is a torus, " +
+            v->notes.push_back(values.Where(&asked::Collective::dimensions) + ": " +
+                               algorithm.Name() + " takes " + shape +
+                               ", as this network tells no shape. Where it is a torus, " +
                                "give its own: another one can end in a PFC deadlock");
         }
         why = why.empty() ? WhyTooMany(algorithm, collective, placement, c) : why;
@@ -342,21 +345,29 @@ CheckChoices(Validation* v,
             continue;
         }
         const std::string blamed =
-            values.Given("pipeline") && why.find("--pipeline") != std::string::npos ? "pipeline"
-            : values.Given("channels") && why.find("channel") != std::string::npos  ? "channels"
-            : values.Given("dimensions") && why.find("torus") != std::string::npos  ? "dimensions"
-            : values.Given("parameter-servers") && why.find("server") != std::string::npos
+            values.Given(&asked::Collective::pipeline) &&
+                    why.find("--pipeline") != std::string::npos
+                ? "pipeline"
+            : values.Given(&asked::Collective::channels) && why.find("channel") != std::string::npos
+                ? "channels"
+            : values.Given(&asked::Collective::dimensions) && why.find("torus") != std::string::npos
+                ? "dimensions"
+            : values.Given(&asked::Collective::parameterServers) &&
+                    why.find("server") != std::string::npos
                 ? "parameter-servers"
-            : values.Given("levels") && why.find("level") != std::string::npos ? "levels"
-            : values.Given(option)                                             ? option
-                                                                               : "";
+            : values.Given(&asked::Collective::levels) && why.find("level") != std::string::npos
+                ? "levels"
+            : values.Given(option) ? option
+                                   : "";
         const std::string text = algorithm.Name() + " " + coll::OpName(collective.op) + ": " + why;
         const auto limit = c.nccl.ofOp.find(collective.op);
         if (!NamedFor(c, collective) && limit != c.nccl.ofOp.end() && limit->second.limited &&
             (blamed.empty() || blamed == option))
         {
-            v->errors.push_back(
-                {values.Where("nccl-env"), NcclVariableAsSet(c.nccl, "NCCL_ALGO"), text, ""});
+            v->errors.push_back({values.Where(&asked::Collective::ncclEnv),
+                                 NcclVariableAsSet(c.nccl, "NCCL_ALGO"),
+                                 text,
+                                 ""});
         }
         else if (blamed.empty())
         {

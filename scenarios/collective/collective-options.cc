@@ -7,6 +7,9 @@
 
 #include "collectives/core/placement.h"
 #include "collectives/core/registry.h"
+#include "scenarios/asked/collective.h"
+#include "scenarios/asked/collperf.h"
+#include "scenarios/asked/run.h"
 #include "scenarios/collective/algorithm-rules.h"
 #include "scenarios/collective/collective-checks.h"
 #include "scenarios/collective/idle-rules.h"
@@ -30,7 +33,7 @@ namespace
 void
 ReadDimensions(Validation* v, std::vector<uint32_t>* dimensions)
 {
-    const std::string& text = v->values.Text("dimensions");
+    const std::string& text = v->values.Get(&asked::Collective::dimensions);
     std::string rest = text;
     while (true)
     {
@@ -40,7 +43,8 @@ ReadDimensions(Validation* v, std::vector<uint32_t>* dimensions)
         if (one.empty() || one.size() > 7 ||
             one.find_first_not_of("0123456789") != std::string::npos || std::stoul(one) == 0)
         {
-            v->Fail("dimensions", "allowed: whole numbers from 1 on with x between them, as 4x4x8");
+            v->Fail(&asked::Collective::dimensions,
+                    "allowed: whole numbers from 1 on with x between them, as 4x4x8");
             dimensions->clear();
             return;
         }
@@ -143,26 +147,27 @@ void
 ReadTuner(Validation* v, CollectiveOptions* c)
 {
     auto& values = v->values;
-    if (values.Text("tuner") != kMeasuredTuner)
+    if (values.Get(&asked::Collective::tuner) != kMeasuredTuner)
     {
-        v->Settle("tuner");
+        v->Settle(&asked::Collective::tuner);
         return;
     }
     if (v->seat)
     {
-        v->Fail("tuner",
+        v->Fail(&asked::Collective::tuner,
                 "jobs that share a network do not have it alone, as a measurement has; allowed "
                 "with --jobs: model");
         return;
     }
     c->measured = std::make_shared<MeasuredChoices>();
-    const bool apart = values.Present("out") && !values.Text("out").empty();
-    c->measuredFolder = values.Present("tuner-cache") ? values.Text("tuner-cache")
-                        : apart                       ? values.Text("out") + "/tuner-cache"
-                                                      : "results/tuner-cache";
+    const bool apart = values.Has(&asked::Run::out) && !values.Get(&asked::Run::out).empty();
+    c->measuredFolder = values.Has(&asked::Collective::tunerCache)
+                            ? values.Get(&asked::Collective::tunerCache)
+                        : apart ? values.Get(&asked::Run::out) + "/tuner-cache"
+                                : "results/tuner-cache";
     if (c->measuredFolder.empty())
     {
-        v->Fail("tuner-cache", "allowed: a folder");
+        v->Fail(&asked::Collective::tunerCache, "allowed: a folder");
     }
 }
 
@@ -191,7 +196,7 @@ CheckTuner(Validation* v,
             }
         }
     }
-    v->Fail("tuner",
+    v->Fail(&asked::Collective::tuner,
             "nothing of this run is left to it: algorithms are named, or there is one only; "
             "allowed: model");
 }
@@ -208,7 +213,7 @@ ReadCompared(Validation* v,
     {
         if (other.name.find_first_of("=@;") != std::string::npos)
         {
-            v->errors.push_back({v->values.Where("compare"),
+            v->errors.push_back({v->values.Where(&asked::Collperf::compare),
                                  other.name,
                                  "is no algorithm; allowed: " + coll::AlgorithmNames(used[0].op) +
                                      ", auto, or a schedule's FILE.xml",
@@ -246,35 +251,40 @@ MakeCollectives(Validation* v,
     CollectiveOptions c;
     c.nccl = nccl;
     auto& values = v->values;
-    c.options.channels = values.Present("channels") ? values.U32("channels") : 0;
-    c.options.pipelineBytes = values.Present("pipeline") ? values.Integer("pipeline") : 0;
-    c.options.radix = values.Present("radix") ? values.U32("radix") : 0;
-    c.options.levels = values.List("levels");
-    c.options.parameterServers =
-        values.Present("parameter-servers") ? values.U32("parameter-servers") : 0;
-    if (values.Present("dimensions"))
+    c.options.channels =
+        values.Has(&asked::Collective::channels) ? values.Get(&asked::Collective::channels) : 0;
+    c.options.pipelineBytes = values.Has(&asked::Collective::pipeline)
+                                  ? values.Get(&asked::Collective::pipeline).value
+                                  : 0;
+    c.options.radix =
+        values.Has(&asked::Collective::radix) ? values.Get(&asked::Collective::radix) : 0;
+    c.options.levels = values.Get(&asked::Collective::levels);
+    c.options.parameterServers = values.Has(&asked::Collective::parameterServers)
+                                     ? values.Get(&asked::Collective::parameterServers)
+                                     : 0;
+    if (values.Has(&asked::Collective::dimensions))
     {
         ReadDimensions(v, &c.options.dimensions);
     }
-    c.stepLatency = values.Duration("step-latency");
-    c.allByFormula =
-        values.Present("collective-times") && values.Text("collective-times") == "formula";
-    c.insideByFormula = c.allByFormula || values.Text("in-server") == "formula";
-    c.insideOneByOne = values.Text("in-server") == "one-by-one";
+    c.stepLatency = values.Get(&asked::Collective::stepLatency);
+    c.allByFormula = values.Has(&asked::Collective::collectiveTimes) &&
+                     values.Get(&asked::Collective::collectiveTimes) == "formula";
+    c.insideByFormula = c.allByFormula || values.Get(&asked::Collective::inServer) == "formula";
+    c.insideOneByOne = values.Get(&asked::Collective::inServer) == "one-by-one";
     if (c.insideByFormula && c.stepLatency.ps > 0)
     {
-        v->Fail("step-latency",
+        v->Fail(&asked::Collective::stepLatency,
                 std::string("is of messages; allowed with --") +
                     (c.allByFormula ? "collective-times" : "in-server") + "=formula: 0");
     }
     ReadTuner(v, &c);
-    const bool hasLibrary = values.Text("library") != "none";
-    const std::string& protocol = values.Text("protocol");
+    const bool hasLibrary = values.Get(&asked::Collective::library) != "none";
+    const std::string& protocol = values.Get(&asked::Collective::protocol);
     if (protocol != kAutoAlgorithm)
     {
         if (!hasLibrary)
         {
-            v->Fail("protocol",
+            v->Fail(&asked::Collective::protocol,
                     "has no meaning with --library=none, where nothing takes time but "
                     "links; allowed there: auto");
         }
@@ -289,7 +299,7 @@ MakeCollectives(Validation* v,
     const size_t before = v->errors.size();
     AlgorithmRules reader(v, used);
     std::vector<std::string> canonical;
-    for (const auto& word : values.List("algorithm"))
+    for (const auto& word : values.Get(&asked::Collective::algorithm))
     {
         canonical.push_back(reader.Read(word, &c.algorithms));
     }
@@ -304,7 +314,7 @@ MakeCollectives(Validation* v,
     }
     if (!canonical.empty())
     {
-        v->Decide("algorithm", Join(canonical, ","));
+        v->Decide(&asked::Collective::algorithm, canonical);
     }
     c.machine = MachineOf(*cluster, fabric, hasLibrary);
     SetMachinesOfKinds(*cluster, fabric, hasLibrary, &c);
@@ -355,7 +365,7 @@ MakeCollectives(Validation* v,
         cluster->aggregators = nullptr;
         place();
     }
-    if (values.Text("tuner") == kNetworkTuner)
+    if (values.Get(&asked::Collective::tuner) == kNetworkTuner)
     {
         const auto network = std::make_shared<MeasuredChoices>(
             std::make_shared<const NetworkChoices>(*cluster, fabric));
@@ -390,7 +400,7 @@ MakeCollectives(Validation* v,
     const std::string why = c.protocol ? coll::WhyNotProtocol(*c.protocol, all, c.machine) : "";
     if (!why.empty())
     {
-        v->Fail("protocol", why);
+        v->Fail(&asked::Collective::protocol, why);
     }
     for (std::size_t g = 0; g < groups.size() && v->errors.size() == before; ++g)
     {

@@ -4,6 +4,8 @@
  * The rows of collectives in a table of options.
  */
 #include "collectives/core/placement.h"
+#include "scenarios/asked/collective.h"
+#include "scenarios/asked/modes.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/network-choices.h"
 #include "scenarios/network/common-options.h"
@@ -52,11 +54,13 @@ CollectiveOptionRows()
                   "sizes; "
                   "auto: the fastest by the machine's numbers; FILE.xml: a schedule in MSCCL's "
                   "format")
+            .As(&asked::Collective::algorithm)
             .Shows("NAME|OP=NAME,...")
             .Otherwise("auto")
             .Example("all_reduce=ring")
             .IdleUnless(when::Job(job::kMessages)),
         collective.Name("protocol", "how messages of a collective are sent")
+            .As(&asked::Collective::protocol)
             .Names("protocol", ProtocolItems)
             .Default(kAutoAlgorithm)
             .Example("ll128")
@@ -67,6 +71,7 @@ CollectiveOptionRows()
                   "how auto chooses: model (NCCL's formula), network (times on these links), "
                   "measured "
                   "(the best few are simulated first, and the fastest is taken)")
+            .As(&asked::Collective::tuner)
             .Names("tuner", TunerItems)
             .Default(kModelTuner)
             .Example(kMeasuredTuner),
@@ -75,6 +80,7 @@ CollectiveOptionRows()
                 "tuner-cache",
                 "folder where measurements of --tuner=measured are kept for later runs on the same "
                 "network, created if missing")
+            .As(&asked::Collective::tunerCache)
             .Shows("DIR")
             .Otherwise("tuner-cache in --out, or results/tuner-cache")
             .Example("tuned")
@@ -82,10 +88,12 @@ CollectiveOptionRows()
         section
             .Name("library",
                   "whose time it takes beyond the links: to launch, for each message, for flags")
+            .As(&asked::Collective::library)
             .Names("library", LibraryItems)
             .Default("nccl")
             .Example("none"),
         collective.Integer("channels", "channels of an algorithm that has several")
+            .As(&asked::Collective::channels)
             .Otherwise("the algorithm's own, one a NIC for rings")
             .Range(1, coll::kMaxChannels)
             .Example("2"),
@@ -94,6 +102,7 @@ CollectiveOptionRows()
                    "largest message of a pipelined algorithm; hierarchical ones choose it so that "
                    "both "
                    "levels work at once, others do not cut")
+            .As(&asked::Collective::pipeline)
             .Otherwise("the algorithm's own")
             .Range(1, 9e15)
             .Example("512KiB"),
@@ -102,6 +111,7 @@ CollectiveOptionRows()
                      "of k-nomial trees: a rank sends to at most one less of each size of subtree; "
                      "2 is the "
                      "binomial tree")
+            .As(&asked::Collective::radix)
             .Otherwise("4")
             .Range(2, 1e6)
             .Example("2"),
@@ -112,6 +122,7 @@ CollectiveOptionRows()
                   "last is the all_reduce between groups. With fewer names the smallest groups are "
                   "left "
                   "out")
+            .As(&asked::Collective::levels)
             .Shows("NAME,NAME")
             .Otherwise("rings on both, which overlap")
             .Example("ring,halving-doubling"),
@@ -119,6 +130,7 @@ CollectiveOptionRows()
             .Text("dimensions",
                   "torus: ranks along each dimension, the last between the nearest, as --torus "
                   "counts switches")
+            .As(&asked::Collective::dimensions)
             .Shows("NxN")
             .Otherwise("the network's on a torus or HyperX; elsewhere servers by GPUs of a server")
             .Example("4x4"),
@@ -127,6 +139,7 @@ CollectiveOptionRows()
                      "how many of the ranks are servers of a shard, too: of the algorithm "
                      "parameter-server, "
                      "and of a --strategy that has them")
+            .As(&asked::Collective::parameterServers)
             .Otherwise("1; with a --strategy of dltrain one a server")
             .Range(1, 1e6)
             .Example("2"),
@@ -135,24 +148,29 @@ CollectiveOptionRows()
                 "aggregation-delay",
                 "time from a switch to its reduction unit, and again back (sharp, collnet-*, nvls "
                 "between servers)")
+            .As(&asked::Collective::aggregationDelay)
             .Default("100ns")
             .Range(1, 1e9)
             .Example("250ns"),
         section.Bytes("aggregation-memory", "bytes of one group that such a switch has room for")
+            .As(&asked::Collective::aggregationMemory)
             .Default("1MiB")
             .Range(1024, 9e15)
             .Example("256KiB"),
         section
             .Integer("aggregation-groups",
                      "groups of ranks that such a switch serves; those that come later do without")
+            .As(&asked::Collective::aggregationGroups)
             .Default("8")
             .Range(0, 1e6)
             .Example("2"),
         section.Duration("step-latency", "time that software takes before every send of a schedule")
+            .As(&asked::Collective::stepLatency)
             .Default("0ns")
             .Range(0, 1e12)
             .Example("2us"),
         collective.Name("in-server", "how collectives inside a server are simulated")
+            .As(&asked::Collective::inServer)
             .Names("in-server",
                    {{"messages",
                      "every message over the links between its GPUs; what a ring passes on where "
@@ -167,6 +185,7 @@ CollectiveOptionRows()
         collective
             .Name("collective-times",
                   "of collectives on a network without packets, between servers too")
+            .As(&asked::Collective::collectiveTimes)
             .Names("collective-times",
                    {{"messages", "every message shares its NICs with all others"},
                     {"formula",

@@ -5,6 +5,10 @@
  */
 #include "collectives/core/block-weights.h"
 #include "collectives/core/registry.h"
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/collperf.h"
+#include "scenarios/asked/foreign-names.h"
+#include "scenarios/asked/network.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/collperf-job.h"
 #include "scenarios/collective/measured-choices.h"
@@ -17,7 +21,6 @@
 #include "scenarios/network/parse-detail.h"
 #include "scenarios/network/recovery-options.h"
 #include "scenarios/network/validate.h"
-#include "scenarios/options/foreign-names.h"
 #include "topologies/family.h"
 
 #include <algorithm>
@@ -147,6 +150,7 @@ Defaults()
 {
     ClusterDefaults d;
     d.total = "ranks";
+    d.counts = &asked::Cluster::ranks;
     d.totalHelp = "ranks of the collective, one a GPU; must fill servers";
     d.totalNote = "16, or all GPUs of --servers; with -g or -t those of one";
     d.serversNote = "what the ranks fill";
@@ -167,6 +171,7 @@ MakeCollperfTable()
     const Section sizes = section.Only(when::IsNot("op", {"barrier"}).Usual());
     t.Add({
         section.Name("op", "the operation")
+            .As(&asked::Collperf::op)
             .Names("operation", OpItems)
             .Refuse(WhyNoOp)
             .Default("all_reduce"),
@@ -174,6 +179,7 @@ MakeCollperfTable()
             .Name(
                 "reduction",
                 "how contributions are added up, for the redop column: time does not depend on it")
+            .As(&asked::Collperf::reduction)
             .Names("reduction", ReductionItems)
             .Refuse(WhyNoReduction)
             .Default("sum")
@@ -181,32 +187,38 @@ MakeCollperfTable()
             .Example("max")
             .Only(when::Is("op", OpsWith(HasReduction)).Usual().Hides().Strict()),
         sizes.Bytes("minbytes", "smallest size, of the whole vector as nccl-tests counts it")
+            .As(&asked::Collperf::minbytes)
             .Otherwise("32MiB")
             .Letter('b')
             .Range(1, 1e15)
             .Example("1MiB"),
         sizes.Bytes("maxbytes", "largest size")
+            .As(&asked::Collperf::maxbytes)
             .Otherwise("as minbytes")
             .Letter('e')
             .Range(1, 1e15)
             .Example("64MiB"),
         sizes.Real("stepfactor", "from one size to the next: times this")
+            .As(&asked::Collperf::stepfactor)
             .Otherwise("2, unless stepbytes is given")
             .Letter('f')
             .Range(1.001, 1e6)
             .Example("4"),
         sizes.Bytes("stepbytes", "from one size to the next: plus this")
+            .As(&asked::Collperf::stepbytes)
             .Otherwise("none")
             .Letter('i')
             .Range(1, 1e15)
             .Example("32MiB"),
         section.Integer("iters", "measured repetitions of every size")
+            .As(&asked::Collperf::iters)
             .Default("1")
             .Letter('n')
             .Range(1, 1000000)
             .Example("3")
             .To(&CollperfScenario::iterations),
         section.Integer("warmup-iters", "repetitions before them")
+            .As(&asked::Collperf::warmupIters)
             .Default("0")
             .Letter('w')
             .Range(0, 1000000)
@@ -217,6 +229,7 @@ MakeCollperfTable()
                 "check",
                 "prove each size's schedule for these ranks first; 0: leave it to the tests, which "
                 "prove up to 33 ranks")
+            .As(&asked::Collperf::check)
             .Default("0")
             .Letter('c')
             .Range(0, 1e6)
@@ -226,11 +239,13 @@ MakeCollperfTable()
                      "GPUs of a thread, as nccl-tests has them: with --nthreads it makes "
                      "--gpus-per-server, "
                      "a server being a process")
+            .As(&asked::Collperf::ngpus)
             .Otherwise("1")
             .Letter('g')
             .Range(1, 1024)
             .Example("8"),
         section.Integer("nthreads", "threads of a server")
+            .As(&asked::Collperf::nthreads)
             .Otherwise("1")
             .Letter('t')
             .Range(1, 1024)
@@ -239,6 +254,7 @@ MakeCollperfTable()
             .Name("datatype",
                   "type of the elements: sizes are whole elements; time does not depend on it "
                   "otherwise")
+            .As(&asked::Collperf::datatype)
             .Names("datatype", DatatypeItems)
             .Default("float")
             .Letter('d')
@@ -248,6 +264,7 @@ MakeCollperfTable()
                      "whose time is reported, from the start to a rank's leaving; 0: rank 0's, 1: "
                      "mean, 2: "
                      "least, 3: largest")
+            .As(&asked::Collperf::average)
             .Default("3")
             .Letter('a')
             .Range(0, 3)
@@ -258,12 +275,14 @@ MakeCollperfTable()
                   "run these algorithms (or auto, or FILE.xml) as well at each size, and tell "
                   "which is "
                   "the fastest")
+            .As(&asked::Collperf::compare)
             .Shows("NAME,NAME")
             .Otherwise("none")
             .Distinct()
             .Example("ring,auto"),
         ReferenceOptionRow(section),
         section.Integer("root", "rank that has the data at first, or in the end")
+            .As(&asked::Collperf::root)
             .Otherwise("0")
             .Letter('r')
             .Range(0, 1e6)
@@ -274,6 +293,7 @@ MakeCollperfTable()
                 "block-sizes",
                 "what each rank has for each other, the size being what the rank with "
                 "most has: a name, or a file with a line a rank of shares for ranks 0, 1, ...")
+            .As(&asked::Collperf::blockSizes)
             .Names("block sizes", BlockSizeItems)
             .Otherwise("rccl-tests")
             .Example("equal")
@@ -313,19 +333,20 @@ Sizes(Validation* v, const CollperfScenario& s)
     {
         return {0};
     }
-    v->DecideUnlessGiven("minbytes", "32MiB");
-    v->DecideUnlessGiven("maxbytes", CanonicalBytes(values.Integer("minbytes")));
-    const uint64_t low = values.Integer("minbytes");
-    const uint64_t high = values.Integer("maxbytes");
-    const bool plus = values.Given("stepbytes");
+    v->DecideTextUnlessGiven(&asked::Collperf::minbytes, "32MiB");
+    v->DecideUnlessGiven(&asked::Collperf::maxbytes,
+                         rdma::Bytes(values.Get(&asked::Collperf::minbytes).value));
+    const uint64_t low = values.Get(&asked::Collperf::minbytes).value;
+    const uint64_t high = values.Get(&asked::Collperf::maxbytes).value;
+    const bool plus = values.Given(&asked::Collperf::stepbytes);
     if (low > high)
     {
-        v->Fail("maxbytes", "allowed: at least minbytes, " + CanonicalBytes(low));
+        v->Fail(&asked::Collperf::maxbytes, "allowed: at least minbytes, " + CanonicalBytes(low));
         return {};
     }
-    if (plus && values.Given("stepfactor"))
+    if (plus && values.Given(&asked::Collperf::stepfactor))
     {
-        v->Fail("stepbytes", "allowed: this or stepfactor, not both");
+        v->Fail(&asked::Collperf::stepbytes, "allowed: this or stepfactor, not both");
         return {};
     }
     // Whole elements, at least one, at most `most` bytes.
@@ -340,17 +361,21 @@ Sizes(Validation* v, const CollperfScenario& s)
                              (s.datatype == kAll ? "the largest datatype" : s.datatype);
     if (low % s.elementBytes != 0)
     {
-        v->Fail("minbytes", unit, nearest(low, values.Given("maxbytes") ? high : UINT64_MAX));
+        v->Fail(&asked::Collperf::minbytes,
+                unit,
+                nearest(low, values.Given(&asked::Collperf::maxbytes) ? high : UINT64_MAX));
         return {};
     }
-    if (plus && values.Integer("stepbytes") % s.elementBytes != 0)
+    if (plus && values.Get(&asked::Collperf::stepbytes).value % s.elementBytes != 0)
     {
-        v->Fail("stepbytes", unit, nearest(values.Integer("stepbytes"), UINT64_MAX));
+        v->Fail(&asked::Collperf::stepbytes,
+                unit,
+                nearest(values.Get(&asked::Collperf::stepbytes).value, UINT64_MAX));
         return {};
     }
-    if (!plus && !values.Given("stepfactor"))
+    if (!plus && !values.Given(&asked::Collperf::stepfactor))
     {
-        v->Decide("stepfactor", "2");
+        v->DecideText(&asked::Collperf::stepfactor, "2");
     }
     std::vector<uint64_t> sizes;
     for (uint64_t bytes = low; bytes <= high;)
@@ -365,11 +390,11 @@ Sizes(Validation* v, const CollperfScenario& s)
         sizes.push_back(bytes);
         if (plus)
         {
-            bytes += values.Integer("stepbytes");
+            bytes += values.Get(&asked::Collperf::stepbytes).value;
             continue;
         }
         // To whole elements, and always on.
-        const double next = static_cast<double>(bytes) * values.Real("stepfactor");
+        const double next = static_cast<double>(bytes) * values.Get(&asked::Collperf::stepfactor);
         const uint64_t elements = static_cast<uint64_t>(next) / s.elementBytes;
         bytes = std::max(elements * s.elementBytes, bytes + s.elementBytes);
     }
@@ -403,15 +428,15 @@ TakeBlockSizes(Validation* v, CollperfScenario* s)
     {
         return;
     }
-    v->DecideUnlessGiven("block-sizes", "rccl-tests");
+    v->DecideUnlessGiven(&asked::Collperf::blockSizes, "rccl-tests");
     if (s->ranks > kMostRanksWithBlocks)
     {
-        v->Fail("op",
+        v->Fail(&asked::Collperf::op,
                 "has a size for each pair of ranks; allowed: at most " +
                     std::to_string(kMostRanksWithBlocks) + " ranks, or alltoall");
         return;
     }
-    const std::string& given = values.Text("block-sizes");
+    const std::string& given = values.Get(&asked::Collperf::blockSizes);
     if (given == "equal")
     {
         return;
@@ -425,7 +450,7 @@ TakeBlockSizes(Validation* v, CollperfScenario* s)
     const auto text = topo::ReadWholeFile(given, errors);
     if (!text)
     {
-        v->FailFile("block-sizes", errors);
+        v->FailFile(&asked::Collperf::blockSizes, errors);
         return;
     }
     std::string error;
@@ -449,7 +474,7 @@ TakeReduction(Validation* v, CollperfScenario* s)
     s->reductions.clear();
     for (const NamedItem& item : ReductionItems())
     {
-        const std::string& chosen = values.Text("reduction");
+        const std::string& chosen = values.Get(&asked::Collperf::reduction);
         if (item.name != kAll && (chosen == kAll || item.name == chosen))
         {
             s->reductions.push_back(item.name);
@@ -462,31 +487,35 @@ void
 TakeThreads(Validation* v, CollperfScenario* s)
 {
     auto& values = v->values;
-    if (values.Given("nthreads") || values.Given("ngpus"))
+    if (values.Given(&asked::Collperf::nthreads) || values.Given(&asked::Collperf::ngpus))
     {
-        s->threads = values.Given("nthreads") ? values.U32("nthreads") : 1;
+        s->threads =
+            values.Given(&asked::Collperf::nthreads) ? values.Get(&asked::Collperf::nthreads) : 1;
         const uint64_t gpus =
-            uint64_t{s->threads} * (values.Given("ngpus") ? values.Integer("ngpus") : 1);
-        if (values.Given("gpus-per-server"))
+            uint64_t{s->threads} *
+            (values.Given(&asked::Collperf::ngpus) ? values.Get(&asked::Collperf::ngpus) : 1);
+        if (values.Given(&asked::Cluster::gpusPerServer))
         {
-            v->Fail("gpus-per-server",
+            v->Fail(&asked::Cluster::gpusPerServer,
                     "has no meaning with --ngpus or --nthreads, whose product it is");
         }
         else if (gpus > 1024)
         {
-            v->Fail(values.Given("ngpus") ? "ngpus" : "nthreads",
+            v->Fail(values.Given(&asked::Collperf::ngpus) ? "ngpus" : "nthreads",
                     "makes " + std::to_string(gpus) + " GPUs a server; allowed: at most 1024");
         }
         else
         {
-            v->Decide("gpus-per-server", std::to_string(gpus));
-            Value& product = values.Slot("gpus-per-server");
+            v->Decide(&asked::Cluster::gpusPerServer, gpus);
+            Value& product = values.Slot(&asked::Cluster::gpusPerServer);
             product.given = true; // a server that is named has no say
-            product.where = values.Where(values.Given("ngpus") ? "ngpus" : "nthreads");
+            product.where =
+                values.Where(values.Given(&asked::Collperf::ngpus) ? "ngpus" : "nthreads");
         }
     }
     // Not in the configuration as run, which has their product.
-    values.Slot("nthreads").present = values.Slot("ngpus").present = false;
+    values.Slot(&asked::Collperf::nthreads).present = values.Slot(&asked::Collperf::ngpus).present =
+        false;
 }
 
 /// With -g or -t one server, as nccl-tests without mpirun is one process.
@@ -495,13 +524,15 @@ DefaultsOf(Validation* v)
 {
     ClusterDefaults defaults = Defaults();
     const Values& values = v->values;
-    const bool process = values.Given("ngpus") || values.Given("nthreads");
-    const uint32_t gpus = process ? values.U32("gpus-per-server") : 1;
-    if (gpus > 1 && !values.Given("servers") && !values.Given("ranks") &&
-        topo::FamilyOfParameters(values.Text("topology")))
+    const bool process =
+        values.Given(&asked::Collperf::ngpus) || values.Given(&asked::Collperf::nthreads);
+    const uint32_t gpus = process ? values.Get(&asked::Cluster::gpusPerServer) : 1;
+    if (gpus > 1 && !values.Given(&asked::Cluster::servers) &&
+        !values.Given(&asked::Cluster::ranks) &&
+        topo::FamilyOfParameters(values.Get(&asked::Network::topology)))
     {
         defaults.defaultTotal = gpus;
-        v->notes.push_back(values.Where("gpus-per-server") +
+        v->notes.push_back(values.Where(&asked::Cluster::gpusPerServer) +
                            ": one server, as nccl-tests without mpirun; --servers has more");
     }
     return defaults;
@@ -516,14 +547,21 @@ CollperfOptionTable()
     return table;
 }
 
+namespace
+{
+
+const RegisteredTable g_collperfRows(&CollperfOptionTable);
+
+} // namespace
+
 ParseResult<CollperfScenario>
 ValidateCollperf(const ReadResult& read)
 {
     Validation v{CollperfOptionTable(), read.values, {}, {}};
     auto& values = v.values;
     CollperfScenario s;
-    s.op = *coll::ParseOp(values.Text("op"));
-    v.Settle("op");
+    s.op = *coll::ParseOp(values.Get(&asked::Collperf::op));
+    v.Settle(&asked::Collperf::op);
     v.Fill(&s);
     s.datatypes.clear();
     s.elementBytes = 1;
@@ -537,8 +575,8 @@ ValidateCollperf(const ReadResult& read)
     }
     TakeReduction(&v, &s);
     s.sizes = Sizes(&v, s);
-    s.maxBytes = s.op == coll::Op::kBarrier ? 0 : values.Integer("maxbytes");
-    s.checked = values.Integer("check") > 0;
+    s.maxBytes = s.op == coll::Op::kBarrier ? 0 : values.Get(&asked::Collperf::maxbytes).value;
+    s.checked = values.Get(&asked::Collperf::check) > 0;
     const size_t before = v.errors.size();
     TakeThreads(&v, &s);
     if (v.errors.size() != before)
@@ -557,18 +595,18 @@ ValidateCollperf(const ReadResult& read)
         s.ranks = cluster.spec.servers * cluster.spec.server.gpus;
         if (coll::HasRoot(s.op))
         {
-            v.DecideUnlessGiven("root", "0");
-            s.root = values.U32("root");
+            v.DecideUnlessGiven(&asked::Collperf::root, 0);
+            s.root = values.Get(&asked::Collperf::root);
             if (s.root >= s.ranks)
             {
-                v.Fail("root", "allowed: 0 to " + std::to_string(s.ranks - 1));
+                v.Fail(&asked::Collperf::root, "allowed: 0 to " + std::to_string(s.ranks - 1));
                 s.root = 0;
             }
         }
         s.gpusPerThread = cluster.spec.server.gpus / s.threads;
         if (s.checked && s.ranks > kMostRanksChecked)
         {
-            v.Fail("check",
+            v.Fail(&asked::Collperf::check,
                    "proving takes memory with the square of the ranks; allowed beyond " +
                        std::to_string(kMostRanksChecked) + " ranks: 0");
         }
@@ -586,10 +624,11 @@ ValidateCollperf(const ReadResult& read)
     if (cluster.valid && !s.sizes.empty() && s.op == coll::Op::kAllToAllV &&
         s.CollectiveOf(s.sizes.front()).bytes == 0)
     {
-        v.notes.push_back(values.Where("minbytes") + "=" + CanonicalBytes(s.sizes.front()) +
+        v.notes.push_back(values.Where(&asked::Collperf::minbytes) + "=" +
+                          CanonicalBytes(s.sizes.front()) +
                           ": no block of this size has a whole element; nothing is sent");
     }
-    for (const std::string& name : values.List("compare"))
+    for (const std::string& name : values.Get(&asked::Collperf::compare))
     {
         s.compare.push_back({name, {}});
     }
@@ -609,7 +648,7 @@ ValidateCollperf(const ReadResult& read)
     if (s.checked && MessagesToCheck(s) > kMostMessagesChecked)
     {
         v.Fail(
-            "check",
+            &asked::Collperf::check,
             "proving takes a while for each message, and there are more than " +
                 std::to_string(static_cast<int>(kMostMessagesChecked * 1e-6)) +
                 " million; allowed: 0, fewer or smaller sizes, fewer ranks, a larger --pipeline");

@@ -5,6 +5,7 @@
 
 #include "collectives/aggregation/aggregators.h"
 #include "collectives/core/registry.h"
+#include "scenarios/asked/collective.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/nccl-environment.h"
 
@@ -51,13 +52,15 @@ SayWithoutSwitches(Validation* v)
     // An earlier error may be why no choice asks for switches.
     const bool isValid = v->errors.empty();
     const std::string why = "no collective of this run uses switches between servers";
-    for (const char* option : {"aggregation-delay", "aggregation-memory", "aggregation-groups"})
+    for (const Member option : {Member(&asked::Collective::aggregationDelay),
+                                Member(&asked::Collective::aggregationMemory),
+                                Member(&asked::Collective::aggregationGroups)})
     {
         if (!v->values.Given(option))
         {
             continue;
         }
-        const bool typed = v->values.Where(option) == std::string("--") + option;
+        const bool typed = v->values.Where(option) == Spell(option);
         if (isValid && typed)
         {
             v->Fail(option,
@@ -150,14 +153,14 @@ AddFabricSwitches(Validation* v,
         {
             LeaveSwitchesOut(choice);
         }
-        v->notes.push_back(v->values.Where("aggregation-groups") +
+        v->notes.push_back(v->values.Where(&asked::Collective::aggregationGroups) +
                            "=0: switches between servers serve nobody; what asks for them does "
                            "what --algorithm=auto does");
         return;
     }
     if (const uint32_t planes = cluster->topology.About().planes; planes > 1)
     {
-        v->Fail("algorithm",
+        v->Fail(&asked::Collective::algorithm,
                 "adds up in switches between servers, which no switch can for " +
                     std::to_string(planes) +
                     " planes; allowed: a network of one plane, or an algorithm without switches");
@@ -167,7 +170,7 @@ AddFabricSwitches(Validation* v,
         std::make_shared<coll::Aggregators>(&cluster->topology,
                                             cluster->hostOfServer,
                                             cluster->server.nics,
-                                            v->values.Duration("aggregation-delay"));
+                                            v->values.Get(&asked::Collective::aggregationDelay));
 }
 
 } // namespace scenario

@@ -4,6 +4,7 @@
 #include "scenarios/collective/idle-rules.h"
 
 #include "collectives/core/registry.h"
+#include "scenarios/asked/collective.h"
 #include "scenarios/options/format.h"
 
 #include <algorithm>
@@ -74,7 +75,7 @@ NoteIdleRules(Validation* v, const CollectiveOptions& c, const std::vector<coll:
         const auto& [any, why] = found;
         if (!any)
         {
-            v->notes.push_back(v->values.Where("algorithm") + ": " + part +
+            v->notes.push_back(v->values.Where(&asked::Collective::algorithm) + ": " + part +
                                " has no effect: " + why);
         }
     }

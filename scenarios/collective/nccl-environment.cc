@@ -4,6 +4,7 @@
 #include "scenarios/collective/nccl-environment.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/collective.h"
 #include "scenarios/collective/nccl-reader.h"
 #include "scenarios/collective/nccl-variables.h"
 #include "topologies/family.h"
@@ -112,6 +113,7 @@ NcclOptionRows()
                 .Text("nccl-env",
                       "NCCL's variables as presets of these options: NAME=VALUE,..., a file like "
                       "nccl.conf, or environment; options that are given win (--help=nccl-env)")
+                .As(&asked::Collective::ncclEnv)
                 .Shows("NAME=VALUE,...|FILE|environment")
                 .Otherwise("none")
                 .Example("NCCL_ALGO=ring,NCCL_PROTO=LL,Simple")};
@@ -134,11 +136,11 @@ NcclLimits
 ApplyNcclVariables(Validation* v)
 {
     NcclLimits limits;
-    if (!v->values.Given("nccl-env"))
+    if (!v->values.Given(&asked::Collective::ncclEnv))
     {
         return limits;
     }
-    const std::string given = v->values.Text("nccl-env");
+    const std::string given = v->values.Get(&asked::Collective::ncclEnv);
     NcclVariables variables;
     std::string problem;
     if (given == kNcclEnvironment)
@@ -155,7 +157,7 @@ ApplyNcclVariables(Validation* v)
         const auto text = topo::ReadWholeFile(given, errors);
         if (!text)
         {
-            v->Fail("nccl-env",
+            v->Fail(&asked::Collective::ncclEnv,
                     (errors.empty() ? "cannot be read" : errors[0].problem) +
                         "; allowed: NAME=VALUE,..., a file, or environment");
             return limits;
@@ -164,7 +166,8 @@ ApplyNcclVariables(Validation* v)
     }
     if (!problem.empty())
     {
-        v->Fail("nccl-env", problem + "; allowed: NCCL_ALGO=ring,NCCL_PROTO=Simple and the like");
+        v->Fail(&asked::Collective::ncclEnv,
+                problem + "; allowed: NCCL_ALGO=ring,NCCL_PROTO=Simple and the like");
         return limits;
     }
     TakeNcclVariables(v, variables, &limits);
@@ -172,12 +175,13 @@ ApplyNcclVariables(Validation* v)
     // The configuration as run has the variables that were set, whatever their source.
     if (limits.text.empty())
     {
-        v->notes.push_back(v->values.Where("nccl-env") + "=" + given + " has no variable of NCCL");
-        v->values.Slot("nccl-env").present = false;
+        v->notes.push_back(v->values.Where(&asked::Collective::ncclEnv) + "=" + given +
+                           " has no variable of NCCL");
+        v->values.Slot(&asked::Collective::ncclEnv).present = false;
     }
     else
     {
-        v->Decide("nccl-env", limits.text);
+        v->Decide(&asked::Collective::ncclEnv, limits.text);
     }
     return limits;
 }

@@ -4,6 +4,7 @@
  * What NCCL's variables leave to choose, beside the options that were given.
  */
 #include "collectives/core/registry.h"
+#include "scenarios/asked/collective.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/nccl-environment.h"
 #include "scenarios/collective/nccl-names.h"
@@ -157,14 +158,14 @@ CheckNcclLimits(Validation* v,
     const auto tell = [&](const std::string& note) {
         if (notes.insert(note).second)
         {
-            v->notes.push_back(v->values.Where("nccl-env") + ": " + note);
+            v->notes.push_back(v->values.Where(&asked::Collective::ncclEnv) + ": " + note);
         }
     };
     std::map<std::string, std::set<coll::Op>> without; // by the variables
     for (const auto& what : used)
     {
         const std::string op = coll::OpName(what.op);
-        const std::string wins = v->values.Where("algorithm") + " wins over ";
+        const std::string wins = v->values.Where(&asked::Collective::algorithm) + " wins over ";
         const coll::Algorithm* named = NamedFor(options, what);
         if (named)
         {
@@ -215,7 +216,7 @@ CheckNcclLimits(Validation* v,
             }
             texts.push_back(coll::OpName(op) + " (which has " + Join(has, ", ") + ")");
         }
-        v->Fail("nccl-env",
+        v->Fail(&asked::Collective::ncclEnv,
                 by + " no algorithm for " + Join(texts, ", ") +
                     ", and as in NCCL since 2.24 none is taken in its place; allowed: "
                     "\"ring;allreduce:tree\" and the like");

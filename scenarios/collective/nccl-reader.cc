@@ -7,6 +7,7 @@
 #include "collectives/core/registry.h"
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/collective.h"
 #include "scenarios/collective/nccl-names.h"
 #include "scenarios/collective/nccl-variables.h"
 #include "scenarios/options/said.h"
@@ -107,18 +108,18 @@ class Reader
               const std::string& nearest = "")
     {
         m_v->errors.push_back(
-            {m_v->values.Where("nccl-env"), name + "=" + value, problem, nearest});
+            {m_v->values.Where(&asked::Collective::ncclEnv), name + "=" + value, problem, nearest});
     }
 
     void Note(const std::string& text)
     {
         m_limits->notes.push_back(text);
-        m_v->notes.push_back(m_v->values.Where("nccl-env") + ": " + text);
+        m_v->notes.push_back(m_v->values.Where(&asked::Collective::ncclEnv) + ": " + text);
     }
 
     void Unknown(const std::string& name, const std::string& value)
     {
-        if (m_v->values.Text("nccl-env") == kNcclEnvironment)
+        if (m_v->values.Get(&asked::Collective::ncclEnv) == kNcclEnvironment)
         {
             // Modules and other programs have theirs there: NCCL_HOME, NCCL_TESTS_DEVICE.
             m_without.push_back(name);
@@ -264,10 +265,11 @@ class Reader
 
     void TakeChannels(const NcclVariable& variable, uint32_t channels)
     {
-        if (m_v->values.Given("channels"))
+        if (m_v->values.Given(&asked::Collective::channels))
         {
-            Note(m_v->values.Where("channels") + "=" + m_v->values.Raw("channels") + " wins over " +
-                 variable.name + "=" + std::to_string(channels));
+            Note(m_v->values.Where(&asked::Collective::channels) + "=" +
+                 m_v->values.Raw(&asked::Collective::channels) + " wins over " + variable.name +
+                 "=" + std::to_string(channels));
             return;
         }
         const bool least = variable.use == NcclUse::kMinChannels;
@@ -340,15 +342,16 @@ class Reader
                 }
             }
         }
-        if (!algorithms && m_v->values.Text("library") == "none")
+        if (!algorithms && m_v->values.Get(&asked::Collective::library) == "none")
         {
-            Note(m_v->values.Where("library") + "=none wins over " + variable);
+            Note(m_v->values.Where(&asked::Collective::library) + "=none wins over " + variable);
         }
-        else if (!algorithms && m_v->values.Given("protocol") &&
-                 m_v->values.Text("protocol") != "auto")
+        else if (!algorithms && m_v->values.Given(&asked::Collective::protocol) &&
+                 m_v->values.Get(&asked::Collective::protocol) != "auto")
         {
-            Note(m_v->values.Where("protocol") + "=" + m_v->values.Text("protocol") +
-                 " wins over " + variable + "=" + value);
+            Note(m_v->values.Where(&asked::Collective::protocol) + "=" +
+                 m_v->values.Get(&asked::Collective::protocol) + " wins over " + variable + "=" +
+                 value);
         }
     }
 

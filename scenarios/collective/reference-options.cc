@@ -5,6 +5,7 @@
 
 #include "collectives/core/registry.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/collperf.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/nccl/nccl-output.h"
 #include "scenarios/options/options-detail.h"
@@ -20,6 +21,7 @@ ReferenceOptionRow(const Section& section)
         .File("reference",
               "output of nccl-tests or collperf for the same collective and GPUs: its time and "
               "busbw beside this run's, and their ratio")
+        .As(&asked::Collperf::reference)
         .Shows("FILE.txt")
         .Otherwise("none");
 }
@@ -27,16 +29,16 @@ ReferenceOptionRow(const Section& section)
 void
 TakeReference(Validation* v, uint32_t servers, CollperfScenario* s)
 {
-    if (!v->values.Given("reference"))
+    if (!v->values.Given(&asked::Collperf::reference))
     {
         return;
     }
-    const std::string& file = v->values.Text("reference");
+    const std::string& file = v->values.Get(&asked::Collperf::reference);
     std::vector<topo::Error> errors;
     const auto text = formats::ReadInput(file, errors);
     if (!text)
     {
-        v->FailFile("reference", errors);
+        v->FailFile(&asked::Collperf::reference, errors);
         return;
     }
     const auto output = formats::ReadNcclOutput(*text, file, errors);
@@ -47,14 +49,14 @@ TakeReference(Validation* v, uint32_t servers, CollperfScenario* s)
     }
     if (!output->op.empty() && coll::ParseOp(output->op) != s->op)
     {
-        v->Fail("reference",
+        v->Fail(&asked::Collperf::reference,
                 "is of " + rdma::Shown(output->op, 60) + "; allowed: of " + coll::OpName(s->op) +
                     ", or another --op");
         return;
     }
     if (output->ranks > 0 && output->ranks != s->ranks)
     {
-        v->Fail("reference",
+        v->Fail(&asked::Collperf::reference,
                 "was measured on " + topo::Counted(output->ranks, "GPU") + "; allowed: on " +
                     std::to_string(s->ranks) + ", or another --ranks");
         return;
@@ -69,7 +71,7 @@ TakeReference(Validation* v, uint32_t servers, CollperfScenario* s)
     }
     if (s->reference.time.empty())
     {
-        v->Fail("reference",
+        v->Fail(&asked::Collperf::reference,
                 "has " + topo::Counted(output->time.size(), "size") + ", " +
                     std::to_string(output->time.begin()->first) + " to " +
                     std::to_string(output->time.rbegin()->first) +
@@ -77,7 +79,8 @@ TakeReference(Validation* v, uint32_t servers, CollperfScenario* s)
         return;
     }
     s->reference.file = file;
-    const std::string name = v->values.Where("reference") + "=" + rdma::Shown(file, 300);
+    const std::string name =
+        v->values.Where(&asked::Collperf::reference) + "=" + rdma::Shown(file, 300);
     if (output->ranks == 0)
     {
         v->notes.push_back(name + " does not say how many GPUs it was measured on: taken as " +

@@ -4,6 +4,9 @@
 #include "scenarios/network/background.h"
 
 #include "contrib/rdma/core/nearest-name.h"
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/traffic.h"
 #include "scenarios/job/parse-result.h"
 #include "scenarios/network/ets-options.h"
 #include "scenarios/network/processes.h"
@@ -46,10 +49,10 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 
 /// "a=1,b=2,3" is a = "1", b = "2,3": a piece without '=' goes on with the value before it.
 Settings
-SettingsOf(Validation* v, const std::string& option)
+SettingsOf(Validation* v, Member option)
 {
     Settings settings;
-    const std::string& text = v->values.Text(option);
+    const std::string& text = v->values.At(option).text;
     for (std::size_t at = 0; at <= text.size();)
     {
         const std::size_t comma = std::min(text.find(',', at), text.size());
@@ -178,7 +181,7 @@ struct Maker
         s.fabric = fabric;
         s.queuePairs = QueuePairUse::kReused;
         v.errors.clear();
-        Value& drawn = v.values.Slot("seed");
+        Value& drawn = v.values.Slot(&asked::Run::seed);
         drawn.present = drawn.given = true;
         // Another one each time, and another one than that of the job's own draws.
         drawn.integer = SeedOf(seed, kBackgroundStream + number);
@@ -203,6 +206,7 @@ BackgroundOptionRows()
                   "flows beside the job until it ends: options of traffic (pattern, load, sizes, "
                   "bytes, "
                   "...) and hosts=0-7,9; flows without a load repeat")
+            .As(&asked::Run::background)
             .Shows("KEY=VALUE,...")
             .Otherwise("none")
             .Example("pattern=random,load=0.3"),
@@ -291,12 +295,14 @@ MakeFlowsAmong(const Settings& settings,
         }
     }
     Validation& v = maker->v;
-    const std::string pattern =
-        v.values.Given("pattern") ? v.values.Text("pattern") : "permutation";
+    const std::string pattern = v.values.Given(&asked::Traffic::pattern)
+                                    ? v.values.Get(&asked::Traffic::pattern)
+                                    : "permutation";
     if (HasLoad(pattern))
     {
-        v.Decide("duration", CanonicalDuration(epoch.ps));
-        v.values.Slot("duration").given = true; // or the pattern decides on its own default
+        v.Decide(&asked::Traffic::duration, rdma::Duration(epoch.ps));
+        v.values.Slot(&asked::Traffic::duration).given =
+            true; // or the pattern decides on its own default
     }
     const ProtocolSpec protocol = ApplyProtocol(&v, fabric);
     std::vector<Error> ofProtocol;
@@ -326,7 +332,7 @@ MakeFlowsAmong(const Settings& settings,
     background->protocol = protocol;
     background->repeats = !HasLoad(pattern);
     background->queuePairs = background->repeats ? QueuePairUse::kPerPair : QueuePairUse::kReused;
-    const std::string& operation = v.values.Text("operation");
+    const std::string& operation = v.values.Get(&asked::Traffic::operation);
     background->operation = operation == "read"   ? FlowOperation::kRead
                             : operation == "send" ? FlowOperation::kSend
                                                   : FlowOperation::kWrite;
@@ -375,8 +381,8 @@ MakeFlowsAmong(const Settings& settings,
     {
         background->rateBps += link.rate.bps;
     }
-    background->priority =
-        static_cast<uint8_t>(v.values.Present("priority") ? v.values.Integer("priority") : 3);
+    background->priority = static_cast<uint8_t>(
+        v.values.Has(&asked::Traffic::priority) ? v.values.Get(&asked::Traffic::priority) : 3);
     background->flows = [maker](uint32_t epoch) { return maker->Make(epoch).flows; };
     return background;
 }
@@ -384,19 +390,19 @@ MakeFlowsAmong(const Settings& settings,
 std::shared_ptr<const Background>
 MakeBackground(Validation* v, const topo::Topology& topology, const FabricSpec& fabric)
 {
-    if (!v->values.Given("background"))
+    if (!v->values.Given(&asked::Run::background))
     {
         return nullptr;
     }
     const std::size_t before = v->errors.size();
-    if (v->values.Text("network") != "packet")
+    if (v->values.Get(&asked::Fabric::network) != "packet")
     {
-        v->Fail("background",
+        v->Fail(&asked::Run::background,
                 "meets others in queues, which are of packets; allowed: with --network=packet");
         return nullptr;
     }
-    Settings settings = SettingsOf(v, "background");
-    const std::string where = v->values.Where("background") + ": ";
+    Settings settings = SettingsOf(v, &asked::Run::background);
+    const std::string where = v->values.Where(&asked::Run::background) + ": ";
     std::vector<uint32_t> hosts;
     for (uint32_t host = 0; host < topology.Hosts().size(); ++host)
     {
@@ -429,11 +435,12 @@ MakeBackground(Validation* v, const topo::Topology& topology, const FabricSpec& 
     const Processes processes = ProcessesOf(v->values);
     if (processes.Several())
     {
-        v->Fail("background", "is one process; allowed without " + processes.by);
+        v->Fail(&asked::Run::background, "is one process; allowed without " + processes.by);
     }
     if (v->errors.size() == before && hosts.size() < 2)
     {
-        v->Fail("background", "has " + std::to_string(hosts.size()) + " host; a flow needs two");
+        v->Fail(&asked::Run::background,
+                "has " + std::to_string(hosts.size()) + " host; a flow needs two");
     }
     if (v->errors.size() != before)
     {
@@ -444,11 +451,11 @@ MakeBackground(Validation* v, const topo::Topology& topology, const FabricSpec& 
                                            topology,
                                            hosts,
                                            fabric,
-                                           v->values.Integer("seed"),
+                                           v->values.Get(&asked::Run::seed),
                                            rdma::Duration(kBackgroundEpochPs),
                                            kHostsKey,
                                            &v->errors);
-    if (background && v->values.Given("ets") && !background->protocol.IsOrdinary() &&
+    if (background && v->values.Given(&asked::Fabric::ets) && !background->protocol.IsOrdinary() &&
         background->priority != kJobPriority)
     {
         NoteEtsInNics(v, "job and background send");

@@ -9,6 +9,8 @@
 #include "contrib/rdma/core/port-selector.h"
 #include "contrib/rdma/core/roce-sizes.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/run.h"
 #include "topologies/names.h"
 
 #include <map>
@@ -160,6 +162,7 @@ CaptureOptionRows(const Section& section)
         captures
             .Name("pcap-format",
                   "pcap: a file for each port; pcapng: one file, an interface for each port")
+            .As(&asked::Run::pcapFormat)
             .Names("capture format",
                    {{"pcap", "a file for each port"},
                     {"pcapng", "one file, an interface for each port, with directions"}})
@@ -170,6 +173,7 @@ CaptureOptionRows(const Section& section)
                 "pcap-snaplen",
                 "bytes kept of each frame; 96 takes all headers, but tshark calls cut data packets "
                 "malformed")
+            .As(&asked::Run::pcapSnaplen)
             .Shows("BYTES")
             .Otherwise("all")
             .Range(14, 262144)
@@ -178,11 +182,13 @@ CaptureOptionRows(const Section& section)
         captures
             .Bytes("pcap-size",
                    "most of one capture file, which then is not continued, but see --pcap-files")
+            .As(&asked::Run::pcapSize)
             .Otherwise("no limit")
             .Range(10000, 1e15)
             .Example("100MB")
             .To(&CaptureOptions::fileBytes),
         captures.Integer("pcap-files", "with --pcap-size: ring of files, the oldest overwritten")
+            .As(&asked::Run::pcapFiles)
             .Otherwise("no ring")
             .Range(2, 1000)
             .Example("4")
@@ -192,6 +198,7 @@ CaptureOptionRows(const Section& section)
                   "capture only data from SRC to DST (host or host:port) with its ACKs, NAKs and "
                   "CNPs; "
                   "the words pfc and credits add those frames")
+            .As(&asked::Run::pcapFlow)
             .Shows("SRC->DST,...")
             .Distinct()
             .Otherwise("everything")
@@ -314,8 +321,8 @@ CheckCaptureName(const topo::Topology& topology, const std::string& name, std::s
 void
 CheckCaptureNames(Validation* v, const topo::Topology& topology)
 {
-    const std::vector<std::string>& names = v->values.List("pcap");
-    const std::string where = v->values.Where("pcap");
+    const std::vector<std::string>& names = v->values.Get(&asked::Run::pcap);
+    const std::string where = v->values.Where(&asked::Run::pcap);
     std::map<std::set<Meaning>, std::string> known;
     for (const std::string& name : names)
     {
@@ -344,31 +351,32 @@ CaptureOptions
 MakeCapture(Validation* v, const topo::Topology* topology)
 {
     CaptureOptions capture;
-    if (v->values.List("pcap").empty())
+    if (v->values.Get(&asked::Run::pcap).empty())
     {
-        v->Settle("pcap");
+        v->Settle(&asked::Run::pcap);
         return capture;
     }
-    if (v->values.Given("pcap-files") && !v->values.Given("pcap-size"))
+    if (v->values.Given(&asked::Run::pcapFiles) && !v->values.Given(&asked::Run::pcapSize))
     {
-        v->Fail("pcap-files",
+        v->Fail(&asked::Run::pcapFiles,
                 "needs --pcap-size, the size of each file; allowed: --pcap-size=10MB, say");
     }
-    const bool infiniBand = v->values.Text("fabric") == "ib";
-    if (v->values.Given("pcap-flow") && v->values.List("pcap-flow").empty())
+    const bool infiniBand = v->values.Get(&asked::Fabric::fabric) == "ib";
+    if (v->values.Given(&asked::Run::pcapFlow) && v->values.Get(&asked::Run::pcapFlow).empty())
     {
-        v->Fail("pcap-flow",
+        v->Fail(&asked::Run::pcapFlow,
                 std::string("needs a value; allowed: SRC->DST,..., ") + LinkControl(infiniBand));
     }
-    capture.pcapng = v->values.Text("pcap-format") == "pcapng";
+    capture.pcapng = v->values.Get(&asked::Run::pcapFormat) == "pcapng";
     v->Fill(&capture);
     const uint32_t largest =
-        v->values.U32("mtu") +
+        v->values.Get(&asked::Fabric::mtu) +
         (infiniBand ? rdma::IbHeaderBytes()
                     : rdma::kEthernetHeaderBytes + rdma::kIpv4HeaderBytes + rdma::kUdpHeaderBytes +
                           rdma::kBthBytes + rdma::kIcrcBytes) +
         rdma::kRethBytes + rdma::kImmDtBytes +
-        rdma::AddsToData::Of(v->values.Text("cc"), v->values.Text("cc-preset"));
+        rdma::AddsToData::Of(v->values.Get(&asked::Fabric::cc),
+                             v->values.Get(&asked::Fabric::ccPreset));
     if (capture.snapLength && capture.snapLength < largest)
     {
         v->notes.push_back(
@@ -395,7 +403,7 @@ MakeCapture(Validation* v, const topo::Topology* topology)
         }
         if (!wrong.empty())
         {
-            v->errors.push_back({v->values.Where("pcap-flow"), flow, wrong, nearest});
+            v->errors.push_back({v->values.Where(&asked::Run::pcapFlow), flow, wrong, nearest});
         }
     }
     return capture;

@@ -10,6 +10,11 @@
 #include "collectives/core/placement.h"
 #include "contrib/rdma/core/ib/ib-link.h"
 #include "contrib/rdma/core/nearest-name.h"
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/collective.h"
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/network.h"
+#include "scenarios/job/job-seat.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/infiniband.h"
@@ -18,7 +23,6 @@
 #include "scenarios/network/queue-pair-options.h"
 #include "scenarios/network/rail-options.h"
 #include "scenarios/network/recovery-options.h"
-#include "scenarios/options/job-seat.h"
 #include "scenarios/placement/placement.h"
 #include "scenarios/placement/switch-groups.h"
 #include "topologies/family.h"
@@ -62,10 +66,12 @@ ClusterOptionRows(const ClusterDefaults& d)
     const std::string own = ", or as a --server that is named has";
     std::vector<Option> rows = {
         section.Integer("servers", "servers of the network")
+            .As(&asked::Cluster::servers)
             .Otherwise(d.serversNote)
             .Range(1, static_cast<double>(kMostRanks))
             .Example("8"),
         section.Integer(d.total, d.totalHelp)
+            .As(d.counts)
             .Otherwise(d.totalNote)
             .Range(1, static_cast<double>(kMostRanks))
             .Example("32"),
@@ -73,15 +79,18 @@ ClusterOptionRows(const ClusterDefaults& d)
             .NameOrFile("server",
                         "what a server is made of: a preset, a JSON file or a topology file of "
                         "SimAI; sets GPUs, NICs and their rate, unless these are given")
+            .As(&asked::Cluster::server)
             .Names("server", ServerItems)
             .Default("dgx-a100")
             .Example("dgx-h100"),
         section.Integer("gpus-per-server", "GPUs of a server")
+            .As(&asked::Cluster::gpusPerServer)
             .Otherwise(d.gpusPerServer ? std::to_string(d.gpusPerServer) + own
                                        : "8, or as the server has")
             .Range(1, topo::kMostGpus)
             .Example("4"),
         section.Integer("nics-per-server", "network interfaces of a server")
+            .As(&asked::Cluster::nicsPerServer)
             .Otherwise("1" + own)
             .Range(1, topo::kMostNics)
             .Example("2"),
@@ -95,9 +104,10 @@ ClusterOptionRows(const ClusterDefaults& d)
 bool
 TopologyHasServer(const Values& values)
 {
-    const std::string& topology = values.Text("topology");
+    const std::string& topology = values.Get(&asked::Network::topology);
     return !topo::FamilyOfParameters(topology) && topo::IsSimaiTopology(topology) &&
-           (!values.Given("server") || values.Text("server") == topology);
+           (!values.Given(&asked::Cluster::server) ||
+            values.Get(&asked::Cluster::server) == topology);
 }
 
 std::optional<topo::ServerSpec>
@@ -105,14 +115,18 @@ ChosenServer(Validation* v)
 {
     if (TopologyHasServer(v->values))
     {
-        v->Decide("server", v->values.Text("topology"));
+        v->Decide(&asked::Cluster::server, v->values.Get(&asked::Network::topology));
     }
-    const bool ofKinds = v->table.Find("server-kinds") && v->values.Given("server-kinds");
-    return ServerNamed(v, ofKinds ? "server-kinds" : "server", v->values.Text("server"));
+    const bool ofKinds = v->table.Find(&asked::Cluster::serverKinds) &&
+                         v->values.Given(&asked::Cluster::serverKinds);
+    return ServerNamed(v,
+                       ofKinds ? Member(&asked::Cluster::serverKinds)
+                               : Member(&asked::Cluster::server),
+                       v->values.Get(&asked::Cluster::server));
 }
 
 std::optional<topo::ServerSpec>
-ServerNamed(Validation* v, const std::string& option, const std::string& name)
+ServerNamed(Validation* v, Member option, const std::string& name)
 {
     if (const topo::ServerSpec* preset = topo::FindServer(topo::ServerPresets(), name))
     {
@@ -122,7 +136,7 @@ ServerNamed(Validation* v, const std::string& option, const std::string& name)
     const auto text = topo::ReadWholeFile(name, errors);
     if (!text)
     {
-        if (option == "server")
+        if (option == Member(&asked::Cluster::server))
         {
             v->FailFile(option, errors);
         }
@@ -155,8 +169,8 @@ ServerNamed(Validation* v, const std::string& option, const std::string& name)
     if (servers->size() != 1)
     {
         v->Fail(option,
-                (option == "server" ? "" : name + " ") + "has " + std::to_string(servers->size()) +
-                    " servers; allowed: a file with one");
+                (option == Member(&asked::Cluster::server) ? "" : name + " ") + "has " +
+                    std::to_string(servers->size()) + " servers; allowed: a file with one");
         return std::nullopt;
     }
     return servers->front();
@@ -178,10 +192,11 @@ ChooseTopology(Validation* v)
                std::find(families.begin(), families.end(), rails.name) == families.end();
     };
     const auto parameters = topo::AllParameters();
-    if (values.Present("nics-per-server") && values.U32("nics-per-server") > 1 &&
+    if (values.Has(&asked::Cluster::nicsPerServer) &&
+        values.Get(&asked::Cluster::nicsPerServer) > 1 &&
         std::none_of(parameters.begin(), parameters.end(), hasNot))
     {
-        v->DecideUnlessGiven("topology", rails.name);
+        v->DecideUnlessGiven(&asked::Network::topology, rails.name);
     }
 }
 
@@ -191,17 +206,18 @@ TakeServer(Validation* v, const std::optional<topo::ServerSpec>& server)
 {
     const auto& values = v->values;
     const bool ofTopology = TopologyHasServer(values);
-    if (!server || !(values.Given("server") || ofTopology))
+    if (!server || !(values.Given(&asked::Cluster::server) || ofTopology))
     {
         return;
     }
-    v->DecideUnlessGiven("gpus-per-server", std::to_string(server->gpus));
-    v->DecideUnlessGiven("nics-per-server", std::to_string(server->nics));
-    if (values.Given("nic") || server->nicRate.bps == 0 || ofTopology)
+    v->DecideUnlessGiven(&asked::Cluster::gpusPerServer, server->gpus);
+    v->DecideUnlessGiven(&asked::Cluster::nicsPerServer, server->nics);
+    if (values.Given(&asked::Fabric::nic) || server->nicRate.bps == 0 || ofTopology)
     {
         return;
     }
-    const bool infiniBand = values.Present("fabric") && values.Text("fabric") == "ib";
+    const bool infiniBand =
+        values.Has(&asked::Fabric::fabric) && values.Get(&asked::Fabric::fabric) == "ib";
     std::string nic;
     for (const auto& candidate : NicNames())
     {
@@ -218,13 +234,13 @@ TakeServer(Validation* v, const std::optional<topo::ServerSpec>& server)
     }
     if (nic.empty())
     {
-        v->Fail("server",
+        v->Fail(&asked::Cluster::server,
                 "has NICs of " + rdma::ToString(server->nicRate) +
                     ", of which there is none; give --nic, allowed: " +
                     JoinNames(infiniBand ? InfiniBandNicItems() : EthernetNicItems()));
         return;
     }
-    v->Decide("nic", nic);
+    v->Decide(&asked::Fabric::nic, nic);
 }
 
 } // namespace
@@ -248,13 +264,9 @@ namespace
 
 /// The same network with a server at each port for one, if its family has a size by itself.
 void
-TakeAllHosts(Validation* v,
-             uint32_t nics,
-             const std::string& blamed,
-             FabricSpec* fabric,
-             Network* network)
+TakeAllHosts(Validation* v, uint32_t nics, Member blamed, FabricSpec* fabric, Network* network)
 {
-    const topo::Family* family = topo::FamilyOfParameters(v->values.Text("topology"));
+    const topo::Family* family = topo::FamilyOfParameters(v->values.Get(&asked::Network::topology));
     const bool sized =
         family && !family->sizedBy.empty() &&
         std::all_of(family->sizedBy.begin(), family->sizedBy.end(), [v](const std::string& name) {
@@ -325,35 +337,37 @@ MakeCluster(Validation* v,
         return result;
     }
     c.server = *server;
-    if (!values.Given("gpus-per-server"))
+    if (!values.Given(&asked::Cluster::gpusPerServer))
     {
-        uint32_t gpus = values.Present("gpus-per-server") ? values.U32("gpus-per-server")
-                        : d.gpusPerServer                 ? d.gpusPerServer
-                                                          : c.server.gpus;
+        uint32_t gpus = values.Has(&asked::Cluster::gpusPerServer)
+                            ? values.Get(&asked::Cluster::gpusPerServer)
+                        : d.gpusPerServer ? d.gpusPerServer
+                                          : c.server.gpus;
         // Some of one server's.
-        if (values.Given(d.total) && values.U32(d.total) < gpus && !values.Given("servers"))
+        if (values.Given(d.counts) && values.Get(d.counts) < gpus &&
+            !values.Given(&asked::Cluster::servers))
         {
-            gpus = values.U32(d.total);
+            gpus = values.Get(d.counts);
             v->notes.push_back(topo::Counted(gpus, "GPU") + " of the " +
                                std::to_string(c.server.gpus) + " of one " + c.server.name);
         }
-        v->Decide("gpus-per-server", std::to_string(gpus));
+        v->Decide(&asked::Cluster::gpusPerServer, gpus);
     }
-    if (!values.Present("nics-per-server"))
+    if (!values.Has(&asked::Cluster::nicsPerServer))
     {
-        v->Decide("nics-per-server", "1");
+        v->Decide(&asked::Cluster::nicsPerServer, 1);
     }
-    c.server.gpus = values.U32("gpus-per-server");
-    c.server.nics = values.U32("nics-per-server");
-    if (values.Given("server") && !values.Given("nics-per-server") && c.server.nics > 1 &&
-        c.server.gpus < server->gpus)
+    c.server.gpus = values.Get(&asked::Cluster::gpusPerServer);
+    c.server.nics = values.Get(&asked::Cluster::nicsPerServer);
+    if (values.Given(&asked::Cluster::server) && !values.Given(&asked::Cluster::nicsPerServer) &&
+        c.server.nics > 1 && c.server.gpus < server->gpus)
     {
         v->notes.push_back("a " + server->name + " with " + std::to_string(c.server.gpus) +
                            " of its " + topo::Counted(server->gpus, "GPU") + " keeps its " +
                            topo::Counted(c.server.nics, "NIC") +
                            "; --nics-per-server says otherwise");
     }
-    if (values.Given("server") && c.server.gpus > server->gpus)
+    if (values.Given(&asked::Cluster::server) && c.server.gpus > server->gpus)
     {
         v->notes.push_back("a " + server->name + " has " + topo::Counted(server->gpus, "GPU") +
                            ", not " + std::to_string(c.server.gpus) +
@@ -362,11 +376,12 @@ MakeCluster(Validation* v,
     const uint32_t perServer = c.server.gpus;
 
     // How many servers there are, and how many of them work.
-    const bool fromFile = !topo::FamilyOfParameters(values.Text("topology"));
-    const bool haveServers = values.Given("servers");
-    const bool haveTotal = values.Given(d.total) && !v->seat;
-    uint32_t installed = haveServers ? values.U32("servers") : 0; // 0: all hosts of a file
-    uint32_t used = 0;                                            // 0: all
+    const bool fromFile = !topo::FamilyOfParameters(values.Get(&asked::Network::topology));
+    const bool haveServers = values.Given(&asked::Cluster::servers);
+    const bool haveTotal = values.Given(d.counts) && !v->seat;
+    uint32_t installed =
+        haveServers ? values.Get(&asked::Cluster::servers) : 0; // 0: all hosts of a file
+    uint32_t used = 0;                                          // 0: all
     if (v->seat)
     {
         used = v->seat->servers;
@@ -374,7 +389,7 @@ MakeCluster(Validation* v,
     }
     else if (haveTotal || (d.defaultTotal && !haveServers && !fromFile))
     {
-        const uint32_t total = haveTotal ? values.U32(d.total) : d.defaultTotal;
+        const uint32_t total = haveTotal ? values.Get(d.counts) : d.defaultTotal;
         if (total % perServer != 0)
         {
             const uint32_t below = total / perServer * perServer;
@@ -388,7 +403,7 @@ MakeCluster(Validation* v,
                 {
                     --fits;
                 }
-                v->Fail(d.total,
+                v->Fail(d.counts,
                         "does not fill servers of " + topo::Counted(perServer, "GPU") +
                             ", and a job takes whole servers, which all have as many GPUs; "
                             "allowed: " +
@@ -398,7 +413,7 @@ MakeCluster(Validation* v,
             }
             else
             {
-                v->Fail("gpus-per-server",
+                v->Fail(&asked::Cluster::gpusPerServer,
                         std::to_string(total) + " ranks (the default of --" + d.total +
                             ") do not fill such servers; give --" + d.total +
                             ", allowed: " + multiples);
@@ -408,7 +423,7 @@ MakeCluster(Validation* v,
         used = total / perServer;
         if (haveServers && used > installed)
         {
-            v->Fail(d.total,
+            v->Fail(d.counts,
                     topo::Counted(installed, "server") + (installed == 1 ? " has " : " have ") +
                         topo::Counted(uint64_t(installed) * perServer, "GPU") +
                         "; allowed: at most that, or --servers=" + std::to_string(used));
@@ -422,7 +437,7 @@ MakeCluster(Validation* v,
     }
     if (uint64_t(installed) * perServer > kMostRanks)
     {
-        v->Fail(haveServers ? "servers" : d.total,
+        v->Fail(haveServers ? Member(&asked::Cluster::servers) : Member(d.counts),
                 "makes " + std::to_string(uint64_t(installed) * perServer) +
                     " GPUs; allowed: at most " + std::to_string(kMostRanks));
         return result;
@@ -434,10 +449,12 @@ MakeCluster(Validation* v,
         installed += ReservedOf(*v);
     }
 
-    const std::string blamed = haveTotal && !haveServers ? d.total : "servers";
+    const Member blamed =
+        haveTotal && !haveServers ? Member(d.counts) : Member(&asked::Cluster::servers);
     Network network = MakeNetwork(v, installed, c.server.nics, blamed, fabric);
-    const bool whole = !haveServers && !fromFile &&
-                       (v->seat || ChoosesAmongAll(ParsePlacement(values.Text("placement"))));
+    const bool whole =
+        !haveServers && !fromFile &&
+        (v->seat || ChoosesAmongAll(ParsePlacement(values.Get(&asked::Cluster::placement))));
     if (network.valid && whole)
     {
         TakeAllHosts(v, c.server.nics, blamed, fabric, &network);
@@ -446,7 +463,7 @@ MakeCluster(Validation* v,
     {
         return result;
     }
-    if (network.fromFile && !values.Given("nics-per-server"))
+    if (network.fromFile && !values.Given(&asked::Cluster::nicsPerServer))
     {
         NoteUnusedLinks(v, network.topology, c.server.nics);
     }
@@ -456,15 +473,15 @@ MakeCluster(Validation* v,
     used = used ? used : installed - std::min(ReservedOf(*v), installed - 1);
     if (used > hosts)
     {
-        v->Fail(d.total,
+        v->Fail(d.counts,
                 "needs " + topo::Counted(used, "server") + ", the network has " +
                     std::to_string(hosts) + "; allowed: at most " +
                     std::to_string(uint64_t(hosts) * perServer));
         return result;
     }
     installed = whole ? hosts : installed;
-    v->Decide("servers", std::to_string(installed));
-    v->Decide(d.total, std::to_string(used * perServer));
+    v->Decide(&asked::Cluster::servers, installed);
+    v->Decide(d.counts, used * perServer);
     c.servers = used;
     c.topology = network.topology;
     c.topologyName = network.name;
@@ -474,8 +491,8 @@ MakeCluster(Validation* v,
         return result;
     }
     c.connections = MakeConnections(v);
-    c.aggregationBytes = values.Integer("aggregation-memory");
-    c.aggregationGroups = values.U32("aggregation-groups");
+    c.aggregationBytes = values.Get(&asked::Collective::aggregationMemory).value;
+    c.aggregationGroups = values.Get(&asked::Collective::aggregationGroups);
     result.fromFile = network.fromFile;
     result.valid = true;
     return result;

@@ -8,6 +8,7 @@
 #define SCENARIOS_NETWORK_CLUSTER_OPTIONS_H
 
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/asked/cluster.h"
 #include "scenarios/network/validate.h"
 #include "scenarios/options/options.h"
 
@@ -22,6 +23,7 @@ namespace scenario
 struct ClusterDefaults
 {
     std::string total; ///< the option that counts ranks: "gpus", "ranks"
+    std::optional<uint32_t> asked::Cluster::*counts = &asked::Cluster::gpus; ///< its member
     std::string totalHelp;
     std::string totalNote;        ///< its default, for --help
     std::string serversNote;      ///< default of --servers, for --help
@@ -37,9 +39,7 @@ std::vector<Option> ClusterOptionRows(const ClusterDefaults& defaults);
 bool TopologyHasServer(const Values& values);
 
 /// A preset, or the one server of a file that an option names.
-std::optional<topo::ServerSpec> ServerNamed(Validation* v,
-                                            const std::string& option,
-                                            const std::string& name);
+std::optional<topo::ServerSpec> ServerNamed(Validation* v, Member option, const std::string& name);
 
 /// The preset, or the one server of a file; without --server that of the topology file, if it has
 /// one.

@@ -4,6 +4,11 @@
 #include "scenarios/network/common-options.h"
 
 #include "contrib/rdma/core/congestion-control.h"
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/network.h"
+#include "scenarios/asked/run.h"
 #include "scenarios/network/capture-options.h"
 #include "scenarios/network/compat.h"
 #include "scenarios/network/ets-options.h"
@@ -13,6 +18,7 @@
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/nic-names.h"
 #include "scenarios/network/transport-options.h"
+#include "scenarios/options/member.h"
 #include "scenarios/options/options-detail.h"
 
 #include <algorithm>
@@ -137,32 +143,39 @@ RunOptionRows(const std::string& program)
     const Section packets = section.Only(when::Packets());
     std::vector<Option> rows = {
         section.File("scenario", "read options from this JSON file; the command line overrides it")
+            .As(&asked::Run::scenario)
             .CommandLineOnly()
             .Shows("FILE.json"),
         section.Text("out", "folder for the results, created if missing, overwritten if not")
+            .As(&asked::Run::out)
             .Shows("DIR")
             .Otherwise("results/" + program + "-1, -2, ...: the first number that is free"),
         section.Integer("seed", "of everything random; the same seed gives the same bytes")
+            .As(&asked::Run::seed)
             .Default("1")
             .Example("7")
             .To(&RunOptions::seed),
         section
             .Flag("dry-run",
                   "validate, show the plan and estimates of packets and duration, simulate nothing")
+            .As(&asked::Run::dryRun)
             .CommandLineOnly()
             .To(&RunOptions::dryRun),
         section
             .Flag("ignore-host-memory",
                   "simulate even if this machine seems to have less memory than the run needs")
+            .As(&asked::Run::ignoreHostMemory)
             .CommandLineOnly()
             .Default("0"),
         section.Name("engine", "how events are run, windows or ns3; the results are the same bytes")
+            .As(&asked::Run::engine)
             .Names("engine", EngineItems)
             .Default("windows")
             .Example("ns3"),
         section
             .Integer("threads",
                      "that simulate together, where that is faster; the results are the same bytes")
+            .As(&asked::Run::threads)
             .Range(1, 64)
             .Otherwise("the idle cores, at most 4; of several processes 1 each")
             .Example("2"),
@@ -171,19 +184,26 @@ RunOptionRows(const std::string& program)
                      "processes that simulate one network together, on this machine: for more than "
                      "1 the "
                      "program starts mpirun")
+            .As(&asked::Run::mpiRanks)
             .Range(1, 64)
             .Default("1")
             .Example("2"),
-        section.Flag("progress", "show how far the run is").Default("1").To(&RunOptions::progress),
+        section.Flag("progress", "show how far the run is")
+            .As(&asked::Run::progress)
+            .Default("1")
+            .To(&RunOptions::progress),
         section
             .Flag("attribution",
                   "say where the time of messages went: attribution.csv and the slowest in words")
+            .As(&asked::Run::attribution)
             .Default("1")
             .To(&RunOptions::attribution),
         section.Flag("report", "write report.html, the run in pictures, at its end")
+            .As(&asked::Run::report)
             .Default("1")
             .To(&RunOptions::report),
         section.Flag("timeline", "write timeline.json, a trace for ui.perfetto.dev, at its end")
+            .As(&asked::Run::timeline)
             .Default("1")
             .To(&RunOptions::timeline),
         packets
@@ -191,6 +211,7 @@ RunOptionRows(const std::string& program)
                 "trace-qps",
                 "write queue_pairs.csv, rate and window over time, of these: all, those of a host "
                 "(server-1), or SRC->DST, with * for any text")
+            .As(&asked::Run::traceQps)
             .Shows("SRC->DST,...")
             .Distinct()
             .Otherwise("none")
@@ -199,6 +220,7 @@ RunOptionRows(const std::string& program)
         packets
             .List("trace-paths",
                   "write paths.csv, the ways that messages took, of these: as --trace-qps")
+            .As(&asked::Run::tracePaths)
             .Shows("SRC->DST,...")
             .Distinct()
             .Otherwise("none")
@@ -208,6 +230,7 @@ RunOptionRows(const std::string& program)
             .List("pcap",
                   "capture these: all, a host (server-3), a port (edge-0-1:2) or a link "
                   "(edge-0-1-agg-0-0, server-3-edge-0-1)")
+            .As(&asked::Run::pcap)
             .Shows("LINK,...")
             .Distinct()
             .Otherwise("none")
@@ -216,16 +239,21 @@ RunOptionRows(const std::string& program)
     };
     Append(&rows, CaptureOptionRows(section));
     Append(&rows, FaultOptionRows());
-    rows.insert(
-        rows.end(),
-        {
-            section.Name("list", "describe these names, then stop").CommandLineOnly().Shows("WHAT"),
-            section.Name("help", "this text; --help=WHAT is --list=WHAT")
-                .CommandLineOnly()
-                .Letter('h')
-                .Shows("[=WHAT]"),
-            section.Flag("version", "the version, then stop").CommandLineOnly(),
-        });
+    rows.insert(rows.end(),
+                {
+                    section.Name("list", "describe these names, then stop")
+                        .As(&asked::Run::list)
+                        .CommandLineOnly()
+                        .Shows("WHAT"),
+                    section.Name("help", "this text; --help=WHAT is --list=WHAT")
+                        .As(&asked::Run::help)
+                        .CommandLineOnly()
+                        .Letter('h')
+                        .Shows("[=WHAT]"),
+                    section.Flag("version", "the version, then stop")
+                        .As(&asked::Run::version)
+                        .CommandLineOnly(),
+                });
     return rows;
 }
 
@@ -266,7 +294,7 @@ KindOf(topo::ParameterKind kind)
 bool
 IsNoTopologyFile(const Values& values)
 {
-    return topo::FamilyOfParameters(values.Text("topology")) != nullptr;
+    return topo::FamilyOfParameters(values.Get(&asked::Network::topology)) != nullptr;
 }
 
 Option
@@ -290,7 +318,9 @@ ParameterRow(const topo::SharedParameter& shared, ServerCount servers, const Sec
     {
         const bool hosts = servers == ServerCount::kHosts;
         std::string note = p.standard.empty() ? p.chosen : p.standard;
-        boost::replace_all(note, "{servers}", hosts ? "--hosts" : "the servers");
+        boost::replace_all(note,
+                           "{servers}",
+                           hosts ? "--hosts" : "the servers");
         o.Otherwise(hosts && !p.usual.empty() ? p.usual + ", or " + note : note);
     }
     return o.Example(p.example);
@@ -306,6 +336,7 @@ NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
     std::vector<Option> rows = {
         section
             .NameOrFile("topology", JoinNames(TopologyItems()) + ", or a file: " + TopologyFiles())
+            .As(&asked::Network::topology)
             .Names("topology", TopologyItems)
             .Default(defaultTopology)
             .Example("leaf-spine"),
@@ -322,6 +353,7 @@ NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
         rows.end(),
         {
             section.Rate("fabric-rate", "of links between switches")
+                .As(&asked::Network::fabricRate)
                 .Otherwise("as the NIC")
                 .Range(topo::kSlowestLink.bps, topo::kFastestLink.bps)
                 .Example("400Gbps"),
@@ -330,6 +362,7 @@ NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
                           "propagation of every link, one way; 5 ns a metre. 250ns with "
                           "InfiniBand from NDR "
                           "on")
+                .As(&asked::Network::linkDelay)
                 .Default("1us")
                 .Range(0, static_cast<double>(topo::kLongestDelay.ps))
                 .Example("2us")
@@ -340,6 +373,7 @@ NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
                           .Strict())
                 .To(&FabricSpec::linkDelay),
             section.Real("bit-error-rate", "of every link, independent errors")
+                .As(&asked::Network::bitErrorRate)
                 .Default("0")
                 .Range(0, topo::kMostBitErrors)
                 .Example("1e-12")
@@ -366,20 +400,24 @@ FabricOptionRows(Software software)
             .Name("compat",
                   "defaults of another model, to replay its inputs and results; what else is given "
                   "wins")
+            .As(&asked::Fabric::compat)
             .Names("compatibility", CompatItems)
             .Default("none")
             .To(&FabricSpec::compat),
         section.Name("network", "how the network between servers is simulated")
+            .As(&asked::Fabric::network)
             .Names("network", NetworkItems)
             .Default("packet")
             .Example("analytic")
             .To(&FabricSpec::network),
         section.Name("fabric", "link layer of all NICs, links and switches")
+            .As(&asked::Fabric::fabric)
             .Names("fabric",
                    {{"roce", "Ethernet: RoCEv2, PFC, ECN"},
                     {"ib", "InfiniBand: credits, virtual lanes, a subnet manager"}})
             .Otherwise("what --nic is"),
         section.Name("nic", "network interface of a server")
+            .As(&asked::Fabric::nic)
             .Names("NIC", NicItems)
             .Default("100GbE")
             .Only(when::If("topology",
@@ -389,6 +427,7 @@ FabricOptionRows(Software software)
                       .Strict())
             .To(&FabricSpec::nic),
         section.Integer("mtu", "payload bytes of a packet")
+            .As(&asked::Fabric::mtu)
             .Default("4096")
             .OneOf({256, 512, 1024, 2048, 4096})
             .Sets("ns3::RdmaNic::Mtu")
@@ -396,6 +435,7 @@ FabricOptionRows(Software software)
             .To(&FabricSpec::mtu),
         section
             .Integer("ack-every", "packets per ACK; the last of a message is always acknowledged")
+            .As(&asked::Fabric::ackEvery)
             .Default("16")
             .Range(1, 65536)
             .Example("1")
@@ -403,15 +443,18 @@ FabricOptionRows(Software software)
             .IdleUnless(when::Packets())
             .IdleUnless(when::Rdma()),
         queuePairs.Name("cc", "congestion control")
+            .As(&asked::Fabric::cc)
             .Names("congestion control", CongestionItems)
             .Default(cc)
             .To(&FabricSpec::cc),
         packets.Name("cc-preset", "its parameters, and the switches' ECN thresholds")
+            .As(&asked::Fabric::ccPreset)
             .Names("congestion control preset", CongestionPresetItems)
             .Allows(CongestionPresetsInWords)
             .Otherwise("the first of --cc in --list=cc-preset")
             .Example("nvidia-nic"),
         ethernet.Flag("pfc", "priority flow control (lossless)")
+            .As(&asked::Fabric::pfc)
             .Default("1")
             .Sets("ns3::RdmaSwitch::Pfc"),
         ethernet
@@ -419,12 +462,14 @@ FabricOptionRows(Software software)
                       "time after which a paused queue counts as a pause storm, which the switch "
                       "then ends; "
                       "0: never, else at least 100ns")
+            .As(&asked::Fabric::pfcWatchdog)
             .Default("0ns")
             .Range(0, 1e13)
             .Example("200ms")
             .Sets("ns3::RdmaSwitch::PfcWatchdogDetection")
             .Only(when::On("pfc").Usual()),
         ethernet.Name("pfc-watchdog-action", "what becomes of the frames of a pause storm")
+            .As(&asked::Fabric::pfcWatchdogAction)
             .Names("action", PfcWatchdogActionItems)
             .Default("drop")
             .Example("forward")
@@ -432,30 +477,36 @@ FabricOptionRows(Software software)
             .Only(when::On("pfc").Usual())
             .Only(when::Above("pfc-watchdog", 0)),
         ethernet.Flag("ecn", "switches mark packets (RED on the egress queue)")
+            .As(&asked::Fabric::ecn)
             .Default("1")
             .Sets("ns3::RdmaSwitch::Ecn"),
         marking.Bytes("ecn-kmin", "queue at which marking begins, per 100 Gb/s of port rate")
+            .As(&asked::Fabric::ecnKmin)
             .Otherwise(CanonicalBytes(preset.marking.kmin.value) + byPreset)
             .Range(0, 1e12)
             .Example("100kB")
             .Sets("ns3::RdmaSwitch::EcnKmin"),
         marking.Bytes("ecn-kmax", "queue from which everything is marked, per 100 Gb/s")
+            .As(&asked::Fabric::ecnKmax)
             .Otherwise(CanonicalBytes(preset.marking.kmax.value) + byPreset)
             .Range(0, 1e12)
             .Example("2MB")
             .Sets("ns3::RdmaSwitch::EcnKmax"),
         marking.Real("ecn-pmax", "marking probability just below kmax")
+            .As(&asked::Fabric::ecnPmax)
             .Otherwise(detail::RealText(preset.marking.pmax) + byPreset)
             .Range(0, 1)
             .Example("0.5")
             .Sets("ns3::RdmaSwitch::EcnPmax"),
         ethernet.Bytes("buffer", "shared buffer of a switch per 100 Gb/s of port rate")
+            .As(&asked::Fabric::buffer)
             .Default("1MB")
             .Range(1e4, 1e12)
             .Example("2MB")
             .Sets("ns3::RdmaSwitch::BufferPer100G")
             .To(&FabricSpec::bufferPer100G),
         section.Duration("switch-latency", "pipeline of a switch, per packet")
+            .As(&asked::Fabric::switchLatency)
             .Default("500ns")
             .Range(0, 1e9)
             .Example("300ns")
@@ -467,6 +518,7 @@ FabricOptionRows(Software software)
                    "unacknowledged bytes at which a queue pair starts no further packet; 0: "
                    "unlimited; "
                    "with --compat=hpcc the largest bandwidth-delay product")
+            .As(&asked::Fabric::window)
             .Default("0")
             .Range(0, 9e15)
             .Example("1MB")
@@ -476,18 +528,21 @@ FabricOptionRows(Software software)
             .Integer("timeout-exponent",
                      "retransmission after 4.096 us * 2^N without progress" +
                          std::string(nccl ? "; NCCL 2.23: 20, 2.14: 18" : ""))
+            .As(&asked::Fabric::timeoutExponent)
             .Default(nccl ? "20" : "14")
             .Range(1, 31)
             .Example("12")
             .Sets("ns3::RdmaNic::TimeoutExponent")
             .To(&FabricSpec::timeoutExponent),
         queuePairs.Name("loss-recovery", "how queue pairs recover from lost packets")
+            .As(&asked::Fabric::lossRecovery)
             .Names("loss recovery", LossRecoveryItems)
             .Default("go-back-n")
             .Example("selective-repeat")
             .Sets("ns3::RdmaNic::LossRecovery"),
         queuePairs
             .Integer("retry-count", "time-outs in a row without progress until a queue pair fails")
+            .As(&asked::Fabric::retryCount)
             .Default("7")
             .Range(0, 7)
             .Example("3")

@@ -3,6 +3,8 @@
  */
 #include "scenarios/network/compat.h"
 
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/modes.h"
 #include "scenarios/traffic/hpcc-times.h"
 
 namespace scenario
@@ -52,14 +54,14 @@ CompatItems()
 void
 ApplyCompat(Validation* v)
 {
-    if (v->values.Text("compat") != "hpcc")
+    if (v->values.Get(&asked::Fabric::compat) != "hpcc")
     {
         return;
     }
     for (const Default& d : kHpcc)
     {
         const bool packetSize = std::string(d.option) == "payload";
-        if (!v->values.Given(d.option) && !(packetSize && v->values.Given("mtu")))
+        if (!v->values.Given(d.option) && !(packetSize && v->values.Given(&asked::Fabric::mtu)))
         {
             v->Decide(d.option, d.value);
         }
@@ -69,12 +71,12 @@ ApplyCompat(Validation* v)
 void
 ApplyCompatToNetwork(Validation* v, const topo::Topology& topology, FabricSpec* fabric)
 {
-    if (fabric->compat != "hpcc" || v->values.Given("window"))
+    if (fabric->compat != "hpcc" || v->values.Given(&asked::Fabric::window))
     {
         return;
     }
     fabric->windowBytes = HpccWindow(topology, fabric->mtu); // HAS_WIN, GLOBAL_T
-    v->Decide("window", std::to_string(fabric->windowBytes));
+    v->DecideText(&asked::Fabric::window, std::to_string(fabric->windowBytes));
 }
 
 std::vector<Option>
@@ -88,6 +90,7 @@ FrameOptionRows()
             .Integer(
                 "payload",
                 "payload bytes of a packet instead of --mtu, any number; without extension headers")
+            .As(&asked::Fabric::payload)
             .Otherwise("hpcc: 1000")
             .Range(16, 9000)
             .Example("1000")
@@ -97,40 +100,47 @@ FrameOptionRows()
                      "of a data frame besides payload and extension headers; HPCC's code with "
                      "telemetry: "
                      "90, with TIMELY's time stamp: 56")
+            .As(&asked::Fabric::headerBytes)
             .Default("62")
             .Range(0, 1024)
             .Example("90"),
         ethernet
             .Flag("extension-headers",
                   "RETH, immediate data, padding to 4 B, requests of at most 2^31 B")
+            .As(&asked::Fabric::extensionHeaders)
             .Default("1"),
         ethernet
             .Integer(
                 "ack-bytes",
                 "of the frame of an ACK or NAK; a CNP has 12 more; HPCC's code with telemetry: 88")
+            .As(&asked::Fabric::ackBytes)
             .Default("66")
             .Range(1, 1012)
             .Example("88"),
         ethernet
             .Integer("line-overhead",
                      "preamble and gap: bytes of line time a frame costs beyond its own")
+            .As(&asked::Fabric::lineOverhead)
             .Default("20")
             .Range(0, 63)
             .Example("8"),
         section
             .Duration("time-unit", "serialization times are cut to whole multiples of it; 0: exact")
+            .As(&asked::Fabric::timeUnit)
             .Default("0ns")
             .Range(0, 1e9)
             .Example("1ns")
             .Sets("ns3::RdmaPort::TransmitTimeUnit")
             .To(&FabricSpec::timeUnit),
         queuePairs.Integer("ack-priority", "priority of ACKs and NAKs")
+            .As(&asked::Fabric::ackPriority)
             .Otherwise("that of their queue pair; hpcc: 3")
             .Range(0, 7)
             .Example("6")
             .Sets("ns3::RdmaNic::AckPriority")
             .Only(when::Ethernet()),
         queuePairs.Integer("cnp-priority", "priority of CNPs")
+            .As(&asked::Fabric::cnpPriority)
             .Default("6")
             .Range(0, 7)
             .Example("3")
@@ -140,6 +150,7 @@ FrameOptionRows()
             .Duration(
                 "nak-interval",
                 "go-back-N: another NAK this long after the last one for the same gap; 0: never")
+            .As(&asked::Fabric::nakInterval)
             .Default("0ns")
             .Range(0, 1e12)
             .Example("500us")
@@ -147,6 +158,7 @@ FrameOptionRows()
         queuePairs
             .Flag("variable-window",
                   "--window is that at line rate, and shrinks with the congestion control's rate")
+            .As(&asked::Fabric::variableWindow)
             .Default("0")
             .Sets("ns3::RdmaNic::VariableWindow")
             .IdleUnless(when::Above("window", 0))
@@ -154,6 +166,7 @@ FrameOptionRows()
         ethernet
             .Flag("ecn-behind",
                   "switches mark by the queue behind a frame, without the frame's own bytes")
+            .As(&asked::Fabric::ecnBehind)
             .Default("0")
             .Sets("ns3::RdmaSwitch::EcnBehind")
             .Only(when::Packets())

@@ -4,6 +4,10 @@
 #include "scenarios/network/compute-options.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/training.h"
+#include "scenarios/job/job-seat.h"
 #include "scenarios/training/host-work.h"
 #include "scenarios/training/recomputation.h"
 #include "topologies/names.h"
@@ -26,8 +30,8 @@ HostLinkOf(const topo::ServerSpec& server, const training::GpuSpec& gpu)
 
 bool
 DecideHostLink(Validation* v,
-               const std::string& option,
-               const std::string& feature,
+               Member option,
+               Member feature,
                const topo::ServerSpec& server,
                const training::GpuSpec& gpu)
 {
@@ -39,11 +43,11 @@ DecideHostLink(Validation* v,
     if (link <= 0)
     {
         v->Fail(feature,
-                "needs the rate between " + gpu.name + " and its CPU, which is not known; --" +
-                    option + " says it");
+                "needs the rate between " + gpu.name + " and its CPU, which is not known; " +
+                    Spell(option) + " says it");
         return false;
     }
-    v->Decide(option, CanonicalRate(static_cast<uint64_t>(std::llround(8 * link))));
+    v->DecideText(option, CanonicalRate(static_cast<uint64_t>(std::llround(8 * link))));
     return true;
 }
 
@@ -57,20 +61,20 @@ MakeOffload(Validation* v, const topo::ServerSpec& server, training::TrainingOpt
     o->host.gpus = server.gpus;
     if (o->offload == training::Offload::kNone)
     {
-        v->Settle("offload");
+        v->Settle(&asked::Training::offload);
         return;
     }
-    if (!DecideHostLink(v, "host-link", "offload", server, o->gpu))
+    if (!DecideHostLink(v, &asked::Training::hostLink, &asked::Training::offload, server, o->gpu))
     {
         return;
     }
-    if (!values.Given("host-memory-rate"))
+    if (!values.Given(&asked::Training::hostMemoryRate))
     {
-        v->Decide("host-memory-rate",
-                  CanonicalRate(static_cast<uint64_t>(8 * training::kHostMemoryRate)));
+        v->Decide(&asked::Training::hostMemoryRate,
+                  rdma::BitRate(static_cast<uint64_t>(8 * training::kHostMemoryRate)));
     }
-    o->host.linkRate = static_cast<double>(values.Integer("host-link")) / 8;
-    o->host.memoryRate = static_cast<double>(values.Integer("host-memory-rate")) / 8;
+    o->host.linkRate = static_cast<double>(values.Get(&asked::Training::hostLink).bps) / 8;
+    o->host.memoryRate = static_cast<double>(values.Get(&asked::Training::hostMemoryRate).bps) / 8;
 }
 
 } // namespace
@@ -83,6 +87,7 @@ ComputeOptionRows(const Section& section)
         collective
             .Name("offload",
                   "what lives in the server's memory and is updated by its CPU (ZeRO-Offload)")
+            .As(&asked::Training::offload)
             .Alias("cpu-offload")
             .Names("offload",
                    {{"none", "nothing"},
@@ -92,16 +97,19 @@ ComputeOptionRows(const Section& section)
             .Default("none")
             .To(&training::TrainingOptions::offload, training::ParseOffload),
         section.Rate("host-link", "between a GPU and its server's CPU, each way")
+            .As(&asked::Training::hostLink)
             .Otherwise("88% of PCIe as the server or the GPU has it")
             .Range(1e6, 1e15)
             .Example("200Gbps")
             .Only(when::IsNot("offload", {"none"})),
         section.Rate("host-memory-rate", "what updates by the CPU reach of a server's memory")
+            .As(&asked::Training::hostMemoryRate)
             .Otherwise("800Gbps, 100 GB/s")
             .Range(1e6, 1e15)
             .Example("1600Gbps")
             .Only(when::IsNot("offload", {"none"})),
         section.Name("optimizer", "how parameters are updated")
+            .As(&asked::Training::optimizer)
             .Names("optimizer",
                    {{"adam", "AdamW too"},
                     {"sgd", "without momentum"},
@@ -117,6 +125,7 @@ ComputeOptionRows(const Section& section)
             .Real("jitter",
                   "standard deviation of a GPU's computing time, relative to its mean: normally "
                   "distributed, drawn by --seed for each GPU and step")
+            .As(&asked::Training::jitter)
             .Range(0, 1)
             .Example("0.01")
             .Default("0"),
@@ -124,6 +133,7 @@ ComputeOptionRows(const Section& section)
             .Real("loader",
                   "samples a second that a server's input pipeline makes, beside computing: a step "
                   "begins when its batch is there")
+            .As(&asked::Training::loader)
             .Range(1e-6, 1e12)
             .Otherwise("no limit")
             .Example("2000")
@@ -132,6 +142,7 @@ ComputeOptionRows(const Section& section)
             .Real("capacity-factor",
                   "experts take at most so many times their even share of tokens, the rest is "
                   "dropped")
+            .As(&asked::Training::capacityFactor)
             .Range(0.01, 1000)
             .Otherwise("no limit")
             .Example("1.25")
@@ -142,6 +153,7 @@ ComputeOptionRows(const Section& section)
                   "some experts are liked better: number r as 1 / r to this power (Zipf), shuffled "
                   "by "
                   "--seed; 0: all the same")
+            .As(&asked::Model::moeSkew)
             .Range(0, 10)
             .Example("1")
             .Default("0")
@@ -155,7 +167,7 @@ namespace
 void
 TakeModules(Validation* v, training::TrainingOptions* o)
 {
-    for (const std::string& name : v->values.List("recompute-modules"))
+    for (const std::string& name : v->values.Get(&asked::Training::recomputeModules))
     {
         const uint8_t module = training::ParseModule(name);
         if (module == 0)
@@ -165,7 +177,7 @@ TakeModules(Validation* v, training::TrainingOptions* o)
             {
                 known.push_back(training::ModulesText(static_cast<uint8_t>(bit)));
             }
-            v->Fail("recompute-modules",
+            v->Fail(&asked::Training::recomputeModules,
                     "has '" + rdma::Shown(name, 60) + "'; allowed: " +
                         training::ModulesText(UINT8_MAX) + topo::DidYouMean(name, known));
             return;
@@ -181,7 +193,7 @@ MakeCompute(Validation* v, const topo::ServerSpec& server, training::TrainingOpt
 {
     MakeOffload(v, server, o);
     TakeModules(v, o);
-    o->seed = v->DrawSeed();
+    o->seed = DrawSeed(*v);
 }
 
 } // namespace scenario

@@ -25,8 +25,8 @@ double HostLinkOf(const topo::ServerSpec& server, const training::GpuSpec& gpu);
 /// Decides an option that says this rate and is not given. \param feature an option that needs it
 /// \return whether it is known; else an error is added
 bool DecideHostLink(Validation* v,
-                    const std::string& option,
-                    const std::string& feature,
+                    Member option,
+                    Member feature,
                     const topo::ServerSpec& server,
                     const training::GpuSpec& gpu);
 

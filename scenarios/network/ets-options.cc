@@ -3,6 +3,9 @@
  */
 #include "scenarios/network/ets-options.h"
 
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/modes.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -46,6 +49,7 @@ EtsOptionRows()
                 "ets",
                 "shares of priorities at every port, for RDMA and TCP: a weight from 1 to 100, or "
                 "strict; without one, the least weight given")
+            .As(&asked::Fabric::ets)
             .Shows("P:WEIGHT,...")
             .Otherwise("6 and 7 strict, all others alike")
             .Example("0:30,3:70")
@@ -58,13 +62,13 @@ EtsSpec
 ApplyEts(Validation* v)
 {
     EtsSpec spec;
-    if (!v->values.Given("ets"))
+    if (!v->values.Given(&asked::Fabric::ets))
     {
         return spec;
     }
-    if (v->values.Text("fabric") == "ib")
+    if (v->values.Get(&asked::Fabric::fabric) == "ib")
     {
-        v->Fail("ets",
+        v->Fail(&asked::Fabric::ets,
                 "is of Ethernet's ports, InfiniBand's arbitrate virtual lanes; allowed with "
                 "--fabric=roce");
         return spec;
@@ -72,13 +76,13 @@ ApplyEts(Validation* v)
     std::array<uint32_t, 8> shares{};
     uint8_t seen = 0;
     uint32_t least = kMostWeight;
-    for (const std::string& word : v->values.List("ets"))
+    for (const std::string& word : v->values.Get(&asked::Fabric::ets))
     {
         uint32_t priority = 0;
         uint32_t weight = 0;
         if (!Read(word, &priority, &weight) || (seen >> priority & 1))
         {
-            v->errors.push_back({v->values.Where("ets"),
+            v->errors.push_back({v->values.Where(&asked::Fabric::ets),
                                  word,
                                  "allowed: priorities 0 to 7, each once, with a weight of 1 to 100 "
                                  "or strict, as 0:30,3:70,6:strict",
@@ -102,7 +106,7 @@ ApplyEts(Validation* v)
 void
 NoteEtsInNics(Validation* v, const std::string& who)
 {
-    v->notes.push_back("warning: " + v->values.Where("ets") +
+    v->notes.push_back("warning: " + v->values.Where(&asked::Fabric::ets) +
                        " divides the ports of switches, but a NIC serves RDMA's own priorities "
                        "highest first: where " +
                        who +

@@ -3,6 +3,13 @@
  */
 #include "scenarios/network/fault-options.h"
 
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/launch.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/network.h"
+#include "scenarios/asked/recovery.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/job/scenario.h"
 #include "scenarios/network/fault-place.h"
 #include "scenarios/network/fault-reader.h"
@@ -37,7 +44,7 @@ ForEachOfGpus(
 {
     FaultReader reader(v);
     const std::vector<uint32_t> spares = SpareHosts(*v, cluster);
-    for (std::size_t i = 0; i < v->values["fault"].entries.size(); ++i)
+    for (std::size_t i = 0; i < v->values.At(&asked::Recovery::fault).entries.size(); ++i)
     {
         const std::size_t before = v->errors.size();
         const KnownFault* known = nullptr;
@@ -62,7 +69,7 @@ ForEachOfGpus(
 bool
 IsExtrapolated(const Validation& v)
 {
-    return v.table.Find("layers") && v.values.Present("layers");
+    return v.table.Find(&asked::Training::layers) && v.values.Has(&asked::Training::layers);
 }
 
 } // namespace
@@ -93,6 +100,7 @@ FaultOptionRows()
                          " (--list=faults). WHERE as with --pcap, or gpu-N, HOST:gpu-N. to=: the "
                          "new rate, lanes, share or factor. flap: cut for the share duty= of "
                          "every period=")
+            .As(&asked::Recovery::fault)
             .At("/faults")
             .Shows("WHAT,at=TIME,on=WHERE[,for=TIME][,to=VALUE][,period=TIME][,duty=SHARE]")
             .Keys(FaultKeys())
@@ -102,6 +110,7 @@ FaultOptionRows()
                       "time until a switch knows that a link is dead and takes other ways; what is "
                       "sent to "
                       "it before is lost")
+            .As(&asked::Network::faultDetection)
             .Otherwise("10us with a fault that cuts links; assumed")
             .Range(0, 1e15)
             .Example("1ms"),
@@ -109,6 +118,7 @@ FaultOptionRows()
                 "convergence",
                 "from then until all switches have new tables (InfiniBand: the sweep of the subnet "
                 "manager)")
+            .As(&asked::Network::convergence)
             .Otherwise("10ms with a fault that cuts links; assumed")
             .Range(0, 1e15)
             .Example("100ms"),
@@ -121,7 +131,7 @@ MakeFaults(Validation* v, const topo::Topology* topology, const std::string& sev
     FaultPlan plan;
     FaultReader reader(v);
     const std::size_t before = v->errors.size();
-    for (std::size_t i = 0; i < v->values["fault"].entries.size(); ++i)
+    for (std::size_t i = 0; i < v->values.At(&asked::Recovery::fault).entries.size(); ++i)
     {
         const KnownFault* known = nullptr;
         std::optional<Fault> fault = reader.Read(i, &known);
@@ -152,29 +162,31 @@ MakeFaults(Validation* v, const topo::Topology* topology, const std::string& sev
                                 "with dltrain" +
                                 (sends ? "; gpu-stop here" : ""));
             }
-            else if (!sends && (v->values.Given("trace") || v->values.Given("launch")))
+            else if (!sends && (v->values.Given(&asked::Training::trace) ||
+                                v->values.Given(&asked::Launch::launch)))
             {
                 reader.Fail("",
                             fault->what + " is of GPUs that compute by a model; a recorded step "
                                           "has its own times; allowed: without --trace, --launch");
             }
-            else if (!sends && v->values.Given("jobs"))
+            else if (!sends && v->values.Given(&asked::Run::jobs))
             {
                 reader.Fail("",
                             fault->what + " does not say of which job; allowed: without --jobs");
             }
         }
-        else if (v->values.Text("network") != "packet")
+        else if (v->values.Get(&asked::Fabric::network) != "packet")
         {
             reader.Fail("",
                         fault->what + " has no meaning without packets; allowed: with "
                                       "--network=packet");
         }
-        else if (fault->kind == FaultKind::kPauseStorm && v->values.Text("fabric") == "ib")
+        else if (fault->kind == FaultKind::kPauseStorm &&
+                 v->values.Get(&asked::Fabric::fabric) == "ib")
         {
             reader.Fail("", "only Ethernet's links have pauses; allowed: with --fabric=roce");
         }
-        else if (fault->kind == FaultKind::kPauseStorm && !v->values.Flag("pfc"))
+        else if (fault->kind == FaultKind::kPauseStorm && !v->values.Get(&asked::Fabric::pfc))
         {
             reader.Fail("",
                         "has no meaning with --no-pfc, when nobody pauses; allowed: with --pfc");
@@ -195,10 +207,10 @@ MakeFaults(Validation* v, const topo::Topology* topology, const std::string& sev
     if (cuts)
     {
         // Assumed, both; the help says so.
-        v->DecideUnlessGiven("fault-detection", "10us");
-        v->DecideUnlessGiven("convergence", "10ms");
-        plan.detection = v->values.Duration("fault-detection");
-        plan.convergence = v->values.Duration("convergence");
+        v->DecideTextUnlessGiven(&asked::Network::faultDetection, "10us");
+        v->DecideTextUnlessGiven(&asked::Network::convergence, "10ms");
+        plan.detection = v->values.Get(&asked::Network::faultDetection);
+        plan.convergence = v->values.Get(&asked::Network::convergence);
     }
     return plan;
 }

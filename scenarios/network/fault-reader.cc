@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/asked/recovery.h"
 #include "topologies/limits.h"
 
 #include <algorithm>
@@ -54,7 +55,7 @@ What(const std::string& key, const KnownFault& known)
 std::optional<Fault>
 FaultReader::Read(std::size_t index, const KnownFault** known)
 {
-    const Value& value = m_v->values["fault"];
+    const Value& value = m_v->values.At(&asked::Recovery::fault);
     m_entry = value.entries[index];
     m_where = value.where;
     if (m_where.find(": /") != std::string::npos)

@@ -12,6 +12,9 @@
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/network.h"
 #include "scenarios/network/nic-names.h"
 #include "scenarios/options/options-detail.h"
 #include "topologies/family.h"
@@ -148,6 +151,7 @@ InfiniBandOptionRows()
     const std::string table = "virtual lanes and their weights in 64 B, 0:64,1:128";
     return {
         section.Name("ib-switch", "generation of the switches: latency and buffer")
+            .As(&asked::Fabric::ibSwitch)
             .Names("InfiniBand switch", IbSwitchItems)
             .Otherwise("the first that is as fast as the NIC")
             .Example("quantum")
@@ -155,25 +159,30 @@ InfiniBandOptionRows()
         section
             .Text("ib-routing",
                   "engine of the subnet manager; of several the first that can route the network")
+            .As(&asked::Fabric::ibRouting)
             .Otherwise(RoutingNote())
             .Example("minhop"),
         section
             .File("ib-lfts",
                   "forwarding tables instead of an engine's, as OpenSM or ibroute writes them "
                   "(--ib-dump)")
+            .As(&asked::Fabric::ibLfts)
             .Otherwise("none"),
         section
             .Flag("ib-dump", "write the tables as OpenSM does: opensm-lfts.dump, opensm-sl2vl.dump")
+            .As(&asked::Fabric::ibDump)
             .Otherwise("0")
             .To(&IbSpec::dump),
         section
             .Integer("lmc",
                      "every NIC has 2^N LIDs, each with a path of its own where there are several")
+            .As(&asked::Fabric::lmc)
             .Otherwise("0")
             .Range(0, 7)
             .Example("2")
             .To(&IbSpec::lmc),
         packets.Integer("vls", "data virtual lanes")
+            .As(&asked::Fabric::vls)
             .Otherwise(LanesNote())
             .OneOf({1, 2, 4, 8})
             .Example("2")
@@ -182,6 +191,7 @@ InfiniBandOptionRows()
             .Bytes("vl-buffer",
                    "receive buffer of a lane at each port, at most what credits can tell, 2048 x "
                    "--credit-block")
+            .As(&asked::Fabric::vlBuffer)
             .Otherwise("the switch's, shared alike")
             .Range(64, static_cast<double>(rdma::IbMostLaneBytes(rdma::kIbMostCreditShift)))
             .Example("64KiB")
@@ -189,6 +199,7 @@ InfiniBandOptionRows()
         packets
             .Bytes("credit-block",
                    "unit of credits; larger ones fill longer links (US patent 9,584,429)")
+            .As(&asked::Fabric::creditBlock)
             .Default("64B")
             .OneOf({64, 128, 256, 512, 1024, 2048, 4096})
             .Example("128B")
@@ -196,15 +207,18 @@ InfiniBandOptionRows()
         section
             .Name("ib-fec",
                   "error correction of all links, as mlxlink calls it; it adds to their delay")
+            .As(&asked::Fabric::ibFec)
             .Names("error correction", IbFecItems)
             .Otherwise("what links of their rate and width have")
             .Example("RS-544")
             .To(&IbSpec::fec),
         packets.Text("vl-high", "arbitration, high priority: " + table)
+            .As(&asked::Fabric::vlHigh)
             .Otherwise("none")
             .Example("0:64")
             .IdleUnless(severalLanes),
         packets.Text("vl-low", "arbitration, low priority")
+            .As(&asked::Fabric::vlLow)
             .Otherwise("all lanes alike")
             .Example("0:64")
             .IdleUnless(severalLanes),
@@ -212,6 +226,7 @@ InfiniBandOptionRows()
             .Integer("vl-high-limit",
                      "4 KiB of high priority that may pass before low priority gets a turn; 255: "
                      "no limit")
+            .As(&asked::Fabric::vlHighLimit)
             .Otherwise("255")
             .Range(0, 255)
             .Example("16")
@@ -220,6 +235,7 @@ InfiniBandOptionRows()
         packets
             .Integer("fecn-threshold",
                      "queue from which switches mark packets: 15 short, 1 long, 0 never")
+            .As(&asked::Fabric::fecnThreshold)
             .Otherwise("15, or 0 with --cc=none")
             .Range(0, 15)
             .Example("8")
@@ -228,6 +244,7 @@ InfiniBandOptionRows()
         packets
             .Flag("static-rate",
                   "static rate control: packets to a slower link are that much further apart")
+            .As(&asked::Fabric::staticRate)
             .Otherwise("0")
             .To(&IbSpec::staticRate),
         packets
@@ -235,6 +252,7 @@ InfiniBandOptionRows()
                 "adaptive-routing",
                 "a packet leaves by the shortest queue on a shortest way; NICs take packets in any "
                 "order")
+            .As(&asked::Fabric::adaptiveRouting)
             .Otherwise("0")
             .To(&IbSpec::adaptiveRouting),
     };
@@ -244,69 +262,71 @@ void
 ApplyInfiniBand(Validation* v)
 {
     auto& values = v->values;
-    const bool ibNic = rdma::ParseIbLink(values.Text("nic")).has_value();
-    v->DecideUnlessGiven("fabric", ibNic ? "ib" : "roce");
-    if (values.Text("fabric") == "roce")
+    const bool ibNic = rdma::ParseIbLink(values.Get(&asked::Fabric::nic)).has_value();
+    v->DecideUnlessGiven(&asked::Fabric::fabric, ibNic ? "ib" : "roce");
+    if (values.Get(&asked::Fabric::fabric) == "roce")
     {
         if (ibNic)
         {
-            v->Fail("nic",
+            v->Fail(&asked::Fabric::nic,
                     "is InfiniBand's; allowed: --fabric=ib, or " + JoinNames(EthernetNicItems()));
         }
-        v->Settle("fabric");
+        v->Settle(&asked::Fabric::fabric);
         return;
     }
-    if (!values.Given("nic"))
+    if (!values.Given(&asked::Fabric::nic))
     {
         if (!ibNic) // else a server brings it
         {
-            v->Decide("nic", "EDR");
+            v->Decide(&asked::Fabric::nic, "EDR");
         }
     }
     else if (!ibNic)
     {
-        v->Fail("nic",
+        v->Fail(&asked::Fabric::nic,
                 "is Ethernet's; allowed with --fabric=ib: " + JoinNames(InfiniBandNicItems()));
     }
-    if (values.Text("compat") != "none")
+    if (values.Get(&asked::Fabric::compat) != "none")
     {
-        v->Fail("compat", "is a model of Ethernet; allowed with --fabric=ib: none");
+        v->Fail(&asked::Fabric::compat, "is a model of Ethernet; allowed with --fabric=ib: none");
     }
-    v->Settle("fabric");
-    const auto link = rdma::ParseIbLink(values.Text("nic"));
-    v->DecideUnlessGiven("ib-switch",
+    v->Settle(&asked::Fabric::fabric);
+    const auto link = rdma::ParseIbLink(values.Get(&asked::Fabric::nic));
+    v->DecideUnlessGiven(&asked::Fabric::ibSwitch,
                          rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
-    const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(values.Text("ib-switch"));
-    v->DecideUnlessGiven("switch-latency", CanonicalDuration(device->latency.ps));
-    const topo::Family* family = topo::FamilyOfParameters(values.Text("topology"));
-    v->DecideUnlessGiven("ib-routing", family ? family->routing : topo::kUsualRouting);
-    v->DecideUnlessGiven("ib-dump", "0");
-    v->DecideUnlessGiven("lmc", "0");
+    const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(values.Get(&asked::Fabric::ibSwitch));
+    v->DecideUnlessGiven(&asked::Fabric::switchLatency, rdma::Duration(device->latency.ps));
+    const topo::Family* family = topo::FamilyOfParameters(values.Get(&asked::Network::topology));
+    v->DecideUnlessGiven(&asked::Fabric::ibRouting, family ? family->routing : topo::kUsualRouting);
+    v->DecideUnlessGiven(&asked::Fabric::ibDump, false);
+    v->DecideUnlessGiven(&asked::Fabric::lmc, 0);
     // A cable is as long as the fastest links that it is for allow.
-    const auto fastest =
-        std::max(link ? link->speed : rdma::IbSpeed::kEdr,
-                 values.Given("fabric-rate") &&
-                         values.Rate("fabric-rate") >= (rdma::IbLink{rdma::IbSpeed::kNdr, 4}.Rate())
-                     ? rdma::IbSpeed::kNdr
-                     : rdma::IbSpeed::kSdr);
-    v->DecideUnlessGiven("link-delay",
-                         CanonicalDuration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
-    v->DecideUnlessGiven("vls", std::to_string(family ? family->lanes : 1));
-    v->Settle("vls");
-    const uint64_t share =
-        uint64_t{rdma::kIbBlockBytes} * rdma::IbVlBlocks(device->portBuffer, values.U32("vls"));
-    v->DecideUnlessGiven("vl-buffer",
-                         CanonicalBytes(std::min<uint64_t>(
-                             share,
-                             rdma::IbMostLaneBytes(CreditShift(values.U32("credit-block"))))));
-    v->DecideUnlessGiven("vl-high-limit", "255");
-    v->DecideUnlessGiven("cc", "none");
-    v->DecideUnlessGiven("fecn-threshold", values.Text("cc") == "none" ? "0" : "15");
-    v->DecideUnlessGiven("adaptive-routing", "0");
-    v->DecideUnlessGiven("static-rate", "0");
-    if (values.Flag("adaptive-routing"))
+    const auto fastest = std::max(link ? link->speed : rdma::IbSpeed::kEdr,
+                                  values.Given(&asked::Network::fabricRate) &&
+                                          values.Get(&asked::Network::fabricRate) >=
+                                              (rdma::IbLink{rdma::IbSpeed::kNdr, 4}.Rate())
+                                      ? rdma::IbSpeed::kNdr
+                                      : rdma::IbSpeed::kSdr);
+    v->DecideUnlessGiven(&asked::Network::linkDelay,
+                         rdma::Duration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
+    v->DecideUnlessGiven(&asked::Fabric::vls, family ? family->lanes : 1);
+    v->Settle(&asked::Fabric::vls);
+    const uint64_t share = uint64_t{rdma::kIbBlockBytes} *
+                           rdma::IbVlBlocks(device->portBuffer, values.Get(&asked::Fabric::vls));
+    v->DecideUnlessGiven(
+        &asked::Fabric::vlBuffer,
+        rdma::Bytes(std::min<uint64_t>(share,
+                                       rdma::IbMostLaneBytes(CreditShift(static_cast<uint32_t>(
+                                           values.Get(&asked::Fabric::creditBlock).value))))));
+    v->DecideUnlessGiven(&asked::Fabric::vlHighLimit, 255);
+    v->DecideUnlessGiven(&asked::Fabric::cc, "none");
+    v->DecideTextUnlessGiven(&asked::Fabric::fecnThreshold,
+                             values.Get(&asked::Fabric::cc) == "none" ? "0" : "15");
+    v->DecideUnlessGiven(&asked::Fabric::adaptiveRouting, false);
+    v->DecideUnlessGiven(&asked::Fabric::staticRate, false);
+    if (values.Get(&asked::Fabric::adaptiveRouting))
     {
-        v->DecideUnlessGiven("loss-recovery", "out-of-order");
+        v->DecideUnlessGiven(&asked::Fabric::lossRecovery, "out-of-order");
     }
 }
 
@@ -314,7 +334,7 @@ void
 MakeInfiniBand(Validation* v, FabricSpec* fabric)
 {
     const auto& values = v->values;
-    fabric->infiniBand = values.Text("fabric") == "ib";
+    fabric->infiniBand = values.Get(&asked::Fabric::fabric) == "ib";
     if (const auto link = rdma::ParseIbLink(fabric->nic))
     {
         fabric->nicRate = link->Rate();
@@ -329,7 +349,7 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
     v->Fill(&ib);
     std::vector<std::string> words;
     std::vector<std::string> engines;
-    boost::split(words, values.Text("ib-routing"), [](char c) { return c == ','; });
+    boost::split(words, values.Get(&asked::Fabric::ibRouting), [](char c) { return c == ','; });
     for (const std::string& engine : words)
     {
         const auto items = IbRoutingItems();
@@ -337,7 +357,7 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
         const bool twice = std::find(engines.begin(), engines.end(), name) != engines.end();
         if (name.empty() || twice)
         {
-            v->Fail("ib-routing",
+            v->Fail(&asked::Fabric::ibRouting,
                     "'" + rdma::Shown(engine, 60) + "' " +
                         (twice ? "stands there twice" : "is no routing engine") +
                         "; allowed: one of, or several with commas: " + JoinNames(items),
@@ -347,50 +367,51 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
         engines.push_back(name);
     }
     ib.routing = Join(engines, ",");
-    v->Decide("ib-routing", ib.routing);
-    if (values.Given("ib-lfts"))
+    v->Decide(&asked::Fabric::ibRouting, ib.routing);
+    if (values.Given(&asked::Fabric::ibLfts))
     {
-        if (values.Given("ib-routing"))
+        if (values.Given(&asked::Fabric::ibRouting))
         {
-            v->Fail("ib-lfts", "takes the place of --ib-routing; allowed: one of them");
+            v->Fail(&asked::Fabric::ibLfts,
+                    "takes the place of --ib-routing; allowed: one of them");
         }
-        ib.lfts = values.Text("ib-lfts");
+        ib.lfts = values.Get(&asked::Fabric::ibLfts);
         if (const std::string why =
                 ib.lfts.empty() ? "needs a value" : rdma::WhyUnreadable(ib.lfts);
             !why.empty())
         {
             const bool told = why.find("; allowed: ") != std::string::npos;
-            v->Fail("ib-lfts",
+            v->Fail(&asked::Fabric::ibLfts,
                     why + (told ? "" : "; allowed: a file") +
                         " as OpenSM's opensm-lfts.dump or ibroute");
         }
     }
-    ib.link = rdma::ParseIbLink(values.Text("nic")).value_or(rdma::IbLink{});
+    ib.link = rdma::ParseIbLink(values.Get(&asked::Fabric::nic)).value_or(rdma::IbLink{});
     const uint32_t shift = CreditShift(ib.creditBlock);
     const uint64_t least = rdma::IbLeastLaneBytes(fabric->mtu, shift);
     const uint64_t most = rdma::IbMostLaneBytes(shift);
     const std::string allowed = std::to_string(least) + "B to " + CanonicalBytes(most);
     if (ib.laneBuffer.value < least)
     {
-        v->Fail("vl-buffer",
+        v->Fail(&asked::Fabric::vlBuffer,
                 "does not hold one packet; allowed with an MTU of " + std::to_string(fabric->mtu) +
                     " B: " + allowed);
     }
     else if (ib.laneBuffer.value > most)
     {
-        v->Fail("vl-buffer",
+        v->Fail(&asked::Fabric::vlBuffer,
                 "is more than credits of " + std::to_string(ib.creditBlock) +
                     " B can tell; allowed: " + allowed + ", or a larger --credit-block");
     }
     uint32_t served = 0;
     bool readable = true;
-    for (const char* option : {"vl-high", "vl-low"})
+    for (const auto option : {&asked::Fabric::vlHigh, &asked::Fabric::vlLow})
     {
-        if (!values.Present(option))
+        if (!values.Has(option))
         {
             continue;
         }
-        const auto table = rdma::ParseIbVlTable(values.Text(option));
+        const auto table = rdma::ParseIbVlTable(values.Get(option));
         if (!table)
         {
             v->Fail(option, std::string("allowed: ") + rdma::kIbVlTableHelp);
@@ -411,12 +432,13 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
                 readable = false;
             }
         }
-        (std::string(option) == "vl-high" ? ib.high : ib.low) = values.Text(option);
+        (option == &asked::Fabric::vlHigh ? ib.high : ib.low) = values.Get(option);
     }
     const uint32_t unserved = ((1U << ib.lanes) - 1) & ~served;
-    if ((values.Present("vl-high") || values.Present("vl-low")) && readable && unserved)
+    if ((values.Has(&asked::Fabric::vlHigh) || values.Has(&asked::Fabric::vlLow)) && readable &&
+        unserved)
     {
-        v->Fail(values.Present("vl-low") ? "vl-low" : "vl-high",
+        v->Fail(values.Has(&asked::Fabric::vlLow) ? &asked::Fabric::vlLow : &asked::Fabric::vlHigh,
                 "gives virtual lane " + std::to_string(__builtin_ctz(unserved)) +
                     " no turn; allowed: each of the " + std::to_string(ib.lanes) +
                     " lanes in --vl-high or --vl-low, with a weight above 0");
@@ -430,7 +452,7 @@ CheckInfiniBandNetwork(Validation* v, const topo::Topology& topology)
     {
         if (node.ports.size() > rdma::kIbMaxPort)
         {
-            v->Fail("topology",
+            v->Fail(&asked::Network::topology,
                     node.name + " has " + std::to_string(node.ports.size()) +
                         " ports; allowed with --fabric=ib: 254 at most, which is what a forwarding "
                         "table can name");
@@ -443,8 +465,9 @@ CheckInfiniBandNetwork(Validation* v, const topo::Topology& topology)
     {
         fastest = std::max(fastest, link.rate);
     }
-    const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(v->values.Text("ib-switch"));
-    if (v->values.Given("ib-switch") || !device || device->link.Rate() >= fastest)
+    const rdma::IbSwitchDevice* device =
+        rdma::FindIbSwitch(v->values.Get(&asked::Fabric::ibSwitch));
+    if (v->values.Given(&asked::Fabric::ibSwitch) || !device || device->link.Rate() >= fastest)
     {
         return;
     }

@@ -3,6 +3,10 @@
  */
 #include "scenarios/network/load-balancing-options.h"
 
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/traffic.h"
+
 namespace scenario
 {
 
@@ -130,10 +134,12 @@ LoadBalancingOptionRows()
         section
             .Name("load-balancer",
                   "how a packet chooses among its paths; --loss-recovery follows from it")
+            .As(&asked::Fabric::loadBalancer)
             .Names("load balancer", LoadBalancerItems)
             .Otherwise("ecmp; with --fabric=ib tables")
             .Example("spray"),
         section.Name("spray", "which way a sprayed packet takes")
+            .As(&asked::Fabric::spray)
             .Names("variant",
                    {{"random", "any, by chance"},
                     {"round-robin", "in turns at each switch"},
@@ -149,6 +155,7 @@ LoadBalancingOptionRows()
             .Duration(
                 "flowlet-gap",
                 "a longer gap between a flow's packets begins a flowlet; 0: each packet is one")
+            .As(&asked::Fabric::flowletGap)
             .Default("100us")
             .Range(0, 1e13)
             .Example("20us")
@@ -156,6 +163,7 @@ LoadBalancingOptionRows()
             .Sets("ns3::CongaLoadBalancer::Gap")
             .Only(when::Is("load-balancer", {"flowlet", "conga"}).Hides()),
         section.Flag("ecmp-resilient", "a path that fails moves only the flows that it had")
+            .As(&asked::Fabric::ecmpResilient)
             .Default("0")
             .Sets("ns3::EcmpLoadBalancer::Resilient")
             .Only(when::Is("load-balancer", {"ecmp", "adaptive", "conga", "reps", "plb"})
@@ -170,10 +178,11 @@ ApplyLoadBalancing(Validation* v)
 {
     Values& values = v->values;
     LoadBalancingSpec spec;
-    const bool infiniBand = values.Text("fabric") == "ib";
-    const bool routing = infiniBand && values.Flag("adaptive-routing");
-    v->DecideUnlessGiven("load-balancer", routing ? "adaptive" : (infiniBand ? "tables" : "ecmp"));
-    spec.name = values.Text("load-balancer");
+    const bool infiniBand = values.Get(&asked::Fabric::fabric) == "ib";
+    const bool routing = infiniBand && values.Get(&asked::Fabric::adaptiveRouting);
+    v->DecideUnlessGiven(&asked::Fabric::loadBalancer,
+                         routing ? "adaptive" : (infiniBand ? "tables" : "ecmp"));
+    spec.name = values.Get(&asked::Fabric::loadBalancer);
     const LoadBalancer* scheme = FindLoadBalancer(spec.name);
     if (!scheme)
     {
@@ -181,72 +190,73 @@ ApplyLoadBalancing(Validation* v)
     }
     if (const char* why = infiniBand ? scheme->notInfiniBand : scheme->notEthernet)
     {
-        v->Fail("load-balancer",
+        v->Fail(&asked::Fabric::loadBalancer,
                 std::string("does not exist with --fabric=") + (infiniBand ? "ib" : "roce") + ": " +
                     why + "; allowed: " + NamesOf(infiniBand));
     }
-    if (infiniBand && values.Given("adaptive-routing") && values.Given("load-balancer") &&
-        routing != (spec.name == "adaptive"))
+    if (infiniBand && values.Given(&asked::Fabric::adaptiveRouting) &&
+        values.Given(&asked::Fabric::loadBalancer) && routing != (spec.name == "adaptive"))
     {
-        v->Fail("load-balancer", v->Refusal(when::Without("adaptive-routing")));
+        v->Fail(&asked::Fabric::loadBalancer, v->Refusal(when::Without("adaptive-routing")));
     }
-    else if (infiniBand && !values.Given("adaptive-routing"))
+    else if (infiniBand && !values.Given(&asked::Fabric::adaptiveRouting))
     {
-        v->Decide("adaptive-routing", spec.name == "adaptive" ? "1" : "0");
+        v->Decide(&asked::Fabric::adaptiveRouting, spec.name == "adaptive");
     }
     const bool flowlets = spec.name == "flowlet" || spec.name == "conga";
-    if (scheme->where == Where::kSenders && v->table.Find("operation") &&
-        values.Text("operation") == "read")
+    if (scheme->where == Where::kSenders && v->table.Find(&asked::Traffic::operation) &&
+        values.Get(&asked::Traffic::operation) == "read")
     {
         v->Fail(
-            "load-balancer",
+            &asked::Fabric::loadBalancer,
             "cannot be combined with --operation=read: it chooses at the sender, and the target "
             "sends a READ's packets. Use ecmp or another load balancer of switches.");
     }
-    if (spec.name == "reps" && !values.Flag("ecn"))
+    if (spec.name == "reps" && !values.Get(&asked::Fabric::ecn))
     {
         v->notes.emplace_back("warning: --load-balancer=reps with --no-ecn: no packet comes back "
                               "marked, so each takes a way by chance or by one that came back");
     }
-    if (spec.name == "plb" && !values.Flag("ecn"))
+    if (spec.name == "plb" && !values.Get(&asked::Fabric::ecn))
     {
-        v->Fail("load-balancer", "needs ECN's marks, and cannot be combined with --no-ecn");
+        v->Fail(&asked::Fabric::loadBalancer,
+                "needs ECN's marks, and cannot be combined with --no-ecn");
     }
-    if (MakesDetours(spec.name) && values.Flag("pfc") && !infiniBand && !values.Given("pfc") &&
-        !values.Given("pfc-watchdog"))
+    if (MakesDetours(spec.name) && values.Get(&asked::Fabric::pfc) && !infiniBand &&
+        !values.Given(&asked::Fabric::pfc) && !values.Given(&asked::Fabric::pfcWatchdog))
     {
-        v->Decide("pfc", "0");
+        v->Decide(&asked::Fabric::pfc, false);
         v->notes.push_back("--load-balancer=" + spec.name +
                            " makes detours, by which buffers that lose nothing can wait for "
                            "each other in a circle: runs without PFC, as --no-pfc; allowed "
                            "too: --pfc, --pfc-watchdog");
     }
-    v->Settle("load-balancer");
+    v->Settle(&asked::Fabric::loadBalancer);
     if (spec.name == "spray")
     {
-        spec.variant = values.Text("spray");
+        spec.variant = values.Get(&asked::Fabric::spray);
         if (infiniBand && spec.variant == "permuted")
         {
-            v->Fail("spray",
+            v->Fail(&asked::Fabric::spray,
                     "needs switches that know their hosts, as Ethernet's do; allowed with "
                     "--fabric=ib: random, round-robin, least-queue");
         }
     }
     // Without a gap each packet is a flowlet.
-    const bool sprays = flowlets && values.Duration("flowlet-gap").ps == 0;
+    const bool sprays = flowlets && values.Get(&asked::Fabric::flowletGap).ps == 0;
     if (scheme->order == Order::kLost || spec.name == "plb" || sprays)
     {
-        const bool given = values.Given("loss-recovery");
-        v->DecideUnlessGiven("loss-recovery", "out-of-order");
+        const bool given = values.Given(&asked::Fabric::lossRecovery);
+        v->DecideUnlessGiven(&asked::Fabric::lossRecovery, "out-of-order");
         // InfiniBand's adaptive routing refuses it: MakeFabric.
-        if (given && values.Text("loss-recovery") != "out-of-order" &&
+        if (given && values.Get(&asked::Fabric::lossRecovery) != "out-of-order" &&
             !(infiniBand && spec.name == "adaptive"))
         {
-            v->notes.push_back("warning: --loss-recovery=" + values.Text("loss-recovery") +
-                               " with --load-balancer=" + spec.name +
-                               (sprays ? " and --flowlet-gap=0" : "") +
-                               ": packets overtake each other, and it takes those for lost; "
-                               "out-of-order takes any order");
+            v->notes.push_back(
+                "warning: --loss-recovery=" + values.Get(&asked::Fabric::lossRecovery) +
+                " with --load-balancer=" + spec.name + (sprays ? " and --flowlet-gap=0" : "") +
+                ": packets overtake each other, and it takes those for lost; "
+                "out-of-order takes any order");
         }
     }
     return spec;

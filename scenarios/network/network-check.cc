@@ -9,6 +9,9 @@
 #include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/swift-window.h"
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/asked/collective.h"
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/network.h"
 #include "scenarios/job/background.h"
 #include "scenarios/network/infiniband.h"
 #include "scenarios/network/load-balancing-options.h"
@@ -152,7 +155,7 @@ class Checker
           m_lossless(lossless),
           m_cluster(cluster),
           m_largestMessage(largestMessage),
-          m_fromFile(!topo::FamilyOfParameters(read.values.Text("topology"))),
+          m_fromFile(!topo::FamilyOfParameters(read.values.Get(&asked::Network::topology))),
           m_errors(errors),
           m_notes(notes)
     {
@@ -223,8 +226,10 @@ class Checker
         }
         catch (const std::exception& e) // a path of 65,535 links, and the like
         {
-            m_errors->push_back(
-                {m_read.values.Where("topology"), m_read.values.Raw("topology"), e.what(), ""});
+            m_errors->push_back({m_read.values.Where(&asked::Network::topology),
+                                 m_read.values.Raw(&asked::Network::topology),
+                                 e.what(),
+                                 ""});
             return false;
         }
         for (const auto& [from, to] : m_pairs)
@@ -247,8 +252,8 @@ class Checker
                                      : std::string("flows within rails, --rails=1, or "
                                                    "--topology=rail-optimized"))
                     : ", and hosts do not forward";
-            m_errors->push_back({m_read.values.Where("topology"),
-                                 m_read.values.Raw("topology"),
+            m_errors->push_back({m_read.values.Where(&asked::Network::topology),
+                                 m_read.values.Raw(&asked::Network::topology),
                                  std::move(text),
                                  ""});
             return false;
@@ -345,15 +350,17 @@ class Checker
             return true;
         }
         const auto& values = m_read.values;
-        std::string blamed = "buffer";
-        for (const char* option : {"switch-latency", "link-delay", "buffer"})
+        Member blamed = &asked::Fabric::buffer;
+        for (const Member option : {Member(&asked::Fabric::switchLatency),
+                                    Member(&asked::Network::linkDelay),
+                                    Member(&asked::Fabric::buffer)})
         {
             blamed = values.Given(option) ? option : blamed;
         }
         auto without = BufferOf(*worst, &scale, false);
-        const bool byUnit = m_cluster && values.Given("aggregation-delay") &&
+        const bool byUnit = m_cluster && values.Given(&asked::Collective::aggregationDelay) &&
                             Suffices(&without, scale, m_fabric.bufferPer100G.value);
-        blamed = byUnit ? "aggregation-delay" : blamed;
+        blamed = byUnit ? Member(&asked::Collective::aggregationDelay) : blamed;
         const std::string delays =
             byUnit ? "the ports of its unit ask for"
                    : (m_fromFile ? "the delays of its links in the file"
@@ -565,7 +572,8 @@ class Checker
             return;
         }
         const auto refuse = [&](const std::string& why) {
-            m_errors->push_back({m_read.values.Where("load-balancer"), balancer, why, ""});
+            m_errors->push_back(
+                {m_read.values.Where(&asked::Fabric::loadBalancer), balancer, why, ""});
         };
         // Dragonflies, HyperX and tori have links between switches of a tier; trees have none.
         const auto& nodes = m_topology.Nodes();
@@ -626,7 +634,7 @@ class Checker
     {
         const topo::Family* family = topo::FindFamily(m_topology.About().family);
         const bool credits = m_fabric.infiniBand && m_fabric.ib.adaptiveRouting;
-        const bool pauses = m_fabric.pfc && m_read.values.Duration("pfc-watchdog").ps == 0;
+        const bool pauses = m_fabric.pfc && m_read.values.Get(&asked::Fabric::pfcWatchdog).ps == 0;
         if (!HasPackets(m_fabric) || !(credits || pauses))
         {
             return;
@@ -679,7 +687,7 @@ class Checker
         if (!own.empty() && m_fabric.balancing.name != "ecmp" && own != m_fabric.balancing.name)
         {
             m_errors->push_back(
-                {m_read.values.Where("load-balancer"),
+                {m_read.values.Where(&asked::Fabric::loadBalancer),
                  m_fabric.balancing.name,
                  "--" + attribute + "=" + own + " says another; allowed: one of them",
                  ""});

@@ -3,6 +3,9 @@
  */
 #include "scenarios/network/network-kinds.h"
 
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/run.h"
 #include "scenarios/network/processes.h"
 
 namespace scenario
@@ -91,20 +94,21 @@ void
 ApplyNetwork(Validation* v, FabricSpec* fabric)
 {
     const Values& values = v->values;
-    v->Settle("network");
+    v->Settle(&asked::Fabric::network);
     if (HasPackets(*fabric))
     {
         return;
     }
-    if (values.Given("attribution") && values.Flag("attribution"))
+    if (values.Given(&asked::Run::attribution) && values.Get(&asked::Run::attribution))
     {
-        v->Fail("attribution", v->Refusal(when::Packets()));
+        v->Fail(&asked::Run::attribution, v->Refusal(when::Packets()));
     }
-    v->Decide("attribution", "0");
+    v->Decide(&asked::Run::attribution, false);
     const Processes processes = ProcessesOf(values);
     if (processes.Several())
     {
-        v->Fail("network", "is one process; allowed with " + processes.by + ": packet");
+        v->Fail(&asked::Fabric::network,
+                "is one process; allowed with " + processes.by + ": packet");
     }
 }
 

@@ -6,12 +6,12 @@
 #ifndef SCENARIOS_NETWORK_PARSE_DETAIL_H
 #define SCENARIOS_NETWORK_PARSE_DETAIL_H
 
+#include "scenarios/asked/modes.h"
 #include "scenarios/job/parse-result.h"
 #include "scenarios/network/background.h"
 #include "scenarios/network/cluster-options.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/validate.h"
-#include "scenarios/options/spelling.h"
 
 #include <utility>
 
@@ -25,14 +25,6 @@ Finished(Validation&& v, T&& scenario)
     ParseResult<T> result;
     result.notes = std::move(v.notes);
     result.errors = std::move(v.errors);
-    for (std::string& note : result.notes)
-    {
-        note = Spelled(note);
-    }
-    for (Error& error : result.errors)
-    {
-        error.problem = Spelled(error.problem);
-    }
     if (result.errors.empty())
     {
         result.scenario = std::move(scenario);

@@ -3,8 +3,10 @@
  */
 #include "scenarios/network/placement-options.h"
 
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/job/job-seat.h"
 #include "scenarios/network/common-options.h"
-#include "scenarios/options/job-seat.h"
 #include "scenarios/placement/placement.h"
 #include "topologies/names.h"
 
@@ -22,6 +24,7 @@ PlacementOptionRows()
                   "which host a server stands at; those that look at where hosts are choose among "
                   "the "
                   "--servers, if not given among all hosts of the network")
+            .As(&asked::Cluster::placement)
             .Names(
                 "placement",
                 {{"linear", "server i at host i"},
@@ -36,6 +39,7 @@ PlacementOptionRows()
         Section{"/cluster", "Cluster"}
             .Real("occupied",
                   "placement=fragmented: the share of hosts where others stand, chosen by --seed")
+            .As(&asked::Cluster::occupied)
             .Otherwise("0.5")
             .Range(0, 1)
             .Example("0.25")
@@ -47,16 +51,16 @@ void
 MakePlacement(Validation* v, const std::string& total, uint32_t installed, ClusterSpec* cluster)
 {
     auto& values = v->values;
-    v->Settle("placement");
+    v->Settle(&asked::Cluster::placement);
     PlacementRequest request;
-    request.policy = ParsePlacement(values.Text("placement"));
+    request.policy = ParsePlacement(values.Get(&asked::Cluster::placement));
     request.servers = cluster->servers;
     request.hosts = installed ? installed : static_cast<uint32_t>(cluster->topology.Hosts().size());
-    request.seed = values.Integer("seed");
+    request.seed = values.Get(&asked::Run::seed);
     if (request.policy == PlacementPolicy::kFragmented)
     {
-        v->DecideUnlessGiven("occupied", "0.5");
-        request.occupied = values.Real("occupied");
+        v->DecideTextUnlessGiven(&asked::Cluster::occupied, "0.5");
+        request.occupied = values.Get(&asked::Cluster::occupied);
     }
     cluster->placement = request.policy;
     if (v->seat)
@@ -87,7 +91,7 @@ MakePlacement(Validation* v, const std::string& total, uint32_t installed, Clust
                                  topo::Counted(request.hosts, "host") + ", and the job needs " +
                                  topo::Counted(request.servers, "server");
         const bool some = request.policy == PlacementPolicy::kFragmented;
-        v->Fail("placement",
+        v->Fail(&asked::Cluster::placement,
                 have + "; allowed: " + (some ? "a smaller --occupied, " : "") +
                     (v->seat ? "a larger network, or jobs of fewer servers"
                              : "more --servers, or --" + total + " of at most " +

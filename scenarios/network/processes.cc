@@ -4,6 +4,8 @@
 #include "scenarios/network/processes.h"
 
 #include "contrib/rdma/core/look-ahead.h"
+#include "scenarios/asked/collective.h"
+#include "scenarios/asked/run.h"
 #include "scenarios/launch/launcher.h"
 #include "scenarios/network/infiniband.h"
 #include "topologies/names.h"
@@ -52,7 +54,7 @@ class ProcessCheck
     }
 
     /// Refuses an option that a single process would take.
-    bool Fail(const std::string& option, const std::string& problem)
+    bool Fail(Member option, const std::string& problem)
     {
         const Values& values = m_read.values;
         m_errors->push_back({values.Where(option),
@@ -74,7 +76,7 @@ class ProcessCheck
         }
         if (m_run.engine != "windows")
         {
-            return Fail("engine",
+            return Fail(&asked::Run::engine,
                         "does not know processes of which one has all hosts; allowed: windows");
         }
         return m_processes.count <= m_topology.SwitchCount() + 1 ||
@@ -87,7 +89,7 @@ class ProcessCheck
     bool CheckOutputs()
     {
         return m_run.pcap.empty() || m_run.engine == "windows" ||
-               Fail("pcap",
+               Fail(&asked::Run::pcap,
                     "ns-3's engine captures in one process only; allowed: with --engine=windows");
     }
 
@@ -134,7 +136,8 @@ CheckCluster(const ReadResult& read, Scenario* s, std::vector<Error>* errors)
         ProcessCheck check(read, s->run, s->fabric, s->cluster.topology, errors);
         if (s->run.engine != "windows")
         {
-            check.Fail("engine", "runs several processes of traffic alone; allowed: windows");
+            check.Fail(&asked::Run::engine,
+                       "runs several processes of traffic alone; allowed: windows");
             return;
         }
         check.Check();
@@ -158,14 +161,14 @@ Processes
 ProcessesOf(const Values& values)
 {
     const Launcher launcher = FindLauncher();
-    const auto asked = static_cast<uint32_t>(values.Integer("mpi-ranks"));
+    const auto asked = static_cast<uint32_t>(values.Get(&asked::Run::mpiRanks));
     Processes processes;
     processes.count = launcher.started ? launcher.ranks : asked;
     if (processes.Several())
     {
-        processes.by = asked == processes.count
-                           ? values.Where("mpi-ranks") + "=" + values.Raw("mpi-ranks")
-                           : "mpirun -np " + std::to_string(processes.count);
+        processes.by = asked == processes.count ? values.Where(&asked::Run::mpiRanks) + "=" +
+                                                      values.Raw(&asked::Run::mpiRanks)
+                                                : "mpirun -np " + std::to_string(processes.count);
     }
     return processes;
 }
@@ -177,7 +180,7 @@ CheckProcesses(const ReadResult& read, TrainingScenario* s, std::vector<Error>* 
     {
         // A process knows the collectives of its own ranks only, its switches would add up others.
         ProcessCheck(read, s->run, s->fabric, s->cluster.topology, errors)
-            .Fail("algorithm",
+            .Fail(&asked::Collective::algorithm,
                   "switches between servers add up in one process only; allowed: other algorithms");
         return;
     }
@@ -209,7 +212,7 @@ CheckProcesses(const ReadResult& read, TrafficScenario* s, std::vector<Error>* e
     ProcessCheck check(read, s->run, s->fabric, s->topology, errors);
     if (!processes.hostsApart && s->run.engine != "windows")
     {
-        check.Fail("engine",
+        check.Fail(&asked::Run::engine,
                    "several processes measure all flows with it; allowed: windows, or "
                    "--queue-pairs=per-flow or per-pair, --warm-up=0, --cool-down=0, "
                    "--rate-interval=0 and no --trace-qps");

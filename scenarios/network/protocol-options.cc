@@ -3,6 +3,9 @@
  */
 #include "scenarios/network/protocol-options.h"
 
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/traffic.h"
 #include "scenarios/job/load-balancing.h"
 #include "scenarios/job/scenario.h"
 #include "scenarios/network/network-kinds.h"
@@ -48,6 +51,7 @@ ProtocolOptionRows(const Section& section)
 {
     return {
         section.Name("protocol", "what carries flows")
+            .As(&asked::Traffic::protocol)
             .Names("protocol",
                    {{"rdma", "RDMA"},
                     {"tcp",
@@ -57,6 +61,7 @@ ProtocolOptionRows(const Section& section)
             .Default("rdma")
             .Example("tcp"),
         section.Name("tcp-control", "congestion control of TCP")
+            .As(&asked::Traffic::tcpControl)
             .Names("congestion control of TCP", ControlItems)
             .Otherwise("cubic")
             .Example("dctcp")
@@ -65,6 +70,7 @@ ProtocolOptionRows(const Section& section)
             .Integer("packet-mtu",
                      "largest IP packet, its headers included (bytes); buffers are "
                      "prepared for it")
+            .As(&asked::Traffic::packetMtu)
             .Otherwise("1500")
             .Range(576, 9000)
             .Example("9000")
@@ -73,6 +79,7 @@ ProtocolOptionRows(const Section& section)
             .Rate("rate",
                   "at which each flow sends its bytes, headers not counted, until it has "
                   "sent all of them")
+            .As(&asked::Traffic::rate)
             .Otherwise("what its NIC's port carries")
             .Range(1000, topo::kFastestLink.bps)
             .Example("30Gbps")
@@ -85,57 +92,60 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
 {
     Values& values = v->values;
     ProtocolSpec spec;
-    const std::string protocol = values.Text("protocol");
+    const std::string protocol = values.Get(&asked::Traffic::protocol);
     spec.carrier = protocol == "tcp"   ? Carrier::kTcp
                    : protocol == "udp" ? Carrier::kUdp
                                        : Carrier::kRdma;
     const std::string with = "--protocol=" + protocol;
-    if (values.Text("transport") != "rc")
+    if (values.Get(&asked::Fabric::transport) != "rc")
     {
         v->usual.insert("loss-recovery"); // the transport has decided on it
     }
-    v->Settle("protocol");
+    v->Settle(&asked::Traffic::protocol);
     if (!spec.IsOrdinary())
     {
         return spec;
     }
     if (spec.IsTcp())
     {
-        v->DecideUnlessGiven("tcp-control", "cubic");
+        v->DecideUnlessGiven(&asked::Traffic::tcpControl, "cubic");
     }
     else
     {
-        spec.control = values.Given("rate") ? CanonicalRate(values.Rate("rate").bps) : "";
+        spec.control = values.Given(&asked::Traffic::rate)
+                           ? CanonicalRate(values.Get(&asked::Traffic::rate).bps)
+                           : "";
     }
-    v->DecideUnlessGiven("packet-mtu", "1500");
+    v->DecideUnlessGiven(&asked::Traffic::packetMtu, 1500);
     // A lossy priority: switches drop packets that they have no room for, and do not pause.
-    v->DecideUnlessGiven("priority", "0");
+    v->DecideUnlessGiven(&asked::Traffic::priority, 0);
     if (fabric.infiniBand)
     {
-        v->Fail("protocol",
+        v->Fail(&asked::Traffic::protocol,
                 "is " + spec.Text() +
                     " on Ethernet, and InfiniBand's IPoIB is not modelled; allowed with "
                     "--fabric=ib: rdma");
     }
     if (!HasPackets(fabric))
     {
-        v->Fail("protocol", "sends packets; allowed with --network=" + fabric.network + ": rdma");
+        v->Fail(&asked::Traffic::protocol,
+                "sends packets; allowed with --network=" + fabric.network + ": rdma");
     }
-    if (values.Text("operation") != "write")
+    if (values.Get(&asked::Traffic::operation) != "write")
     {
-        v->Fail("operation", "is a verb of RDMA; allowed with " + with + ": write");
+        v->Fail(&asked::Traffic::operation, "is a verb of RDMA; allowed with " + with + ": write");
     }
-    for (const char* of : {"trace-qps", "trace-paths"})
+    for (const auto of : {&asked::Run::traceQps, &asked::Run::tracePaths})
     {
-        if (!values.List(of).empty())
+        if (!values.Get(of).empty())
         {
             v->Fail(of, "follows queue pairs; allowed with " + with + ": none");
         }
     }
-    const std::string& balancer = values.Text("load-balancer");
+    const std::string& balancer = values.Get(&asked::Fabric::loadBalancer);
     if (balancer == "reps" || balancer == "plb")
     {
-        v->Fail("load-balancer",
+        v->Fail(&asked::Fabric::loadBalancer,
                 "is of RDMA's senders; allowed with " + with +
                     ": ecmp, spray, flowlet, drill, conga, adaptive, valiant, ugal");
     }
@@ -147,12 +157,12 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
                            " with --protocol=tcp: packets overtake each other, and TCP takes "
                            "those that are overtaken by three for lost");
     }
-    spec.control = spec.IsTcp() ? values.Text("tcp-control") : spec.control;
+    spec.control = spec.IsTcp() ? values.Get(&asked::Traffic::tcpControl) : spec.control;
     for (const Control& control : kControls)
     {
         spec.controlType = spec.control == control.name ? control.type : spec.controlType;
     }
-    spec.packetMtu = values.U32("packet-mtu");
+    spec.packetMtu = values.Get(&asked::Traffic::packetMtu);
     return spec;
 }
 
@@ -165,13 +175,13 @@ SettleThreads(Validation* v, const ProtocolSpec& protocol, RunOptions* run)
     }
     if (run->processes.Several())
     {
-        v->Fail("protocol",
+        v->Fail(&asked::Traffic::protocol,
                 "is of one process with " + protocol.Name() + "; allowed without " +
                     run->processes.by);
     }
     if (run->threads > 1)
     {
-        v->Fail("threads",
+        v->Fail(&asked::Run::threads,
                 "ns-3's " + protocol.Text() + " is made for one thread; allowed: 1, or without " +
                     protocol.Text());
     }

@@ -3,6 +3,9 @@
  */
 #include "scenarios/network/queue-pair-options.h"
 
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/modes.h"
+
 namespace scenario
 {
 
@@ -18,6 +21,7 @@ QueuePairOptionRows()
                      "way of "
                      "its "
                      "own (NCCL_IB_QPS_PER_CONNECTION)")
+            .As(&asked::Cluster::qpsPerConnection)
             .Default("1")
             .Range(1, ConnectionSpec::kMostQueuePairs)
             .Example("4")
@@ -28,6 +32,7 @@ QueuePairOptionRows()
                   "them "
                   "in "
                   "turns (NCCL_IB_SPLIT_DATA_ON_QPS)")
+            .As(&asked::Cluster::splitDataOnQps)
             .Default("0")
             .IdleUnless(when::Above("qps-per-connection", 1))
             .To(&ConnectionSpec::split),
@@ -39,7 +44,7 @@ MakeConnections(Validation* v)
 {
     ConnectionSpec spec;
     v->Fill(&spec);
-    v->Settle("qps-per-connection");
+    v->Settle(&asked::Cluster::qpsPerConnection);
     return spec;
 }
 

@@ -6,6 +6,8 @@
 #include "collectives/core/placement.h"
 #include "collectives/core/registry.h"
 #include "collectives/tuner/tuner.h"
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/network.h"
 
 #include <algorithm>
 #include <set>
@@ -48,6 +50,7 @@ RailOptionRows()
                 "peer-nic",
                 "NICs of a message from one GPU to another of a different server, as alltoall and "
                 "pipelines send them")
+            .As(&asked::Cluster::peerNic)
             .Names("peer-nic",
                    {{"same", "the same number at both ends, a piece by each NIC"},
                     {"own", "beside the one GPU and beside the other: crosses rails"},
@@ -71,14 +74,14 @@ ApplyRails(Validation* v,
     {
         const bool nvLink = cluster.server.scaleUp.kind == topo::ScaleUp::kNvSwitch ||
                             cluster.server.scaleUp.kind == topo::ScaleUp::kNvLinkMesh;
-        v->DecideUnlessGiven("peer-nic", about.rails > 1 && nvLink ? kPxn : "own");
+        v->DecideUnlessGiven(&asked::Cluster::peerNic, about.rails > 1 && nvLink ? kPxn : "own");
     }
-    if (!v->values.Present("peer-nic"))
+    if (!v->values.Has(&asked::Cluster::peerNic))
     {
         return;
     }
-    const bool own = v->values.Text("peer-nic") != "same";
-    const bool peers = v->values.Text("peer-nic") == kPxn;
+    const bool own = v->values.Get(&asked::Cluster::peerNic) != "same";
+    const bool peers = v->values.Get(&asked::Cluster::peerNic) == kPxn;
     for (CollectiveOptions* choice : choices)
     {
         choice->ownNics = own;
@@ -89,7 +92,7 @@ ApplyRails(Validation* v,
     }
     if (own && cluster.server.nics == 1)
     {
-        v->Fail("peer-nic",
+        v->Fail(&asked::Cluster::peerNic,
                 "has no meaning for servers of one NIC; allowed: same, or more with "
                 "--nics-per-server");
     }
@@ -137,8 +140,8 @@ CheckRailMessages(const ReadResult& read, const TrainingScenario& s, std::vector
     }
     const uint32_t rails = s.collectives.rails;
     const auto refuse = [&](const std::string& what) {
-        errors->push_back({read.values.Where("topology"),
-                           read.values.Raw("topology"),
+        errors->push_back({read.values.Where(&asked::Network::topology),
+                           read.values.Raw(&asked::Network::topology),
                            what +
                                ", and nothing joins their rails in this network; allowed: "
                                "--peer-nic=pxn, which takes the receiver's rail at both ends, or "

@@ -3,6 +3,13 @@
  */
 #include "scenarios/network/recovery-options.h"
 
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/launch.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/recovery.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/job/scenario.h"
 #include "scenarios/network/compute-options.h"
 #include "scenarios/network/processes.h"
@@ -23,7 +30,7 @@ namespace
 const RecoveryPolicy&
 PolicyOf(const Validation& v)
 {
-    const std::string& name = v.values.Text("recovery");
+    const std::string& name = v.values.Get(&asked::Recovery::recovery);
     return RegisteredRecoveryPolicy::Get(name.empty() ? "none" : name);
 }
 
@@ -32,12 +39,13 @@ std::string
 WhyNot(const Validation& v, const ClusterSpec& cluster, const TrainingScenario& s)
 {
     const Processes processes = ProcessesOf(v.values);
-    const bool trains = v.table.Find("model");
+    const bool trains = v.table.Find(&asked::Model::model);
     if (v.seat)
     {
         return "has no meaning in one of several jobs; allowed: without --jobs";
     }
-    if (trains && (v.values.Given("trace") || v.values.Given("launch")))
+    if (trains &&
+        (v.values.Given(&asked::Training::trace) || v.values.Given(&asked::Launch::launch)))
     {
         return "needs the states of a model, which a recorded step does not tell; allowed: without "
                "--trace, --launch";
@@ -46,7 +54,7 @@ WhyNot(const Validation& v, const ClusterSpec& cluster, const TrainingScenario& 
     {
         return "is of one process; allowed: without " + processes.by;
     }
-    if (v.values.Text("network") != "packet")
+    if (v.values.Get(&asked::Fabric::network) != "packet")
     {
         return "has no meaning without packets; allowed: with --network=packet";
     }
@@ -80,22 +88,22 @@ WhyNot(const Validation& v, const ClusterSpec& cluster, const TrainingScenario& 
 }
 
 uint32_t
-CountOf(const Validation& v, const std::string& option)
+CountOf(const Validation& v, Member option)
 {
-    return v.table.Find(option) && v.values.Present(option) ? v.values.U32(option) : 0;
+    return static_cast<uint32_t>(v.values.At(option).integer);
 }
 
 uint32_t
 SparesOf(const Validation& v)
 {
-    return CountOf(v, "spares");
+    return CountOf(v, &asked::Recovery::spares);
 }
 
 /// Hosts among which spares are.
 uint32_t
 CountHosts(const Validation& v, const ClusterSpec& cluster)
 {
-    return std::min<uint32_t>(v.values.U32("servers"),
+    return std::min<uint32_t>(v.values.Get(&asked::Cluster::servers),
                               static_cast<uint32_t>(cluster.topology.Hosts().size()));
 }
 
@@ -126,7 +134,7 @@ TakeStorage(Validation* v, const ClusterSpec& cluster, RecoverySpec* spec)
     {
         const auto left = static_cast<uint32_t>(found.size()) -
                           std::min<uint32_t>(spares, static_cast<uint32_t>(found.size()));
-        v->Fail("checkpoint-servers",
+        v->Fail(&asked::Recovery::checkpointServers,
                 "the network has " + topo::Counted(CountHosts(*v, cluster), "server") +
                     ", of which the job takes " + std::to_string(cluster.hostOfServer.size()) +
                     (spares ? " and has " + std::to_string(spares) + " in reserve" : "") +
@@ -144,7 +152,7 @@ TakeSpares(Validation* v, const ClusterSpec& cluster, RecoverySpec* spec)
     spec->spares = SpareHosts(*v, cluster);
     if (spec->spares.size() < SparesOf(*v))
     {
-        v->Fail("spares",
+        v->Fail(&asked::Recovery::spares,
                 "the network has " + topo::Counted(hosts, "server") + ", of which the job takes " +
                     std::to_string(taken.size()) + "; allowed: at most " +
                     std::to_string(spec->spares.size()) + ", or more --servers");
@@ -168,15 +176,19 @@ TakeCopy(Validation* v,
          RecoverySpec* spec)
 {
     auto& values = v->values;
-    spec->writesBehind = values.Flag("checkpoint-async");
-    v->Settle("checkpoint-async");
+    spec->writesBehind = values.Get(&asked::Recovery::checkpointAsync);
+    v->Settle(&asked::Recovery::checkpointAsync);
     if (!spec->writesBehind)
     {
         return;
     }
-    if (DecideHostLink(v, "checkpoint-copy-rate", "checkpoint-async", cluster.server, gpu))
+    if (DecideHostLink(v,
+                       &asked::Recovery::checkpointCopyRate,
+                       &asked::Recovery::checkpointAsync,
+                       cluster.server,
+                       gpu))
     {
-        spec->copyRate = values.Rate("checkpoint-copy-rate");
+        spec->copyRate = values.Get(&asked::Recovery::checkpointCopyRate);
     }
 }
 
@@ -187,19 +199,20 @@ TakeTimes(Validation* v, RecoverySpec* spec)
     auto& values = v->values;
     // ProcessGroupNCCL's default: pytorch/pytorch, pull request 110947. max_restarts and
     // monitor_interval of LaunchConfig: pytorch/pytorch, torch/distributed/launcher/api.py.
-    v->DecideUnlessGiven("watchdog", "600s");
-    v->DecideUnlessGiven("monitor-interval", "100ms");
-    v->DecideUnlessGiven("max-restarts", "3");
+    v->DecideTextUnlessGiven(&asked::Recovery::watchdog, "600s");
+    v->DecideTextUnlessGiven(&asked::Recovery::monitorInterval, "100ms");
+    v->DecideUnlessGiven(&asked::Recovery::maxRestarts, 3);
     // Assumed, both.
-    v->DecideUnlessGiven("abort-time", "1s");
-    spec->restartInstead = values.Given("restart-time") ? values.Duration("restart-time")
-                                                        : rdma::Duration{30 * 1000000000000};
-    v->DecideUnlessGiven("restart-time", spec->policy->restartTime);
-    spec->watchdog = values.Duration("watchdog");
-    spec->monitorInterval = values.Duration("monitor-interval");
-    spec->abort = values.Duration("abort-time");
-    spec->restart = values.Duration("restart-time");
-    spec->mostRestarts = values.U32("max-restarts");
+    v->DecideTextUnlessGiven(&asked::Recovery::abortTime, "1s");
+    spec->restartInstead = values.Given(&asked::Recovery::restartTime)
+                               ? values.Get(&asked::Recovery::restartTime)
+                               : rdma::Duration{30 * 1000000000000};
+    v->DecideTextUnlessGiven(&asked::Recovery::restartTime, spec->policy->restartTime);
+    spec->watchdog = values.Get(&asked::Recovery::watchdog);
+    spec->monitorInterval = values.Get(&asked::Recovery::monitorInterval);
+    spec->abort = values.Get(&asked::Recovery::abortTime);
+    spec->restart = values.Get(&asked::Recovery::restartTime);
+    spec->mostRestarts = values.Get(&asked::Recovery::maxRestarts);
 }
 
 /// What checkpoints have, and how fast they are written.
@@ -209,10 +222,10 @@ TakeCheckpoints(Validation* v,
                 const training::TrainingOptions& options,
                 RecoverySpec* spec)
 {
-    if (!v->values.Given("checkpoint-servers"))
+    if (!v->values.Given(&asked::Recovery::checkpointServers))
     {
-        v->DecideUnlessGiven("checkpoint-rate", "16Gbps"); // assumed
-        spec->checkpointRate = v->values.Rate("checkpoint-rate");
+        v->DecideTextUnlessGiven(&asked::Recovery::checkpointRate, "16Gbps"); // assumed
+        spec->checkpointRate = v->values.Get(&asked::Recovery::checkpointRate);
     }
     TakeCopy(v, cluster, options.gpu, spec);
     spec->gpus = cluster.server.gpus;
@@ -258,12 +271,14 @@ RecoveryOptionRows(Checkpoints checkpoints)
                   "pair that "
                   "fails, a collective that does not end): none, restart, shrink or rebuild "
                   "(docs/faults.md)")
+            .As(&asked::Recovery::recovery)
             .At("/recovery/policy")
             .NamesOf<RecoveryPolicy>("recovery")
             .Default("none"),
         failures
             .Duration("watchdog",
                       "after so long in one collective or message a rank gives the job up")
+            .As(&asked::Recovery::watchdog)
             .Otherwise("600s with --recovery, PyTorch's default")
             .Range(1e6, 1e18)
             .Example("30s"),
@@ -272,12 +287,14 @@ RecoveryOptionRows(Checkpoints checkpoints)
                       "until the launcher knows that a process is gone, as that of a GPU that has "
                       "stopped "
                       "for good is")
+            .As(&asked::Recovery::monitorInterval)
             .Otherwise("100ms with --recovery, as torch.distributed.launcher has it")
             .Range(0, 1e18)
             .Example("5s"),
         failures
             .Duration("abort-time",
                       "from when a failure is known until all ranks have ended their communication")
+            .As(&asked::Recovery::abortTime)
             .Otherwise("1s with --recovery; assumed")
             .Range(0, 1e18)
             .Example("30s"),
@@ -286,11 +303,13 @@ RecoveryOptionRows(Checkpoints checkpoints)
                       "then, until they can communicate again: processes and NCCL, with shrink and "
                       "rebuild "
                       "NCCL alone")
+            .As(&asked::Recovery::restartTime)
             .Otherwise("30s with --recovery=restart, 1s with shrink and rebuild (30s where it has "
                        "to restart); assumed")
             .Range(0, 1e18)
             .Example("2s"),
         failures.Integer("max-restarts", "recoveries, after which the next failure ends the run")
+            .As(&asked::Recovery::maxRestarts)
             .Otherwise("3 with --recovery, as torch.distributed.launcher has it")
             .Range(0, 1000)
             .Example("10"),
@@ -299,6 +318,7 @@ RecoveryOptionRows(Checkpoints checkpoints)
                      "idle servers that replace failed ones (--recovery=restart or rebuild); they "
                      "come on "
                      "top of --servers, unless --gpus (collperf: --ranks) says how many work")
+            .As(&asked::Recovery::spares)
             .Otherwise("0")
             .Range(0, 100000)
             .Example("1")
@@ -311,6 +331,7 @@ RecoveryOptionRows(Checkpoints checkpoints)
                      "steps between checkpoints, warm-up included, for which all GPUs wait; also "
                      "without "
                      "--recovery")
+            .As(&asked::Recovery::checkpointEvery)
             .Otherwise("no checkpoints: a restart begins at the first step")
             .Range(1, 1e9)
             .Example("10"),
@@ -319,6 +340,7 @@ RecoveryOptionRows(Checkpoints checkpoints)
                   "of a server to what keeps checkpoints, and back; in bits, as all rates: 20 GB/s "
                   "is "
                   "160Gbps")
+            .As(&asked::Recovery::checkpointRate)
             .Otherwise("16Gbps, 2 GB/s, with --checkpoint-every; assumed")
             .Range(1e6, 1e15)
             .Example("80Gbps")
@@ -328,6 +350,7 @@ RecoveryOptionRows(Checkpoints checkpoints)
                 "checkpoint-servers",
                 "servers that keep checkpoints, which are RDMA messages then; they come on top of "
                 "--servers, unless --gpus says how many train")
+            .As(&asked::Recovery::checkpointServers)
             .Otherwise("none")
             .Range(1, 100000)
             .Example("2"),
@@ -336,8 +359,10 @@ RecoveryOptionRows(Checkpoints checkpoints)
                   "GPUs wait only for the copy to host memory; writing overlaps the next steps, "
                   "and the "
                   "next checkpoint waits for it")
+            .As(&asked::Recovery::checkpointAsync)
             .Default("0"),
         written.Rate("checkpoint-copy-rate", "of each GPU to its server's memory")
+            .As(&asked::Recovery::checkpointCopyRate)
             .Otherwise("what copies reach of the GPU's PCIe link, as with --offload")
             .Range(1e6, 1e15)
             .Example("200Gbps")
@@ -353,7 +378,7 @@ RecoveryOptionRows(Checkpoints checkpoints)
 uint32_t
 ReservedOf(const Validation& v)
 {
-    return SparesOf(v) + CountOf(v, "checkpoint-servers");
+    return SparesOf(v) + CountOf(v, &asked::Recovery::checkpointServers);
 }
 
 std::vector<uint32_t>
@@ -383,12 +408,12 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
     auto spec = std::make_shared<RecoverySpec>();
     spec->policy = &PolicyOf(*v);
     const bool recovers = spec->policy->recovers;
-    const bool hasStates = v->table.Find("checkpoint-every");
-    const bool writes = hasStates && values.Given("checkpoint-every");
-    v->Settle("recovery");
+    const bool hasStates = v->table.Find(&asked::Recovery::checkpointEvery);
+    const bool writes = hasStates && values.Given(&asked::Recovery::checkpointEvery);
+    v->Settle(&asked::Recovery::recovery);
     if (hasStates)
     {
-        v->Settle("checkpoint-every");
+        v->Settle(&asked::Recovery::checkpointEvery);
     }
     if (!recovers && !writes)
     {
@@ -412,10 +437,10 @@ MakeRecovery(Validation* v, const ClusterSpec& cluster, const TrainingScenario& 
     }
     if (writes)
     {
-        spec->checkpointEvery = values.U32("checkpoint-every");
-        if (values.Given("checkpoint-servers"))
+        spec->checkpointEvery = values.Get(&asked::Recovery::checkpointEvery);
+        if (values.Given(&asked::Recovery::checkpointServers))
         {
-            v->Settle("checkpoint-servers");
+            v->Settle(&asked::Recovery::checkpointServers);
             TakeStorage(v, cluster, spec.get());
         }
         TakeCheckpoints(v, cluster, scenario.options, spec.get());
@@ -428,11 +453,11 @@ RecoveryCosts(Validation* v, const ClusterSpec& cluster, const training::Trainin
 {
     RecoverySpec spec;
     spec.policy = &PolicyOf(*v);
-    v->Settle("recovery");
-    v->Settle("checkpoint-every");
-    if (v->values.Given("checkpoint-servers"))
+    v->Settle(&asked::Recovery::recovery);
+    v->Settle(&asked::Recovery::checkpointEvery);
+    if (v->values.Given(&asked::Recovery::checkpointServers))
     {
-        v->Settle("checkpoint-servers");
+        v->Settle(&asked::Recovery::checkpointServers);
     }
     if (spec.policy->check)
     {

@@ -3,6 +3,7 @@
  */
 #include "scenarios/network/recovery-policy.h"
 
+#include "scenarios/asked/recovery.h"
 #include "scenarios/options/validation.h"
 #include "scenarios/training/spec/plan-options.h"
 
@@ -18,20 +19,20 @@ CheckShrink(Validation* v, const training::TrainingOptions& o)
 {
     if (o.sharding.optimizer)
     {
-        v->Fail("recovery",
+        v->Fail(&asked::Recovery::recovery,
                 "ZeRO stage " + std::to_string(o.sharding.Stage()) +
                     " has shards of the optimizer's states on every rank, of which a failed "
                     "one's are lost; allowed: shrink with --zero=0, or restart");
     }
     if (o.expert > 1 || o.Folded())
     {
-        v->Fail("recovery",
+        v->Fail(&asked::Recovery::recovery,
                 "experts are shared out among replicas, and a failed one's are lost; allowed: "
                 "shrink with --ep=1, or restart");
     }
     if (o.Data() < 2)
     {
-        v->Fail("recovery",
+        v->Fail(&asked::Recovery::recovery,
                 "there is one replica of the model, and nobody would be left; allowed: shrink "
                 "with several, or restart");
     }

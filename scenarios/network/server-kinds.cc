@@ -3,8 +3,9 @@
  */
 #include "scenarios/network/server-kinds.h"
 
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/fabric.h"
 #include "scenarios/network/cluster-options.h"
-#include "scenarios/options/spelling.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -38,7 +39,8 @@ const std::set<std::string> kWithEqualServers = {"server",
 rdma::BitRate
 NicRateOf(const Validation& v, const FabricSpec& fabric, const topo::ServerSpec& server)
 {
-    return v.values.Given("nic") || server.nicRate.bps == 0 ? fabric.nicRate : server.nicRate;
+    return v.values.Given(&asked::Fabric::nic) || server.nicRate.bps == 0 ? fabric.nicRate
+                                                                          : server.nicRate;
 }
 
 /// Cables of the hosts of slower servers, as a share of what they would be.
@@ -77,6 +79,7 @@ ServerKindsRows()
                 .List("server-kinds",
                       "servers that are not alike, in the order of ranks: numbers, and presets or "
                       "JSON files as of --server")
+                .As(&asked::Cluster::serverKinds)
                 .Shows("NxSERVER,...")
                 .Otherwise("all as --server")
                 .Example("4xdgx-a100,4xdgx-h100")};
@@ -101,7 +104,7 @@ std::vector<std::pair<uint32_t, std::string>>
 NamedServerKinds(Validation* v)
 {
     std::vector<std::pair<uint32_t, std::string>> kinds;
-    for (const std::string& word : v->values.List("server-kinds"))
+    for (const std::string& word : v->values.Get(&asked::Cluster::serverKinds))
     {
         uint32_t count = 0;
         const char* const end = word.data() + word.size();
@@ -109,7 +112,7 @@ NamedServerKinds(Validation* v)
         if (bad != std::errc() || after + 1 >= end || *after != 'x' || count == 0 ||
             count > kMostServersOfKind)
         {
-            v->errors.push_back({v->values.Where("server-kinds"),
+            v->errors.push_back({v->values.Where(&asked::Cluster::serverKinds),
                                  word,
                                  "allowed: a number from 1 to 1000000, x and a server, as "
                                  "4xdgx-a100",
@@ -119,9 +122,9 @@ NamedServerKinds(Validation* v)
         const std::string name(after + 1, end);
         Value server;
         Error error;
-        if (!ParseValue(*v->table.Find("server"),
+        if (!ParseValue(*v->table.Find(&asked::Cluster::server),
                         name,
-                        v->values.Where("server-kinds"),
+                        v->values.Where(&asked::Cluster::serverKinds),
                         &server,
                         &error))
         {
@@ -143,7 +146,7 @@ NamedServerKinds(Validation* v)
 void
 DecideServerKinds(Validation* v)
 {
-    v->Settle("server-kinds");
+    v->Settle(&asked::Cluster::serverKinds);
     const auto kinds = NamedServerKinds(v);
     if (kinds.empty())
     {
@@ -154,23 +157,24 @@ DecideServerKinds(Validation* v)
     {
         servers += count;
     }
-    const auto decide = [v](const std::string& option, const std::string& text) {
-        const std::string where = v->values.Where("server-kinds");
-        v->Decide(option, text);
+    const auto decide = [v](Member option, const std::string& text) {
+        const std::string where = v->values.Where(&asked::Cluster::serverKinds);
+        v->DecideText(option, text);
         Value& value = v->values.Slot(option);
         value.given = true; // what follows from a server that is named, follows from these
         value.where = where;
     };
     // A configuration as run has the number.
-    if (v->values.Given("servers") && v->values.Integer("servers") != servers)
+    if (v->values.Given(&asked::Cluster::servers) &&
+        v->values.Get(&asked::Cluster::servers) != servers)
     {
-        v->Fail("servers",
+        v->Fail(&asked::Cluster::servers,
                 "and --server-kinds has " + std::to_string(servers) + "; allowed: without it",
                 std::to_string(servers));
         return;
     }
-    decide("servers", std::to_string(servers));
-    decide("server", kinds.front().second);
+    decide(&asked::Cluster::servers, std::to_string(servers));
+    decide(&asked::Cluster::server, kinds.front().second);
 }
 
 std::vector<ServerKind>
@@ -185,22 +189,28 @@ ChosenServerKinds(Validation* v)
     std::vector<ServerKind> kinds;
     for (const auto& [count, name] : named)
     {
-        const auto server = ServerNamed(v, "server-kinds", name);
+        const auto server = ServerNamed(v, &asked::Cluster::serverKinds, name);
         if (!server || v->errors.size() != before)
         {
             return {};
         }
         const ServerKind& first = kinds.empty() ? ServerKind{*server, count, {}} : kinds.front();
         for (const auto& [option, its, other, noun] :
-             {std::tuple{"gpus-per-server", server->gpus, first.server.gpus, "GPU"},
-              std::tuple{"nics-per-server", server->nics, first.server.nics, "NIC"}})
+             {std::tuple{Member(&asked::Cluster::gpusPerServer),
+                         server->gpus,
+                         first.server.gpus,
+                         "GPU"},
+              std::tuple{Member(&asked::Cluster::nicsPerServer),
+                         server->nics,
+                         first.server.nics,
+                         "NIC"}})
         {
             if (its != other && !v->values.Given(option))
             {
-                v->Fail("server-kinds",
+                v->Fail(&asked::Cluster::serverKinds,
                         first.server.name + " has " + topo::Counted(other, noun) + " and " +
                             server->name + " has " + std::to_string(its) +
-                            "; allowed: servers with as many, or --" + option + "=" +
+                            "; allowed: servers with as many, or " + Spell(option) + "=" +
                             std::to_string(std::min(its, other)));
                 return {};
             }
@@ -246,7 +256,7 @@ SetServerKinds(Validation* v,
     }
     if (servers != cluster->servers)
     {
-        v->Fail("server-kinds",
+        v->Fail(&asked::Cluster::serverKinds,
                 "has " + topo::Counted(servers, "server") + ", and " +
                     std::to_string(cluster->servers) +
                     " of them work here, as --gpus says; allowed: without it");
@@ -254,7 +264,7 @@ SetServerKinds(Validation* v,
     }
     if (slower && fabric.infiniBand)
     {
-        v->Fail("server-kinds",
+        v->Fail(&asked::Cluster::serverKinds,
                 "has NICs of several rates, and links of --fabric=ib have one; allowed: --nic for "
                 "all of them");
         return;

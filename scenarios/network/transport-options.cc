@@ -3,6 +3,9 @@
  */
 #include "scenarios/network/transport-options.h"
 
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/traffic.h"
 #include "scenarios/job/scenario.h"
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/nic-names.h"
@@ -17,7 +20,7 @@ namespace
 {
 
 bool
-IsOfCommandLine(const Validation& v, const std::string& option)
+IsOfCommandLine(const Validation& v, Member option)
 {
     return v.values.Where(option).rfind("--", 0) == 0;
 }
@@ -25,35 +28,36 @@ IsOfCommandLine(const Validation& v, const std::string& option)
 /// \return whether the user gave an option for this transport: the command line overrides the file,
 /// which may be the configuration of a run with another transport
 bool
-IsMeant(const Validation& v, const std::string& option)
+IsMeant(const Validation& v, Member option)
 {
     return v.values.Given(option) &&
-           (IsOfCommandLine(v, option) || !IsOfCommandLine(v, "transport"));
+           (IsOfCommandLine(v, option) || !IsOfCommandLine(v, &asked::Fabric::transport));
 }
 
 /// The transport has no other.
 void
-Insist(Validation* v, const std::string& option, const std::string& value, const std::string& why)
+Insist(Validation* v, Member option, const std::string& value, const std::string& why)
 {
     Value only;
     Error error;
-    ParseValue(*v->table.Find(option), value, "--" + option, &only, &error);
-    const Value& is = v->values[option];
+    ParseValue(*v->table.Find(option), value, Spell(option), &only, &error);
+    const Value& is = v->values.At(option);
     if (IsMeant(*v, option) &&
         (is.text != only.text || is.flag != only.flag || is.integer != only.integer))
     {
         v->Fail(option,
-                why + "; allowed with --transport=" + v->values.Text("transport") + ": " + value);
+                why + "; allowed with --transport=" + v->values.Get(&asked::Fabric::transport) +
+                    ": " + value);
         return;
     }
-    v->Decide(option, value);
+    v->DecideText(option, value);
 }
 
 /// The transport has none of it.
 void
-Refuse(Validation* v, const std::string& option, const std::string& why)
+Refuse(Validation* v, Member option, const std::string& why)
 {
-    const Value& is = v->values[option];
+    const Value& is = v->values.At(option);
     if (IsMeant(*v, option) && is.raw != v->table.Find(option)->defaultText)
     {
         v->Fail(option, why + "; allowed with --transport=rc or irn");
@@ -63,12 +67,13 @@ Refuse(Validation* v, const std::string& option, const std::string& why)
 /// Fixes an option that --transport has decided, so that later code cannot decide it again, and
 /// messages name --transport.
 void
-Settle(Validation* v, const std::string& option)
+Settle(Validation* v, Member option)
 {
     Value& value = v->values.Slot(option);
     if (!value.given)
     {
-        value.where = SaidText(v->table, v->values, "transport") + ": --" + option;
+        value.where =
+            SaidText(v->table, v->values, &asked::Fabric::transport) + ": " + Spell(option);
     }
     value.given = true;
 }
@@ -76,13 +81,13 @@ Settle(Validation* v, const std::string& option)
 void
 ApplyIrn(Validation* v)
 {
-    Insist(v, "loss-recovery", "selective-repeat", "is not how IRN recovers");
-    Settle(v, "loss-recovery");
-    if (!IsMeant(*v, "pfc"))
+    Insist(v, &asked::Fabric::lossRecovery, "selective-repeat", "is not how IRN recovers");
+    Settle(v, &asked::Fabric::lossRecovery);
+    if (!IsMeant(*v, &asked::Fabric::pfc))
     {
-        v->Decide("pfc", "0");
+        v->Decide(&asked::Fabric::pfc, false);
     }
-    else if (v->values.Flag("pfc"))
+    else if (v->values.Get(&asked::Fabric::pfc))
     {
         v->notes.emplace_back("--transport=irn is meant for a network without PFC; here --pfc is "
                               "on, so nothing is lost but to bit errors");
@@ -133,10 +138,11 @@ UetNetworkOf(const Values& values)
     network.rate = rdma::Gbps(100);
     for (const NicName& nic : NicNames())
     {
-        network.rate = values.Text("nic") == nic.name ? nic.rate : network.rate;
+        network.rate = values.Get(&asked::Fabric::nic) == nic.name ? nic.rate : network.rate;
     }
     network.packet =
-        kOverhead + (values.Present("payload") ? values.U32("payload") : values.U32("mtu"));
+        kOverhead + (values.Has(&asked::Fabric::payload) ? values.Get(&asked::Fabric::payload)
+                                                         : values.Get(&asked::Fabric::mtu));
     const int64_t onLine =
         rdma::SerializationTime(rdma::Bytes(network.packet), network.rate).ps -
         rdma::SerializationTime(rdma::Bytes(kReferencePacket), rdma::Gbps(100)).ps;
@@ -175,13 +181,14 @@ DecideMarking(Validation* v)
     const UetNetwork network = UetNetworkOf(v->values);
     const double queue = network.productBytes * 100e9 / static_cast<double>(network.rate.bps);
     const auto part = [queue](double of) { return std::to_string(std::llround(queue * of)); };
-    for (const auto& [option, value] : {std::pair{"ecn-kmin", part(0.25)},
-                                        std::pair{"ecn-kmax", part(0.75)},
-                                        std::pair{"ecn-pmax", std::string("1")}})
+    for (const auto& [option, value] :
+         {std::pair{Member(&asked::Fabric::ecnKmin), part(0.25)},
+          std::pair{Member(&asked::Fabric::ecnKmax), part(0.75)},
+          std::pair{Member(&asked::Fabric::ecnPmax), std::string("1")}})
     {
         if (!IsMeant(*v, option))
         {
-            v->Decide(option, value);
+            v->DecideText(option, value);
             Settle(v, option);
         }
     }
@@ -191,21 +198,30 @@ void
 ApplyTrimming(Validation* v, const Trimming& transport)
 {
     const std::string name = transport.inWords;
-    Insist(v, "cc", "none", "has no part in " + name + ", which says itself when to send");
-    Insist(v, "pfc", "0", "would hold packets up, which " + name + "'s switches trim instead");
+    Insist(v,
+           &asked::Fabric::cc,
+           "none",
+           "has no part in " + name + ", which says itself when to send");
+    Insist(v,
+           &asked::Fabric::pfc,
+           "0",
+           "would hold packets up, which " + name + "'s switches trim instead");
     if (transport.marks)
     {
-        Insist(v, "ecn", "1", "leaves " + name + "'s senders without marks to hear of");
+        Insist(v,
+               &asked::Fabric::ecn,
+               "1",
+               "leaves " + name + "'s senders without marks to hear of");
         DecideMarking(v);
     }
     else
     {
-        Insist(v, "ecn", "0", "has nobody to hear of marks with " + name);
+        Insist(v, &asked::Fabric::ecn, "0", "has nobody to hear of marks with " + name);
     }
-    Value& recovery = v->values.Slot("loss-recovery");
-    if (IsMeant(*v, "loss-recovery")) // its default too: none of them has a part in it
+    Value& recovery = v->values.Slot(&asked::Fabric::lossRecovery);
+    if (IsMeant(*v, &asked::Fabric::lossRecovery)) // its default too: none of them has a part in it
     {
-        v->Fail("loss-recovery",
+        v->Fail(&asked::Fabric::lossRecovery,
                 "takes the place of what " + name +
                     " does itself; allowed with --transport=rc or irn");
     }
@@ -213,35 +229,42 @@ ApplyTrimming(Validation* v, const Trimming& transport)
     recovery.given = true;
     recovery.present = false;
     recovery.text = "out-of-order";
-    Refuse(v, "ack-every", "has no meaning with " + name + ", which answers each packet");
-    Refuse(v, "nak-interval", "has no meaning with " + name + ", which answers each packet");
-    Refuse(v, "ack-priority", "is that of the queue of headers with " + name);
+    Refuse(v,
+           &asked::Fabric::ackEvery,
+           "has no meaning with " + name + ", which answers each packet");
+    Refuse(v,
+           &asked::Fabric::nakInterval,
+           "has no meaning with " + name + ", which answers each packet");
+    Refuse(v, &asked::Fabric::ackPriority, "is that of the queue of headers with " + name);
     const std::string with = "; allowed with --transport=" + std::string(transport.name) + ": ";
-    if (v->values.Text("compat") != "none")
+    if (v->values.Get(&asked::Fabric::compat) != "none")
     {
-        v->Fail("compat", "is of another transport" + with + "none");
+        v->Fail(&asked::Fabric::compat, "is of another transport" + with + "none");
     }
-    if (v->table.Find("operation") && v->values.Text("operation") == "read")
+    if (v->table.Find(&asked::Traffic::operation) &&
+        v->values.Get(&asked::Traffic::operation) == "read")
     {
-        v->Fail("operation",
+        v->Fail(&asked::Traffic::operation,
                 "has no " + name + ": a READ's packets are sent by who is asked" + with +
                     "write, send");
     }
-    const std::string& balancer = v->values.Text("load-balancer");
-    if (!transport.marks && IsMeant(*v, "load-balancer") &&
+    const std::string& balancer = v->values.Get(&asked::Fabric::loadBalancer);
+    if (!transport.marks && IsMeant(*v, &asked::Fabric::loadBalancer) &&
         (balancer == "reps" || balancer == "plb"))
     {
-        v->Fail("load-balancer", "chooses by what ACKs of RoCE say" + with + "those of switches");
+        v->Fail(&asked::Fabric::loadBalancer,
+                "chooses by what ACKs of RoCE say" + with + "those of switches");
     }
-    if (!IsMeant(*v, "load-balancer"))
+    if (!IsMeant(*v, &asked::Fabric::loadBalancer))
     {
-        v->Decide("load-balancer", transport.balancer);
-        Settle(v, "load-balancer");
+        v->Decide(&asked::Fabric::loadBalancer, transport.balancer);
+        Settle(v, &asked::Fabric::loadBalancer);
     }
-    if (balancer == "spray" && !IsMeant(*v, "spray"))
+    if (balancer == "spray" && !IsMeant(*v, &asked::Fabric::spray))
     {
-        v->Decide("spray", "permuted"); // as NDP's senders do (EQDS's: nextEntropy, over 64 paths)
-        Settle(v, "spray");
+        v->Decide(&asked::Fabric::spray,
+                  "permuted"); // as NDP's senders do (EQDS's: nextEntropy, over 64 paths)
+        Settle(v, &asked::Fabric::spray);
     }
 }
 
@@ -256,7 +279,7 @@ HasReads(const TransportSpec& transport)
 std::vector<std::pair<std::string, std::string>>
 TransportAttributes(const Validation& v)
 {
-    const Trimming* transport = FindTrimming(v.values.Text("transport"));
+    const Trimming* transport = FindTrimming(v.values.Get(&asked::Fabric::transport));
     if (!transport)
     {
         return {};
@@ -309,6 +332,7 @@ TransportOptionRows(const Section& section)
                 "transport",
                 "how messages get through: sets loss recovery and what switches do, each of which "
                 "may be given too")
+            .As(&asked::Fabric::transport)
             .Names("transport", TransportItems)
             .Default("rc")
             .Example("irn")
@@ -320,21 +344,21 @@ TransportSpec
 ApplyTransport(Validation* v)
 {
     TransportSpec spec;
-    spec.name = v->values.Text("transport");
+    spec.name = v->values.Get(&asked::Fabric::transport);
     if (spec.name == "rc")
     {
         return spec;
     }
     FabricSpec network;
-    network.network = v->values.Text("network");
+    network.network = v->values.Get(&asked::Fabric::network);
     if (!HasPackets(network))
     {
         // ApplyNetwork reports this; an error about the transport's decisions would mislead
         return spec;
     }
-    if (v->values.Text("fabric") == "ib")
+    if (v->values.Get(&asked::Fabric::fabric) == "ib")
     {
-        v->Fail("transport",
+        v->Fail(&asked::Fabric::transport,
                 "is for Ethernet, whose switches may drop: InfiniBand's links lose nothing but to "
                 "bit errors, and its adapters have the reliable connection only; allowed with "
                 "--fabric=ib: rc");

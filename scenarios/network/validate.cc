@@ -11,6 +11,13 @@
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/collective.h"
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/network.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/traffic.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/launch/launcher.h"
 #include "scenarios/network/capture-options.h"
 #include "scenarios/network/common-options.h"
@@ -47,11 +54,11 @@ ChooseCongestionPreset(Validation* v, FabricSpec* f)
 {
     const auto& values = v->values;
     const rdma::CongestionControl& control = *rdma::FindCongestionControl(f->cc);
-    if (!values.Given("cc-preset") && !control.presets.empty())
+    if (!values.Given(&asked::Fabric::ccPreset) && !control.presets.empty())
     {
-        v->Decide("cc-preset", control.presets.front().name);
+        v->Decide(&asked::Fabric::ccPreset, control.presets.front().name);
     }
-    f->ccPreset = values.Text("cc-preset");
+    f->ccPreset = values.Get(&asked::Fabric::ccPreset);
     if (!f->ccPreset.empty() && !control.Find(f->ccPreset))
     {
         std::vector<std::string> of;
@@ -68,14 +75,15 @@ ChooseCongestionPreset(Validation* v, FabricSpec* f)
             allowed.push_back(preset.name);
         }
         v->Fail(
-            "cc-preset",
+            &asked::Fabric::ccPreset,
             "is of " + topo::JoinNames(of) + ", not of --cc=" + f->cc +
                 (allowed.empty() ? ", which has no presets" : "; allowed: " + Join(allowed, ", ")));
     }
     if (f->cc == rdma::kNoCongestionControl.name && !f->ecn &&
         f->ccPreset != control.presets.front().name)
     {
-        v->notes.push_back(values.Where("cc-preset") + " has no effect: with --cc=" + f->cc +
+        v->notes.push_back(values.Where(&asked::Fabric::ccPreset) +
+                           " has no effect: with --cc=" + f->cc +
                            " it sets where switches of Ethernet begin to mark packets, and " +
                            (f->infiniBand ? "InfiniBand's have --fecn-threshold" : "none marks"));
     }
@@ -85,19 +93,20 @@ ChooseCongestionPreset(Validation* v, FabricSpec* f)
     }
     const rdma::EcnParameters marking = rdma::MarkingOf(f->cc, f->ccPreset);
     // Values from the preset in a configuration as run are not the user's choice.
-    const auto usual = [v](const char* option, bool asPreset) {
+    const auto usual = [v](Member option, bool asPreset) {
         if (asPreset)
         {
-            v->usual.insert(option);
+            v->IsUsual(option);
         }
     };
-    v->DecideUnlessGiven("ecn-kmin", CanonicalBytes(marking.kmin.value));
-    v->DecideUnlessGiven("ecn-kmax", CanonicalBytes(marking.kmax.value));
-    v->DecideUnlessGiven("ecn-pmax", std::to_string(marking.pmax));
-    usual("ecn-kmin", values.Bytes("ecn-kmin") == marking.kmin);
-    usual("ecn-kmax", values.Bytes("ecn-kmax") == marking.kmax);
-    usual("ecn-pmax", std::abs(values.Real("ecn-pmax") - marking.pmax) < 1e-6); // to six places
-    v->Settle("ecn");
+    v->DecideUnlessGiven(&asked::Fabric::ecnKmin, rdma::Bytes(marking.kmin.value));
+    v->DecideUnlessGiven(&asked::Fabric::ecnKmax, rdma::Bytes(marking.kmax.value));
+    v->DecideTextUnlessGiven(&asked::Fabric::ecnPmax, std::to_string(marking.pmax));
+    usual(&asked::Fabric::ecnKmin, values.Get(&asked::Fabric::ecnKmin) == marking.kmin);
+    usual(&asked::Fabric::ecnKmax, values.Get(&asked::Fabric::ecnKmax) == marking.kmax);
+    usual(&asked::Fabric::ecnPmax,
+          std::abs(values.Get(&asked::Fabric::ecnPmax) - marking.pmax) < 1e-6); // to six places
+    v->Settle(&asked::Fabric::ecn);
 }
 
 } // namespace
@@ -120,102 +129,106 @@ MakeFabric(Validation* v)
             f.nicRate = nic.rate;
         }
     }
-    const bool extensions = values.Flag("extension-headers");
-    if (values.Present("payload"))
+    const bool extensions = values.Get(&asked::Fabric::extensionHeaders);
+    if (values.Has(&asked::Fabric::payload))
     {
-        f.mtu = values.U32("payload");
-        v->Settle("payload");
+        f.mtu = values.Get(&asked::Fabric::payload);
+        v->Settle(&asked::Fabric::payload);
         if (extensions)
         {
-            v->Fail("payload",
+            v->Fail(&asked::Fabric::payload,
                     "is no path MTU; allowed: --mtu=256, 512, 1024, 2048 or 4096, or any payload "
                     "with --no-extension-headers");
         }
     }
-    const uint32_t ackBytes = values.U32("ack-bytes");
-    f.frames = rdma::FrameSizes::Make(values.U32("line-overhead"),
-                                      values.U32("header-bytes"),
+    const uint32_t ackBytes = values.Get(&asked::Fabric::ackBytes);
+    f.frames = rdma::FrameSizes::Make(values.Get(&asked::Fabric::lineOverhead),
+                                      values.Get(&asked::Fabric::headerBytes),
                                       extensions,
                                       ackBytes,
                                       ackBytes + rdma::kCnpReservedBytes - rdma::kAethBytes);
-    f.ackPriority =
-        values.Present("ack-priority") ? static_cast<uint8_t>(values.Integer("ack-priority")) : 8;
+    f.ackPriority = values.Has(&asked::Fabric::ackPriority)
+                        ? static_cast<uint8_t>(values.Get(&asked::Fabric::ackPriority))
+                        : 8;
     MakeInfiniBand(v, &f);
-    if (!f.infiniBand && !f.frames.AreStandard() && !values.List("pcap").empty())
+    if (!f.infiniBand && !f.frames.AreStandard() && !values.Get(&asked::Run::pcap).empty())
     {
-        v->Fail("pcap",
+        v->Fail(&asked::Run::pcap,
                 std::string("the frames ") +
                     (f.compat == "none" ? "of these options" : "of --compat=" + f.compat) +
                     " are not RoCEv2's, so no reader of captures would understand them; allowed: "
                     "captures of standard frames");
     }
-    f.pfc = !f.infiniBand && values.Flag("pfc");
-    f.ecn = !f.infiniBand && values.Flag("ecn");
-    const rdma::Duration watchdog = values.Duration("pfc-watchdog");
+    f.pfc = !f.infiniBand && values.Get(&asked::Fabric::pfc);
+    f.ecn = !f.infiniBand && values.Get(&asked::Fabric::ecn);
+    const rdma::Duration watchdog = values.Get(&asked::Fabric::pfcWatchdog);
     constexpr int64_t kLeastWatchdogPs =
         100000; // how often one looks; as of the switch's attribute
     if (watchdog.ps > 0 && watchdog.ps < kLeastWatchdogPs)
     {
-        v->Fail("pfc-watchdog",
+        v->Fail(&asked::Fabric::pfcWatchdog,
                 "is too short for a watchdog; allowed: 0 (none), or at least 100ns");
     }
     if (!f.infiniBand)
     {
-        v->Settle("pfc");
-        v->Settle("pfc-watchdog");
+        v->Settle(&asked::Fabric::pfc);
+        v->Settle(&asked::Fabric::pfcWatchdog);
     }
-    if (f.ib.adaptiveRouting && values.Text("loss-recovery") != "out-of-order")
+    if (f.ib.adaptiveRouting && values.Get(&asked::Fabric::lossRecovery) != "out-of-order")
     {
-        v->Fail("loss-recovery",
+        v->Fail(&asked::Fabric::lossRecovery,
                 "takes packets that overtook others for lost ones; allowed with "
                 "--adaptive-routing: out-of-order");
     }
 
     ChooseCongestionPreset(v, &f);
     // Recoveries that take any order answer each packet, and so do transports that count credits.
-    const std::string& recovery = values.Text("loss-recovery");
+    const std::string& recovery = values.Get(&asked::Fabric::lossRecovery);
     const bool anyOrder = recovery != "go-back-n" && recovery != "none";
     const bool each = anyOrder || rdma::AnswersEachPacket::Is(f.cc, f.ccPreset);
-    const uint32_t asked = values.U32("ack-every");
+    const uint32_t asked = values.Get(&asked::Fabric::ackEvery);
     f.ackEvery = each ? 1 : asked;
-    if (each && values.Given("ack-every") && asked != 1 && asked != FabricSpec().ackEvery)
+    if (each && values.Given(&asked::Fabric::ackEvery) && asked != 1 &&
+        asked != FabricSpec().ackEvery)
     {
-        v->notes.push_back(values.Where("ack-every") + " has no effect with " +
+        v->notes.push_back(values.Where(&asked::Fabric::ackEvery) + " has no effect with " +
                            (anyOrder ? "--loss-recovery=" + recovery : "--cc=" + f.cc) +
                            ", which has each packet acknowledged");
     }
     if (!f.infiniBand)
     {
-        f.ecnKmin = values.Bytes("ecn-kmin");
-        f.ecnKmax = values.Bytes("ecn-kmax");
-        f.ecnPmax = values.Real("ecn-pmax");
+        f.ecnKmin = values.Get(&asked::Fabric::ecnKmin);
+        f.ecnKmax = values.Get(&asked::Fabric::ecnKmax);
+        f.ecnPmax = values.Get(&asked::Fabric::ecnPmax);
     }
     if (f.ecnKmin > f.ecnKmax)
     {
-        const bool blameMin = values.Given("ecn-kmin");
+        const bool blameMin = values.Given(&asked::Fabric::ecnKmin);
         v->Fail(blameMin ? "ecn-kmin" : "ecn-kmax",
                 blameMin ? "allowed: at most ecn-kmax, " + CanonicalBytes(f.ecnKmax.value)
                          : "allowed: at least ecn-kmin, " + CanonicalBytes(f.ecnKmin.value));
     }
     if (f.windowBytes > 0 && f.windowBytes < f.mtu)
     {
-        v->Fail("window",
+        v->Fail(&asked::Fabric::window,
                 "allowed: 0 (unlimited), or at least one packet of " + std::to_string(f.mtu) +
                     " B");
     }
     // (--protocol of a collective is another matter.)
-    const std::string protocol = v->table.Find("protocol") ? values.Text("protocol") : "";
+    const std::string protocol =
+        v->table.Find(&asked::Traffic::protocol) ? values.Get(&asked::Traffic::protocol) : "";
     const bool ordinary = protocol == "tcp" || protocol == "udp";
     const rdma::CongestionControl* law = rdma::FindCongestionControl(f.cc);
-    if (!f.infiniBand && !f.ecn && values.Given("ecn") && !ordinary && law && law->needsMarks)
+    if (!f.infiniBand && !f.ecn && values.Given(&asked::Fabric::ecn) && !ordinary && law &&
+        law->needsMarks)
     {
-        v->notes.push_back("warning: " + values.Where("ecn") +
+        v->notes.push_back("warning: " + values.Where(&asked::Fabric::ecn) +
                            ": there are no ECN marks, which are all that --cc=" + f.cc +
                            " goes by");
     }
     if (f.variableWindow && f.windowBytes == 0 && f.compat == "none")
     {
-        v->Settle("window");
+        v->Settle(&asked::Fabric::window);
     }
     ApplyNetwork(v, &f);
     return f;
@@ -228,18 +241,19 @@ namespace
 
 /// Option that a field of a TopologyRequest comes from; a parameter is its own.
 std::string
-OptionOfField(const std::string& field, const std::string& hostsOption)
+OptionOfField(const Values& values, const std::string& field, Member hostsOption)
 {
-    static const std::map<std::string, std::string> map = {
-        {"nicsPerServer", "nics-per-server"},
-        {"linkRate", "nic"},
-        {"fabricRate", "fabric-rate"},
-        {"linkDelay", "link-delay"},
-        {"bitErrorRate", "bit-error-rate"},
-        {"file", "topology"},
+    const std::map<std::string, Member> map = {
+        {"hosts", hostsOption},
+        {"nicsPerServer", &asked::Cluster::nicsPerServer},
+        {"linkRate", &asked::Fabric::nic},
+        {"fabricRate", &asked::Network::fabricRate},
+        {"linkDelay", &asked::Network::linkDelay},
+        {"bitErrorRate", &asked::Network::bitErrorRate},
+        {"file", &asked::Network::topology},
     };
     const auto known = map.find(field);
-    return field == "hosts" ? hostsOption : known == map.end() ? field : known->second;
+    return known == map.end() ? field : values.NameOf(known->second);
 }
 
 /// Reads the parameters that were given, of all families. \return false after an error
@@ -286,13 +300,13 @@ Network
 MakeNetwork(Validation* v,
             uint32_t hosts,
             uint32_t nicsPerServer,
-            const std::string& hostsOption,
+            Member hostsOption,
             FabricSpec* fabric)
 {
     const rdma::SetUpPhase phase("building the network");
     Network network;
     auto& values = v->values;
-    const std::string& name = values.Text("topology");
+    const std::string& name = values.Get(&asked::Network::topology);
     network.fromFile = !topo::FamilyOfParameters(name);
 
     topo::TopologyRequest request;
@@ -300,16 +314,15 @@ MakeNetwork(Validation* v,
     request.nicsPerServer = nicsPerServer;
     request.linkRate = fabric->nicRate;
     request.linkDelay = fabric->linkDelay;
-    const auto given = [&](const char* option) { return values.Given(option); };
     if (!ReadParameters(v, &request.parameters))
     {
         return network;
     }
-    if (given("fabric-rate"))
+    if (values.Given(&asked::Network::fabricRate))
     {
-        request.fabricRate = values.Rate("fabric-rate");
+        request.fabricRate = values.Get(&asked::Network::fabricRate);
     }
-    if (given("bit-error-rate"))
+    if (values.Given(&asked::Network::bitErrorRate))
     {
         request.bitErrorRate = fabric->bitErrorRate;
     }
@@ -318,7 +331,7 @@ MakeNetwork(Validation* v,
         request.family = topo::FamilyOfFile(name).name;
         request.file = name;
         const size_t before = v->errors.size();
-        v->Settle("topology");
+        v->Settle(&asked::Network::topology);
         if (v->errors.size() != before)
         {
             return network;
@@ -331,8 +344,8 @@ MakeNetwork(Validation* v,
 
     topo::TopologyResult made = topo::MakeTopology(request);
     // With all sizes at their defaults there is nothing that was chosen for the user in particular.
-    const bool sized = (v->table.Find("servers") && given("servers")) ||
-                       given(hostsOption.c_str()) || network.fromFile;
+    const bool sized =
+        values.Given(&asked::Cluster::servers) || values.Given(hostsOption) || network.fromFile;
     const topo::Family* family = topo::FindFamily(request.family);
     const bool departs = family && std::any_of(family->parameters.begin(),
                                                family->parameters.end(),
@@ -345,14 +358,17 @@ MakeNetwork(Validation* v,
     }
     for (const auto& e : made.errors)
     {
-        const std::string option = e.file.empty() ? OptionOfField(e.where, hostsOption) : "";
+        const std::string option =
+            e.file.empty() ? OptionOfField(values, e.where, hostsOption) : "";
         if (!option.empty() && v->table.Find(option))
         {
             // The message reads on after the value, which we print in front of it.
             std::string message =
-                (e.value.empty() || option != hostsOption ? "" : e.value + " ") + e.problem;
-            const std::string with = e.with.empty() ? "" : OptionOfField(e.with, hostsOption);
-            if (!with.empty() && given(with.c_str()))
+                (e.value.empty() || option != values.NameOf(hostsOption) ? "" : e.value + " ") +
+                e.problem;
+            const std::string with =
+                e.with.empty() ? "" : OptionOfField(values, e.with, hostsOption);
+            if (!with.empty() && values.Given(with))
             {
                 message = "with " + SaidText(v->table, v->values, with) + ": " + message;
             }
@@ -393,10 +409,10 @@ MakeNetwork(Validation* v,
         fabric->nic =
             rdma::ToString(fabric->nicRate) + (fabric->infiniBand ? " InfiniBand" : " Ethernet");
         const auto latency = topo::SwitchLatencyOfFile(name);
-        if (latency && !given("switch-latency"))
+        if (latency && !values.Given(&asked::Fabric::switchLatency))
         {
             fabric->switchLatency = *latency;
-            v->Decide("switch-latency", CanonicalDuration(latency->ps));
+            v->Decide(&asked::Fabric::switchLatency, rdma::Duration(latency->ps));
         }
     }
     return network;
@@ -411,7 +427,7 @@ bool
 IsOfPackets(const Validation& v)
 {
     FabricSpec fabric;
-    fabric.network = v.values.Text("network");
+    fabric.network = v.values.Get(&asked::Fabric::network);
     return HasPackets(fabric);
 }
 
@@ -476,28 +492,31 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     RunOptions run;
     v->Fill(&run);
     const Launcher launcher = FindLauncher();
-    const uint64_t ranks = v->values.Integer("mpi-ranks");
+    const uint64_t ranks = v->values.Get(&asked::Run::mpiRanks);
     if (launcher.started && ranks > 1 && ranks != launcher.ranks)
     {
         const std::string size = std::to_string(launcher.ranks);
-        v->Fail("mpi-ranks",
+        v->Fail(&asked::Run::mpiRanks,
                 "mpirun -np " + size + " has started " + size +
                     (launcher.ranks == 1 ? " process" : " processes") +
                     " already; allowed: one of the two");
     }
     run.processes = ProcessesOf(v->values);
     const bool several = run.processes.Several();
-    run.engine = v->values.Given("engine") ? v->values.Text("engine") : "windows";
-    run.threads = v->values.Given("threads") ? static_cast<uint32_t>(v->values.Integer("threads"))
+    run.engine =
+        v->values.Given(&asked::Run::engine) ? v->values.Get(&asked::Run::engine) : "windows";
+    run.threads = v->values.Given(&asked::Run::threads)
+                      ? static_cast<uint32_t>(v->values.Get(&asked::Run::threads))
                   : run.engine == "windows" && !several ? 0
                                                         : 1;
     if (run.threads > 1 && run.engine != "windows")
     {
-        v->Fail("threads", "ns-3's engine has one thread; allowed: 1, or with --engine=windows");
+        v->Fail(&asked::Run::threads,
+                "ns-3's engine has one thread; allowed: 1, or with --engine=windows");
     }
     else if (run.threads > 1 && !IsOfPackets(*v))
     {
-        v->Fail("threads",
+        v->Fail(&asked::Run::threads,
                 "a network without packets has one thread; allowed: 1, or with --network=packet");
     }
     if (!IsOfPackets(*v))
@@ -506,7 +525,8 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     }
     if (run.threads > 1 && !run.pcap.empty())
     {
-        v->Fail("threads", "captures are written by one thread; allowed: 1, or without --pcap");
+        v->Fail(&asked::Run::threads,
+                "captures are written by one thread; allowed: 1, or without --pcap");
     }
     if (!run.pcap.empty())
     {
@@ -516,21 +536,22 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.environment = ReadNs3Environment(&v->errors);
     if (topology)
     {
-        CheckQueuePairPatterns(v, "trace-qps", *topology);
-        CheckQueuePairPatterns(v, "trace-paths", *topology);
+        CheckQueuePairPatterns(v, &asked::Run::traceQps, *topology);
+        CheckQueuePairPatterns(v, &asked::Run::tracePaths, *topology);
     }
     if (!run.tracePaths.empty() && !run.attribution && IsOfPackets(*v))
     {
-        v->Fail("trace-paths", "ways are known with --attribution; allowed: with --attribution=1");
+        v->Fail(&asked::Run::tracePaths,
+                "ways are known with --attribution; allowed: with --attribution=1");
     }
     if (!run.tracePaths.empty() && several)
     {
-        v->Fail("trace-paths",
+        v->Fail(&asked::Run::tracePaths,
                 "a frame's journey does not cross processes; allowed: without " + run.processes.by);
     }
-    if (v->values.Given("attribution") && run.attribution && several)
+    if (v->values.Given(&asked::Run::attribution) && run.attribution && several)
     {
-        v->Fail("attribution",
+        v->Fail(&asked::Run::attribution,
                 "a frame's journey does not cross processes; allowed: 0, or without " +
                     run.processes.by);
     }
@@ -556,14 +577,17 @@ AsRun(const Validation& v, const RunOptions& run, bool networkFromFile)
 {
     // Where results go, and what does not change them.
     std::vector<std::string> except{"out", "progress", "engine", "threads"};
-    for (const char* option : {"report", "timeline", "export", "mpi-ranks"})
+    for (const Member option : {Member(&asked::Run::report),
+                                Member(&asked::Run::timeline),
+                                Member(&asked::Training::exports),
+                                Member(&asked::Run::mpiRanks)})
     {
         if (v.table.Find(option) && !v.values.Given(option))
         {
-            except.emplace_back(option);
+            except.push_back(v.values.NameOf(option));
         }
     }
-    if (v.table.Find("tuner-cache"))
+    if (v.table.Find(&asked::Collective::tunerCache))
     {
         except.emplace_back("tuner-cache"); // a place, as --out
     }

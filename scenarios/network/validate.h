@@ -36,7 +36,7 @@ struct Network
 Network MakeNetwork(Validation* v,
                     uint32_t hosts,
                     uint32_t nicsPerServer,
-                    const std::string& hostsOption,
+                    Member hostsOption,
                     FabricSpec* fabric);
 
 /// seed, pcap (against the topology), progress, ns-3 arguments. Not the folder.

@@ -140,9 +140,9 @@ CheckQueuePairPattern(const topo::Topology& topology, const std::string& text, s
 }
 
 void
-CheckQueuePairPatterns(Validation* v, const std::string& option, const topo::Topology& topology)
+CheckQueuePairPatterns(Validation* v, Member option, const topo::Topology& topology)
 {
-    const std::vector<std::string>& patterns = v->values.List(option);
+    const std::vector<std::string>& patterns = v->values.At(option).list;
     std::map<std::pair<std::string, std::string>, std::string> known;
     for (const std::string& text : patterns)
     {

@@ -41,9 +41,7 @@ std::string CheckQueuePairPattern(const topo::Topology& topology,
 struct Validation;
 
 /// All of an option's, in which nothing is twice either.
-void CheckQueuePairPatterns(Validation* v,
-                            const std::string& option,
-                            const topo::Topology& topology);
+void CheckQueuePairPatterns(Validation* v, Member option, const topo::Topology& topology);
 
 } // namespace scenario
 
