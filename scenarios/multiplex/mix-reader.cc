@@ -5,9 +5,9 @@
  */
 #include "contrib/rdma/core/nearest-name.h"
 #include "scenarios/formats/input-file.h"
-#include "scenarios/goodput/options/span.h"
 #include "scenarios/multiplex/knee.h"
 #include "scenarios/multiplex/mix.h"
+#include "scenarios/options/span.h"
 #include "topologies/json-reader.h"
 #include "topologies/names.h"
 

@@ -5,6 +5,8 @@
 
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/launch.h"
+#include "scenarios/asked/run.h"
 #include "scenarios/dry-run/host-memory.h"
 #include "scenarios/inference/dry-run/serving-estimate.h"
 #include "scenarios/inference/options/serving-options.h"
@@ -12,11 +14,11 @@
 #include "scenarios/launch/launch-capture.h"
 #include "scenarios/launch/launcher.h"
 #include "scenarios/launch/mpirun.h"
+#include "scenarios/launch/output-folder.h"
 #include "scenarios/launch/part.h"
 #include "scenarios/network/network-check.h"
 #include "scenarios/network/processes.h"
 #include "scenarios/network/validate.h"
-#include "scenarios/startup/output-folder.h"
 #include "scenarios/training/options/launch-options.h"
 
 #include <cerrno>
@@ -71,11 +73,12 @@ ProgramOf(const TrafficScenario*)
 uint32_t
 RanksToStart(const ReadResult& read)
 {
-    if (read.text || !read.errors.empty() || read.values.Flag("dry-run") || FindLauncher().started)
+    if (read.text || !read.errors.empty() || read.values.Get(&asked::Run::dryRun) ||
+        FindLauncher().started)
     {
         return 1;
     }
-    return static_cast<uint32_t>(read.values.Integer("mpi-ranks"));
+    return static_cast<uint32_t>(read.values.Get(&asked::Run::mpiRanks));
 }
 
 template <class T>
@@ -204,7 +207,7 @@ CheckRead(const ReadResult& read)
         result.errors = read.errors;
         return result;
     }
-    rdma::SetUpPhase::Quiet() = !read.values.Flag("progress");
+    rdma::SetUpPhase::Quiet() = !read.values.Get(&asked::Run::progress);
     const rdma::SetUpPhase phase("checking the scenario");
     if (read.alone)
     {
@@ -255,7 +258,8 @@ PrepareRead(const ReadResult& read)
         const Estimate estimate = RoughEstimate(*result.scenario);
         std::string why = WhyTooLong(estimate);
         // A dry run may plan what another machine will simulate: its plan says how much that takes.
-        if (why.empty() && !result.scenario->run.dryRun && !read.values.Flag("ignore-host-memory"))
+        if (why.empty() && !result.scenario->run.dryRun &&
+            !read.values.Get(&asked::Run::ignoreHostMemory))
         {
             why = WhyTooLarge(estimate.memory, AvailableHostMemory());
         }
@@ -354,8 +358,8 @@ class Launched
         }
         if (!end.error.empty())
         {
-            return Refused({{read.values.Where("launch"),
-                             rdma::Shown(read.values.Text("launch"), 100),
+            return Refused({{read.values.Where(&asked::Launch::launch),
+                             rdma::Shown(read.values.Get(&asked::Launch::launch), 100),
                              end.error,
                              ""}});
         }
@@ -403,7 +407,7 @@ class Launched
         SetLaunched(&captured.values, m_folder);
         if (!m_run.dryRun)
         {
-            Value& out = captured.values.Slot("out");
+            Value& out = captured.values.Slot(&asked::Run::out);
             out.given = out.present = true;
             out.raw = out.text = m_run.out;
         }

@@ -4,6 +4,8 @@
 #include "scenarios/traffic/htsim-matrix.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/recovery.h"
+#include "scenarios/options/member.h"
 
 #include <charconv>
 #include <set>
@@ -115,7 +117,8 @@ Reader::ReadCount(const std::vector<std::string>& words)
     }
     if (words[0] == "Failures" && count > 0)
     {
-        return Fail("link failures are not read; allowed: none here, and {faults}");
+        return Fail("link failures are not read; allowed: none here, and " +
+                    Spell(&asked::Recovery::fault));
     }
     if (!m_counts.emplace(words[0], count).second)
     {

@@ -3,6 +3,7 @@
  */
 #include "scenarios/goodput/options/failure-bounds.h"
 
+#include "scenarios/asked/goodput.h"
 #include "scenarios/goodput/failure-simulation.h"
 #include "scenarios/options/format.h"
 
@@ -23,7 +24,7 @@ CheckFailures(const GoodputScenario& scenario, double rate)
     if (course > goodput::kMostFailures)
     {
         return {{"--duration",
-                 scenario.values.Text("duration"),
+                 scenario.values.Get(&asked::Goodput::duration),
                  failures + "up to " + SpanText(goodput::kMostFailures / rate) +
                      ", or longer times between failures",
                  ""}};
@@ -38,7 +39,7 @@ CheckFailures(const GoodputScenario& scenario, double rate)
 std::string
 WhyNoStep(const GoodputScenario& scenario, double step)
 {
-    return "--duration=" + scenario.values.Text("duration") +
+    return "--duration=" + scenario.values.Get(&asked::Goodput::duration) +
            ": no step ends in it; allowed: from " + SpanText(step);
 }
 

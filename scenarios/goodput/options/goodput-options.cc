@@ -3,12 +3,18 @@
  */
 #include "scenarios/goodput/options/goodput-options.h"
 
-#include "scenarios/goodput/options/span.h"
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/goodput.h"
+#include "scenarios/asked/launch.h"
+#include "scenarios/asked/recovery.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/job/parse-result.h"
 #include "scenarios/layout-search/options/planner-options.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/recovery-options.h"
 #include "scenarios/options/format.h"
+#include "scenarios/options/span.h"
 
 #include <algorithm>
 
@@ -17,6 +23,9 @@ namespace scenario
 
 namespace
 {
+
+/// A parameter of families of topologies, whose rows are made of their registry.
+constexpr const char* kOversubscription = "oversubscription";
 
 /// Options of recovery that the job's step has nothing of.
 std::vector<std::string>
@@ -39,49 +48,65 @@ GoodputRows()
     };
     return {
         span("mtbf", "mean time between failures of the whole job, whatever fails")
+            .As(&asked::Goodput::mtbf)
             .Otherwise("that of its parts")
             .Example("3h"),
         span("gpu-mtbf", "mean time between failures of one GPU, or never")
+            .As(&asked::Goodput::gpuMtbf)
             .Otherwise("9.04y, as in Llama 3's training")
             .Example("5y"),
         span("nic-mtbf", "of one NIC, or never")
+            .As(&asked::Goodput::nicMtbf)
             .Otherwise("346y, as in Llama 3's training")
             .Example("100y"),
         span("switch-mtbf", "of one switch with its cables, or never")
+            .As(&asked::Goodput::switchMtbf)
             .Otherwise("8.65y, as in Llama 3's training, whose switches are counted in part")
             .Example("20y"),
         span("server-mtbf", "of one server without its GPUs and NICs, or never")
+            .As(&asked::Goodput::serverMtbf)
             .Otherwise("6.58y, as in Llama 3's training")
             .Example("3y"),
         span("software-mtbf", "of the software of one process, one a GPU, or never")
+            .As(&asked::Goodput::softwareMtbf)
             .Otherwise("38.4y, as in Llama 3's training")
             .Example("never"),
         section
             .Real("weibull-shape",
                   "shape of the times between failures of each cause in the simulation; 1: "
                   "exponential, below: failures come in bursts")
+            .As(&asked::Goodput::weibullShape)
             .Range(0.1, 10)
             .Default("1")
             .Example("0.7"),
-        span("duration", "time that the job has the cluster").Default("30d").Example("54d"),
+        span("duration", "time that the job has the cluster")
+            .As(&asked::Goodput::duration)
+            .Default("30d")
+            .Example("54d"),
         span("checkpoint", "work between checkpoints; auto: the optimum of Daly")
+            .As(&asked::Goodput::checkpoint)
             .Shows("TIME|auto")
             .Default("auto")
             .Example("30min"),
         span("detection-time", "from a failure until the job knows, whatever fails")
+            .As(&asked::Goodput::detectionTime)
             .Otherwise("GPU, server, software: --monitor-interval; NIC, switch: until a queue pair "
                        "gives up, at most --watchdog")
             .Example("5min"),
         span("replace-time", "until a spare is in a failed server's place; assumed")
+            .As(&asked::Goodput::replaceTime)
             .Default("2min")
             .Example("10min"),
         span("repair-time", "until a failed server is a spare again; assumed")
+            .As(&asked::Goodput::repairTime)
             .Default("1d")
             .Example("12h"),
         span("step-time", "time of a step; nothing is simulated for it")
+            .As(&asked::Goodput::stepTime)
             .Otherwise("simulated")
             .Example("10s"),
         section.Name("step-from", "where the step's time is from")
+            .As(&asked::Goodput::stepFrom)
             .Names("source of the step's time",
                    {{"auto", "simulation up to 1,024 GPUs, above them estimate"},
                     {"simulation", "dltrain, in a process of its own"},
@@ -90,18 +115,22 @@ GoodputRows()
             .Example("estimate")
             .Only(when::Without("step-time")),
         span("checkpoint-time", "time to write a checkpoint")
+            .As(&asked::Goodput::checkpointTime)
             .Otherwise("by --checkpoint-rate, or simulated with --checkpoint-servers")
             .Example("20s"),
         span("read-time", "time to read a checkpoint after a failure")
+            .As(&asked::Goodput::readTime)
             .Otherwise("by --checkpoint-rate, or simulated with --checkpoint-servers")
             .Example("30s"),
         span("copy-time", "with --checkpoint-async: time that GPUs wait for their copy")
+            .As(&asked::Goodput::copyTime)
             .Otherwise("by --checkpoint-copy-rate")
             .Example("1s")
             .Only(when::On("checkpoint-async")),
         section
             .Integer("replications",
                      "simulated courses of events, each with its own random numbers")
+            .As(&asked::Goodput::replications)
             .Range(1, 100000)
             .Default("100")
             .Example("20"),
@@ -190,6 +219,28 @@ MakeGoodputTable()
 }
 
 /// Reads dlgoodput's own options.
+/// The option that says how often a cause fails.
+Member
+MtbfOf(goodput::Cause cause)
+{
+    switch (cause)
+    {
+    case goodput::Cause::kGpu:
+        return &asked::Goodput::gpuMtbf;
+    case goodput::Cause::kNic:
+        return &asked::Goodput::nicMtbf;
+    case goodput::Cause::kSwitch:
+        return &asked::Goodput::switchMtbf;
+    case goodput::Cause::kServer:
+        return &asked::Goodput::serverMtbf;
+    case goodput::Cause::kSoftware:
+        return &asked::Goodput::softwareMtbf;
+    case goodput::Cause::kJob:
+        break;
+    }
+    return &asked::Goodput::mtbf;
+}
+
 class GoodputReader
 {
   public:
@@ -201,19 +252,22 @@ class GoodputReader
     GoodputScenario Take()
     {
         const Values& values = m_read.values;
-        for (const char* const alone : {"jobs", "trace", "launch", "replicas"})
+        for (const Member alone : {Member(&asked::Run::jobs),
+                                   Member(&asked::Training::trace),
+                                   Member(&asked::Launch::launch),
+                                   Member(&asked::Training::replicas)})
         {
             if (values.Given(alone))
             {
                 Fail(alone, "needs the states and the step of a model; allowed: --model");
             }
         }
-        for (const char* const sharded : {"auto-parallel",
-                                          "shard",
-                                          "shard-file",
-                                          "shard-cost",
-                                          "device-matrix",
-                                          "explain-sharding"})
+        for (const Member sharded : {Member(&asked::Training::autoParallel),
+                                     Member(&asked::Training::shard),
+                                     Member(&asked::Training::shardFile),
+                                     Member(&asked::Training::shardCost),
+                                     Member(&asked::Training::deviceMatrix),
+                                     Member(&asked::Training::explainSharding)})
         {
             if (values.Given(sharded))
             {
@@ -221,48 +275,55 @@ class GoodputReader
                 break; // they only go together
             }
         }
-        if (values.Given("layers"))
+        if (values.Given(&asked::Training::layers))
         {
-            Fail("layers", "the step has all blocks; allowed: without it, or --step-time");
+            Fail(&asked::Training::layers,
+                 "the step has all blocks; allowed: without it, or --step-time");
         }
-        if (values.Given("strategy") && values.Text("strategy") != "sync")
+        if (values.Given(&asked::Training::strategy) &&
+            values.Get(&asked::Training::strategy) != "sync")
         {
-            Fail("strategy", "has no checkpoint of all GPUs; allowed: sync");
+            Fail(&asked::Training::strategy, "has no checkpoint of all GPUs; allowed: sync");
         }
         ReadFailures();
-        m_s.weibull = values.Real("weibull-shape");
-        m_s.duration = Span("duration", 1, 100 * 365.25 * 86400).value_or(1);
+        m_s.weibull = values.Get(&asked::Goodput::weibullShape);
+        m_s.duration = Span(&asked::Goodput::duration, 1, 100 * 365.25 * 86400).value_or(1);
         ReadInterval();
-        m_s.detection = Span("detection-time");
-        m_s.replace = Span("replace-time").value_or(0);
-        m_s.repair = Span("repair-time").value_or(0);
-        m_s.step = Span("step-time", 1e-6);
-        m_s.estimates = values.Text("step-from") == "estimate";
-        m_s.write = Span("checkpoint-time");
-        m_s.read = Span("read-time");
-        m_s.copy = Span("copy-time");
-        m_s.spares = values.U32("spares");
-        m_s.replications = values.U32("replications");
+        m_s.detection = Span(&asked::Goodput::detectionTime);
+        m_s.replace = Span(&asked::Goodput::replaceTime).value_or(0);
+        m_s.repair = Span(&asked::Goodput::repairTime).value_or(0);
+        m_s.step = Span(&asked::Goodput::stepTime, 1e-6);
+        m_s.estimates = values.Get(&asked::Goodput::stepFrom) == "estimate";
+        m_s.write = Span(&asked::Goodput::checkpointTime);
+        m_s.read = Span(&asked::Goodput::readTime);
+        m_s.copy = Span(&asked::Goodput::copyTime);
+        m_s.spares = values.Get(&asked::Recovery::spares);
+        m_s.replications = values.Get(&asked::Goodput::replications);
         if (m_s.step && *m_s.step > m_s.duration)
         {
-            Fail("step-time", "ends after --duration; allowed: up to " + SpanText(m_s.duration));
+            Fail(&asked::Goodput::stepTime,
+                 "ends after --duration; allowed: up to " + SpanText(m_s.duration));
         }
-        if (m_s.step && values.Given("step-from"))
+        if (m_s.step && values.Given(&asked::Goodput::stepFrom))
         {
-            Fail("step-from", "--step-time says the step's time; allowed: one of both");
+            Fail(&asked::Goodput::stepFrom,
+                 "--step-time says the step's time; allowed: one of both");
         }
-        if (m_s.copy && !values.Flag("checkpoint-async"))
+        if (m_s.copy && !values.Get(&asked::Recovery::checkpointAsync))
         {
-            Fail("copy-time", "needs --checkpoint-async");
+            Fail(&asked::Goodput::copyTime, "needs --checkpoint-async");
         }
-        if (values.Text("recovery") == "shrink" && values.Given("spares"))
+        if (values.Get(&asked::Recovery::recovery) == "shrink" &&
+            values.Given(&asked::Recovery::spares))
         {
-            Fail("spares", "--recovery=shrink replaces no server; allowed: --recovery=restart");
+            Fail(&asked::Recovery::spares,
+                 "--recovery=shrink replaces no server; allowed: --recovery=restart");
         }
-        if (values.Given("checkpoint-servers") && values.Given("network") &&
-            values.Text("network") != "packet" && !(m_s.write && m_s.read))
+        if (values.Given(&asked::Recovery::checkpointServers) &&
+            values.Given(&asked::Fabric::network) &&
+            values.Get(&asked::Fabric::network) != "packet" && !(m_s.write && m_s.read))
         {
-            Fail("checkpoint-servers",
+            Fail(&asked::Recovery::checkpointServers,
                  "needs packets; allowed: --network=packet, or --checkpoint-time and --read-time");
         }
         MakeJobs();
@@ -272,7 +333,7 @@ class GoodputReader
     std::vector<Error> errors;
 
   private:
-    void Fail(const std::string& option, const std::string& problem)
+    void Fail(Member option, const std::string& problem)
     {
         const Values& values = m_read.values;
         errors.push_back({values.Where(option), values.Raw(option), problem, ""});
@@ -281,14 +342,14 @@ class GoodputReader
     static constexpr double MOST = 1e5 * 365.25 * 86400; // a hundred thousand years
 
     /// Nothing: it has no value, or an error has been added.
-    std::optional<double> Span(const std::string& option, double least = 0, double most = MOST)
+    std::optional<double> Span(Member option, double least = 0, double most = MOST)
     {
         const Values& values = m_read.values;
-        if (!values.Present(option))
+        if (!values.Has(option))
         {
             return {};
         }
-        const auto seconds = ParseSpan(values.Text(option));
+        const auto seconds = ParseSpan(values.At(option).text);
         if (!seconds || *seconds < least || *seconds > most)
         {
             const std::string bounds =
@@ -299,21 +360,20 @@ class GoodputReader
         return seconds;
     }
 
-    double Mtbf(const std::string& option, double otherwise)
+    double Mtbf(Member option, double otherwise)
     {
-        return !m_read.values.Given(option)            ? otherwise
-               : m_read.values.Text(option) == "never" ? goodput::NEVER
-                                                       : Span(option, 1).value_or(otherwise);
+        return !m_read.values.Given(option)               ? otherwise
+               : m_read.values.At(option).text == "never" ? goodput::NEVER
+                                                          : Span(option, 1).value_or(otherwise);
     }
 
     void ReadFailures()
     {
-        const bool whole = m_read.values.Given("mtbf");
+        const bool whole = m_read.values.Given(&asked::Goodput::mtbf);
         for (const goodput::Cause cause : goodput::ALL_CAUSES)
         {
-            const std::string name = goodput::CauseName(cause);
-            const std::string option = cause == goodput::Cause::kJob ? "mtbf" : name + "-mtbf";
-            if (whole && m_read.values.Given(option) && option != "mtbf")
+            const Member option = MtbfOf(cause);
+            if (whole && m_read.values.Given(option) && cause != goodput::Cause::kJob)
             {
                 Fail(option, "--mtbf says how often anything fails; allowed: one of both");
             }
@@ -325,21 +385,22 @@ class GoodputReader
     void ReadInterval()
     {
         const Values& values = m_read.values;
-        const bool steps = values.Given("checkpoint-every");
-        if (steps && values.Given("checkpoint"))
+        const bool steps = values.Given(&asked::Recovery::checkpointEvery);
+        if (steps && values.Given(&asked::Goodput::checkpoint))
         {
-            Fail("checkpoint", "--checkpoint-every says the same in steps; allowed: one of both");
+            Fail(&asked::Goodput::checkpoint,
+                 "--checkpoint-every says the same in steps; allowed: one of both");
         }
         else if (steps)
         {
-            m_s.intervalSteps = values.U32("checkpoint-every");
+            m_s.intervalSteps = values.Get(&asked::Recovery::checkpointEvery);
         }
-        else if (values.Text("checkpoint") != "auto")
+        else if (values.Get(&asked::Goodput::checkpoint) != "auto")
         {
-            m_s.interval = ParseSpan(values.Text("checkpoint"));
+            m_s.interval = ParseSpan(values.Get(&asked::Goodput::checkpoint));
             if (!m_s.interval || *m_s.interval <= 0 || *m_s.interval > MOST)
             {
-                Fail("checkpoint", std::string("allowed: auto, or ") + kSpanHelp);
+                Fail(&asked::Goodput::checkpoint, std::string("allowed: auto, or ") + kSpanHelp);
             }
         }
     }
@@ -352,11 +413,11 @@ class GoodputReader
             job.values.Slot(name) = {};
             job.kept.erase(name);
         }
-        if (!job.values.Given("network"))
+        if (!job.values.Given(&asked::Fabric::network))
         {
             const bool narrow =
-                job.values.Given("oversubscription") && job.values.Real("oversubscription") > 1;
-            SetOption("network", narrow ? "fluid" : "analytic", &job);
+                job.values.Given(kOversubscription) && job.values.Real(kOversubscription) > 1;
+            SetOption(&asked::Fabric::network, narrow ? "fluid" : "analytic", &job);
         }
         m_s.jobs = JobsOfGpus(job, &errors);
     }
@@ -374,6 +435,13 @@ GoodputOptionTable()
     return table;
 }
 
+namespace
+{
+
+const RegisteredTable g_goodputRows(&GoodputOptionTable);
+
+} // namespace
+
 GoodputResult
 ValidateGoodput(const ReadResult& read)
 {
@@ -387,10 +455,10 @@ ValidateGoodput(const ReadResult& read)
     result.scenario = reader.Take();
     result.errors = reader.errors;
     result.scenario.values = read.values;
-    result.scenario.run.progress = read.values.Flag("progress");
-    result.scenario.run.dryRun = read.values.Flag("dry-run");
-    result.scenario.run.report = read.values.Flag("report");
-    result.scenario.run.seed = read.values.Integer("seed");
+    result.scenario.run.progress = read.values.Get(&asked::Run::progress);
+    result.scenario.run.dryRun = read.values.Get(&asked::Run::dryRun);
+    result.scenario.run.report = read.values.Get(&asked::Run::report);
+    result.scenario.run.seed = read.values.Get(&asked::Run::seed);
     std::vector<std::string> except = {"out", "progress"};
     for (const Option& option : GoodputOptionTable().options)
     {
@@ -415,9 +483,9 @@ WithRecovery(const GoodputScenario& scenario, const ReadResult& job)
             read.values.Slot(name) = scenario.values[name];
         }
     }
-    read.values.Slot("spares") = {};
-    SetOption("recovery", scenario.values.Text("recovery"), &read);
-    SetOption("checkpoint-every", "1", &read);
+    read.values.Slot(&asked::Recovery::spares) = {};
+    SetOption(&asked::Recovery::recovery, scenario.values.Get(&asked::Recovery::recovery), &read);
+    SetOption(&asked::Recovery::checkpointEvery, "1", &read);
     return read;
 }
 

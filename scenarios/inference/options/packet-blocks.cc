@@ -3,6 +3,8 @@
  */
 #include "scenarios/inference/options/packet-blocks.h"
 
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/serving.h"
 #include "scenarios/inference/controller.h"
 
 #include <charconv>
@@ -31,7 +33,7 @@ CountBetween(const ServingScenario& s, uint32_t gpus)
 void
 ReadPacketBlocks(Validation* v, const ClusterSpec& cluster, ServingScenario* s)
 {
-    const std::string text = v->values.Text("packet-blocks");
+    const std::string text = v->values.Get(&asked::Serving::packetBlocks);
     if (text == "all")
     {
         return;
@@ -39,7 +41,7 @@ ReadPacketBlocks(Validation* v, const ClusterSpec& cluster, ServingScenario* s)
     if (text == "auto")
     {
         const bool alone = !v->seat && s->serving.pools.size() == 1 &&
-                           !v->values.Given("background") &&
+                           !v->values.Given(&asked::Run::background) &&
                            CountBetween(*s, cluster.server.gpus) == 1;
         s->packetBlocks = alone ? kSampledBlocks : 0;
         return;

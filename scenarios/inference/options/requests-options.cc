@@ -3,13 +3,14 @@
  */
 #include "scenarios/inference/options/requests-options.h"
 
+#include "scenarios/asked/serving.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/requests/request-trace.h"
 #include "scenarios/inference/options/serving-options.h"
 #include "scenarios/inference/options/serving-words.h"
 #include "scenarios/inference/requests.h"
+#include "scenarios/job/job-seat.h"
 #include "scenarios/options/format.h"
-#include "scenarios/options/spelling.h"
 #include "scenarios/training/options/training-inputs.h"
 #include "topologies/names.h"
 
@@ -47,8 +48,8 @@ class RequestsReader
 
     void Read()
     {
-        m_spec.seed = m_v.DrawSeed();
-        m_s.serving.warmupRequests = m_v.values.U32("warmup-requests");
+        m_spec.seed = DrawSeed(m_v);
+        m_s.serving.warmupRequests = m_v.values.Get(&asked::Serving::warmupRequests);
         ReadKind();
         const bool byRate =
             m_spec.kind != RequestKind::kBurst && m_spec.kind != RequestKind::kClosed;
@@ -71,7 +72,7 @@ class RequestsReader
     }
 
   private:
-    bool Given(const std::string& option) const
+    bool Given(Member option) const
     {
         return m_v.values.Given(option);
     }
@@ -79,19 +80,20 @@ class RequestsReader
     void ReadKind()
     {
         const Values& values = m_v.values;
-        const Option& option = *m_v.table.Find("requests");
-        if (!Given("requests"))
+        const Option& option = *m_v.table.Find(&asked::Serving::requests);
+        if (!Given(&asked::Serving::requests))
         {
-            const bool rate = Given("rate") || Given("sweep-rate") || Given("find-rate");
+            const bool rate = Given(&asked::Serving::rate) || Given(&asked::Serving::sweepRate) ||
+                              Given(&asked::Serving::findRate);
             m_spec.kind = m_s.plain && !rate ? RequestKind::kClosed : RequestKind::kPoisson;
             m_spec.clients = m_spec.kind == RequestKind::kClosed ? 1 : 0;
         }
-        else if (!NameMeant(option, values.Text("requests")).empty())
+        else if (!NameMeant(option, values.Get(&asked::Serving::requests)).empty())
         {
-            auto words = ParseArrivals(values.Text("requests"));
+            auto words = ParseArrivals(values.Get(&asked::Serving::requests));
             if (!words.value)
             {
-                m_v.Fail("requests", words.problem);
+                m_v.Fail(&asked::Serving::requests, words.problem);
                 words.value = serving::RequestsSpec();
                 words.value->rate = kUsualRate;
             }
@@ -102,24 +104,24 @@ class RequestsReader
         else
         {
             m_spec.kind = RequestKind::kFile;
-            m_spec.file = values.Text("requests");
+            m_spec.file = values.Get(&asked::Serving::requests);
             ReadTrace();
         }
-        if (m_spec.kind != RequestKind::kFile && Given("requests-where"))
+        if (m_spec.kind != RequestKind::kFile && Given(&asked::Serving::requestsWhere))
         {
-            m_v.Fail("requests-where", "needs --requests=FILE, a file of requests");
+            m_v.Fail(&asked::Serving::requestsWhere, "needs --requests=FILE, a file of requests");
         }
     }
 
     formats::RequestFilter Filter()
     {
         formats::RequestFilter filter;
-        for (const std::string& part : m_v.values.List("requests-where"))
+        for (const std::string& part : m_v.values.Get(&asked::Serving::requestsWhere))
         {
             const std::size_t equals = part.find('=');
             if (equals == 0 || equals == std::string::npos)
             {
-                m_v.Fail("requests-where",
+                m_v.Fail(&asked::Serving::requestsWhere,
                          "has '" + rdma::Shown(part, 60) + "'; allowed: COLUMN=VALUE");
                 continue;
             }
@@ -132,7 +134,7 @@ class RequestsReader
     {
         if (m_s.plain)
         {
-            m_v.Fail("requests",
+            m_v.Fail(&asked::Serving::requests,
                      m_s.model.name + " reads no tokens, of which a file of requests tells; "
                                       "allowed: kinds of arrivals, such as poisson:8");
             return;
@@ -142,20 +144,22 @@ class RequestsReader
         auto trace = formats::ReadRequestTrace(m_spec.file, filter, errors);
         if (!trace && !formats::IsFile(m_spec.file))
         {
-            m_v.FailFile("requests", errors);
+            m_v.FailFile(&asked::Serving::requests, errors);
             return;
         }
         for (const topo::Error& error : errors)
         {
-            m_v.errors.push_back({"", "", Spelled(error.Sentence()), ""});
+            m_v.errors.push_back({"", "", error.Sentence(), ""});
         }
         if (!trace)
         {
             return;
         }
-        if (!trace->hasArrivals && !Given("rate") && !Given("sweep-rate") && !Given("find-rate"))
+        if (!trace->hasArrivals && !Given(&asked::Serving::rate) &&
+            !Given(&asked::Serving::sweepRate) && !Given(&asked::Serving::findRate))
         {
-            m_v.Fail("requests", "has no arrival times; allowed: with --rate, requests a second");
+            m_v.Fail(&asked::Serving::requests,
+                     "has no arrival times; allowed: with --rate, requests a second");
         }
         if (!trace->note.empty())
         {
@@ -172,7 +176,7 @@ class RequestsReader
                                 Format("%g", formats::kCharactersOfToken) +
                                 " characters a token; a file with token counts is exact");
         }
-        if (trace->prefixShare > 0 && !Given("prefix-cache"))
+        if (trace->prefixShare > 0 && !Given(&asked::Serving::prefixCache))
         {
             m_v.notes.push_back(
                 Format("--requests: %.3g of the prompts' tokens are in blocks of earlier requests; "
@@ -186,14 +190,16 @@ class RequestsReader
 
     void ReadBatch()
     {
-        m_v.DecideUnlessGiven("batch", "1");
-        m_s.batch = m_v.values.U32("batch");
+        m_v.DecideUnlessGiven(&asked::Serving::batch, 1);
+        m_s.batch = m_v.values.Get(&asked::Serving::batch);
         using Length = serving::LengthSpec;
         m_spec.prompt = {Length::Kind::kFixed, static_cast<double>(m_s.batch), 0};
         m_spec.output = {Length::Kind::kFixed, 1, 0};
     }
 
-    void ReadLength(const std::string& option, uint32_t usual, serving::LengthSpec* length)
+    void ReadLength(std::optional<std::string> asked::Serving::*option,
+                    uint32_t usual,
+                    serving::LengthSpec* length)
     {
         if (m_spec.kind == RequestKind::kFile && !Given(option))
         {
@@ -201,7 +207,7 @@ class RequestsReader
             return;
         }
         m_v.DecideUnlessGiven(option, std::to_string(std::max(1u, usual)));
-        const auto words = ParseLength(m_v.values.Text(option));
+        const auto words = ParseLength(m_v.values.Get(option));
         if (!words.value)
         {
             m_v.Fail(option, words.problem, words.nearest);
@@ -216,50 +222,53 @@ class RequestsReader
         const uint32_t sequence = m_s.model.sequence;
         const uint32_t output =
             m_use == TokenUse::kEncoder ? 0 : std::min(kUsualOutput, sequence / 2);
-        ReadLength("prompt", std::min(kUsualPrompt, sequence - output), &m_spec.prompt);
+        ReadLength(&asked::Serving::prompt,
+                   std::min(kUsualPrompt, sequence - output),
+                   &m_spec.prompt);
         if (m_use == TokenUse::kEncoder)
         {
-            if (Given("output"))
+            if (Given(&asked::Serving::output))
             {
-                m_v.Fail("output",
+                m_v.Fail(&asked::Serving::output,
                          m_s.model.name + " is an encoder, which writes no tokens; allowed: "
                                           "without it");
             }
             m_spec.output = {serving::LengthSpec::Kind::kFixed, 1, 0};
             return;
         }
-        ReadLength("output", output, &m_spec.output);
+        ReadLength(&asked::Serving::output, output, &m_spec.output);
     }
 
     void ReadObjectives()
     {
         const Values& values = m_v.values;
-        m_v.Settle("slo");
-        m_v.Settle("find-rate");
-        if (Given("slo"))
+        m_v.Settle(&asked::Serving::slo);
+        m_v.Settle(&asked::Serving::findRate);
+        if (Given(&asked::Serving::slo))
         {
-            const auto words = ParseSlo(values.List("slo"));
+            const auto words = ParseSlo(values.Get(&asked::Serving::slo));
             if (!words.value)
             {
-                m_v.Fail("slo", words.problem, words.nearest);
+                m_v.Fail(&asked::Serving::slo, words.problem, words.nearest);
             }
             m_s.serving.slo = words.value.value_or(serving::SloSpec());
         }
-        if (Given("find-rate"))
+        if (Given(&asked::Serving::findRate))
         {
-            const auto words = ParseShare(values.Text("find-rate"));
+            const auto words = ParseShare(values.Get(&asked::Serving::findRate));
             if (!words.value || *words.value <= 0)
             {
-                m_v.Fail("find-rate", words.value ? "allowed: above 0, as 90%" : words.problem);
+                m_v.Fail(&asked::Serving::findRate,
+                         words.value ? "allowed: above 0, as 90%" : words.problem);
             }
             m_s.findRate = words.value;
         }
-        if (Given("sweep-rate"))
+        if (Given(&asked::Serving::sweepRate))
         {
-            auto words = ParseSweep(values.Text("sweep-rate"));
+            auto words = ParseSweep(values.Get(&asked::Serving::sweepRate));
             if (!words.value)
             {
-                m_v.Fail("sweep-rate", words.problem);
+                m_v.Fail(&asked::Serving::sweepRate, words.problem);
             }
             m_s.rates = words.value.value_or(std::vector<double>());
         }
@@ -269,23 +278,25 @@ class RequestsReader
     void ReadRate()
     {
         const bool tried = m_s.findRate || !m_s.rates.empty();
-        if (Given("rate"))
+        if (Given(&asked::Serving::rate))
         {
             if (m_spec.rate > 0)
             {
-                m_v.Fail("rate",
-                         m_v.values.Where("requests") + "=" + m_v.values.Raw("requests") +
+                m_v.Fail(&asked::Serving::rate,
+                         m_v.values.Where(&asked::Serving::requests) + "=" +
+                             m_v.values.Raw(&asked::Serving::requests) +
                              " says it, too; allowed: one of both");
             }
             if (!m_s.rates.empty())
             {
-                m_v.Fail("rate", "--sweep-rate tries rates of its own; allowed: one of both");
+                m_v.Fail(&asked::Serving::rate,
+                         "--sweep-rate tries rates of its own; allowed: one of both");
             }
-            m_spec.rate = m_v.values.Real("rate");
+            m_spec.rate = m_v.values.Get(&asked::Serving::rate);
         }
         else if (m_spec.rate > 0 && !m_s.rates.empty())
         {
-            m_v.Fail("requests",
+            m_v.Fail(&asked::Serving::requests,
                      "has a rate, and --sweep-rate tries others; allowed: without its number");
         }
         else if (m_spec.rate == 0 && (m_spec.kind != RequestKind::kFile || tried))
@@ -293,7 +304,7 @@ class RequestsReader
             m_spec.rate = m_s.rates.empty() ? kUsualRate : m_s.rates.front();
             if (!tried)
             {
-                m_v.Decide("rate", CanonicalReal(m_spec.rate));
+                m_v.Decide(&asked::Serving::rate, m_spec.rate);
             }
         }
     }
@@ -305,18 +316,19 @@ class RequestsReader
 
     void ReadCount()
     {
-        const bool passes = m_s.plain && Given("passes");
-        if (passes && Given("count"))
+        const bool passes = m_s.plain && Given(&asked::Serving::passes);
+        if (passes && Given(&asked::Serving::count))
         {
-            m_v.Fail("count", "--passes says the same; allowed: one of both");
+            m_v.Fail(&asked::Serving::count, "--passes says the same; allowed: one of both");
         }
         if (m_spec.kind == RequestKind::kFile)
         {
             const uint64_t all = m_spec.traced ? m_spec.traced->size() : 0;
-            m_spec.count = Given("count") ? m_v.values.U32("count") : static_cast<uint32_t>(all);
+            m_spec.count = Given(&asked::Serving::count) ? m_v.values.Get(&asked::Serving::count)
+                                                         : static_cast<uint32_t>(all);
             if (all > 0 && m_spec.count > all)
             {
-                m_v.Fail("count",
+                m_v.Fail(&asked::Serving::count,
                          "is more than the " + topo::Counted(all, "request") + " of " +
                              rdma::Shown(m_spec.file, 100) + "; allowed: 1 to " +
                              std::to_string(all));
@@ -328,30 +340,33 @@ class RequestsReader
         }
         else if (m_spec.kind == RequestKind::kBurst && m_spec.count > 0)
         {
-            if (Given("count") && m_v.values.U32("count") != m_spec.count)
+            if (Given(&asked::Serving::count) &&
+                m_v.values.Get(&asked::Serving::count) != m_spec.count)
             {
-                m_v.Fail("count",
-                         m_v.values.Where("requests") + "=" + m_v.values.Raw("requests") +
+                m_v.Fail(&asked::Serving::count,
+                         m_v.values.Where(&asked::Serving::requests) + "=" +
+                             m_v.values.Raw(&asked::Serving::requests) +
                              " says another number; allowed: one of both");
             }
         }
         else
         {
-            m_v.DecideUnlessGiven("count",
-                                  passes ? std::to_string(m_v.values.U32("passes"))
-                                         : std::string(kUsualCount));
-            m_spec.count = m_v.values.U32("count");
+            m_v.DecideTextUnlessGiven(&asked::Serving::count,
+                                      passes
+                                          ? std::to_string(m_v.values.Get(&asked::Serving::passes))
+                                          : std::string(kUsualCount));
+            m_spec.count = m_v.values.Get(&asked::Serving::count);
         }
         if (m_spec.clients > m_spec.count && m_spec.kind == RequestKind::kClosed)
         {
-            m_v.Fail("requests",
+            m_v.Fail(&asked::Serving::requests,
                      "has more clients than there are requests (--count=" +
                          std::to_string(m_spec.count) +
                          "); allowed: closed:" + std::to_string(m_spec.count) + " at most");
         }
         if (m_spec.count > 0 && m_s.serving.warmupRequests >= m_spec.count)
         {
-            m_v.Fail("warmup-requests",
+            m_v.Fail(&asked::Serving::warmupRequests,
                      "leaves none of " + topo::Counted(m_spec.count, "request") +
                          " for statistics; allowed: 0 to " + std::to_string(m_spec.count - 1));
         }
@@ -365,9 +380,9 @@ class RequestsReader
                            (m_spec.kind == RequestKind::kFile && m_spec.rate > 0);
         if (drawn && m_spec.count / m_spec.rate > kLongestRun)
         {
-            m_v.Fail(Given("rate")       ? "rate"
-                     : Given("requests") ? "requests"
-                                         : "count",
+            m_v.Fail(Given(&asked::Serving::rate)       ? Member(&asked::Serving::rate)
+                     : Given(&asked::Serving::requests) ? Member(&asked::Serving::requests)
+                                                        : Member(&asked::Serving::count),
                      topo::Counted(m_spec.count, "request") + " take " +
                          Format("%.3g", m_spec.count / m_spec.rate) +
                          " s to arrive; allowed: 1e6 s, by a larger rate or a smaller --count");

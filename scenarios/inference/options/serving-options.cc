@@ -10,6 +10,9 @@
  */
 #include "scenarios/inference/options/serving-options.h"
 
+#include "scenarios/asked/degrees.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/serving.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/nccl-environment.h"
 #include "scenarios/inference/kv-transfer.h"
@@ -95,52 +98,62 @@ RequestRows()
             .NameOrFile("requests",
                         "when requests arrive: poisson:RATE, gamma:RATE:CV, constant:RATE, "
                         "burst:N, closed:CLIENTS; or a file with arrivals and lengths")
+            .As(&asked::Serving::requests)
             .Names("kind of arrivals", ArrivalItems)
             .WithArguments()
             .Shows("KIND:NUMBERS|FILE")
             .Otherwise("poisson:1, assumed; without tokens closed:1")
             .Example("gamma:4:2"),
         section.List("requests-where", "lines of the file that count, by the values of its columns")
+            .As(&asked::Serving::requestsWhere)
             .Shows("COLUMN=VALUE,...")
             .Otherwise("all")
             .Example("gpu=RTX4090"),
         section.Real("rate", "requests a second; arrivals of a file are stretched to it")
+            .As(&asked::Serving::rate)
             .Alias("request-rate")
             .Range(1e-6, 1e6)
             .Otherwise("that of --requests")
             .Example("4")
             .Only(when::ByRate()),
         section.Integer("count", "requests in all; of a file the first ones")
+            .As(&asked::Serving::count)
             .Alias("num-prompts")
             .Range(1, 1e7)
             .Otherwise("1000, assumed; all of a file")
             .Example("200"),
         tokens.Text("prompt", "tokens of a prompt: a number, uniform:A-B or lognormal:MEAN:CV")
+            .As(&asked::Serving::prompt)
             .Alias("random-input-len")
             .Shows("TOKENS")
             .Otherwise("1024 where the model has room, assumed; a file's own")
             .Example("uniform:512-2048"),
         tokens.Text("output", "tokens of an answer: the same")
+            .As(&asked::Serving::output)
             .Alias("random-output-len")
             .Shows("TOKENS")
             .Otherwise("256, assumed; a file's own; 1 of encoders")
             .Example("lognormal:256:1"),
         section.Only(when::NoTokens())
             .Integer("batch", "samples of a pass")
+            .As(&asked::Serving::batch)
             .Range(1, 1e6)
             .Otherwise("1")
             .Example("32"),
         section.Only(when::NoTokens())
             .Integer("passes", "passes in all, one after the other; the same as --count")
+            .As(&asked::Serving::passes)
             .Range(1, 1e7)
             .Otherwise("1000, assumed")
             .Example("100"),
         section.Integer("warmup-requests", "the first requests, which are in no statistics")
+            .As(&asked::Serving::warmupRequests)
             .Range(0, 1e7)
             .Default("0")
             .Example("50")
             .To(&serving::ServingSpec::warmupRequests),
         section.Duration("duration", "the run ends after this simulated time")
+            .As(&asked::Serving::duration)
             .Range(1, 1e18)
             .Otherwise("with the last answer")
             .Example("60s"),
@@ -148,24 +161,28 @@ RequestRows()
             .List("slo",
                   "objectives of a request: time to the first token, time of each other one, time "
                   "to the last")
+            .As(&asked::Serving::slo)
             .Shows("ttft:TIME,tpot:TIME,e2e:TIME")
             .Otherwise("none")
             .Example("ttft:500ms,tpot:50ms"),
         section
             .Text("find-rate",
                   "find the largest rate at which this share of requests meets --slo, with 4 seeds")
+            .As(&asked::Serving::findRate)
             .Shows("SHARE")
             .Otherwise("one run")
             .Example("90%")
             .Only(when::ByRate())
             .Only(when::With("slo")),
         section.Text("sweep-rate", "a run at each of N rates from A to B, 8 by default")
+            .As(&asked::Serving::sweepRate)
             .Shows("A..B[:N]")
             .Otherwise("one run")
             .Example("1..16:5")
             .Only(when::ByRate())
             .Only(when::Without("find-rate")),
         section.Real("price", "$ a GPU-hour, for the cost of a million tokens")
+            .As(&asked::Serving::price)
             .Range(0, 1e6)
             .Otherwise("not known")
             .Example("2.5"),
@@ -185,11 +202,13 @@ CutRows()
         RowOfTraining("gpu"),
         RowOfTraining("dtype"),
         degree("tp", "tensor parallel: GPUs that share every layer of an instance")
+            .As(&asked::Degrees::tp)
             .Alias("tp-size")
             .Alias("tensor-parallel-size")
             .Default("1")
             .Example("2"),
         degree("pp", "pipeline parallel: stages of an instance")
+            .As(&asked::Degrees::pp)
             .Alias("pp-size")
             .Alias("pipeline-parallel-size")
             .Default("1")
@@ -197,23 +216,27 @@ CutRows()
         degree("ep",
                "expert parallel: GPUs that share out experts, a multiple of --tp; an instance has "
                "ep / tp engines, which run in step")
+            .As(&asked::Degrees::ep)
             .Alias("ep-size")
             .Otherwise("experts are cut as --tp cuts other layers")
             .Example("2")
             .Only(when::Experts()),
         degree("replicas", "instances of the model")
+            .As(&asked::Serving::replicas)
             .Alias("instances")
             .Otherwise("as many as --gpus or --servers have room for, else 1")
             .Example("2"),
         section
             .Text("split",
                   "prompts and answers on GPUs of their own: pools with their instances and cuts")
+            .As(&asked::Serving::split)
             .Shows("prefill:Nx(tp=T,pp=P),decode:...")
             .Otherwise("each instance does both")
             .Example("prefill:2x(tp=2),decode:1x(tp=2)")
             .Only(when::Tokens())
             .Only(when::Is("scheduler", Schedulers::NamesWhere(&Scheduler::takesKv)).Usual()),
         section.Name("kv-transfer", "when KV travels from a prefill instance to a decode instance")
+            .As(&asked::Serving::kvTransfer)
             .NamesOf<serving::KvTransferEntry>("KV transfer")
             .Default("whole")
             .Example("by-layer")
@@ -224,16 +247,19 @@ CutRows()
                   "blocks of a stage whose exchanges between servers are simulated in each "
                   "iteration; those of the others take as long as these; auto: 4 if one instance "
                   "has the network for itself, else all")
+            .As(&asked::Serving::packetBlocks)
             .Shows("N|all|auto")
             .Default("auto")
             .Example("all"),
         section.Name("router", "which instance takes a request")
+            .As(&asked::Serving::router)
             .NamesOf<serving::RouterEntry>("router")
             .Default("round-robin")
             .Example("least-loaded")
             .To(&serving::ServingSpec::router),
         section.Only(when::Tokens())
             .Name("framework", "whose host time and kernels an iteration has")
+            .As(&asked::Serving::framework)
             .Names("serving framework",
                    {{"vllm", "vLLM V1, with CUDA graphs"},
                     {"vllm-0.2", "vLLM of 2023, which launches kernels one by one"},
@@ -258,28 +284,33 @@ SchedulingRows()
     const Section sparse = section.Only(when::With("send-share"));
     return {
         tokens.Name("scheduler", "how requests share iterations")
+            .As(&asked::Serving::scheduler)
             .NamesOf<serving::SchedulerEntry>("scheduler")
             .Default("vllm")
             .Example("static")
             .To(&serving::ServingSpec::scheduler),
         tokens.Integer("max-batch", "requests of an engine that run at once")
+            .As(&asked::Serving::maxBatch)
             .Alias("max-num-seqs")
             .Range(1, 1e6)
             .Default("256")
             .Example("64")
             .To(&serving::ServingSpec::maxBatch),
         budget.Integer("token-budget", "tokens of an iteration of an engine")
+            .As(&asked::Serving::tokenBudget)
             .Alias("max-num-batched-tokens")
             .Range(1, 1e7)
             .Default("2048")
             .Example("8192")
             .To(&serving::ServingSpec::tokenBudget),
         budget.Flag("chunked-prefill", "a prompt may be shared out over iterations")
+            .As(&asked::Serving::chunkedPrefill)
             .Alias("enable-chunked-prefill")
             .Default("1")
             .Example("0")
             .To(&serving::ServingSpec::chunkedPrefill),
         tokens.Integer("kv-block", "tokens of a block of KV")
+            .As(&asked::Serving::kvBlock)
             .Alias("block-size")
             .Range(1, 65536)
             .Default("16")
@@ -288,12 +319,14 @@ SchedulingRows()
         tokens
             .Real("kv-memory",
                   "share of a GPU's memory for parameters, activations and KV together")
+            .As(&asked::Serving::kvMemory)
             .Alias("gpu-memory-utilization")
             .Range(0.01, 1)
             .Default("0.9")
             .Example("0.8")
             .To(&ServingScenario::kvMemory),
         tokens.Name("kv-dtype", "data type of keys and values")
+            .As(&asked::Serving::kvDtype)
             .Alias("kv-cache-dtype")
             .Names("data type of KV",
                    {{"auto", "as --dtype, in 16 bits at least"},
@@ -307,10 +340,12 @@ SchedulingRows()
             .Integer("kv-tokens",
                      "tokens of KV that an engine has room for, as vLLM prints it (\"GPU KV cache "
                      "size\"), instead of --kv-memory")
+            .As(&asked::Serving::kvTokens)
             .Range(1, 1e12)
             .Otherwise("what GPU memory has room for")
             .Example("100000"),
         joining.Real("prefix-cache", "share of each prompt's tokens that are in the prefix cache")
+            .As(&asked::Serving::prefixCache)
             .Range(0, 1)
             .Default("0")
             .Example("0.5")
@@ -319,6 +354,7 @@ SchedulingRows()
             .Text("speculate",
                   "speculative decoding: a draft model, tokens that it proposes, and the "
                   "probability that each is accepted")
+            .As(&asked::Serving::speculate)
             .Shows("DRAFT:K:ACCEPT")
             .Otherwise("none")
             .Example("gpt2:4:0.7"),
@@ -326,16 +362,19 @@ SchedulingRows()
             .Real("moe-skew",
                   "some experts are liked better: number r as 1 / r to this power (Zipf), shuffled "
                   "by --seed; 0: all the same")
+            .As(&asked::Model::moeSkew)
             .Range(0, 10)
             .Default("0")
             .Example("1")
             .IdleUnless(when::Experts())
             .To(&ServingScenario::moeSkew),
         section.Real("send-share", "share of activations that is sent at a cut of the model")
+            .As(&asked::Serving::sendShare)
             .Range(1e-6, 1)
             .Otherwise("all")
             .Example("0.2"),
         sparse.Name("send-codec", "how the receiver learns which activations they are")
+            .As(&asked::Serving::sendCodec)
             .Names("codec",
                    {{"none", "both sides know: pruned channels"},
                     {"index", "4 bytes an element"},
@@ -343,6 +382,7 @@ SchedulingRows()
             .Default("none")
             .Example("bitmask"),
         sparse.Flag("send-pruned-flops", "activations that are not sent are not computed either")
+            .As(&asked::Serving::sendPrunedFlops)
             .Default("0")
             .Example("1")
             .To(&serving::SparseSpec::prunedFlops),

@@ -3,6 +3,10 @@
  */
 #include "scenarios/inference/options/serving-pools.h"
 
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/degrees.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/serving.h"
 #include "scenarios/inference/engine.h"
 #include "scenarios/inference/options/serving-words.h"
 #include "scenarios/inference/plain-layers.h"
@@ -31,11 +35,11 @@ RoleName(PoolRole role)
 
 /// An error of a cut: of its option, or of --split.
 void
-FailCut(Validation* v, const PoolSpec& pool, const std::string& cut, const std::string& problem)
+FailCut(Validation* v, const PoolSpec& pool, Member cut, const std::string& problem)
 {
-    const bool split = v->values.Given("split");
-    v->Fail(split ? "split" : cut,
-            (split ? std::string("has ") + cut + " of " + RoleName(pool.role) + ", which " : "") +
+    const bool split = v->values.Given(&asked::Serving::split);
+    v->Fail(split ? Member(&asked::Serving::split) : cut,
+            (split ? "has " + OptionOf(cut) + " of " + RoleName(pool.role) + ", which " : "") +
                 problem);
 }
 
@@ -63,35 +67,36 @@ std::vector<PoolSpec>
 ReadPools(Validation* v, const training::ModelSpec& model)
 {
     const Values& values = v->values;
-    v->Settle("split");
-    if (values.Given("split"))
+    v->Settle(&asked::Serving::split);
+    if (values.Given(&asked::Serving::split))
     {
-        auto split = ParseSplit(values.Text("split"));
+        auto split = ParseSplit(values.Get(&asked::Serving::split));
         if (!split.value)
         {
-            v->Fail("split", split.problem);
+            v->Fail(&asked::Serving::split, split.problem);
             return {};
         }
         for (const PoolSpec& pool : *split.value)
         {
             if (pool.dp > 1 && ExpertsOf(model) == 0)
             {
-                FailCut(v, pool, "ep", "needs a model with experts");
+                FailCut(v, pool, &asked::Degrees::ep, "needs a model with experts");
                 return {};
             }
         }
         return *split.value;
     }
     PoolSpec pool;
-    pool.tp = values.U32("tp");
-    pool.pp = values.U32("pp");
-    pool.instances = values.Given("replicas") ? values.U32("replicas") : 1;
-    if (values.Given("ep"))
+    pool.tp = values.Get(&asked::Degrees::tp);
+    pool.pp = static_cast<uint32_t>(values.Get(&asked::Degrees::pp).number);
+    pool.instances =
+        values.Given(&asked::Serving::replicas) ? values.Get(&asked::Serving::replicas) : 1;
+    if (values.Given(&asked::Degrees::ep))
     {
-        const uint32_t ep = values.U32("ep");
+        const uint32_t ep = values.Get(&asked::Degrees::ep);
         if (ep % pool.tp != 0)
         {
-            v->Fail("ep",
+            v->Fail(&asked::Degrees::ep,
                     "is no multiple of --tp=" + std::to_string(pool.tp) +
                         ": each engine of an instance has tp GPUs; allowed: " +
                         std::to_string(RoundUp(ep, pool.tp)),
@@ -135,8 +140,8 @@ CheckGpus(Validation* v, const ClusterSpec& cluster, bool sized, ServingScenario
 {
     const uint64_t gpus = uint64_t{cluster.servers} * cluster.server.gpus;
     auto& pools = s->serving.pools;
-    const bool split = v->values.Given("split");
-    if (sized && !split && !v->values.Given("replicas"))
+    const bool split = v->values.Given(&asked::Serving::split);
+    if (sized && !split && !v->values.Given(&asked::Serving::replicas))
     {
         PoolSpec& pool = pools.front();
         const uint64_t size = uint64_t{pool.tp} * pool.pp * pool.dp;
@@ -151,7 +156,7 @@ CheckGpus(Validation* v, const ClusterSpec& cluster, bool sized, ServingScenario
         }
         if (gpus % size != 0 && gpus > size)
         {
-            v->Fail(v->values.Given("gpus") ? "gpus" : "servers",
+            v->Fail(v->values.Given(&asked::Cluster::gpus) ? "gpus" : "servers",
                     "makes " + std::to_string(gpus) + " GPUs, which instances of " +
                         topo::Counted(size, "GPU") + " do not fill; allowed: multiples of " +
                         std::to_string(size) + ", or --replicas=" + std::to_string(gpus / size));
@@ -170,11 +175,12 @@ CheckGpus(Validation* v, const ClusterSpec& cluster, bool sized, ServingScenario
     }
     if (needed > gpus)
     {
-        const bool given = v->values.Given("gpus") || v->values.Given("servers");
-        const std::string blamed = v->values.Given("gpus")      ? "gpus"
-                                   : v->values.Given("servers") ? "servers"
-                                   : split                      ? "split"
-                                                                : "tp";
+        const bool given =
+            v->values.Given(&asked::Cluster::gpus) || v->values.Given(&asked::Cluster::servers);
+        const std::string blamed = v->values.Given(&asked::Cluster::gpus)      ? "gpus"
+                                   : v->values.Given(&asked::Cluster::servers) ? "servers"
+                                   : split                                     ? "split"
+                                                                               : "tp";
         v->Fail(blamed,
                 (given ? "makes " : "asks for more than the ") + topo::Counted(gpus, "GPU") +
                     (given ? "" : " of the topology") + "; the instances need " +
@@ -187,7 +193,7 @@ CheckGpus(Validation* v, const ClusterSpec& cluster, bool sized, ServingScenario
     }
     if (!split)
     {
-        v->DecideUnlessGiven("replicas", std::to_string(pools.front().instances));
+        v->DecideUnlessGiven(&asked::Serving::replicas, pools.front().instances);
     }
     if (sized && needed < gpus)
     {
@@ -226,7 +232,7 @@ CheckCuts(Validation* v, const ServingScenario& s)
         {
             FailCut(v,
                     pool,
-                    "pp",
+                    &asked::Degrees::pp,
                     "is above the " + topo::Counted(layers, "layer") + " of " + s.model.name +
                         "; allowed: 1 to " + std::to_string(layers));
         }
@@ -234,7 +240,7 @@ CheckCuts(Validation* v, const ServingScenario& s)
         {
             FailCut(v,
                     pool,
-                    "tp",
+                    &asked::Degrees::tp,
                     "does not divide the " + std::to_string(heads.query) + " heads of " +
                         s.model.name + "; allowed: " + Divisors(heads.query));
             continue;
@@ -245,7 +251,7 @@ CheckCuts(Validation* v, const ServingScenario& s)
             {
                 FailCut(v,
                         pool,
-                        "tp",
+                        &asked::Degrees::tp,
                         "neither divides the " + std::to_string(heads.kv) + " key-value heads of " +
                             s.model.name + " nor is a multiple of them");
                 continue;
@@ -258,7 +264,7 @@ CheckCuts(Validation* v, const ServingScenario& s)
         {
             FailCut(v,
                     pool,
-                    "tp",
+                    &asked::Degrees::tp,
                     "does not divide the " + std::to_string(s.model.transformer->ffn) +
                         " columns of the MLP of " + s.model.name);
         }
@@ -269,7 +275,7 @@ CheckCuts(Validation* v, const ServingScenario& s)
             {
                 FailCut(v,
                         pool,
-                        pool.tp > 1 ? "tp" : "pp",
+                        pool.tp > 1 ? Member(&asked::Degrees::tp) : Member(&asked::Degrees::pp),
                         "cannot cut " + s.model.name + ": " + why);
             }
         }
@@ -278,7 +284,7 @@ CheckCuts(Validation* v, const ServingScenario& s)
         {
             FailCut(v,
                     pool,
-                    "ep",
+                    &asked::Degrees::ep,
                     "does not divide the " + std::to_string(experts) + " experts of " +
                         s.model.name + "; allowed: " + Divisors(experts));
         }
@@ -340,13 +346,13 @@ FailMemory(Validation* v, const ServingScenario& s, const PoolSpec& pool, double
                              BinarySize(room);
     const std::string way =
         tp > pool.tp ? "; allowed: --tp=" + std::to_string(tp) : "; allowed: more --tp or --pp";
-    if (v->values.Given("split"))
+    if (v->values.Given(&asked::Serving::split))
     {
-        v->Fail("split", std::string(RoleName(pool.role)) + ": " + what + way);
+        v->Fail(&asked::Serving::split, std::string(RoleName(pool.role)) + ": " + what + way);
     }
     else
     {
-        v->Fail("model", what + way);
+        v->Fail(&asked::Model::model, what + way);
     }
 }
 
@@ -361,7 +367,8 @@ CheckBudget(Validation* v, const serving::ServingSpec& spec, uint64_t longest)
     }
     if (spec.tokenBudget < spec.maxBatch)
     {
-        const bool budget = v->values.Given("token-budget") || !v->values.Given("max-batch");
+        const bool budget = v->values.Given(&asked::Serving::tokenBudget) ||
+                            !v->values.Given(&asked::Serving::maxBatch);
         v->Fail(budget ? "token-budget" : "max-batch",
                 budget ? "is below --max-batch=" + std::to_string(spec.maxBatch) +
                              ", and each running request takes a token of it; allowed: " +
@@ -374,7 +381,7 @@ CheckBudget(Validation* v, const serving::ServingSpec& spec, uint64_t longest)
     const uint64_t computed = std::max<uint64_t>(longest, 2) - 1;
     if (!spec.chunkedPrefill && computed > spec.tokenBudget)
     {
-        v->Fail("chunked-prefill",
+        v->Fail(&asked::Serving::chunkedPrefill,
                 "is off, and a request has up to " + std::to_string(computed) +
                     " tokens, which --token-budget=" + std::to_string(spec.tokenBudget) +
                     " never has at once; allowed: --chunked-prefill, or a budget of " +
@@ -417,7 +424,8 @@ MakeKvBlocks(Validation* v, ServingScenario* s)
         const bool fits = fixed < s->kvMemory * static_cast<double>(s->gpu.memoryBytes);
         const uint64_t room =
             KvBlocksOf(memory, s->gpu, s->kvMemory, s->framework.reserve, spec.kvBlock);
-        uint64_t blocks = s->kvGiven ? v->values.Integer("kv-tokens") / spec.kvBlock : room;
+        uint64_t blocks =
+            s->kvGiven ? v->values.Get(&asked::Serving::kvTokens) / spec.kvBlock : room;
         if (!fits || (!s->kvGiven && room == 0 && memory.kvToken > 0))
         {
             FailMemory(v, *s, pool, fixed);
@@ -437,7 +445,9 @@ MakeKvBlocks(Validation* v, ServingScenario* s)
                      : "");
             if (s->kvGiven)
             {
-                v->Fail("kv-tokens", longestText + "; allowed: " + least + " or more", least);
+                v->Fail(&asked::Serving::kvTokens,
+                        longestText + "; allowed: " + least + " or more",
+                        least);
             }
             else
             {
@@ -445,7 +455,7 @@ MakeKvBlocks(Validation* v, ServingScenario* s)
                     (fixed + 1e9 +
                      memory.kvToken * static_cast<double>(blocksOfLongest * spec.kvBlock)) /
                     static_cast<double>(s->gpu.memoryBytes);
-                v->Fail("kv-memory",
+                v->Fail(&asked::Serving::kvMemory,
                         "leaves room for " + std::to_string(blocks * spec.kvBlock) +
                             " tokens of KV, and " + longestText + "; allowed: " +
                             (share <= 1 ? Format("%.3g or more", std::ceil(share * 1000) / 1000)

@@ -3,6 +3,11 @@
  *
  * dlserve: from values of its options to what is served, by whom, and how.
  */
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/multiplex.h"
+#include "scenarios/asked/network.h"
+#include "scenarios/asked/serving.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/nccl-environment.h"
 #include "scenarios/inference/options/packet-blocks.h"
@@ -74,13 +79,13 @@ class ServingReader
 void
 ServingReader::ChooseInputs()
 {
-    m_model = NamedModel(&m_v, "model", m_v.values.Text("model"));
+    m_model = NamedModel(&m_v, &asked::Model::model, m_v.values.Get(&asked::Model::model));
     ChooseServerAndGpu(&m_v, &m_server, &m_gpu);
     if (m_gpu)
     {
         m_s.gpu = *m_gpu;
         ChooseDtype(&m_v, *m_gpu);
-        const std::string& name = m_v.values.Text("dtype");
+        const std::string& name = m_v.values.Get(&asked::Model::dtype);
         if (m_gpu->Peak(*training::ParseDtype(name)) <= 0)
         {
             std::string known;
@@ -90,12 +95,12 @@ ServingReader::ChooseInputs()
                              ? (known.empty() ? "" : ", ") + other
                              : "";
             }
-            m_v.Fail("dtype", m_gpu->name + " does not compute it; allowed: " + known);
+            m_v.Fail(&asked::Model::dtype, m_gpu->name + " does not compute it; allowed: " + known);
         }
     }
-    m_s.dtypeName = m_v.values.Text("dtype");
+    m_s.dtypeName = m_v.values.Get(&asked::Model::dtype);
     m_s.dtype = *training::ParseDtype(m_s.dtypeName);
-    const std::string& kv = m_v.values.Text("kv-dtype");
+    const std::string& kv = m_v.values.Get(&asked::Serving::kvDtype);
     m_s.kvDtype = kv == "auto" ? training::WideOf(m_s.dtype) : *training::ParseDtype(kv);
     m_s.kvElementBytes = kv == "fp8" ? 1 : training::DtypeBytes(m_s.kvDtype);
     ApplyServer(&m_v, m_server);
@@ -114,14 +119,14 @@ ServingReader::TakeModel()
     m_s.plain = m_use == TokenUse::kNone;
     if (!m_s.model.graph.empty())
     {
-        m_v.Fail("model",
+        m_v.Fail(&asked::Model::model,
                  "is a graph of operators, which has no order to serve it in; allowed: a model of "
                  "layers");
         return false;
     }
     if (m_use == TokenUse::kEncoderDecoder)
     {
-        m_v.Fail("model",
+        m_v.Fail(&asked::Model::model,
                  "has an encoder beside its decoder, which no scheduler here serves; allowed: "
                  "decoders, encoders, and networks without tokens");
         return false;
@@ -136,10 +141,11 @@ void
 ServingReader::ReadSparse()
 {
     const Values& values = m_v.values;
-    m_v.Settle("send-share");
+    m_v.Settle(&asked::Serving::sendShare);
     serving::SparseSpec& sparse = m_s.serving.sparse;
     m_v.Fill(&sparse);
-    sparse.share = values.Given("send-share") ? values.Real("send-share") : 1;
+    sparse.share =
+        values.Given(&asked::Serving::sendShare) ? values.Get(&asked::Serving::sendShare) : 1;
     using Codec = serving::SparseSpec::Codec;
     sparse.codec = Named<Codec>(
         values,
@@ -150,34 +156,36 @@ ServingReader::ReadSparse()
 void
 ServingReader::ReadSpeculation()
 {
-    if (!m_v.values.Given("speculate"))
+    if (!m_v.values.Given(&asked::Serving::speculate))
     {
         return;
     }
-    const auto words = ParseSpeculation(m_v.values.Text("speculate"));
+    const auto words = ParseSpeculation(m_v.values.Get(&asked::Serving::speculate));
     if (!words.value)
     {
-        m_v.Fail("speculate", words.problem);
+        m_v.Fail(&asked::Serving::speculate, words.problem);
         return;
     }
     const std::string& name = words.value->draft;
     if (!training::FindModel(name) && name.find_first_of("/.") == std::string::npos)
     {
-        m_v.Fail("speculate",
+        m_v.Fail(&asked::Serving::speculate,
                  "has the draft '" + rdma::Shown(name, 60) +
                      "', which is no model of the zoo (--list=models) and no file",
-                 NearestName(name, ServingOptionTable().Find("model")->names()));
+                 NearestName(name, ServingOptionTable().Find(&asked::Model::model)->names()));
         return;
     }
-    m_s.draft = NamedModel(&m_v, "speculate", name);
+    m_s.draft = NamedModel(&m_v, &asked::Serving::speculate, name);
     if (m_s.draft && TokenUseOf(*m_s.draft) != TokenUse::kLoop)
     {
-        m_v.Fail("speculate", "has a draft that writes no tokens; allowed: a decoder");
+        m_v.Fail(&asked::Serving::speculate,
+                 "has a draft that writes no tokens; allowed: a decoder");
         return;
     }
     if (m_use == TokenUse::kEncoder)
     {
-        m_v.Fail("speculate", m_s.model.name + " writes no tokens; allowed: with a decoder");
+        m_v.Fail(&asked::Serving::speculate,
+                 m_s.model.name + " writes no tokens; allowed: with a decoder");
     }
     m_s.serving.speculation = words.value;
 }
@@ -186,15 +194,17 @@ void
 ServingReader::ReadScheduling()
 {
     const Values& values = m_v.values;
-    m_v.Settle("scheduler");
+    m_v.Settle(&asked::Serving::scheduler);
     serving::ServingSpec& spec = m_s.serving;
     m_v.Fill(&m_s);
     m_v.Fill(&spec);
-    m_s.framework = *serving::FindFramework(values.Text("framework"));
-    m_s.kvGiven = values.Given("kv-tokens");
-    spec.dollarsPerGpuHour = values.Given("price") ? values.Real("price") : 0;
-    spec.duration =
-        values.Given("duration") ? static_cast<double>(values.Duration("duration").ps) * 1e-12 : 0;
+    m_s.framework = *serving::FindFramework(values.Get(&asked::Serving::framework));
+    m_s.kvGiven = values.Given(&asked::Serving::kvTokens);
+    spec.dollarsPerGpuHour =
+        values.Given(&asked::Serving::price) ? values.Get(&asked::Serving::price) : 0;
+    spec.duration = values.Given(&asked::Serving::duration)
+                        ? static_cast<double>(values.Get(&asked::Serving::duration).ps) * 1e-12
+                        : 0;
     ReadSparse();
     ReadSpeculation();
     if (m_s.plain)
@@ -229,10 +239,12 @@ ServingReader::MakeServers(uint32_t gpusOfServer)
 {
     ClusterDefaults defaults = ServingClusterDefaults();
     const Values& values = m_v.values;
-    const uint32_t perServer =
-        values.Given("gpus-per-server") ? values.U32("gpus-per-server") : gpusOfServer;
-    m_sized = m_v.seat || values.Given("gpus") || values.Given("servers") ||
-              !topo::FamilyOfParameters(values.Text("topology"));
+    const uint32_t perServer = values.Given(&asked::Cluster::gpusPerServer)
+                                   ? values.Get(&asked::Cluster::gpusPerServer)
+                                   : gpusOfServer;
+    m_sized = m_v.seat || values.Given(&asked::Cluster::gpus) ||
+              values.Given(&asked::Cluster::servers) ||
+              !topo::FamilyOfParameters(values.Get(&asked::Network::topology));
     auto pools = m_s.serving.pools;
     const uint64_t needed = PlacePools(&pools, std::max(1u, perServer));
     const uint64_t servers = (needed + perServer - 1) / std::max(1u, perServer);
@@ -292,7 +304,7 @@ ServingReader::UsedCollectives() const
 ParseResult<ServingScenario>
 ServingReader::Read()
 {
-    m_v.Settle("multiplex");
+    m_v.Settle(&asked::Multiplex::multiplex);
     ChooseInputs();
     const bool known = TakeModel();
     if (known)

@@ -5,9 +5,9 @@
 
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
-#include "scenarios/goodput/options/span.h"
 #include "scenarios/inference/requests.h"
 #include "scenarios/options/format.h"
+#include "scenarios/options/span.h"
 
 #include <charconv>
 #include <cmath>

@@ -3,6 +3,8 @@
  */
 #include "scenarios/multiplex/options/multiplex-options.h"
 
+#include "scenarios/asked/multiplex.h"
+#include "scenarios/asked/serving.h"
 #include "scenarios/job/parse-result.h"
 #include "scenarios/network/common-options.h"
 #include "topologies/names.h"
@@ -57,6 +59,7 @@ MultiplexOptionRows()
         section
             .File("multiplex",
                   "models that share GPUs, with their rates and SLOs; simulated without packets")
+            .As(&asked::Multiplex::multiplex)
             .Shows("FILE.json")
             .At("/multiplex/mix")
             .Otherwise("none"),
@@ -64,6 +67,7 @@ MultiplexOptionRows()
             .List("policy",
                   "who runs when, with which share: " +
                       JoinNames(ItemsOf<multiplex::PolicyEntry>()) + "; all: a table of them")
+            .As(&asked::Multiplex::policy)
             .Shows("NAME,...")
             .Distinct()
             .Default("dstack")
@@ -74,6 +78,7 @@ MultiplexOptionRows()
                 "sweep-rate",
                 "the same for these rates, in per cent of the mix's: from FROM, doubled, to TO; or "
                 "in steps")
+            .As(&asked::Serving::sweepRate)
             .Shows("FROM..TO[:STEP]")
             .Otherwise("the mix's rates")
             .Example("10..200")
@@ -82,6 +87,7 @@ MultiplexOptionRows()
             .Duration("switch-time",
                       "until another model runs, where models take turns; 100us: D-STACK with a "
                       "process in its shadow")
+            .As(&asked::Multiplex::switchTime)
             .Range(0, 1e14)
             .Default("100us")
             .Example("1ms"),
@@ -90,10 +96,13 @@ MultiplexOptionRows()
                 "interference",
                 "models that run at once slow each other down beyond their shares, as iGniter has "
                 "it")
+            .As(&asked::Multiplex::interference)
             .Default("1"),
         section.Flag("share-curve", "print latency against the share of a GPU, and its knee")
+            .As(&asked::Multiplex::shareCurve)
             .Default("0"),
         section.Name("curve", "where latency is from")
+            .As(&asked::Multiplex::curve)
             .Names("source of the latency",
                    {{"auto", "the first of the others that there is"},
                     {"table", "rows of --curves, and lines between them"},
@@ -102,10 +111,12 @@ MultiplexOptionRows()
             .Default("auto")
             .Example("kernels"),
         section.Integer("seq", "tokens of a request, of kernels of models that have them")
+            .As(&asked::Multiplex::seq)
             .Range(1, 1e6)
             .Default("128")
             .Example("512"),
         section.File("curves", "measured latencies: columns model, batch, gpu_percent, latency_ms")
+            .As(&asked::Multiplex::curves)
             .Shows("FILE.csv")
             .Otherwise("none"),
         section
@@ -113,6 +124,7 @@ MultiplexOptionRows()
                 "compare",
                 "measured rows to compare with: columns as --curves, or of pairs: model1, model2, "
                 "batch1, batch2, gpu_percent1, gpu_percent2, latency1_ms, latency2_ms")
+            .As(&asked::Multiplex::compare)
             .Shows("FILE.csv")
             .Otherwise("none"),
     };
@@ -124,23 +136,32 @@ MultiplexSharedRows()
     const Section section{"/serving", "Serving"};
     return {
         section.Text("model", "of --share-curve: names of the zoo, or of --curves")
+            .As(&asked::Multiplex::model)
             .Shows("NAME,...")
             .Otherwise("all that were measured")
             .Example("resnet-50"),
         section.Text("batch", "of --share-curve")
+            .As(&asked::Multiplex::batch)
             .Shows("N,...")
             .Otherwise("1,8,16")
             .Example("1,32"),
-        section.Text("gpu", "a name or a JSON file").Shows("NAME").Default("V100").Example("A100"),
+        section.Text("gpu", "a name or a JSON file")
+            .As(&asked::Multiplex::gpu)
+            .Shows("NAME")
+            .Default("V100")
+            .Example("A100"),
         section.Text("gpus", "of --multiplex; some policies add more")
+            .As(&asked::Multiplex::gpus)
             .Shows("N")
             .Default("1")
             .Example("2"),
         section.Text("duration", "time in which requests arrive")
+            .As(&asked::Multiplex::duration)
             .Shows("TIME")
             .Default("10s")
             .Example("60s"),
         section.Text("dtype", "of kernels")
+            .As(&asked::Multiplex::dtype)
             .Shows("TYPE")
             .Otherwise("bf16, on GPUs without it fp32")
             .Example("fp16"),
@@ -157,7 +178,8 @@ MultiplexOptionTable()
 bool
 AsksForMultiplex(const Values& values)
 {
-    return values.Given("multiplex") || values.Flag("share-curve") || values.Given("compare");
+    return values.Given(&asked::Multiplex::multiplex) ||
+           values.Get(&asked::Multiplex::shareCurve) || values.Given(&asked::Multiplex::compare);
 }
 
 } // namespace scenario

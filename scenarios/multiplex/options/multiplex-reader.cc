@@ -4,8 +4,11 @@
  * What the options for many models on a GPU mean together.
  */
 #include "contrib/rdma/core/nearest-name.h"
-#include "scenarios/goodput/options/span.h"
+#include "scenarios/asked/multiplex.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/serving.h"
 #include "scenarios/multiplex/options/multiplex-options.h"
+#include "scenarios/options/span.h"
 #include "topologies/json-text.h"
 #include "topologies/names.h"
 
@@ -36,26 +39,29 @@ class MultiplexReader
 
     void Take()
     {
-        const std::vector<std::string> tasks = {"multiplex", "share-curve", "compare"};
-        std::vector<std::string> asked;
-        for (const std::string& task : tasks)
+        std::vector<std::pair<Member, MultiplexTask>> tasks;
+        if (m_values.Given(&asked::Multiplex::multiplex))
         {
-            if (IsAsked(task))
-            {
-                asked.push_back(task);
-            }
+            tasks.emplace_back(&asked::Multiplex::multiplex, MultiplexTask::kMix);
         }
-        if (asked.size() != 1)
+        if (m_values.Get(&asked::Multiplex::shareCurve))
         {
-            Fail(asked.empty() ? "multiplex" : asked[1],
-                 asked.empty() ? "is missing; allowed: --multiplex=FILE.json, --share-curve or "
-                                 "--compare=FILE.csv"
-                               : "cannot be combined with --" + asked[0] + "; use one of them");
+            tasks.emplace_back(&asked::Multiplex::shareCurve, MultiplexTask::kCurve);
+        }
+        if (m_values.Given(&asked::Multiplex::compare))
+        {
+            tasks.emplace_back(&asked::Multiplex::compare, MultiplexTask::kCompare);
+        }
+        if (tasks.size() != 1)
+        {
+            Fail(tasks.empty() ? Member(&asked::Multiplex::multiplex) : tasks[1].first,
+                 tasks.empty()
+                     ? "is missing; allowed: --multiplex=FILE.json, --share-curve or "
+                       "--compare=FILE.csv"
+                     : "cannot be combined with " + Spell(tasks[0].first) + "; use one of them");
             return;
         }
-        m_s.task = asked[0] == "multiplex"     ? MultiplexTask::kMix
-                   : asked[0] == "share-curve" ? MultiplexTask::kCurve
-                                               : MultiplexTask::kCompare;
+        m_s.task = tasks[0].second;
         ReadSources();
         if (!m_result.errors.empty())
         {
@@ -67,27 +73,23 @@ class MultiplexReader
         }
         else
         {
-            Refuse({"policy", "sweep-rate"}, "is for --multiplex");
-            m_s.kind = *multiplex::ParseCurveKind(m_values.Text("curve"));
+            Refuse({Member(&asked::Multiplex::policy), Member(&asked::Serving::sweepRate)},
+                   "is for --multiplex");
+            m_s.kind = *multiplex::ParseCurveKind(m_values.Get(&asked::Multiplex::curve));
             m_s.task == MultiplexTask::kCurve ? ReadCurves() : ReadMeasured();
         }
     }
 
   private:
-    bool IsAsked(const std::string& task) const
+    void Fail(Member option, const std::string& problem, const std::string& near = "")
     {
-        return task == "share-curve" ? m_values.Flag(task) : m_values.Given(task);
-    }
-
-    void Fail(const std::string& option, const std::string& problem, const std::string& near = "")
-    {
-        const std::string value = m_values[option].present ? m_values.Raw(option) : "";
+        const std::string value = m_values.Has(option) ? m_values.Raw(option) : "";
         m_result.errors.push_back({m_values.Where(option), value, problem, near});
     }
 
-    void Refuse(const std::vector<std::string>& options, const std::string& why)
+    void Refuse(const std::vector<Member>& options, const std::string& why)
     {
-        for (const std::string& option : options)
+        for (Member option : options)
         {
             if (m_values.Given(option))
             {
@@ -105,15 +107,15 @@ class MultiplexReader
     }
 
     /// Of text, or of any other kind: as it was given.
-    std::string TextOf(const std::string& option, const std::string& otherwise) const
+    std::string TextOf(Member option, const std::string& otherwise) const
     {
-        return m_values[option].present && !m_values.Raw(option).empty() ? m_values.Raw(option)
-                                                                         : otherwise;
+        return m_values.Has(option) && !m_values.Raw(option).empty() ? m_values.Raw(option)
+                                                                     : otherwise;
     }
 
     void ReadSources()
     {
-        const std::string gpu = TextOf("gpu", "V100");
+        const std::string gpu = TextOf(&asked::Multiplex::gpu, "V100");
         if (const auto known = training::FindGpu(gpu))
         {
             m_s.sources.gpu = *known;
@@ -123,18 +125,20 @@ class MultiplexReader
             ReadGpuFile(gpu);
         }
         const bool narrow = m_s.sources.gpu.Peak(training::Dtype::kBf16) > 0;
-        const auto dtype = training::ParseDtype(TextOf("dtype", narrow ? "bf16" : "fp32"));
+        const auto dtype =
+            training::ParseDtype(TextOf(&asked::Multiplex::dtype, narrow ? "bf16" : "fp32"));
         if (!dtype)
         {
-            Fail("dtype", "allowed: " + topo::JoinNames(training::DtypeNames()));
+            Fail(&asked::Multiplex::dtype, "allowed: " + topo::JoinNames(training::DtypeNames()));
         }
         m_s.sources.dtype = dtype.value_or(training::Dtype::kFp32);
-        m_s.sources.sequence = m_values.U32("seq");
-        if (m_values.Given("curves"))
+        m_s.sources.sequence = m_values.Get(&asked::Multiplex::seq);
+        if (m_values.Given(&asked::Multiplex::curves))
         {
             std::vector<topo::Error> errors;
-            m_s.sources.table =
-                multiplex::ReadCurveTable(m_values.Text("curves"), errors, &m_result.notes);
+            m_s.sources.table = multiplex::ReadCurveTable(m_values.Get(&asked::Multiplex::curves),
+                                                          errors,
+                                                          &m_result.notes);
             Keep(errors);
         }
     }
@@ -160,7 +164,7 @@ class MultiplexReader
         }
         else if (errors.empty())
         {
-            Fail("gpu",
+            Fail(&asked::Multiplex::gpu,
                  "is no GPU; allowed: " + topo::JoinNames(training::GpuNames()) +
                      ", or a JSON file of one",
                  rdma::NearestName(path, training::GpuNames()));
@@ -169,35 +173,41 @@ class MultiplexReader
 
     void ReadMixOptions()
     {
-        m_s.settings.seed = m_values.Integer("seed");
-        m_s.settings.interference = m_values.Flag("interference");
+        m_s.settings.seed = m_values.Get(&asked::Run::seed);
+        m_s.settings.interference = m_values.Get(&asked::Multiplex::interference);
         m_s.settings.switchTime =
-            static_cast<double>(m_values.Duration("switch-time").ps) / multiplex::kPsPerSecond;
-        const auto duration = ParseSpan(TextOf("duration", "10s"));
+            static_cast<double>(m_values.Get(&asked::Multiplex::switchTime).ps) /
+            multiplex::kPsPerSecond;
+        const auto duration = ParseSpan(TextOf(&asked::Multiplex::duration, "10s"));
         if (!duration || *duration < 1e-3 || *duration > 86400 * 10)
         {
-            Fail("duration", "allowed: 1ms to 10d, such as 60s");
+            Fail(&asked::Multiplex::duration, "allowed: 1ms to 10d, such as 60s");
         }
         m_s.settings.duration = duration.value_or(10);
-        const std::string gpus = TextOf("gpus", "1");
+        const std::string gpus = TextOf(&asked::Multiplex::gpus, "1");
         const bool digits =
             !gpus.empty() && gpus.find_first_not_of("0123456789") == std::string::npos;
         const unsigned long count = digits ? std::strtoul(gpus.c_str(), nullptr, 10) : 0;
         if (count < 1 || count > MOST_GPUS_OF_MIX)
         {
-            Fail("gpus", "allowed: 1 to 1000");
+            Fail(&asked::Multiplex::gpus, "allowed: 1 to 1000");
         }
         m_s.settings.gpus = static_cast<uint32_t>(std::clamp(count, 1UL, 1000UL));
         ReadPolicies();
         ReadScales();
-        Refuse({"model", "batch", "curve"}, "is for --share-curve; the mix has them");
+        Refuse({Member(&asked::Multiplex::model),
+                Member(&asked::Multiplex::batch),
+                Member(&asked::Multiplex::curve)},
+               "is for --share-curve; the mix has them");
         if (!m_result.errors.empty())
         {
             return;
         }
         std::vector<topo::Error> errors;
-        m_s.mix =
-            multiplex::ReadMix(m_values.Text("multiplex"), m_s.settings.gpus, &m_s.sources, errors);
+        m_s.mix = multiplex::ReadMix(m_values.Get(&asked::Multiplex::multiplex),
+                                     m_s.settings.gpus,
+                                     &m_s.sources,
+                                     errors);
         Keep(errors);
         m_result.notes.insert(m_result.notes.end(),
                               m_s.sources.notes.begin(),
@@ -212,7 +222,7 @@ class MultiplexReader
     void ReadPolicies()
     {
         const auto names = multiplex::RegisteredPolicy::Names();
-        for (const std::string& name : m_values.List("policy"))
+        for (const std::string& name : m_values.Get(&asked::Multiplex::policy))
         {
             if (name == "all")
             {
@@ -224,7 +234,7 @@ class MultiplexReader
             });
             if (known == names.end())
             {
-                Fail("policy",
+                Fail(&asked::Multiplex::policy,
                      topo::Quoted(name) + " is no policy; allowed: all, " + topo::JoinNames(names),
                      rdma::NearestName(name, names));
                 continue;
@@ -236,12 +246,12 @@ class MultiplexReader
     void ReadScales()
     {
         m_s.scales = {1};
-        if (!m_values.Given("sweep-rate"))
+        if (!m_values.Given(&asked::Serving::sweepRate))
         {
             return;
         }
         m_s.scales.clear();
-        const std::string& text = m_values.Text("sweep-rate");
+        const std::string& text = m_values.Get(&asked::Serving::sweepRate);
         const std::size_t dots = text.find("..");
         const std::size_t colon = text.find(':');
         const bool stepped = colon != std::string::npos;
@@ -259,7 +269,7 @@ class MultiplexReader
         const double points = !good ? 0 : stepped ? (to - from) / step : std::log2(to / from);
         if (!good || points > MOST_SCALES)
         {
-            Fail("sweep-rate",
+            Fail(&asked::Serving::sweepRate,
                  "allowed: FROM..TO in per cent of the mix's rates, which doubles, or "
                  "FROM..TO:STEP, "
                  "at most 200 points, such as 10..200 or 20..100:20");
@@ -309,7 +319,7 @@ class MultiplexReader
         }
     }
 
-    void AddModel(const std::string& name, const std::string& option)
+    void AddModel(const std::string& name, Member option)
     {
         std::string why;
         std::string near;
@@ -343,33 +353,34 @@ class MultiplexReader
 
     void ReadCurves()
     {
-        const std::string names = TextOf("model", "");
+        const std::string names = TextOf(&asked::Multiplex::model, "");
         if (names.empty())
         {
             for (const std::string& name : multiplex::CurveNames(m_s.sources))
             {
-                AddModel(name, "model");
+                AddModel(name, &asked::Multiplex::model);
             }
             if (m_s.models.empty() && m_result.errors.empty())
             {
-                Fail("model", "is missing; allowed: a model of the zoo, or of --curves=FILE.csv");
+                Fail(&asked::Multiplex::model,
+                     "is missing; allowed: a model of the zoo, or of --curves=FILE.csv");
             }
         }
         else
         {
             for (const std::string& name : Parts(names))
             {
-                AddModel(name, "model");
+                AddModel(name, &asked::Multiplex::model);
             }
         }
-        for (const std::string& part : Parts(TextOf("batch", "1,8,16")))
+        for (const std::string& part : Parts(TextOf(&asked::Multiplex::batch, "1,8,16")))
         {
             const bool digits = !part.empty() && part.size() <= 4 &&
                                 part.find_first_not_of("0123456789") == std::string::npos;
             const unsigned long batch = digits ? std::strtoul(part.c_str(), nullptr, 10) : 0;
             if (batch < 1 || batch > 4096)
             {
-                Fail("batch", "allowed: batches from 1 to 4096, such as 1,8,16");
+                Fail(&asked::Multiplex::batch, "allowed: batches from 1 to 4096, such as 1,8,16");
                 return;
             }
             m_s.batches.push_back(static_cast<uint32_t>(batch));
@@ -379,10 +390,12 @@ class MultiplexReader
     void ReadMeasured()
     {
         std::vector<topo::Error> errors;
-        m_s.measured =
-            multiplex::ReadMeasurements(m_values.Text("compare"), errors, &m_result.notes);
+        m_s.measured = multiplex::ReadMeasurements(m_values.Get(&asked::Multiplex::compare),
+                                                   errors,
+                                                   &m_result.notes);
         Keep(errors);
-        Refuse({"model", "batch"}, "the rows of --compare have them");
+        Refuse({Member(&asked::Multiplex::model), Member(&asked::Multiplex::batch)},
+               "the rows of --compare have them");
         std::set<std::string> names;
         for (const auto& [name, points] : m_s.measured.alone)
         {
@@ -394,11 +407,11 @@ class MultiplexReader
         }
         for (const std::string& name : names)
         {
-            AddModel(name, "compare");
+            AddModel(name, &asked::Multiplex::compare);
         }
         if (m_result.errors.empty() && names.empty())
         {
-            Fail("compare", "has no rows");
+            Fail(&asked::Multiplex::compare, "has no rows");
         }
     }
 
@@ -421,9 +434,9 @@ ValidateMultiplex(const OptionTable& table, const ReadResult& read)
     MultiplexReader(read, &result).Take();
     result.scenario.values = read.values;
     RunOptions& run = result.scenario.run;
-    run.seed = read.values.Integer("seed");
-    run.dryRun = read.values.Flag("dry-run");
-    run.report = read.values.Flag("report");
+    run.seed = read.values.Get(&asked::Run::seed);
+    run.dryRun = read.values.Get(&asked::Run::dryRun);
+    run.report = read.values.Get(&asked::Run::report);
     std::vector<std::string> except = {"out"};
     for (const Option& option : table.options)
     {

@@ -3,6 +3,7 @@
  *
  * Flows of --flows: a file of HPCC's ns-3 code, a connection matrix of htsim, or CSV.
  */
+#include "scenarios/asked/traffic.h"
 #include "scenarios/network/traffic-flows.h"
 #include "scenarios/traffic/flow-csv.h"
 #include "scenarios/traffic/hpcc-flows.h"
@@ -86,7 +87,7 @@ ReadCsvFlows(Validation* v,
     }
     if (read.flows.size() > kMostFlows)
     {
-        v->Fail("flows",
+        v->Fail(&asked::Traffic::flows,
                 "has " + std::to_string(read.flows.size()) + " flows; allowed: at most " +
                     std::to_string(kMostFlows));
         return;
@@ -192,7 +193,7 @@ CheckConnections(Validation* v, const TrafficScenario& s, const ProtocolSpec& pr
     {
         return;
     }
-    const std::string& file = v->values.Text("flows");
+    const std::string& file = v->values.Get(&asked::Traffic::flows);
     if (protocol.IsUdp() || s.operation == FlowOperation::kRead)
     {
         v->Fail(protocol.IsUdp() ? "protocol" : "operation",
@@ -201,7 +202,7 @@ CheckConnections(Validation* v, const TrafficScenario& s, const ProtocolSpec& pr
     }
     if (s.queuePairs == QueuePairUse::kReused)
     {
-        v->Fail("queue-pairs",
+        v->Fail(&asked::Traffic::queuePairs,
                 "takes a queue pair away when a flow has ended, and " + file +
                     " has several messages of a connection (msg); allowed: per-flow, per-pair");
     }
@@ -212,17 +213,17 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
 {
     s->pattern = "flow file";
     const size_t before = v->errors.size();
-    v->Settle("flows");
+    v->Settle(&asked::Traffic::flows);
     if (v->errors.size() != before)
     {
         return;
     }
     std::vector<topo::Error> errors;
-    const std::string& file = v->values.Text("flows");
+    const std::string& file = v->values.Get(&asked::Traffic::flows);
     const auto text = topo::ReadWholeFile(file, errors);
     if (!text)
     {
-        v->FailFile("flows", errors);
+        v->FailFile(&asked::Traffic::flows, errors);
         return;
     }
     if (IsFlowCsv(*text))
@@ -283,7 +284,7 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
         v->notes.push_back(read.note);
     }
     // That code has RDMA alone, so pg is a priority of RDMA.
-    const std::string& protocol = v->values.Text("protocol");
+    const std::string& protocol = v->values.Get(&asked::Traffic::protocol);
     const bool isRdma = protocol == "rdma";
     const uint8_t usual = UsualPriority(*v);
     if (!isRdma && std::any_of(read.flows.begin(), read.flows.end(), [usual](const HpccFlow& f) {

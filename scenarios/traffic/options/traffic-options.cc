@@ -5,6 +5,11 @@
  */
 #include "contrib/rdma/core/connection-numbers.h"
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/asked/foreign-names.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/network.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/traffic.h"
 #include "scenarios/job/parse-result.h"
 #include "scenarios/launch/launcher.h"
 #include "scenarios/network/common-options.h"
@@ -14,7 +19,6 @@
 #include "scenarios/network/protocol-options.h"
 #include "scenarios/network/traffic-flows.h"
 #include "scenarios/network/validate.h"
-#include "scenarios/options/foreign-names.h"
 #include "scenarios/traffic/flow-sizes.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
@@ -83,6 +87,7 @@ MakeTrafficTable()
     const Section incastLoad = load.Only(when::Above("incast-load", 0));
     t.Add({
         patterns.Name("pattern", "who sends to whom")
+            .As(&asked::Traffic::pattern)
             .Names("pattern", Patterns())
             .Aliases([](const std::string& text) -> std::string {
                 return topo::FoldedName(text) == "random" ? "poisson" : "";
@@ -90,21 +95,25 @@ MakeTrafficTable()
             .Otherwise("permutation")
             .Example("all-to-all"),
         patterns.Integer("offset", "permutation: host i sends to (i + N) mod hosts")
+            .As(&asked::Traffic::offset)
             .Otherwise(UsualOffset())
             .Range(1, 4294967295.0)
             .Example("3")
             .Only(when::Is("pattern", {"permutation"})),
         patterns.Integer("fan-in", "incast: number of senders, the hosts behind the target")
+            .As(&asked::Traffic::fanIn)
             .Otherwise("16, or all other hosts if fewer")
             .Range(1, 4294967295.0)
             .Example("4")
             .Only(when::Is("pattern", {"incast"})),
         patterns.Integer("target", "incast: the host that receives, from 0")
+            .As(&asked::Traffic::target)
             .Otherwise("0")
             .Range(0, 4294967295.0)
             .Example("3")
             .Only(when::Is("pattern", {"incast"})),
         patterns.List("bytes", "of every flow; of several sizes, flow i takes the i-th in turn")
+            .As(&asked::Traffic::bytes)
             .Shows("SIZE,...")
             .Otherwise("40MB")
             .Example("1MB,64KiB")
@@ -116,6 +125,7 @@ MakeTrafficTable()
                         "a file of "
                         "lines \"bytes percent\" (of flows of at "
                         "most so many bytes; in between linearly)")
+            .As(&asked::Traffic::sizes)
             .Names("distribution of flow sizes", FlowSizeItems)
             .Aliases([](const std::string& text) -> std::string {
                 return topo::FoldedName(text) == "fbhdp" ? "fb-hadoop" : "";
@@ -123,6 +133,7 @@ MakeTrafficTable()
             .Otherwise("websearch for --pattern=poisson and on-off")
             .Example("fb-hadoop"),
         patterns.Duration("start-jitter", "flows start at random within this time")
+            .As(&asked::Traffic::startJitter)
             .Otherwise("0, all at once")
             .Range(0, 1e15)
             .Example("10us")
@@ -131,10 +142,12 @@ MakeTrafficTable()
                 "load",
                 "poisson, on-off: average load of each host's links in the direction out, 1 being "
                 "their rate")
+            .As(&asked::Traffic::load)
             .Otherwise("0.5")
             .Range(1e-6, 10)
             .Example("0.3"),
         load.Name("load-of", "the bytes that --load and --incast-load count")
+            .As(&asked::Traffic::loadOf)
             .Names("layer",
                    {{"payload",
                      "the flows' bytes alone, as HPCC's traffic generator: mean size x 8 / gap"},
@@ -148,6 +161,7 @@ MakeTrafficTable()
                       "time after --warm-up in which flows that start are measured; poisson, "
                       "on-off: flows "
                       "are made for so long")
+            .As(&asked::Traffic::duration)
             .Otherwise("10ms for poisson and on-off, else all flows")
             .Range(1, 1e15)
             .Example("5ms"),
@@ -155,6 +169,7 @@ MakeTrafficTable()
             .Duration("warm-up",
                       "flows that start before are simulated and in no statistics; all counters "
                       "begin here")
+            .As(&asked::Traffic::warmUp)
             .Default("0ns")
             .Range(0, 1e15)
             .Example("1ms")
@@ -163,10 +178,12 @@ MakeTrafficTable()
                       "poisson, on-off: unmeasured flows go on for this long, so that the last "
                       "measured ones "
                       "meet the same load")
+            .As(&asked::Traffic::coolDown)
             .Otherwise("0")
             .Range(0, 1e15)
             .Example("1ms"),
         onOff.Duration("on-time", "on-off: mean time a host is on")
+            .As(&asked::Traffic::onTime)
             .Otherwise("100us")
             .Range(1, 1e15)
             .Example("50us"),
@@ -174,10 +191,12 @@ MakeTrafficTable()
             .Duration(
                 "off-time",
                 "on-off: mean time a host is off; while on, its load is higher to make up for it")
+            .As(&asked::Traffic::offTime)
             .Otherwise("100us")
             .Range(0, 1e15)
             .Example("50us"),
         onOff.Name("on-off-times", "on-off: how those times are distributed")
+            .As(&asked::Traffic::onOffTimes)
             .Names("distribution of times",
                    {{"exponential", "without memory"},
                     {"constant", "all the same"},
@@ -188,29 +207,39 @@ MakeTrafficTable()
                   "poisson, on-off: extra incasts of --incast-fan-in random hosts to a random one, "
                   "as a "
                   "share of the rate of all hosts")
+            .As(&asked::Traffic::incastLoad)
             .Otherwise("0, none")
             .Range(0, 10)
             .Example("0.02"),
         incastLoad.Integer("incast-fan-in", "senders of such an incast")
+            .As(&asked::Traffic::incastFanIn)
             .Otherwise("60, or all other hosts if fewer")
             .Range(1, 4294967295.0)
             .Example("8"),
         incastLoad.Bytes("incast-bytes", "each of them sends")
+            .As(&asked::Traffic::incastBytes)
             .Otherwise("500kB")
             .Range(1, 1e12)
             .Example("100kB"),
         incastLoad.Name("incast-arrivals", "when these incasts come")
+            .As(&asked::Traffic::incastArrivals)
             .Names("kind of arrivals",
                    {{"periodic", "at equal gaps, the first after half of one"},
                     {"poisson", "at exponential gaps"}})
             .Otherwise("periodic")
             .Example("poisson"),
-        patterns.Integer("priority", "of every flow").Otherwise("3").Range(0, 7).Example("5"),
-        section.File(
-            "flows",
-            "flows from a file instead of a pattern: HPCC's flow format, an htsim connection "
-            "matrix, or CSV (start_ns, start_us or start_s; src, dst, bytes)"),
+        patterns.Integer("priority", "of every flow")
+            .As(&asked::Traffic::priority)
+            .Otherwise("3")
+            .Range(0, 7)
+            .Example("5"),
+        section
+            .File("flows",
+                  "flows from a file instead of a pattern: HPCC's flow format, an htsim connection "
+                  "matrix, or CSV (start_ns, start_us or start_s; src, dst, bytes)")
+            .As(&asked::Traffic::flows),
         section.Name("operation", "the verb that moves a flow's bytes")
+            .As(&asked::Traffic::operation)
             .Names("operation",
                    {{"write", "RDMA WRITE"},
                     {"send", "SEND; of at most 2 GiB"},
@@ -218,12 +247,14 @@ MakeTrafficTable()
             .Default("write")
             .Example("read"),
         section.Name("completion", "when a flow is complete, for its completion time and slowdown")
+            .As(&asked::Traffic::completion)
             .Names("completion",
                    {{"receiver", "its last byte is at the receiver"},
                     {"sender", "its last ACK is at the sender, as HPCC's code has it"}})
             .Default("receiver")
             .Example("sender"),
         section.Name("queue-pairs", "the queue pair that carries a flow")
+            .As(&asked::Traffic::queuePairs)
             .Names("use of queue pairs",
                    {{"per-flow", "a new one for each, all made before the run"},
                     {"reused",
@@ -239,11 +270,13 @@ MakeTrafficTable()
                 "size-groups",
                 "slowdown.csv: groups of flows by size with about equally many flows each, as in "
                 "HPCC's figures")
+            .As(&asked::Traffic::sizeGroups)
             .Default("20")
             .Range(1, 1000)
             .Example("10")
             .To(&Measuring::sizeGroups),
         section.List("size-bins", "slowdown.csv: classes of flow sizes, by their largest")
+            .As(&asked::Traffic::sizeBins)
             .Shows("SIZE,...")
             .Otherwise("100kB,10MB, as pFabric's")
             .Example("10kB,1MB"),
@@ -252,6 +285,7 @@ MakeTrafficTable()
                 "queue-interval",
                 "time between looks at the queues of all switch ports: their distribution, and "
                 "queues.csv of the longest; 0: no looks")
+            .As(&asked::Traffic::queueInterval)
             .Otherwise("1us for --pattern=poisson and on-off, else 0")
             .Range(0, 1e15)
             .Example("2us")
@@ -262,12 +296,14 @@ MakeTrafficTable()
                       "time over which each flow's throughput is measured: Jain's index in "
                       "fairness.csv, and "
                       "of at most 1000 flows rates.csv; 0: none")
+            .As(&asked::Traffic::rateInterval)
             .Otherwise("100us for --pattern=poisson and on-off, else 0")
             .Range(0, 1e15)
             .Example("50us")
             .Only(when::Packets())
             .To(&Measuring::rateInterval),
         section.Integer("hosts", "hosts of the network")
+            .As(&asked::Traffic::hosts)
             .Otherwise("all that a file or the topology's own options have room for; else " +
                        std::to_string(kDefaultHosts))
             .Range(2, 1048576)
@@ -275,6 +311,7 @@ MakeTrafficTable()
         section
             .Duration("stop-after",
                       "end the run at this simulated time; 0: when all flows are done")
+            .As(&asked::Traffic::stopAfter)
             .Default("0ns")
             .Range(0, 9.2e18)
             .Example("5ms")
@@ -306,41 +343,45 @@ ReadMeasuring(Validation* v, TrafficScenario* s)
 {
     auto& values = v->values;
     const bool load =
-        !values.Given("flows") && HasLoad(values.Given("pattern") ? values.Text("pattern") : "");
-    v->DecideUnlessGiven("queue-pairs", load ? "reused" : "per-flow");
+        !values.Given(&asked::Traffic::flows) &&
+        HasLoad(values.Given(&asked::Traffic::pattern) ? values.Get(&asked::Traffic::pattern) : "");
+    v->DecideUnlessGiven(&asked::Traffic::queuePairs, load ? "reused" : "per-flow");
     const bool looks = load && HasPackets(s->fabric);
-    v->DecideUnlessGiven("queue-interval", looks ? "1us" : "0ns");
-    const std::string& protocol = values.Text("protocol");
+    v->DecideTextUnlessGiven(&asked::Traffic::queueInterval, looks ? "1us" : "0ns");
+    const std::string& protocol = values.Get(&asked::Traffic::protocol);
     const bool ordinary = protocol != "rdma";
-    v->DecideUnlessGiven("rate-interval", looks && !ordinary ? "100us" : "0ns");
-    if (ordinary && values.Duration("rate-interval").ps > 0)
+    v->DecideTextUnlessGiven(&asked::Traffic::rateInterval, looks && !ordinary ? "100us" : "0ns");
+    if (ordinary && values.Get(&asked::Traffic::rateInterval).ps > 0)
     {
-        v->Fail("rate-interval",
+        v->Fail(&asked::Traffic::rateInterval,
                 "looks at queue pairs; allowed with --protocol=" + protocol + ": 0");
     }
-    v->DecideUnlessGiven("size-bins", "100kB,10MB"); // Alizadeh et al., "pFabric", SIGCOMM 2013
-    const std::string& use = values.Text("queue-pairs");
+    v->DecideTextUnlessGiven(&asked::Traffic::sizeBins,
+                             "100kB,10MB"); // Alizadeh et al., "pFabric", SIGCOMM 2013
+    const std::string& use = values.Get(&asked::Traffic::queuePairs);
     s->queuePairs = use == "reused"     ? QueuePairUse::kReused
                     : use == "per-pair" ? QueuePairUse::kPerPair
                                         : QueuePairUse::kPerFlow;
     Measuring& m = s->measuring;
     v->Fill(&m);
-    m.until = values.Given("duration") ? m.from + values.Duration("duration") : rdma::Duration();
-    for (const char* name : {"queue-interval", "rate-interval"})
+    m.until = values.Given(&asked::Traffic::duration)
+                  ? m.from + values.Get(&asked::Traffic::duration)
+                  : rdma::Duration();
+    for (const auto name : {&asked::Traffic::queueInterval, &asked::Traffic::rateInterval})
     {
-        if (values.Duration(name).ps > 0 && values.Duration(name).ps < 10000)
+        if (values.Get(name).ps > 0 && values.Get(name).ps < 10000)
         {
             v->Fail(name, "is too short; allowed: 0, or 10ns and more");
         }
     }
     std::vector<std::string> canonical;
-    for (const auto& word : values.List("size-bins"))
+    for (const auto& word : values.Get(&asked::Traffic::sizeBins))
     {
         const auto bytes = rdma::ParseBytes(word);
         if (!bytes || bytes->value == 0 ||
             (!m.sizeBins.empty() && bytes->value <= m.sizeBins.back()))
         {
-            v->errors.push_back({values.Where("size-bins"),
+            v->errors.push_back({values.Where(&asked::Traffic::sizeBins),
                                  word,
                                  std::string("allowed: ") + rdma::kBytesHelp +
                                      ", from 1, each larger than the one before",
@@ -350,7 +391,7 @@ ReadMeasuring(Validation* v, TrafficScenario* s)
         m.sizeBins.push_back(bytes->value);
         canonical.push_back(CanonicalBytes(bytes->value));
     }
-    v->Decide("size-bins", Join(canonical, ","));
+    v->Decide(&asked::Traffic::sizeBins, canonical);
 }
 
 /// Numbers of queue pairs have 24 bits (rdma::ConnectionNumbers): with one a flow they can run out.
@@ -368,7 +409,7 @@ CheckNumbers(Validation* v, const TrafficScenario& s, const topo::Topology& topo
     {
         if (++flowsOf[static_cast<uint64_t>(flow.src) << 32 | flow.dst] > most)
         {
-            v->Fail("queue-pairs",
+            v->Fail(&asked::Traffic::queuePairs,
                     "more than " + std::to_string(most) + " flows from NIC " +
                         std::to_string(flow.src) + " to " + std::to_string(flow.dst) +
                         ", each with a queue pair of its own: their numbers have 24 bits, for " +
@@ -408,7 +449,7 @@ CheckStop(Validation* v, const TrafficScenario& s, int64_t first)
     }
     const bool within = s.stopAfter.ps <= s.measuring.from.ps;
     v->Fail(
-        "stop-after",
+        &asked::Traffic::stopAfter,
         within
             ? "ends the run within --warm-up=" + CanonicalDuration(s.measuring.from.ps) +
                   ", so nothing would be measured; allowed: 0 (when all flows are done), or later"
@@ -426,6 +467,13 @@ TrafficOptionTable()
     return table;
 }
 
+namespace
+{
+
+const RegisteredTable g_trafficRows(&TrafficOptionTable);
+
+} // namespace
+
 ParseResult<TrafficScenario>
 ValidateTraffic(const ReadResult& read)
 {
@@ -433,43 +481,46 @@ ValidateTraffic(const ReadResult& read)
     TrafficScenario s;
     s.fabric = MakeFabric(&v);
     v.Fill(&s);
-    s.completionAtSender = v.values.Text("completion") == "sender";
+    s.completionAtSender = v.values.Get(&asked::Traffic::completion) == "sender";
     const ProtocolSpec protocol = ApplyProtocol(&v, s.fabric);
     ReadMeasuring(&v, &s);
-    const std::string& operation = v.values.Text("operation");
+    const std::string& operation = v.values.Get(&asked::Traffic::operation);
     s.operation = operation == "read"   ? FlowOperation::kRead
                   : operation == "send" ? FlowOperation::kSend
                                         : FlowOperation::kWrite;
-    if (s.completionAtSender && !v.values.List("trace-paths").empty())
+    if (s.completionAtSender && !v.values.Get(&asked::Run::tracePaths).empty())
     {
-        v.Fail("trace-paths",
+        v.Fail(&asked::Run::tracePaths,
                "follows a flow to its last byte at the receiver; allowed: without "
                "--completion=sender");
     }
-    if (s.operation == FlowOperation::kRead && !v.values.List("trace-paths").empty())
+    if (s.operation == FlowOperation::kRead && !v.values.Get(&asked::Run::tracePaths).empty())
     {
         v.Fail(
-            "trace-paths",
+            &asked::Run::tracePaths,
             "follows what a flow's sender posts, and the answers to a READ are posted by nobody; "
             "allowed: with --operation=write or send");
     }
-    if (s.completionAtSender && v.values.Given("attribution") && v.values.Flag("attribution"))
+    if (s.completionAtSender && v.values.Given(&asked::Run::attribution) &&
+        v.values.Get(&asked::Run::attribution))
     {
-        v.Fail("attribution",
+        v.Fail(&asked::Run::attribution,
                "takes a flow apart up to its last byte at the receiver; allowed with "
                "--completion=sender: 0");
     }
     if (s.completionAtSender && s.operation == FlowOperation::kRead)
     {
-        v.Fail("completion",
+        v.Fail(&asked::Traffic::completion,
                "has no meaning with --operation=read: nobody acknowledges the bytes; allowed: "
                "receiver");
     }
 
-    uint32_t hosts = v.values.Given("hosts") ? v.values.U32("hosts") : 0;
+    uint32_t hosts =
+        v.values.Given(&asked::Traffic::hosts) ? v.values.Get(&asked::Traffic::hosts) : 0;
     std::vector<std::string> chosen; // as if they had been given
-    if (const topo::Family* family = topo::FamilyOfParameters(v.values.Text("topology"));
-        family && !v.values.Given("hosts"))
+    if (const topo::Family* family =
+            topo::FamilyOfParameters(v.values.Get(&asked::Network::topology));
+        family && !v.values.Given(&asked::Traffic::hosts))
     {
         for (const topo::Parameter& p : family->parameters)
         {
@@ -487,7 +538,7 @@ ValidateTraffic(const ReadResult& read)
             });
         hosts = sized ? 0 : kDefaultHosts;
     }
-    const Network network = MakeNetwork(&v, hosts, 1, "hosts", &s.fabric);
+    const Network network = MakeNetwork(&v, hosts, 1, &asked::Traffic::hosts, &s.fabric);
     for (const std::string& name : chosen)
     {
         v.values.Slot(name).given = false;
@@ -495,18 +546,18 @@ ValidateTraffic(const ReadResult& read)
     if (network.valid)
     {
         const std::size_t made = network.topology.Hosts().size();
-        if (network.fromFile && v.values.Given("hosts") && hosts != made)
+        if (network.fromFile && v.values.Given(&asked::Traffic::hosts) && hosts != made)
         {
-            v.Fail("hosts",
+            v.Fail(&asked::Traffic::hosts,
                    "the file has " + topo::Counted(made, "host") +
                        ", and all of them are in the network; allowed: " + std::to_string(made) +
                        ", or without --hosts");
         }
         if (!network.fromFile && made > 1) // the error for a single host comes below
         {
-            v.Decide("hosts", std::to_string(made));
+            v.Decide(&asked::Traffic::hosts, made);
         }
-        if (v.values.Given("flows"))
+        if (v.values.Given(&asked::Traffic::flows))
         {
             ReadFlowFile(&v, network, &s);
         }
@@ -517,20 +568,21 @@ ValidateTraffic(const ReadResult& read)
     }
     if (s.queuePairs == QueuePairUse::kPerPair && protocol.IsUdp())
     {
-        v.Fail("queue-pairs",
+        v.Fail(&asked::Traffic::queuePairs,
                "tells flows by the order in which they come, and UDP loses some; allowed with "
                "--protocol=udp: per-flow, reused");
     }
     CheckConnections(&v, s, protocol);
     if (s.completionAtSender && protocol.IsUdp())
     {
-        v.Fail("completion",
+        v.Fail(&asked::Traffic::completion,
                "has no meaning with --protocol=udp, whose senders hear of nothing; allowed: "
                "receiver");
     }
     if (s.queuePairs == QueuePairUse::kPerPair && s.operation == FlowOperation::kRead)
     {
-        v.Fail("queue-pairs", "has no meaning with --operation=read; allowed: per-flow, reused");
+        v.Fail(&asked::Traffic::queuePairs,
+               "has no meaning with --operation=read; allowed: per-flow, reused");
     }
     const std::optional<int64_t> first = FirstMeasured(s);
     if (!s.flows.empty() && !first)
@@ -554,7 +606,7 @@ ValidateTraffic(const ReadResult& read)
     {
         if (s.operation == FlowOperation::kSend && flow.bytes > 1ULL << 31)
         {
-            v.Fail("operation",
+            v.Fail(&asked::Traffic::operation,
                    "a flow of " + std::to_string(flow.bytes) +
                        " B is no SEND; allowed: at most 2^31 B, or write, read");
             break;

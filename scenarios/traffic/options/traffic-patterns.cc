@@ -4,6 +4,8 @@
  * Flows of --pattern.
  */
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/traffic.h"
 #include "scenarios/dry-run/estimate.h"
 #include "scenarios/dry-run/host-memory.h"
 #include "scenarios/launch/launcher.h"
@@ -32,14 +34,14 @@ SizesInTurn(Validation* v)
 {
     std::vector<uint64_t> sizes;
     std::vector<std::string> canonical;
-    v->DecideUnlessGiven("bytes", "40MB");
-    for (const auto& word : v->values.List("bytes"))
+    v->DecideTextUnlessGiven(&asked::Traffic::bytes, "40MB");
+    for (const auto& word : v->values.Get(&asked::Traffic::bytes))
     {
         const auto bytes = rdma::ParseBytes(word);
         if (!bytes || bytes->value == 0 || bytes->value > 1000000000000000ULL)
         {
             v->errors.push_back(
-                {v->values.Where("bytes"),
+                {v->values.Where(&asked::Traffic::bytes),
                  word,
                  std::string("allowed: ") + rdma::kBytesHelp + ", from 1 to 10^15 bytes",
                  ""});
@@ -50,10 +52,10 @@ SizesInTurn(Validation* v)
     }
     if (sizes.empty())
     {
-        v->Fail("bytes", std::string("needs a value: ") + rdma::kBytesHelp);
+        v->Fail(&asked::Traffic::bytes, std::string("needs a value: ") + rdma::kBytesHelp);
         return {};
     }
-    v->Decide("bytes", Join(canonical, ","));
+    v->Decide(&asked::Traffic::bytes, canonical);
     return sizes;
 }
 
@@ -61,7 +63,7 @@ SizesInTurn(Validation* v)
 bool
 ReadSizes(Validation* v, FlowSizes* sizes)
 {
-    const std::string& given = v->values.Text("sizes");
+    const std::string& given = v->values.Get(&asked::Traffic::sizes);
     std::string text;
     for (const auto& published : PublishedFlowSizes())
     {
@@ -76,7 +78,7 @@ ReadSizes(Validation* v, FlowSizes* sizes)
         const auto read = topo::ReadWholeFile(given, errors);
         if (!read)
         {
-            v->FailFile("sizes", errors);
+            v->FailFile(&asked::Traffic::sizes, errors);
             return false;
         }
         text = *read;
@@ -123,7 +125,7 @@ Billionths(double share)
 bool
 FlowsFit(Validation* v, const TrafficScenario& s, const topo::Topology& topology, double flows)
 {
-    if (v->values.Flag("dry-run") || v->values.Flag("ignore-host-memory") ||
+    if (v->values.Get(&asked::Run::dryRun) || v->values.Get(&asked::Run::ignoreHostMemory) ||
         !FindLauncher().IsFirst())
     {
         return true; // as ParseProgram, which looks once more when the flows are there
@@ -137,11 +139,12 @@ FlowsFit(Validation* v, const TrafficScenario& s, const topo::Topology& topology
         // A queue pair rests for 2 ms (EstimateRun, with the time under way, takes 4): flows that
         // start within need one each.
         const double made =
-            static_cast<double>(s.measuring.until.ps + v->values.Duration("cool-down").ps);
+            static_cast<double>(s.measuring.until.ps + v->values.Get(&asked::Traffic::coolDown).ps);
         const double kept =
             s.queuePairs == QueuePairUse::kPerFlow ? 1 : std::min(1.0, 2e9 / std::max(1.0, made));
         needs.connections = flows * kept;
-        needs.bytesPerConnection = ConnectionBytes(s.fabric, v->values.Flag("attribution"));
+        needs.bytesPerConnection =
+            ConnectionBytes(s.fabric, v->values.Get(&asked::Run::attribution));
     }
     MemoryEstimate memory = EstimateMemory(needs);
     memory.messages += flows * static_cast<double>(sizeof(Flow) + sizeof(Arrival));
@@ -173,48 +176,48 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
 {
     auto& values = v->values;
     const size_t before = v->errors.size();
-    v->DecideUnlessGiven("sizes", "websearch");
-    v->DecideUnlessGiven("load", "0.5");
-    v->DecideUnlessGiven("load-of", "payload");
-    v->DecideUnlessGiven("duration", "10ms");
-    v->DecideUnlessGiven("cool-down", "0ns");
-    v->DecideUnlessGiven("incast-load", "0");
-    v->DecideUnlessGiven("priority", std::to_string(UsualPriority(*v)));
+    v->DecideUnlessGiven(&asked::Traffic::sizes, "websearch");
+    v->DecideTextUnlessGiven(&asked::Traffic::load, "0.5");
+    v->DecideUnlessGiven(&asked::Traffic::loadOf, "payload");
+    v->DecideTextUnlessGiven(&asked::Traffic::duration, "10ms");
+    v->DecideTextUnlessGiven(&asked::Traffic::coolDown, "0ns");
+    v->DecideTextUnlessGiven(&asked::Traffic::incastLoad, "0");
+    v->DecideUnlessGiven(&asked::Traffic::priority, UsualPriority(*v));
 
     ArrivalOptions o;
     o.hostRates = HostRates(network.topology);
     const uint32_t hosts = static_cast<uint32_t>(o.hostRates.size());
     if (s->pattern == "on-off")
     {
-        v->DecideUnlessGiven("on-time", "100us");
-        v->DecideUnlessGiven("off-time", "100us");
-        v->DecideUnlessGiven("on-off-times", "exponential");
-        o.meanOn = values.Duration("on-time");
-        o.meanOff = values.Duration("off-time");
-        const std::string& kind = values.Text("on-off-times");
+        v->DecideTextUnlessGiven(&asked::Traffic::onTime, "100us");
+        v->DecideTextUnlessGiven(&asked::Traffic::offTime, "100us");
+        v->DecideUnlessGiven(&asked::Traffic::onOffTimes, "exponential");
+        o.meanOn = values.Get(&asked::Traffic::onTime);
+        o.meanOff = values.Get(&asked::Traffic::offTime);
+        const std::string& kind = values.Get(&asked::Traffic::onOffTimes);
         o.periods = kind == "constant" ? PeriodKind::kConstant
                     : kind == "pareto" ? PeriodKind::kPareto
                                        : PeriodKind::kExponential;
     }
-    const double incastLoad = values.Real("incast-load");
+    const double incastLoad = values.Get(&asked::Traffic::incastLoad);
     if (incastLoad > 0)
     {
-        v->DecideUnlessGiven("incast-fan-in", std::to_string(std::min(60u, hosts - 1)));
-        v->DecideUnlessGiven("incast-bytes", "500kB");
-        v->DecideUnlessGiven("incast-arrivals", "periodic");
-        o.incastFanIn = values.U32("incast-fan-in");
-        o.incastBytes = values.Integer("incast-bytes");
-        o.incastPeriodic = values.Text("incast-arrivals") == "periodic";
+        v->DecideUnlessGiven(&asked::Traffic::incastFanIn, std::min(60u, hosts - 1));
+        v->DecideTextUnlessGiven(&asked::Traffic::incastBytes, "500kB");
+        v->DecideUnlessGiven(&asked::Traffic::incastArrivals, "periodic");
+        o.incastFanIn = values.Get(&asked::Traffic::incastFanIn);
+        o.incastBytes = values.Get(&asked::Traffic::incastBytes).value;
+        o.incastPeriodic = values.Get(&asked::Traffic::incastArrivals) == "periodic";
         if (o.incastFanIn >= hosts)
         {
-            v->Fail("incast-fan-in",
+            v->Fail(&asked::Traffic::incastFanIn,
                     "allowed: 1 to " + std::to_string(hosts - 1) +
                         ", the other hosts of the network");
         }
     }
     else
     {
-        v->Settle("incast-load");
+        v->Settle(&asked::Traffic::incastLoad);
     }
     FlowSizes sizes;
     if (!ReadSizes(v, &sizes) || v->errors.size() != before)
@@ -224,11 +227,11 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
 
     const uint32_t mtu = s->fabric.mtu;
     const rdma::FrameSizes& frames = s->fabric.frames;
-    const bool wire = values.Text("load-of") == "wire";
+    const bool wire = values.Get(&asked::Traffic::loadOf) == "wire";
     const uint64_t header = frames.DataWire(rdma::RoceOpcode::kWriteMiddle, mtu) - mtu;
-    o.seed = values.Integer("seed");
+    o.seed = values.Get(&asked::Run::seed);
     o.sizes = &sizes;
-    o.load = std::max<uint64_t>(1, Billionths(values.Real("load")));
+    o.load = std::max<uint64_t>(1, Billionths(values.Get(&asked::Traffic::load)));
     o.incastLoad = incastLoad > 0 ? std::max<uint64_t>(1, Billionths(incastLoad)) : 0;
     // One RETH a flow; what pads a packet to four bytes is left out, 1.5 B a flow.
     const uint64_t headers1024 =
@@ -236,24 +239,26 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
     const uint64_t incastHeaders = (o.incastBytes + mtu - 1) / mtu * header + frames.rethBytes;
     o.bytesPerFlow1024 = sizes.MeanBytes1024() + (wire ? headers1024 : 0);
     o.incastBytesPerFlow1024 = 1024 * (o.incastBytes + (wire ? incastHeaders : 0));
-    s->measuring.until = s->measuring.from + values.Duration("duration");
-    o.until = s->measuring.until + values.Duration("cool-down");
-    s->offered = {values.Real("load"), wire, incastLoad, sizes.MeanBytes()};
+    s->measuring.until = s->measuring.from + values.Get(&asked::Traffic::duration);
+    o.until = s->measuring.until + values.Get(&asked::Traffic::coolDown);
+    s->offered = {values.Get(&asked::Traffic::load), wire, incastLoad, sizes.MeanBytes()};
     const auto withHeaders = [](double load, uint64_t bytes, uint64_t headers, uint64_t loadBytes) {
         return load > 0
                    ? load * static_cast<double>(bytes + headers) / static_cast<double>(loadBytes)
                    : 0;
     };
-    NoteOverload(
-        v,
-        withHeaders(values.Real("load"), sizes.MeanBytes1024(), headers1024, o.bytesPerFlow1024) +
-            withHeaders(incastLoad,
-                        1024 * o.incastBytes,
-                        1024 * incastHeaders,
-                        o.incastBytesPerFlow1024));
+    NoteOverload(v,
+                 withHeaders(values.Get(&asked::Traffic::load),
+                             sizes.MeanBytes1024(),
+                             headers1024,
+                             o.bytesPerFlow1024) +
+                     withHeaders(incastLoad,
+                                 1024 * o.incastBytes,
+                                 1024 * incastHeaders,
+                                 o.incastBytesPerFlow1024));
     if (const double expected = ExpectedArrivals(o); expected > kMostFlows)
     {
-        v->Fail("duration",
+        v->Fail(&asked::Traffic::duration,
                 "makes about " + std::to_string(std::llround(expected)) +
                     " flows at this load; allowed: at most " + std::to_string(kMostFlows));
         return;
@@ -263,7 +268,7 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
         const double least =
             (static_cast<double>(o.meanOn.ps) + static_cast<double>(o.meanOff.ps)) * expected /
             kMostPeriods;
-        v->Fail("on-time",
+        v->Fail(&asked::Traffic::onTime,
                 "hosts would go on and off about " + std::to_string(std::llround(expected)) +
                     " times in this time; allowed: --on-time and --off-time of together at least " +
                     CanonicalDuration(static_cast<int64_t>(std::ceil(least / 1e3)) * 1000));
@@ -282,14 +287,14 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
         std::tie(f.src, f.dst) = turns.Next({a.src, {}}, {a.dst, {}});
         f.bytes = a.bytes;
         f.start = a.start;
-        f.priority = static_cast<uint8_t>(values.Integer("priority"));
+        f.priority = static_cast<uint8_t>(values.Get(&asked::Traffic::priority));
         f.dport = a.incast ? 200 : 100; // by which HPCC's analysis tells them apart
         f.tag = a.incast ? "incast" : s->pattern;
         s->flows.push_back(std::move(f));
     }
     if (s->flows.empty())
     {
-        v->Fail("duration",
+        v->Fail(&asked::Traffic::duration,
                 "is too short: at this load no flow starts in this time; allowed: a longer one, or "
                 "more --load");
     }
@@ -300,7 +305,7 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
 uint8_t
 UsualPriority(const Validation& v)
 {
-    return v.values.Text("protocol") == "rdma" ? 3 : 0;
+    return v.values.Get(&asked::Traffic::protocol) == "rdma" ? 3 : 0;
 }
 
 bool
@@ -362,9 +367,9 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
 {
     const uint32_t hosts = static_cast<uint32_t>(network.topology.Hosts().size());
     auto& values = v->values;
-    v->DecideUnlessGiven("pattern", "permutation");
-    s->pattern = values.Text("pattern");
-    v->Settle("pattern");
+    v->DecideUnlessGiven(&asked::Traffic::pattern, "permutation");
+    s->pattern = values.Get(&asked::Traffic::pattern);
+    v->Settle(&asked::Traffic::pattern);
     if (HasLoad(s->pattern))
     {
         if (hosts < 2)
@@ -380,40 +385,40 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
         return;
     }
     FlowSizes drawn;
-    if (values.Given("sizes"))
+    if (values.Given(&asked::Traffic::sizes))
     {
-        v->Settle("sizes");
+        v->Settle(&asked::Traffic::sizes);
         if (!ReadSizes(v, &drawn))
         {
             return;
         }
     }
     const std::vector<uint64_t> sizes =
-        values.Given("sizes") ? std::vector<uint64_t>{1} : SizesInTurn(v);
+        values.Given(&asked::Traffic::sizes) ? std::vector<uint64_t>{1} : SizesInTurn(v);
     if (hosts < 2)
     {
         v->errors.push_back(
             {"", "", "the network has " + std::to_string(hosts) + " host; a flow needs two", ""});
         return;
     }
-    v->DecideUnlessGiven("priority", std::to_string(UsualPriority(*v)));
-    v->DecideUnlessGiven("start-jitter", "0ns");
-    const uint64_t seed = values.Integer("seed");
+    v->DecideUnlessGiven(&asked::Traffic::priority, UsualPriority(*v));
+    v->DecideTextUnlessGiven(&asked::Traffic::startJitter, "0ns");
+    const uint64_t seed = values.Get(&asked::Run::seed);
 
     std::vector<HostPair> pairs;
     if (s->pattern == "permutation")
     {
-        if (!values.Given("offset"))
+        if (!values.Given(&asked::Traffic::offset))
         {
             uint32_t offset = std::max(1u, hosts / 2);
             const uint64_t part = network.topology.About().partPorts; // hosts have one port each
             offset = part > 0 && part < hosts ? static_cast<uint32_t>(part) : offset;
-            v->Decide("offset", std::to_string(offset));
+            v->Decide(&asked::Traffic::offset, offset);
         }
-        const uint64_t offset = values.Integer("offset");
+        const uint64_t offset = values.Get(&asked::Traffic::offset);
         if (offset % hosts == 0 || offset >= hosts)
         {
-            v->Fail("offset",
+            v->Fail(&asked::Traffic::offset,
                     "allowed: 1 to " + std::to_string(hosts - 1) + ", for " +
                         std::to_string(hosts) + " hosts");
             return;
@@ -426,19 +431,19 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
     }
     else if (s->pattern == "incast")
     {
-        v->DecideUnlessGiven("fan-in", std::to_string(std::min(16u, hosts - 1)));
-        v->DecideUnlessGiven("target", "0");
-        const uint32_t fanIn = values.U32("fan-in");
-        const uint32_t target = values.U32("target");
+        v->DecideUnlessGiven(&asked::Traffic::fanIn, std::min(16u, hosts - 1));
+        v->DecideUnlessGiven(&asked::Traffic::target, 0);
+        const uint32_t fanIn = values.Get(&asked::Traffic::fanIn);
+        const uint32_t target = values.Get(&asked::Traffic::target);
         if (fanIn >= hosts)
         {
-            v->Fail("fan-in",
+            v->Fail(&asked::Traffic::fanIn,
                     "allowed: 1 to " + std::to_string(hosts - 1) +
                         ", the other hosts of the network");
         }
         if (target >= hosts)
         {
-            v->Fail("target", "allowed: 0 to " + std::to_string(hosts - 1));
+            v->Fail(&asked::Traffic::target, "allowed: 0 to " + std::to_string(hosts - 1));
         }
         if (fanIn >= hosts || target >= hosts)
         {
@@ -450,7 +455,7 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
     {
         if (static_cast<uint64_t>(hosts) * (hosts - 1) > kMostFlows)
         {
-            v->Fail("pattern",
+            v->Fail(&asked::Traffic::pattern,
                     std::to_string(hosts) + " hosts make more than the " +
                         std::to_string(kMostFlows) + " flows that can be simulated");
             return;
@@ -462,7 +467,7 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
         return;
     }
 
-    const auto starts = StartTimes(pairs.size(), values.Duration("start-jitter"), seed);
+    const auto starts = StartTimes(pairs.size(), values.Get(&asked::Traffic::startJitter), seed);
     Random random(seed, kSizeStream);
     s->flows.reserve(pairs.size());
     PortTurns turns(network.topology);
@@ -470,9 +475,10 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
     {
         Flow f;
         std::tie(f.src, f.dst) = turns.Next({pairs[i].first, {}}, {pairs[i].second, {}});
-        f.bytes = values.Given("sizes") ? drawn.Draw(&random) : sizes[i % sizes.size()];
+        f.bytes =
+            values.Given(&asked::Traffic::sizes) ? drawn.Draw(&random) : sizes[i % sizes.size()];
         f.start = starts[i];
-        f.priority = static_cast<uint8_t>(values.Integer("priority"));
+        f.priority = static_cast<uint8_t>(values.Get(&asked::Traffic::priority));
         f.tag = s->pattern;
         s->flows.push_back(std::move(f));
     }

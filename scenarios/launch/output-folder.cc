@@ -3,8 +3,9 @@
  *
  * The folder that a run writes into.
  */
-#include "scenarios/startup/output-folder.h"
+#include "scenarios/launch/output-folder.h"
 
+#include "scenarios/asked/run.h"
 #include "scenarios/launch/launcher.h"
 
 #include <cerrno>
@@ -190,10 +191,10 @@ bool
 PrepareOutput(const std::string& program, const Values& values, RunOptions* run, Error* error)
 {
     namespace fs = std::filesystem;
-    const bool chosen = !values.Present("out") || values.Text("out").empty();
+    const bool chosen = !values.Has(&asked::Run::out) || values.Get(&asked::Run::out).empty();
     const std::string base = "results/" + program + "-";
     const auto fail = [&](const std::string& folder, const std::string& why) {
-        *error = {values.Where("out"),
+        *error = {values.Where(&asked::Run::out),
                   folder,
                   "cannot be written: " + why + "; give a folder you can write to, --out=DIR",
                   ""};
@@ -204,12 +205,12 @@ PrepareOutput(const std::string& program, const Values& values, RunOptions* run,
     {
         return true; // with several processes the first one writes
     }
-    const std::string wanted = chosen ? "results" : values.Text("out");
+    const std::string wanted = chosen ? "results" : values.Get(&asked::Run::out);
     std::error_code unresolved;
     const fs::path resolved = fs::weakly_canonical(wanted, unresolved);
     if (!unresolved && resolved == resolved.root_path() && resolved.is_absolute())
     {
-        *error = {values.Where("out"),
+        *error = {values.Where(&asked::Run::out),
                   wanted,
                   "is the root of all folders; allowed: a folder of its own, as --out=results/mine",
                   ""};
@@ -262,7 +263,7 @@ PrepareOutput(const std::string& program, const Values& values, RunOptions* run,
     }
     else
     {
-        run->out = values.Text("out");
+        run->out = values.Get(&asked::Run::out);
         MakeFolders(run->out, &run->made, failed);
         if (failed)
         {

@@ -3,8 +3,8 @@
  *
  * The folder that a run writes into.
  */
-#ifndef SCENARIOS_STARTUP_OUTPUT_FOLDER_H
-#define SCENARIOS_STARTUP_OUTPUT_FOLDER_H
+#ifndef SCENARIOS_LAUNCH_OUTPUT_FOLDER_H
+#define SCENARIOS_LAUNCH_OUTPUT_FOLDER_H
 
 #include "scenarios/job/scenario.h"
 #include "scenarios/options/options.h"
@@ -36,4 +36,4 @@ void DropOutput(const RunOptions& run);
 
 } // namespace scenario
 
-#endif // SCENARIOS_STARTUP_OUTPUT_FOLDER_H
+#endif // SCENARIOS_LAUNCH_OUTPUT_FOLDER_H
