@@ -3,7 +3,7 @@
  */
 #include "reports/base/old-results.h"
 
-#include "scenarios/startup/output-folder.h"
+#include "scenarios/launch/output-folder.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 #include "contrib/rdma/core/shown-text.h"
 #include "reports/base/output-errors.h"
-#include "scenarios/startup/output-folder.h"
+#include "scenarios/launch/output-folder.h"
 
 #include <cerrno>
 #include <csignal>

@@ -13,6 +13,7 @@
 #include "reports/schema/object.h"
 #include "reports/schema/table.h"
 #include "reports/stats/stats-file.h"
+#include "scenarios/asked/search.h"
 #include "scenarios/compared/step-band.h"
 #include "scenarios/layout-search/options/resumed-search.h"
 
@@ -177,7 +178,9 @@ const Object<Planned> SEARCH{
     {"whole: Whether the search came to its end",
      [](const Planned& p) { return p.of.found.whole; }},
     {"objective: What ranks layouts",
-     [](const Planned& p) { return p.of.scenario.values.Text("objective"); }},
+     [](const Planned& p) {
+         return p.of.scenario.values.Get(&scenario::asked::Search::objective);
+     }},
     {"model: Model", [](const Planned& p) { return p.of.clusters.front().model; }},
     {"gpu: GPU", [](const Planned& p) { return p.of.clusters.front().gpu; }},
     {"gpu_memory_bytes (B): Memory of a GPU",

@@ -303,9 +303,9 @@ PlanOptions(const scenario::PlannerScenario& scenario, const planner::Layout& la
     std::string text;
     for (const std::string& name : scenario::SearchedOptions())
     {
-        const bool isFound = std::any_of(layout.words.begin(),
-                                         layout.words.end(),
-                                         [&name](const auto& word) { return word.first == name; });
+        const bool isFound = std::any_of(layout.settings.begin(),
+                                         layout.settings.end(),
+                                         [&name](const auto& one) { return one.Name() == name; });
         if (values.Given(name) && !isFound)
         {
             const scenario::Option& option = *scenario::PlannerOptionTable().Find(name);

@@ -4,6 +4,7 @@
  * Keys and rules: deepspeedai/DeepSpeed, deepspeed/runtime/zero/config.py@1b88ac3 and
  * deepspeed/runtime/constants.py@088be89, where no other file is named.
  */
+#include "scenarios/asked/training.h"
 #include "scenarios/layout-search/launch-flags.h"
 #include "scenarios/options/format.h"
 #include "scenarios/training/fewer-layers.h"
@@ -51,7 +52,7 @@ class DeepSpeedWriter
     }
 
   private:
-    bool IsGiven(const char* option) const
+    bool IsGiven(scenario::Member option) const
     {
         return m_given && m_given->Given(option);
     }
@@ -95,13 +96,15 @@ class DeepSpeedWriter
             HasNone(Format("shard-size=%u", o.shard), "it has MiCS at stage 3");
         }
         AddOffload(zero);
-        if (IsGiven("first-bucket"))
+        if (IsGiven(&scenario::asked::Training::firstBucket))
         {
             HasNone("first-bucket");
         }
         if (o.Replicas() > 1 && o.zeroImpl == training::ZeroImpl::kHorovod)
         {
-            HasNone(IsGiven("cycle-time") ? "zero-impl=horovod --cycle-time" : "zero-impl=horovod");
+            HasNone(IsGiven(&scenario::asked::Training::cycleTime)
+                        ? "zero-impl=horovod --cycle-time"
+                        : "zero-impl=horovod");
         }
         if (o.sharding.gradients && o.pipeline > 1)
         {
@@ -118,7 +121,7 @@ class DeepSpeedWriter
     void AddStage3(ordered_json& zero, uint64_t element)
     {
         const TrainingOptions& o = m_options;
-        if (o.prefetchBytes && (IsDeepSpeed() || IsGiven("prefetch")))
+        if (o.prefetchBytes && (IsDeepSpeed() || IsGiven(&scenario::asked::Training::prefetch)))
         {
             zero["stage3_prefetch_bucket_size"] = *o.prefetchBytes / element;
         }
@@ -236,7 +239,8 @@ class DeepSpeedWriter
         {
             json["optimizer"] = {{"type", "Lamb"}};
         }
-        else if (o.optimizer == training::Optimizer::kAdam && IsGiven("optimizer"))
+        else if (o.optimizer == training::Optimizer::kAdam &&
+                 IsGiven(&scenario::asked::Training::optimizer))
         {
             json["optimizer"] = {{"type", "Adam"}};
         }
@@ -303,7 +307,7 @@ class DeepSpeedWriter
         {
             HasNone("partition-fill=front", "it fills evenly since October 2023");
         }
-        if (IsGiven("pipeline-sends") && !o.deepSpeedSends)
+        if (IsGiven(&scenario::asked::Training::pipelineSends) && !o.deepSpeedSends)
         {
             HasNone(std::string("pipeline-sends=") + (o.awaitedSends ? "awaited" : "background"));
         }

@@ -3,10 +3,12 @@
  */
 #include "scenarios/layout-search/layout-space.h"
 
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/degrees.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/layout-search/options/planner-options.h"
 #include "scenarios/layout-search/step-estimate.h"
 #include "scenarios/layout-search/unequal-stages.h"
-#include "scenarios/options/spelling.h"
 #include "scenarios/startup/parse.h"
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/expert-load.h"
@@ -36,29 +38,36 @@ constexpr uint32_t kMostMicroBatch = 32;
 
 using training::TrainingOptions;
 
+using scenario::asked::Cluster;
+using scenario::asked::Degrees;
+using scenario::asked::Training;
+
 /// Whether LayoutText has a word of its own for an option.
 bool
-IsShown(const std::string& option)
+IsShown(const Setting& setting)
 {
     const auto& all = scenario::SearchedOptions();
-    return option != "rank-order" && std::find(all.begin(), all.end(), option) != all.end();
+    return !(setting.Option() == scenario::Member(&Training::rankOrder)) &&
+           std::find(all.begin(), all.end(), setting.Name()) != all.end();
 }
 
-constexpr const char* kCountsEmbedding = "account-for-embedding-in-pipeline-split";
-constexpr const char* kCountsLoss = "account-for-loss-in-pipeline-split";
+constexpr auto kCountsEmbedding = &Training::accountForEmbeddingInPipelineSplit;
+constexpr auto kCountsLoss = &Training::accountForLossInPipelineSplit;
 
 /// Whether an option says how blocks become the pieces of a pipeline.
 bool
-IsCut(const std::string& option)
+IsCut(const Setting& setting)
 {
-    return option == "pipeline-layout" || option == kCountsEmbedding || option == kCountsLoss;
+    const scenario::Member option = setting.Option();
+    return option == scenario::Member(&Training::pipelineLayout) ||
+           option == scenario::Member(kCountsEmbedding) || option == scenario::Member(kCountsLoss);
 }
 
 /// Whether nobody has said how blocks become pieces.
 bool
 IsCutOpen(const scenario::Values& values)
 {
-    return !values.Given("partition") && !values.Given("pipeline-layout") &&
+    return !values.Given(&Training::partition) && !values.Given(&Training::pipelineLayout) &&
            !values.Given(kCountsEmbedding) && !values.Given(kCountsLoss);
 }
 
@@ -74,17 +83,6 @@ DivisorsOf(uint64_t number, uint64_t most)
         }
     }
     return divisors;
-}
-
-std::vector<std::string>
-TextsOf(const std::vector<uint32_t>& numbers)
-{
-    std::vector<std::string> texts;
-    for (const uint32_t number : numbers)
-    {
-        texts.push_back(std::to_string(number));
-    }
-    return texts;
 }
 
 /// Goes through the space, one dimension inside another.
@@ -106,37 +104,37 @@ class Walker
 
     void Go(const SpacePart& part)
     {
-        Inside(part.words, part.stages, part.tensor, part.replicas);
+        Inside(part.settings, part.stages, part.tensor, part.replicas);
     }
 
     std::vector<SpacePart> Parts() const
     {
         std::vector<SpacePart> parts;
         const auto& values = m_space.read.values;
-        const auto fixed = [&](const char* name) -> uint64_t {
-            return values.Given(name) ? std::max<uint64_t>(1, values.Integer(name)) : 1;
+        const auto fixed = [&](scenario::Member degree) -> uint64_t {
+            return values.Given(degree) ? std::max<uint64_t>(1, values.At(degree).integer) : 1;
         };
         const uint64_t domain = m_space.cluster.cluster.server.gpus;
-        for (const auto& tp : Numbers("tp", DivisorsOf(m_gpus, domain)))
+        for (const auto& tp : Tried(&Degrees::tp, DivisorsOf(m_gpus, domain)))
         {
-            const uint64_t t = tp.empty() ? fixed("tp") : std::stoull(tp);
+            const uint64_t t = tp ? *tp : fixed(&Degrees::tp);
             for (const auto& pp :
-                 Numbers("pp", DivisorsOf(m_gpus / std::gcd<uint64_t>(m_gpus, t), Blocks())))
+                 Tried(&Degrees::pp, DivisorsOf(m_gpus / std::gcd<uint64_t>(m_gpus, t), Blocks())))
             {
-                const uint64_t p = t * (pp.empty() ? fixed("pp") : std::stoull(pp));
+                const uint64_t p = t * (pp ? *pp : fixed(&Degrees::pp));
                 for (const auto& cp :
-                     Numbers("cp",
-                             DivisorsOf(m_gpus / std::gcd<uint64_t>(m_gpus, p), MostContext())))
+                     Tried(&Degrees::cp,
+                           DivisorsOf(m_gpus / std::gcd<uint64_t>(m_gpus, p), MostContext())))
                 {
-                    const uint64_t c = p * (cp.empty() ? fixed("cp") : std::stoull(cp));
-                    Words words;
-                    AddWord(&words, "tp", tp);
-                    AddWord(&words, "pp", pp);
-                    AddWord(&words, "cp", cp);
+                    const uint64_t c = p * (cp ? *cp : fixed(&Degrees::cp));
+                    Settings settings;
+                    AddTo(&settings, &Degrees::tp, tp);
+                    AddTo(&settings, &Degrees::pp, pp);
+                    AddTo(&settings, &Degrees::cp, cp);
                     const uint64_t data = std::max<uint64_t>(1, m_gpus / c);
                     const uint64_t context = c / p;
                     const uint64_t stages = p / t;
-                    parts.push_back({std::move(words), stages, t, context * data});
+                    parts.push_back({std::move(settings), stages, t, context * data});
                 }
             }
         }
@@ -144,30 +142,43 @@ class Walker
     }
 
   private:
-    static void AddWord(Words* words, const std::string& name, const std::string& text)
+    template <class S, class T, class V>
+    static void AddTo(Settings* settings, T S::*option, const std::optional<V>& value)
     {
-        if (!text.empty())
+        if (value)
         {
-            words->emplace_back(name, text);
+            settings->push_back(To(option, *value));
         }
     }
 
-    bool IsOpen(const std::string& name) const
+    template <class S, class T, class V>
+    static Setting To(T S::*option, const V& value)
+    {
+        if constexpr (std::is_same_v<typename scenario::Held<T>::Type, scenario::NumberOrWord>)
+        {
+            return {option, scenario::NumberOrWord{value, ""}};
+        }
+        else
+        {
+            return {option, value};
+        }
+    }
+
+    bool IsOpen(scenario::Member option) const
     {
         const auto& search = m_space.search;
-        return std::find(search.begin(), search.end(), name) != search.end();
+        return std::find(search.begin(), search.end(), scenario::OptionOf(option)) != search.end();
     }
 
-    /// The values of a dimension; "" alone: as it is given, or dltrain's default.
-    std::vector<std::string> Values(const std::string& name, std::vector<std::string> all) const
+    /// The values of a dimension; nothing alone: as it is given, or dltrain's default.
+    template <class V>
+    std::vector<std::optional<V>> Tried(scenario::Member option, const std::vector<V>& all) const
     {
-        return IsOpen(name) && !all.empty() ? std::move(all) : std::vector<std::string>{""};
-    }
-
-    std::vector<std::string> Numbers(const std::string& name,
-                                     const std::vector<uint32_t>& numbers) const
-    {
-        return Values(name, TextsOf(numbers));
+        if (!IsOpen(option) || all.empty())
+        {
+            return {std::nullopt};
+        }
+        return {all.begin(), all.end()};
     }
 
     /// What stages share out evenly.
@@ -175,7 +186,7 @@ class Walker
     {
         const auto& values = m_space.read.values;
         const uint64_t around =
-            (values.Flag(kCountsEmbedding) ? 1 : 0) + (values.Flag(kCountsLoss) ? 1 : 0);
+            (values.Get(kCountsEmbedding) ? 1 : 0) + (values.Get(kCountsLoss) ? 1 : 0);
         return std::max<uint64_t>(1, training::StageBlocksOf(m_shape.model) + around);
     }
 
@@ -190,24 +201,22 @@ class Walker
         return routing ? routing->experts : 1;
     }
 
-    scenario::ReadResult Tried(const Words& words) const
+    scenario::ReadResult With(const Settings& settings) const
     {
         Layout layout;
-        layout.words = words;
+        layout.settings = settings;
         return WithLayout(m_space.read, layout);
     }
 
     /// Experts' groups are counted over all ranks of a stage, if etp is not tp.
-    void Inside(const Words& outer, uint64_t stages, uint64_t tensor, uint64_t replicas)
+    void Inside(const Settings& outer, uint64_t stages, uint64_t tensor, uint64_t replicas)
     {
-        const bool folds = tensor > 1 && Experts() > 1;
-        for (const auto& etp :
-             Values("etp",
-                    folds ? std::vector<std::string>{"", "1"} : std::vector<std::string>{""}))
+        Experts(outer, stages, replicas, replicas);
+        if (IsOpen(&Degrees::etp) && tensor > 1 && Experts() > 1)
         {
-            Words words = outer;
-            AddWord(&words, "etp", etp);
-            Experts(words, stages, replicas, etp.empty() ? replicas : replicas * tensor);
+            Settings settings = outer;
+            settings.push_back(To(&Degrees::etp, 1U));
+            Experts(settings, stages, replicas, replicas * tensor);
         }
     }
 
@@ -231,26 +240,26 @@ class Walker
 
     /// Virtual stages, and how blocks that no cut shares out evenly become pieces: as they are, and
     /// with the embedding and the loss as a block each.
-    std::vector<Words> Cuts(uint64_t stages) const
+    std::vector<Settings> Cuts(uint64_t stages) const
     {
         const auto& values = m_space.read.values;
         const uint64_t blocks = training::StageBlocksOf(m_shape.model);
-        std::vector<Words> cuts;
-        for (const auto& vs : Numbers("virtual-stages", VirtualStages(stages)))
+        std::vector<Settings> cuts;
+        for (const auto& vs : Tried(&Training::virtualStages, VirtualStages(stages)))
         {
-            Words words;
-            AddWord(&words, "virtual-stages", vs);
+            Settings settings;
+            AddTo(&settings, &Training::virtualStages, vs);
             const uint64_t pieces =
-                stages * (vs.empty() ? std::max<uint64_t>(1, values.Integer("virtual-stages"))
-                                     : std::stoull(vs));
+                stages * (vs ? *vs : std::max<uint64_t>(1, values.Get(&Training::virtualStages)));
             const bool isOpen = m_isCutOpen && stages > 1 && blocks % pieces != 0;
             if (!isOpen || pieces <= blocks)
             {
-                cuts.push_back(words);
+                cuts.push_back(settings);
             }
-            for (const Words& more : isOpen ? CountedCuts(blocks, pieces) : std::vector<Words>())
+            for (const Settings& more :
+                 isOpen ? CountedCuts(blocks, pieces) : std::vector<Settings>())
             {
-                cuts.push_back(words);
+                cuts.push_back(settings);
                 cuts.back().insert(cuts.back().end(), more.begin(), more.end());
             }
         }
@@ -258,10 +267,10 @@ class Walker
     }
 
     /// The cuts of blocks with what stands around them that differ from the one without.
-    static std::vector<Words> CountedCuts(uint64_t blocks, uint64_t pieces)
+    static std::vector<Settings> CountedCuts(uint64_t blocks, uint64_t pieces)
     {
-        const std::pair<std::string, std::string> loss = {kCountsLoss, "1"};
-        std::vector<Words> cuts;
+        const Setting loss(kCountsLoss, true);
+        std::vector<Settings> cuts;
         if ((blocks + 1) % pieces == 0)
         {
             cuts.push_back({loss});
@@ -269,33 +278,33 @@ class Walker
         const uint64_t left = (blocks + 2) % pieces;
         if (left == 0)
         {
-            cuts.push_back({{kCountsEmbedding, "1"}, loss});
+            cuts.push_back({Setting(kCountsEmbedding, true), loss});
         }
         else if (left > 1 && blocks + 2 > pieces) // of one the first piece has it, as without
         {
             std::vector<uint32_t> of(pieces, static_cast<uint32_t>((blocks + 2) / pieces));
             std::for_each(of.begin() + 1, of.begin() + left, [](uint32_t& piece) { ++piece; });
             --of.back();
-            cuts.push_back({{"pipeline-layout", training::BlocksText(of)}});
+            cuts.push_back({Setting(&Training::pipelineLayout, training::BlocksText(of))});
         }
         return cuts;
     }
 
     /// \param shared ranks that may share the experts
-    void Experts(const Words& outer, uint64_t stages, uint64_t replicas, uint64_t shared)
+    void Experts(const Settings& outer, uint64_t stages, uint64_t replicas, uint64_t shared)
     {
         const std::vector<uint32_t> zero = replicas == 1 ? std::vector<uint32_t>{0}
                                            : stages > 1  ? std::vector<uint32_t>{1, 0}
                                                          : std::vector<uint32_t>{1, 0, 2, 3};
-        for (const auto& ep : Numbers("ep", DivisorsOf(std::gcd(shared, Experts()), 1 << 20)))
+        for (const auto& ep : Tried(&Degrees::ep, DivisorsOf(std::gcd(shared, Experts()), 1 << 20)))
         {
-            for (const Words& cut : Cuts(stages))
+            for (const Settings& cut : Cuts(stages))
             {
                 uint64_t fit = 1;
                 uint64_t seen = 0;
-                for (const auto& z : Numbers("zero", zero))
+                for (const auto& z : Tried(&Training::zero, zero))
                 {
-                    if (z == "0" && fit == 0)
+                    if (z == 0U && fit == 0)
                     {
                         m_count->seen += seen; // it takes more memory than ZeRO 1
                         m_count->tooLarge += seen;
@@ -303,11 +312,11 @@ class Walker
                     }
                     const uint64_t before = m_count->seen;
                     const uint64_t large = m_count->tooLarge;
-                    Words words = outer;
-                    AddWord(&words, "ep", ep);
-                    words.insert(words.end(), cut.begin(), cut.end());
-                    AddWord(&words, "zero", z);
-                    Shape(words);
+                    Settings settings = outer;
+                    AddTo(&settings, &Degrees::ep, ep);
+                    settings.insert(settings.end(), cut.begin(), cut.end());
+                    AddTo(&settings, &Training::zero, z);
+                    Shape(settings);
                     seen = m_count->seen - before;
                     fit = seen - (m_count->tooLarge - large);
                     if (m_ended)
@@ -320,33 +329,33 @@ class Walker
     }
 
     /// All layouts with these groups of GPUs.
-    void Shape(const Words& words)
+    void Shape(const Settings& settings)
     {
         if (!m_look())
         {
             m_ended = true;
             return;
         }
-        const bool openBatch = IsOpen("micro-batch");
-        Words with = words;
+        const bool openBatch = IsOpen(&Training::microBatch);
+        Settings with = settings;
         if (openBatch)
         {
-            with.emplace_back("micro-batch", "1");
+            with.push_back(To(&Training::microBatch, 1U));
         }
         if (m_bySpeed)
         {
-            with.emplace_back("partition", "balanced"); // until the stages are sized
+            with.emplace_back(&Training::partition, "balanced"); // until the stages are sized
         }
         // Options that need sequence parallelism are refused without it.
-        Words shared = with;
-        if (IsOpen("sequence-parallel"))
+        Settings shared = with;
+        if (IsOpen(&Training::sequenceParallel))
         {
-            shared.emplace_back("sequence-parallel", "1");
+            shared.emplace_back(&Training::sequenceParallel, true);
         }
-        auto read = scenario::ValidateLayout(Tried(shared), m_space.cluster);
+        auto read = scenario::ValidateLayout(With(shared), m_space.cluster);
         if (!read.options && shared.size() > with.size())
         {
-            read = scenario::ValidateLayout(Tried(with), m_space.cluster);
+            read = scenario::ValidateLayout(With(with), m_space.cluster);
         }
         if (!read.options)
         {
@@ -359,13 +368,16 @@ class Walker
         const std::vector<uint32_t> micro =
             openBatch ? DivisorsOf(share, kMostMicroBatch) : std::vector<uint32_t>{o.microBatch};
         const bool sequences = o.tensor > 1 && o.model.hasSequence;
-        const auto fused = Values("fused-attention",
-                                  o.model.transformer ? std::vector<std::string>{"1", "0"}
-                                                      : std::vector<std::string>{});
+        using Flags = std::vector<bool>;
+        using training::Recompute;
+        const auto fused =
+            Tried(&Training::fusedAttention, o.model.transformer ? Flags{true, false} : Flags{});
         const auto parted =
-            Values("sequence-parallel",
-                   sequences ? std::vector<std::string>{"1", "0"} : std::vector<std::string>{"0"});
-        for (const auto& again : Values("recompute", {"none", "selective", "full"}))
+            Tried(&Training::sequenceParallel, sequences ? Flags{true, false} : Flags{false});
+        const std::vector<Recompute> ways = {Recompute::kNone,
+                                             Recompute::kSelective,
+                                             Recompute::kFull};
+        for (const auto& again : Tried(&Training::recompute, ways))
         {
             // Each takes at least the memory of those before it that differ in fewer of the two.
             std::vector<std::vector<bool>> fits(fused.size(),
@@ -374,24 +386,19 @@ class Walker
             {
                 for (std::size_t s = 0; s < parted.size(); ++s)
                 {
-                    Words inner = words;
-                    AddWord(&inner, "fused-attention", fused[f]);
-                    AddWord(&inner, "recompute", again);
-                    AddWord(&inner, "sequence-parallel", parted[s]);
-                    if (!fused[f].empty())
+                    Settings inner = settings;
+                    AddTo(&inner, &Training::fusedAttention, fused[f]);
+                    if (again)
                     {
-                        o.fusedAttention = fused[f] == "1";
+                        inner.emplace_back(&Training::recompute, training::RecomputeName(*again));
                     }
-                    if (!again.empty())
-                    {
-                        o.recompute = *training::ParseRecompute(again);
-                    }
-                    if (!parted[s].empty())
-                    {
-                        o.sequenceParallel = parted[s] == "1";
-                    }
-                    const bool idle = o.fusedAttention && !o.sharding.parameters &&
-                                      again == "selective"; // training-options.cc, kKeptScores
+                    AddTo(&inner, &Training::sequenceParallel, parted[s]);
+                    o.fusedAttention = fused[f].value_or(o.fusedAttention);
+                    o.recompute = again.value_or(o.recompute);
+                    o.sequenceParallel = parted[s].value_or(o.sequenceParallel);
+                    const bool idle =
+                        o.fusedAttention && !o.sharding.parameters &&
+                        again == Recompute::kSelective; // training-options.cc, kKeptScores
                     if (idle)
                     {
                         continue;
@@ -410,7 +417,7 @@ class Walker
     }
 
     /// \return whether the first one fits, or is refused
-    bool Batches(const Words& words,
+    bool Batches(const Settings& settings,
                  TrainingOptions& o,
                  const std::vector<uint32_t>& micro,
                  uint64_t share,
@@ -418,10 +425,10 @@ class Walker
     {
         for (std::size_t i = 0; i < micro.size(); ++i)
         {
-            Words all = words;
+            Settings all = settings;
             if (open)
             {
-                all.emplace_back("micro-batch", std::to_string(micro[i]));
+                all.push_back(To(&Training::microBatch, micro[i]));
                 o.microBatch = micro[i];
                 o.accumulation = static_cast<uint32_t>(share / micro[i]);
                 o = training::Partitioned(std::move(o));
@@ -433,11 +440,10 @@ class Walker
             ++m_count->seen;
             // All other rules are asked when the layout has an estimate.
             bool refused = false;
-            training::CheckParallel(o, [&](const char* field, const std::string& why) {
+            training::CheckParallel(o, [&](scenario::Member field, const std::string& why) {
                 if (!std::exchange(refused, true))
                 {
-                    const std::string option = scenario::OptionOfField(field);
-                    Refuse({"--" + (option.empty() ? field : option), "", why, ""}, m_count);
+                    Refuse({scenario::Spell(field), "", why, ""}, m_count);
                 }
             });
             if (refused)
@@ -452,13 +458,11 @@ class Walker
             }
             if (!o.kinds.empty())
             {
-                layout.words.emplace_back("server-kinds",
-                                          unequal::WordsOfKinds(m_space.cluster.cluster));
+                layout.settings.emplace_back(scenario::Member(&Cluster::serverKinds),
+                                             unequal::WordsOfKinds(m_space.cluster.cluster));
                 layout.stages = unequal::StagesText(o);
             }
-            else if (std::any_of(all.begin(), all.end(), [](const auto& w) {
-                         return IsCut(w.first);
-                     }))
+            else if (std::any_of(all.begin(), all.end(), IsCut))
             {
                 layout.stages = unequal::PiecesText(o);
             }
@@ -483,10 +487,10 @@ class Walker
     /// Memory and bound are the same for all orders of the ranks.
     void Visit(Layout layout, const TrainingOptions& o)
     {
-        if (IsOpen("rank-order") && o.pipeline > 1 && o.Replicas() > 1)
+        if (IsOpen(&Training::rankOrder) && o.pipeline > 1 && o.Replicas() > 1)
         {
             Layout other = layout;
-            other.words.emplace_back("rank-order", kPipelineFirst);
+            other.settings.emplace_back(&Training::rankOrder, kPipelineFirst);
             TrainingOptions ordered = o;
             ordered.rankOrder = *training::ParseDimensionOrder(kPipelineFirst);
             ++m_count->seen;
@@ -515,10 +519,10 @@ class Walker
 } // namespace
 
 Layout
-LayoutOf(const TrainingOptions& o, Words words, std::size_t job)
+LayoutOf(const TrainingOptions& o, Settings settings, std::size_t job)
 {
     Layout layout;
-    layout.words = std::move(words);
+    layout.settings = std::move(settings);
     layout.job = job;
     layout.gpus = o.ranks;
     layout.tensor = o.tensor;
@@ -560,11 +564,12 @@ LayoutText(const Layout& l)
     text += l.sequenceParallel ? " sp" : "";
     text += l.recompute != "none" ? " " + l.recompute : "";
     text += l.fusedAttention ? "" : " unfused";
-    for (const auto& [name, value] : l.words)
+    for (const Setting& one : l.settings)
     {
+        const bool ofKinds = one.Option() == scenario::Member(&Cluster::serverKinds);
         // What the stages say already.
-        const bool isSaid = !l.stages.empty() && (IsCut(name) || name == "server-kinds");
-        text += IsShown(name) || isSaid ? "" : " " + name + "=" + value;
+        const bool isSaid = !l.stages.empty() && (IsCut(one) || ofKinds);
+        text += IsShown(one) || isSaid ? "" : " " + one.Name() + "=" + one.Text();
     }
     return text;
 }
@@ -573,9 +578,9 @@ std::string
 LayoutOptions(const Layout& layout)
 {
     std::string text;
-    for (const auto& [name, value] : layout.words)
+    for (const Setting& one : layout.settings)
     {
-        text += (text.empty() ? "--" : " --") + name + "=" + value;
+        text += (text.empty() ? "--" : " --") + one.Name() + "=" + one.Text();
     }
     return text;
 }
@@ -586,9 +591,7 @@ Refuse(const scenario::Error& error, SpaceCount* count)
     ++count->refused[error.where.substr(0, error.where.find('='))];
     if (count->firstRefusal.empty())
     {
-        scenario::Error spelled = error;
-        spelled.problem = scenario::Spelled(spelled.problem);
-        count->firstRefusal = spelled.Text();
+        count->firstRefusal = error.Text();
     }
 }
 
@@ -629,9 +632,9 @@ scenario::ReadResult
 WithLayout(const scenario::ReadResult& read, const Layout& layout)
 {
     scenario::ReadResult with = read;
-    for (const auto& [name, text] : layout.words)
+    for (const Setting& one : layout.settings)
     {
-        scenario::SetOption(name, text, &with);
+        one.ApplyTo(&with);
     }
     return with;
 }
@@ -642,8 +645,8 @@ WhyNotRun(const scenario::ReadResult& read, const Layout& layout)
     scenario::ReadResult with = WithLayout(read, layout);
     const uint32_t few = std::min(layout.accumulation, FewerMicroBatches(layout.pipeline).less);
     const uint64_t samples = uint64_t{layout.data} * layout.microBatch * few;
-    scenario::SetOption("micro-batch", std::to_string(layout.microBatch), &with);
-    scenario::SetOption("global-batch", std::to_string(samples), &with);
+    scenario::SetOption(&Training::microBatch, std::to_string(layout.microBatch), &with);
+    scenario::SetOption(&Training::globalBatch, std::to_string(samples), &with);
     const auto result = scenario::CheckValues<scenario::TrainingScenario>(with);
     return result.errors.empty() ? std::nullopt : std::optional(result.errors.front());
 }

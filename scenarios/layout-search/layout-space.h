@@ -13,6 +13,7 @@
 #define SCENARIOS_LAYOUT_SEARCH_LAYOUT_SPACE_H
 
 #include "scenarios/job/scenario.h"
+#include "scenarios/layout-search/setting.h"
 #include "scenarios/options/options.h"
 #include "scenarios/training/spec/plan-options.h"
 
@@ -32,13 +33,10 @@ namespace planner
 constexpr const char* kCopiesFirst = "tp-cp-ep-dp-pp";
 constexpr const char* kPipelineFirst = "tp-cp-ep-pp-dp";
 
-/// Options and their values, in the order in which they are set.
-using Words = std::vector<std::pair<std::string, std::string>>;
-
 /// A layout that the rules allow and that fits.
 struct Layout
 {
-    Words words;
+    Settings settings;
     std::size_t job = 0; ///< index into PlannerScenario::jobs
     uint32_t gpus = 0;
     uint32_t tensor = 1;
@@ -63,8 +61,10 @@ struct Layout
     double bound = 0;     ///< seconds: no step is shorter
 };
 
-/// The layout of a job's options. \param words options that make it, beside those of the job
-Layout LayoutOf(const training::TrainingOptions& options, Words words = {}, std::size_t job = 0);
+/// The layout of a job's options. \param settings that make it, beside those of the job
+Layout LayoutOf(const training::TrainingOptions& options,
+                Settings settings = {},
+                std::size_t job = 0);
 
 /// "tp 8 pp 4 x 2 dp 8, ZeRO 1, micro-batch 1, sequence parallel, full recomputation"
 std::string LayoutText(const Layout& layout);
@@ -103,7 +103,7 @@ void Add(const SpaceCount& its, SpaceCount* to);
 /// The layouts of a space with the same groups of GPUs (tp, pp, cp).
 struct SpacePart
 {
-    Words words;
+    Settings settings;
     uint64_t stages = 1;
     uint64_t tensor = 1;
     uint64_t replicas = 1; ///< of a stage

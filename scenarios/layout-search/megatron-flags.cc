@@ -1,6 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "scenarios/asked/training.h"
 #include "scenarios/layout-search/launch-flags.h"
 #include "scenarios/layout-search/megatron-writer.h"
 #include "scenarios/options/format.h"
@@ -86,8 +87,11 @@ MegatronWriter::AddDataParallel()
         {o.quantizedGradients > 0, "zero-quantized-gradients=1"},
         {o.tensorLists, "zero-tensor-lists=1"},
         {o.compression == training::Compression::kFp16, "gradient-compression=fp16"},
-        {o.zeroImpl == training::ZeroImpl::kHorovod && IsGiven("cycle-time"), "cycle-time"},
-        {o.sharding.parameters && IsGiven("persistence-threshold"), "persistence-threshold"}};
+        {o.zeroImpl == training::ZeroImpl::kHorovod &&
+             IsGiven(&scenario::asked::Training::cycleTime),
+         "cycle-time"},
+        {o.sharding.parameters && IsGiven(&scenario::asked::Training::persistenceThreshold),
+         "persistence-threshold"}};
     for (const auto& [is, option] : others)
     {
         if (is)
@@ -115,7 +119,7 @@ MegatronWriter::AddBuckets(bool isOverlapped)
     {
         return;
     }
-    if (IsGiven("buckets") && o.bucketBytes)
+    if (IsGiven(&scenario::asked::Training::buckets) && o.bucketBytes)
     {
         if (isOverlapped)
         {
@@ -126,15 +130,16 @@ MegatronWriter::AddBuckets(bool isOverlapped)
             HasNone("buckets with --overlap=0", "it reduces all gradients at once");
         }
     }
-    if (IsGiven("first-bucket"))
+    if (IsGiven(&scenario::asked::Training::firstBucket))
     {
         HasNone("first-bucket");
     }
-    if (IsGiven("gather-bytes") && o.sharding.optimizer && !o.sharding.parameters)
+    if (IsGiven(&scenario::asked::Training::gatherBytes) && o.sharding.optimizer &&
+        !o.sharding.parameters)
     {
         HasNone("gather-bytes", "it gathers by the buckets of gradients");
     }
-    if (IsGiven("prefetch") && o.sharding.parameters && o.prefetchBytes)
+    if (IsGiven(&scenario::asked::Training::prefetch) && o.sharding.parameters && o.prefetchBytes)
     {
         Add("suggested-communication-unit-size",
             std::max<uint64_t>(1, *o.prefetchBytes / training::DtypeBytes(o.dtype)));
@@ -287,9 +292,12 @@ MegatronWriter::AddAttention()
 std::string
 MegatronWriter::AttentionBackend() const
 {
-    const std::string recipe = IsGiven("recipe") ? m_given->Text("recipe") : "";
-    const std::string kernel = IsGiven("attention-kernel") ? m_given->Text("attention-kernel")
-                               : recipe == "megatron"      ? "vendor"
+    const std::string recipe = IsGiven(&scenario::asked::Training::recipe)
+                                   ? m_given->Get(&scenario::asked::Training::recipe)
+                                   : "";
+    const std::string kernel = IsGiven(&scenario::asked::Training::attentionKernel)
+                                   ? m_given->Get(&scenario::asked::Training::attentionKernel)
+                               : recipe == "megatron"                             ? "vendor"
                                : !recipe.empty() || m_options.sharding.parameters ? "flash2"
                                                                                   : "";
     return kernel == "flash2" ? "flash" : kernel == "vendor" ? "fused" : "auto";

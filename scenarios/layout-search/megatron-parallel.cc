@@ -1,6 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "scenarios/asked/training.h"
 #include "scenarios/layout-search/megatron-layout.h"
 #include "scenarios/layout-search/megatron-writer.h"
 #include "scenarios/options/format.h"
@@ -87,7 +88,8 @@ MegatronWriter::AddPipeline()
                     "two ranks would have several sends between them");
         }
     }
-    else if (!isInterleaved && !o.awaitedSends && IsGiven("pipeline-sends"))
+    else if (!isInterleaved && !o.awaitedSends &&
+             IsGiven(&scenario::asked::Training::pipelineSends))
     {
         HasNone("pipeline-sends=background without --virtual-stages",
                 "its 1f1b waits for what it sends");

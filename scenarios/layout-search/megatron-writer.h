@@ -50,7 +50,7 @@ class MegatronWriter
     void AddType();
     void AddEnvironment();
 
-    bool IsGiven(const char* option) const
+    bool IsGiven(scenario::Member option) const
     {
         return m_given && m_given->Given(option);
     }

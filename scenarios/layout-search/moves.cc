@@ -3,6 +3,8 @@
  */
 #include "scenarios/layout-search/moves.h"
 
+#include "scenarios/asked/collective.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/options/format.h"
 
 #include <algorithm>
@@ -25,7 +27,7 @@ MovesOf(const scenario::ReadResult& job,
         const training::TrainingOptions& options)
 {
     std::vector<Move> moves;
-    const auto add = [&](const std::string& option, std::vector<std::string> values) {
+    const auto add = [&](scenario::Member option, std::vector<std::string> values) {
         if (!job.values.Given(option))
         {
             moves.push_back({option, std::move(values)});
@@ -35,7 +37,7 @@ MovesOf(const scenario::ReadResult& job,
     {
         if (options.bucketBytes && *options.bucketBytes >= kFactor)
         {
-            add("buckets",
+            add(&scenario::asked::Training::buckets,
                 {scenario::ExactSize(*options.bucketBytes / kFactor),
                  scenario::ExactSize(*options.bucketBytes * kFactor)});
         }
@@ -49,33 +51,30 @@ MovesOf(const scenario::ReadResult& job,
                           "reduce_scatter=hierarchical,all_gather=hierarchical",
                           "reduce_scatter=halving-doubling,all_gather=recursive-doubling"};
         }
-        add("algorithm", std::move(algorithms));
-        add("channels", {"4", "16"});
+        add(&scenario::asked::Collective::algorithm, std::move(algorithms));
+        add(&scenario::asked::Collective::channels, {"4", "16"});
     }
     if (options.pipeline > 1 && options.Replicas() > 1)
     {
-        const bool turned =
-            std::any_of(layout.words.begin(), layout.words.end(), [](const auto& word) {
-                return word.first == "rank-order";
-            });
-        add("rank-order", {turned ? kCopiesFirst : kPipelineFirst});
+        const bool turned = Has(layout.settings, &scenario::asked::Training::rankOrder);
+        add(&scenario::asked::Training::rankOrder, {turned ? kCopiesFirst : kPipelineFirst});
     }
     return moves;
 }
 
 Layout
-Moved(Layout layout, const std::string& option, const std::string& value)
+Moved(Layout layout, scenario::Member option, const std::string& value)
 {
-    const auto at = std::find_if(layout.words.begin(), layout.words.end(), [&](const auto& word) {
-        return word.first == option;
-    });
-    if (at != layout.words.end())
+    const auto at = std::find_if(layout.settings.begin(),
+                                 layout.settings.end(),
+                                 [option](const Setting& one) { return one.Option() == option; });
+    if (at != layout.settings.end())
     {
-        at->second = value;
+        *at = Setting(option, value);
     }
     else
     {
-        layout.words.emplace_back(option, value);
+        layout.settings.emplace_back(option, value);
     }
     return layout;
 }

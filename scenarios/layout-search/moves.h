@@ -18,8 +18,8 @@ namespace planner
 /// Other values of one option. They exclude each other; those of several options do not.
 struct Move
 {
-    std::string option;
-    std::vector<std::string> values; ///< in words of dltrain's options
+    scenario::Member option;
+    std::vector<std::string> values; ///< as users write them
 };
 
 /// Sizes of gradient buckets, an algorithm for each collective of the gradients, channels, the
@@ -30,7 +30,7 @@ std::vector<Move> MovesOf(const scenario::ReadResult& job,
                           const training::TrainingOptions& options);
 
 /// A layout with one more option, or another value of it.
-Layout Moved(Layout layout, const std::string& option, const std::string& value);
+Layout Moved(Layout layout, scenario::Member option, const std::string& value);
 
 } // namespace planner
 

@@ -6,6 +6,8 @@
  * "ring;allreduce:tree", is NCCL 2.24's.
  */
 #include "collectives/core/registry.h"
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/collective.h"
 #include "scenarios/collective/nccl-environment.h"
 #include "scenarios/collective/nccl-names.h"
 #include "scenarios/layout-search/launch-flags.h"
@@ -69,7 +71,7 @@ std::string
 AlgorithmsOf(const Values& given, std::vector<std::string>* notes)
 {
     std::vector<std::string> choices;
-    for (const std::string& word : given.List("algorithm"))
+    for (const std::string& word : given.Get(&scenario::asked::Collective::algorithm))
     {
         const std::string choice = NcclChoice(word);
         if (!choice.empty())
@@ -103,9 +105,9 @@ NcclNotes(const Values& given)
     const auto add = [&variables](const std::string& name, const std::string& value) {
         variables += value.empty() ? "" : " " + name + "=" + value;
     };
-    if (given.Given("nccl-env"))
+    if (given.Given(&scenario::asked::Collective::ncclEnv))
     {
-        const std::string& text = given.Text("nccl-env");
+        const std::string& text = given.Get(&scenario::asked::Collective::ncclEnv);
         std::string problem;
         if (text.find('=') == std::string::npos)
         {
@@ -119,13 +121,15 @@ NcclNotes(const Values& given)
             }
         }
     }
-    if (given.Given("algorithm"))
+    if (given.Given(&scenario::asked::Collective::algorithm))
     {
         add("NCCL_ALGO", AlgorithmsOf(given, &notes));
     }
-    if (given.Given("protocol"))
+    if (given.Given(&scenario::asked::Collective::protocol))
     {
-        add("NCCL_PROTO", NcclNameOf(scenario::kNcclProtocols, given.Text("protocol")));
+        add("NCCL_PROTO",
+            NcclNameOf(scenario::kNcclProtocols,
+                       given.Get(&scenario::asked::Collective::protocol)));
     }
     for (const auto& [option, name] :
          {std::pair("channels", "NCCL_MIN_CTAS"),
@@ -136,9 +140,10 @@ NcclNotes(const Values& given)
     {
         add(name, given.Given(option) ? std::to_string(given.Integer(option)) : "");
     }
-    if (given.Given("split-data-on-qps"))
+    if (given.Given(&scenario::asked::Cluster::splitDataOnQps))
     {
-        add("NCCL_IB_SPLIT_DATA_ON_QPS", given.Flag("split-data-on-qps") ? "1" : "0");
+        add("NCCL_IB_SPLIT_DATA_ON_QPS",
+            given.Get(&scenario::asked::Cluster::splitDataOnQps) ? "1" : "0");
     }
     if (!variables.empty())
     {

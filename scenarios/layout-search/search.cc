@@ -3,6 +3,7 @@
  */
 #include "scenarios/layout-search/search.h"
 
+#include "scenarios/asked/training.h"
 #include "scenarios/layout-search/in-order.h"
 #include "scenarios/options/format.h"
 #include "scenarios/training/gpu-kinds.h"
@@ -77,12 +78,14 @@ class Best
     void Add(Plan plan)
     {
         const auto twin = std::find_if(m_plans.begin(), m_plans.end(), [&plan](const Plan& p) {
-            return p.layout.gpus == plan.layout.gpus && BaseOf(p.layout) == BaseOf(plan.layout);
+            return p.layout.gpus == plan.layout.gpus &&
+                   SettingsBut(p.layout) == SettingsBut(plan.layout);
         });
         if (twin != m_plans.end())
         {
             constexpr double kTells = 0.001; // assumed
-            const bool isDefault = BaseOf(plan.layout) == plan.layout.words;
+            const bool isDefault =
+                !Has(plan.layout.settings, &scenario::asked::Training::rankOrder);
             const double tells = isDefault ? 1 + kTells : 1 - kTells;
             if (plan.estimate.step >= twin->estimate.step * tells)
             {
@@ -102,14 +105,10 @@ class Best
         }
     }
 
-    static Words BaseOf(const Layout& layout)
+    /// All but the order of ranks.
+    static Settings SettingsBut(const Layout& layout)
     {
-        Words words = layout.words;
-        words.erase(std::remove_if(words.begin(),
-                                   words.end(),
-                                   [](const auto& word) { return word.first == "rank-order"; }),
-                    words.end());
-        return words;
+        return Without(layout.settings, &scenario::asked::Training::rankOrder);
     }
 
     double Of(double step, uint32_t gpus) const
@@ -210,7 +209,7 @@ class Searcher
         std::vector<Piece> pieces;
         for (std::size_t job = 0; job < m_clusters.size(); ++job)
         {
-            const bool anyMemory = m_scenario.values.Flag("ignore-memory");
+            const bool anyMemory = m_scenario.values.Get(&scenario::asked::Training::ignoreMemory);
             spaces.push_back({m_clusters[job],
                               m_scenario.jobs[job],
                               m_scenario.search,

@@ -3,6 +3,8 @@
  */
 #include "scenarios/layout-search/unequal-stages.h"
 
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/piece-layers.h"
@@ -19,12 +21,13 @@ using training::TrainingOptions;
 bool
 AreStagesOpen(const scenario::Values& values)
 {
-    return values.List("server-kinds").size() > 1 && !values.Given("partition") &&
-           !values.Given("pipeline-layout");
+    return values.Get(&scenario::asked::Cluster::serverKinds).size() > 1 &&
+           !values.Given(&scenario::asked::Training::partition) &&
+           !values.Given(&scenario::asked::Training::pipelineLayout);
 }
 
 void
-SizeStages(Words* words, TrainingOptions* o)
+SizeStages(Settings* settings, TrainingOptions* o)
 {
     if (o->kinds.empty())
     {
@@ -36,11 +39,12 @@ SizeStages(Words* words, TrainingOptions* o)
     {
         if (o->pipeline > 1)
         {
-            words->emplace_back("partition", "balanced");
+            settings->emplace_back(&scenario::asked::Training::partition, "balanced");
         }
         return;
     }
-    words->emplace_back("pipeline-layout", training::BlocksText(blocks));
+    settings->emplace_back(&scenario::asked::Training::pipelineLayout,
+                           training::BlocksText(blocks));
     o->partition = training::Partition::kGiven;
     o->pieceBlocks = blocks;
     *o = training::Partitioned(std::move(*o));

@@ -18,9 +18,9 @@ namespace planner::unequal
 /// Whether servers are unequal and nobody has said how layers become stages.
 bool AreStagesOpen(const scenario::Values& values);
 
-/// Sets a pipeline's --pipeline-layout by speed, as a word and in the options. If a stage would
-/// have no block, the words get --partition=balanced.
-void SizeStages(Words* words, training::TrainingOptions* options);
+/// Sets a pipeline's --pipeline-layout by speed, as a setting and in the options. If a stage would
+/// have no block, the settings get --partition=balanced.
+void SizeStages(Settings* settings, training::TrainingOptions* options);
 
 /// "4xdgx-a100,4xdgx-h100": the cluster's --server-kinds, in its order.
 std::string WordsOfKinds(const scenario::ClusterSpec& cluster);

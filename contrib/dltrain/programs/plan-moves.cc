@@ -25,7 +25,9 @@ WithMove(const scenario::PlannerScenario& scenario,
          planner::TriedMove& move)
 {
     planner::Plan moved;
-    moved.layout = planner::Moved(plan.layout, move.option, move.value);
+    moved.layout = planner::Moved(plan.layout,
+                                  *scenario::TrainingOptionTable().Find(move.option)->member,
+                                  move.value);
     const auto read = planner::WithLayout(scenario.jobs[plan.layout.job], moved.layout);
     const auto cluster = scenario::ValidateCluster(read);
     const auto layout = cluster.scenario ? scenario::ValidateLayout(read, *cluster.scenario)
@@ -35,7 +37,8 @@ WithMove(const scenario::PlannerScenario& scenario,
         move.why = layout.errors.front().Text();
         return {};
     }
-    planner::Layout its = planner::LayoutOf(*layout.options, moved.layout.words, plan.layout.job);
+    planner::Layout its =
+        planner::LayoutOf(*layout.options, moved.layout.settings, plan.layout.job);
     its.bound = plan.layout.bound;
     its.stages = moved.layout.stages;
     moved.layout = std::move(its);
@@ -65,8 +68,8 @@ TryMoves(const scenario::PlannerScenario& scenario,
         std::vector<planner::Plan> plans;
         for (const std::string& value : move.values)
         {
-            planner::TriedMove& one =
-                tried.emplace_back(planner::TriedMove{move.option, value, {}, "", false});
+            planner::TriedMove& one = tried.emplace_back(
+                planner::TriedMove{scenario::OptionOf(move.option), value, {}, "", false});
             auto plan = plans.size() < left ? WithMove(scenario, best, one) : std::nullopt;
             if (plan)
             {

@@ -3,6 +3,7 @@
  */
 #include "scenarios/layout-search/options/kind-orders.h"
 
+#include "scenarios/asked/cluster.h"
 #include "scenarios/layout-search/options/planner-options.h"
 
 #include <algorithm>
@@ -47,13 +48,13 @@ WithOrdersOfKinds(const std::vector<ReadResult>& jobs)
     std::vector<ReadResult> all;
     for (const ReadResult& job : jobs)
     {
-        const std::vector<std::string>& kinds = job.values.List("server-kinds");
+        const std::vector<std::string>& kinds = job.values.Get(&asked::Cluster::serverKinds);
         for (const auto& order : OrdersOf(kinds))
         {
             ReadResult with = job;
             if (order != kinds)
             {
-                with.values.Slot("server-kinds").list = order;
+                with.values.Slot(&asked::Cluster::serverKinds).list = order;
             }
             all.push_back(std::move(with));
         }

@@ -3,6 +3,11 @@
  */
 #include "scenarios/layout-search/options/planner-options.h"
 
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/launch.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/search.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/job/parse-result.h"
 #include "scenarios/layout-search/options/kind-orders.h"
 #include "scenarios/layout-search/options/resumed-search.h"
@@ -39,35 +44,50 @@ PlanningRows()
     const Section section{"/planner", "Planning"};
     return {
         section.List("fix", "values that every layout has: tp=8,zero=1")
+            .As(&asked::Search::fix)
             .Shows("NAME=VALUE,...")
             .Otherwise("none")
             .Example("tp=8"),
         section.List("search", "options that may change; all others are dltrain's defaults")
+            .As(&asked::Search::search)
             .Shows("NAME,...")
             .Distinct()
             .Otherwise("all of them but dp")
             .Example("tp,pp"),
         section.Name("objective", "how layouts are ranked")
+            .As(&asked::Search::objective)
             .NamesOf<Objective>("objective")
             .Default("step")
             .Example("gpu-hours"),
-        section.Real("price", "$ a GPU-hour").Range(0, 1e6).Otherwise("not known").Example("2.5"),
+        section.Real("price", "$ a GPU-hour")
+            .As(&asked::Search::price)
+            .Range(0, 1e6)
+            .Otherwise("not known")
+            .Example("2.5"),
         section.Text("tokens", "tokens of the whole training, to print its days and its cost")
+            .As(&asked::Search::tokens)
             .Shows("15T")
             .Otherwise("not known")
             .Example("15T"),
         section
             .Duration("time", "end the search after this wall time, with the best layouts so far")
+            .As(&asked::Search::time)
             .Range(1e12, 1e17)
             .Otherwise("no limit")
             .Example("10min"),
-        section.Integer("top", "layouts in the table").Range(1, 1000).Default("10").Example("3"),
+        section.Integer("top", "layouts in the table")
+            .As(&asked::Search::top)
+            .Range(1, 1000)
+            .Default("10")
+            .Example("3"),
         section
             .Integer("verify", "run so many of the best layouts by dltrain, two at a time; 0: none")
+            .As(&asked::Search::verify)
             .Range(0, 1000)
             .Default("0")
             .Example("3"),
         section.Name("verify-network", "network of the runs of --verify")
+            .As(&asked::Search::verifyNetwork)
             .Names("network of the verification",
                    {{"auto",
                      "fluid where links between switches are given, else analytic; packet where an "
@@ -81,10 +101,12 @@ PlanningRows()
             .Integer("moves",
                      "then so many runs of dltrain with small changes of the best: buckets, "
                      "collective algorithms, channels, rank order; 0: none")
+            .As(&asked::Search::moves)
             .Range(0, 100)
             .Default("0")
             .Example("4"),
         section.Text("resume", "go on with a search that was ended, in its folder")
+            .As(&asked::Search::resume)
             .Shows("DIR")
             .Otherwise("none")
             .Example("results/dlplan-1"),
@@ -92,6 +114,7 @@ PlanningRows()
             .Real("memory-margin",
                   "share of a GPU's memory that tensors leave free, in the place of the plan's own "
                   "estimate of what is beside them")
+            .As(&asked::Search::memoryMargin)
             .Range(0, 0.9)
             .Otherwise("CUDA context, NCCL's buffers, fragments")
             .Example("0.1"),
@@ -160,36 +183,42 @@ class PlannerReader
     PlannerScenario Take()
     {
         const Values& values = m_read.values;
-        for (const char* const alone : {"jobs", "trace", "launch", "replicas", "auto-parallel"})
+        for (const Member alone : {Member(&asked::Run::jobs),
+                                   Member(&asked::Training::trace),
+                                   Member(&asked::Launch::launch),
+                                   Member(&asked::Training::replicas),
+                                   Member(&asked::Training::autoParallel)})
         {
             if (values.Given(alone))
             {
                 Fail(alone, "a search needs a model whose layout is open; allowed: --model");
             }
         }
-        if (values.Given("layers"))
+        if (values.Given(&asked::Training::layers))
         {
-            Fail("layers", "a search looks at all blocks; allowed: without it");
+            Fail(&asked::Training::layers, "a search looks at all blocks; allowed: without it");
         }
-        if (values.Given("strategy") && values.Text("strategy") != "sync")
+        if (values.Given(&asked::Training::strategy) &&
+            values.Get(&asked::Training::strategy) != "sync")
         {
-            Fail("strategy", "has no layouts to search; allowed: sync");
+            Fail(&asked::Training::strategy, "has no layouts to search; allowed: sync");
         }
         const auto* const schedule =
-            values.Present("pipeline-schedule")
-                ? training::FindPipelineSchedule(values.Text("pipeline-schedule"))
+            values.Has(&asked::Training::pipelineSchedule)
+                ? training::FindPipelineSchedule(values.Get(&asked::Training::pipelineSchedule))
                 : nullptr;
         if (schedule && !schedule->Flushes())
         {
-            Fail("pipeline-schedule",
+            Fail(&asked::Training::pipelineSchedule,
                  "has no step of its own to estimate: its pipeline is never empty; allowed: " +
                      std::string("1f1b, interleaved and others that flush"));
         }
-        if (values.Text("partition") == "pipedream")
+        if (values.Get(&asked::Training::partition) == "pipedream")
         {
-            Fail("partition", "finds the stages itself; allowed: uniform, balanced, parameters");
+            Fail(&asked::Training::partition,
+                 "finds the stages itself; allowed: uniform, balanced, parameters");
         }
-        if (!values.Given("global-batch"))
+        if (!values.Given(&asked::Training::globalBatch))
         {
             errors.push_back({"--global-batch",
                               "",
@@ -197,51 +226,55 @@ class PlannerReader
                               "--global-batch=512, say",
                               ""});
         }
-        if (values.Given("accumulation"))
+        if (values.Given(&asked::Training::accumulation))
         {
-            Fail("accumulation", "follows from --global-batch and the layout; allowed: without it");
+            Fail(&asked::Training::accumulation,
+                 "follows from --global-batch and the layout; allowed: without it");
         }
-        const bool isAuto =
-            values.Given("micro-batch") && values.Text("micro-batch") == "auto"; // searched
+        const bool isAuto = values.Given(&asked::Training::microBatch) &&
+                            values.Get(&asked::Training::microBatch).word == "auto"; // searched
         if (isAuto)
         {
-            SetOption("micro-batch", "1", &m_read);
-            m_read.values.Slot("micro-batch").given = false;
+            SetOption(&asked::Training::microBatch, "1", &m_read);
+            m_read.values.Slot(&asked::Training::microBatch).given = false;
         }
-        m_plan.search = values.Given("search") ? Searched() : Defaults();
+        m_plan.search = values.Given(&asked::Search::search) ? Searched() : Defaults();
         if (isAuto && std::find(m_plan.search.begin(), m_plan.search.end(), "micro-batch") ==
                           m_plan.search.end())
         {
             m_plan.search.emplace_back("micro-batch");
         }
-        m_plan.objective = &RegisteredObjective::Get(values.Text("objective"));
-        m_plan.price = values.Given("price") ? values.Real("price") : 0;
+        m_plan.objective = &RegisteredObjective::Get(values.Get(&asked::Search::objective));
+        m_plan.price = values.Given(&asked::Search::price) ? values.Get(&asked::Search::price) : 0;
         if (m_plan.objective->needsPrice && m_plan.price <= 0)
         {
-            Fail("objective", "needs the price of a GPU-hour: --price=2.5, say");
+            Fail(&asked::Search::objective, "needs the price of a GPU-hour: --price=2.5, say");
         }
-        if (values.Given("tokens"))
+        if (values.Given(&asked::Search::tokens))
         {
-            const auto tokens = ParseTokens(values.Text("tokens"));
+            const auto tokens = ParseTokens(values.Get(&asked::Search::tokens));
             if (!tokens)
             {
-                Fail("tokens", "allowed: a number above 0, with K, M, B or T behind it: 15T");
+                Fail(&asked::Search::tokens,
+                     "allowed: a number above 0, with K, M, B or T behind it: 15T");
             }
             m_plan.tokens = tokens.value_or(0);
         }
-        m_plan.limitSeconds =
-            values.Given("time") ? static_cast<double>(values.Duration("time").ps) * 1e-12 : 0;
-        m_plan.top = values.U32("top");
-        m_plan.verify = values.U32("verify");
-        m_plan.verifyNetwork = values.Text("verify-network");
-        m_plan.moves = values.U32("moves");
+        m_plan.limitSeconds = values.Given(&asked::Search::time)
+                                  ? static_cast<double>(values.Get(&asked::Search::time).ps) * 1e-12
+                                  : 0;
+        m_plan.top = values.Get(&asked::Search::top);
+        m_plan.verify = values.Get(&asked::Search::verify);
+        m_plan.verifyNetwork = values.Get(&asked::Search::verifyNetwork);
+        m_plan.moves = values.Get(&asked::Search::moves);
         if (m_plan.moves > 0 && m_plan.verify == 0)
         {
-            Fail("moves", "changes the best layout of --verify; allowed: with --verify=3, say");
+            Fail(&asked::Search::moves,
+                 "changes the best layout of --verify; allowed: with --verify=3, say");
         }
-        if (values.Given("memory-margin"))
+        if (values.Given(&asked::Search::memoryMargin))
         {
-            m_plan.memoryMargin = values.Real("memory-margin");
+            m_plan.memoryMargin = values.Get(&asked::Search::memoryMargin);
         }
         Fix();
         m_plan.jobs = WithOrdersOfKinds(JobsOfGpus(m_read, &errors));
@@ -251,14 +284,14 @@ class PlannerReader
     std::vector<Error> errors;
 
   private:
-    void Fail(const std::string& option, const std::string& problem, std::string nearest = "")
+    void Fail(Member option, const std::string& problem, std::string nearest = "")
     {
         const Values& values = m_read.values;
         errors.push_back({values.Where(option), values.Raw(option), problem, std::move(nearest)});
     }
 
     /// A name as the table has it; empty: an error.
-    std::string NameOf(const std::string& option, const std::string& word)
+    std::string NameOf(Member option, const std::string& word)
     {
         const auto items = SearchedItems();
         const Option* const known = TrainingOptionTable().Find(word);
@@ -282,12 +315,12 @@ class PlannerReader
     std::vector<std::string> Searched()
     {
         std::vector<std::string> named;
-        for (const std::string& word : m_read.values.List("search"))
+        for (const std::string& word : m_read.values.Get(&asked::Search::search))
         {
-            named.push_back(NameOf("search", word));
+            named.push_back(NameOf(&asked::Search::search, word));
             if (!named.back().empty() && m_read.values.Given(named.back()))
             {
-                Fail("search",
+                Fail(&asked::Search::search,
                      named.back() + " is given as " + m_read.values.Where(named.back()) + "=" +
                          m_read.values.Raw(named.back()) + "; allowed: one of the two");
             }
@@ -300,11 +333,13 @@ class PlannerReader
     {
         std::vector<std::string> names = SearchedOptions();
         names.erase(std::find(names.begin(), names.end(), "dp"));
-        if (m_read.values.Given("recipe"))
+        if (m_read.values.Given(&asked::Training::recipe))
         {
-            for (const char* const kept : {"zero", "sequence-parallel", "fused-attention"})
+            for (const Member kept : {Member(&asked::Training::zero),
+                                      Member(&asked::Training::sequenceParallel),
+                                      Member(&asked::Training::fusedAttention)})
             {
-                names.erase(std::find(names.begin(), names.end(), kept));
+                names.erase(std::find(names.begin(), names.end(), OptionOf(kept)));
             }
         }
         return names;
@@ -312,10 +347,10 @@ class PlannerReader
 
     void Fix()
     {
-        for (const std::string& word : m_read.values.List("fix"))
+        for (const std::string& word : m_read.values.Get(&asked::Search::fix))
         {
             const std::size_t equals = word.find('=');
-            const std::string name = NameOf("fix", word.substr(0, equals));
+            const std::string name = NameOf(&asked::Search::fix, word.substr(0, equals));
             if (name.empty())
             {
                 continue;
@@ -324,7 +359,11 @@ class PlannerReader
             Value value;
             Error error;
             const std::string text = equals == std::string::npos ? "" : word.substr(equals + 1);
-            if (!ParseValue(option, text, m_read.values.Where("fix") + "=" + name, &value, &error))
+            if (!ParseValue(option,
+                            text,
+                            m_read.values.Where(&asked::Search::fix) + "=" + name,
+                            &value,
+                            &error))
             {
                 errors.push_back(error);
                 continue;
@@ -332,25 +371,28 @@ class PlannerReader
             const std::string canonical = CanonicalText(option, value);
             if (canonical == "auto")
             {
-                Fail("fix", name + "=auto fixes nothing; allowed: a number, or without it");
+                Fail(&asked::Search::fix,
+                     name + "=auto fixes nothing; allowed: a number, or without it");
                 continue;
             }
             const auto [at, isNew] = m_fixed.emplace(name, canonical);
             const Value& given = m_read.values[name];
-            const auto& named = m_read.values.List("search");
+            const auto& named = m_read.values.Get(&asked::Search::search);
             if (!isNew && at->second != canonical)
             {
-                Fail("fix", name + " stands there as " + at->second + " and as " + canonical);
+                Fail(&asked::Search::fix,
+                     name + " stands there as " + at->second + " and as " + canonical);
             }
             else if (given.given && CanonicalText(option, given) != canonical)
             {
-                Fail("fix",
+                Fail(&asked::Search::fix,
                      "fixes " + name + " at " + canonical + ", but " + m_read.values.Where(name) +
                          " is " + CanonicalText(option, given));
             }
             else if (std::find(named.begin(), named.end(), name) != named.end())
             {
-                Fail("fix", "fixes " + name + ", which --search may change; allowed: one of both");
+                Fail(&asked::Search::fix,
+                     "fixes " + name + ", which --search may change; allowed: one of both");
             }
         }
         for (const auto& [name, text] : m_fixed)
@@ -400,18 +442,20 @@ ListGpus(Option* option)
     option->help = "GPUs that train; several numbers are compared";
     option->conditions.clear();
     option->bindings.clear();
+    option->As(&asked::Search::gpus);
 }
 
 std::vector<ReadResult>
 JobsOfGpus(const ReadResult& read, std::vector<Error>* errors)
 {
     ReadResult job = read;
-    Value& gpus = job.values.Slot("gpus");
+    Value& gpus = job.values.Slot(&asked::Search::gpus);
     const std::vector<std::string> counts = gpus.list;
     const std::string where = gpus.where;
-    const Option& option = *TrainingOptionTable().Find("gpus");
+    const Option& option = *TrainingOptionTable().Find(&asked::Cluster::gpus);
     gpus = {};
-    if (!read.values.Given("gpus"))
+    job.values.BindTo(TrainingOptionTable());
+    if (!read.values.Given(&asked::Search::gpus))
     {
         return {job};
     }
@@ -425,13 +469,13 @@ JobsOfGpus(const ReadResult& read, std::vector<Error>* errors)
             errors->push_back(error);
             return {};
         }
-        job.values.Slot("gpus") = value;
+        job.values.Slot(&asked::Cluster::gpus) = value;
         jobs.push_back(job);
     }
-    if (counts.size() > 1 && read.values.Given("servers"))
+    if (counts.size() > 1 && read.values.Given(&asked::Cluster::servers))
     {
-        errors->push_back({read.values.Where("servers"),
-                           read.values.Raw("servers"),
+        errors->push_back({read.values.Where(&asked::Cluster::servers),
+                           read.values.Raw(&asked::Cluster::servers),
                            "follows from --gpus, which has several numbers; allowed: without it",
                            ""});
     }
@@ -445,6 +489,13 @@ PlannerOptionTable()
     return table;
 }
 
+namespace
+{
+
+const RegisteredTable g_plannerRows(&PlannerOptionTable);
+
+} // namespace
+
 PlannerResult
 ValidatePlanner(const ReadResult& read)
 {
@@ -454,20 +505,21 @@ ValidatePlanner(const ReadResult& read)
     {
         return result;
     }
-    const std::string resume = read.values.Given("resume") ? read.values.Text("resume") : "";
+    const std::string resume =
+        read.values.Given(&asked::Search::resume) ? read.values.Get(&asked::Search::resume) : "";
     const std::string why = resume.empty() ? "" : WhyNotResumed(resume, read.values);
     if (!why.empty())
     {
-        result.errors.push_back({read.values.Where("resume"), resume, why, ""});
+        result.errors.push_back({read.values.Where(&asked::Search::resume), resume, why, ""});
         return result;
     }
     PlannerReader reader(read);
     result.scenario = reader.Take();
     result.errors = reader.errors;
     result.scenario.values = read.values;
-    result.scenario.run.progress = read.values.Flag("progress");
-    result.scenario.run.dryRun = read.values.Flag("dry-run");
-    result.scenario.run.report = read.values.Flag("report");
+    result.scenario.run.progress = read.values.Get(&asked::Run::progress);
+    result.scenario.run.dryRun = read.values.Get(&asked::Run::dryRun);
+    result.scenario.run.report = read.values.Get(&asked::Run::report);
     result.scenario.run.asRun = SearchJson(read.values);
     result.scenario.run.asRun["given"] =
         GivenOf(PlannerOptionTable(), read.values, {"out", "resume", "progress", "dry-run"});
@@ -478,9 +530,10 @@ ValidatePlanner(const ReadResult& read)
 void
 SetOption(const std::string& option, const std::string& text, ReadResult* read)
 {
+    const Option& row = *TrainingOptionTable().Find(option);
     Value value;
     Error error;
-    ParseValue(*TrainingOptionTable().Find(option), text, "--" + option, &value, &error);
+    ParseValue(row, text, "--" + option, &value, &error);
     read->values.Slot(option) = std::move(value);
     read->kept.erase(option);
 }
@@ -488,14 +541,14 @@ SetOption(const std::string& option, const std::string& text, ReadResult* read)
 void
 ClearOption(const std::string& option, ReadResult* read)
 {
-    const std::string& usual = TrainingOptionTable().Find(option)->defaultText;
-    if (usual.empty())
+    const Option& row = *TrainingOptionTable().Find(option);
+    if (row.defaultText.empty())
     {
         read->values.Slot(option) = {};
         read->kept.erase(option);
         return;
     }
-    SetOption(option, usual, read);
+    SetOption(option, row.defaultText, read);
     read->values.Slot(option).given = false;
 }
 

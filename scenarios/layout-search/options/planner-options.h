@@ -66,6 +66,13 @@ PlannerResult ValidatePlanner(const ReadResult& read);
 /// Sets an option as if it had been typed. \pre the text is valid
 void SetOption(const std::string& option, const std::string& text, ReadResult* read);
 
+/// The same of a member's option.
+inline void
+SetOption(Member option, const std::string& text, ReadResult* read)
+{
+    SetOption(OptionOf(option), text, read);
+}
+
 /// Takes an option back, as if it had not been given.
 void ClearOption(const std::string& option, ReadResult* read);
 

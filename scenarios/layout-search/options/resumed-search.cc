@@ -5,6 +5,8 @@
 
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/search.h"
 #include "scenarios/layout-search/options/planner-options.h"
 #include "scenarios/options/options-detail.h"
 #include "topologies/error.h"
@@ -77,16 +79,16 @@ ResumedWords(int argc, const char* const* argv)
 {
     std::vector<std::string> words(argv, argv + argc);
     const ReadResult read = ReadOptions(PlannerOptionTable(), argc, argv);
-    if (read.errors.empty() && !read.text && read.values.Given("resume"))
+    if (read.errors.empty() && !read.text && read.values.Given(&asked::Search::resume))
     {
-        const std::string& folder = read.values.Text("resume");
+        const std::string& folder = read.values.Get(&asked::Search::resume);
         const std::string file = folder + "/" + kSearchFile;
         std::vector<std::string> more;
         if (rdma::IsReadable(file))
         {
             more.push_back("--scenario=" + file);
         }
-        if (!read.values.Given("out"))
+        if (!read.values.Given(&asked::Run::out))
         {
             more.push_back("--out=" + folder);
         }
@@ -144,7 +146,7 @@ WhyFilesDiffer(const std::string& folder, const Digests& now)
 std::string
 WhyNotResumed(const std::string& folder, const Values& values)
 {
-    if (values.Text("out") != folder)
+    if (values.Get(&asked::Run::out) != folder)
     {
         return "goes on in its own folder, and --out is another; allowed: without --out";
     }
