@@ -4,9 +4,11 @@
 #include "scenarios/formats/layer-text.h"
 
 #include "contrib/rdma/core/name-rule.h"
+#include "scenarios/asked/cluster.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/layer-step.h"
 #include "scenarios/formats/recording.h"
+#include "scenarios/options/member.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -396,7 +398,9 @@ LayerReader::CheckRanks()
     m_ranks = said > 0 ? static_cast<uint32_t>(said) : m_cluster.gpus;
     if (m_ranks == 0)
     {
-        return Fail("does not say how many GPUs there are; give {ranks}=N or {servers}=N");
+        return Fail("does not say how many GPUs there are; give " +
+                    scenario::Spell(&scenario::asked::Cluster::gpus) + "=N or " +
+                    scenario::Spell(&scenario::asked::Cluster::servers) + "=N");
     }
     m_ofServer = std::min(std::max<uint32_t>(m_cluster.gpusPerServer, 1), m_ranks);
     for (const Layer& layer : m_layers)

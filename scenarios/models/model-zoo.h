@@ -18,6 +18,7 @@
 
 #include "scenarios/models/layer-parts.h"
 #include "scenarios/models/model-graph.h"
+#include "scenarios/options/member.h"
 #include "topologies/error.h"
 
 #include <cstdint>
@@ -34,10 +35,10 @@ namespace training
 /// Something to tell the user. Without an error among the problems the thing can be used.
 struct Problem
 {
-    bool error = true; ///< false: a warning
-    /// The field of the options ("microBatch") or the JSON path ("/layers/3"); may be empty.
-    std::string field;
-    std::string text; ///< names other fields as "{tensor}"
+    bool error = true;                           ///< false: a warning
+    std::string path;                            ///< JSON path ("/layers/3"); may be empty
+    std::string text;                            ///< reads on after the option or the path
+    std::optional<scenario::Member> member = {}; ///< the option it is about
 };
 
 constexpr uint32_t kNotTied = UINT32_MAX;

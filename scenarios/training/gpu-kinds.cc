@@ -3,6 +3,9 @@
  */
 #include "scenarios/training/gpu-kinds.h"
 
+#include "scenarios/asked/degrees.h"
+#include "scenarios/options/member.h"
+
 #include <algorithm>
 #include <set>
 
@@ -103,8 +106,8 @@ WhyNotTensorGroups(const TrainingOptions& o)
                        std::to_string(group.front()) + " (" + o.kinds[kind].gpu.name +
                        ") has GPU " + std::to_string(rank) + " (" + o.kinds[other].gpu.name +
                        "), which is of another kind of server; allowed: groups inside one kind, "
-                       "such as {tensor}=" +
-                       std::to_string(o.host.gpus);
+                       "such as " +
+                       Spell(&asked::Degrees::tp) + "=" + std::to_string(o.host.gpus);
             }
         }
     }

@@ -3,6 +3,10 @@
  */
 #include "scenarios/training/paired-actions.h"
 
+#include "scenarios/asked/degrees.h"
+#include "scenarios/asked/training.h"
+#include "scenarios/options/member.h"
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -195,32 +199,37 @@ WhyNotPaired(const TrainingOptions& o)
     const auto number = [](uint64_t n) { return std::to_string(n); };
     if (o.expert == 1)
     {
-        return "has no all-to-all to run beside computing with {expert}=1; allowed with it: "
-               "{expert} from "
+        return "has no all-to-all to run beside computing with " + Spell(&asked::Degrees::ep) +
+               "=1; allowed with it: " + Spell(&asked::Degrees::ep) +
+               " from "
                "2 on";
     }
     if (o.sharding.parameters)
     {
         // Gathered and freed as one micro-batch goes through the layers.
-        return "goes through two micro-batches in turns, and {sharding}=3 gathers the parameters "
+        return "goes through two micro-batches in turns, and " + Spell(&asked::Training::zero) +
+               "=3 gathers the parameters "
                "of a "
-               "layer for one at a time; allowed with it: {sharding}=0, 1 or 2";
+               "layer for one at a time; allowed with it: " +
+               Spell(&asked::Training::zero) + "=0, 1 or 2";
     }
     if (o.accumulation < 2)
     {
-        return "runs beside another micro-batch, and {accumulation} is " + number(o.accumulation) +
-               "; allowed with it: 2 and more";
+        return "runs beside another micro-batch, and " + Spell(&asked::Training::accumulation) +
+               " is " + number(o.accumulation) + "; allowed with it: 2 and more";
     }
     if (!FindPipelineSchedule(o.schedule)->PairsPasses(o.pipeline))
     {
         return o.pipeline == 1
-                   ? "pairs the passes of {schedule}=1f1b, not of " + o.schedule
+                   ? "pairs the passes of " + Spell(&asked::Training::pipelineSchedule) +
+                         "=1f1b, not of " + o.schedule
                    : "in a pipeline pairs the passes of interleaved stages, as Megatron-LM does, "
-                     "or of "
-                     "{schedule}=dualpipev: with " +
+                     "or of " +
+                         Spell(&asked::Training::pipelineSchedule) + "=dualpipev: with " +
                          o.schedule +
-                         " stages would wait for each other or have no pairs; allowed with it: "
-                         "{virtualStages} from 2 on, or {pipeline}=1";
+                         " stages would wait for each other or have no pairs; allowed with it: " +
+                         Spell(&asked::Training::virtualStages) + " from 2 on, or " +
+                         Spell(&asked::Degrees::pp) + "=1";
     }
     return std::nullopt;
 }

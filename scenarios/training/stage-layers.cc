@@ -4,6 +4,9 @@
 #include "scenarios/training/stage-layers.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/degrees.h"
+#include "scenarios/asked/training.h"
+#include "scenarios/options/member.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/layer-types.h"
 #include "scenarios/training/pipeline/deepspeed-partition.h"
@@ -54,8 +57,11 @@ TooMany(const TrainingOptions& o, std::size_t groups, const std::string& among)
 {
     return "would compare more than 1e10 ways to cut the " + std::to_string(groups) +
            " layers of " + o.model.name + " for " + among +
-           "; allowed: fewer layers (join some of the profile), {partition}=balanced or uniform "
-           "with {pipeline}";
+           "; allowed: fewer layers (join some of the profile), " +
+           Spell(&asked::Training::partition) +
+           "=balanced or uniform "
+           "with " +
+           Spell(&asked::Degrees::pp);
 }
 
 bool
@@ -119,10 +125,10 @@ WhyNotGiven(const TrainingOptions& o)
     const uint64_t blocks = std::accumulate(o.pieceBlocks.begin(), o.pieceBlocks.end(), 0ULL);
     if (o.pieceBlocks.size() != o.Pieces())
     {
-        return "has " + std::to_string(o.pieceBlocks.size()) +
-               " pieces, and {pipeline}=" + std::to_string(o.pipeline) +
-               " x {virtualStages}=" + std::to_string(o.virtualStages) + " make " +
-               std::to_string(o.Pieces());
+        return "has " + std::to_string(o.pieceBlocks.size()) + " pieces, and " +
+               Spell(&asked::Degrees::pp) + "=" + std::to_string(o.pipeline) + " x " +
+               Spell(&asked::Training::virtualStages) + "=" + std::to_string(o.virtualStages) +
+               " make " + std::to_string(o.Pieces());
     }
     if (blocks != StageBlocksOf(o.model))
     {
@@ -162,10 +168,11 @@ WhyNotByWeights(const TrainingOptions& o)
         const auto empty = std::find(counts.begin(), counts.end(), 0U);
         if (empty != counts.end())
         {
-            return "with {partitionFill}=front leaves piece " +
+            return "with " + Spell(&asked::Training::partitionFill) + "=front leaves piece " +
                    std::to_string(empty - counts.begin() + 1) + " of " +
                    std::to_string(counts.size()) +
-                   " no layers; allowed: {partitionFill}=even, or fewer stages ({pipeline})";
+                   " no layers; allowed: " + Spell(&asked::Training::partitionFill) +
+                   "=even, or fewer stages (" + Spell(&asked::Degrees::pp) + ")";
         }
     }
     return std::nullopt;
@@ -237,8 +244,9 @@ WhyNotPartitioned(const TrainingOptions& o)
     }
     if (o.partition == Partition::kPipeDream && o.virtualStages > 1)
     {
-        return "has stages of one piece each; allowed with {virtualStages}=" +
-               std::to_string(o.virtualStages) + ": uniform, balanced";
+        return "has stages of one piece each; allowed with " +
+               Spell(&asked::Training::virtualStages) + "=" + std::to_string(o.virtualStages) +
+               ": uniform, balanced";
     }
     if (o.partition == Partition::kTypes)
     {

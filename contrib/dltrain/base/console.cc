@@ -7,9 +7,8 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "reports/base/output-errors.h"
 #include "scenarios/launch/launcher.h"
+#include "scenarios/launch/output-folder.h"
 #include "scenarios/options/format.h"
-#include "scenarios/options/spelling.h"
-#include "scenarios/startup/output-folder.h"
 
 #include <atomic>
 #include <cerrno>
@@ -348,7 +347,7 @@ SayError(const std::string& program, const std::string& error, const scenario::R
     {
         scenario::DropOutput(*run);
     }
-    std::cerr << program << ": error: " << scenario::Spelled(error) << "\n";
+    std::cerr << program << ": error: " << error << "\n";
     return reports::OutputErrors::Any() ? 1 : 2;
 }
 
@@ -372,7 +371,7 @@ SayFailure(const std::string& why)
 void
 SayNote(const std::string& note)
 {
-    std::cerr << g_program << ": " << scenario::Spelled(note) << std::endl;
+    std::cerr << g_program << ": " << note << std::endl;
 }
 
 } // namespace dltrain

@@ -6,8 +6,9 @@
 #include "contrib/dltrain/ranks/rank-notes.h"
 #include "contrib/dltrain/ranks/ranks.h"
 #include "reports/base/output-errors.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/options/member.h"
 #include "scenarios/options/options.h"
-#include "scenarios/options/spelling.h"
 
 #include "ns3/node-windows.h"
 #include "ns3/rdma-capture-file.h"
@@ -63,7 +64,7 @@ std::string
 CheckCaptures(const ns3::RdmaFabric& fabric, const scenario::RunOptions& run)
 {
     const std::string error = run.pcap.empty() ? "" : ns3::RdmaPcapHelper(fabric).CheckFrames();
-    return error.empty() ? "" : scenario::Spelled("{capturePorts}: ") + error;
+    return error.empty() ? "" : scenario::Spell(&scenario::asked::Run::pcap) + ": " + error;
 }
 
 std::string
@@ -98,7 +99,7 @@ StartCaptures(ns3::RdmaFabric& fabric, const scenario::RunOptions& run, RankNote
     std::string error = helper.SetFlows(scenario::Join(capture.flows, ","));
     if (!error.empty())
     {
-        return scenario::Spelled("{captureFlows}: ") + error;
+        return scenario::Spell(&scenario::asked::Run::pcapFlow) + ": " + error;
     }
     // All selectors at once: a port that two of them mean is captured once.
     error = helper.EnablePcap(run.out, scenario::Join(run.pcap, ","));
@@ -106,7 +107,7 @@ StartCaptures(ns3::RdmaFabric& fabric, const scenario::RunOptions& run, RankNote
     {
         return reports::OutputErrors::First();
     }
-    return error.empty() ? "" : scenario::Spelled("{capturePorts}: ") + error;
+    return error.empty() ? "" : scenario::Spell(&scenario::asked::Run::pcap) + ": " + error;
 }
 
 void

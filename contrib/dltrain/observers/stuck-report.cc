@@ -5,7 +5,8 @@
 
 #include "contrib/dltrain/ranks/ranks.h"
 #include "reports/base/human-text.h"
-#include "scenarios/options/spelling.h"
+#include "scenarios/asked/fabric.h"
+#include "scenarios/options/member.h"
 
 #include "ns3/pfc-deadlock.h"
 
@@ -43,19 +44,20 @@ AddList(std::string& text,
 std::string
 DescribeCycle(const ns3::RdmaFabric& fabric)
 {
-    std::vector<ns3::PfcWait> waits;
+    std::vector<ns3::RdmaPfcWait> waits;
     for (const auto& port : fabric.GetPorts())
     {
         ns3::AddPfcWaits(*port, port->GetPausedMask(), &waits);
     }
     waits = Ranks::Get().GatherAll(waits);
-    std::sort(waits.begin(), waits.end(), [](const ns3::PfcWait& a, const ns3::PfcWait& b) {
+    std::sort(waits.begin(), waits.end(), [](const ns3::RdmaPfcWait& a, const ns3::RdmaPfcWait& b) {
         return std::pair(a.from, a.to) < std::pair(b.from, b.to);
     });
     std::string text;
     for (const uint32_t id : ns3::FindPfcCycle(waits))
     {
-        text += (text.empty() ? "" : " waits for ") + fabric.GetLinkName(ns3::PfcWait::PortOf(id));
+        text +=
+            (text.empty() ? "" : " waits for ") + fabric.GetLinkName(ns3::RdmaPfcWait::PortOf(id));
     }
     return text;
 }
@@ -82,9 +84,10 @@ DescribeStuck(TraceCollector& collector, std::size_t most)
                 "\n";
         if (linkLayer.HasCredits())
         {
-            text += scenario::Spelled(
-                "  to avoid it: {routing}=torus or dfsssp with {lanes}=2 or more, or "
-                "{routing}=updn, without {forwardingTables}\n");
+            text += "  to avoid it: " + scenario::Spell(&scenario::asked::Fabric::ibRouting) +
+                    "=torus or dfsssp with " + scenario::Spell(&scenario::asked::Fabric::vls) +
+                    "=2 or more, or " + scenario::Spell(&scenario::asked::Fabric::ibRouting) +
+                    "=updn, without " + scenario::Spell(&scenario::asked::Fabric::ibLfts) + "\n";
         }
     }
     if (!text.empty())

@@ -6,6 +6,8 @@
 #include "child-runs.h"
 #include "layout-runs.h"
 #include "reports/base/human-text.h"
+#include "scenarios/asked/goodput.h"
+#include "scenarios/asked/recovery.h"
 #include "scenarios/layout-search/options/planner-options.h"
 #include "scenarios/layout-search/search.h"
 #include "topologies/names.h"
@@ -54,7 +56,7 @@ class Measurement
         }
         const planner::Layout layout = planner::LayoutOf(m_job.options);
         const bool large = layout.gpus > scenario::kMostSimulatedGpus &&
-                           m_scenario.values.Text("step-from") == "auto";
+                           m_scenario.values.Get(&scenario::asked::Goodput::stepFrom) == "auto";
         if (m_scenario.estimates || large || m_job.folder.empty())
         {
             const auto estimate = planner::StepEstimator(m_job.cluster).Estimate(m_job.options);
@@ -110,7 +112,7 @@ class Measurement
         const auto written = costs.checkpoint.WrittenBy();
         m_times.checkpointBytes = std::accumulate(written.begin(), written.end(), uint64_t{0});
         m_times.copy = m_scenario.copy.value_or(ToS(costs.CopyTime(written)));
-        const bool sends = m_scenario.values.Given("checkpoint-servers");
+        const bool sends = m_scenario.values.Given(&scenario::asked::Recovery::checkpointServers);
         if (sends && !(m_scenario.write && m_scenario.read))
         {
             SimulateCheckpoint();
@@ -175,7 +177,8 @@ class Measurement
         m_times.write = recovery["checkpoints_took_us"][0].get<double>() * 1e-6;
         m_times.writeFrom = m_times.readFrom =
             "simulated, " +
-            topo::Counted(m_scenario.values.U32("checkpoint-servers"), "storage server");
+            topo::Counted(m_scenario.values.Get(&scenario::asked::Recovery::checkpointServers),
+                          "storage server");
         m_tell("checkpoint: " + reports::HumanTime(m_times.write * 1e6));
         const auto middle = static_cast<uint64_t>((written + end) / 2 * 1e3);
         const auto failed =

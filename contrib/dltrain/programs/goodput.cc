@@ -9,10 +9,10 @@
 #include "goodput-measurement.h"
 #include "reports/base/report-launcher.h"
 #include "reports/programs/goodput-results.h"
+#include "scenarios/asked/fabric.h"
 #include "scenarios/goodput/options/failure-bounds.h"
 #include "scenarios/launch/interruption.h"
 #include "scenarios/options/format.h"
-#include "scenarios/options/spelling.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/options/validate-layout.h"
 #include "scenarios/training/steps/layout.h"
@@ -85,7 +85,7 @@ DetectionOf(const GoodputScenario& scenario, const Prepared& job, Cause cause)
         return static_cast<double>(job.costs.monitorInterval.ps) * PS; // a process has ended
     }
     const QueuePairPatience patience{job.cluster.fabric.timeoutExponent,
-                                     scenario.values.U32("retry-count") + 1};
+                                     scenario.values.Get(&scenario::asked::Fabric::retryCount) + 1};
     const double watchdog = static_cast<double>(job.costs.watchdog.ps) * PS;
     return patience.exponent == 0 ? watchdog
                                   : std::min(watchdog, static_cast<double>(patience.GetPs()) * PS);
@@ -156,10 +156,9 @@ PrepareJob(const GoodputScenario& scenario,
     {
         if (problem.error)
         {
-            const std::string option = scenario::OptionOfField(problem.field);
-            errors.push_back({option.empty() ? problem.field : "--" + option,
+            errors.push_back({problem.member ? scenario::Spell(*problem.member) : problem.path,
                               "",
-                              scenario::Spelled(problem.text),
+                              problem.text,
                               ""});
         }
     }

@@ -3,6 +3,8 @@
  */
 #include "layout-runs.h"
 
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/layout-search/options/estimated-options.h"
 #include "scenarios/layout-search/search.h"
 #include "scenarios/startup/parse.h"
@@ -43,7 +45,9 @@ ErrorsOn(const std::string& network, scenario::ReadResult job)
 std::vector<scenario::Error>
 WhyNotOn(const std::string& network, const scenario::ReadResult& job)
 {
-    const std::string own = job.values.Given("network") ? job.values.Text("network") : "packet";
+    const std::string own = job.values.Given(&scenario::asked::Fabric::network)
+                                ? job.values.Get(&scenario::asked::Fabric::network)
+                                : "packet";
     if (network == own)
     {
         return {};
@@ -70,7 +74,8 @@ NetworksOf(const scenario::ReadResult& job, const std::string& wanted)
         return {wanted};
     }
     const scenario::Values& values = job.values;
-    return values.Given("network")          ? std::vector<std::string>{values.Text("network")}
+    return values.Given(&scenario::asked::Fabric::network)
+               ? std::vector<std::string>{values.Get(&scenario::asked::Fabric::network)}
            : scenario::ChangesLinks(values) ? std::vector<std::string>{"fluid", "packet"}
                                             : std::vector<std::string>{"analytic", "packet"};
 }
@@ -102,7 +107,7 @@ MoreOf(const scenario::ReadResult& job,
     }
     const uint32_t pieces = layout.pipeline * layout.virtualStages;
     const uint32_t blocks = training::BlocksOf(cluster.options.model);
-    const bool uniform = job.values.Text("partition") == "uniform";
+    const bool uniform = job.values.Get(&scenario::asked::Training::partition) == "uniform";
     if (uniform && blocks >= DEEP * pieces && blocks % pieces == 0)
     {
         // Steps that cannot be extended from fewer layers have all: with checkpoints, faults.
@@ -151,7 +156,7 @@ RunsOf(const scenario::ReadResult& job,
 {
     const planner::FewerMicroBatches fewer(layout.pipeline);
     const bool isWhole = layout.accumulation <= 2 * fewer.more;
-    const std::string network = job.values.Text("network");
+    const std::string network = job.values.Get(&scenario::asked::Fabric::network);
     const std::string name = folder + "/" + NameOf(layout, network);
     std::vector<ChildJob> runs;
     for (const uint32_t m : isWhole ? std::vector<uint32_t>{layout.accumulation}

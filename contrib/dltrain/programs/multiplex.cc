@@ -9,8 +9,8 @@
 #include "reports/programs/multiplex-results.h"
 #include "scenarios/inference/options/serving-options.h"
 #include "scenarios/launch/interruption.h"
+#include "scenarios/launch/output-folder.h"
 #include "scenarios/multiplex/options/multiplex-options.h"
-#include "scenarios/startup/output-folder.h"
 #include "topologies/names.h"
 
 #include <iostream>

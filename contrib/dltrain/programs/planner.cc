@@ -9,11 +9,12 @@
 #include "plan-moves.h"
 #include "reports/base/report-launcher.h"
 #include "reports/programs/plan-results.h"
+#include "scenarios/asked/search.h"
 #include "scenarios/launch/interruption.h"
+#include "scenarios/launch/output-folder.h"
 #include "scenarios/layout-search/options/resumed-search.h"
 #include "scenarios/network/network-check.h"
 #include "scenarios/options/format.h"
-#include "scenarios/startup/output-folder.h"
 #include "scenarios/training/options/validate-layout.h"
 #include "topologies/files-read.h"
 #include "topologies/names.h"
@@ -271,7 +272,10 @@ RunPlanner(int argc, const char* const* argv)
         scenario.resume.empty() ? "" : scenario::WhyFilesDiffer(scenario.resume, scenario.files);
     if (!changed.empty())
     {
-        return SayErrors({{scenario.values.Where("resume"), scenario.resume, changed, ""}});
+        return SayErrors({{scenario.values.Where(&scenario::asked::Search::resume),
+                           scenario.resume,
+                           changed,
+                           ""}});
     }
     const VerifiedJobs verified = JobsToVerify(scenario);
     if (!verified.errors.empty())

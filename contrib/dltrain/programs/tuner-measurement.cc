@@ -8,11 +8,12 @@
 #include "contrib/dltrain/base/quiet-run.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "reports/base/human-text.h"
+#include "scenarios/asked/collective.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/measured-cache.h"
 #include "scenarios/launch/interruption.h"
-#include "scenarios/options/spelling.h"
-#include "scenarios/startup/output-folder.h"
+#include "scenarios/launch/output-folder.h"
+#include "scenarios/options/member.h"
 #include "simulate.h"
 #include "topologies/names.h"
 
@@ -204,8 +205,10 @@ Measure(const scenario::RunOptions& run,
         }
         if (*ps == 0)
         {
-            std::cerr << ProgramName() << scenario::Spelled(": note: {tuner}: ") << TextOf(one)
-                      << ": " << scenario::ChoiceText(tried.choice) << " did not come to an end\n";
+            std::cerr << ProgramName()
+                      << ": note: " + scenario::Spell(&scenario::asked::Collective::tuner) + ": "
+                      << TextOf(one) << ": " << scenario::ChoiceText(tried.choice)
+                      << " did not come to an end\n";
         }
         tried.ps = *ps;
     }
@@ -239,7 +242,9 @@ Tune(const scenario::RunOptions& run,
         }
     }
     const auto fail = [&](const std::string& why) {
-        return SayError(ProgramName(), scenario::Spelled("{tunerCache}: ") + why, &run);
+        return SayError(ProgramName(),
+                        scenario::Spell(&scenario::asked::Collective::tunerCache) + ": " + why,
+                        &run);
     };
     if (!problem.empty())
     {
@@ -248,9 +253,10 @@ Tune(const scenario::RunOptions& run,
     const std::size_t known = choices.All().size() - unknown.size();
     if (known > 0)
     {
-        std::cerr << ProgramName() << scenario::Spelled(": note: {tuner}: ") << known << " of "
-                  << topo::Counted(choices.All().size(), "choice") << " read from " << cache.File()
-                  << "\n";
+        std::cerr << ProgramName()
+                  << ": note: " + scenario::Spell(&scenario::asked::Collective::tuner) + ": "
+                  << known << " of " << topo::Counted(choices.All().size(), "choice")
+                  << " read from " << cache.File() << "\n";
     }
     if (unknown.empty())
     {
@@ -263,26 +269,29 @@ Tune(const scenario::RunOptions& run,
     }
     if (run.dryRun)
     {
-        std::cerr << ProgramName() << scenario::Spelled(": note: {tuner}: ")
+        std::cerr << ProgramName()
+                  << ": note: " + scenario::Spell(&scenario::asked::Collective::tuner) + ": "
                   << topo::Counted(unknown.size(), "choice")
                   << " would be measured first; here the formula's stand for them\n";
         return 0;
     }
     if (run.processes.Several())
     {
-        return SayError(
-            ProgramName(),
-            scenario::Spelled("{tuner}=measured: ") + topo::Counted(unknown.size(), "choice") +
-                " not measured yet, which one process does; allowed: with " + run.processes.by +
-                scenario::Spelled(" what a run without has kept in {tunerCache}"),
-            &run);
+        return SayError(ProgramName(),
+                        scenario::Spell(&scenario::asked::Collective::tuner) +
+                            "=measured: " + topo::Counted(unknown.size(), "choice") +
+                            " not measured yet, which one process does; allowed: with " +
+                            run.processes.by + " what a run without has kept in " +
+                            scenario::Spell(&scenario::asked::Collective::tunerCache),
+                        &run);
     }
     problem = cache.Prepare();
     if (!problem.empty())
     {
         return fail(problem);
     }
-    std::cerr << ProgramName() << scenario::Spelled(": note: {tuner}: measuring ")
+    std::cerr << ProgramName()
+              << ": note: " + scenario::Spell(&scenario::asked::Collective::tuner) + ": measuring "
               << topo::Counted(unknown.size(), "choice") << " ("
               << topo::Counted(simulations, "simulation") << ") for " << cache.File() << std::endl;
     std::size_t measured = 0;
@@ -292,7 +301,8 @@ Tune(const scenario::RunOptions& run,
         if (scenario::Interruption() != 0)
         {
             std::cerr << ProgramName()
-                      << scenario::Spelled(": interrupted while {tuner} measured: ")
+                      << ": interrupted while " +
+                             scenario::Spell(&scenario::asked::Collective::tuner) + " measured: "
                       << topo::Counted(measured, "choice") << " of " << unknown.size()
                       << (measured ? " kept in " + cache.File() + "; the next run goes on there"
                                    : " kept")

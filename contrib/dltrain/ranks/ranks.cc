@@ -4,8 +4,9 @@
 #include "ranks.h"
 
 #include "rank-link.h"
+#include "scenarios/asked/run.h"
 #include "scenarios/launch/launcher.h"
-#include "scenarios/options/spelling.h"
+#include "scenarios/options/member.h"
 
 #include "ns3/node-windows.h"
 
@@ -74,13 +75,15 @@ Ranks::Session::Session(int& argc, char**& argv, bool windows)
     const uint32_t size = link.Size();
     if (size != launcher.ranks || rank != launcher.rank)
     {
-        throw std::runtime_error(
-            "the environment tells of process " + std::to_string(launcher.rank) + " of " +
-            std::to_string(launcher.ranks) + ", and MPI of process " + std::to_string(rank) +
-            " of " + std::to_string(size) +
-            scenario::Spelled(
-                ": start it by the mpirun of the MPI that it was built with ({processes} does), or "
-                "without variables like OMPI_COMM_WORLD_SIZE and PMI_SIZE"));
+        throw std::runtime_error("the environment tells of process " +
+                                 std::to_string(launcher.rank) + " of " +
+                                 std::to_string(launcher.ranks) + ", and MPI of process " +
+                                 std::to_string(rank) + " of " + std::to_string(size) +
+
+                                 ": start it by the mpirun of the MPI that it was built with (" +
+                                 scenario::Spell(&scenario::asked::Run::mpiRanks) +
+                                 " does), or "
+                                 "without variables like OMPI_COMM_WORLD_SIZE and PMI_SIZE");
     }
     Ranks& ranks = Get();
     ranks.m_rank = rank;

@@ -4,9 +4,10 @@
  * RecoveryRun: who has failed, and who or what takes its place.
  */
 #include "recovery-run.h"
+#include "scenarios/asked/recovery.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/network/cluster-options.h"
-#include "scenarios/options/spelling.h"
+#include "scenarios/options/member.h"
 #include "scenarios/training/steps/layout.h"
 
 #include <algorithm>
@@ -535,7 +536,8 @@ RecoveryRun::Replace(const std::set<uint32_t>& servers, reports::RecoveryRecord*
         {
             record->spares.clear(); // the job goes on nowhere
             return "no spare server works that could take the place of " + NameOf(m_hosts[server]) +
-                   scenario::Spelled(" ({spares}=") + std::to_string(m_spec.spares.size()) + ")";
+                   " (" + scenario::Spell(&scenario::asked::Recovery::spares) + "=" +
+                   std::to_string(m_spec.spares.size()) + ")";
         }
         record->spares.push_back(NameOf(*spare));
         m_hosts[server] = *spare;

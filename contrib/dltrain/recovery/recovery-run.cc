@@ -5,7 +5,8 @@
 
 #include "contrib/dltrain/runners/fault-run.h"
 #include "reports/base/human-text.h"
-#include "scenarios/options/spelling.h"
+#include "scenarios/asked/recovery.h"
+#include "scenarios/options/member.h"
 #include "topologies/names.h"
 
 #include "ns3/node-windows.h"
@@ -278,8 +279,8 @@ RecoveryRun::Know(const std::string& by, const std::string& what)
     std::string why;
     if (givesUp)
     {
-        why = scenario::Spelled("{mostRestarts}=") + std::to_string(m_spec.mostRestarts) +
-              " allows no other recovery";
+        why = scenario::Spell(&scenario::asked::Recovery::maxRestarts) + "=" +
+              std::to_string(m_spec.mostRestarts) + " allows no other recovery";
     }
     else if (restarts)
     {

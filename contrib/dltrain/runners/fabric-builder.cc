@@ -14,8 +14,9 @@
 #include "ns3-settings.h"
 #include "ordinary-setup.h"
 #include "reports/base/output-errors.h"
+#include "scenarios/asked/fabric.h"
 #include "scenarios/network/infiniband.h"
-#include "scenarios/options/spelling.h"
+#include "scenarios/options/member.h"
 #include "topologies/rank-partition.h"
 
 #include "ns3/boolean.h"
@@ -55,7 +56,7 @@ FindCongestionOps(const std::string& name, ns3::TypeId& type, std::string& error
     type = ns3::RdmaCongestionOps::LookupByName(name, ok);
     if (!ok)
     {
-        error = scenario::Spelled("{congestionControl}: '") + rdma::Shown(name, 60) +
+        error = scenario::Spell(&scenario::asked::Fabric::cc) + ": '" + rdma::Shown(name, 60) +
                 "' is no congestion control; there are";
         for (const auto& [known, typeName] : ns3::RdmaCongestionOps::GetNames())
         {
@@ -81,16 +82,17 @@ SetPreset(const scenario::FabricSpec& spec, std::string& error)
     }
     if (!type.LookupAttributeByName("Preset", &preset))
     {
-        error = scenario::Spelled("{congestionPreset}=") + rdma::Shown(spec.ccPreset, 60) + ": " +
-                type.GetName() + ", the class of " + spec.cc +
+        error = scenario::Spell(&scenario::asked::Fabric::ccPreset) + "=" +
+                rdma::Shown(spec.ccPreset, 60) + ": " + type.GetName() + ", the class of " +
+                spec.cc +
                 ", has no attribute Preset that takes it; allowed: one as ns3::DcqcnCongestionOps "
                 "has, of the presets of its RegisteredCongestionControl";
         return false;
     }
     if (!ns3::Config::SetDefaultFailSafe(type.GetName() + "::Preset", StringValue(spec.ccPreset)))
     {
-        error = scenario::Spelled("{congestionPreset}: '") + rdma::Shown(spec.ccPreset, 60) +
-                "' is no preset of " + spec.cc +
+        error = scenario::Spell(&scenario::asked::Fabric::ccPreset) + ": '" +
+                rdma::Shown(spec.ccPreset, 60) + "' is no preset of " + spec.cc +
                 "; allowed: " + preset.checker->GetUnderlyingTypeInformation();
         return false;
     }
@@ -159,8 +161,8 @@ CheckCongestionControl(const scenario::FabricSpec& spec,
     const std::string attribute = "ns3::RdmaNic::Window: ";
     if (error.rfind(attribute, 0) == 0) // the option that sets it
     {
-        error = scenario::Spelled("{window} (or ") + attribute.substr(0, attribute.size() - 2) +
-                "): " + error.substr(attribute.size());
+        error = scenario::Spell(&scenario::asked::Fabric::window) + " (or " +
+                attribute.substr(0, attribute.size() - 2) + "): " + error.substr(attribute.size());
     }
     return error.empty();
 }

@@ -3,7 +3,8 @@
  */
 #include "link-layer-setup.h"
 
-#include "scenarios/options/spelling.h"
+#include "scenarios/asked/fabric.h"
+#include "scenarios/options/member.h"
 
 #include "ns3/object-factory.h"
 #include "ns3/uinteger.h"
@@ -48,9 +49,10 @@ class InfiniBandSetup : public LinkLayerSetup
         return receiveBuffer.Get() == 0
                    ? ""
                    : "ns3::RdmaNic::PcieReceiveBuffer: " + std::to_string(receiveBuffer.Get()) +
-                         scenario::Spelled(
-                             " B, but an InfiniBand NIC holds what its bus has not taken in the "
-                             "buffers of its VLs; allowed: 0, and {laneBuffer}, now ") +
+
+                         " B, but an InfiniBand NIC holds what its bus has not taken in the "
+                         "buffers of its VLs; allowed: 0, and " +
+                         scenario::Spell(&scenario::asked::Fabric::vlBuffer) + ", now " +
                          std::to_string(m_spec.laneBuffer.value) + " B";
     }
 
@@ -74,11 +76,12 @@ class InfiniBandSetup : public LinkLayerSetup
     {
         if (!m_spec.lfts.empty() && error.rfind(m_spec.lfts, 0) == 0)
         {
-            return scenario::Spelled("{forwardingTables}=") + error;
+            return scenario::Spell(&scenario::asked::Fabric::ibLfts) + "=" + error;
         }
         return error.find(" cannot route: ") == std::string::npos
                    ? error
-                   : scenario::Spelled("{routing}=") + m_spec.routing + ": " + error;
+                   : scenario::Spell(&scenario::asked::Fabric::ibRouting) + "=" + m_spec.routing +
+                         ": " + error;
     }
 
   private:

@@ -10,11 +10,13 @@
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "own-defaults.h"
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/run.h"
 #include "scenarios/inference/options/serving-options.h"
 #include "scenarios/launch/part.h"
 #include "scenarios/network/load-balancing-options.h"
 #include "scenarios/network/ns3-environment.h"
-#include "scenarios/options/spelling.h"
+#include "scenarios/options/member.h"
 #include "scenarios/startup/parse.h"
 #include "topologies/names.h"
 
@@ -309,12 +311,12 @@ SetGlobal(const std::string& name, const std::string& value, std::string& error)
 {
     if (name == "RngRun" || name == "RngSeed")
     {
-        error =
-            scenario::Spelled("the programs seed all random numbers from one seed; use {seed}=") +
-            (!value.empty() && value.size() <= 20 &&
-                     value.find_first_not_of("0123456789") == std::string::npos
-                 ? value
-                 : "1");
+        error = "the programs seed all random numbers from one seed; use " +
+                scenario::Spell(&scenario::asked::Run::seed) + "=" +
+                (!value.empty() && value.size() <= 20 &&
+                         value.find_first_not_of("0123456789") == std::string::npos
+                     ? value
+                     : "1");
         return true;
     }
     const auto global =
@@ -400,12 +402,10 @@ Set(const std::string& where, const std::string& name, const std::string& value,
     const bool readable = IsReadable(*info.checker, value);
     if (readable && attribute == "Preset" && type.IsChildOf(ns3::RdmaCongestionOps::GetTypeId()))
     {
-        error =
-            rdma::Shown(where, 100) +
-            scenario::Spelled(
-                ": is of the senders alone, and switches would mark by another preset; allowed: "
-                "{congestionPreset}=") +
-            rdma::Shown(value, 60);
+        error = rdma::Shown(where, 100) +
+
+                ": is of the senders alone, and switches would mark by another preset; allowed: " +
+                scenario::Spell(&scenario::asked::Fabric::ccPreset) + "=" + rdma::Shown(value, 60);
         return false;
     }
     if (!readable || !ns3::Config::SetDefaultFailSafe(name, ns3::StringValue(value)))
@@ -569,11 +569,15 @@ OrderOfBalancer(const scenario::FabricSpec& spec,
     {
         return {};
     }
-    return attribute + "=" + own->second + scenario::Spelled(" with {lossRecovery}=") +
-           recovery->second + ": packets that " + (scheme ? "" : "it sends by several ways ") +
-           scenario::Spelled("overtake each other are taken for lost; {lossRecovery}=out-of-order "
-                             "takes any order") +
-           (scheme ? scenario::Spelled(", and {loadBalancer}=") + own->second + " decides on it"
+    return attribute + "=" + own->second + " with " +
+           scenario::Spell(&scenario::asked::Fabric::lossRecovery) + "=" + recovery->second +
+           ": packets that " + (scheme ? "" : "it sends by several ways ") +
+           "overtake each other are taken for lost; " +
+           scenario::Spell(&scenario::asked::Fabric::lossRecovery) +
+           "=out-of-order "
+           "takes any order" +
+           (scheme ? ", and " + scenario::Spell(&scenario::asked::Fabric::loadBalancer) + "=" +
+                         own->second + " decides on it"
                    : "");
 }
 
@@ -642,18 +646,18 @@ UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& 
         std::string why;
         if (known && type.IsChildOf(ns3::RdmaCongestionOps::GetTypeId()) && !isA(control, type))
         {
-            why = "the congestion control is " + spec.cc +
-                  scenario::Spelled(" ({congestionControl})");
+            why = "the congestion control is " + spec.cc + " (" +
+                  scenario::Spell(&scenario::asked::Fabric::cc) + ")";
         }
         else if (balances && type.IsChildOf(ns3::RdmaLoadBalancer::GetTypeId()) &&
                  !isA(balancer->GetInstanceTypeId(), type))
         {
-            why = "the load balancer is " + spec.balancing.name +
-                  scenario::Spelled(" ({loadBalancer})");
+            why = "the load balancer is " + spec.balancing.name + " (" +
+                  scenario::Spell(&scenario::asked::Fabric::loadBalancer) + ")";
         }
         else if (type.GetName() == (spec.infiniBand ? "ns3::RdmaSwitch" : "ns3::IbSwitch"))
         {
-            why = std::string(scenario::Spelled("{linkLayer}=")) +
+            why = scenario::Spell(&scenario::asked::Fabric::fabric) + "=" +
                   (spec.infiniBand ? "ib" : "roce") + " has no such switches";
         }
         if (!why.empty())

@@ -7,7 +7,8 @@
 #include "collectives/aggregation/aggregators.h"
 #include "contrib/dltrain/base/console.h"
 #include "scale-up-transport.h"
-#include "scenarios/options/spelling.h"
+#include "scenarios/asked/collective.h"
+#include "scenarios/options/member.h"
 
 #include <algorithm>
 #include <string>
@@ -50,12 +51,15 @@ Interconnect::TakeAggregation(const std::vector<uint32_t>& units)
         if (m_refused++ == 0)
         {
             SayNote("warning: switch " + m_topology.Nodes()[m_aggregators->Units()[*full].at].name +
-                    scenario::Spelled(
-                        " adds up for as many groups of ranks as it can ({aggregationGroups}=") +
+
+                    " adds up for as many groups of ranks as it can (" +
+                    scenario::Spell(&scenario::asked::Collective::aggregationGroups) + "=" +
                     std::to_string(m_mostGroups) +
-                    scenario::Spelled(
-                        "): this group, and others it has no room for, take what {algorithm}=auto "
-                        "would"));
+
+                    "): this group, and others it has no room for, take what " +
+                    scenario::Spell(&scenario::asked::Collective::algorithm) +
+                    "=auto "
+                    "would");
         }
         return false;
     }

@@ -42,7 +42,7 @@ SelectsByNode(std::string_view selector, std::string_view node, uint32_t number)
         return Selection::kNode;
     }
     return rest[0] == ':' && rest.substr(1) == std::to_string(number) ? Selection::kPort
-                                                                     : Selection::kNo;
+                                                                      : Selection::kNo;
 }
 
 /// The same for a port on a link. \param peer the node on the other side; empty if there is none
@@ -64,7 +64,7 @@ SelectsPort(std::string_view selector,
     }
     const std::string_view rest = selector.substr(node.size() + 1);
     return rest == peer || (rest[0] == '>' && rest.substr(1) == peer) ? Selection::kLink
-                                                                     : Selection::kNo;
+                                                                      : Selection::kNo;
 }
 
 } // namespace rdma

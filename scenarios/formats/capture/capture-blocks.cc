@@ -4,7 +4,9 @@
 #include "scenarios/formats/capture/capture-blocks.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/formats/role-blocks.h"
+#include "scenarios/options/member.h"
 #include "scenarios/training/steps/message-match.h"
 
 #include <algorithm>
@@ -367,7 +369,8 @@ SetFewerBlocks(uint32_t layers, const ModulesOfTasks& modules, TrainingPlan* pla
     }
     made.whyNot = "no blocks of the captured step repeat themselves exactly (operators, "
                   "collectives and waits of modules that are numbered, as blocks.0, blocks.1, "
-                  "...), three or more on each rank; allowed: all of them, without {layers}";
+                  "...), three or more on each rank; allowed: all of them, without " +
+                  scenario::Spell(&scenario::asked::Training::layers);
     return made;
 }
 

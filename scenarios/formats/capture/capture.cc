@@ -5,10 +5,12 @@
 
 #include "collectives/core/block-sizes.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/model.h"
 #include "scenarios/formats/capture/capture-blocks.h"
 #include "scenarios/formats/capture/capture-meta.h"
 #include "scenarios/formats/capture/capture-rank.h"
 #include "scenarios/formats/input-file.h"
+#include "scenarios/options/member.h"
 
 #include <map>
 #include <memory>
@@ -229,8 +231,8 @@ CaptureReader::AddNotes(const CaptureShared& shared)
 {
     if (!m_meta.gpu.empty())
     {
-        m_notes.push_back("captured for " + rdma::Shown(m_meta.gpu, 60) +
-                          "; times are those of {gpu}");
+        m_notes.push_back("captured for " + rdma::Shown(m_meta.gpu, 60) + "; times are those of " +
+                          scenario::Spell(&scenario::asked::Model::gpu));
     }
     for (const auto& [dtype, other] : shared.kernels.Replaced())
     {

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "collectives/core/registry.h"
+#include "scenarios/asked/collective.h"
 #include "scenarios/formats/goal/goal.h"
+#include "scenarios/options/member.h"
 #include "scenarios/training/steps/message-match.h"
 
 #include <algorithm>
@@ -136,8 +138,9 @@ GoalWriter::MakeSchedules()
                 if (!schedule.NetworkNodes().empty())
                 {
                     return "\"" + task.name + "\" (" + coll::OpName(task.op) +
-                           ") is added up in switches, which GOAL does not have; choose another "
-                           "{algorithm}, such as ring";
+                           ") is added up in switches, which GOAL does not have; choose another " +
+                           scenario::Spell(&scenario::asked::Collective::algorithm) +
+                           ", such as ring";
                 }
                 for (Rank r = 0; r < what.ranks; ++r)
                 {

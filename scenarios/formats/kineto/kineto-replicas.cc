@@ -3,7 +3,9 @@
  */
 #include "scenarios/formats/kineto/kineto-replicas.h"
 
+#include "scenarios/asked/training.h"
 #include "scenarios/formats/kineto/kineto-collectives.h"
+#include "scenarios/options/member.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -191,7 +193,8 @@ Replicator::CheckMessages() const
                ? ""
                : "rank " + std::to_string(m_rank) +
                      " sends messages that it would not receive if all ranks did the same, as "
-                     "stages of a pipeline do; allowed: traces of all ranks, or {traceRanks} alone";
+                     "stages of a pipeline do; allowed: traces of all ranks, or " +
+                     scenario::Spell(&scenario::asked::Training::traceRanks) + " alone";
 }
 
 /// The event of a rank.

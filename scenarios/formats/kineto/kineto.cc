@@ -3,10 +3,12 @@
  */
 #include "scenarios/formats/kineto/kineto.h"
 
+#include "scenarios/asked/training.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/kineto/kineto-collectives.h"
 #include "scenarios/formats/kineto/kineto-events.h"
 #include "scenarios/formats/kineto/kineto-replicas.h"
+#include "scenarios/options/member.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -151,9 +153,11 @@ KinetoReader::CheckAllRanks()
         return Fail("there is no trace of rank " + std::to_string(rank == i ? ranks : i) +
                     (rank == i ? "; \"world_size\" is " + std::to_string(world)
                                : ", but this one of rank " + std::to_string(rank)) +
-                    "; allowed: traces of all ranks, {traceRanks}=" + here +
-                    " for that rank alone, or with {replicate}=" + std::to_string(world) +
-                    " its work for all");
+                    "; allowed: traces of all ranks, " +
+                    scenario::Spell(&scenario::asked::Training::traceRanks) + "=" + here +
+                    " for that rank alone, or with " +
+                    scenario::Spell(&scenario::asked::Training::replicate) + "=" +
+                    std::to_string(world) + " its work for all");
     }
     m_run.rankOf.resize(m_traces.size());
     std::iota(m_run.rankOf.begin(), m_run.rankOf.end(), 0);
@@ -171,8 +175,8 @@ KinetoReader::CheckChosenRanks()
             }))
         {
             const std::string first = std::to_string(*m_there.begin());
-            return Fail("{traceRanks}: there is no trace of rank " + std::to_string(rank) +
-                        "; allowed: " +
+            return Fail(scenario::Spell(&scenario::asked::Training::traceRanks) +
+                        ": there is no trace of rank " + std::to_string(rank) + "; allowed: " +
                         (m_there.size() == 1 ? first
                                              : first + " to " + std::to_string(*m_there.rbegin()) +
                                                    ", " + topo::Counted(m_there.size(), "rank")));
@@ -180,8 +184,10 @@ KinetoReader::CheckChosenRanks()
     }
     if (m_run.replicates && m_traces.size() > 1)
     {
-        return Fail("{replicate} gives the work of one rank to all, and there are traces of " +
-                    std::to_string(m_traces.size()) + "; allowed: {traceRanks}=" +
+        return Fail(scenario::Spell(&scenario::asked::Training::replicate) +
+                    " gives the work of one rank to all, and there are traces of " +
+                    std::to_string(m_traces.size()) +
+                    "; allowed: " + scenario::Spell(&scenario::asked::Training::traceRanks) + "=" +
                     std::to_string(m_traces[0].rank) + " or another one");
     }
     const int64_t world = std::max<int64_t>(
@@ -498,7 +504,8 @@ KinetoReader::Make()
         if (const std::string why = ReplicateRank(rank, m_ranks.replicate, &m_recording);
             !why.empty())
         {
-            Fail("{replicate}=" + std::to_string(m_ranks.replicate) + ": " + why);
+            Fail(scenario::Spell(&scenario::asked::Training::replicate) + "=" +
+                 std::to_string(m_ranks.replicate) + ": " + why);
             return std::nullopt;
         }
         notes.push_back("all " + std::to_string(m_ranks.replicate) + " ranks do the work of rank " +

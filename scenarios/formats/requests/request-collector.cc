@@ -4,7 +4,9 @@
 #include "scenarios/formats/requests/request-collector.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/serving.h"
 #include "scenarios/formats/requests/request-columns.h"
+#include "scenarios/options/member.h"
 #include "topologies/names.h"
 
 #include <algorithm>
@@ -72,7 +74,8 @@ Collector::CheckFilter(const std::vector<std::string>& names, const std::string&
         if (FindColumn(names, column) == kNoColumn)
         {
             Fail(place,
-                 "no column '" + rdma::Shown(column, 60) + "', which {requestsWhere} names" +
+                 "no column '" + rdma::Shown(column, 60) + "', which " +
+                     scenario::Spell(&scenario::asked::Serving::requestsWhere) + " names" +
                      topo::DidYouMean(column, names));
         }
     }
@@ -138,7 +141,8 @@ Collector::Take(bool hasArrivals)
 std::string
 Collector::ThatMatch() const
 {
-    std::string text = " that {requestsWhere} chooses";
+    std::string text =
+        " that " + scenario::Spell(&scenario::asked::Serving::requestsWhere) + " chooses";
     for (const auto& [column, values] : m_seen)
     {
         text += "; " + column + ": " + ValuesText(values);
@@ -154,9 +158,10 @@ Collector::CheckRuns()
         if (Fine() && values.size() > 1)
         {
             Fail("",
-                 "has requests of several values of " + column + ": " + ValuesText(values) +
-                     "; {requestsWhere}=" + column + "=" + rdma::Shown(*values.begin(), 60) +
-                     " takes those of one, " + column + "=* all");
+                 "has requests of several values of " + column + ": " + ValuesText(values) + "; " +
+                     scenario::Spell(&scenario::asked::Serving::requestsWhere) + "=" + column +
+                     "=" + rdma::Shown(*values.begin(), 60) + " takes those of one, " + column +
+                     "=* all");
         }
     }
 }

@@ -4,10 +4,12 @@
 #include "scenarios/formats/requests/request-trace.h"
 
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/serving.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/requests/request-collector.h"
 #include "scenarios/formats/requests/request-columns.h"
 #include "scenarios/inference/requests.h"
+#include "scenarios/options/member.h"
 #include "scenarios/traffic/csv-line.h"
 #include "topologies/json-text.h"
 
@@ -374,7 +376,9 @@ class JsonRequests
         }
         if (!m_to.Filter().empty())
         {
-            m_to.Fail(place, "is a conversation, which has no columns for {requestsWhere}");
+            m_to.Fail(place,
+                      "is a conversation, which has no columns for " +
+                          scenario::Spell(&scenario::asked::Serving::requestsWhere));
             return;
         }
         m_to.Trace().estimated = true;

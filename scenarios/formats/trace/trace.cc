@@ -3,11 +3,14 @@
  */
 #include "scenarios/formats/trace/trace.h"
 
+#include "scenarios/asked/launch.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/formats/capture/capture-findings.h"
 #include "scenarios/formats/goal/goal.h"
 #include "scenarios/formats/goal/htsim-trace.h"
 #include "scenarios/formats/input-file.h"
 #include "scenarios/formats/recorded/recorded-plan.h"
+#include "scenarios/options/member.h"
 #include "scenarios/traffic/htsim-matrix.h"
 #include "scenarios/training/steps/message-match.h"
 
@@ -131,9 +134,11 @@ ReadTrace(const std::string& path,
     }
     if (!ranks.ranks.empty() || ranks.replicate > 0)
     {
-        return fail(
-            "is no trace of PyTorch's profiler, of which alone {traceRanks} and {replicate} "
-            "take a rank");
+        return fail("is no trace of PyTorch's profiler, of which alone " +
+                    scenario::Spell(&scenario::asked::Training::traceRanks) + " and " +
+                    scenario::Spell(&scenario::asked::Training::replicate) +
+                    " "
+                    "take a rank");
     }
     if (IsCapture(path))
     {
@@ -221,7 +226,9 @@ WhoRan(const Trace& trace, const std::string& path)
         return "";
     }
     return "; only " + std::to_string(findings->captured) + " of " + std::to_string(trace.ranks) +
-           " ranks were captured, and the others are taken to do as these: {captureRanks}=all "
+           " ranks were captured, and the others are taken to do as these: " +
+           scenario::Spell(&scenario::asked::Launch::captureRanks) +
+           "=all "
            "captures all";
 }
 

@@ -3,6 +3,8 @@
  */
 #include "scenarios/operator-search/options/pipeline-search.h"
 
+#include "scenarios/asked/degrees.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/operator-search/options/sharding-options.h"
 #include "scenarios/operator-search/staged-plan.h"
 
@@ -16,7 +18,7 @@ namespace scenario
 bool
 IsPipelineSearched(const Values& values)
 {
-    return values.Text("pp") == kSearchedPipeline;
+    return values.Get(&asked::Degrees::pp).word == kSearchedPipeline;
 }
 
 void
@@ -25,14 +27,15 @@ CheckPipelineSearch(Validation* v)
     const auto& values = v->values;
     if (IsPipelineSearched(values) && !IsSharded(values))
     {
-        v->Fail("pp",
+        v->Fail(&asked::Degrees::pp,
                 "searches the stages of a graph that is cut; allowed with "
                 "--auto-parallel=dynamic-programming, else a number");
     }
-    else if (IsSharded(values) && values.Given("pp") && !IsPipelineSearched(values) &&
-             values.U32("pp") != 1)
+    else if (IsSharded(values) && values.Given(&asked::Degrees::pp) &&
+             !IsPipelineSearched(values) &&
+             static_cast<uint32_t>(values.Get(&asked::Degrees::pp).number) != 1)
     {
-        v->Fail("pp",
+        v->Fail(&asked::Degrees::pp,
                 "cannot be combined with --auto-parallel, which decides how each operator is cut; "
                 "allowed: auto, which searches the stages, too");
     }
@@ -47,7 +50,7 @@ CheckSearches(Validation* v, const sharding::SearchSettings& settings)
     const bool staged = IsPipelineSearched(values);
     if (settings.ranked > 0 && (!compares || staged))
     {
-        v->Fail("shard-verify",
+        v->Fail(&asked::Training::shardVerify,
                 staged ? "runs results of one stage; allowed without --pp=auto"
                        : "needs a search that compares results: --auto-parallel="
                          "dynamic-programming or exhaustive with --shard-cost=simulator");
@@ -55,12 +58,14 @@ CheckSearches(Validation* v, const sharding::SearchSettings& settings)
     }
     if (staged && (!settings.seconds || settings.mode != sharding::Mode::kProgramming))
     {
-        v->Fail("pp",
+        v->Fail(&asked::Degrees::pp,
                 "searches stages over --auto-parallel=dynamic-programming with "
                 "--shard-cost=simulator; allowed: with these");
         return false;
     }
-    for (const char* const whole : {"shard", "shard-file", "device-matrix"})
+    for (const Member whole : {Member(&asked::Training::shard),
+                               Member(&asked::Training::shardFile),
+                               Member(&asked::Training::deviceMatrix)})
     {
         if (staged && values.Given(whole))
         {
@@ -90,7 +95,7 @@ MakeStaged(Validation* v,
     const auto found = sharding::FindStagedSharding(graph, staged, kernels, timesOn, &why);
     if (!found)
     {
-        v->Fail("pp", why);
+        v->Fail(&asked::Degrees::pp, why);
         return nullptr;
     }
     *plan = sharding::MakeStagedPlan(*found, kernels, staged.devices, staged.passes);

@@ -5,6 +5,9 @@
 
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/operator-search/graph-of-model.h"
 #include "scenarios/operator-search/graph-of-nodes.h"
 #include "scenarios/operator-search/mindspore-file.h"
@@ -90,6 +93,7 @@ ShardingOptionRows()
             .Name("auto-parallel",
                   "cut each operator of the model by itself, as MindSpore does, instead of --tp, "
                   "--dp and the like")
+            .As(&asked::Training::autoParallel)
             .Names("search", ModeItems)
             .Aliases(ModeAlias)
             .Otherwise("none")
@@ -99,14 +103,17 @@ ShardingOptionRows()
             .Text("shard",
                   "strategies of operators: for each input, into how many parts each dimension is "
                   "cut")
+            .As(&asked::Training::shard)
             .Shows("NAME=((PARTS,..),..);..")
             .Otherwise("none")
             .Example("dense=((2,1),(1,4))"),
         searched
             .File("shard-file",
                   "the same from a JSON file: sharding.json of a run, or MindSpore's strategy file")
+            .As(&asked::Training::shardFile)
             .Otherwise("none"),
         searched.Name("shard-cost", "what the search makes least")
+            .As(&asked::Training::shardCost)
             .Names("cost",
                    {{"simulator", "seconds of a step: kernels, and collectives by formula"},
                     {"mindspore", "MindSpore's cost model: bytes, weighted"}})
@@ -117,6 +124,7 @@ ShardingOptionRows()
                 "device-matrix",
                 "one matrix of GPUs for all operators, whose dimensions cut axes, the last one of "
                 "neighbours")
+            .As(&asked::Training::deviceMatrix)
             .Shows("N,N,..")
             .Otherwise("each operator has its own")
             .Example("2,4"),
@@ -124,12 +132,14 @@ ShardingOptionRows()
             .Integer("shard-verify",
                      "run so many of the best results, with this network, and take the fastest; 0: "
                      "none")
+            .As(&asked::Training::shardVerify)
             .Range(0, 100)
             .Default("0")
             .Example("3"),
         searched
             .Flag("explain-sharding",
                   "print operators, strategies, costs of edges and the order of the search")
+            .As(&asked::Training::explainSharding)
             .Default("0")
             .Example("1"),
     };
@@ -153,7 +163,8 @@ RefuseWithSharding(std::vector<Option>* options)
 bool
 IsSharded(const Values& values)
 {
-    return values.Given("auto-parallel") && !values.Text("auto-parallel").empty();
+    return values.Given(&asked::Training::autoParallel) &&
+           !values.Get(&asked::Training::autoParallel).empty();
 }
 
 void
@@ -161,7 +172,7 @@ CheckGraphModel(Validation* v, const training::ModelSpec& model)
 {
     if (!model.graph.empty() && !IsSharded(v->values))
     {
-        v->Fail("model",
+        v->Fail(&asked::Model::model,
                 "is a graph of operators, which a search cuts; allowed: with --auto-parallel, as "
                 "--auto-parallel=semi");
     }
@@ -197,11 +208,11 @@ DivisorFrom(uint64_t number, uint64_t least)
 void
 RefusePasses(Validation* v, uint64_t passes, uint64_t samples)
 {
-    const uint64_t global = v->values.Integer("global-batch");
+    const uint64_t global = v->values.Get(&asked::Training::globalBatch);
     const uint64_t most = samples * kMostPasses;
     const uint64_t below = std::min(global / samples * samples, most);
     const uint64_t above = (global / samples + 1) * samples;
-    v->Fail("global-batch",
+    v->Fail(&asked::Training::globalBatch,
             "needs " + topo::Counted(passes, "pass", "passes") + " of no more than " +
                 topo::Counted(samples, "sample") + "; allowed: at most " +
                 std::to_string(kMostPasses) + " passes, as with " +
@@ -215,7 +226,8 @@ RefusePasses(Validation* v, uint64_t passes, uint64_t samples)
 ShardedBatch
 SamplesOfGraph(Validation* v, const training::ModelSpec& model, uint64_t passes)
 {
-    for (const char* option : {"micro-batch", "global-batch"})
+    for (const Member option :
+         {Member(&asked::Training::microBatch), Member(&asked::Training::globalBatch)})
     {
         if (v->values.Given(option))
         {
@@ -235,7 +247,7 @@ SamplesOfGraph(Validation* v, const training::ModelSpec& model, uint64_t passes)
         v->errors.push_back(
             {"",
              "",
-             rdma::Shown(v->values.Text("model"), 300) + ": /graph/" +
+             rdma::Shown(v->values.Get(&asked::Model::model), 300) + ": /graph/" +
                  std::to_string(first - graph.begin()) + (first->transposed ? "/2/1 (" : "/2/0 (") +
                  rdma::Shown(first->name, 60) + "): is " + topo::Counted(batch.samples, "sample") +
                  "; allowed: at most " + std::to_string(kMostSamples),
@@ -244,7 +256,7 @@ SamplesOfGraph(Validation* v, const training::ModelSpec& model, uint64_t passes)
     }
     if (batch.samples * passes > kMostSamples)
     {
-        v->Fail("accumulation",
+        v->Fail(&asked::Training::accumulation,
                 "with the graph's " + topo::Counted(batch.samples, "sample") + " makes " +
                     std::to_string(batch.samples * passes) + " a step; allowed: at most " +
                     std::to_string(kMostSamples / batch.samples));
@@ -258,37 +270,42 @@ SampleCounts(Validation* v, const training::TrainingOptions& o)
 {
     auto& values = v->values;
     ShardedBatch batch;
-    const uint64_t passes = values.Given("accumulation") ? values.Integer("accumulation") : 1;
+    const uint64_t passes = values.Given(&asked::Training::accumulation)
+                                ? values.Get(&asked::Training::accumulation)
+                                : 1;
     if (!o.model.graph.empty())
     {
         return SamplesOfGraph(v, o.model, passes);
     }
     const uint64_t gpus = o.ranks;
-    if (values.Text("micro-batch") == "auto")
+    if (values.Get(&asked::Training::microBatch).word == "auto")
     {
-        v->Fail("micro-batch", "is not searched with --auto-parallel; allowed: a number");
+        v->Fail(&asked::Training::microBatch,
+                "is not searched with --auto-parallel; allowed: a number");
         return {};
     }
-    const uint64_t micro =
-        values.Given("micro-batch") ? values.Integer("micro-batch") : kUsualSamples;
+    const uint64_t micro = values.Given(&asked::Training::microBatch)
+                               ? values.Get(&asked::Training::microBatch).number
+                               : kUsualSamples;
     batch.samples = micro * gpus;
     batch.passes = static_cast<uint32_t>(passes);
-    if (values.Given("global-batch"))
+    if (values.Given(&asked::Training::globalBatch))
     {
-        const uint64_t global = values.Integer("global-batch");
-        if (values.Given("micro-batch"))
+        const uint64_t global = values.Get(&asked::Training::globalBatch);
+        if (values.Given(&asked::Training::microBatch))
         {
             const uint64_t part = batch.samples * passes;
-            const bool fits = values.Given("accumulation") ? part == global : global % part == 0;
+            const bool fits =
+                values.Given(&asked::Training::accumulation) ? part == global : global % part == 0;
             if (!fits)
             {
-                v->Fail("global-batch",
+                v->Fail(&asked::Training::globalBatch,
                         topo::Counted(gpus, "GPU") + " x micro-batch " + std::to_string(micro) +
-                            (values.Given("accumulation")
+                            (values.Given(&asked::Training::accumulation)
                                  ? " x accumulation " + std::to_string(passes)
                                  : "") +
-                            " make " + std::to_string(part) +
-                            "; allowed: " + (values.Given("accumulation") ? "" : "multiples of ") +
+                            " make " + std::to_string(part) + "; allowed: " +
+                            (values.Given(&asked::Training::accumulation) ? "" : "multiples of ") +
                             std::to_string(part));
                 return {};
             }
@@ -299,11 +316,11 @@ SampleCounts(Validation* v, const training::TrainingOptions& o)
             }
             batch.passes = static_cast<uint32_t>(global / batch.samples);
         }
-        else if (values.Given("accumulation"))
+        else if (values.Given(&asked::Training::accumulation))
         {
             if (global % passes != 0)
             {
-                v->Fail("accumulation",
+                v->Fail(&asked::Training::accumulation,
                         "does not divide the " + topo::Counted(global, "sample") +
                             " of --global-batch");
                 return {};
@@ -326,7 +343,7 @@ SampleCounts(Validation* v, const training::TrainingOptions& o)
     }
     if (batch.samples * batch.passes > kMostSamples || batch.samples > UINT32_MAX)
     {
-        v->Fail("micro-batch",
+        v->Fail(&asked::Training::microBatch,
                 "makes " + std::to_string(batch.samples) +
                     " samples a pass, more than can be "
                     "simulated");
@@ -343,7 +360,7 @@ MakeShardedBatch(Validation* v, training::TrainingOptions* o)
     const ShardedBatch batch = SampleCounts(v, *o);
     o->accumulation = batch.passes;
     o->microBatch = static_cast<uint32_t>(std::max<uint64_t>(1, batch.samples / o->ranks));
-    v->Decide("accumulation", std::to_string(batch.passes));
+    v->Decide(&asked::Training::accumulation, batch.passes);
     return batch;
 }
 
@@ -356,7 +373,9 @@ ProblemsOfSharded(training::TrainingOptions o)
                                   problems.end(),
                                   [&o](const training::Problem& p) {
                                       // A graph may be of inputs alone.
-                                      return p.field == "model" && !o.model.graph.empty();
+                                      return p.member &&
+                                             *p.member == Member(&asked::Model::model) &&
+                                             !o.model.graph.empty();
                                   }),
                    problems.end());
     return problems;
@@ -377,8 +396,8 @@ GraphOf(Validation* v, const training::TrainingOptions& o, uint64_t samples)
         {
             v->errors.push_back({"",
                                  "",
-                                 rdma::Shown(v->values.Text("model"), 300) + ": /graph/" +
-                                     std::to_string(error.node) + " (" +
+                                 rdma::Shown(v->values.Get(&asked::Model::model), 300) +
+                                     ": /graph/" + std::to_string(error.node) + " (" +
                                      rdma::Shown(o.model.graph[error.node].name, 60) +
                                      "): " + error.text,
                                  ""});
@@ -390,8 +409,8 @@ GraphOf(Validation* v, const training::TrainingOptions& o, uint64_t samples)
     if (!graph)
     {
         v->errors.push_back(
-            {v->values.Where("auto-parallel"),
-             v->values.Text("auto-parallel"),
+            {v->values.Where(&asked::Training::autoParallel),
+             v->values.Get(&asked::Training::autoParallel),
              why + "; allowed: decoders and encoders with dense layers, pictures, a graph",
              ""});
     }
@@ -403,7 +422,7 @@ bool
 ReadMatrix(Validation* v, uint32_t gpus, std::vector<uint32_t>* matrix)
 {
     uint64_t product = 1;
-    for (const std::string& word : v->values.List("device-matrix"))
+    for (const std::string& word : v->values.Get(&asked::Training::deviceMatrix))
     {
         const bool number = !word.empty() && word.size() < 8 &&
                             std::all_of(word.begin(), word.end(), [](unsigned char c) {
@@ -412,7 +431,8 @@ ReadMatrix(Validation* v, uint32_t gpus, std::vector<uint32_t>* matrix)
         const uint64_t size = number ? std::stoull(word) : 0;
         if (size == 0)
         {
-            v->Fail("device-matrix", "allowed: whole numbers from 1, with commas between, as 2,4");
+            v->Fail(&asked::Training::deviceMatrix,
+                    "allowed: whole numbers from 1, with commas between, as 2,4");
             return false;
         }
         matrix->push_back(static_cast<uint32_t>(size));
@@ -420,7 +440,7 @@ ReadMatrix(Validation* v, uint32_t gpus, std::vector<uint32_t>* matrix)
     }
     if (!matrix->empty() && product != gpus)
     {
-        v->Fail("device-matrix",
+        v->Fail(&asked::Training::deviceMatrix,
                 "has " + std::to_string(product) + " places for " + topo::Counted(gpus, "GPU") +
                     "; allowed: dimensions whose product is " + std::to_string(gpus));
         return false;
@@ -433,7 +453,7 @@ using Shards = std::vector<std::pair<std::string, sharding::Cuts>>;
 /// Strategies of a text or a file, by operator.
 bool
 TakeShards(Validation* v,
-           const std::string& option,
+           Member option,
            const Shards& shards,
            const sharding::Graph& graph,
            const sharding::Devices& devices,
@@ -479,33 +499,33 @@ ReadGiven(Validation* v,
           sharding::Given* given)
 {
     const auto& values = v->values;
-    if (values.Given("shard-file"))
+    if (values.Given(&asked::Training::shardFile))
     {
-        const std::string& file = values.Text("shard-file");
+        const std::string& file = values.Get(&asked::Training::shardFile);
         std::vector<topo::Error> errors;
         const auto text = topo::ReadWholeFile(file, errors);
         const auto json = text ? topo::ReadJson(*text, file, errors) : std::nullopt;
         if (!json)
         {
-            v->FailFile("shard-file", errors);
+            v->FailFile(&asked::Training::shardFile, errors);
             return false;
         }
         std::string why;
         const auto shards = sharding::ShardsOfJson(*json, &why);
         if (!shards)
         {
-            v->Fail("shard-file", why);
+            v->Fail(&asked::Training::shardFile, why);
             return false;
         }
         const std::vector<uint32_t> matrix = sharding::MatrixOfJson(*json);
         if (!matrix.empty() && matrix != devices.matrix)
         {
-            v->Fail("shard-file",
+            v->Fail(&asked::Training::shardFile,
                     "was made with --device-matrix=" + sharding::MatrixText(matrix) +
                         "; allowed: with the same");
             return false;
         }
-        if (!TakeShards(v, "shard-file", *shards, graph, devices, given))
+        if (!TakeShards(v, &asked::Training::shardFile, *shards, graph, devices, given))
         {
             return false;
         }
@@ -515,16 +535,16 @@ ReadGiven(Validation* v,
                            .value_or(strategy);
         }
     }
-    if (values.Given("shard"))
+    if (values.Given(&asked::Training::shard))
     {
         std::string why;
-        const auto shards = sharding::ParseShards(values.Text("shard"), &why);
+        const auto shards = sharding::ParseShards(values.Get(&asked::Training::shard), &why);
         if (!shards)
         {
-            v->Fail("shard", why);
+            v->Fail(&asked::Training::shard, why);
             return false;
         }
-        return TakeShards(v, "shard", *shards, graph, devices, given);
+        return TakeShards(v, &asked::Training::shard, *shards, graph, devices, given);
     }
     return true;
 }
@@ -541,21 +561,23 @@ MakeSharding(Validation* v,
     const auto& values = v->values;
     if (v->seat)
     {
-        v->Fail("auto-parallel", "is of a run with one job; allowed: without --jobs");
+        v->Fail(&asked::Training::autoParallel,
+                "is of a run with one job; allowed: without --jobs");
         return nullptr;
     }
-    v->DecideUnlessGiven("shard-cost", "simulator");
+    v->DecideUnlessGiven(&asked::Training::shardCost, "simulator");
     sharding::SearchSettings settings;
-    settings.mode = *sharding::ParseMode(values.Text("auto-parallel"));
-    settings.seconds = values.Text("shard-cost") == "simulator";
+    settings.mode = *sharding::ParseMode(values.Get(&asked::Training::autoParallel));
+    settings.seconds = values.Get(&asked::Training::shardCost) == "simulator";
     settings.devices.count = o.ranks;
     settings.passes = batch.passes;
-    settings.ranked = values.U32("shard-verify");
+    settings.ranked = values.Get(&asked::Training::shardVerify);
     if (!CheckSearches(v, settings))
     {
         return nullptr;
     }
-    settings.memory = values.Flag("ignore-memory") ? 0 : static_cast<double>(o.gpu.memoryBytes);
+    settings.memory =
+        values.Get(&asked::Training::ignoreMemory) ? 0 : static_cast<double>(o.gpu.memoryBytes);
     if (!ReadMatrix(v, o.ranks, &settings.devices.matrix))
     {
         return nullptr;
@@ -578,12 +600,12 @@ MakeSharding(Validation* v,
     auto found = sharding::FindSharding(*graph, settings, kernels, times, &why);
     if (!found)
     {
-        v->Fail("auto-parallel", why);
+        v->Fail(&asked::Training::autoParallel, why);
         return nullptr;
     }
     if (settings.memory > 0 && found->memory > settings.memory)
     {
-        v->Fail("auto-parallel",
+        v->Fail(&asked::Training::autoParallel,
                 Format("makes a sharding of %.1f GiB", found->memory / (1ULL << 30)) +
                     Format(" on GPUs of %.1f GiB", settings.memory / (1ULL << 30)) +
                     "; allowed: dynamic-programming with --shard-cost=simulator, which looks for "

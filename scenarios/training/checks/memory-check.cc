@@ -3,6 +3,9 @@
  */
 #include "scenarios/training/checks/memory-check.h"
 
+#include "scenarios/asked/degrees.h"
+#include "scenarios/asked/training.h"
+#include "scenarios/options/member.h"
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/gpu-kinds.h"
@@ -40,33 +43,34 @@ KindsOfChanges(const TrainingOptions& given)
     MemoryChanges micro;
     for (uint32_t size = given.microBatch / 2; size > 0; size /= 2)
     {
-        micro.push_back({"{microBatch}=" + std::to_string(size),
+        micro.push_back({Spell(&asked::Training::microBatch) + "=" + std::to_string(size),
                          [size](TrainingOptions& o) { o.microBatch = size; }});
     }
     MemoryChanges fused;
     if (!given.fusedAttention)
     {
-        fused.push_back({"{fusedAttention}", [](TrainingOptions& o) { o.fusedAttention = true; }});
+        fused.push_back({Spell(&asked::Training::fusedAttention),
+                         [](TrainingOptions& o) { o.fusedAttention = true; }});
     }
     MemoryChanges parted;
     if (given.tensor > 1 && !given.sequenceParallel && given.model.hasSequence)
     {
-        parted.push_back(
-            {"{sequenceParallel}", [](TrainingOptions& o) { o.sequenceParallel = true; }});
+        parted.push_back({Spell(&asked::Training::sequenceParallel),
+                          [](TrainingOptions& o) { o.sequenceParallel = true; }});
     }
     MemoryChanges recompute;
     for (const Recompute r : {Recompute::kSelective, Recompute::kFull})
     {
         if (r > given.recompute)
         {
-            recompute.push_back(
-                {"{recompute}=" + RecomputeName(r), [r](TrainingOptions& o) { o.recompute = r; }});
+            recompute.push_back({Spell(&asked::Training::recompute) + "=" + RecomputeName(r),
+                                 [r](TrainingOptions& o) { o.recompute = r; }});
         }
     }
     MemoryChanges zero;
     for (uint32_t stage = given.sharding.Stage() + 1; given.Replicas() > 1 && stage <= 3; ++stage)
     {
-        zero.push_back({"{sharding}=" + std::to_string(stage),
+        zero.push_back({Spell(&asked::Training::zero) + "=" + std::to_string(stage),
                         [stage](TrainingOptions& o) { o.sharding = ZeroStage(stage); }});
     }
     MemoryChanges offload;
@@ -74,7 +78,7 @@ KindsOfChanges(const TrainingOptions& given)
     {
         if (what > given.offload)
         {
-            offload.push_back({"{offload}=" + OffloadName(what),
+            offload.push_back({Spell(&asked::Training::offload) + "=" + OffloadName(what),
                                [what](TrainingOptions& o) { o.offload = what; }});
         }
     }
@@ -86,14 +90,15 @@ KindsOfChanges(const TrainingOptions& given)
     {
         for (uint32_t n = 2 * given.tensor; n <= 8 * given.tensor; n *= 2)
         {
-            tensor.push_back(
-                {"{tensor}=" + std::to_string(n), [n](TrainingOptions& o) { o.tensor = n; }});
+            tensor.push_back({Spell(&asked::Degrees::tp) + "=" + std::to_string(n),
+                              [n](TrainingOptions& o) { o.tensor = n; }});
         }
         for (uint32_t n = 2 * given.pipeline; n <= 16 * given.pipeline; n *= 2)
         {
             // Pipelines seldom go with ZeRO 2 and 3, and it is not their default.
             const bool lower = given.sharding.Stage() > 1;
-            pipeline.push_back({"{pipeline}=" + std::to_string(n) + (lower ? " {sharding}=1" : ""),
+            pipeline.push_back({Spell(&asked::Degrees::pp) + "=" + std::to_string(n) +
+                                    (lower ? " " + Spell(&asked::Training::zero) + "=1" : ""),
                                 [n, lower](TrainingOptions& o) {
                                     o.pipeline = n;
                                     o.sharding = lower ? ZeroStage(1) : o.sharding;
@@ -102,13 +107,13 @@ KindsOfChanges(const TrainingOptions& given)
         const auto routing = RoutingOf(given.model);
         for (uint32_t n = 2 * given.expert; routing && n <= routing->experts; n *= 2)
         {
-            expert.push_back(
-                {"{expert}=" + std::to_string(n), [n](TrainingOptions& o) { o.expert = n; }});
+            expert.push_back({Spell(&asked::Degrees::ep) + "=" + std::to_string(n),
+                              [n](TrainingOptions& o) { o.expert = n; }});
         }
         for (uint32_t n = 2 * given.context; n <= 16 * given.context; n *= 2)
         {
-            context.push_back(
-                {"{context}=" + std::to_string(n), [n](TrainingOptions& o) { o.context = n; }});
+            context.push_back({Spell(&asked::Degrees::cp) + "=" + std::to_string(n),
+                               [n](TrainingOptions& o) { o.context = n; }});
         }
     }
     return {micro, fused, parted, recompute, zero, tensor, pipeline, expert, context, offload};
@@ -129,7 +134,7 @@ Fits(TrainingOptions o)
         return false;
     }
     o = Partitioned(std::move(o));
-    const auto refused = [&possible](const char*, const std::string&) { possible = false; };
+    const auto refused = [&possible](Member, const std::string&) { possible = false; };
     CheckParallel(o, refused);
     CheckOffload(o, refused);
     CheckCompute(o, refused);
@@ -203,11 +208,12 @@ WhatWouldFit(const TrainingOptions& given)
     for (const std::string& change : changes)
     {
         text += (text.empty() ? "" : ", ") + change;
-        ofMicro = ofMicro || change.find("{microBatch}") != std::string::npos;
+        ofMicro = ofMicro || change.find(Spell(&asked::Training::microBatch)) != std::string::npos;
     }
     // A change makes room, and the default of the micro-batch would take it.
-    const std::string micro =
-        ofMicro ? "" : " (with {microBatch}=" + std::to_string(given.microBatch) + ")";
+    const std::string micro = ofMicro ? ""
+                                      : " (with " + Spell(&asked::Training::microBatch) + "=" +
+                                            std::to_string(given.microBatch) + ")";
     return text.empty() ? text
                         : std::string("; by the estimate it fits with ") +
                               (changes.size() > 1 ? "one of " : "") + text + micro;
@@ -220,17 +226,19 @@ GpusNeeded(const TrainingOptions& o)
     const double state =
         ModelStateBytes(static_cast<double>(o.model.parameters), 1, ZeroStage(0), o.dtype);
     const double gpus = std::ceil(state / static_cast<double>(o.gpu.memoryBytes));
-    char text[160];
-    std::snprintf(text,
-                  sizeof text,
-                  "; parameters, gradients and optimizer take %.0f GiB: {sharding}=3 on more than "
-                  "%.0f such GPUs",
-                  state / (1ULL << 30),
-                  gpus);
+    char gib[32];
+    char needed[32];
+    std::snprintf(gib, sizeof gib, "%.0f", state / (1ULL << 30));
+    std::snprintf(needed, sizeof needed, "%.0f", gpus);
     return gpus >= o.ranks && o.optimizer == Optimizer::kAdam
-               ? text
+               ? std::string("; parameters, gradients and optimizer take ") + gib +
+                     " GiB: " + Spell(&asked::Training::zero) + "=3 on more than " + needed +
+                     " such GPUs"
                : "; no change or pair of changes of micro-batch, recomputation, ZeRO, "
-                 "offload, {tensor}, {pipeline}, {expert} or {context} makes it fit";
+                 "offload, " +
+                     Spell(&asked::Degrees::tp) + ", " + Spell(&asked::Degrees::pp) + ", " +
+                     Spell(&asked::Degrees::ep) + " or " + Spell(&asked::Degrees::cp) +
+                     " makes it fit";
 }
 
 } // namespace
@@ -260,10 +268,11 @@ CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
                                             : " (stage " + std::to_string(fullest.stage) + ")");
     const std::string fits = WhatWouldFit(o);
     text += fits.empty() && !o.ignoreMemory ? GpusNeeded(o) : fits;
-    problems.push_back({!o.ignoreMemory,
-                        "model",
-                        o.ignoreMemory ? text + "; a real run would stop here"
-                                       : text + "; or run it anyway: {ignoreMemory}"});
+    problems.push_back(
+        {!o.ignoreMemory,
+         "model",
+         o.ignoreMemory ? text + "; a real run would stop here"
+                        : text + "; or run it anyway: " + Spell(&asked::Training::ignoreMemory)});
 }
 
 } // namespace training

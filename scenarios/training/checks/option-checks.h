@@ -16,7 +16,7 @@ namespace training
 {
 
 /// Takes a field of the options, and the problem with it.
-using Refuse = std::function<void(const char* field, const std::string& text)>;
+using Refuse = std::function<void(Member field, const std::string& text)>;
 
 /// How data-parallel ranks share their state, and how gradients are sent.
 void CheckDataParallel(const TrainingOptions& o, const Refuse& error);

@@ -1,6 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
+#include "scenarios/asked/degrees.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/training.h"
+#include "scenarios/options/member.h"
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/expert-dispatch.h"
 #include "scenarios/training/expert-load.h"
@@ -57,37 +61,42 @@ CheckUnflushed(const TrainingOptions& o, const Refuse& error)
 {
     if (o.sharding.optimizer)
     {
-        error("sharding",
-              "is " + Number(o.sharding.Stage()) + ", but {schedule}=" + o.schedule +
+        error(&asked::Training::zero,
+              "is " + Number(o.sharding.Stage()) + ", but " +
+                  Spell(&asked::Training::pipelineSchedule) + "=" + o.schedule +
                   " keeps several versions of a stage's weights on each GPU; allowed: 0");
     }
     if (o.layers > 0)
     {
-        error("layers",
+        error(&asked::Training::layers,
               "is " + Number(o.layers) + ", which a pipeline that is never empty (" + o.schedule +
-                  ") cannot be extrapolated from; allowed: without {layers}");
+                  ") cannot be extrapolated from; allowed: without " +
+                  Spell(&asked::Training::layers));
     }
     if (o.loaderRate > 0)
     {
-        error("loaderRate",
-              "belongs to steps that begin together, which {schedule}=" + o.schedule +
-                  " has none of");
+        error(&asked::Training::loader,
+              "belongs to steps that begin together, which " +
+                  Spell(&asked::Training::pipelineSchedule) + "=" + o.schedule + " has none of");
     }
     if (o.context > 1)
     {
-        error("context",
-              "is " + Number(o.context) + "; allowed with {schedule}=" + o.schedule + ": 1");
+        error(&asked::Degrees::cp,
+              "is " + Number(o.context) + "; allowed with " +
+                  Spell(&asked::Training::pipelineSchedule) + "=" + o.schedule + ": 1");
     }
     if (o.expert > 1)
     {
-        error("expert",
-              "is " + Number(o.expert) + "; allowed with {schedule}=" + o.schedule + ": 1");
+        error(&asked::Degrees::ep,
+              "is " + Number(o.expert) + "; allowed with " +
+                  Spell(&asked::Training::pipelineSchedule) + "=" + o.schedule + ": 1");
     }
     if (o.Folded())
     {
-        error("expertTensor",
-              "is " + Number(o.ExpertTensor()) + "; allowed with {schedule}=" + o.schedule +
-                  ": {tensor}");
+        error(&asked::Degrees::etp,
+              "is " + Number(o.ExpertTensor()) + "; allowed with " +
+                  Spell(&asked::Training::pipelineSchedule) + "=" + o.schedule + ": " +
+                  Spell(&asked::Degrees::tp));
     }
     const auto stages = LayersByStage(o);
     const auto stageOf = [&stages](uint32_t layer) {
@@ -101,7 +110,7 @@ CheckUnflushed(const TrainingOptions& o, const Refuse& error)
         const LayerSpec& layer = o.model.layers[i];
         if (layer.tiedTo != kNotTied && stageOf(i) != stageOf(layer.tiedTo))
         {
-            error("schedule",
+            error(&asked::Training::pipelineSchedule,
                   o.schedule + " updates each stage by itself, and \"" + layer.name + "\" of " +
                       o.model.name + " shares a matrix with \"" +
                       o.model.layers[layer.tiedTo].name + "\" of another stage");
@@ -122,7 +131,7 @@ CheckTensor(const TrainingOptions& o, const Refuse& error)
                                     [](const LayerSpec& layer) { return layer.IsShared(); });
     if (!shared)
     {
-        error("tensor",
+        error(&asked::Degrees::tp,
               "is " + Number(o.tensor) + ", but " + o.model.name +
                   " does not say how its layers are shared out; allowed: 1, or a transformer");
     }
@@ -139,7 +148,7 @@ CheckTensor(const TrainingOptions& o, const Refuse& error)
         {
             if (count % o.tensor != 0)
             {
-                error("tensor",
+                error(&asked::Degrees::tp,
                       "is " + Number(o.tensor) + ", which does not divide the " + Number(count) +
                           " " + what + " of " + o.model.name + "; allowed: " +
                           DivisorsText(std::gcd(std::gcd(t.heads, t.kvHeads),
@@ -150,17 +159,17 @@ CheckTensor(const TrainingOptions& o, const Refuse& error)
     }
     if (o.sequenceParallel && !o.model.hasSequence)
     {
-        error("sequenceParallel",
+        error(&asked::Training::sequenceParallel,
               "shares out the tokens of sequences, and the samples of " + o.model.name +
                   " are none (what a sample becomes inside the model is not shared out here); "
                   "allowed: 0");
     }
     else if (o.sequenceParallel && o.Sequence() / o.context % o.tensor != 0)
     {
-        error("sequenceParallel",
+        error(&asked::Training::sequenceParallel,
               "tp " + Number(o.tensor) + " does not divide the " +
-                  Number(o.Sequence() / o.context) +
-                  " tokens of a sequence; allowed: 0, or {sequence}=" +
+                  Number(o.Sequence() / o.context) + " tokens of a sequence; allowed: 0, or " +
+                  Spell(&asked::Training::seq) + "=" +
                   Number(MultipleNear(o.Sequence(), o.context * o.tensor)) + ", say");
     }
 }
@@ -174,18 +183,18 @@ CheckContext(const TrainingOptions& o, const Refuse& error)
     {
         // Each rank has a piece of the front and its mirror image of the back, so that all have as
         // much of the causal triangle.
-        error("context",
+        error(&asked::Degrees::cp,
               "is " + Number(o.context) +
                   (o.model.transformer && o.model.hasSequence
                        ? ", and twice that does not divide the " + Number(o.Sequence()) +
                              " tokens of a sequence; allowed: " + DivisorsText(o.Sequence() / 2) +
-                             ", or {sequence}=" +
+                             ", or " + Spell(&asked::Training::seq) + "=" +
                              Number(MultipleNear(o.Sequence(), 2 * o.context)) + ", say"
                        : ", but " + o.model.name + " has no sequences to share out; allowed: 1"));
     }
     if (o.context > 1 && o.model.transformer && o.model.transformer->recurrences > 0)
     {
-        error("context",
+        error(&asked::Degrees::cp,
               "is " + Number(o.context) + ", but how ranks hand on the states of " + o.model.name +
                   "'s linear-attention or Mamba blocks is not modelled; allowed: 1");
     }
@@ -193,14 +202,14 @@ CheckContext(const TrainingOptions& o, const Refuse& error)
         (o.model.transformer->heads / o.tensor % o.context != 0 ||
          o.model.transformer->kvHeads / o.tensor % o.context != 0))
     {
-        error("context",
+        error(&asked::Degrees::cp,
               "is " + Number(o.context) + ", which does not divide the heads of a rank (" +
                   Number(o.model.transformer->heads / o.tensor) + " of queries, " +
-                  Number(o.model.transformer->kvHeads / o.tensor) +
-                  " of keys), as {contextExchange}=ulysses needs; allowed: " +
+                  Number(o.model.transformer->kvHeads / o.tensor) + " of keys), as " +
+                  Spell(&asked::Training::contextExchange) + "=ulysses needs; allowed: " +
                   DivisorsText(std::gcd(o.model.transformer->heads / o.tensor,
                                         o.model.transformer->kvHeads / o.tensor)) +
-                  ", or another {contextExchange}");
+                  ", or another " + Spell(&asked::Training::contextExchange));
     }
 }
 
@@ -211,16 +220,17 @@ RefuseSchedule(const TrainingOptions& o, const PipelineRefusal& refusal, const R
     switch (refusal.of)
     {
     case PipelineRefusal::Of::kMicroBatches:
-        error("accumulation", "is " + Number(o.accumulation) + ", " + refusal.why);
+        error(&asked::Training::accumulation, "is " + Number(o.accumulation) + ", " + refusal.why);
         return;
     case PipelineRefusal::Of::kVirtualStages:
-        error("virtualStages", "is " + Number(o.virtualStages) + ", " + refusal.why);
+        error(&asked::Training::virtualStages,
+              "is " + Number(o.virtualStages) + ", " + refusal.why);
         return;
     case PipelineRefusal::Of::kReplicas:
-        error("replicas", "is " + ReplicasText(o) + ", " + refusal.why);
+        error(&asked::Training::replicas, "is " + ReplicasText(o) + ", " + refusal.why);
         return;
     default:
-        error("schedule", "is " + o.schedule + ": " + refusal.why);
+        error(&asked::Training::pipelineSchedule, "is " + o.schedule + ": " + refusal.why);
     }
 }
 
@@ -241,24 +251,28 @@ CheckSchedule(const TrainingOptions& o, const Refuse& error)
         }
         if (o.deepSpeedSends && (o.schedule != "1f1b" || !o.replicas.empty()))
         {
-            error("stageSends",
+            error(&asked::Training::pipelineSends,
                   "is deepspeed, whose pipelines have " +
-                      std::string(o.replicas.empty() ? "1f1b alone, but {schedule}=" + o.schedule
-                                                     : "as many replicas of each stage") +
+                      std::string(o.replicas.empty()
+                                      ? "1f1b alone, but " +
+                                            Spell(&asked::Training::pipelineSchedule) + "=" +
+                                            o.schedule
+                                      : "as many replicas of each stage") +
                       "; allowed: awaited, background");
         }
         if (o.sharding.gradients && o.zeroImpl == ZeroImpl::kDeepSpeed)
         {
-            error("sharding",
+            error(&asked::Training::zero,
                   "is " + Number(o.sharding.Stage()) +
-                      ", but DeepSpeed has no stage 2 or 3 in a pipeline; allowed: 0, 1, or "
-                      "{framework}=paper");
+                      ", but DeepSpeed has no stage 2 or 3 in a pipeline; allowed: 0, 1, or " +
+                      Spell(&asked::Training::zeroImpl) + "=paper");
         }
     }
     else if (o.virtualStages > 1)
     {
-        error("virtualStages",
-              "is " + Number(o.virtualStages) + " without a pipeline; allowed: 1, or {pipeline}");
+        error(&asked::Training::virtualStages,
+              "is " + Number(o.virtualStages) + " without a pipeline; allowed: 1, or " +
+                  Spell(&asked::Degrees::pp));
     }
 }
 
@@ -290,13 +304,15 @@ CheckFolded(const TrainingOptions& o, uint32_t experts, const Refuse& error)
     const std::string is = "is " + Number(o.ExpertTensor());
     if (!o.replicas.empty())
     {
-        error("expertTensor", is + "; allowed with {replicas}: {tensor}");
+        error(&asked::Degrees::etp,
+              is + "; allowed with " + Spell(&asked::Training::replicas) + ": " +
+                  Spell(&asked::Degrees::tp));
         return;
     }
     const uint32_t stage = o.ranks / o.pipeline;
     if (stage % o.ExpertTensor() != 0)
     {
-        error("expertTensor",
+        error(&asked::Degrees::etp,
               is + ", which does not divide the " + Number(stage) +
                   " GPUs of a pipeline stage (tp x cp x dp); allowed: " + DivisorsText(stage));
         return;
@@ -304,7 +320,7 @@ CheckFolded(const TrainingOptions& o, uint32_t experts, const Refuse& error)
     const uint32_t shared = stage / o.ExpertTensor();
     if (experts % o.expert != 0 || shared % o.expert != 0)
     {
-        error("expert",
+        error(&asked::Degrees::ep,
               "is " + Number(o.expert) + ", which does not divide " +
                   (experts % o.expert != 0
                        ? "the " + Number(experts) + " experts of " + o.model.name
@@ -315,22 +331,23 @@ CheckFolded(const TrainingOptions& o, uint32_t experts, const Refuse& error)
     const uint32_t columns = ExpertColumns(o.model);
     if (columns % o.ExpertTensor() != 0)
     {
-        error("expertTensor",
+        error(&asked::Degrees::etp,
               is + ", which does not divide the " + Number(columns) +
                   " MLP columns of an expert of " + o.model.name +
                   "; allowed: " + DivisorsText(columns));
     }
     if (o.tensor > 1 && !o.sequenceParallel)
     {
-        error("expertTensor",
-              is + " with {tensor}=" + Number(o.tensor) +
-                  ", for which each rank must have its share of the tokens; allowed: with "
-                  "{sequenceParallel}");
+        error(&asked::Degrees::etp,
+              is + " with " + Spell(&asked::Degrees::tp) + "=" + Number(o.tensor) +
+                  ", for which each rank must have its share of the tokens; allowed: with " +
+                  Spell(&asked::Training::sequenceParallel));
     }
     if (!FoldsExperts(o.GetLayout()))
     {
-        error("expertTensor",
-              is + ", and with {rankOrder}=" + DimensionOrderName(o.rankOrder) +
+        error(&asked::Degrees::etp,
+              is + ", and with " + Spell(&asked::Training::rankOrder) + "=" +
+                  DimensionOrderName(o.rankOrder) +
                   " the ranks of a stage are others with experts than without; allowed: pp first "
                   "or last in it");
     }
@@ -355,9 +372,9 @@ CheckExpert(const TrainingOptions& o, const Refuse& error)
     }
     if (experts == 0)
     {
-        error(o.expert > 1 ? "expert" : "expertTensor",
+        error(o.expert > 1 ? Member(&asked::Degrees::ep) : Member(&asked::Degrees::etp),
               "is " + Number(o.expert > 1 ? o.expert : o.ExpertTensor()) + ", but " + o.model.name +
-                  " has no experts; allowed: " + (o.expert > 1 ? "1" : "{tensor}"));
+                  " has no experts; allowed: " + (o.expert > 1 ? "1" : Spell(&asked::Degrees::tp)));
         return;
     }
     if (o.Folded())
@@ -372,11 +389,11 @@ CheckExpert(const TrainingOptions& o, const Refuse& error)
             experts % o.expert != 0
                 ? "the " + Number(experts) + " experts of " + o.model.name
                 : "dp " + Number(o.Data()) + " x cp " + Number(o.context) + " = " + Number(shared);
-        error("expert",
+        error(&asked::Degrees::ep,
               "is " + Number(o.expert) + ", which does not divide " + what +
                   "; allowed: " + DivisorsText(std::gcd(experts, shared)) +
                   (o.tensor > 1 && experts % o.expert == 0 && shared * o.tensor % o.expert == 0
-                       ? ", or {expertTensor}=1"
+                       ? ", or " + Spell(&asked::Degrees::etp) + "=1"
                        : ""));
     }
 }
@@ -397,24 +414,27 @@ CheckDispatch(const TrainingOptions& o, const Refuse& error)
     }
     if (HasExpertLoad(o))
     {
-        error("dispatcher",
+        error(&asked::Training::moeDispatcher,
               "is deepep, whose copies of a token are known for experts that are liked alike; "
-              "allowed with {moeSkew} and {capacityFactor}: alltoall");
+              "allowed with " +
+                  Spell(&asked::Model::moeSkew) + " and " +
+                  Spell(&asked::Training::capacityFactor) + ": alltoall");
         return;
     }
     const ExpertSpan span = ExpertSpanOf(o.GetLayout());
     if (span.ranks == 0)
     {
-        error("dispatcher",
+        error(&asked::Training::moeDispatcher,
               "is deepep, and the " + Number(o.expert) +
                   " GPUs of an expert group are not as many in each server of " +
-                  Number(o.host.gpus) + " GPUs; allowed: alltoall, or another {expert}");
+                  Number(o.host.gpus) + " GPUs; allowed: alltoall, or another " +
+                  Spell(&asked::Degrees::ep));
         return;
     }
     const uint32_t least = (routing->topK * span.servers + routing->experts - 1) / routing->experts;
     if (o.nodeLimit > 0 && o.nodeLimit < least)
     {
-        error("nodeLimit",
+        error(&asked::Training::moeNodeLimit,
               "is " + Number(o.nodeLimit) + ", and a server has " +
                   Number(routing->experts / span.servers) + " experts, fewer than the " +
                   Number(routing->topK) + " of a token; allowed: " + Number(least) + " and more");
@@ -430,14 +450,14 @@ CheckParallel(const TrainingOptions& o, const Refuse& error)
     CheckTensor(o, error);
     if (const auto why = WhyNotTensorGroups(o))
     {
-        error("tensor", *why);
+        error(&asked::Degrees::tp, *why);
     }
     CheckContext(o, error);
     CheckExpert(o, error);
     CheckDispatch(o, error);
     if (const auto why = o.expertOverlap ? WhyNotPaired(o) : std::nullopt)
     {
-        error("expertOverlap", *why);
+        error(&asked::Training::moeOverlap, *why);
     }
     const uint32_t blocks = StageBlocksOf(o.model);
     const bool hasBlocks = o.model.layers.size() > 1 && blocks > 1;
@@ -446,34 +466,37 @@ CheckParallel(const TrainingOptions& o, const Refuse& error)
     const uint64_t cuttable = hasBlocks && uniform ? blocks : o.model.layers.size();
     if (o.Pieces() > cuttable)
     {
-        error("pipeline",
+        error(&asked::Degrees::pp,
               "is " + Number(o.pipeline) +
                   (o.virtualStages > 1 ? " x " + Number(o.virtualStages) + " virtual stages" : "") +
                   ", but " + o.model.name + " has " + Number(cuttable) +
                   (hasBlocks && uniform ? " blocks" : " layers") +
-                  "; allowed: {pipeline} times {virtualStages} up to " + Number(cuttable));
+                  "; allowed: " + Spell(&asked::Degrees::pp) + " times " +
+                  Spell(&asked::Training::virtualStages) + " up to " + Number(cuttable));
         return; // there are no stages to look at
     }
     if (const auto why = WhyNotPartitioned(o))
     {
         const bool given = o.partition == Partition::kGiven;
-        const char* const counted = o.countEmbedding ? "countEmbedding" : "countLoss";
-        error(given          ? "pipelineLayout"
+        const Member counted = o.countEmbedding
+                                   ? &asked::Training::accountForEmbeddingInPipelineSplit
+                                   : &asked::Training::accountForLossInPipelineSplit;
+        error(given          ? Member(&asked::Training::pipelineLayout)
               : IsCounted(o) ? counted
-                             : "partition",
+                             : Member(&asked::Training::partition),
               (given || IsCounted(o) ? "" : PartitionText(o) + " ") + *why);
         return;
     }
     if (o.layers > 0 && !evenly)
     {
-        error("layers",
-              "is " + Number(o.layers) +
-                  ", and fewer blocks are cut at other places by {partition}=" + PartitionText(o) +
-                  "; allowed: without {layers}");
+        error(&asked::Training::layers,
+              "is " + Number(o.layers) + ", and fewer blocks are cut at other places by " +
+                  Spell(&asked::Training::partition) + "=" + PartitionText(o) +
+                  "; allowed: without " + Spell(&asked::Training::layers));
     }
     if (const auto why = WhyNotFewer(o))
     {
-        error("layers", "is " + Number(o.layers) + "; " + *why);
+        error(&asked::Training::layers, "is " + Number(o.layers) + "; " + *why);
     }
     CheckSchedule(o, error);
 }
@@ -504,10 +527,12 @@ CheckCopies(const TrainingOptions& o, const Refuse& error)
     });
     if (between || copied.front() != copied.back())
     {
-        error("pipeline",
+        error(&asked::Degrees::pp,
               "is " + Number(o.pipeline) + ", with which " + o.model.name +
                   " has layers that share a matrix in other stages than the first and the last; "
-                  "allowed: cuts that leave them there ({pipeline}, {virtualStages}, {partition})");
+                  "allowed: cuts that leave them there (" +
+                  Spell(&asked::Degrees::pp) + ", " + Spell(&asked::Training::virtualStages) +
+                  ", " + Spell(&asked::Training::partition) + ")");
     }
 }
 

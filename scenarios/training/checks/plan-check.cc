@@ -3,6 +3,11 @@
  */
 #include "scenarios/training/checks/plan-check.h"
 
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/degrees.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/training.h"
+#include "scenarios/options/member.h"
 #include "scenarios/training/checks/memory-check.h"
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/expert-load.h"
@@ -28,16 +33,17 @@ CheckModules(const TrainingOptions& o, const Refuse& error)
     const uint8_t of = ModulesOf(o.model);
     if ((o.recomputeModules & ~of) != 0)
     {
-        error("recomputeModules",
+        error(&asked::Training::recomputeModules,
               "has " + ModulesText(static_cast<uint8_t>(o.recomputeModules & ~of)) + ", and " +
                   o.model.name +
                   " has none; allowed: " + (of > 0 ? ModulesText(of) : "none of them"));
     }
     else if (o.recomputeModules > 0 && o.recompute == Recompute::kFull)
     {
-        error("recomputeModules",
-              "names parts of what {recompute}=full repeats; allowed: "
-              "{recompute}=selective or none");
+        error(&asked::Training::recomputeModules,
+              "names parts of what " + Spell(&asked::Training::recompute) +
+                  "=full repeats; allowed: " + Spell(&asked::Training::recompute) +
+                  "=selective or none");
     }
     if (!o.sharedOverlap)
     {
@@ -46,25 +52,29 @@ CheckModules(const TrainingOptions& o, const Refuse& error)
     const std::string only = "has nothing to compute beside all-to-alls ";
     if ((of & kModuleShared) == 0)
     {
-        error("sharedOverlap", only + "with " + o.model.name + ", which has no shared experts");
+        error(&asked::Training::moeSharedExpertOverlap,
+              only + "with " + o.model.name + ", which has no shared experts");
     }
     else if (o.expert == 1)
     {
-        error("sharedOverlap", only + "with {expert}=1; allowed: 2 and more");
+        error(&asked::Training::moeSharedExpertOverlap,
+              only + "with " + Spell(&asked::Degrees::ep) + "=1; allowed: 2 and more");
     }
     else if (o.tensor > 1 && o.ExpertTensor() > 1)
     {
-        error("sharedOverlap",
+        error(&asked::Training::moeSharedExpertOverlap,
               "runs beside all-to-alls, behind which a tensor group's gathers stand here; allowed "
-              "with {tensor}=" +
-                  std::to_string(o.tensor) + ": {expertTensor}=1");
+              "with " +
+                  Spell(&asked::Degrees::tp) + "=" + std::to_string(o.tensor) + ": " +
+                  Spell(&asked::Degrees::etp) + "=1");
     }
     else if (o.expertOverlap || (o.recomputeModules & (kModuleMoe | kModuleShared)) != 0)
     {
-        error("sharedOverlap",
+        error(&asked::Training::moeSharedExpertOverlap,
               "cannot be combined with " +
-                  std::string(o.expertOverlap ? "{expertOverlap}"
-                                              : "{recomputeModules} of moe or shared_experts") +
+                  std::string(o.expertOverlap ? Spell(&asked::Training::moeOverlap)
+                                              : Spell(&asked::Training::recomputeModules) +
+                                                    " of moe or shared_experts") +
                   "; allowed: one of them");
     }
 }
@@ -77,37 +87,40 @@ CheckCompute(const TrainingOptions& o, const Refuse& error)
     if (NeedsWholeTensors(o.optimizer) && o.sharding.optimizer)
     {
         // DeepSpeed's ZERO_SUPPORTED_OPTIMIZERS has neither.
-        error("optimizer",
-              "is " + OptimizerName(o.optimizer) + ", which needs whole tensors, but {sharding}=" +
-                  std::to_string(o.sharding.Stage()) +
-                  " divides them; allowed: adam, momentum, sgd, or "
-                  "{sharding}=0");
+        error(&asked::Training::optimizer,
+              "is " + OptimizerName(o.optimizer) + ", which needs whole tensors, but " +
+                  Spell(&asked::Training::zero) + "=" + std::to_string(o.sharding.Stage()) +
+                  " divides them; allowed: adam, momentum, sgd, or " +
+                  Spell(&asked::Training::zero) + "=0");
     }
     CheckModules(o, error);
     if (!o.masterWeights && o.offload != Offload::kNone)
     {
-        error("masterWeights",
-              "is 0, but {offload}=" + OffloadName(o.offload) +
-                  ": DeepSpeed's optimizer on the CPU works in 32 bits; allowed: without "
-                  "{offload}");
+        error(&asked::Training::masterWeights,
+              "is 0, but " + Spell(&asked::Training::offload) + "=" + OffloadName(o.offload) +
+                  ": DeepSpeed's optimizer on the CPU works in 32 bits; allowed: without " +
+                  Spell(&asked::Training::offload));
     }
     if (o.kernels == KernelSet::kEager && NarrowOf(o.dtype))
     {
-        error("kernels",
-              "is eager, but {dtype}=" + DtypeName(o.dtype) +
+        error(&asked::Training::kernels,
+              "is eager, but " + Spell(&asked::Model::dtype) + "=" + DtypeName(o.dtype) +
                   ": products in it are Transformer Engine's, which has "
-                  "kernels of its own beside them; allowed: fused, or {dtype}=bf16, fp16, tf32, "
+                  "kernels of its own beside them; allowed: fused, or " +
+                  Spell(&asked::Model::dtype) +
+                  "=bf16, fp16, tf32, "
                   "fp32");
     }
     if (o.loaderRate > 0 && o.layers > 0)
     {
-        error("loaderRate",
-              "waiting for data is no straight line over the number of blocks; allowed: without "
-              "{layers}");
+        error(&asked::Training::loader,
+              "waiting for data is no straight line over the number of blocks; allowed: without " +
+                  Spell(&asked::Training::layers));
     }
     if (AsksForExpertLoad(o) && !RoutingOf(o.model))
     {
-        error(o.moeSkew > 0 ? "moeSkew" : "capacityFactor",
+        error(o.moeSkew > 0 ? Member(&asked::Model::moeSkew)
+                            : Member(&asked::Training::capacityFactor),
               o.model.name + " has no experts; allowed with models that have");
     }
 }
@@ -121,23 +134,24 @@ CheckOffload(const TrainingOptions& o, const Refuse& error)
     const bool shared = all ? o.sharding.parameters : o.sharding.optimizer;
     if (o.offload != Offload::kNone && !shared)
     {
-        error("offload",
-              "is " + OffloadName(o.offload) +
-                  " with {sharding}=" + std::to_string(o.sharding.Stage()) +
+        error(&asked::Training::offload,
+              "is " + OffloadName(o.offload) + " with " + Spell(&asked::Training::zero) + "=" +
+                  std::to_string(o.sharding.Stage()) +
                   "; allowed: " + (!o.sharding.optimizer ? "" : "optimizer, or ") +
-                  (all ? "with {sharding}=3" : "with {sharding}=1, 2 or 3"));
+                  (all ? "with " + Spell(&asked::Training::zero) + "=3"
+                       : "with " + Spell(&asked::Training::zero) + "=1, 2 or 3"));
     }
     if (o.offload != Offload::kNone && (o.shard > 0 || o.secondary != 1 || o.quantizedWeights ||
                                         o.quantizedGradients > 0 || o.tensorLists))
     {
-        error("offload",
-              "is " + OffloadName(o.offload) +
-                  "; allowed: with {shardSpread}=full and without ZeRO++'s options and "
-                  "{tensorLists}, or none");
+        error(&asked::Training::offload,
+              "is " + OffloadName(o.offload) + "; allowed: with " +
+                  Spell(&asked::Training::sharding) + "=full and without ZeRO++'s options and " +
+                  Spell(&asked::Training::zeroTensorLists) + ", or none");
     }
     if (o.offload != Offload::kNone && o.profile && o.profile->optimizerSeconds)
     {
-        error("offload",
+        error(&asked::Training::offload,
               "is " + OffloadName(o.offload) +
                   ", but the profile has the time of a GPU's optimizer "
                   "(optimizer_us); allowed: a profile without it");
@@ -166,20 +180,20 @@ CheckTasks(const TrainingOptions& o, const TrainingOptions& resolved, const Refu
     if (!schedule.inCycles && *resolved.bucketBytes >= gradient &&
         pieces(*resolved.bucketBytes, gradient) * reductions > kMostTasks)
     {
-        error("bucketBytes",
+        error(&asked::Training::buckets,
               "is " + std::to_string(*resolved.bucketBytes) + " B, which cuts the " +
                   std::to_string(elements * gradient) +
                   " bytes of gradients into more than a million reductions");
     }
     if (pieces(*resolved.gatherBytes, element) > kMostTasks)
     {
-        error("gatherBytes",
+        error(&asked::Training::gatherBytes,
               "is " + std::to_string(*resolved.gatherBytes) +
                   " B, which makes more than a million all-gathers");
     }
     if (2.0 * o.accumulation * static_cast<double>(o.model.layers.size()) > kMostTasks)
     {
-        error("accumulation",
+        error(&asked::Training::accumulation,
               "is " + std::to_string(o.accumulation) + ": more than a million computations a step");
     }
 }
@@ -191,7 +205,7 @@ CheckGpu(const TrainingOptions& o, const Refuse& error)
     // At least half of a GPU computes.
     if (o.collectiveSms > 0 && 2 * o.collectiveSms > o.gpu.multiprocessors)
     {
-        error("collectiveSms",
+        error(&asked::Training::collectiveSms,
               "is " + std::to_string(o.collectiveSms) + ", and " + o.gpu.name +
                   (o.gpu.multiprocessors > 0
                        ? " has " + std::to_string(static_cast<uint32_t>(o.gpu.multiprocessors)) +
@@ -208,7 +222,8 @@ CheckGpu(const TrainingOptions& o, const Refuse& error)
                 have += (have.empty() ? "" : ", ") + name;
             }
         }
-        error("dtype", o.gpu.name + " has no " + DtypeName(o.dtype) + "; it has " + have);
+        error(&asked::Model::dtype,
+              o.gpu.name + " has no " + DtypeName(o.dtype) + "; it has " + have);
     }
 }
 
@@ -218,27 +233,28 @@ std::vector<Problem>
 Check(const TrainingOptions& options)
 {
     std::vector<Problem> problems;
-    const auto error = [&](const char* path, const std::string& text) {
-        problems.push_back({true, path, text});
+    const auto error = [&](Member field, const std::string& text) {
+        problems.push_back({true, "", text, field});
     };
-    const auto warning = [&](const char* path, const std::string& text) {
-        problems.push_back({false, path, text});
+    const auto warning = [&](Member field, const std::string& text) {
+        problems.push_back({false, "", text, field});
     };
     if (options.model.layers.empty() || options.model.parameters == 0)
     {
-        error("model", "has no parameters");
+        error(&asked::Model::model, "has no parameters");
     }
     if (options.ranks == 0)
     {
-        error("ranks", "is 0; at least one GPU is needed");
+        error(&asked::Cluster::gpus, "is 0; at least one GPU is needed");
     }
     if (!options.sharding.IsStage())
     {
-        error("sharding", "shares out more than stages 0, 1, 2 and 3 do");
+        error(&asked::Training::zero, "shares out more than stages 0, 1, 2 and 3 do");
     }
-    const std::pair<const char*, uint32_t> positive[] = {{"microBatch", options.microBatch},
-                                                         {"accumulation", options.accumulation},
-                                                         {"sequence", options.sequence}};
+    const std::pair<Member, uint32_t> positive[] = {
+        {&asked::Training::microBatch, options.microBatch},
+        {&asked::Training::accumulation, options.accumulation},
+        {&asked::Training::seq, options.sequence}};
     for (const auto& [path, value] : positive)
     {
         if (value == 0)
@@ -248,9 +264,9 @@ Check(const TrainingOptions& options)
     }
     const uint64_t element = DtypeBytes(options.dtype);
     const uint64_t gradient = options.GradientBytes();
-    const std::pair<const char*, std::optional<uint64_t>> buckets[] = {
-        {"bucketBytes", options.bucketBytes},
-        {"firstBucketBytes", options.firstBucketBytes}};
+    const std::pair<Member, std::optional<uint64_t>> buckets[] = {
+        {&asked::Training::buckets, options.bucketBytes},
+        {&asked::Training::firstBucket, options.firstBucketBytes}};
     for (const auto& [path, bytes] : buckets)
     {
         if (bytes && *bytes == 0)
@@ -259,9 +275,11 @@ Check(const TrainingOptions& options)
             if (!ReductionsOf(options).inCycles)
             {
                 error(path,
-                      "is 0, which goes with {sharding}=0 {framework}=horovod alone, where it lets "
-                      "each "
-                      "tensor be reduced by itself; allowed: " +
+                      "is 0, which goes with " + Spell(&asked::Training::zero) + "=0 " +
+                          Spell(&asked::Training::zeroImpl) +
+                          "=horovod alone, where it lets "
+                          "each "
+                          "tensor be reduced by itself; allowed: " +
                           std::to_string(gradient) + " bytes, a gradient, or more");
             }
         }
@@ -272,7 +290,7 @@ Check(const TrainingOptions& options)
     }
     if (options.gatherBytes && *options.gatherBytes < element)
     {
-        error("gatherBytes",
+        error(&asked::Training::gatherBytes,
               "is smaller than one parameter (" + std::to_string(element) + " bytes)");
     }
     const TrainingOptions resolved = ResolvedOptions(options);
@@ -294,14 +312,14 @@ Check(const TrainingOptions& options)
     }
     if (options.model.hasSequence && options.sequence > options.model.sequence)
     {
-        warning("sequence",
+        warning(&asked::Training::seq,
                 std::to_string(options.sequence) + " is longer than the " +
                     std::to_string(options.model.sequence) + " tokens " + options.model.name +
                     " was made for");
     }
     if (options.sharding.optimizer && options.ranks == 1)
     {
-        warning("sharding",
+        warning(&asked::Training::zero,
                 "stage " + std::to_string(options.sharding.Stage()) +
                     " partitions nothing on one GPU");
     }

@@ -3,6 +3,8 @@
  */
 #include "scenarios/training/options/data-parallel-options.h"
 
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/options/format.h"
 
 #include <algorithm>
@@ -45,7 +47,7 @@ void
 MakeCompression(Validation* v, training::TrainingOptions* o)
 {
     using training::Compression;
-    const std::string& text = v->values.Text("gradient-compression");
+    const std::string& text = v->values.Get(&asked::Training::gradientCompression);
     const std::string allowed = "allowed: none, fp16, or topk:RATIO with a ratio above 0, up to 1";
     if (text == "fp16")
     {
@@ -58,12 +60,12 @@ MakeCompression(Validation* v, training::TrainingOptions* o)
         o->topRatio = ratio.value_or(1);
         if (!ratio)
         {
-            v->Fail("gradient-compression", allowed);
+            v->Fail(&asked::Training::gradientCompression, allowed);
         }
     }
     else if (text != "none")
     {
-        v->Fail("gradient-compression", allowed);
+        v->Fail(&asked::Training::gradientCompression, allowed);
     }
 }
 
@@ -78,6 +80,7 @@ DataParallelOptionRows()
     return {
         section
             .Bytes("first-bucket", "gradients in the bucket that is reduced first (PyTorch's DDP)")
+            .As(&asked::Training::firstBucket)
             .Otherwise("1MiB; that of --buckets if given, or with --tp or --pp")
             .Range(1, 1e15)
             .Example("4MiB")
@@ -86,6 +89,7 @@ DataParallelOptionRows()
             .IdleUnless(when::Job(job::kReplicas))
             .To(&training::TrainingOptions::firstBucketBytes),
         section.Name("reduce-dtype", "gradients are kept and reduced in it")
+            .As(&asked::Training::reduceDtype)
             .Alias("communication-data-type")
             .Names("datatype of gradients",
                    {{"parameters", "that of parameters, --dtype"}, {"fp32", "32 bits"}})
@@ -97,6 +101,7 @@ DataParallelOptionRows()
                   "from --zero=1 on: among whom the parameters (at stage 3; before that gradients "
                   "and "
                   "the optimizer's state) are shared out")
+            .As(&asked::Training::sharding)
             .Names("sharding",
                    {{"full", "all ranks that hold the same"},
                     {"hybrid",
@@ -105,12 +110,14 @@ DataParallelOptionRows()
             .Otherwise("full; hybrid with --shard-size")
             .Example("hybrid"),
         section.Integer("shard-size", "ranks that share one copy out")
+            .As(&asked::Training::shardSize)
             .Alias("mics-shard-size")
             .Otherwise("those of a server")
             .Range(2, 1e6)
             .Example("4")
             .Only(when::Is("sharding", {"hybrid"})),
         stage3.Flag("zero-quantized-weights", "parameters are gathered in 8 bits (ZeRO++)")
+            .As(&asked::Training::zeroQuantizedWeights)
             .Otherwise("0")
             .Example("1")
             .To(&training::TrainingOptions::quantizedWeights),
@@ -118,6 +125,7 @@ DataParallelOptionRows()
             .Integer("zero-hpz-partition-size",
                      "ranks that share a second copy of the parameters, from which backward "
                      "gathers; with deepspeed all gathers but a step's first (ZeRO++)")
+            .As(&asked::Training::zeroHpzPartitionSize)
             .Otherwise("1")
             .Range(1, 1e6)
             .Example("8")
@@ -125,10 +133,12 @@ DataParallelOptionRows()
         stage3
             .Flag("zero-quantized-gradients",
                   "gradients go in 4 bits, within servers and then between them (ZeRO++)")
+            .As(&asked::Training::zeroQuantizedGradients)
             .Otherwise("0")
             .Example("1"),
         deepSpeed
             .Integer("persistence-threshold", "tensors of up to so many elements are on every rank")
+            .As(&asked::Training::persistenceThreshold)
             .Alias("stage3-param-persistence-threshold")
             .Otherwise("100000")
             .Range(0, 1e15)
@@ -138,10 +148,12 @@ DataParallelOptionRows()
             .Flag("zero-tensor-lists",
                   "collectives of lists of tensors, each of which is copied, as "
                   "until 2021; since then of flat buffers")
+            .As(&asked::Training::zeroTensorLists)
             .Otherwise("0")
             .Example("1")
             .To(&training::TrainingOptions::tensorLists),
         section.Duration("cycle-time", "from one look for gradients to the next")
+            .As(&asked::Training::cycleTime)
             .Otherwise("1ms")
             .Range(0, 1e13)
             .Example("5ms")
@@ -151,6 +163,7 @@ DataParallelOptionRows()
         section
             .Text("gradient-compression",
                   "gradients are sent in 16 bits, or only this share of them, the largest")
+            .As(&asked::Training::gradientCompression)
             .Shows("none|fp16|topk:RATIO")
             .Otherwise("none")
             .Example("topk:0.01")
@@ -162,14 +175,18 @@ void
 MakeDataParallel(Validation* v, training::TrainingOptions* o, uint32_t gpus)
 {
     auto& values = v->values;
-    v->Settle("zero-impl");
-    o->wideReduction = values.Given("reduce-dtype") && values.Text("reduce-dtype") == "fp32";
-    const bool hybrid =
-        values.Given("sharding") ? values.Text("sharding") == "hybrid" : values.Given("shard-size");
+    v->Settle(&asked::Training::zeroImpl);
+    o->wideReduction = values.Given(&asked::Training::reduceDtype) &&
+                       values.Get(&asked::Training::reduceDtype) == "fp32";
+    const bool hybrid = values.Given(&asked::Training::sharding)
+                            ? values.Get(&asked::Training::sharding) == "hybrid"
+                            : values.Given(&asked::Training::shardSize);
     if (hybrid)
     {
-        v->Decide("sharding", "hybrid");
-        o->shard = values.Given("shard-size") ? values.U32("shard-size") : InOneServer(*o, gpus);
+        v->Decide(&asked::Training::sharding, "hybrid");
+        o->shard = values.Given(&asked::Training::shardSize)
+                       ? values.Get(&asked::Training::shardSize)
+                       : InOneServer(*o, gpus);
         if (o->shard == o->Replicas())
         {
             v->notes.push_back("--sharding=hybrid is as full here: there is one copy of the "
@@ -177,9 +194,10 @@ MakeDataParallel(Validation* v, training::TrainingOptions* o, uint32_t gpus)
                                std::to_string(o->shard) + " ranks that share it out");
         }
     }
-    v->Settle("sharding");
-    o->quantizedGradients = values.Flag("zero-quantized-gradients") ? InOneServer(*o, gpus) : 0;
-    if (values.Given("gradient-compression"))
+    v->Settle(&asked::Training::sharding);
+    o->quantizedGradients =
+        values.Get(&asked::Training::zeroQuantizedGradients) ? InOneServer(*o, gpus) : 0;
+    if (values.Given(&asked::Training::gradientCompression))
     {
         MakeCompression(v, o);
     }
@@ -190,19 +208,19 @@ DecideDataParallel(Validation* v, const training::TrainingOptions& o)
 {
     if (!o.sharding.optimizer && o.zeroImpl == training::ZeroImpl::kPaper)
     {
-        v->Decide("first-bucket", CanonicalBytes(*o.firstBucketBytes));
+        v->Decide(&asked::Training::firstBucket, rdma::Bytes(*o.firstBucketBytes));
     }
     if (o.shard > 0)
     {
-        v->Decide("shard-size", std::to_string(o.shard));
+        v->Decide(&asked::Training::shardSize, o.shard);
     }
     if (o.sharding.parameters && o.zeroImpl == training::ZeroImpl::kDeepSpeed)
     {
-        v->Decide("persistence-threshold", std::to_string(*o.persistElements));
+        v->Decide(&asked::Training::persistenceThreshold, *o.persistElements);
     }
     if (o.zeroImpl == training::ZeroImpl::kHorovod)
     {
-        v->Decide("cycle-time", CanonicalDuration(o.cycleTime.ps));
+        v->Decide(&asked::Training::cycleTime, rdma::Duration(o.cycleTime.ps));
     }
 }
 

@@ -5,6 +5,9 @@
 
 #include "collectives/core/registry.h"
 #include "collectives/tuner/tuner.h"
+#include "scenarios/asked/collective.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/rank-layers.h"
 #include "scenarios/training/recomputation.h"
@@ -93,17 +96,17 @@ NoteIdleOptions(Validation* v,
                 bool served)
 {
     const auto& values = v->values;
-    const auto usual = [v](const char* option, bool isUsual) {
+    const auto usual = [v](Member option, bool isUsual) {
         if (isUsual)
         {
-            v->usual.insert(option);
+            v->IsUsual(option);
         }
     };
     const auto settle = [v](const char* needs, bool holds) { v->Settle(when::Job(needs), holds); };
     const auto limits = [&](const std::string& why) {
         if (!nccl.ofOp.empty() || !nccl.except.empty() || nccl.minChannels + nccl.maxChannels > 0)
         {
-            v->notes.push_back(values.Where("nccl-env") +
+            v->notes.push_back(values.Where(&asked::Collective::ncclEnv) +
                                ": algorithms, protocols and channels have no effect " + why);
         }
     };
@@ -122,35 +125,35 @@ NoteIdleOptions(Validation* v,
     settle(job::kKeptScores,
            !attention || o.recomputeModules > 0 || o.recompute != training::Recompute::kSelective ||
                !o.fusedAttention || RepeatsByOperator(o));
-    usual("reduce-dtype", !o.wideReduction);
+    usual(&asked::Training::reduceDtype, !o.wideReduction);
     v->Settle(when::HalfPrecision(), DtypeBytes(o.dtype) < 4);
     v->Settle(when::Known("moe-skew", "--moe-skew"), training::HasExpertLoad(o));
     if (o.nodeLimit > 0 && o.expertSpan && o.nodeLimit >= o.expertSpan->servers)
     {
-        v->notes.push_back(values.Where("moe-node-limit") +
+        v->notes.push_back(values.Where(&asked::Training::moeNodeLimit) +
                            ": has no effect, an expert group is on " +
                            topo::Counted(o.expertSpan->servers, "server"));
     }
     // With 16-bit gradients that are summed in 32 bits, the first micro-batch's are added too.
     const bool widened =
         o.GradientBytes() > DtypeBytes(o.dtype) && !o.sharding.gradients && !o.profile;
-    usual("gradient-accumulation-fusion",
+    usual(&asked::Training::gradientAccumulationFusion,
           o.fusedAccumulation == (o.tensor > 1 || o.pipeline > 1)); // unless given
     settle(job::kAddedUp,
            !served && (o.accumulation > 1 || widened) && !o.sharding.gradients && !o.profile);
     if (served)
     {
         // Options that belong to collectives have been refused already.
-        limits("with --strategy=" + values.Text("strategy"));
+        limits("with --strategy=" + values.Get(&asked::Training::strategy));
         return;
     }
 
     // Communication.
     const bool alone = !AnyTask(plan, training::Communicates);
-    usual("buckets", IsUsual(o, &TrainingOptions::bucketBytes));
-    usual("first-bucket", IsUsual(o, &TrainingOptions::firstBucketBytes));
-    usual("overlap", IsUsual(o, &TrainingOptions::overlap));
-    usual("cycle-time", o.cycleTime.ps == TrainingOptions{}.cycleTime.ps);
+    usual(&asked::Training::buckets, IsUsual(o, &TrainingOptions::bucketBytes));
+    usual(&asked::Training::firstBucket, IsUsual(o, &TrainingOptions::firstBucketBytes));
+    usual(&asked::Training::overlap, IsUsual(o, &TrainingOptions::overlap));
+    usual(&asked::Training::cycleTime, o.cycleTime.ps == TrainingOptions{}.cycleTime.ps);
     settle(job::kReplicas, o.Replicas() > 1 || o.offload != training::Offload::kNone);
     settle(job::kMessages, !alone);
     if (alone)

@@ -6,6 +6,12 @@
 #include "collectives/core/registry.h"
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/collperf.h"
+#include "scenarios/asked/network.h"
+#include "scenarios/asked/recovery.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/traffic.h"
 #include "scenarios/network/parse-detail.h"
 #include "scenarios/options/options-detail.h"
 #include "scenarios/training/options/training-options.h"
@@ -121,7 +127,7 @@ JobsReader::Read()
     {
         for (const topo::Error& e : errors)
         {
-            m_errors->push_back({m_base.values.Where("jobs"), m_file, e.problem, ""});
+            m_errors->push_back({m_base.values.Where(&asked::Run::jobs), m_file, e.problem, ""});
         }
         return {};
     }
@@ -484,8 +490,12 @@ JobsReader::ReadOptions(const std::string& path, const json& object, JobText* jo
     const bool serves = job->job.kind == JobKind::kServing;
     const OptionTable& table = serves ? ServingOptionTable() : TrainingOptionTable();
     job->read = serves ? ServingBase(m_base) : m_base;
-    for (const char* option :
-         {"jobs", "alone", "background", "fault", "fault-detection", "convergence"})
+    for (const Member option : {Member(&asked::Run::jobs),
+                                Member(&asked::Run::alone),
+                                Member(&asked::Run::background),
+                                Member(&asked::Recovery::fault),
+                                Member(&asked::Network::faultDetection),
+                                Member(&asked::Network::convergence)})
     {
         job->read.values.Slot(option) = Value();
     }

@@ -4,8 +4,15 @@
 #include "scenarios/training/options/jobs.h"
 
 #include "collectives/core/registry.h"
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/network.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/nccl-environment.h"
+#include "scenarios/job/job-seat.h"
 #include "scenarios/job/serving-scenario.h"
 #include "scenarios/network/background.h"
 #include "scenarios/network/cluster-options.h"
@@ -16,7 +23,6 @@
 #include "scenarios/network/protocol-options.h"
 #include "scenarios/network/recovery-options.h"
 #include "scenarios/options/format.h"
-#include "scenarios/options/job-seat.h"
 #include "scenarios/placement/placement.h"
 #include "scenarios/traffic/random.h"
 #include "scenarios/training/options/jobs-reader.h"
@@ -231,7 +237,7 @@ class JobsOnNetwork
     /// The seed of the job that is added next: with equal seeds jobs would not be independent.
     uint64_t Seed() const
     {
-        const uint64_t seed = m_read.values.Integer("seed");
+        const uint64_t seed = m_read.values.Get(&asked::Run::seed);
         const std::size_t number = m_set->jobs.size();
         return number == 0 ? seed : SeedOf(seed, kJobStream + number);
     }
@@ -265,10 +271,10 @@ JobsOnNetwork::Fail(const std::string& where, const std::string& value, const st
 bool
 JobsOnNetwork::CheckOptions()
 {
-    m_v.Settle("jobs");
+    m_v.Settle(&asked::Run::jobs);
     if (const Processes processes = ProcessesOf(m_v.values); processes.Several())
     {
-        m_v.Fail("jobs", "is one process; allowed without " + processes.by);
+        m_v.Fail(&asked::Run::jobs, "is one process; allowed without " + processes.by);
     }
     return IsFine();
 }
@@ -288,9 +294,10 @@ JobsOnNetwork::CountServers()
         }
     }
     const uint64_t needed = std::max<uint64_t>(servers, last);
-    if (m_read.values.Given("servers") && m_read.values.Integer("servers") < needed)
+    if (m_read.values.Given(&asked::Cluster::servers) &&
+        m_read.values.Get(&asked::Cluster::servers) < needed)
     {
-        m_v.Fail("servers",
+        m_v.Fail(&asked::Cluster::servers,
                  "are too few for the jobs, which need " + std::to_string(needed) +
                      "; allowed: at least that");
     }
@@ -411,10 +418,10 @@ JobsOnNetwork::AddServers(const JobText& text, const TrainingScenario& s)
 bool
 JobsOnNetwork::Add(JobText& text)
 {
-    if (text.job.kind != JobKind::kServing && text.read.values.Given("layers"))
+    if (text.job.kind != JobKind::kServing && text.read.values.Given(&asked::Training::layers))
     {
         return Fail(text.where + "/training/layers",
-                    std::to_string(text.read.values.Integer("layers")),
+                    std::to_string(text.read.values.Get(&asked::Training::layers)),
                     kNoLayers);
     }
     auto seat = std::make_shared<JobSeat>();
@@ -487,7 +494,7 @@ JobsOnNetwork::Finish()
         }
         if (run.background && run.background->protocol.IsOrdinary())
         {
-            m_v.Fail("background",
+            m_v.Fail(&asked::Run::background,
                      "is by " + run.background->protocol.Text() + ", and job " + job.name + " by " +
                          job.protocol.Text() +
                          ": at ports it is not told whose such packets are; allowed: one of them");
@@ -497,7 +504,7 @@ JobsOnNetwork::Finish()
     }
     SettleBackground(&m_v, &run);
     const auto told = static_cast<std::ptrdiff_t>(m_v.notes.size()); // by the jobs, too
-    if (severalOfRdma && m_v.values.Given("ets"))
+    if (severalOfRdma && m_v.values.Given(&asked::Fabric::ets))
     {
         NoteEtsInNics(&m_v, "jobs of different priorities send");
     }
@@ -505,7 +512,7 @@ JobsOnNetwork::Finish()
     run.faults = MakeFaults(&m_v, &m_whole.cluster.topology, "");
     m_result.notes.insert(m_result.notes.end(), m_v.notes.begin() + told, m_v.notes.end());
     NoteAlone(*m_set, m_whole.cluster.topology, &m_result.notes);
-    const bool fromFile = !topo::FamilyOfParameters(m_read.values.Text("topology"));
+    const bool fromFile = !topo::FamilyOfParameters(m_read.values.Get(&asked::Network::topology));
     nlohmann::json asked = AsRun(m_v, run, fromFile);
     LeaveToJobs(m_v, &asked);
     run.asRun = AsRunTogether(std::move(asked), run.asRun);
@@ -519,7 +526,7 @@ JobsOnNetwork::Validate()
     {
         return std::move(m_result);
     }
-    m_texts = ReadJobs(m_read, m_v.values.Text("jobs"), &m_result.errors);
+    m_texts = ReadJobs(m_read, m_v.values.Get(&asked::Run::jobs), &m_result.errors);
     if (!m_result.errors.empty())
     {
         return std::move(m_result);
@@ -529,7 +536,7 @@ JobsOnNetwork::Validate()
     {
         return std::move(m_result);
     }
-    m_set->alone = m_read.values.Flag("alone");
+    m_set->alone = m_read.values.Get(&asked::Run::alone);
     for (JobText& text : m_texts)
     {
         if (!Add(text))
@@ -555,12 +562,14 @@ JobsOptionRows()
             .File("jobs",
                   "several jobs on this network: a JSON file {\"jobs\": [...]}, each with its "
                   "servers and a model that is trained or served, a collective or flows")
+            .As(&asked::Run::jobs)
             .Otherwise("one job, as the options say"),
         Section{"/run", "Run"}
             .Flag("alone",
                   "jobs: simulate each of them by itself as well, on the same servers, and tell "
                   "how much "
                   "slower it is with the others")
+            .As(&asked::Run::alone)
             .Default("1")
             .Only(when::With("jobs")),
     };

@@ -3,6 +3,11 @@
  */
 #include "scenarios/training/options/launch-options.h"
 
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/launch.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/launch/launch-capture.h"
 #include "scenarios/launch/launcher.h"
 
@@ -69,6 +74,7 @@ LaunchOptionRows()
                   "steps: a "
                   "Python or bash script, a launcher's command line, or a shell line "
                   "(docs/capture.md)")
+            .As(&asked::Launch::launch)
             .At("/launch/command")
             .Shows("COMMAND")
             .Otherwise("none")
@@ -78,6 +84,7 @@ LaunchOptionRows()
                   "which ranks of it run: auto (up to 16 all, of more a sample, which is "
                   "compared), all, "
                   "or numbers")
+            .As(&asked::Launch::captureRanks)
             .At("/launch/ranks")
             .Shows("auto|all|N,...")
             .Otherwise(kRanks)
@@ -87,6 +94,7 @@ LaunchOptionRows()
                      "training steps to capture, of which the last is simulated; 0: until the "
                      "script ends; "
                      "without it 3, or up to 5 until two are alike")
+            .As(&asked::Launch::captureSteps)
             .At("/launch/steps")
             .Shows("N")
             .Range(0, 1e6)
@@ -96,6 +104,7 @@ LaunchOptionRows()
             .Text("capture-step",
                   "what ends a training step: optimizer, a line (train.py:87), a function "
                   "(train_one_step) or a library call (call:torch.cuda.synchronize)")
+            .As(&asked::Launch::captureStep)
             .At("/launch/step")
             .Shows("MARK")
             .Otherwise("it is found")
@@ -104,6 +113,7 @@ LaunchOptionRows()
             .Flag("capture-network",
                   "let it use the network (else it is in a network namespace of its own, where the "
                   "kernel allows that)")
+            .As(&asked::Launch::captureNetwork)
             .At("/launch/network")
             .Otherwise("it is alone"),
         captures
@@ -111,6 +121,7 @@ LaunchOptionRows()
                 "capture-patience",
                 "seconds that a rank waits for another one that does not compute, before that is a "
                 "mistake")
+            .As(&asked::Launch::capturePatience)
             .At("/launch/patience_s")
             .Shows("SECONDS")
             .Range(1, 86400)
@@ -122,14 +133,14 @@ LaunchOptionRows()
 bool
 IsToLaunch(const Values& values)
 {
-    return values.Given("launch") && !values.Given("trace");
+    return values.Given(&asked::Launch::launch) && !values.Given(&asked::Training::trace);
 }
 
 void
 SetLaunched(Values* values, const std::string& folder)
 {
     // Not present: it is no part of the configuration, with which the script is captured anew.
-    Value& trace = values->Slot("trace");
+    Value& trace = values->Slot(&asked::Training::trace);
     trace.given = true;
     trace.where = "--launch";
     trace.raw = trace.text = folder;
@@ -139,46 +150,49 @@ void
 CheckLaunch(Validation* v)
 {
     const auto& values = v->values;
-    v->Settle("launch");
-    if (!values.Given("launch"))
+    v->Settle(&asked::Launch::launch);
+    if (!values.Given(&asked::Launch::launch))
     {
         return;
     }
-    if (values.Present("trace"))
+    if (values.Has(&asked::Training::trace))
     {
-        v->Fail("trace", v->Refusal(when::Without("launch")));
+        v->Fail(&asked::Training::trace, v->Refusal(when::Without("launch")));
     }
     if (v->seat)
     {
-        v->Fail("launch",
+        v->Fail(&asked::Launch::launch,
                 "has no meaning for one of several jobs; capture it before (./ns3 capture) and "
                 "give --trace");
     }
-    if (values.Integer("mpi-ranks") > 1 || FindLauncher().started)
+    if (values.Get(&asked::Run::mpiRanks) > 1 || FindLauncher().started)
     {
-        v->Fail("launch",
+        v->Fail(&asked::Launch::launch,
                 "is captured by one process; with --mpi-ranks, or under mpirun, capture it before "
                 "(./ns3 capture) and give --trace");
     }
-    if (values.Text("launch").find_first_not_of(" \t\n") == std::string::npos)
+    if (values.Get(&asked::Launch::launch).find_first_not_of(" \t\n") == std::string::npos)
     {
-        v->Fail("launch",
+        v->Fail(&asked::Launch::launch,
                 "is empty; allowed: a script (launch.sh, train.py) or a launcher's words");
     }
-    if (values.Given("capture-step") && values.Text("capture-step").empty())
+    if (values.Given(&asked::Launch::captureStep) &&
+        values.Get(&asked::Launch::captureStep).empty())
     {
-        v->Fail("capture-step",
+        v->Fail(&asked::Launch::captureStep,
                 "is empty; allowed: optimizer, a line of the script (train.py:87), a function of "
                 "it (train_one_step), or one of a library (call:torch.cuda.synchronize)");
     }
     std::optional<uint32_t> twice;
-    if (values.Given("capture-ranks") && !AreRanks(values.Text("capture-ranks"), &twice))
+    if (values.Given(&asked::Launch::captureRanks) &&
+        !AreRanks(values.Get(&asked::Launch::captureRanks), &twice))
     {
-        v->Fail("capture-ranks", "allowed: auto, all, or numbers of ranks such as 0,5,127");
+        v->Fail(&asked::Launch::captureRanks,
+                "allowed: auto, all, or numbers of ranks such as 0,5,127");
     }
     else if (twice)
     {
-        v->Fail("capture-ranks",
+        v->Fail(&asked::Launch::captureRanks,
                 "rank " + std::to_string(*twice) + " stands twice; allowed: each rank once");
     }
 }
@@ -188,18 +202,24 @@ MakeLaunch(Validation* v, const training::GpuSpec& gpu, const topo::ServerSpec& 
 {
     const auto& values = v->values;
     LaunchSpec launch;
-    launch.command = values.Text("launch");
+    launch.command = values.Get(&asked::Launch::launch);
     launch.gpu = gpu.name;
     launch.memoryBytes = gpu.memoryBytes;
     launch.multiprocessors = static_cast<uint32_t>(gpu.multiprocessors);
-    launch.gpusPerServer =
-        values.Given("gpus-per-server") ? values.U32("gpus-per-server") : server.gpus;
-    launch.ranks = values.Given("capture-ranks") ? values.Text("capture-ranks") : kRanks;
-    launch.steps = values.Given("capture-steps") ? values.U32("capture-steps") : kUntilAlike;
-    launch.step = values.Text("capture-step");
-    launch.network = values.Flag("capture-network");
-    launch.patienceS =
-        values.Given("capture-patience") ? values.U32("capture-patience") : kPatienceS;
+    launch.gpusPerServer = values.Given(&asked::Cluster::gpusPerServer)
+                               ? values.Get(&asked::Cluster::gpusPerServer)
+                               : server.gpus;
+    launch.ranks = values.Given(&asked::Launch::captureRanks)
+                       ? values.Get(&asked::Launch::captureRanks)
+                       : kRanks;
+    launch.steps = values.Given(&asked::Launch::captureSteps)
+                       ? values.Get(&asked::Launch::captureSteps)
+                       : kUntilAlike;
+    launch.step = values.Get(&asked::Launch::captureStep);
+    launch.network = values.Get(&asked::Launch::captureNetwork);
+    launch.patienceS = values.Given(&asked::Launch::capturePatience)
+                           ? values.Get(&asked::Launch::capturePatience)
+                           : kPatienceS;
     return launch;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "scenarios/training/options/micro-batch.h"
 
+#include "scenarios/asked/training.h"
 #include "scenarios/options/format.h"
 #include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/memory-reserve.h"
@@ -57,8 +58,9 @@ DefaultAccumulation(const training::TrainingOptions& options)
 uint64_t
 Accumulation(const Validation& v, const training::TrainingOptions& options)
 {
-    return v.values.Given("accumulation") ? v.values.Integer("accumulation")
-                                          : DefaultAccumulation(options);
+    return v.values.Given(&asked::Training::accumulation)
+               ? v.values.Get(&asked::Training::accumulation)
+               : DefaultAccumulation(options);
 }
 
 /// How many micro-batches a pipeline may have under way: those of a step or, where a global batch
@@ -66,8 +68,8 @@ Accumulation(const Validation& v, const training::TrainingOptions& options)
 void
 TakeAccumulation(const Validation& v, training::TrainingOptions* options)
 {
-    const bool open = v.values.Given("global-batch") && !v.values.Given("accumulation") &&
-                      options->replicas.empty();
+    const bool open = v.values.Given(&asked::Training::globalBatch) &&
+                      !v.values.Given(&asked::Training::accumulation) && options->replicas.empty();
     const uint64_t steps = open ? 2 * options->Pieces() : Accumulation(v, *options);
     options->accumulation = static_cast<uint32_t>(std::min(steps, kMostMicroBatch));
 }
@@ -86,13 +88,13 @@ NearestMultiple(uint64_t global, uint64_t part)
 uint64_t
 ShareOfGlobalBatch(Validation* v, const training::TrainingOptions& options)
 {
-    const uint64_t global = v->values.Integer("global-batch");
+    const uint64_t global = v->values.Get(&asked::Training::globalBatch);
     const uint64_t copies = options.Data();
     if (global % copies == 0)
     {
         return global / copies;
     }
-    v->Fail("global-batch",
+    v->Fail(&asked::Training::globalBatch,
             Copies(options) + " make multiples of " + std::to_string(copies) + " samples",
             NearestMultiple(global, copies));
     return 0;
@@ -120,8 +122,8 @@ NotePart(Validation* v,
 {
     v->notes.push_back("micro-batch " + std::to_string(micro) + ": the largest up to " +
                        std::to_string(most) + ", " + why + ", of which a global batch of " +
-                       std::to_string(v->values.Integer("global-batch")) + " is made on " +
-                       Copies(options));
+                       std::to_string(v->values.Get(&asked::Training::globalBatch)) +
+                       " is made on " + Copies(options));
 }
 
 /// --micro-batch=auto. 0: there is an error.
@@ -138,7 +140,7 @@ AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
     if (largest == 0)
     {
         options.microBatch = 1;
-        v->Fail("micro-batch",
+        v->Fail(&asked::Training::microBatch,
                 "not even one sample fits " + gpu + ": by the estimate it needs " +
                     BinarySize(static_cast<double>(training::EstimateMemory(options).Total())) +
                     "; a higher ZeRO stage, --recompute, --fused-attention or a shorter --seq "
@@ -147,13 +149,13 @@ AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
     }
     if (largest == kMostMicroBatch)
     {
-        v->Fail("micro-batch",
+        v->Fail(&asked::Training::microBatch,
                 "the memory that is estimated for " + options.model.name +
                     " hardly grows with the micro-batch (layers of a file without shapes keep "
                     "nothing); allowed: a number");
         return 0;
     }
-    if (!values.Given("global-batch"))
+    if (!values.Given(&asked::Training::globalBatch))
     {
         v->notes.push_back("micro-batch " + std::to_string(largest) + ": the largest that fits " +
                            gpu + ", by the estimate");
@@ -165,13 +167,13 @@ AutoMicroBatch(Validation* v, const training::TrainingOptions& given)
     {
         return 0;
     }
-    if (values.Given("accumulation"))
+    if (values.Given(&asked::Training::accumulation))
     {
-        const uint64_t accumulation = values.Integer("accumulation");
+        const uint64_t accumulation = values.Get(&asked::Training::accumulation);
         const uint64_t micro = share / accumulation;
         if (share % accumulation != 0 || micro > largest)
         {
-            v->Fail("accumulation",
+            v->Fail(&asked::Training::accumulation,
                     share % accumulation != 0
                         ? "does not divide the " + topo::Counted(share, "sample") +
                               " that a GPU takes of the global batch"
@@ -204,14 +206,17 @@ FittingMicroBatch(training::TrainingOptions options)
 void
 NoteRoomMade(Validation* v, const training::TrainingOptions& with, uint64_t most)
 {
-    const uint64_t global = v->values.Given("global-batch") ? v->values.Integer("global-batch") : 0;
+    const uint64_t global = v->values.Given(&asked::Training::globalBatch)
+                                ? v->values.Get(&asked::Training::globalBatch)
+                                : 0;
     const uint64_t share = global % with.Data() == 0 ? global / with.Data() : 0;
     const auto taken = [share](uint64_t fits) { return share ? LargestPart(share, fits) : fits; };
     const uint64_t micro = taken(most);
-    for (const char* option : {"recompute", "fused-attention"})
+    for (const Member option :
+         {Member(&asked::Training::recompute), Member(&asked::Training::fusedAttention)})
     {
         training::TrainingOptions without = with;
-        if (option == std::string("recompute"))
+        if (option == Member(&asked::Training::recompute))
         {
             without.recompute = training::Recompute::kNone;
         }
@@ -223,7 +228,7 @@ NoteRoomMade(Validation* v, const training::TrainingOptions& with, uint64_t most
         if (fits != micro)
         {
             const std::string where = v->values.Where(option);
-            const std::string name = std::string("--") + option;
+            const std::string name = Spell(option);
             v->notes.push_back(
                 "micro-batch " + std::to_string(micro) + " (" + std::to_string(fits) + " without " +
                 name +
@@ -261,14 +266,15 @@ void
 MakeBatch(Validation* v, training::TrainingOptions* options)
 {
     auto& values = v->values;
-    const bool isAuto = values.Text("micro-batch") == "auto";
-    const bool haveMicro = values.Given("micro-batch");
-    const bool haveAccumulation = values.Given("accumulation");
+    const bool isAuto = values.Get(&asked::Training::microBatch).word == "auto";
+    const bool haveMicro = values.Given(&asked::Training::microBatch);
+    const bool haveAccumulation = values.Given(&asked::Training::accumulation);
     const uint64_t n = options->Data();
-    uint64_t micro = haveMicro ? values.Integer("micro-batch") : kDefaultMicroBatch;
+    uint64_t micro =
+        haveMicro ? values.Get(&asked::Training::microBatch).number : kDefaultMicroBatch;
     uint64_t accumulation = Accumulation(*v, *options);
-    const bool haveShare = values.Given("global-batch") && haveAccumulation;
-    if (!haveMicro && !haveShare && !values.Flag("ignore-memory"))
+    const bool haveShare = values.Given(&asked::Training::globalBatch) && haveAccumulation;
+    if (!haveMicro && !haveShare && !values.Get(&asked::Training::ignoreMemory))
     {
         training::TrainingOptions o = *options;
         TakeAccumulation(*v, &o);
@@ -289,16 +295,16 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
             return;
         }
     }
-    if (values.Given("global-batch"))
+    if (values.Given(&asked::Training::globalBatch))
     {
-        const uint64_t global = values.Integer("global-batch");
+        const uint64_t global = values.Get(&asked::Training::globalBatch);
         const std::string gpus = Copies(*options);
         if (haveMicro && haveAccumulation)
         {
             if (n * micro * accumulation != global)
             {
                 const std::string product = std::to_string(n * micro * accumulation);
-                v->Fail("global-batch",
+                v->Fail(&asked::Training::globalBatch,
                         gpus + " x micro-batch " + std::to_string(micro) + " x accumulation " +
                             std::to_string(accumulation) + " make " + product,
                         product);
@@ -332,7 +338,7 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
                 const std::string factors = haveAccumulation
                                                 ? "accumulation " + std::to_string(accumulation)
                                                 : "micro-batch " + std::to_string(micro);
-                v->Fail("global-batch",
+                v->Fail(&asked::Training::globalBatch,
                         gpus + " x " + factors + " make " + std::to_string(part) +
                             "; allowed: multiples of " + std::to_string(part),
                         NearestMultiple(global, part));
@@ -344,15 +350,15 @@ MakeBatch(Validation* v, training::TrainingOptions* options)
     const uint64_t global = n * micro * accumulation;
     if (micro > kMostMicroBatch || accumulation > kMostMicroBatch || global > kMostGlobalBatch)
     {
-        v->Fail(values.Given("global-batch") ? "global-batch" : "micro-batch",
+        v->Fail(values.Given(&asked::Training::globalBatch) ? "global-batch" : "micro-batch",
                 "makes a micro-batch of " + std::to_string(micro) + ", accumulation " +
                     std::to_string(accumulation) + " and a global batch of " +
                     std::to_string(global) + ", more than can be simulated");
         return;
     }
-    v->Decide("micro-batch", std::to_string(micro));
-    v->Decide("accumulation", std::to_string(accumulation));
-    v->Decide("global-batch", std::to_string(global));
+    v->Decide(&asked::Training::microBatch, {micro, ""});
+    v->Decide(&asked::Training::accumulation, accumulation);
+    v->Decide(&asked::Training::globalBatch, global);
     options->microBatch = static_cast<uint32_t>(micro);
     options->accumulation = static_cast<uint32_t>(accumulation);
 }

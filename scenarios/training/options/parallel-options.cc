@@ -3,9 +3,12 @@
  */
 #include "scenarios/training/options/parallel-options.h"
 
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/degrees.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/operator-search/options/pipeline-search.h"
 #include "scenarios/options/format.h"
-#include "scenarios/options/spelling.h"
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/options/expert-options.h"
 #include "scenarios/training/options/pipeline-options.h"
@@ -47,6 +50,7 @@ ParallelOptionRows()
     };
     std::vector<Option> rows{
         degree("tp", "tensor parallel: GPUs that share every layer (Megatron-LM)")
+            .As(&asked::Degrees::tp)
             .Alias("tp-size")
             .Alias("tensor-parallel")
             .Alias("tensor-parallel-size")
@@ -56,6 +60,7 @@ ParallelOptionRows()
         degree(
             "pp",
             "pipeline parallel: stages of the model; auto: with --auto-parallel they are searched")
+            .As(&asked::Degrees::pp)
             .OrWord(kSearchedPipeline)
             .Only(StagesSaid())
             .Alias("pp-size")
@@ -64,11 +69,13 @@ ParallelOptionRows()
             .Alias("pipeline-model-parallel-size")
             .Default("1"),
         degree("dp", "data parallel: copies of the model")
+            .As(&asked::Degrees::dp)
             .Only(StagesSaid())
             .Alias("dp-size")
             .Alias("data-parallel-size")
             .Otherwise("GPUs / (tp x pp x cp)"),
         degree("cp", "context parallel: GPUs that share every sequence")
+            .As(&asked::Degrees::cp)
             .Alias("context-parallel-size")
             .Default("1"),
     };
@@ -80,18 +87,21 @@ ParallelOptionRows()
                 .Text("rank-order",
                       "along which dimension ranks are counted first; ranks fill servers in their "
                       "order")
+                .As(&asked::Training::rankOrder)
                 .Shows("tp-cp-ep-dp-pp")
                 .Default("tp-cp-ep-dp-pp")
                 .Only(EvenStages()),
             section
                 .Flag("sequence-parallel",
                       "with --tp: norms, dropout and residuals on a share of the tokens")
+                .As(&asked::Training::sequenceParallel)
                 .Default("0")
                 .To(&training::TrainingOptions::sequenceParallel),
             section
                 .Flag("tp-overlap",
                       "what is exchanged behind a backward runs beside the gradients of weights, "
                       "as in Megatron-LM since 2022")
+                .As(&asked::Training::tpOverlap)
                 .Default("1")
                 .IdleUnless(when::Above("tp", 1))
                 .To(&training::TrainingOptions::tensorOverlap),
@@ -100,6 +110,7 @@ ParallelOptionRows()
                       "with --sequence-parallel: gathers and reduce-scatters in pieces, beside the "
                       "products "
                       "that they come before or behind")
+                .As(&asked::Training::tpCommOverlap)
                 .Default("0")
                 .To(&training::TrainingOptions::piecewiseOverlap),
             section
@@ -107,10 +118,12 @@ ParallelOptionRows()
                       "add a weight's gradient to those of earlier micro-batches within its matrix "
                       "product, "
                       "without another kernel (Megatron-LM since 2022)")
+                .As(&asked::Training::gradientAccumulationFusion)
                 .Otherwise("1 with --tp or --pp, else 0")
                 .Example("0")
                 .IdleUnless(when::Job(job::kAddedUp)),
             section.Name("context-exchange", "how attention gets at the keys of the whole sequence")
+                .As(&asked::Training::contextExchange)
                 .Names("exchange",
                        {{"ring", "keys and values go round while attention computes"},
                         {"all-gather", "keys and values are gathered before it"},
@@ -127,40 +140,46 @@ void
 DecideGpus(Validation* v)
 {
     auto& values = v->values;
-    const auto replicas =
-        values.Given("replicas") ? ParseReplicas(values.Text("replicas")) : std::nullopt;
-    if (replicas && !values.Given("gpus") && !values.Given("servers"))
+    const auto replicas = values.Given(&asked::Training::replicas)
+                              ? ParseReplicas(values.Get(&asked::Training::replicas))
+                              : std::nullopt;
+    if (replicas && !values.Given(&asked::Cluster::gpus) && !values.Given(&asked::Cluster::servers))
     {
         const double gpus = std::accumulate(replicas->begin(), replicas->end(), 0.0) *
-                            static_cast<double>(values.Integer("tp"));
+                            static_cast<double>(values.Get(&asked::Degrees::tp));
         if (gpus > kMostGpus)
         {
-            v->Fail("replicas",
+            v->Fail(&asked::Training::replicas,
                     "makes " + Format("%.4g", gpus) + " GPUs; allowed: at most 1000000");
             return;
         }
-        v->Decide("gpus", std::to_string(static_cast<uint64_t>(gpus)));
-        values.Slot("gpus").given = true;
-        values.Slot("gpus").where = "--replicas (x --tp)";
+        v->Decide(&asked::Cluster::gpus, static_cast<uint64_t>(gpus));
+        values.Slot(&asked::Cluster::gpus).given = true;
+        values.Slot(&asked::Cluster::gpus).where = "--replicas (x --tp)";
         return;
     }
-    if (!values.Given("dp") || values.Given("gpus") || values.Given("servers"))
+    if (!values.Given(&asked::Degrees::dp) || values.Given(&asked::Cluster::gpus) ||
+        values.Given(&asked::Cluster::servers))
     {
         return;
     }
     double gpus = 1;
-    for (const char* degree : {"tp", "pp", "cp", "dp"})
+    for (const Member degree : {Member(&asked::Degrees::tp),
+                                Member(&asked::Degrees::pp),
+                                Member(&asked::Degrees::cp),
+                                Member(&asked::Degrees::dp)})
     {
-        gpus *= static_cast<double>(std::max<uint64_t>(1, values.Integer(degree)));
+        gpus *= static_cast<double>(std::max<uint64_t>(1, values.At(degree).integer));
     }
     if (gpus > 1e6)
     {
-        v->Fail("dp", "makes " + Format("%.4g", gpus) + " GPUs; allowed: at most 1000000");
+        v->Fail(&asked::Degrees::dp,
+                "makes " + Format("%.4g", gpus) + " GPUs; allowed: at most 1000000");
         return;
     }
-    v->Decide("gpus", std::to_string(static_cast<uint64_t>(gpus)));
-    values.Slot("gpus").given = true;
-    values.Slot("gpus").where = "--dp (x --tp x --pp x --cp)";
+    v->Decide(&asked::Cluster::gpus, static_cast<uint64_t>(gpus));
+    values.Slot(&asked::Cluster::gpus).given = true;
+    values.Slot(&asked::Cluster::gpus).where = "--dp (x --tp x --pp x --cp)";
 }
 
 std::vector<training::PartitionLevel>
@@ -188,20 +207,23 @@ MakeParallel(Validation* v,
              training::TrainingOptions* o)
 {
     auto& values = v->values;
-    o->tensor = values.U32("tp");
-    o->pipeline = std::max(1U, values.U32("pp")); // auto: the stages are those of a cut graph
-    o->context = values.U32("cp");
-    o->expert = values.U32("ep");
-    o->expertTensor = values.Given("etp") ? values.U32("etp") : 0;
+    o->tensor = values.Get(&asked::Degrees::tp);
+    o->pipeline = std::max(
+        1U,
+        static_cast<uint32_t>(
+            values.Get(&asked::Degrees::pp).number)); // auto: the stages are those of a cut graph
+    o->context = values.Get(&asked::Degrees::cp);
+    o->expert = values.Get(&asked::Degrees::ep);
+    o->expertTensor = values.Given(&asked::Degrees::etp) ? values.Get(&asked::Degrees::etp) : 0;
     const std::string gpus = topo::Counted(o->ranks, "GPU");
     std::tie(o->partition, o->partitionTypes) =
-        training::ParsePartition(values.Text("partition"))
+        training::ParsePartition(values.Get(&asked::Training::partition))
             .value_or(std::pair{training::Partition::kUniform, std::string()}); // has been said
-    o->partitionFront = values.Text("partition-fill") == "front";
+    o->partitionFront = values.Get(&asked::Training::partitionFill) == "front";
     TakeLayout(v, o);
-    if (values.Present("pipeline-schedule"))
+    if (values.Has(&asked::Training::pipelineSchedule))
     {
-        o->schedule = values.Text("pipeline-schedule");
+        o->schedule = values.Get(&asked::Training::pipelineSchedule);
     }
     v->Settle(NoFlush(), !HasFlush(*v));
     o->links = links;
@@ -209,7 +231,7 @@ MakeParallel(Validation* v,
     {
         FindStages(v, o);
     }
-    else if (values.Given("replicas"))
+    else if (values.Given(&asked::Training::replicas))
     {
         TakeReplicas(v, o);
     }
@@ -230,9 +252,9 @@ MakeParallel(Validation* v,
         return;
     }
     const auto data = static_cast<uint32_t>(o->ranks / copy);
-    if (values.Given("dp") && values.U32("dp") != data)
+    if (values.Given(&asked::Degrees::dp) && values.Get(&asked::Degrees::dp) != data)
     {
-        v->Fail("dp",
+        v->Fail(&asked::Degrees::dp,
                 gpus + " / (tp " + std::to_string(o->tensor) + " x pp " +
                     std::to_string(o->pipeline) + " x cp " + std::to_string(o->context) +
                     ") make " + std::to_string(data),
@@ -241,29 +263,29 @@ MakeParallel(Validation* v,
     }
     if (o->replicas.empty())
     {
-        v->Decide("dp", std::to_string(data));
+        v->Decide(&asked::Degrees::dp, data);
     }
     v->Settle(EvenStages(), o->replicas.empty());
-    const auto order = training::ParseDimensionOrder(values.Text("rank-order"));
+    const auto order = training::ParseDimensionOrder(values.Get(&asked::Training::rankOrder));
     if (order)
     {
         o->rankOrder = *order;
     }
     else
     {
-        v->Fail("rank-order",
+        v->Fail(&asked::Training::rankOrder,
                 "allowed: each of tp, cp, ep, dp, pp once, with '-' between, the innermost first");
     }
     bool refused = false;
-    training::CheckExpert(*o, [&](const std::string& field, const std::string& why) {
-        v->Fail(OptionOfField(field), Spelled(why));
+    training::CheckExpert(*o, [&](Member field, const std::string& why) {
+        v->Fail(field, why);
         refused = true;
     });
     o->expert = refused ? 1 : o->expert;
     o->expertTensor = refused ? 0 : o->expertTensor;
     if (o->sequenceParallel && o->tensor == 1)
     {
-        if (values.Given("sequence-parallel"))
+        if (values.Given(&asked::Training::sequenceParallel))
         {
             v->notes.push_back("--sequence-parallel shares nothing out with --tp=1");
         }
@@ -279,18 +301,22 @@ MakeParallel(Validation* v,
                            " times the all-to-all that --sequence-parallel has; Megatron-LM asks "
                            "for --sequence-parallel there");
     }
-    if (values.Given("etp") && !o->Folded())
+    if (values.Given(&asked::Degrees::etp) && !o->Folded())
     {
-        v->notes.push_back(values.Where("etp") +
+        v->notes.push_back(values.Where(&asked::Degrees::etp) +
                            ": has no effect, experts are shared by as many GPUs as --tp=" +
                            std::to_string(o->tensor) + " says");
     }
-    for (const char* degree : {"tp", "cp", "ep", "moe-dispatcher", "pp"})
+    for (const Member degree : {Member(&asked::Degrees::tp),
+                                Member(&asked::Degrees::cp),
+                                Member(&asked::Degrees::ep),
+                                Member(&asked::Training::moeDispatcher),
+                                Member(&asked::Degrees::pp)})
     {
         v->Settle(degree);
     }
-    o->deepSpeedSends = values.Text("pipeline-sends") == "deepspeed";
-    o->awaitedSends = values.Text("pipeline-sends") == "awaited" || o->deepSpeedSends;
+    o->deepSpeedSends = values.Get(&asked::Training::pipelineSends) == "deepspeed";
+    o->awaitedSends = values.Get(&asked::Training::pipelineSends) == "awaited" || o->deepSpeedSends;
     if (o->piecewiseOverlap && o->tensor == 1)
     {
         v->notes.push_back("--tp-comm-overlap has nothing to overlap with --tp=1");
@@ -298,21 +324,23 @@ MakeParallel(Validation* v,
     }
     if (o->piecewiseOverlap && o->tensor > 1 && !o->sequenceParallel)
     {
-        v->Fail("tp-comm-overlap", "allowed: with --sequence-parallel, as in Megatron-LM");
+        v->Fail(&asked::Training::tpCommOverlap,
+                "allowed: with --sequence-parallel, as in Megatron-LM");
     }
-    v->DecideUnlessGiven("gradient-accumulation-fusion",
-                         o->tensor > 1 || o->pipeline > 1 ? "1" : "0");
-    o->fusedAccumulation = values.Flag("gradient-accumulation-fusion");
+    v->DecideUnlessGiven(&asked::Training::gradientAccumulationFusion,
+                         o->tensor > 1 || o->pipeline > 1);
+    o->fusedAccumulation = values.Get(&asked::Training::gradientAccumulationFusion);
     const auto* schedule = training::FindPipelineSchedule(o->schedule);
     if (o->pipeline > 1 && schedule->UsualVirtualStages() > 1)
     {
-        v->DecideUnlessGiven("virtual-stages", std::to_string(schedule->UsualVirtualStages()));
+        v->DecideUnlessGiven(&asked::Training::virtualStages, schedule->UsualVirtualStages());
     }
-    o->virtualStages = values.U32("virtual-stages");
-    if (o->pipeline > 1 && !values.Present("pipeline-schedule"))
+    o->virtualStages = values.Get(&asked::Training::virtualStages);
+    if (o->pipeline > 1 && !values.Has(&asked::Training::pipelineSchedule))
     {
-        v->Decide("pipeline-schedule", o->virtualStages > 1 ? "interleaved" : "1f1b");
-        o->schedule = values.Text("pipeline-schedule");
+        v->Decide(&asked::Training::pipelineSchedule,
+                  o->virtualStages > 1 ? "interleaved" : "1f1b");
+        o->schedule = values.Get(&asked::Training::pipelineSchedule);
     }
 }
 

@@ -3,6 +3,9 @@
  */
 #include "scenarios/training/options/recipes.h"
 
+#include "scenarios/asked/degrees.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/models/gpu-zoo.h"
 
 #include <algorithm>
@@ -91,11 +94,11 @@ Applies(If where, const Values& values)
     case If::kAlways:
         return true;
     case If::kBf16: {
-        const auto dtype = training::ParseDtype(values.Text("dtype"));
+        const auto dtype = training::ParseDtype(values.Get(&asked::Model::dtype));
         return dtype && training::WideOf(*dtype) == training::Dtype::kBf16;
     }
     case If::kTensor:
-        return values.U32("tp") > 1;
+        return values.Get(&asked::Degrees::tp) > 1;
     }
     return false;
 }
@@ -138,11 +141,11 @@ RecipesText()
 void
 ApplyRecipe(Validation* v)
 {
-    if (!v->values.Given("recipe"))
+    if (!v->values.Given(&asked::Training::recipe))
     {
         return;
     }
-    const std::string& name = v->values.Text("recipe");
+    const std::string& name = v->values.Get(&asked::Training::recipe);
     const auto recipe = std::find_if(Recipes().begin(),
                                      Recipes().end(),
                                      [&name](const Recipe& each) { return each.name == name; });

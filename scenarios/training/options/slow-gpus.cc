@@ -3,6 +3,9 @@
  */
 #include "scenarios/training/options/slow-gpus.h"
 
+#include "scenarios/asked/training.h"
+#include "scenarios/job/job-seat.h"
+
 #include <charconv>
 #include <set>
 
@@ -12,18 +15,18 @@ namespace scenario
 void
 SlowDown(Validation* v, training::TrainingPlan* plan)
 {
-    if (const double spread = v->values.Real("gpu-spread"); spread > 0)
+    if (const double spread = v->values.Get(&asked::Training::gpuSpread); spread > 0)
     {
         for (coll::Rank rank = 0; rank < plan->ranks; ++rank)
         {
-            plan->slowness.push_back(training::SpreadOf(spread, v->DrawSeed(), rank));
+            plan->slowness.push_back(training::SpreadOf(spread, DrawSeed(*v), rank));
         }
     }
     std::set<uint32_t> named;
-    for (const auto& word : v->values.List("slow-gpu"))
+    for (const auto& word : v->values.Get(&asked::Training::slowGpu))
     {
         const auto fail = [&](const std::string& problem) {
-            v->errors.push_back({v->values.Where("slow-gpu"), word, problem, ""});
+            v->errors.push_back({v->values.Where(&asked::Training::slowGpu), word, problem, ""});
         };
         const size_t colon = word.find(':');
         uint32_t rank = 0;

@@ -5,6 +5,11 @@
 
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/launch.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/formats/capture/capture-blocks.h"
 #include "scenarios/formats/chakra/chakra-json.h"
@@ -14,7 +19,6 @@
 #include "scenarios/formats/goal/htsim-trace.h"
 #include "scenarios/network/cluster-options.h"
 #include "scenarios/network/compute-options.h"
-#include "scenarios/options/spelling.h"
 #include "scenarios/training/spec/kernel-time.h"
 #include "topologies/names.h"
 
@@ -87,7 +91,7 @@ std::string
 OwnInput(const Validation& v, const TrainingScenario& s)
 {
     namespace fs = std::filesystem;
-    if (!s.trace || !v.values.Present("out") || v.values.Text("out").empty())
+    if (!s.trace || !v.values.Has(&asked::Run::out) || v.values.Get(&asked::Run::out).empty())
     {
         return {}; // a folder of its own
     }
@@ -103,7 +107,7 @@ OwnInput(const Validation& v, const TrainingScenario& s)
                                                            {"goal", "trace.goal"}};
     for (const auto& [format, name] : targets)
     {
-        const fs::path target = fs::path(v.values.Text("out")) / name;
+        const fs::path target = fs::path(v.values.Get(&asked::Run::out)) / name;
         const bool same =
             plain(target) == plain(trace) ||
             plain(target) == plain(trace.has_parent_path() ? trace.parent_path() : fs::path("."));
@@ -180,12 +184,14 @@ TraceOptionRows(const Section& section)
 {
     return {
         section.File("trace", "run a recorded step instead of a model: " + formats::TraceFormats())
+            .As(&asked::Training::trace)
             .Shows("PATH")
             .Otherwise("none"),
         section
             .List("trace-ranks",
                   "ranks of traces of PyTorch's profiler that run without the others; collectives "
                   "and messages with others take their recorded time")
+            .As(&asked::Training::traceRanks)
             .Shows("N,...")
             .Distinct()
             .Otherwise("all")
@@ -195,6 +201,7 @@ TraceOptionRows(const Section& section)
             .Integer("replicate",
                      "ranks that all do the work of the one rank of PyTorch's profiler that is "
                      "read, in its process groups, shifted")
+            .As(&asked::Training::replicate)
             .Range(1, formats::kMostRanks)
             .Otherwise("none")
             .Example("64")
@@ -204,6 +211,7 @@ TraceOptionRows(const Section& section)
                 "export",
                 "write the step into the output folder as other tools read it: chakra, chakra-json "
                 "(Chakra execution traces), goal (GOAL)")
+            .As(&asked::Training::exports)
             .Shows("FORMAT,...")
             .Distinct()
             .Otherwise("none")
@@ -214,11 +222,11 @@ TraceOptionRows(const Section& section)
 std::string
 NameOfTrace(const Values& values)
 {
-    if (values.Given("launch"))
+    if (values.Given(&asked::Launch::launch))
     {
-        return values.Text("launch");
+        return values.Get(&asked::Launch::launch);
     }
-    const std::string& path = values.Text("trace");
+    const std::string& path = values.Get(&asked::Training::trace);
     const std::size_t slash = path.find_last_of('/', path.size() > 1 ? path.size() - 2 : 0);
     return path.substr(slash == std::string::npos ? 0 : slash + 1);
 }
@@ -232,8 +240,8 @@ NeedsModel(const Option& option)
 bool
 HasTrace(Validation* v)
 {
-    v->Settle("trace");
-    return v->values.Given("trace") || v->values.Given("launch");
+    v->Settle(&asked::Training::trace);
+    return v->values.Given(&asked::Training::trace) || v->values.Given(&asked::Launch::launch);
 }
 
 namespace
@@ -245,30 +253,31 @@ void
 DecideServers(Validation* v, uint32_t ranks, uint32_t each, const topo::ServerSpec& server)
 {
     auto& values = v->values;
-    if (values.Given("gpus") || values.Given("servers"))
+    if (values.Given(&asked::Cluster::gpus) || values.Given(&asked::Cluster::servers))
     {
         return;
     }
-    const auto decide = [&](const std::string& option, uint32_t number) {
-        v->Decide(option, std::to_string(number));
+    const auto decide = [&](std::optional<uint32_t> asked::Cluster::*option, uint32_t number) {
+        v->Decide(option, number);
         values.Slot(option).given = true;
-        values.Slot(option).where = values.Where("trace");
+        values.Slot(option).where = values.Where(&asked::Training::trace);
     };
-    const bool given = values.Given("gpus-per-server");
-    const uint32_t gpus = given ? values.U32("gpus-per-server") : server.gpus;
+    const bool given = values.Given(&asked::Cluster::gpusPerServer);
+    const uint32_t gpus = given ? values.Get(&asked::Cluster::gpusPerServer) : server.gpus;
     if (each > 0 && each <= gpus && ranks > each)
     {
         if (!given && each < gpus)
         {
             v->notes.push_back("servers of " + topo::Counted(each, "GPU") +
                                ", as the script was started; --gpus-per-server says otherwise");
-            decide("gpus-per-server", each);
+            decide(&asked::Cluster::gpusPerServer, each);
         }
-        decide("servers", (ranks + each - 1) / each);
+        decide(&asked::Cluster::servers, (ranks + each - 1) / each);
         return;
     }
     const bool fills = ranks % gpus == 0 || (ranks < gpus && !given);
-    decide(fills ? "gpus" : "servers", fills ? ranks : (ranks + gpus - 1) / gpus);
+    decide(fills ? &asked::Cluster::gpus : &asked::Cluster::servers,
+           fills ? ranks : (ranks + gpus - 1) / gpus);
 }
 
 } // namespace
@@ -282,15 +291,16 @@ RanksToRun(Validation* v)
 {
     const auto& values = v->values;
     formats::KinetoRanks ranks;
-    ranks.replicate = values.Present("replicate") ? values.U32("replicate") : 0;
-    for (const std::string& word : values.List("trace-ranks"))
+    ranks.replicate =
+        values.Has(&asked::Training::replicate) ? values.Get(&asked::Training::replicate) : 0;
+    for (const std::string& word : values.Get(&asked::Training::traceRanks))
     {
         uint32_t rank = 0;
         const char* const end = word.data() + word.size();
         const auto [rest, bad] = std::from_chars(word.data(), end, rank);
         if (bad != std::errc() || rest != end || rank >= formats::kMostRanks)
         {
-            v->Fail("trace-ranks", "allowed: numbers of ranks, such as 0 or 0,8");
+            v->Fail(&asked::Training::traceRanks, "allowed: numbers of ranks, such as 0 or 0,8");
             return std::nullopt;
         }
         ranks.ranks.push_back(rank);
@@ -308,7 +318,7 @@ ReadTraceFiles(Validation* v,
                std::optional<CaptureOutcome>* capture)
 {
     auto& values = v->values;
-    if (auto findings = formats::ReadFindings(values.Text("trace")))
+    if (auto findings = formats::ReadFindings(values.Get(&asked::Training::trace)))
     {
         const std::string why = formats::WhyNotSimulated(*findings);
         const uint32_t world = static_cast<uint32_t>(findings->world);
@@ -321,12 +331,12 @@ ReadTraceFiles(Validation* v,
     }
     for (const char* narrower : {"fp16", "fp32"})
     {
-        if (gpu.Peak(*training::ParseDtype(values.Text("dtype"))) <= 0)
+        if (gpu.Peak(*training::ParseDtype(values.Get(&asked::Model::dtype))) <= 0)
         {
-            v->DecideUnlessGiven("dtype", narrower); // older GPUs have no bf16
+            v->DecideUnlessGiven(&asked::Model::dtype, narrower); // older GPUs have no bf16
         }
     }
-    const auto dtype = *training::ParseDtype(values.Text("dtype"));
+    const auto dtype = *training::ParseDtype(values.Get(&asked::Model::dtype));
     bool unknown = false;
     const auto time = [&](double flops, double bytes) {
         if (gpu.Peak(dtype) <= 0)
@@ -346,22 +356,29 @@ ReadTraceFiles(Validation* v,
     };
     std::vector<topo::Error> errors;
     const formats::CaptureMachine machine{gpu, HostLinkOf(server, gpu)};
-    const uint32_t each =
-        values.Given("gpus-per-server") ? values.U32("gpus-per-server") : server.gpus;
+    const uint32_t each = values.Given(&asked::Cluster::gpusPerServer)
+                              ? values.Get(&asked::Cluster::gpusPerServer)
+                              : server.gpus;
     formats::TraceCluster cluster;
     cluster.gpusPerServer = each;
-    cluster.gpus = values.Given("gpus")      ? values.U32("gpus")
-                   : values.Given("servers") ? values.U32("servers") * each
-                                             : 0;
+    cluster.gpus = values.Given(&asked::Cluster::gpus) ? values.Get(&asked::Cluster::gpus)
+                   : values.Given(&asked::Cluster::servers)
+                       ? values.Get(&asked::Cluster::servers) * each
+                       : 0;
     const auto ranks = RanksToRun(v);
     if (!ranks)
     {
         return std::nullopt;
     }
-    auto trace = formats::ReadTrace(values.Text("trace"), time, machine, errors, cluster, *ranks);
+    auto trace = formats::ReadTrace(values.Get(&asked::Training::trace),
+                                    time,
+                                    machine,
+                                    errors,
+                                    cluster,
+                                    *ranks);
     for (const topo::Error& error : errors)
     {
-        v->errors.push_back({values.Where("trace"), "", error.Sentence(), ""});
+        v->errors.push_back({values.Where(&asked::Training::trace), "", error.Sentence(), ""});
     }
     if (!trace)
     {
@@ -369,25 +386,28 @@ ReadTraceFiles(Validation* v,
     }
     if (unknown)
     {
-        v->Fail("dtype",
+        v->Fail(&asked::Model::dtype,
                 gpu.name + " does not have it, and the trace has nodes that take as long as the "
                            "GPU needs for their FLOPs");
         return std::nullopt;
     }
     for (const std::string& note : trace->notes)
     {
-        v->notes.push_back((values.Given("launch") ? "capture" : values.Text("trace")) + ": " +
-                           note);
+        v->notes.push_back((values.Given(&asked::Launch::launch)
+                                ? "capture"
+                                : values.Get(&asked::Training::trace)) +
+                           ": " + note);
     }
     if (trace->format == formats::kHtsimFormat)
     {
         // Its nodes are hosts, and its flows start once.
-        v->DecideUnlessGiven("warmup", "0");
-        if (!values.Given("gpus-per-server"))
+        v->DecideUnlessGiven(&asked::Training::warmup, 0);
+        if (!values.Given(&asked::Cluster::gpusPerServer))
         {
-            v->Decide("gpus-per-server", "1");
-            values.Slot("gpus-per-server").given = true;
-            values.Slot("gpus-per-server").where = values.Where("trace");
+            v->Decide(&asked::Cluster::gpusPerServer, 1);
+            values.Slot(&asked::Cluster::gpusPerServer).given = true;
+            values.Slot(&asked::Cluster::gpusPerServer).where =
+                values.Where(&asked::Training::trace);
         }
     }
     DecideServers(v, trace->ranks, trace->gpusPerServer, server);
@@ -404,23 +424,24 @@ SetLayers(Validation* v,
           const formats::CaptureMachine& machine,
           training::TrainingPlan* plan)
 {
-    if (!v->values.Present("layers"))
+    if (!v->values.Has(&asked::Training::layers))
     {
         return;
     }
-    const auto modules = formats::ReadModules(v->values.Text("trace"), machine);
+    const auto modules = formats::ReadModules(v->values.Get(&asked::Training::trace), machine);
     if (!modules)
     {
-        v->Fail("layers",
+        v->Fail(&asked::Training::layers,
                 "leaves out blocks of a model, and this step is of " + trace.format +
                     ", which does not tell them; allowed: with --model, --launch or a capture's "
                     "folder");
         return;
     }
-    const auto fewer = formats::SetFewerBlocks(v->values.U32("layers"), *modules, plan);
+    const auto fewer =
+        formats::SetFewerBlocks(v->values.Get(&asked::Training::layers), *modules, plan);
     if (!fewer.whyNot.empty())
     {
-        v->Fail("layers", fewer.whyNot);
+        v->Fail(&asked::Training::layers, fewer.whyNot);
     }
     else if (fewer.period > 0)
     {
@@ -444,7 +465,7 @@ MakeTraced(Validation* v,
            TrainingScenario* s)
 {
     const auto& values = v->values;
-    const std::string& path = values.Text("trace");
+    const std::string& path = values.Get(&asked::Training::trace);
     const uint32_t ranks = trace.ranks;
     const uint32_t gpus = cluster.servers * cluster.server.gpus;
     // If a recording knows its servers, ranks of different servers stay apart.
@@ -454,7 +475,7 @@ MakeTraced(Validation* v,
     if (ranks > places)
     {
         v->Fail(
-            "trace",
+            &asked::Training::trace,
             "has " + topo::Counted(ranks, "rank") +
                 (apart ? ", " + std::to_string(each) + " on each server" : "") +
                 ", and there are " +
@@ -466,7 +487,7 @@ MakeTraced(Validation* v,
     auto plan = formats::PlanOf(trace, path, {gpus, apart ? cluster.server.gpus : 0}, errors);
     for (const topo::Error& error : errors)
     {
-        v->errors.push_back({values.Where("trace"), "", error.Sentence(), ""});
+        v->errors.push_back({values.Where(&asked::Training::trace), "", error.Sentence(), ""});
     }
     if (!plan)
     {
@@ -481,18 +502,18 @@ MakeTraced(Validation* v,
     SetLayers(v, trace, {gpu, HostLinkOf(cluster.server, gpu)}, &*plan);
     s->plan = std::move(*plan);
     s->plan.contention =
-        values.U32("collective-sms") > 0
-            ? static_cast<double>(values.U32("collective-sms")) / gpu.multiprocessors
+        values.Get(&asked::Training::collectiveSms) > 0
+            ? static_cast<double>(values.Get(&asked::Training::collectiveSms)) / gpu.multiprocessors
             : 0;
     s->options.gpu = gpu;
     s->options.ranks = gpus;
-    s->options.dtype = *training::ParseDtype(values.Text("dtype"));
+    s->options.dtype = *training::ParseDtype(values.Get(&asked::Model::dtype));
     s->model = NameOfTrace(values);
     s->gpu = gpu.name;
     s->trace = formats::TraceName{trace.format, path, ranks, trace.torch, {}};
     for (const std::string& note : trace.notes)
     {
-        s->trace->notes.push_back(Spelled(note));
+        s->trace->notes.push_back(note);
     }
 }
 
@@ -500,32 +521,32 @@ void
 CheckExports(Validation* v, TrainingScenario* s, const ClusterSpec& cluster)
 {
     const std::vector<NamedItem> formats = ExportItems();
-    for (const std::string& word : v->values.List("export"))
+    for (const std::string& word : v->values.Get(&asked::Training::exports))
     {
         if (std::none_of(formats.begin(), formats.end(), [&word](const NamedItem& format) {
                 return format.name == word;
             }))
         {
-            v->errors.push_back({v->values.Where("export"),
+            v->errors.push_back({v->values.Where(&asked::Training::exports),
                                  word,
                                  "is no format; allowed: " + JoinNames(formats),
                                  NearestName(word, formats)});
             return;
         }
     }
-    s->exports = v->values.List("export");
+    s->exports = v->values.Get(&asked::Training::exports);
     if (s->exports.empty() || !v->errors.empty())
     {
         return;
     }
     if (v->seat)
     {
-        v->Fail("export", "of a job of --jobs nothing is written; run it alone");
+        v->Fail(&asked::Training::exports, "of a job of --jobs nothing is written; run it alone");
         return;
     }
     if (s->served || s->plan.fillRoles > 0)
     {
-        v->Fail("export",
+        v->Fail(&asked::Training::exports,
                 s->served
                     ? "what replicas of parameter servers do is no step that repeats"
                     : "a pipeline without a flush goes on from step to step, so no step of it "
@@ -534,13 +555,14 @@ CheckExports(Validation* v, TrainingScenario* s, const ClusterSpec& cluster)
     }
     if (const std::string own = OwnInput(*v, *s); !own.empty())
     {
-        v->Fail("export",
+        v->Fail(&asked::Training::exports,
                 "would write over " + own + ", which --trace reads; give another --out=DIR");
         return;
     }
     if (Wants(*s, "chakra") && !formats::WhyNoChakraWire().empty())
     {
-        v->Fail("export", formats::WhyNoChakraWire() + "; allowed: chakra-json, goal");
+        v->Fail(&asked::Training::exports,
+                formats::WhyNoChakraWire() + "; allowed: chakra-json, goal");
         return;
     }
     const std::string why =
@@ -551,7 +573,7 @@ CheckExports(Validation* v, TrainingScenario* s, const ClusterSpec& cluster)
                                    : "";
     if (!whyNot.empty())
     {
-        v->Fail("export", whyNot);
+        v->Fail(&asked::Training::exports, whyNot);
         return;
     }
     if (s->plan.sizes.size() > 1)

@@ -3,6 +3,9 @@
  */
 #include "scenarios/training/options/training-inputs.h"
 
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/network/cluster-options.h"
 #include "scenarios/network/parse-detail.h"
 #include "scenarios/training/options/training-options.h"
@@ -27,7 +30,7 @@ namespace
 
 /// JSON of a file named by an option, or an error.
 std::optional<nlohmann::json>
-JsonFile(Validation* v, const std::string& option, const std::string& file)
+JsonFile(Validation* v, Member option, const std::string& file)
 {
     std::vector<topo::Error> errors;
     const auto text = topo::ReadWholeFile(file, errors);
@@ -45,7 +48,7 @@ JsonFile(Validation* v, const std::string& option, const std::string& file)
 template <class T>
 std::optional<T>
 FromFile(Validation* v,
-         const std::string& option,
+         Member option,
          const std::string& file,
          std::optional<T> (*parse)(const nlohmann::json&,
                                    const std::string&,
@@ -84,13 +87,13 @@ Stem(const std::string& file)
 std::optional<training::GpuSpec>
 GpuOfOption(Validation* v)
 {
-    const std::string& name = v->values.Text("gpu");
+    const std::string& name = v->values.Get(&asked::Model::gpu);
     auto gpu = training::FindGpu(name);
     if (gpu)
     {
         return gpu;
     }
-    gpu = FromFile(v, "gpu", name, training::ParseGpuJson);
+    gpu = FromFile(v, &asked::Model::gpu, name, training::ParseGpuJson);
     if (gpu && !gpu->ratesOf.empty())
     {
         v->notes.push_back(gpu->name + ": kernels reach the shares of its peaks that " +
@@ -106,19 +109,19 @@ GpuOfOption(Validation* v)
 bool
 IsCsvProfile(const Values& values)
 {
-    return Extension(values.Text("profile")) == ".csv";
+    return Extension(values.Get(&asked::Training::profile)) == ".csv";
 }
 
 std::optional<training::LayerProfile>
 ChosenProfile(Validation* v, training::ProfileShape* shape)
 {
     const auto& values = v->values;
-    v->Settle("profile");
-    if (!values.Given("profile"))
+    v->Settle(&asked::Training::profile);
+    if (!values.Given(&asked::Training::profile))
     {
         return std::nullopt;
     }
-    const std::string& file = values.Text("profile");
+    const std::string& file = values.Get(&asked::Training::profile);
     const bool isCsv = IsCsvProfile(values);
     std::optional<training::LayerProfile> profile;
     if (isCsv)
@@ -127,11 +130,12 @@ ChosenProfile(Validation* v, training::ProfileShape* shape)
         const auto text = topo::ReadWholeFile(file, errors);
         if (!text)
         {
-            v->FailFile("profile", errors);
+            v->FailFile(&asked::Training::profile, errors);
             return std::nullopt;
         }
-        const std::string model =
-            values.Given("profile-model") ? values.Text("profile-model") : std::string();
+        const std::string model = values.Given(&asked::Training::profileModel)
+                                      ? values.Get(&asked::Training::profileModel)
+                                      : std::string();
         profile = training::ParseProfileCsv(*text, file, model, errors);
         TakeFileErrors(v, errors);
         if (profile && !profile->note.empty())
@@ -141,7 +145,7 @@ ChosenProfile(Validation* v, training::ProfileShape* shape)
     }
     else
     {
-        if (const auto json = JsonFile(v, "profile", file))
+        if (const auto json = JsonFile(v, &asked::Training::profile, file))
         {
             std::vector<topo::Error> errors;
             profile = training::ParseProfileJson(*json, file, errors);
@@ -149,12 +153,12 @@ ChosenProfile(Validation* v, training::ProfileShape* shape)
             *shape = profile ? training::ShapeOfProfile(*json) : *shape;
         }
     }
-    if (profile && values.Given("profile-batch"))
+    if (profile && values.Given(&asked::Training::profileBatch))
     {
-        const uint32_t batch = values.U32("profile-batch");
+        const uint32_t batch = values.Get(&asked::Training::profileBatch);
         if (profile->batch != 0 && profile->batch != batch)
         {
-            v->Fail("profile-batch",
+            v->Fail(&asked::Training::profileBatch,
                     file + " says " + std::to_string(profile->batch),
                     std::to_string(profile->batch));
         }
@@ -170,10 +174,10 @@ namespace
 bool
 WithPredictors(Validation* v, training::ModelSpec* model)
 {
-    const auto count = static_cast<uint32_t>(v->values.Integer("mtp"));
+    const auto count = static_cast<uint32_t>(v->values.Get(&asked::Training::mtp));
     if (count > 0 && model->predictor.empty())
     {
-        v->Fail("mtp",
+        v->Fail(&asked::Training::mtp,
                 "is " + std::to_string(count) + ", but " + model->name +
                     " has no module for multi-token prediction; allowed: 0");
         return false;
@@ -185,7 +189,7 @@ WithPredictors(Validation* v, training::ModelSpec* model)
 } // namespace
 
 std::optional<training::ModelSpec>
-NamedModel(Validation* v, const std::string& option, const std::string& name)
+NamedModel(Validation* v, Member option, const std::string& name)
 {
     auto model = training::FindModel(name);
     return model ? model : FromFile(v, option, name, training::ParseModelJson);
@@ -197,17 +201,17 @@ ChosenModel(Validation* v, std::optional<training::LayerProfile>* profile)
     const bool inOrder = *profile && (*profile)->inOrder;
     if (inOrder)
     {
-        v->DecideUnlessGiven("model", kProfileModel);
+        v->DecideUnlessGiven(&asked::Model::model, kProfileModel);
     }
-    if (v->values.Text("model") == kProfileModel)
+    if (v->values.Get(&asked::Model::model) == kProfileModel)
     {
         if (!inOrder)
         {
             // An unreadable profile has been reported already.
-            if (*profile || !v->values.Given("profile"))
+            if (*profile || !v->values.Given(&asked::Training::profile))
             {
-                v->Fail("model",
-                        *profile ? "the layers of " + v->values.Text("profile") +
+                v->Fail(&asked::Model::model,
+                        *profile ? "the layers of " + v->values.Get(&asked::Training::profile) +
                                        " stand in no order; allowed: a list of them, or CSV"
                                  : "needs --profile");
             }
@@ -215,19 +219,20 @@ ChosenModel(Validation* v, std::optional<training::LayerProfile>* profile)
         }
         if ((*profile)->batch == 0)
         {
-            v->Fail("profile",
+            v->Fail(&asked::Training::profile,
                     "does not say of how many samples its times are; give --profile-batch");
             return std::nullopt;
         }
         if ((*profile)->elementBytes == 4)
         {
-            v->DecideUnlessGiven("dtype", "fp32");
+            v->DecideUnlessGiven(&asked::Model::dtype, "fp32");
         }
-        auto model = training::ModelOfProfile(**profile, Stem(v->values.Text("profile")));
-        model.source = v->values.Text("profile");
+        auto model =
+            training::ModelOfProfile(**profile, Stem(v->values.Get(&asked::Training::profile)));
+        model.source = v->values.Get(&asked::Training::profile);
         return WithPredictors(v, &model) ? std::optional(model) : std::nullopt;
     }
-    auto model = NamedModel(v, "model", v->values.Text("model"));
+    auto model = NamedModel(v, &asked::Model::model, v->values.Get(&asked::Model::model));
     if (model && !WithPredictors(v, &*model))
     {
         return std::nullopt;
@@ -241,7 +246,7 @@ ChooseServerAndGpu(Validation* v,
                    std::optional<training::GpuSpec>* gpu)
 {
     auto& values = v->values;
-    const bool gpuGiven = values.Given("gpu");
+    const bool gpuGiven = values.Given(&asked::Model::gpu);
     if (gpuGiven)
     {
         *gpu = GpuOfOption(v);
@@ -249,7 +254,7 @@ ChooseServerAndGpu(Validation* v,
         {
             return;
         }
-        if (!values.Given("server") && !TopologyHasServer(values))
+        if (!values.Given(&asked::Cluster::server) && !TopologyHasServer(values))
         {
             const auto& presets = topo::ServerPresets();
             const std::string& name = (*gpu)->name;
@@ -258,12 +263,12 @@ ChooseServerAndGpu(Validation* v,
                 fitting ? fitting : topo::FindServerForGpu(presets, name.substr(0, name.find('-')));
             if (fitting)
             {
-                v->Decide("server", fitting->name);
+                v->Decide(&asked::Cluster::server, fitting->name);
             }
             else
             {
                 v->notes.push_back("no server preset has " + name + " GPUs: they stand in a " +
-                                   values.Text("server") +
+                                   values.Get(&asked::Cluster::server) +
                                    ", with its links; --server says otherwise");
             }
         }
@@ -278,12 +283,12 @@ ChooseServerAndGpu(Validation* v,
         *gpu = training::FindGpu((*server)->gpu);
         if (!*gpu)
         {
-            v->Fail("server",
+            v->Fail(&asked::Cluster::server,
                     "has GPUs called " + (*server)->gpu +
                         ", which are not known; give --gpu, allowed: " + JoinNames(GpuItems()));
             return;
         }
-        v->Decide("gpu", (*gpu)->name);
+        v->Decide(&asked::Model::gpu, (*gpu)->name);
     }
     (*server)->gpu = (*gpu)->name;
 }
@@ -291,8 +296,8 @@ ChooseServerAndGpu(Validation* v,
 void
 ChooseDtype(Validation* v, const training::GpuSpec& gpu)
 {
-    const std::string usual = v->values.Text("dtype");
-    if (v->values.Given("dtype") || gpu.Peak(*training::ParseDtype(usual)) > 0)
+    const std::string usual = v->values.Get(&asked::Model::dtype);
+    if (v->values.Given(&asked::Model::dtype) || gpu.Peak(*training::ParseDtype(usual)) > 0)
     {
         return;
     }
@@ -300,7 +305,7 @@ ChooseDtype(Validation* v, const training::GpuSpec& gpu)
     {
         if (gpu.Peak(*training::ParseDtype(narrower)) > 0)
         {
-            v->Decide("dtype", narrower);
+            v->Decide(&asked::Model::dtype, narrower);
             v->notes.push_back(gpu.name + " has no " + usual + ": --dtype=" + narrower +
                                " is taken");
             return;

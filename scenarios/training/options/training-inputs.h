@@ -34,7 +34,7 @@ std::optional<training::LayerProfile> ChosenProfile(Validation* v, training::Pro
 
 /// A model that an option names: of the zoo, or of a JSON file. Nothing after an error.
 std::optional<training::ModelSpec> NamedModel(Validation* v,
-                                              const std::string& option,
+                                              Member option,
                                               const std::string& name);
 
 /// Nothing after an error. \param profile gets the names of its layers, if it is the model

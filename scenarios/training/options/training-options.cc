@@ -5,6 +5,10 @@
  */
 #include "scenarios/training/options/training-options.h"
 
+#include "scenarios/asked/foreign-names.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/nccl-environment.h"
 #include "scenarios/job/parse-result.h"
@@ -16,7 +20,6 @@
 #include "scenarios/network/recovery-options.h"
 #include "scenarios/network/server-kinds.h"
 #include "scenarios/operator-search/options/sharding-options.h"
-#include "scenarios/options/foreign-names.h"
 #include "scenarios/options/format.h"
 #include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/options/data-parallel-options.h"
@@ -208,10 +211,12 @@ MakeTrainingTable()
     const Section profiles = section.Only(when::With("profile"));
     t.Add({
         section.NameOrFile("model", "the network to train: a name or a JSON file")
+            .As(&asked::Model::model)
             .Names("model", ModelItems)
             .Aliases(ModelAlias)
             .Default("bloom-560m"),
         section.Name("recipe", "options as a framework has them; any other option overrides it")
+            .As(&asked::Training::recipe)
             .Names("recipe", RecipeItems)
             .Otherwise("none")
             .Example("megatron"),
@@ -219,16 +224,19 @@ MakeTrainingTable()
             .Integer("mtp",
                      "multi-token prediction: modules that predict one token more each, where the "
                      "model has them (DeepSeek-V3)")
+            .As(&asked::Training::mtp)
             .Alias("mtp-num-layers")
             .Default("0")
             .Range(0, 16)
             .Example("1"),
         section.Integer("zero", "ZeRO stage; 0 is plain data parallelism")
+            .As(&asked::Training::zero)
             .Alias("zero-stage")
             .Otherwise("2; 1 in a pipeline; 0 with lamb and adafactor")
             .Example("3")
             .OneOf({0, 1, 2, 3}),
         collective.Name("zero-impl", "as the paper has it, or as a framework does it by default")
+            .As(&asked::Training::zeroImpl)
             .Names("ZeRO implementation",
                    {{"paper", "reduce-scatter and all-gather, overlapped"},
                     {"deepspeed", "DeepSpeed's defaults"},
@@ -241,6 +249,7 @@ MakeTrainingTable()
                      "samples a GPU computes at a time; auto: the most that fit its memory and "
                      "divide the "
                      "global batch")
+            .As(&asked::Training::microBatch)
             .Alias("micro-batch-size")
             .Alias("train-micro-batch-size-per-gpu")
             .Alias("per-device-train-batch-size")
@@ -249,17 +258,20 @@ MakeTrainingTable()
             .Range(1, 1e6)
             .Example("2"),
         section.Integer("accumulation", "micro-batches a step")
+            .As(&asked::Training::accumulation)
             .Alias("gradient-accumulation-steps")
             .Otherwise("1, or what the global batch leaves")
             .Range(1, 1e6)
             .Example("2"),
         section.Integer("global-batch", "samples a step = GPUs x micro-batch x accumulation")
+            .As(&asked::Training::globalBatch)
             .Alias("global-batch-size")
             .Alias("train-batch-size")
             .Otherwise("what these make")
             .Range(1, 4e9)
             .Example("1024"),
         section.Integer("seq", "tokens of a sample")
+            .As(&asked::Training::seq)
             .Alias("seq-length")
             .Alias("sequence-length")
             .Otherwise("the model's own, at most 8192")
@@ -272,30 +284,36 @@ MakeTrainingTable()
                 "format of parameters, gradients and activations; fp8, mxfp8, nvfp4: of the inputs "
                 "of matrix products only, the rest is bf16; fp8: one scale a tensor, from earlier "
                 "steps; GPUs without bf16 take fp16 or fp32")
+            .As(&asked::Model::dtype)
             .Names("datatype", DtypeItems)
             .Aliases(DtypeAlias)
             .Default("bf16"),
         section.NameOrFile("gpu", "a name or a JSON file")
+            .As(&asked::Model::gpu)
             .Names("GPU", GpuItems)
             .Aliases(GpuAlias)
             .Otherwise("as the server has, A100 for dgx-a100")
             .Example("H100"),
         collective.Name("workload", "which steps the GPUs do, and when")
+            .As(&asked::Training::workload)
             .NamesOf<workload::Kind>("workload")
             .Otherwise(workload::kDefaultWorkload)
             .Example("steps"),
         section.Integer("steps", "steps measured")
+            .As(&asked::Training::steps)
             .Default("1")
             .Range(1, 1e6)
             .Example("3")
             .To(&TrainingScenario::steps),
         section.Integer("warmup", "steps before them, in no statistics")
+            .As(&asked::Training::warmup)
             .Default("1")
             .Range(0, 1e6)
             .Example("2")
             .To(&TrainingScenario::warmupSteps),
         collective
             .Bytes("buckets", "gradients reduced together; 0, with horovod: each tensor by itself")
+            .As(&asked::Training::buckets)
             .Alias("fusion-threshold")
             .Otherwise("25MiB; with deepspeed 5e8 elements; with horovod 128MiB")
             .Range(0, 1e15)
@@ -303,6 +321,7 @@ MakeTrainingTable()
             .IdleUnless(when::Job(job::kReplicas))
             .To(&training::TrainingOptions::bucketBytes),
         collective.Bytes("gather-bytes", "largest all-gather after the optimizer")
+            .As(&asked::Training::gatherBytes)
             .Otherwise("5e8 elements")
             .Range(1, 1e15)
             .Example("100MB")
@@ -313,6 +332,7 @@ MakeTrainingTable()
                 "launch-gap",
                 "what a GPU waits between two kernels while its host makes the next one, as with "
                 "CUDA_LAUNCH_BLOCKING=1; 0: they are launched ahead")
+            .As(&asked::Training::launchGap)
             .Default("0ns")
             .Example("50us"),
         collective
@@ -320,12 +340,14 @@ MakeTrainingTable()
                      "multiprocessors of a GPU that a collective in progress takes from computing "
                      "beside it "
                      "(NCCL: one a channel)")
+            .As(&asked::Training::collectiveSms)
             .Otherwise("the GPU's, 25 for H100; 0 for A100 and older, and with --trace")
             .Range(0, 1e4)
             .Example("16")
             .IdleUnless(when::Job(job::kMessages))
             .To(&training::TrainingOptions::collectiveSms),
         section.List("slow-gpu", "stragglers: computing on this GPU takes FACTOR times as long")
+            .As(&asked::Training::slowGpu)
             .Shows("GPU:FACTOR,...")
             .Otherwise("none")
             .Example("5:1.3"),
@@ -334,16 +356,19 @@ MakeTrainingTable()
                   "standard deviation of the GPUs' compute times, relative to their mean; drawn "
                   "once for "
                   "each GPU by --seed")
+            .As(&asked::Training::gpuSpread)
             .Range(0, 0.2)
             .Example("0.02")
             .Default("0"),
         section.Bytes("prefetch", "parameters gathered ahead of their layer")
+            .As(&asked::Training::prefetch)
             .Otherwise("one layer; with deepspeed 5e7 elements")
             .Range(0, 1e15)
             .Example("100MB")
             .Only(when::Zero("3"))
             .To(&training::TrainingOptions::prefetchBytes),
         section.Flag("overlap", "reduce gradients and gather parameters while layers compute")
+            .As(&asked::Training::overlap)
             .Alias("overlap-comm")
             .Otherwise("1; with deepspeed only at stage 3")
             .Example("0")
@@ -353,6 +378,7 @@ MakeTrainingTable()
         section
             .Name("recompute",
                   "activation checkpointing: what backward computes again instead of keeping it")
+            .As(&asked::Training::recompute)
             .Alias("activation-checkpointing")
             .Alias("checkpoint-activations")
             .Alias("deepspeed-activation-checkpointing")
@@ -374,12 +400,14 @@ MakeTrainingTable()
                   "modules that backward computes again, as Megatron-LM names them: layernorm, "
                   "mla_up_proj, core_attn, moe_act, mlp, shared_experts, moe; and mlp_act, the "
                   "activation of dense MLPs, as fused SwiGLU kernels")
+            .As(&asked::Training::recomputeModules)
             .Shows("MODULE,...")
             .Distinct()
             .Otherwise("as --recompute says")
             .Example("layernorm,core_attn"),
         section
             .Flag("fused-attention", "attention matrices never reach the memory (FlashAttention)")
+            .As(&asked::Training::fusedAttention)
             .Alias("use-flash-attn")
             .Otherwise("1 from Ampere on in 16 bits, unless scores have a bias (BLOOM, T5) or "
                        "--kernels is not fused")
@@ -387,6 +415,7 @@ MakeTrainingTable()
             .IdleUnless(when::Job(job::kAttention))
             .To(&training::TrainingOptions::fusedAttention),
         section.Name("attention-kernel", "library of --fused-attention")
+            .As(&asked::Training::attentionKernel)
             .Names("library of fused attention",
                    {{"vendor", "cuDNN's, which Transformer Engine calls"},
                     {"flash2", "FlashAttention 2, as PyTorch's scaled_dot_product_attention"}})
@@ -394,6 +423,7 @@ MakeTrainingTable()
             .Example("flash2")
             .IdleUnless(when::Job(job::kFusedAttention)),
         section.Name("kernels", "what a transformer's layers launch beside large products")
+            .As(&asked::Training::kernels)
             .Names("kernel set",
                    {{"fused",
                      "what Megatron-LM and NVIDIA's scripts do: biases' gradients in products, "
@@ -411,18 +441,22 @@ MakeTrainingTable()
                 "master-weights",
                 "keep a 32-bit copy of parameters and optimizer states beside a 16-bit --dtype; 0: "
                 "--dtype alone, as PyTorch's own optimizers")
+            .As(&asked::Training::masterWeights)
             .Default("1")
             .IdleUnless(when::HalfPrecision())
             .To(&training::TrainingOptions::masterWeights),
         section.Flag("ignore-memory", "run, or plan, a step that does not fit a GPU's memory")
+            .As(&asked::Training::ignoreMemory)
             .Default("0"),
         section
             .File("profile",
                   "measured times of layers, in JSON or CSV, instead of those of their kernels; "
                   "without "
                   "--model, layers in their order are the model")
+            .As(&asked::Training::profile)
             .Otherwise("none"),
         profiles.Text("profile-model", "of a profile in CSV with several models, the one to take")
+            .As(&asked::Training::profileModel)
             .Shows("NAME")
             .Otherwise("the only one")
             .Example("vgg16")
@@ -432,6 +466,7 @@ MakeTrainingTable()
                 "profile-batch",
                 "samples that a pass of the profile was measured with; its times are scaled to "
                 "--micro-batch")
+            .As(&asked::Training::profileBatch)
             .Range(1, 1 << 24)
             .Otherwise("as the profile says, or --micro-batch")
             .Example("128"),
@@ -440,6 +475,7 @@ MakeTrainingTable()
                   "no pass of the profile takes less than its FLOPs at the peak of --gpu: of one "
                   "that "
                   "was measured on a faster GPU")
+            .As(&asked::Training::profileFloor)
             .Default("0")
             .To(&training::TrainingOptions::profileFloor),
     });

@@ -4,9 +4,16 @@
  * dltrain: from values of its options to training steps of a neural network.
  */
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/degrees.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/run.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/measured-choices.h"
 #include "scenarios/collective/nccl-environment.h"
+#include "scenarios/job/job-seat.h"
 #include "scenarios/job/parse-result.h"
 #include "scenarios/network/cluster-options.h"
 #include "scenarios/network/common-options.h"
@@ -18,7 +25,6 @@
 #include "scenarios/network/validate.h"
 #include "scenarios/operator-search/options/pipeline-search.h"
 #include "scenarios/operator-search/options/sharding-options.h"
-#include "scenarios/options/spelling.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/graphs/served-plan.h"
@@ -71,24 +77,23 @@ TakeProblems(Validation* v, const std::vector<training::Problem>& problems)
 {
     for (const auto& p : problems)
     {
-        const std::string option = OptionOfField(p.field);
         if (!p.error)
         {
-            const std::string where = option.empty() ? rdma::Shown(p.field, 300) : "--" + option;
+            const std::string where = p.member ? Spell(*p.member) : rdma::Shown(p.path, 300);
             v->notes.push_back("warning: " + (where.empty() ? "" : where + ": ") + p.text);
         }
-        else if (option == "accumulation" && !v->values.Given(option) &&
-                 v->values.Given("global-batch"))
+        else if (p.member && *p.member == Member(&asked::Training::accumulation) &&
+                 !v->values.Given(*p.member) && v->values.Given(&asked::Training::globalBatch))
         {
-            v->Fail("global-batch", "makes an accumulation that " + p.text);
+            v->Fail(&asked::Training::globalBatch, "makes an accumulation that " + p.text);
         }
-        else if (v->table.Find(option))
+        else if (p.member && v->table.Find(*p.member))
         {
-            v->Fail(option, p.text);
+            v->Fail(*p.member, p.text);
         }
         else
         {
-            v->errors.push_back({p.field, "", p.text, ""});
+            v->errors.push_back({p.path, "", p.text, ""});
         }
     }
 }
@@ -156,13 +161,14 @@ void
 TrainingReader::CheckAlone()
 {
     // In a configuration as run it stands as it is without being given.
-    if (m_v.values.Given("alone") && m_v.values.Where("alone").rfind("--", 0) == 0)
+    if (m_v.values.Given(&asked::Run::alone) &&
+        m_v.values.Where(&asked::Run::alone).rfind("--", 0) == 0)
     {
-        m_v.Fail("alone", m_v.Refusal(when::With("jobs")));
+        m_v.Fail(&asked::Run::alone, m_v.Refusal(when::With("jobs")));
     }
     else if (!m_v.seat)
     {
-        m_v.Settle("jobs");
+        m_v.Settle(&asked::Run::jobs);
     }
 }
 
@@ -177,12 +183,16 @@ TrainingReader::DecideZero()
     const Values& values = m_v.values;
     if (IsSharded(values))
     {
-        m_v.Decide("zero", "0"); // a parameter is cut as its operator is
+        m_v.Decide(&asked::Training::zero, 0); // a parameter is cut as its operator is
         return;
     }
-    const bool whole =
-        training::NeedsWholeTensors(*training::ParseOptimizer(values.Text("optimizer")));
-    m_v.DecideUnlessGiven("zero", whole || !HasFlush(m_v) ? "0" : values.U32("pp") > 1 ? "1" : "2");
+    const bool whole = training::NeedsWholeTensors(
+        *training::ParseOptimizer(values.Get(&asked::Training::optimizer)));
+    m_v.DecideTextUnlessGiven(&asked::Training::zero,
+                              whole || !HasFlush(m_v) ? "0"
+                              : static_cast<uint32_t>(values.Get(&asked::Degrees::pp).number) > 1
+                                  ? "1"
+                                  : "2");
 }
 
 /// Chooses the model, or the trace, and the GPU.
@@ -202,7 +212,7 @@ TrainingReader::ChooseInputs()
         ChooseDtype(&m_v, *m_gpu);
     }
     ChooseKinds();
-    m_s.dtype = m_v.values.Text("dtype");
+    m_s.dtype = m_v.values.Get(&asked::Model::dtype);
     ApplyServer(&m_v, m_server ? std::optional(ServerOfNics(*m_server, m_kinds)) : std::nullopt);
     if (m_traced && m_server && m_gpu)
     {
@@ -221,10 +231,11 @@ TrainingReader::ChooseKinds()
     m_kinds = ChosenServerKinds(&m_v);
     for (ServerKind& kind : m_kinds)
     {
-        const auto gpu = m_v.values.Given("gpu") ? m_gpu : training::FindGpu(kind.server.gpu);
+        const auto gpu =
+            m_v.values.Given(&asked::Model::gpu) ? m_gpu : training::FindGpu(kind.server.gpu);
         if (!gpu)
         {
-            m_v.Fail("server-kinds",
+            m_v.Fail(&asked::Cluster::serverKinds,
                      kind.server.name + " has GPUs called " + kind.server.gpu +
                          ", which are not known; give --gpu for all");
             m_kinds.clear();
@@ -255,7 +266,8 @@ TrainingReader::MakeNetwork()
 {
     m_nccl = ApplyNcclVariables(&m_v);
     m_s.fabric = MakeFabric(&m_v);
-    if (!m_s.launch || m_v.values.Given("gpus") || m_v.values.Given("servers"))
+    if (!m_s.launch || m_v.values.Given(&asked::Cluster::gpus) ||
+        m_v.values.Given(&asked::Cluster::servers))
     {
         m_cluster = MakeCluster(&m_v, TrainingClusterDefaults(), m_server, &m_s.fabric);
         if (m_cluster.valid && !m_kinds.empty())
@@ -279,8 +291,8 @@ TrainingReader::SetSequence(training::TrainingOptions* o)
         o->sequence = 1;
         return;
     }
-    m_v.DecideUnlessGiven("seq", std::to_string(std::min(kLongestDefault, m_model->sequence)));
-    o->sequence = m_v.values.U32("seq");
+    m_v.DecideUnlessGiven(&asked::Training::seq, std::min(kLongestDefault, m_model->sequence));
+    o->sequence = m_v.values.Get(&asked::Training::seq);
 }
 
 /// Options that are values, each by itself.
@@ -288,25 +300,28 @@ void
 TrainingReader::SetModelOptions(training::TrainingOptions* o)
 {
     const Values& values = m_v.values;
-    o->sharding = training::ZeroStage(values.U32("zero"));
-    m_v.DecideUnlessGiven("collective-sms",
-                          std::to_string(static_cast<uint32_t>(m_gpu->rates.collectiveSms)));
+    o->sharding = training::ZeroStage(values.Get(&asked::Training::zero));
+    m_v.DecideUnlessGiven(&asked::Training::collectiveSms,
+                          static_cast<uint32_t>(m_gpu->rates.collectiveSms));
     const training::Dtype dtype = *training::ParseDtype(m_s.dtype);
     // Attention of eager PyTorch is not fused, nor is that with Megatron-LM's own softmax.
-    bool fused = IsUsuallyFused(*m_model, *m_gpu, dtype) && values.Text("kernels") == "fused";
+    bool fused =
+        IsUsuallyFused(*m_model, *m_gpu, dtype) && values.Get(&asked::Training::kernels) == "fused";
     for (const training::GpuKind& kind : o->kinds)
     {
         fused = fused && IsUsuallyFused(*m_model, kind.gpu, dtype);
     }
-    m_v.DecideUnlessGiven("fused-attention", fused ? "1" : "0");
+    m_v.DecideUnlessGiven(&asked::Training::fusedAttention, fused);
     m_v.Fill(o);
     o->dtype = dtype;
     // FSDP is PyTorch's own, and so is its attention.
-    m_v.DecideUnlessGiven("attention-kernel", o->sharding.parameters ? "flash2" : "vendor");
+    m_v.DecideUnlessGiven(&asked::Training::attentionKernel,
+                          o->sharding.parameters ? "flash2" : "vendor");
     const auto asAsked = [&values](training::GpuSpec gpu) {
-        const auto kernel = training::ParseAttentionKernel(values.Text("attention-kernel"));
+        const auto kernel =
+            training::ParseAttentionKernel(values.Get(&asked::Training::attentionKernel));
         gpu = training::WithAttention(std::move(gpu), *kernel);
-        gpu.rates.launch += static_cast<double>(values.Duration("launch-gap").ps) * 1e-12;
+        gpu.rates.launch += static_cast<double>(values.Get(&asked::Training::launchGap).ps) * 1e-12;
         return gpu;
     };
     o->gpu = asAsked(o->gpu);
@@ -314,19 +329,21 @@ TrainingReader::SetModelOptions(training::TrainingOptions* o)
     {
         kind.gpu = asAsked(kind.gpu);
     }
-    o->ignoreMemory = values.Flag("ignore-memory");
+    o->ignoreMemory = values.Get(&asked::Training::ignoreMemory);
     SetSequence(o);
     for (const auto& [option, isUsual] :
-         {std::pair{"zero-hpz-partition-size", o->secondary == 1},
-          std::pair{"persistence-threshold", o->persistElements.value_or(0) == 0},
-          std::pair{"gradient-compression", values.Text("gradient-compression") == "none"}})
+         {std::pair{Member(&asked::Training::zeroHpzPartitionSize), o->secondary == 1},
+          std::pair{Member(&asked::Training::persistenceThreshold),
+                    o->persistElements.value_or(0) == 0},
+          std::pair{Member(&asked::Training::gradientCompression),
+                    values.Get(&asked::Training::gradientCompression) == "none"}})
     {
         if (isUsual)
         {
-            m_v.usual.insert(option);
+            m_v.IsUsual(option);
         }
     }
-    m_v.Settle("zero");
+    m_v.Settle(&asked::Training::zero);
     o->profile = std::move(m_profile);
 }
 
@@ -370,14 +387,16 @@ TrainingReader::MakeShardedPlan()
                                      m_nccl,
                                      {{}, false, training::DtypeBytes(m_s.options.dtype)});
     m_s.sharded = MakeSharding(&m_v, m_s.options, m_batch, on, &m_s.plan);
-    m_s.explainSharding = m_v.values.Flag("explain-sharding");
+    m_s.explainSharding = m_v.values.Get(&asked::Training::explainSharding);
 }
 
 /// The shape of a profile's own run must be that of this job.
 void
 TrainingReader::CheckProfile(const training::TrainingOptions& o)
 {
-    TakeFileErrors(&m_v, training::CheckProfileShape(m_shape, m_v.values.Text("profile"), o));
+    TakeFileErrors(
+        &m_v,
+        training::CheckProfileShape(m_shape, m_v.values.Get(&asked::Training::profile), o));
     const std::string note = training::NoteOfProfileShape(m_shape, o);
     if (!note.empty())
     {
@@ -390,7 +409,7 @@ void
 TrainingReader::NoteFewSteps(training::Strategy strategy)
 {
     const uint32_t few = 20; // for a run that begins with all GPUs at once: assumed
-    const uint32_t steps = m_v.values.U32("steps");
+    const uint32_t steps = m_v.values.Get(&asked::Training::steps);
     const bool ownPace = strategy == training::Strategy::kDownpour;
     if ((ownPace || !HasFlush(m_v)) && steps < few)
     {
@@ -407,8 +426,8 @@ TrainingReader::NoteFewSteps(training::Strategy strategy)
 void
 TrainingReader::SetJitter(uint32_t period)
 {
-    m_s.plan.jitter.sigma = m_v.values.Real("jitter");
-    m_s.plan.jitter.seed = m_v.DrawSeed();
+    m_s.plan.jitter.sigma = m_v.values.Get(&asked::Training::jitter);
+    m_s.plan.jitter.seed = DrawSeed(m_v);
     m_s.plan.jitter.period = period;
 }
 
@@ -444,12 +463,12 @@ TrainingReader::MakeModelPlan(const training::TrainingOptions& o,
     SetJitter(isServed ? UINT32_MAX : m_s.warmupSteps + m_s.steps);
     if (m_s.options.bucketBytes && !isServed)
     {
-        m_v.Decide("buckets", CanonicalBytes(*m_s.options.bucketBytes));
+        m_v.Decide(&asked::Training::buckets, rdma::Bytes(*m_s.options.bucketBytes));
         DecideDataParallel(&m_v, m_s.options);
     }
     if (m_s.options.overlap && (!isServed || served.strategy == training::Strategy::kDownpour))
     {
-        m_v.Decide("overlap", *m_s.options.overlap ? "1" : "0");
+        m_v.Decide(&asked::Training::overlap, *m_s.options.overlap);
     }
 }
 
@@ -553,11 +572,12 @@ TrainingReader::BeginReading()
 {
     const Values& values = m_v.values;
     CheckAlone();
-    m_v.Settle("auto-parallel");
+    m_v.Settle(&asked::Training::autoParallel);
     CheckPipelineSearch(&m_v);
     CheckLaunch(&m_v);
     m_v.Fill(&m_s);
-    m_s.workload = values.Given("workload") ? values.Text("workload") : workload::kDefaultWorkload;
+    m_s.workload = values.Given(&asked::Training::workload) ? values.Get(&asked::Training::workload)
+                                                            : workload::kDefaultWorkload;
     m_traced = HasTrace(&m_v);
     ApplyRecipe(&m_v);
     DecideStages(&m_v);
@@ -652,7 +672,7 @@ TrainingReader::Read()
 ParseResult<TrainingScenario>
 ValidateTraining(const ReadResult& read)
 {
-    if (!read.seat && read.values.Given("jobs"))
+    if (!read.seat && read.values.Given(&asked::Run::jobs))
     {
         return ValidateJobs(read);
     }

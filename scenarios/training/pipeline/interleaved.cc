@@ -21,6 +21,8 @@
  * m must be a multiple of p. Megatron-LM's groups of another size (at least p, and the last one of
  * at least p) are not here; with groups of p, its default, it refuses the same.
  */
+#include "scenarios/asked/training.h"
+#include "scenarios/options/member.h"
 #include "scenarios/training/pipeline/schedule.h"
 
 #include <algorithm>
@@ -117,9 +119,10 @@ class Interleaved final : public PipelineSchedule
         }
         if (shape.virtualStages < 2)
         {
-            return PipelineRefusal{Of::kVirtualStages,
-                                   "with which interleaved is 1f1b; allowed: at least 2, or "
-                                   "{schedule}=1f1b"};
+            return PipelineRefusal{
+                Of::kVirtualStages,
+                "with which interleaved is 1f1b; allowed: at least 2, or " +
+                    scenario::Spell(&scenario::asked::Training::pipelineSchedule) + "=1f1b"};
         }
         if (shape.microBatches % shape.stages != 0)
         {

@@ -3,6 +3,10 @@
  */
 #include "scenarios/training/pipeline/schedule.h"
 
+#include "scenarios/asked/degrees.h"
+#include "scenarios/asked/training.h"
+#include "scenarios/options/member.h"
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -133,7 +137,11 @@ PipelineSchedule::WhyNotVirtual(const PipelineShape& shape) const
     }
     return Refusal{Of::kVirtualStages,
                    "but " + Name() + " has one virtual stage a device; allowed: 1" +
-                       (IsReplicated(shape) ? "" : ", or {schedule}=interleaved, dualpipev")};
+                       (IsReplicated(shape)
+                            ? ""
+                            : ", or " +
+                                  scenario::Spell(&scenario::asked::Training::pipelineSchedule) +
+                                  "=interleaved, dualpipev")};
 }
 
 std::optional<PipelineRefusal>
@@ -144,10 +152,15 @@ PipelineSchedule::WhyNotReplicated(const PipelineShape& shape) const
         return std::nullopt;
     }
     return Refusal{Of::kReplicas,
-                   "but " + Name() +
-                       " has one replica of each stage (data parallelism, {data}, replicates the "
+                   "but " + Name() + " has one replica of each stage (data parallelism, " +
+                       scenario::Spell(&scenario::asked::Degrees::dp) +
+                       ", replicates the "
                        "whole pipeline); allowed: none" +
-                       (shape.virtualStages > 1 ? "" : ", or {schedule}=pipedream")};
+                       (shape.virtualStages > 1
+                            ? ""
+                            : ", or " +
+                                  scenario::Spell(&scenario::asked::Training::pipelineSchedule) +
+                                  "=pipedream")};
 }
 
 uint32_t

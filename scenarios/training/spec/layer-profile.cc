@@ -4,6 +4,9 @@
 #include "scenarios/training/spec/layer-profile.h"
 
 #include "contrib/rdma/core/name-rule.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/training.h"
+#include "scenarios/options/member.h"
 #include "scenarios/traffic/csv-line.h"
 #include "scenarios/training/spec/profile-shape.h"
 #include "topologies/json-reader.h"
@@ -309,8 +312,9 @@ class CsvReader
         {
             m_errors.push_back({m_file,
                                 "",
-                                "has several models; {profileModel} says which; allowed: " +
-                                    topo::JoinNames(models)});
+                                "has several models; " +
+                                    scenario::Spell(&scenario::asked::Training::profileModel) +
+                                    " says which; allowed: " + topo::JoinNames(models)});
         }
         else if (!m_model.empty() && m_columns.count("model") == 0)
         {
@@ -324,8 +328,9 @@ class CsvReader
                  "",
                  m_model.empty() || m_models.empty()
                      ? "has no layers"
-                     : "has no layers of " + topo::Quoted(m_model) +
-                           ", which {profileModel} says; allowed: " + topo::JoinNames(models) +
+                     : "has no layers of " + topo::Quoted(m_model) + ", which " +
+                           scenario::Spell(&scenario::asked::Training::profileModel) +
+                           " says; allowed: " + topo::JoinNames(models) +
                            topo::DidYouMean(m_model, models)});
         }
     }
@@ -506,7 +511,8 @@ CheckProfile(const LayerProfile& profile, const ModelSpec& model)
                                     named(profile.layers) + " where " + model.name + " has " +
                                     named(model.layers) +
                                     "; allowed: the names of the model's layers in their order, "
-                                    "or no {model}"});
+                                    "or no " +
+                                    scenario::Spell(&scenario::asked::Model::model)});
         }
         return problems;
     }

@@ -7,6 +7,10 @@
 #define SCENARIOS_TRAINING_SPEC_PLAN_OPTIONS_H
 
 #include "contrib/rdma/core/units.h"
+#include "scenarios/asked/cluster.h"
+#include "scenarios/asked/degrees.h"
+#include "scenarios/asked/model.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/training/spec/kernel-time.h"
@@ -24,6 +28,10 @@
 
 namespace training
 {
+
+namespace asked = scenario::asked;
+using scenario::Member;
+using scenario::Spell;
 
 enum class ZeroImpl : uint8_t
 {

@@ -3,6 +3,9 @@
  */
 #include "scenarios/training/spec/profile-shape.h"
 
+#include "scenarios/asked/model.h"
+#include "scenarios/options/member.h"
+
 namespace training
 {
 
@@ -34,10 +37,10 @@ std::vector<topo::Error>
 CheckProfileShape(const ProfileShape& shape, const std::string& file, const TrainingOptions& o)
 {
     std::vector<topo::Error> errors;
-    const auto check = [&](const char* key, const char* field, uint32_t said, uint32_t run) {
+    const auto check = [&](const char* key, Member field, uint32_t said, uint32_t run) {
         if (said > 0 && said != run)
         {
-            const std::string name = std::string("{") + field + "}=";
+            const std::string name = Spell(field) + "=";
             errors.push_back({file + ": /" + key,
                               std::to_string(said),
                               "is what its times were measured with, and nothing is scaled to the "
@@ -48,20 +51,21 @@ CheckProfileShape(const ProfileShape& shape, const std::string& file, const Trai
         }
     };
     // A job that cannot have tensor or context groups cannot have a profile with such shares.
-    const auto checkShares = [&](const char* key, const char* field, uint32_t said, uint32_t run) {
+    const auto checkShares = [&](const char* key, Member field, uint32_t said, uint32_t run) {
         if (said > 1 && !o.model.transformer)
         {
             errors.push_back({file + ": /" + key,
                               std::to_string(said),
                               "has no meaning: " + o.model.name +
-                                  " does not say how its layers are shared out; allowed: 1, or "
-                                  "{model} with a transformer beside the profile"});
+                                  " does not say how its layers are shared out; allowed: 1, or " +
+                                  Spell(&asked::Model::model) +
+                                  " with a transformer beside the profile"});
             return;
         }
         check(key, field, said, run);
     };
-    checkShares("tp", "tensor", shape.tensor, o.tensor);
-    checkShares("cp", "context", shape.context, o.context);
+    checkShares("tp", &asked::Degrees::tp, shape.tensor, o.tensor);
+    checkShares("cp", &asked::Degrees::cp, shape.context, o.context);
     if (shape.sequence > 0 && !o.model.hasSequence)
     {
         errors.push_back({file + ": /seq",
@@ -70,9 +74,9 @@ CheckProfileShape(const ProfileShape& shape, const std::string& file, const Trai
     }
     else
     {
-        check("seq", "sequence", shape.sequence, o.Sequence());
+        check("seq", &asked::Training::seq, shape.sequence, o.Sequence());
     }
-    check("micro_batch", "microBatch", shape.microBatch, o.microBatch);
+    check("micro_batch", &asked::Training::microBatch, shape.microBatch, o.microBatch);
     return errors;
 }
 
@@ -80,18 +84,20 @@ std::string
 NoteOfProfileShape(const ProfileShape& shape, const TrainingOptions& o)
 {
     std::string run;
-    const auto add = [&run](bool unusual, const char* field, uint32_t value) {
+    const auto add = [&run](bool unusual, Member field, uint32_t value) {
         if (unusual)
         {
-            run += (run.empty() ? "{" : ", {") + std::string(field) + "}=" + std::to_string(value);
+            run += (run.empty() ? "" : ", ") + Spell(field) + "=" + std::to_string(value);
         }
     };
-    add(shape.tensor == 0 && o.tensor > 1, "tensor", o.tensor);
-    add(shape.context == 0 && o.context > 1, "context", o.context);
+    add(shape.tensor == 0 && o.tensor > 1, &asked::Degrees::tp, o.tensor);
+    add(shape.context == 0 && o.context > 1, &asked::Degrees::cp, o.context);
     add(shape.sequence == 0 && o.model.hasSequence && o.Sequence() != o.model.sequence,
-        "sequence",
+        &asked::Training::seq,
         o.Sequence());
-    add(!run.empty() && o.profile && o.profile->batch == 0, "microBatch", o.microBatch);
+    add(!run.empty() && o.profile && o.profile->batch == 0,
+        &asked::Training::microBatch,
+        o.microBatch);
     return run.empty() ? ""
                        : "its times are taken as they are, so they must be of a GPU's share with " +
                              run + " (which the keys tp, cp, seq and micro_batch of the file say)";

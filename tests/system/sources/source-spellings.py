@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Only folders of options know how options are spelled. Other layers name a field in braces, and
-each of these fields has an option.
+"""Only rows of options know how options are spelled. Other layers name the member that a row is
+bound to (scenario::Spell).
 """
 
 import os
@@ -20,6 +20,9 @@ KEY = re.compile(r"[a-z_]+( \([^)]*\))?: ")
 FOREIGN = ("--no-install-recommends",)
 #: They start dltrain, by its command line.
 STARTING = (
+    "child-runs.h",
+    "child-runs.cc",
+    "layout-runs.cc",
     "plan-verification.cc",
     "planner.cc",
     "goodput-measurement.cc",
@@ -47,11 +50,6 @@ def strings():
                                 yield os.path.relpath(path, ROOT), match.group(1)
 
 
-def fields():
-    with open(os.path.join(ROOT, "scenarios/options/spelling.cc"), encoding="utf-8") as file:
-        return set(re.findall(r'\{"(\w+)", "[a-z0-9-]+"\}', file.read()))
-
-
 class Spellings(unittest.TestCase):
     def test_no_layer_spells_an_option(self):
         found = [
@@ -63,23 +61,8 @@ class Spellings(unittest.TestCase):
         ]
         self.assertEqual(found, [])
 
-    def test_each_field_has_an_option(self):
-        known = fields()
-        self.assertGreater(len(known), 50)
-        named = {
-            field for _, text in strings() for field in re.findall(r"\{([a-zA-Z]+)\}", text)
-        }
-        self.assertGreater(len(named), 20)
-        self.assertEqual(named - known, set())
-
-    def test_each_problem_has_an_option(self):
-        folder = os.path.join(ROOT, "scenarios/training/checks")
-        named = set()
-        for name in os.listdir(folder):
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                named |= set(re.findall(r'\b(?:error|warning)\(\s*"(\w+)"', file.read()))
-        self.assertGreater(len(named), 20)
-        self.assertEqual(named - fields(), set())
+    def test_strings_are_read(self):
+        self.assertGreater(len(list(strings())), 1000)
 
 
 if __name__ == "__main__":
