@@ -7,17 +7,95 @@ import re
 import sys
 import tempfile
 
+# The rooms of scenarios/, and which others each may include. A new arrow is written here on purpose,
+# or does not land. The machinery of options knows no feature: it is what all of them stand on.
+ROOMS = {
+    "asked": "options",
+    "collective": "asked formats formats/nccl job network options",
+    "compared": "training/spec",
+    "dry-run": (
+        "collective inference job network operator-search/options options placement "
+        "training training/graphs training/options training/steps workload"
+    ),
+    "formats": "asked options training/steps",
+    "formats/capture": "asked formats models options training/spec training/steps",
+    "formats/chakra": "formats training/steps",
+    "formats/goal": "asked formats options traffic training/steps",
+    "formats/kineto": "asked formats options",
+    "formats/nccl": "formats",
+    "formats/recorded": "formats training/steps",
+    "formats/requests": "asked formats inference options traffic",
+    "formats/trace": (
+        "asked formats formats/capture formats/chakra formats/goal formats/kineto "
+        "formats/recorded options traffic training/steps"
+    ),
+    "goodput": "traffic",
+    "goodput/options": "asked goodput job layout-search/options network options",
+    "inference": "models traffic training training/spec",
+    "inference/dry-run": (
+        "dry-run inference inference/options inference/stages job options training"
+    ),
+    "inference/options": (
+        "asked collective formats formats/requests inference job models multiplex "
+        "multiplex/options network options training training/options"
+    ),
+    "inference/routers": "inference",
+    "inference/schedulers": "inference",
+    "inference/stages": "collective inference job training",
+    "job": (
+        "asked formats/capture formats/trace inference models options training/spec "
+        "training/steps"
+    ),
+    "launch": "asked job options",
+    "layout-search": (
+        "asked collective job layout-search/options network options startup training "
+        "training/checks training/graphs training/options training/pipeline "
+        "training/spec training/steps"
+    ),
+    "layout-search/options": "asked job network options training/pipeline",
+    "models": "options",
+    "multiplex": "formats models options traffic training training/spec",
+    "multiplex/options": "asked job multiplex network options",
+    "multiplex/policies": "multiplex",
+    "network": (
+        "asked job launch models options placement traffic training training/spec "
+        "training/steps workload"
+    ),
+    "operator-search": "models training training/pipeline training/spec training/steps",
+    "operator-search/options": (
+        "asked collective job operator-search options training/checks training/steps"
+    ),
+    "options": "",
+    "placement": "job options traffic",
+    "startup": (
+        "asked dry-run inference/dry-run inference/options job launch network "
+        "training/options"
+    ),
+    "traffic": "asked options",
+    "traffic/options": "asked dry-run job launch network traffic",
+    "training": "asked models options training/pipeline training/spec training/steps",
+    "training/checks": "asked options training training/spec",
+    "training/graphs": "training training/spec training/steps",
+    "training/options": (
+        "asked collective formats/capture formats/chakra formats/goal formats/trace job "
+        "launch models network operator-search/options options placement traffic "
+        "training training/checks training/graphs training/pipeline training/spec "
+        "training/steps workload"
+    ),
+    "training/pipeline": "asked options",
+    "training/spec": "asked models options traffic training/pipeline training/steps",
+    "training/steps": "traffic",
+    "workload": "training/graphs training/steps",
+}
+SCENARIOS = ["scenarios/" + room for room in ROOMS]
+
 # folder: (folders of ours that it may include besides itself, what it may include from elsewhere)
 PURE = ["contrib/rdma/core"]
 ARROWS = {
     "contrib/rdma/core": ([], ["boost/"]),
     "topologies": (PURE, ["boost/", "nlohmann/"]),
     "collectives": ([*PURE, "topologies"], ["boost/", "nlohmann/"]),
-    "scenarios": (
-        [*PURE, "topologies", "collectives"],
-        ["boost/", "nlohmann/", "google/protobuf/"],
-    ),
-    "reports": ([*PURE, "topologies", "collectives", "scenarios"], ["boost/", "nlohmann/"]),
+    "reports": ([*PURE, "topologies", "collectives", *SCENARIOS], ["boost/", "nlohmann/"]),
     # Useful alone: no more than ns-3 and Boost, nothing above it. Its engine knows no port.
     "contrib/rdma/engine": (PURE, ["boost/", "ns3/"]),
     "contrib/rdma": ([*PURE, "contrib/rdma/engine"], ["boost/", "ns3/"]),
@@ -27,7 +105,7 @@ ARROWS = {
             *PURE,
             "topologies",
             "collectives",
-            "scenarios",
+            *SCENARIOS,
             "reports",
             "contrib/rdma/engine",
             "contrib/rdma",
@@ -35,6 +113,12 @@ ARROWS = {
         ["boost/", "nlohmann/", "ns3/"],
     ),
 }
+for room, others in ROOMS.items():
+    below = [] if room == "options" else ["collectives"]
+    ARROWS["scenarios/" + room] = (
+        [*PURE, "topologies", *below, *("scenarios/" + other for other in others.split())],
+        ["boost/", "nlohmann/", "google/protobuf/"],
+    )
 # Compiled by whoever simulates with ns-3's module mpi; the module rdma does without.
 ARROWS["contrib/rdma/mpi"] = ARROWS["contrib/ordinary"]
 # Loaded when a run asks for it: nobody else includes TCP, UDP or MPI.
@@ -66,6 +150,14 @@ WITH_OPTIONAL = {
 SYSTEM = re.compile(r"[a-z0-9_.]+|(sys|netinet|arpa|linux)/[a-z0-9_.]+")
 NOT_SYSTEM = {"mpi.h"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', re.MULTILINE)
+
+
+# Values, errors and decisions of an option are asked for by its member (scenarios/asked). The
+# machinery itself knows rows by their names.
+NAMED = re.compile(
+    r'(?:\bvalues(?:\.|->)\w+|(?:\bm?_?v(?:\.|->))(?:Fail|FailFile|Decide\w*|Settle))\(\s*"([a-z0-9-]+)"'
+)
+NAMES_OPTIONS = ("scenarios/", "reports/", "contrib/dltrain/", "scratch/")
 
 
 def home(path):
@@ -117,6 +209,11 @@ class Tree:
                 f"{what} in a circle: {' -> '.join(circle)}" for circle in circles(graph)
             ]
         for path, text in texts.items():
+            if path.startswith(NAMES_OPTIONS) and home(path) != "scenarios/options":
+                self.findings += [
+                    f"{path}: names --{name} by its text; allowed: its member"
+                    for name in NAMED.findall(text)
+                ]
             # A header reached over several paths (a link, a copy) must be recognised: that is what
             # guards are for.
             if path.startswith("contrib/rdma/") and re.search("^#pragma once", text, re.MULTILINE):
@@ -214,7 +311,13 @@ def check_the_check():
         # Of folders, with no circle of files; a source file counts as well.
         (
             {"scenarios/options/c.cc": '#include "scenarios/traffic/b.h"\n'},
-            ["folders in a circle: scenarios/options -> scenarios/traffic -> scenarios/options"],
+            [
+                (
+                    "scenarios/options/c.cc: scenarios/options/ must not include"
+                    " scenarios/traffic/: scenarios/traffic/b.h"
+                ),
+                "folders in a circle: scenarios/options -> scenarios/traffic -> scenarios/options",
+            ],
         ),
         # Arrows.
         (
@@ -223,7 +326,28 @@ def check_the_check():
                 "scenarios/options/d.h": "",
                 "scenarios/options/a.h": "",
             },
-            ["topologies/ring.h: topologies/ must not include scenarios/: scenarios/options/d.h"],
+            [
+                "topologies/ring.h: topologies/ must not include scenarios/options/:"
+                " scenarios/options/d.h"
+            ],
+        ),
+        # A room that is not in the list of another; an option that is named by its text.
+        (
+            {"scenarios/models/m.h": '#include "scenarios/traffic/b.h"\n'},
+            [
+                (
+                    "scenarios/models/m.h: scenarios/models/ must not include scenarios/traffic/:"
+                    " scenarios/traffic/b.h"
+                )
+            ],
+        ),
+        (
+            {"scenarios/traffic/c.cc": 'return v->values.Given(\n    "zero");\n'},
+            ["scenarios/traffic/c.cc: names --zero by its text; allowed: its member"],
+        ),
+        (
+            {"reports/log.cc": 'v.Fail("seed", "is wrong");\n'},
+            ["reports/log.cc: names --seed by its text; allowed: its member"],
         ),
         ({core: ns3}, [f"{core}: contrib/rdma/core/ must not include ns3/object.h"]),
         (
