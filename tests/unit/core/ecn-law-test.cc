@@ -4,7 +4,6 @@
 #include "contrib/rdma/core/ecn-law.h"
 
 #include <gtest/gtest.h>
-
 #include <random>
 #include <stdexcept>
 
@@ -60,7 +59,7 @@ TEST(EcnLaw, DrawsOnlyBetweenTheThresholdsAndMarksAtTheRightRate)
         marks += law.Marks(1000000, draw);
     }
     EXPECT_EQ(draws, 100000u);
-    EXPECT_NEAR(marks, 10000, 4 * 95); // four standard deviations of a binomial
+    EXPECT_NEAR(marks, 10000, 4 * 95);                    // four standard deviations of a binomial
     EXPECT_FALSE(law.Marks(1000000, [] { return 0.1; })); // strictly below
     EXPECT_TRUE(law.Marks(1000000, [] { return 0.0999; }));
 }

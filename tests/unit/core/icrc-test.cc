@@ -6,7 +6,6 @@
 #include "contrib/rdma/core/icrc.h"
 
 #include <gtest/gtest.h>
-
 #include <random>
 #include <string>
 #include <vector>

@@ -3,9 +3,8 @@
  */
 #include "contrib/rdma/core/nic-limits.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <gtest/gtest.h>
 #include <list>
 #include <random>
 

@@ -4,7 +4,6 @@
 #include "contrib/rdma/core/psn.h"
 
 #include <gtest/gtest.h>
-
 #include <random>
 
 using namespace rdma;

@@ -6,8 +6,8 @@
 #include "scenarios/goodput/failure-simulation.h"
 #include "scenarios/goodput/goodput-model.h"
 #include "scenarios/goodput/options/goodput-options.h"
-#include "scenarios/goodput/options/span.h"
 #include "scenarios/options/format.h"
+#include "scenarios/options/span.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -3,6 +3,7 @@
  *
  * dlplan's search: its space, its bound, its estimate and its options.
  */
+#include "scenarios/asked/training.h"
 #include "scenarios/layout-search/first-ranks.h"
 #include "scenarios/layout-search/in-order.h"
 #include "scenarios/layout-search/launch-flags.h"
@@ -361,7 +362,7 @@ TEST(Moves, ChangeWhatIsOpen)
         std::map<std::string, std::vector<std::string>> values;
         for (const Move& move : MovesOf(of.read.scenario.jobs[0], layout, *options))
         {
-            values[move.option] = move.values;
+            values[scenario::OptionOf(move.option)] = move.values;
         }
         return values;
     };
@@ -376,7 +377,8 @@ TEST(Moves, ChangeWhatIsOpen)
                       "--global-batch=16 --fix=tp=1,pp=8,micro-batch=1,zero=0")
                     .empty()); // one copy
     Layout layout;
-    layout = Moved(Moved(layout, "buckets", "1MiB"), "buckets", "2MiB");
+    const auto buckets = &scenario::asked::Training::buckets;
+    layout = Moved(Moved(layout, buckets, "1MiB"), buckets, "2MiB");
     EXPECT_EQ(LayoutOptions(layout), "--buckets=2MiB");
 }
 

@@ -60,14 +60,14 @@ TEST(Reach, GoesThroughSwitchesAlone)
     }
     const topo::NodeId s = t.AddSwitch("s", 1);
     const topo::NodeId u = t.AddSwitch("u", 1);
-    for (const auto& [one, other] : std::vector<std::pair<topo::NodeId, topo::NodeId>>{
-             {hosts[0], hosts[1]},
-             {hosts[1], s},
-             {hosts[2], s},
-             {hosts[2], u},
-             {hosts[3], u},
-             {hosts[4], u},
-             {hosts[4], hosts[5]}})
+    for (const auto& [one, other] :
+         std::vector<std::pair<topo::NodeId, topo::NodeId>>{{hosts[0], hosts[1]},
+                                                            {hosts[1], s},
+                                                            {hosts[2], s},
+                                                            {hosts[2], u},
+                                                            {hosts[3], u},
+                                                            {hosts[4], u},
+                                                            {hosts[4], hosts[5]}})
     {
         t.Connect(one, other, rdma::Gbps(100), rdma::Microseconds(1));
     }

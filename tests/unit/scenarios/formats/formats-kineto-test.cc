@@ -449,7 +449,7 @@ TEST(Kineto, OneRankAlone)
     const std::string refused = ErrorOf({Step(0, 64).Text()});
     EXPECT_NE(
         refused.find("no trace of rank 1; \"world_size\" is 64; allowed: traces of all ranks, "
-                     "{traceRanks}=0 for that rank alone, or with {replicate}=64"),
+                     "--trace-ranks=0 for that rank alone, or with --replicate=64"),
         std::string::npos)
         << refused;
     EXPECT_NE(ErrorOf({Step(0, 2).Text(), Step(1, 2).Text()}, {{5}, 0})
@@ -523,7 +523,7 @@ TEST(Kineto, WhatCannotBeReplicatedIsOneError)
         return ErrorOf({text}, {{5}, ranks});
     };
     EXPECT_NE(error(Replicable(), 30)
-                  .find("{replicate}=30: group \"0\" of rank 5, [4, 5, 6, 7], "
+                  .find("--replicate=30: group \"0\" of rank 5, [4, 5, 6, 7], "
                         "does not fill 30 ranks when it is shifted"),
               std::string::npos)
         << error(Replicable(), 30);
@@ -534,6 +534,6 @@ TEST(Kineto, WhatCannotBeReplicatedIsOneError)
               std::string::npos);
     EXPECT_NE(error(Replicable("[4, 5, 6, 7]", "[0, 4, 8, 12]"), 16).find("rank 5 is not in [0, 4"),
               std::string::npos);
-    EXPECT_NE(ErrorOf({Step(0, 2).Text(), Step(1, 2).Text()}, {{}, 4}).find("{traceRanks}=0"),
+    EXPECT_NE(ErrorOf({Step(0, 2).Text(), Step(1, 2).Text()}, {{}, 4}).find("--trace-ranks=0"),
               std::string::npos);
 }

@@ -328,7 +328,7 @@ TEST(LayerText, ErrorsHaveTheirLine)
     }
     std::string error;
     EXPECT_FALSE(Read("DATA\n1\n" + row, 0, 8, &error));
-    EXPECT_NE(error.find("give {ranks}"), std::string::npos) << error;
+    EXPECT_NE(error.find("give --gpus"), std::string::npos) << error;
     EXPECT_FALSE(Read("HYBRID_DATA_MODEL\n1\n" + row, 12, 8, &error));
     EXPECT_NE(error.find("12 GPUs, 8 in a server"), std::string::npos) << error;
 }

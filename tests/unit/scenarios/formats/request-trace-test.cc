@@ -201,18 +201,18 @@ constexpr const char* kRuns = "gpu,model,arrival_s,input_tokens,output_tokens\n"
 TEST(RequestTrace, SeveralRunsNeedAChoice)
 {
     EXPECT_EQ(ErrorOf(kRuns),
-              "t: has requests of several values of gpu: H100, RTX4090; {requestsWhere}=gpu=H100 "
+              "t: has requests of several values of gpu: H100, RTX4090; --requests-where=gpu=H100 "
               "takes those of one, gpu=* all");
     EXPECT_EQ(ErrorOf(kRuns, {{"gpu", "RTX4090"}}),
-              "t: has requests of several values of model: A, B; {requestsWhere}=model=A takes "
+              "t: has requests of several values of model: A, B; --requests-where=model=A takes "
               "those of one, model=* all");
     EXPECT_EQ(Shown(TraceOf(kRuns, {{"gpu", "H100"}})), "0 5 6; 1000 7 8");
     EXPECT_EQ(Shown(TraceOf(kRuns, {{"GPU", "h100"}})), "0 5 6; 1000 7 8");
     EXPECT_EQ(Shown(TraceOf(kRuns, {{"gpu", "RTX4090"}, {"model", "*"}})), "0 1 1; 1000 2 2");
     EXPECT_EQ(ErrorOf(kRuns, {{"gpu", "T4"}}),
-              "t: has no requests that {requestsWhere} chooses; gpu: H100, RTX4090");
+              "t: has no requests that --requests-where chooses; gpu: H100, RTX4090");
     EXPECT_EQ(ErrorOf(kRuns, {{"gpus", "T4"}}),
-              "t:1: no column 'gpus', which {requestsWhere} names (did you mean gpu?)");
+              "t:1: no column 'gpus', which --requests-where names (did you mean gpu?)");
 }
 
 TEST(RequestTrace, MistakesNameTheirPlace)

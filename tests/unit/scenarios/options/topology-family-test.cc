@@ -5,6 +5,7 @@
  * options, JSON keys, checks, messages and help.
  */
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/asked/traffic.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/infiniband.h"
 #include "scenarios/network/validate.h"
@@ -95,7 +96,9 @@ class FamilyOfThisFile : public testing::Test
         : m_hedge(Hedge())
     {
         m_table.program = "garden";
-        m_table.Add({Opt("hosts", Kind::kInteger, "/garden", "Garden", "hosts").Range(1, 1000)});
+        m_table.Add({Opt("hosts", Kind::kInteger, "/garden", "Garden", "hosts")
+                         .As(&asked::Traffic::hosts)
+                         .Range(1, 1000)});
         m_table.Add(NetworkOptionRows("single-switch", ServerCount::kHosts));
         m_table.Add(FabricOptionRows(Software::kDrivers));
         m_table.Add(RunOptionRows("garden"));
@@ -111,7 +114,7 @@ class FamilyOfThisFile : public testing::Test
         {
             FabricSpec fabric = MakeFabric(&v);
             const uint32_t hosts = v.values.Given("hosts") ? v.values.U32("hosts") : 0;
-            const Network network = MakeNetwork(&v, hosts, 1, "hosts", &fabric);
+            const Network network = MakeNetwork(&v, hosts, 1, &asked::Traffic::hosts, &fabric);
             m_notes = v.notes;
             m_network = network.topology;
             if (v.errors.empty())

@@ -4,14 +4,14 @@
  * --pipeline-layout: the layers of each piece of a pipeline as Megatron-LM's string has them, or as
  * numbers of blocks; embedding and loss that count as blocks; and fewer blocks of uneven pieces.
  */
-#include "example-options.h"
-#include "parse-words.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/pipeline/layout-text.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/parse-words.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -4,14 +4,15 @@
  * --moe-overlap: the all-to-alls of experts beside the computing of another micro-batch. Times by
  * the rules of one-step.h: a collective takes 5 us and 20 ps a byte.
  */
-#include "example-options.h"
-#include "one-step.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/steps/message-match.h"
 #include "scenarios/training/steps/volumes.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/one-step.h"
+#include "tests/unit/scenarios/problem-option.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -40,7 +41,7 @@ ErrorOf(const TrainingOptions& o)
     {
         if (problem.error)
         {
-            return problem.field + " " + problem.text;
+            return AboutOf(problem) + " " + problem.text;
         }
     }
     return "";
@@ -245,17 +246,17 @@ TEST(PairedActions, WhatCannotBeIsRefused)
         ASSERT_EQ(ErrorOf(o), "");
         change(o);
         EXPECT_NE(ErrorOf(o).find(words), std::string::npos) << ErrorOf(o);
-        EXPECT_EQ(ErrorOf(o).rfind("expertOverlap ", 0), 0u) << ErrorOf(o);
+        EXPECT_EQ(ErrorOf(o).rfind("moe-overlap ", 0), 0u) << ErrorOf(o);
     };
-    refused([](TrainingOptions& o) { o.expert = 1; }, "{expert} from 2 on");
-    refused([](TrainingOptions& o) { o.sharding = ZeroStage(3); }, "{sharding}=0, 1 or 2");
+    refused([](TrainingOptions& o) { o.expert = 1; }, "--ep from 2 on");
+    refused([](TrainingOptions& o) { o.sharding = ZeroStage(3); }, "--zero=0, 1 or 2");
     refused([](TrainingOptions& o) { o.accumulation = 1; }, "2 and more");
-    refused([](TrainingOptions& o) { o.schedule = "gpipe"; }, "{schedule}=1f1b");
-    refused([](TrainingOptions& o) { o.pipeline = 2; }, "{virtualStages}");
+    refused([](TrainingOptions& o) { o.schedule = "gpipe"; }, "--pipeline-schedule=1f1b");
+    refused([](TrainingOptions& o) { o.pipeline = 2; }, "--virtual-stages");
     refused(
         [](TrainingOptions& o) {
             o.pipeline = 2;
             o.schedule = "zero-bubble";
         },
-        "{virtualStages}");
+        "--virtual-stages");
 }

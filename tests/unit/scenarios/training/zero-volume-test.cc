@@ -3,10 +3,10 @@
  *
  * What a GPU sends in a step equals the formulas: communication.h has the table and its sources.
  */
-#include "example-options.h"
 #include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/steps/volumes.h"
 #include "scenarios/training/zero-partition.h"
+#include "tests/unit/scenarios/example-options.h"
 
 #include <gtest/gtest.h>
 

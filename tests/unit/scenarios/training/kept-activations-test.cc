@@ -3,8 +3,8 @@
  *
  * Bytes that layers keep for backward, with products in fewer bits.
  */
-#include "example-options.h"
 #include "scenarios/training/rank-layers.h"
+#include "tests/unit/scenarios/example-options.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

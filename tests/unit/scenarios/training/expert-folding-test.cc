@@ -4,12 +4,12 @@
  * Experts shared out over tensor, context and data parallel ranks, with a tensor parallelism of
  * their own (--etp).
  */
-#include "example-options.h"
-#include "parse-words.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/steps/volumes.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/parse-words.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

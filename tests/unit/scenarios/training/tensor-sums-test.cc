@@ -3,9 +3,9 @@
  *
  * Sequence parallelism: gradients that a rank of a tensor group has of its own tokens only.
  */
-#include "example-options.h"
 #include "scenarios/training/graphs/training-plan.h"
-#include "steps-runner.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/steps-runner.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -4,7 +4,6 @@
  * Ranks on unequal GPUs: each computes at its own GPU's speed, stages are sized by speed against
  * all partitions there are, memory is each kind's own, and tensor groups stay inside a kind.
  */
-#include "example-options.h"
 #include "scenarios/training/checks/option-checks.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/gpu-kinds.h"
@@ -14,6 +13,7 @@
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
 #include "scenarios/training/stage-speeds.h"
+#include "tests/unit/scenarios/example-options.h"
 
 #include <algorithm>
 #include <functional>
@@ -232,8 +232,10 @@ TEST(UnequalGpus, ATensorGroupNeverSpansKinds)
         TrainingOptions o = OnTwoKinds("V100", "A100", 4);
         o.tensor = tensor;
         std::vector<std::string> fields;
-        CheckParallel(o, [&](const char* field, const std::string&) { fields.push_back(field); });
-        const bool refused = std::count(fields.begin(), fields.end(), "tensor") > 0;
+        CheckParallel(o, [&](Member field, const std::string&) {
+            fields.push_back(scenario::OptionOf(field));
+        });
+        const bool refused = std::count(fields.begin(), fields.end(), "tp") > 0;
         EXPECT_EQ(refused, tensor == 8) << tensor;
         EXPECT_EQ(WhyNotTensorGroups(o).has_value(), tensor == 8);
     }

@@ -8,7 +8,7 @@
 #include "scenarios/training/pipeline/partition.h"
 #include "scenarios/training/pipeline/pipedream-partition.h"
 #include "scenarios/training/spec/layer-profile.h"
-#include "vgg16-profile.h"
+#include "tests/unit/scenarios/vgg16-profile.h"
 
 #include <algorithm>
 #include <functional>

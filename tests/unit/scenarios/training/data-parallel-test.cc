@@ -3,7 +3,6 @@
  *
  * Data parallelism as frameworks do it: what is sent equals the closed forms, on odd shapes too.
  */
-#include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/gradient-buckets.h"
 #include "scenarios/training/graphs/communication.h"
@@ -12,6 +11,8 @@
 #include "scenarios/training/parameter-gathers.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/steps/volumes.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/problem-option.h"
 
 #include <algorithm>
 #include <cmath>
@@ -100,7 +101,7 @@ Refuses(const TrainingOptions& o, const std::string& path)
 {
     const auto problems = Check(o);
     return std::any_of(problems.begin(), problems.end(), [&](const Problem& p) {
-        return p.error && p.field == path;
+        return p.error && AboutOf(p) == path;
     });
 }
 
@@ -286,7 +287,7 @@ TEST(HybridShard, ClosedForms)
                     o.shard = s.sharers;
                     o.reuseElements = 0;
                     o.persistElements = 0;
-                    ASSERT_FALSE(Refuses(o, "shardSize"));
+                    ASSERT_FALSE(Refuses(o, "shard-size"));
                     const auto plan = MakePlan(o);
                     const double psi = 2 * Padded(o, s.sharers);
                     const double inside = psi * (g - 1) / g;
@@ -597,7 +598,7 @@ TEST(Horovod, ThresholdOfZero)
             o.dtype = dtype;
             o.bucketBytes = 0;
             o.cycleTime = rdma::Milliseconds(100'000);
-            EXPECT_FALSE(Refuses(o, "bucketBytes"));
+            EXPECT_FALSE(Refuses(o, "buckets"));
             const auto layers = LayersOfModel(ResolvedOptions(o));
             std::multiset<uint64_t> tensors;
             for (const RankLayer& layer : layers)
@@ -628,7 +629,7 @@ TEST(Horovod, ThresholdOfZero)
     }
     auto o = OptionsOf("gpt2", 4, 0);
     o.bucketBytes = 0;
-    EXPECT_TRUE(Refuses(o, "bucketBytes"));
+    EXPECT_TRUE(Refuses(o, "buckets"));
 }
 
 // However they are cut, all gradients are reduced once.
@@ -802,37 +803,37 @@ TEST(DataParallelCheck, WhatDoesNothingIsRefused)
     };
     using O = TrainingOptions;
     EXPECT_TRUE(Check(o).empty());
-    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.shard = 5; }), "shardSize"));
-    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.shard = 1; }), "shardSize"));
-    EXPECT_TRUE(
-        Refuses(with(o, [](O& x) { x.sharding = ZeroStage(0), x.shard = 4; }), "shardSpread"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.shard = 5; }), "shard-size"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.shard = 1; }), "shard-size"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.sharding = ZeroStage(0), x.shard = 4; }), "sharding"));
     EXPECT_TRUE(Refuses(with(o,
                              [](O& x) {
                                  x.sharding = ZeroStage(2);
                                  x.shard = 4;
                                  x.zeroImpl = ZeroImpl::kDeepSpeed;
                              }),
-                        "shardSpread"));
-    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.secondary = 5; }), "secondPartition"));
+                        "sharding"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.secondary = 5; }), "zero-hpz-partition-size"));
     EXPECT_TRUE(Refuses(with(o, [](O& x) { x.sharding = ZeroStage(2), x.secondary = 4; }),
-                        "secondPartition"));
+                        "zero-hpz-partition-size"));
     EXPECT_TRUE(Refuses(with(o, [](O& x) { x.sharding = ZeroStage(2), x.quantizedWeights = true; }),
-                        "quantizedWeights"));
+                        "zero-quantized-weights"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.shard = 4, x.quantizedWeights = true; }),
+                        "zero-quantized-weights"));
     EXPECT_TRUE(
-        Refuses(with(o, [](O& x) { x.shard = 4, x.quantizedWeights = true; }), "quantizedWeights"));
-    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.quantizedGradients = 12; }), "quantizedGradients"));
-    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.persistElements = 1; }), "persistElements"));
-    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.zeroImpl = ZeroImpl::kHorovod; }), "framework"));
+        Refuses(with(o, [](O& x) { x.quantizedGradients = 12; }), "zero-quantized-gradients"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.persistElements = 1; }), "persistence-threshold"));
+    EXPECT_TRUE(Refuses(with(o, [](O& x) { x.zeroImpl = ZeroImpl::kHorovod; }), "zero-impl"));
     EXPECT_TRUE(Refuses(with(o, [](O& x) { x.compression = Compression::kTopK, x.topRatio = 0.1; }),
-                        "compression"));
+                        "gradient-compression"));
     const auto plain = OptionsOf("gpt2", 12, 0);
-    EXPECT_TRUE(
-        Refuses(with(plain, [](O& x) { x.compression = Compression::kFp16; }), "compression"));
+    EXPECT_TRUE(Refuses(with(plain, [](O& x) { x.compression = Compression::kFp16; }),
+                        "gradient-compression"));
     EXPECT_FALSE(Refuses(with(plain,
                               [](O& x) {
                                   x.compression = Compression::kFp16;
                                   x.wideReduction = true;
                               }),
-                         "compression"));
-    EXPECT_TRUE(Refuses(with(plain, [](O& x) { x.firstBucketBytes = 1; }), "firstBucketBytes"));
+                         "gradient-compression"));
+    EXPECT_TRUE(Refuses(with(plain, [](O& x) { x.firstBucketBytes = 1; }), "first-bucket"));
 }

@@ -4,11 +4,12 @@
  * Experts that are liked better than others, and tokens that are dropped.
  */
 #include "collectives/core/block-sizes.h"
-#include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/memory-estimate.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/problem-option.h"
 
 #include <algorithm>
 #include <cmath>
@@ -235,7 +236,7 @@ TEST(ExpertLoad, NeedsExperts)
         const auto problems = Check(o);
         ASSERT_FALSE(problems.empty());
         EXPECT_TRUE(problems[0].error);
-        EXPECT_EQ(problems[0].field, skew ? "moeSkew" : "capacityFactor");
+        EXPECT_EQ(AboutOf(problems[0]), skew ? "moe-skew" : "capacity-factor");
     }
 }
 

@@ -4,13 +4,14 @@
  * Plans of a pipeline without a flush, with stages of different numbers of replicas: steps in a row
  * on a network without contention, messages, rounds, memory, and what is refused.
  */
-#include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
 #include "scenarios/training/steps/volumes.h"
-#include "steps-runner.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/problem-option.h"
+#include "tests/unit/scenarios/steps-runner.h"
 
 #include <gtest/gtest.h>
 #include <map>
@@ -65,7 +66,7 @@ Errors(const TrainingOptions& o)
     std::string text;
     for (const Problem& problem : Check(o))
     {
-        text += problem.error ? problem.field + ": " + problem.text + '\n' : "";
+        text += problem.error ? AboutOf(problem) + ": " + problem.text + '\n' : "";
     }
     return text;
 }
@@ -340,7 +341,7 @@ TEST(PipeDreamPlan, Refused)
     has(o, "replicas: is 2-1, but 1f1b has one replica of each stage");
     o = Balanced({1, 1}, 4);
     o.sharding = ZeroStage(1);
-    has(o, "sharding: is 1, but {schedule}=pipedream keeps several versions");
+    has(o, "zero: is 1, but --pipeline-schedule=pipedream keeps several versions");
     o = OptionsOf("gpt2", 2, 0, 4);
     o.pipeline = 2;
     o.schedule = "pipedream";
@@ -351,7 +352,7 @@ TEST(PipeDreamPlan, Refused)
     o.pipeline = 2;
     o.context = 2;
     o.schedule = "pipedream";
-    has(o, "context: is 2");
+    has(o, "cp: is 2");
 }
 
 // Without a pipeline it is data parallelism that updates after every micro-batch.

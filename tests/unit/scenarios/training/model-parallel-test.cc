@@ -4,7 +4,6 @@
  * Tensor, context and pipeline parallelism: groups of ranks, volumes, bubbles, memory; and whole
  * plans of many combinations, run by a scheduler in which communication takes no time.
  */
-#include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/graphs/training-plan.h"
@@ -12,8 +11,10 @@
 #include "scenarios/training/steps/least-step.h"
 #include "scenarios/training/steps/message-match.h"
 #include "scenarios/training/steps/volumes.h"
-#include "steps-runner.h"
 #include "tests/unit/full.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/problem-option.h"
+#include "tests/unit/scenarios/steps-runner.h"
 
 #include <algorithm>
 #include <functional>
@@ -814,10 +815,10 @@ TEST(ModelParallel, PicturesHaveNoSequences)
     auto o = OptionsOf("vit-b-16", 4, 1);
     const auto error = [](const TrainingOptions& options) {
         const auto problems = Check(options);
-        return problems.empty() ? "" : problems[0].field + " " + problems[0].text;
+        return problems.empty() ? "" : AboutOf(problems[0]) + " " + problems[0].text;
     };
     o.context = 2;
-    EXPECT_EQ(error(o), "context is 2, but vit-b-16 has no sequences to share out; allowed: 1");
+    EXPECT_EQ(error(o), "cp is 2, but vit-b-16 has no sequences to share out; allowed: 1");
     o.context = 1;
     o.tensor = 4;
     ASSERT_TRUE(IsFine(o));

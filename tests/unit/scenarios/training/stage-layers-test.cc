@@ -4,15 +4,16 @@
  * --partition: which layers the stages of a pipeline have, against all partitions there are and
  * against PipeDream's table, whose runs are made here on a network without contention.
  */
-#include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
 #include "scenarios/training/steps/volumes.h"
-#include "steps-runner.h"
-#include "two-stages.h"
-#include "vgg16-profile.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/problem-option.h"
+#include "tests/unit/scenarios/steps-runner.h"
+#include "tests/unit/scenarios/two-stages.h"
+#include "tests/unit/scenarios/vgg16-profile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -273,7 +274,7 @@ TEST(StageLayers, Refused)
     o.virtualStages = 2;
     o.schedule = "interleaved";
     o.accumulation = 4;
-    EXPECT_NE(WhyNotPartitioned(o).value_or("").find("{virtualStages}=2"), std::string::npos);
+    EXPECT_NE(WhyNotPartitioned(o).value_or("").find("--virtual-stages=2"), std::string::npos);
     o.virtualStages = 1;
     EXPECT_EQ(WhyNotPartitioned(o), std::nullopt);
     o.pipeline = 30;
@@ -311,7 +312,7 @@ TEST(StageLayers, PipeDreamsTable)
         {
             for (const Problem& problem : Check(*options))
             {
-                EXPECT_FALSE(problem.error) << problem.field << ": " << problem.text;
+                EXPECT_FALSE(problem.error) << AboutOf(problem) << ": " << problem.text;
             }
         }
         const double ratio = SamplesPerSecond(o) / SamplesPerSecond(bsp);
@@ -365,7 +366,7 @@ TEST(StageLayers, Perceptron)
     const auto minutes = [](const TrainingOptions& o) {
         for (const Problem& problem : Check(o))
         {
-            EXPECT_FALSE(problem.error) << problem.field << ": " << problem.text;
+            EXPECT_FALSE(problem.error) << AboutOf(problem) << ": " << problem.text;
         }
         const TrainingPlan plan = MakePlan(o);
         StepsRunner runner(plan, 8, {10e-6, 10e9, 10e9, false});

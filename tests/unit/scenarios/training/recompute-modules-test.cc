@@ -4,7 +4,6 @@
  * --recompute-modules: what a layer keeps less, what backward computes again for it, and what the
  * way of tokens to their experts costs once more.
  */
-#include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/layer-kernels.h"
@@ -12,6 +11,7 @@
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/recomputation.h"
 #include "scenarios/training/spec/kernel-time.h"
+#include "tests/unit/scenarios/example-options.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

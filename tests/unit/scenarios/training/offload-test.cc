@@ -3,13 +3,14 @@
  *
  * What --offload moves, keeps and takes (host-work.h has the closed forms).
  */
-#include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/host-work.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/spec/kernel-time.h"
-#include "step-times.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/problem-option.h"
+#include "tests/unit/scenarios/step-times.h"
 
 #include <gtest/gtest.h>
 #include <map>
@@ -249,7 +250,7 @@ TEST(Offload, NeedsTheStagesThatDeepSpeedHasItFor)
             bool refused = false;
             for (const Problem& p : Check(Offloaded("gpt2", 2, zero, 1, offload)))
             {
-                refused = refused || (p.error && p.field == "offload");
+                refused = refused || (p.error && AboutOf(p) == "offload");
             }
             EXPECT_EQ(refused, offload == Offload::kAll ? zero < 3 : zero < 1);
         }

@@ -4,10 +4,11 @@
  * --pipeline-sends=deepspeed: messages one after another, shares put together by copies, and the
  * output of a stage gathered again for backward.
  */
-#include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
-#include "steps-runner.h"
-#include "two-stages.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/problem-option.h"
+#include "tests/unit/scenarios/steps-runner.h"
+#include "tests/unit/scenarios/two-stages.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -199,7 +200,7 @@ TEST(DeepSpeedPipeline, HasOneSchedule)
     const auto refuses = [](const TrainingOptions& o) {
         const auto problems = Check(o);
         return std::any_of(problems.begin(), problems.end(), [](const Problem& p) {
-            return p.error && p.field == "stageSends";
+            return p.error && AboutOf(p) == "pipeline-sends";
         });
     };
     TrainingOptions o = FourStages(8);

@@ -3,7 +3,6 @@
  *
  * The passes that make a step graph (training-plan.h), each by itself.
  */
-#include "example-options.h"
 #include "scenarios/training/gradient-buckets.h"
 #include "scenarios/training/graphs/communication.h"
 #include "scenarios/training/graphs/overlap.h"
@@ -13,6 +12,7 @@
 #include "scenarios/training/spec/kernel-time.h"
 #include "scenarios/training/zero-partition.h"
 #include "tests/unit/full.h"
+#include "tests/unit/scenarios/example-options.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

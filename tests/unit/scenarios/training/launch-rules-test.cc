@@ -3,10 +3,10 @@
  *
  * Megatron-LM's own rules hold for the flags of every plan.
  */
-#include "launched-job.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/piece-layers.h"
 #include "scenarios/training/pipeline/layout-text.h"
+#include "tests/unit/scenarios/launched-job.h"
 
 #include <numeric>
 #include <random>

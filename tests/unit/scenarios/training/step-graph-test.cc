@@ -4,10 +4,10 @@
  * Step graphs are well formed, and mean what they should: evaluated here by a list scheduler in
  * which a collective takes alpha + (bytes a rank sends) / bandwidth, alone on its stream.
  */
-#include "example-options.h"
 #include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/zero-partition.h"
+#include "tests/unit/scenarios/example-options.h"
 
 #include <gtest/gtest.h>
 #include <map>

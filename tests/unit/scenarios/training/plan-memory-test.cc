@@ -1,10 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/memory-estimate.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/problem-option.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -24,7 +25,7 @@ Warns(const TrainingOptions& o, const std::string& path)
 {
     for (const auto& p : Check(o))
     {
-        if (!p.error && p.field == path)
+        if (!p.error && AboutOf(p) == path)
         {
             return true;
         }
@@ -37,7 +38,7 @@ Errs(const TrainingOptions& o, const std::string& path)
 {
     for (const auto& p : Check(o))
     {
-        if (p.error && p.field == path)
+        if (p.error && AboutOf(p) == path)
         {
             return true;
         }
@@ -114,7 +115,7 @@ TEST(PlanCheck, TooLargeIsRefused)
 namespace
 {
 
-/// The options of an offer, "{tensor}=4 {recompute}=full".
+/// The options of an offer, "--tp=4 --recompute=full".
 void
 Apply(const std::string& offer, TrainingOptions& o)
 {
@@ -126,29 +127,29 @@ Apply(const std::string& offer, TrainingOptions& o)
         const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
         const auto number =
             static_cast<uint32_t>(value.empty() ? 0 : std::strtoul(value.c_str(), nullptr, 10));
-        if (name == "{fusedAttention}")
+        if (name == "--fused-attention")
         {
             o.fusedAttention = true;
         }
-        else if (name == "{recompute}")
+        else if (name == "--recompute")
         {
             o.recompute = value == "full" ? Recompute::kFull : Recompute::kSelective;
         }
-        else if (name == "{sharding}")
+        else if (name == "--zero")
         {
             o.sharding = ZeroStage(number);
         }
-        else if (name == "{offload}")
+        else if (name == "--offload")
         {
             o.offload = value == "all" ? Offload::kAll : Offload::kOptimizer;
         }
         else
         {
             const std::map<std::string, uint32_t TrainingOptions::*> degrees = {
-                {"{microBatch}", &TrainingOptions::microBatch},
-                {"{tensor}", &TrainingOptions::tensor},
-                {"{pipeline}", &TrainingOptions::pipeline},
-                {"{context}", &TrainingOptions::context}};
+                {"--micro-batch", &TrainingOptions::microBatch},
+                {"--tp", &TrainingOptions::tensor},
+                {"--pp", &TrainingOptions::pipeline},
+                {"--cp", &TrainingOptions::context}};
             ASSERT_TRUE(degrees.count(name)) << offer;
             o.*degrees.at(name) = number;
         }
@@ -162,7 +163,7 @@ OffersThatFit(const TrainingOptions& o)
     const auto problems = Check(o);
     EXPECT_EQ(problems.size(), 1u);
     std::string text = problems[0].text;
-    EXPECT_NE(text.find("; or run it anyway: {ignoreMemory}"), std::string::npos) << text;
+    EXPECT_NE(text.find("; or run it anyway: --ignore-memory"), std::string::npos) << text;
     const std::string begin = "it fits with ";
     const std::size_t at = text.find(begin);
     if (at == std::string::npos)
@@ -171,7 +172,7 @@ OffersThatFit(const TrainingOptions& o)
     }
     text = text.substr(at + begin.size(), text.rfind(';') - at - begin.size());
     text = text.rfind("one of ", 0) == 0 ? text.substr(7) : text;
-    const std::string with = " (with {microBatch}=" + std::to_string(o.microBatch) + ")";
+    const std::string with = " (with --micro-batch=" + std::to_string(o.microBatch) + ")";
     if (const std::size_t micro = text.rfind(with); micro != std::string::npos)
     {
         text.resize(micro); // as it is here
@@ -228,7 +229,7 @@ TEST(PlanCheck, SaysHowManyGpusItTakes)
     const auto problems = Check(OptionsOf("llama3-70b", 8, 0));
     ASSERT_EQ(problems.size(), 1u);
     EXPECT_NE(problems[0].text.find("parameters, gradients and optimizer take 1051 GiB: "
-                                    "{sharding}=3 on more than 14 such GPUs"),
+                                    "--zero=3 on more than 14 such GPUs"),
               std::string::npos)
         << problems[0].text;
 }
@@ -242,17 +243,17 @@ TEST(PlanCheck, MistakesAreNamed)
         o.*field = value;
         return o;
     };
-    EXPECT_TRUE(Errs(with(&TrainingOptions::ranks, 0), "ranks"));
-    EXPECT_TRUE(Errs(with(&TrainingOptions::sharding, Sharding{false, false, true}), "sharding"));
-    EXPECT_TRUE(Errs(with(&TrainingOptions::microBatch, 0), "microBatch"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::ranks, 0), "gpus"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::sharding, Sharding{false, false, true}), "zero"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::microBatch, 0), "micro-batch"));
     EXPECT_TRUE(Errs(with(&TrainingOptions::accumulation, 0), "accumulation"));
     EXPECT_TRUE(Errs(with(&TrainingOptions::accumulation, 1000000000), "accumulation"));
-    EXPECT_TRUE(Errs(with(&TrainingOptions::sequence, 0), "sequence"));
-    EXPECT_TRUE(Warns(with(&TrainingOptions::sequence, 4096), "sequence"));
-    EXPECT_TRUE(Errs(with(&TrainingOptions::bucketBytes, 1), "bucketBytes"));
-    EXPECT_TRUE(Errs(with(&TrainingOptions::bucketBytes, 25), "bucketBytes")); // MiB forgotten
+    EXPECT_TRUE(Errs(with(&TrainingOptions::sequence, 0), "seq"));
+    EXPECT_TRUE(Warns(with(&TrainingOptions::sequence, 4096), "seq"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::bucketBytes, 1), "buckets"));
+    EXPECT_TRUE(Errs(with(&TrainingOptions::bucketBytes, 25), "buckets"));     // MiB forgotten
     EXPECT_TRUE(Errs(with(&TrainingOptions::gpu, *FindGpu("V100")), "dtype")); // no bf16
-    EXPECT_TRUE(Warns(with(&TrainingOptions::ranks, 1), "sharding"));
+    EXPECT_TRUE(Warns(with(&TrainingOptions::ranks, 1), "zero"));
 }
 
 TEST(PlanOptions, DefaultsOfTheTwoImplementations)
@@ -299,11 +300,11 @@ TEST(PlanMemory, ExpertsAndSequencesAreSharedOutToFit)
         std::string text;
         for (const Problem& p : Check(options))
         {
-            text += p.field == "model" ? p.text : "";
+            text += AboutOf(p) == "model" ? p.text : "";
         }
         return text;
     };
-    EXPECT_NE(advice(o).find("{expert}=8"), std::string::npos) << advice(o);
+    EXPECT_NE(advice(o).find("--ep=8"), std::string::npos) << advice(o);
     o.expert = 8;
     EXPECT_EQ(advice(o), "");
     // Of a long sequence the activations.
@@ -313,9 +314,9 @@ TEST(PlanMemory, ExpertsAndSequencesAreSharedOutToFit)
     o.fusedAttention = true;
     ASSERT_NE(advice(o), "");
     const std::string text = advice(o);
-    const std::size_t at = text.find("{context}=");
+    const std::size_t at = text.find("--cp=");
     ASSERT_NE(at, std::string::npos) << text;
-    const std::size_t value = at + std::string("{context}=").size();
+    const std::size_t value = at + std::string("--cp=").size();
     o.context = static_cast<uint32_t>(std::stoul(text.substr(value)));
     EXPECT_EQ(advice(o), "");
     o.context /= 2;

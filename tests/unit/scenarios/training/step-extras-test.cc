@@ -3,12 +3,13 @@
  *
  * Loading data beside a step, and optimizers other than Adam.
  */
-#include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/graphs/training-plan.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/spec/kernel-time.h"
-#include "step-times.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/problem-option.h"
+#include "tests/unit/scenarios/step-times.h"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +25,7 @@ FirstError(const TrainingOptions& o)
     {
         if (p.error)
         {
-            return p.field;
+            return AboutOf(p);
         }
     }
     return "";
@@ -81,7 +82,7 @@ TEST(Loading, IsNoStraightLineOverLayers)
     o.layers = 6;
     EXPECT_EQ(FirstError(o), "");
     o.loaderRate = 100;
-    EXPECT_EQ(FirstError(o), "loaderRate");
+    EXPECT_EQ(FirstError(o), "loader");
 }
 
 // fp32 master copy 4 (16-bit datatypes), momentum 4, variance 4.

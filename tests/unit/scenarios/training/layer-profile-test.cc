@@ -3,10 +3,11 @@
  *
  * Profiles of layers: PipeDream's own, scaled and joined, and what is no profile.
  */
-#include "example-options.h"
 #include "scenarios/training/spec/layer-profile.h"
 #include "scenarios/training/spec/profile-shape.h"
-#include "vgg16-profile.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/problem-option.h"
+#include "tests/unit/scenarios/vgg16-profile.h"
 
 #include <gtest/gtest.h>
 
@@ -136,10 +137,10 @@ TEST(LayerProfile, CsvErrors)
     EXPECT_TRUE(Has(CsvError(head + "\"a,1,2,3,4\n"), "a quote is not closed"));
     const std::string two = "model," + head + "m,a,1,2,3,4\nn,b,1,2,3,4\n";
     EXPECT_TRUE(
-        Has(CsvError(two), "has several models; {profileModel} says which; allowed: m or n"));
+        Has(CsvError(two), "has several models; --profile-model says which; allowed: m or n"));
     EXPECT_EQ(CsvError(two, "n"), "");
     EXPECT_TRUE(Has(CsvError(two, "o"),
-                    "has no layers of \"o\", which {profileModel} says; allowed: m or n"));
+                    "has no layers of \"o\", which --profile-model says; allowed: m or n"));
     EXPECT_TRUE(Has(CsvError(head + "a,1,2,3,4\n", "m"), "has no column model"));
 }
 
@@ -204,11 +205,11 @@ TEST(LayerProfile, Shape)
     EXPECT_EQ(o.profile->batch, 3u); // a pass is of a micro-batch: a factor of 1
     EXPECT_EQ(errors(""), "");
     EXPECT_TRUE(Has(errors(R"("tp": 2, )"), "f.json: /tp"));
-    EXPECT_TRUE(Has(errors(R"("tp": 2, )"), "allowed: {tensor}=2, or times of a GPU's share"));
+    EXPECT_TRUE(Has(errors(R"("tp": 2, )"), "allowed: --tp=2, or times of a GPU's share"));
     EXPECT_TRUE(Has(errors(R"("cp": 4, )"), "/cp"));
     EXPECT_TRUE(Has(errors(R"("seq": 512, )"), "/seq"));
     EXPECT_EQ(errors(R"("seq": 1024, "micro_batch": 3, "tp": 1, "cp": 1, )"), "");
-    EXPECT_TRUE(Has(errors(R"("micro_batch": 4, )"), "allowed: {microBatch}=4"));
+    EXPECT_TRUE(Has(errors(R"("micro_batch": 4, )"), "allowed: --micro-batch=4"));
     const auto note = [&](const std::string& members) {
         return NoteOfProfileShape(ShapeOfProfile(read(members)), o);
     };
@@ -218,13 +219,13 @@ TEST(LayerProfile, Shape)
     o.sequence = 512;
     EXPECT_EQ(errors(R"("tp": 2, "cp": 2, "seq": 512, )"), "");
     EXPECT_EQ(note(R"("tp": 2, "cp": 2, "seq": 512, )"), "");
-    EXPECT_TRUE(Has(note(""), "a GPU's share with {tensor}=2, {context}=2, {sequence}=512 "));
+    EXPECT_TRUE(Has(note(""), "a GPU's share with --tp=2, --cp=2, --seq=512 "));
     o.profile->batch = 0;
-    EXPECT_TRUE(Has(note(R"("tp": 2, "seq": 512, )"), "share with {context}=2, {microBatch}=3 "));
+    EXPECT_TRUE(Has(note(R"("tp": 2, "seq": 512, )"), "share with --cp=2, --micro-batch=3 "));
     o = OptionsOf("resnet-50", 8, 0);
     EXPECT_TRUE(Has(errors(R"("seq": 1, )"), "has no sequences"));
     // What a tensor group cannot share out is no share of one.
-    EXPECT_TRUE(Has(errors(R"("tp": 2, )"), "allowed: 1, or {model} with a transformer"));
+    EXPECT_TRUE(Has(errors(R"("tp": 2, )"), "allowed: 1, or --model with a transformer"));
     EXPECT_EQ(errors(R"("tp": 1, "cp": 1, )"), "");
     for (const char* bad :
          {R"({"tp": 0, )", R"({"seq": 1.5, )", R"({"batch": 1, "micro_batch": 1, )"})
@@ -301,7 +302,7 @@ TEST(LayerProfile, PatternsAndErrors)
     const auto problems = CheckProfile(other, *FindModel("gpt2"));
     ASSERT_EQ(problems.size(), 2u);
     EXPECT_TRUE(problems[1].error);
-    EXPECT_EQ(problems[1].field, "profile");
+    EXPECT_EQ(AboutOf(problems[1]), "profile");
     EXPECT_TRUE(Has(problems[1].text, "names such as \"embedding\""));
 
     for (const auto& [text, path] : std::initializer_list<std::pair<const char*, const char*>>{

@@ -4,7 +4,6 @@
  * What DeepSpeed's stage 3 does beyond the paper's: gathers behind a recomputation, and copies of
  * lists of tensors.
  */
-#include "example-options.h"
 #include "scenarios/training/checks/plan-check.h"
 #include "scenarios/training/graphs/communication.h"
 #include "scenarios/training/graphs/overlap.h"
@@ -12,6 +11,8 @@
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/parameter-gathers.h"
 #include "scenarios/training/steps/volumes.h"
+#include "tests/unit/scenarios/example-options.h"
+#include "tests/unit/scenarios/problem-option.h"
 
 #include <algorithm>
 #include <cmath>
@@ -252,24 +253,24 @@ TEST(TensorLists, WhereTheyAreNot)
     const auto refuses = [](const TrainingOptions& o, const std::string& option) {
         const auto problems = Check(o);
         return std::any_of(problems.begin(), problems.end(), [&](const Problem& p) {
-            return p.error && p.field == option;
+            return p.error && AboutOf(p) == option;
         });
     };
     auto o = StageThree("gpt2", 16);
     o.tensorLists = true;
-    EXPECT_FALSE(refuses(o, "tensorLists"));
+    EXPECT_FALSE(refuses(o, "zero-tensor-lists"));
     auto paper = o;
     paper.zeroImpl = ZeroImpl::kPaper;
-    EXPECT_TRUE(refuses(paper, "tensorLists"));
+    EXPECT_TRUE(refuses(paper, "zero-tensor-lists"));
     auto two = o;
     two.sharding = ZeroStage(2);
-    EXPECT_TRUE(refuses(two, "tensorLists"));
+    EXPECT_TRUE(refuses(two, "zero-tensor-lists"));
     auto plus = o;
     plus.quantizedWeights = true;
-    EXPECT_TRUE(refuses(plus, "tensorLists"));
+    EXPECT_TRUE(refuses(plus, "zero-tensor-lists"));
     auto shard = o;
     shard.shard = 4;
-    EXPECT_TRUE(refuses(shard, "tensorLists"));
+    EXPECT_TRUE(refuses(shard, "zero-tensor-lists"));
     auto host = o;
     host.offload = Offload::kOptimizer;
     EXPECT_TRUE(refuses(host, "offload"));

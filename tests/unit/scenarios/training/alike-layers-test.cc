@@ -3,9 +3,9 @@
  *
  * Layers that share their parts are computed once: the same comes out as for each of its own.
  */
-#include "example-options.h"
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/training/rank-layers.h"
+#include "tests/unit/scenarios/example-options.h"
 
 #include <gtest/gtest.h>
 #include <set>
