@@ -82,27 +82,27 @@ AimdCongestionOps::Publish(RdmaCongestionState& state) const
 }
 
 void
-AimdCongestionOps::OnCnp(RdmaCongestionState& state, int64_t now)
+AimdCongestionOps::OnCnp(RdmaCongestionState& state, rdma::TimePoint now)
 {
-    m_rate->OnCnp(now);
+    m_rate->OnCnp(now.ps);
     Publish(state);
 }
 
 void
-AimdCongestionOps::OnUpdate(RdmaCongestionState& state, int64_t now) // nextUpdate has come
+AimdCongestionOps::OnUpdate(RdmaCongestionState& state, rdma::TimePoint now) // nextUpdate has come
 {
-    m_rate->CatchUp(now);
+    m_rate->CatchUp(now.ps);
     Publish(state);
 }
 
 bool
-AimdCongestionOps::OnDataReceived(const RdmaFrame&, int64_t now) // a marked packet: a CNP?
+AimdCongestionOps::OnDataReceived(const RdmaFrame&, rdma::TimePoint now) // a marked packet: a CNP?
 {
-    if (now < m_nextCnp)
+    if (now.ps < m_nextCnp)
     {
         return false;
     }
-    m_nextCnp = now + m_period.GetPicoSeconds();
+    m_nextCnp = now.ps + m_period.GetPicoSeconds();
     return true;
 }
 

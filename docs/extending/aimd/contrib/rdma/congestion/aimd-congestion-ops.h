@@ -25,9 +25,9 @@ class AimdCongestionOps : public RdmaCongestionOps
     Ptr<RdmaCongestionOps> Fork() const override;
     std::string Check(const RdmaCongestionState& state) const override;
     void Init(RdmaCongestionState& state) override;
-    void OnCnp(RdmaCongestionState& state, int64_t now) override;
-    void OnUpdate(RdmaCongestionState& state, int64_t now) override;
-    bool OnDataReceived(const RdmaFrame& frame, int64_t now) override;
+    void OnCnp(RdmaCongestionState& state, rdma::TimePoint now) override;
+    void OnUpdate(RdmaCongestionState& state, rdma::TimePoint now) override;
+    bool OnDataReceived(const RdmaFrame& frame, rdma::TimePoint now) override;
 
   private:
     rdma::AimdParameters GetParameters() const;

@@ -40,7 +40,7 @@ class ShortestLoadBalancer : public RdmaLoadBalancer
     uint16_t Choose(const Candidates& candidates,
                     const RdmaFrame& frame,
                     const RdmaQueues& queues,
-                    int64_t /* now */) override
+                    rdma::TimePoint /* now */) override
     {
         uint64_t least = UINT64_MAX;
         uint32_t equal = 0;
