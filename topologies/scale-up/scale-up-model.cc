@@ -4,89 +4,9 @@
 #include "topologies/scale-up/scale-up-model.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace topo
 {
-
-namespace
-{
-
-/// Picoseconds a byte at a rate times an efficiency, rounded.
-uint64_t
-PsPerByte(rdma::BitRate rate, double efficiency, int fractionBits)
-{
-    if (rate < rdma::Mbps(1))
-    {
-        throw std::invalid_argument("ScaleUpModel: a rate below 1 Mb/s");
-    }
-    // In whole bit/s, so that an efficiency of 1 changes nothing.
-    const auto bps = static_cast<uint64_t>(static_cast<double>(rate.bps) * efficiency + 0.5);
-    const unsigned __int128 one = static_cast<unsigned __int128>(8000000000000ULL) << fractionBits;
-    return static_cast<uint64_t>((one + bps / 2) / bps);
-}
-
-} // namespace
-
-ScaleUpModel::ScaleUpModel(const ScaleUp& spec, uint32_t gpus, const LibraryModel* library)
-    : m_switch(gpus),
-      m_ports(3 * static_cast<std::size_t>(gpus))
-{
-    SetWays(spec, library, 0);
-    if (spec.kind == ScaleUp::kNvLinkIslands)
-    {
-        if (!spec.between || spec.between->kind != ScaleUp::kPcie || spec.island == 0)
-        {
-            throw std::invalid_argument("ScaleUpModel: islands without GPUs, or without PCIe "
-                                        "between them");
-        }
-        m_island = spec.island;
-        m_ports.resize(4 * static_cast<std::size_t>(gpus));
-        SetWays(*spec.between, library, kWays);
-    }
-}
-
-void
-ScaleUpModel::SetWays(const ScaleUp& links, const LibraryModel* library, uint8_t first)
-{
-    if (links.latency.ps < 0 || links.bulkLatency.ps < 0)
-    {
-        throw std::invalid_argument("ScaleUpModel: negative latency");
-    }
-    if (!(links.efficiency >= 0.001 && links.efficiency <= 1))
-    {
-        throw std::invalid_argument("ScaleUpModel: an efficiency that is not in [0.001, 1]");
-    }
-    uint64_t psPerByte = PsPerByte(links.perGpu, links.efficiency, kFractionBits);
-    if (links.kind == ScaleUp::kPcie)
-    {
-        const uint64_t bridge = PsPerByte(links.hostBridge, links.efficiency, kFractionBits);
-        psPerByte = std::max(psPerByte, bridge);
-        m_bridgeShare =
-            static_cast<uint64_t>((static_cast<Work>(psPerByte) << kFractionBits) / bridge);
-    }
-    const bool oneWay = links.bulkLatency.ps == 0; // whatever the size
-    m_ways[first + kSmall] = {links.latency.ps, oneWay ? psPerByte : 2 * psPerByte};
-    m_ways[first + kBulk] = {oneWay ? links.latency.ps : links.bulkLatency.ps, psPerByte};
-    for (uint32_t i = 0; library && i < kProtocols; ++i)
-    {
-        const ProtocolTimes& times = library->protocols[i];
-        if (times.inside.ps < 0 || !(times.insideShare > 0 && times.insideShare <= 1))
-        {
-            throw std::invalid_argument("ScaleUpModel: a protocol with a negative latency, or a "
-                                        "share that is not in (0, 1]");
-        }
-        const uint64_t rate =
-            times.insideShare == 1
-                ? psPerByte
-                : static_cast<uint64_t>(static_cast<double>(psPerByte) / times.insideShare);
-        const auto protocol = static_cast<Protocol>(i);
-        m_ways[first + 1 + WayNumber(protocol, false)] = {times.inside.ps, rate};
-        m_ways[first + 1 + WayNumber(protocol, true)] = {times.inside.ps +
-                                                             library->PostInside(protocol).ps,
-                                                         rate};
-    }
-}
 
 bool
 ScaleUpModel::Crosses(uint32_t fromGpu, uint32_t toGpu) const
@@ -146,21 +66,13 @@ MostShare(uint64_t psPerByte, rdma::BitRate rate, int fractionBits)
     return share >= full ? full : std::max<uint64_t>(1, static_cast<uint64_t>(share));
 }
 
-/// Whole picoseconds, rounded.
-int64_t
-Rounded(unsigned __int128 work, int fractionBits)
-{
-    return static_cast<int64_t>(
-        (work + (static_cast<unsigned __int128>(1) << (fractionBits - 1))) >> fractionBits);
-}
-
 } // namespace
 
 rdma::Duration
 ScaleUpModel::IdleTime(rdma::Bytes bytes) const
 {
     const uint8_t how = WayOf(bytes.value, 0);
-    return rdma::Duration(m_ways[how].latency + Rounded(WorkOf(bytes.value, how), kFractionBits));
+    return rdma::Duration(m_ways[how].latency + Rounded(WorkOf(bytes.value, how)));
 }
 
 uint32_t
@@ -359,7 +271,7 @@ ScaleUpModel::StartAlone(uint32_t number, int64_t at)
     pair.share = m_messages[pair.head].most;
     pair.since = at;
     pair.finish = at + (pair.share == kFull
-                            ? Rounded(pair.left, kFractionBits)
+                            ? Rounded(pair.left)
                             : static_cast<int64_t>((pair.left + pair.share - 1) / pair.share));
     // Known now, so nothing wakes up when it leaves.
     Fly(pair.head, std::max(pair.lastArrival, pair.finish + LatencyOf(m_messages[pair.head])));
@@ -612,124 +524,6 @@ ScaleUpModel::DropRecalled()
         std::pop_heap(m_arrivals.begin(), m_arrivals.end());
         m_arrivals.pop_back();
     }
-}
-
-ScaleUpModel::Timing
-ScaleUpModel::TimingOf(rdma::Bytes bytes, uint64_t parts, uint8_t how) const
-{
-    const uint8_t way = WayOf(bytes.value, parts, how, 0);
-    return {Rounded(WorkOf(bytes.value, way), kFractionBits), m_ways[way].latency};
-}
-
-bool
-ScaleUpModel::Lend(rdma::TimePoint now, std::vector<Lent>* lent)
-{
-    Advance(now.ps);
-    // From behind: one that has nothing left changes places with the last one.
-    for (std::size_t i = m_active.size(); i-- > 0;)
-    {
-        CatchUp(m_active[i], now.ps);
-    }
-    const auto isTaken = [this](uint32_t number) {
-        const Message& message = m_messages[number];
-        return message.pair != kNone && message.most == kFull && message.bytes != 0;
-    };
-    DropRecalled();
-    if (m_shareOutAt != kNeverPs)
-    {
-        return false;
-    }
-    std::vector<Arrival> flying;
-    for (const Arrival& arrival : m_arrivals)
-    {
-        const Message& message = m_messages[arrival.message];
-        if (message.order != arrival.order || message.arrival != arrival.time)
-        {
-            continue; // recalled
-        }
-        if (!isTaken(arrival.message))
-        {
-            return false;
-        }
-        if (m_pairs[message.pair].head != arrival.message)
-        {
-            flying.push_back(arrival);
-        }
-    }
-    for (const uint32_t number : m_active)
-    {
-        const Pair& pair = m_pairs[number];
-        if (pair.left != WorkOf(m_messages[pair.head]))
-        {
-            return false; // it had shared its port, and has a part of a picosecond left to send
-        }
-        for (uint32_t waits = pair.head; waits != kNone; waits = m_messages[waits].next)
-        {
-            if (!pair.alone || pair.bridged || !isTaken(waits))
-            {
-                return false;
-            }
-        }
-    }
-    std::sort(flying.begin(), flying.end(), [](const Arrival& a, const Arrival& b) {
-        return b < a; // for a heap
-    });
-    const auto give = [&](uint32_t number, int64_t finish, int64_t arrival) {
-        lent->push_back({m_messages[number].cookie, finish, arrival});
-        FreeMessage(number);
-    };
-    for (const Arrival& arrival : flying)
-    {
-        give(arrival.message, now.ps, arrival.time); // it left by now, the latest
-    }
-    while (!m_active.empty())
-    {
-        const uint32_t number = m_active.back();
-        Pair& pair = m_pairs[number];
-        int64_t finish = pair.finish;
-        for (uint32_t waits = pair.head; waits != kNone;)
-        {
-            const uint32_t next = m_messages[waits].next;
-            give(waits, finish, m_messages[waits].arrival);
-            finish = kNeverPs;
-            waits = next;
-        }
-        pair.head = pair.tail = kNone;
-        pair.alone = false;
-        Deactivate(number);
-    }
-    m_arrivals.clear();
-    return true;
-}
-
-void
-ScaleUpModel::PutBack(uint32_t fromGpu,
-                      uint32_t toGpu,
-                      rdma::Bytes bytes,
-                      rdma::TimePoint now,
-                      uint64_t parts,
-                      uint8_t how,
-                      const Lent& lent)
-{
-    const uint8_t way = WayOf(bytes.value, parts, how, 0);
-    const uint32_t number = MakeMessage(bytes.value, lent.cookie, way);
-    const uint32_t pairNumber = PairOf(fromGpu, toGpu);
-    m_messages[number].pair = pairNumber;
-    Pair& pair = m_pairs[pairNumber];
-    if (lent.finish <= now.ps)
-    {
-        pair.lastArrival = lent.arrival;
-        Fly(number, lent.arrival);
-        return;
-    }
-    if (pair.head != kNone)
-    {
-        m_messages[pair.tail].next = number;
-        pair.tail = number;
-        return;
-    }
-    pair.head = pair.tail = number;
-    Activate(pairNumber, lent.finish - Rounded(WorkOf(bytes.value, way), kFractionBits));
 }
 
 rdma::TimePoint

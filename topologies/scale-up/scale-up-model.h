@@ -359,6 +359,13 @@ class ScaleUpModel
     uint8_t WayOf(uint64_t bytes, uint64_t parts, uint8_t how, uint8_t first) const;
     Work WorkOf(uint64_t bytes, uint8_t how) const;
     Work WorkOf(const Message& message) const;
+
+    /// Whole picoseconds.
+    static int64_t Rounded(Work work)
+    {
+        return static_cast<int64_t>((work + (Work{1} << (kFractionBits - 1))) >> kFractionBits);
+    }
+
     int64_t LatencyOf(const Message& message) const;
     uint32_t PairOf(uint32_t from, uint32_t to);
     /// A message that is nowhere yet. \param way in m_ways \return its number
