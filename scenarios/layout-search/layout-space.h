@@ -12,6 +12,7 @@
 #ifndef SCENARIOS_LAYOUT_SEARCH_LAYOUT_SPACE_H
 #define SCENARIOS_LAYOUT_SEARCH_LAYOUT_SPACE_H
 
+#include "scenarios/asked/training.h"
 #include "scenarios/job/scenario.h"
 #include "scenarios/layout-search/setting.h"
 #include "scenarios/options/options.h"
@@ -70,6 +71,12 @@ Layout LayoutOf(const training::TrainingOptions& options,
 std::string LayoutText(const Layout& layout);
 /// The same as dltrain's options.
 std::string LayoutOptions(const Layout& layout);
+
+constexpr auto kCountsEmbedding = &scenario::asked::Training::accountForEmbeddingInPipelineSplit;
+constexpr auto kCountsLoss = &scenario::asked::Training::accountForLossInPipelineSplit;
+
+/// Whether an option says how blocks become the pieces of a pipeline.
+bool IsCut(const Setting& setting);
 
 /// The layouts that were looked at, by what became of them.
 struct SpaceCount
