@@ -12,12 +12,10 @@
 #include "own-defaults.h"
 #include "scenarios/asked/fabric.h"
 #include "scenarios/asked/run.h"
-#include "scenarios/inference/options/serving-options.h"
 #include "scenarios/launch/part.h"
 #include "scenarios/network/load-balancing-options.h"
 #include "scenarios/network/ns3-environment.h"
 #include "scenarios/options/member.h"
-#include "scenarios/startup/parse.h"
 #include "topologies/names.h"
 
 #include "ns3/attribute.h"
