@@ -72,6 +72,11 @@ struct LayerProfile
     const ProfiledLayer* Find(const std::string& layer) const; ///< nullptr: none
 };
 
+constexpr double kMostBytes = 1e15; ///< of a layer, in a profile
+
+/// "is no whole number of elements of 2 bytes"
+std::string NotWhole(double elementBytes);
+
 /// \param model model whose lines to read; empty: the only model in the file
 /// \return nothing, with errors, if the text is no such table
 std::optional<LayerProfile> ParseProfileCsv(const std::string& text,
