@@ -27,8 +27,9 @@ namespace reports
 {
 
 /**
- * Measured steps, summed up (training-results.cc): dltrain's keys of stats.json (training-json.cc)
- * and its summary (training-summary.cc). Memory does not grow with their number.
+ * Measured steps, summed up (training-results.cc): dltrain's keys of stats.json (training-json.cc),
+ * its tables (training-tables.cc) and its summary (training-summary.cc). Memory does not grow with
+ * their number.
  *
  * A step's time is from the end of the step before (the last rank's) to its own end. It is
  * computing, work of the host, exposed communication (under way, and no computing), a pipeline's

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * traffic: flows over a network, without training.
+ * traffic, flows over a network: its options. What becomes of their values: traffic-scenario.cc.
  */
 #include "scenarios/traffic/options/traffic-options.h"
 
