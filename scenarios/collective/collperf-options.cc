@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * collperf, one collective over a range of sizes: its options, as nccl-tests names them. What becomes
- * of their values: collperf-scenario.cc.
+ * collperf, one collective over a range of sizes: its options, as nccl-tests names them. What
+ * becomes of their values: collperf-scenario.cc.
  */
 #include "scenarios/collective/collperf-options.h"
 
