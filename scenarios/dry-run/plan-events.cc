@@ -5,8 +5,8 @@
 
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/launch/ns3-environment.h"
 #include "scenarios/network/network-kinds.h"
-#include "scenarios/network/ns3-environment.h"
 #include "scenarios/network/recovery-options.h"
 #include "scenarios/options/format.h"
 #include "topologies/names.h"

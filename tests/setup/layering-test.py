@@ -14,7 +14,7 @@ ROOMS = {
     "collective": "asked formats formats/nccl job network options",
     "compared": "training/spec",
     "dry-run": (
-        "collective inference job network operator-search/options options placement "
+        "collective inference job launch network operator-search/options options placement "
         "training training/graphs training/options training/steps workload"
     ),
     "formats": "asked options training/steps",

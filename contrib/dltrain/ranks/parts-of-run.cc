@@ -3,8 +3,8 @@
  */
 #include "parts-of-run.h"
 
+#include "scenarios/launch/ns3-environment.h"
 #include "scenarios/launch/part.h"
-#include "scenarios/network/ns3-environment.h"
 #include "socket-part.h"
 
 #include "ns3/type-id.h"

@@ -6,7 +6,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "ns3-settings.h"
 #include "scenarios/asked/fabric.h"
-#include "scenarios/network/ns3-environment.h"
+#include "scenarios/launch/ns3-environment.h"
 #include "scenarios/options/member.h"
 #include "scenarios/startup/parse.h"
 

@@ -12,9 +12,9 @@
 #include "own-defaults.h"
 #include "scenarios/asked/fabric.h"
 #include "scenarios/asked/run.h"
+#include "scenarios/launch/ns3-environment.h"
 #include "scenarios/launch/part.h"
 #include "scenarios/network/load-balancing-options.h"
-#include "scenarios/network/ns3-environment.h"
 #include "scenarios/options/member.h"
 #include "topologies/names.h"
 

@@ -4,6 +4,7 @@
 #include "scenarios/training/checks/memory-check.h"
 
 #include "scenarios/asked/degrees.h"
+#include "scenarios/asked/model.h"
 #include "scenarios/asked/training.h"
 #include "scenarios/options/member.h"
 #include "scenarios/training/checks/option-checks.h"
@@ -268,11 +269,12 @@ CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
                                             : " (stage " + std::to_string(fullest.stage) + ")");
     const std::string fits = WhatWouldFit(o);
     text += fits.empty() && !o.ignoreMemory ? GpusNeeded(o) : fits;
-    problems.push_back(
-        {!o.ignoreMemory,
-         "model",
-         o.ignoreMemory ? text + "; a real run would stop here"
-                        : text + "; or run it anyway: " + Spell(&asked::Training::ignoreMemory)});
+    problems.push_back({!o.ignoreMemory,
+                        "",
+                        o.ignoreMemory
+                            ? text + "; a real run would stop here"
+                            : text + "; or run it anyway: " + Spell(&asked::Training::ignoreMemory),
+                        &asked::Model::model});
 }
 
 } // namespace training

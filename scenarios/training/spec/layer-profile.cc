@@ -4,6 +4,7 @@
 #include "scenarios/training/spec/layer-profile.h"
 
 #include "scenarios/asked/model.h"
+#include "scenarios/asked/training.h"
 #include "scenarios/options/member.h"
 #include "scenarios/training/spec/profile-shape.h"
 #include "topologies/json-reader.h"
@@ -182,13 +183,14 @@ CheckProfile(const LayerProfile& profile, const ModelSpec& model)
                 return same < layers.size() ? '"' + layers[same].name + '"' : "nothing";
             };
             problems.push_back({true,
-                                "profile",
+                                "",
                                 "its layer " + std::to_string(same) + " is " +
                                     named(profile.layers) + " where " + model.name + " has " +
                                     named(model.layers) +
                                     "; allowed: the names of the model's layers in their order, "
                                     "or no " +
-                                    scenario::Spell(&scenario::asked::Model::model)});
+                                    scenario::Spell(&scenario::asked::Model::model),
+                                &scenario::asked::Training::profile});
         }
         return problems;
     }
@@ -215,10 +217,11 @@ CheckProfile(const LayerProfile& profile, const ModelSpec& model)
     if (missing == model.layers.size())
     {
         problems.push_back({true,
-                            "profile",
+                            "",
                             "its names fit no layer of " + model.name +
                                 "; allowed: names such as \"" + first + "\", or the beginning of " +
-                                "them and '*'"});
+                                "them and '*'",
+                            &scenario::asked::Training::profile});
     }
     else if (missing > 0)
     {

@@ -8,8 +8,8 @@
  *
  * Read here it is checked as options are, and stands in the configuration as run.
  */
-#ifndef SCENARIOS_NETWORK_NS3_ENVIRONMENT_H
-#define SCENARIOS_NETWORK_NS3_ENVIRONMENT_H
+#ifndef SCENARIOS_LAUNCH_NS3_ENVIRONMENT_H
+#define SCENARIOS_LAUNCH_NS3_ENVIRONMENT_H
 
 #include "scenarios/options/options.h"
 
@@ -50,4 +50,4 @@ std::string CheckNs3Log(const std::string& text, const std::vector<std::string>&
 
 } // namespace scenario
 
-#endif // SCENARIOS_NETWORK_NS3_ENVIRONMENT_H
+#endif // SCENARIOS_LAUNCH_NS3_ENVIRONMENT_H
