@@ -7,8 +7,8 @@ import re
 import sys
 import tempfile
 
-# The rooms of scenarios/, and which others each may include. A new arrow is written here on purpose,
-# or does not land. The machinery of options knows no feature: it is what all of them stand on.
+# The rooms of scenarios/, and which others each may include. A new arrow is written here on
+# purpose, or does not land. The machinery of options knows no feature: all of them stand on it.
 ROOMS = {
     "asked": "options",
     "collective": "asked formats formats/nccl job network options",
@@ -155,7 +155,8 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">]', re.MULT
 # Values, errors and decisions of an option are asked for by its member (scenarios/asked). The
 # machinery itself knows rows by their names.
 NAMED = re.compile(
-    r'(?:\bvalues(?:\.|->)\w+|(?:\bm?_?v(?:\.|->))(?:Fail|FailFile|Decide\w*|Settle))\(\s*"([a-z0-9-]+)"'
+    r"(?:\bvalues(?:\.|->)\w+|\bm?_?v(?:\.|->)(?:Fail|FailFile|Decide\w*|Settle))"
+    r'\(\s*"([a-z0-9-]+)"'
 )
 NAMES_OPTIONS = ("scenarios/", "reports/", "contrib/dltrain/", "scratch/")
 
