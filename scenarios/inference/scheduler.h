@@ -3,7 +3,7 @@
  *
  * Which requests share iterations. A scheduler is one file of schedulers/, which registers it:
  *
- *     const RegisteredScheduler g_orca({"orca", 2, "iterations with ...", MakeOrca});
+ *     const RegisteredScheduler g_orca({"orca", 2, "...", "Orca", MakeScheduler<OrcaScheduler>});
  */
 #ifndef SCENARIOS_INFERENCE_SCHEDULER_H
 #define SCENARIOS_INFERENCE_SCHEDULER_H

@@ -59,9 +59,9 @@ MakeOffload(Validation* v, const topo::ServerSpec& server, training::TrainingOpt
 {
     auto& values = v->values;
     o->host.gpus = server.gpus;
+    v->Settle(&asked::Training::offload);
     if (o->offload == training::Offload::kNone)
     {
-        v->Settle(&asked::Training::offload);
         return;
     }
     if (!DecideHostLink(v, &asked::Training::hostLink, &asked::Training::offload, server, o->gpu))
