@@ -6,6 +6,8 @@
 #include "scenarios/job/parse-result.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 namespace planner
 {
@@ -24,20 +26,22 @@ RowOf(scenario::Member option)
 Setting::Setting(scenario::Member option, const std::string& text)
     : m_option(option)
 {
+    scenario::Value value;
     scenario::Error error;
-    scenario::ParseValue(RowOf(option), text, scenario::Spell(option), &m_value, &error);
+    scenario::ParseValue(RowOf(option), text, scenario::Spell(option), &value, &error);
+    m_value = std::make_shared<const scenario::Value>(std::move(value));
 }
 
 std::string
 Setting::Text() const
 {
-    return m_value.raw.empty() ? scenario::CanonicalText(RowOf(m_option), m_value) : m_value.raw;
+    return m_value->raw.empty() ? scenario::CanonicalText(RowOf(m_option), *m_value) : m_value->raw;
 }
 
 void
 Setting::ApplyTo(scenario::ReadResult* job) const
 {
-    scenario::Value value = m_value;
+    scenario::Value value = *m_value;
     value.given = value.present = true;
     value.where = scenario::Spell(m_option);
     value.raw = Text();

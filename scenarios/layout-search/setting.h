@@ -9,6 +9,7 @@
 
 #include "scenarios/options/options.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,9 @@ class Setting
     Setting(T S::*option, const typename scenario::Held<T>::Type& to)
         : m_option(option)
     {
-        scenario::SetValue(&m_value, to);
+        scenario::Value value;
+        scenario::SetValue(&value, to);
+        m_value = std::make_shared<const scenario::Value>(std::move(value));
     }
 
     /// \param text as users write it
@@ -52,7 +55,8 @@ class Setting
 
   private:
     scenario::Member m_option;
-    scenario::Value m_value;
+    /// Of all copies: layouts that differ in one setting share the others.
+    std::shared_ptr<const scenario::Value> m_value;
 };
 
 using Settings = std::vector<Setting>;
