@@ -117,8 +117,7 @@ ChosenServer(Validation* v)
     {
         v->Decide(&asked::Cluster::server, v->values.Get(&asked::Network::topology));
     }
-    const bool ofKinds = v->table.Find(&asked::Cluster::serverKinds) &&
-                         v->values.Given(&asked::Cluster::serverKinds);
+    const bool ofKinds = v->values.Given(&asked::Cluster::serverKinds);
     return ServerNamed(v,
                        ofKinds ? Member(&asked::Cluster::serverKinds)
                                : Member(&asked::Cluster::server),

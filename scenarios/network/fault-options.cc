@@ -69,7 +69,7 @@ ForEachOfGpus(
 bool
 IsExtrapolated(const Validation& v)
 {
-    return v.table.Find(&asked::Training::layers) && v.values.Has(&asked::Training::layers);
+    return v.values.Has(&asked::Training::layers);
 }
 
 } // namespace

@@ -204,8 +204,7 @@ ApplyLoadBalancing(Validation* v)
         v->Decide(&asked::Fabric::adaptiveRouting, spec.name == "adaptive");
     }
     const bool flowlets = spec.name == "flowlet" || spec.name == "conga";
-    if (scheme->where == Where::kSenders && v->table.Find(&asked::Traffic::operation) &&
-        values.Get(&asked::Traffic::operation) == "read")
+    if (scheme->where == Where::kSenders && values.Get(&asked::Traffic::operation) == "read")
     {
         v->Fail(
             &asked::Fabric::loadBalancer,

@@ -241,8 +241,7 @@ ApplyTrimming(Validation* v, const Trimming& transport)
     {
         v->Fail(&asked::Fabric::compat, "is of another transport" + with + "none");
     }
-    if (v->table.Find(&asked::Traffic::operation) &&
-        v->values.Get(&asked::Traffic::operation) == "read")
+    if (v->values.Get(&asked::Traffic::operation) == "read")
     {
         v->Fail(&asked::Traffic::operation,
                 "has no " + name + ": a READ's packets are sent by who is asked" + with +

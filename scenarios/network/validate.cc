@@ -207,8 +207,7 @@ MakeFabric(Validation* v)
                     " B");
     }
     // (--protocol of a collective is another matter.)
-    const std::string protocol =
-        v->table.Find(&asked::Traffic::protocol) ? values.Get(&asked::Traffic::protocol) : "";
+    const std::string& protocol = values.Get(&asked::Traffic::protocol);
     const bool ordinary = protocol == "tcp" || protocol == "udp";
     const rdma::CongestionControl* law = rdma::FindCongestionControl(f.cc);
     if (!f.infiniBand && !f.ecn && values.Given(&asked::Fabric::ecn) && !ordinary && law &&

@@ -309,11 +309,6 @@ class RequestsReader
         }
     }
 
-    static std::string CanonicalReal(double value)
-    {
-        return Format("%.15g", value);
-    }
-
     void ReadCount()
     {
         const bool passes = m_s.plain && Given(&asked::Serving::passes);
