@@ -105,6 +105,17 @@ const Object<GoodputRun> OF_GPUS{
     {"goodput_half_width (0 to 1): Half of its confidence interval of 95%; null: one course",
      [](const GoodputRun& r) { return r.simulated.halfWidth; }},
     {"goodput_closed_form (0 to 1): The same in a closed form", &GoodputRun::Closed},
+    {"goodput_low (0 to 1): Closed form with the most failures of published jobs; null: all rates "
+     "are given",
+     [](const GoodputRun& r) {
+         const auto range = r.ClosedRange();
+         return range ? Json(range->first) : Json();
+     }},
+    {"goodput_high (0 to 1): The same with the fewest",
+     [](const GoodputRun& r) {
+         const auto range = r.ClosedRange();
+         return range ? Json(range->second) : Json();
+     }},
     {"goodput_half_interval (0 to 1): Closed form, at half of the interval",
      [](const GoodputRun& r) { return r.ClosedAt(r.interval / 2); }},
     {"goodput_double_interval (0 to 1): Closed form, at double the interval",

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +58,10 @@ struct GoodputRun
     {
         return goodput::Goodput(model, other, duration);
     }
+
+    /// Goodput by the closed form, at both ends of what published jobs have of failures. None: all
+    /// rates are given, or nothing fails.
+    std::optional<std::pair<double, double>> ClosedRange() const;
 
     /// Mean time between failures of the job, s.
     double Mtbf() const

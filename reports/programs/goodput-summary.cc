@@ -151,6 +151,17 @@ SayOne(std::ostream& os, const GoodputResults& r, const GoodputRun& run)
         "Goodput",
         GoodputText(run) + " in " + topo::Counted(run.simulated.count, "course") + " of " +
             SpanText(duration) + "; closed form " + ShareInWords(run.Closed()));
+    if (const auto range = run.ClosedRange())
+    {
+        const goodput::RateSpread spread = goodput::PublishedSpread();
+        Say(os,
+            "How sure",
+            ShareInWords(range->first) + " to " + ShareInWords(range->second) +
+                ", closed form: published jobs (" + spread.jobs + ") fail " +
+                Format("%.2f to %.1f", spread.least, spread.most) +
+                " times as often as these parts do by default; --mtbf, --gpu-mtbf, ... of your "
+                "own cluster narrow it");
+    }
     const double useful = run.simulated.mean.useful;
     Say(os,
         "Useful",
@@ -246,6 +257,27 @@ GoodputRun::Interruptions() const
         all += failures;
     }
     return all;
+}
+
+std::optional<std::pair<double, double>>
+GoodputRun::ClosedRange() const
+{
+    const auto at = [this](double factor) {
+        goodput::Job job = model;
+        for (goodput::Source& source : job.sources)
+        {
+            source.mtbf /= source.IsPublished() ? factor : 1;
+        }
+        return goodput::Goodput(job, interval, duration);
+    };
+    if (std::none_of(model.sources.begin(), model.sources.end(), [](const auto& source) {
+            return source.IsPublished();
+        }))
+    {
+        return std::nullopt;
+    }
+    const goodput::RateSpread spread = goodput::PublishedSpread();
+    return std::make_pair(at(spread.most), at(spread.least));
 }
 
 double

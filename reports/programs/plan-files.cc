@@ -37,7 +37,7 @@ struct PlanRow
 {
     std::size_t rank;
     const Plan& plan;
-    const compared::StepBand* band; ///< null: none
+    const compared::Band* band; ///< null: none
     const scenario::PlannerScenario& scenario;
 
     double Step() const
@@ -75,7 +75,7 @@ Exposed(const char* words, Parallelism to)
 }
 
 Column<PlanRow>
-OfBand(const char* words, double compared::StepBand::*end)
+OfBand(const char* words, double compared::Band::*end)
 {
     return {words, [end](const PlanRow& r) {
                 return r.band ? std::optional(Picoseconds(r.Step() * r.band->*end)) : std::nullopt;
@@ -127,8 +127,8 @@ Columns()
         {"tflop_per_gpu (TFLOP): Model FLOPs of a GPU in a step",
          [](const PlanRow& r) { return r.plan.estimate.flops * 1e-12; }},
         OfBand("step_low_us (us): Lower end of the band of published steps; empty: none",
-               &compared::StepBand::least),
-        OfBand("step_high_us (us): Its upper end", &compared::StepBand::most)};
+               &compared::Band::least),
+        OfBand("step_high_us (us): Its upper end", &compared::Band::most)};
 }
 
 const Table<PlanRow> PLANS("plans.csv", Columns());
@@ -137,7 +137,7 @@ const Table<PlanRow> ESTIMATES("estimates.csv", Columns());
 struct Planned
 {
     const PlanResults& of;
-    const compared::StepBand* band;
+    const compared::Band* band;
     const PlanLaunch& launch;
 };
 
@@ -239,7 +239,7 @@ constexpr const char* LAUNCH_NOTES_TXT = "launch-notes.txt";
 void
 WriteTable(const Table<PlanRow>& table,
            const std::vector<const Plan*>& plans,
-           const compared::StepBand* band,
+           const compared::Band* band,
            const scenario::PlannerScenario& scenario)
 {
     const std::string& folder = scenario.run.out;
@@ -355,7 +355,7 @@ WritePlans(const PlanResults& r, const std::string& folder)
             return why;
         }
     }
-    const compared::StepBand* const band = compared::BandOf(r.best);
+    const compared::Band* const band = compared::BandOf(r.best);
     std::vector<const Plan*> best;
     for (const Plan& plan : r.found.plans)
     {

@@ -167,10 +167,19 @@ All(const ServingResults& r)
     return r;
 }
 
+std::vector<ComparedNumber>
+ComparedOf(const ServingResults& r)
+{
+    return ComparedNumbers(r);
+}
+
 const Object<ServingResults> OF_RUN{
     {"model: The model", [](const auto& r) { return r.about.model; }},
     {"dtype: Its data type", [](const auto& r) { return r.about.dtype; }},
     {"gpu: The GPU", [](const auto& r) { return r.about.gpu; }},
+    {"compared_with: Published runs of its engine, and the bands that they give",
+     ComparedOf,
+     ComparedNumberKeys()},
     {"gpus (count): GPUs of all instances", OfStatistics(&ServingStatistics::gpus)},
     {"requests (count): Requests that arrived", OfStatistics(&ServingStatistics::requests)},
     {"answered (count): Requests that were answered", OfStatistics(&ServingStatistics::answered)},

@@ -7,6 +7,7 @@
 #ifndef REPORTS_PROGRAMS_SERVING_RESULTS_H
 #define REPORTS_PROGRAMS_SERVING_RESULTS_H
 
+#include "reports/programs/band-text.h"
 #include "reports/programs/serving-statistics.h"
 #include "reports/schema/object.h"
 #include "scenarios/inference/serving-record.h"
@@ -35,6 +36,11 @@ struct ServingResults
     /// --find-rate: the largest rate that meets them. Nothing: none of those that were tried does.
     std::optional<double> BestRate() const;
 };
+
+/// Numbers of a run that bands.json has measurements of: throughput, means of TTFT and TPOT.
+std::vector<ComparedNumber> ComparedNumbers(const ServingResults& results);
+/// Their bands in words. Empty: there is nothing to compare.
+std::string ServingBandsText(const ServingResults& results);
 
 /// Rows of an instance in load.csv.
 constexpr std::size_t LOAD_ROWS = 5000;

@@ -20,6 +20,7 @@
 #define REPORTS_PROGRAMS_SERVING_STATISTICS_H
 
 #include "reports/schema/quantiles.h"
+#include "scenarios/compared/band.h"
 #include "scenarios/inference/serving-record.h"
 #include "scenarios/inference/serving-spec.h"
 #include "scenarios/inference/stages/plain-stage.h"
@@ -41,6 +42,7 @@ struct ServingAbout
     std::string dtype;   ///< "bf16"
     std::string gpu;     ///< "H100"
     std::string cluster; ///< "2 servers, fat-tree k=4, 8 x 400GbE"
+    compared::Kind kind = {}; ///< of measured runs like this one (scenarios/compared); empty: none
     // A product with few rows is bound by memory. With these three the text on what limits says
     // so; 0: not known.
     double flops = 0;           ///< FLOP/s of a GPU in this dtype

@@ -461,6 +461,10 @@ PrintServing(std::ostream& os, const ServingResults& r)
     PrintLatencies(os, r.statistics);
     os << "\n";
     SayThroughput(os, r.statistics);
+    if (const std::string bands = ServingBandsText(r); !bands.empty())
+    {
+        Say(os, "How sure", bands);
+    }
     SayTooShort(os, r, "--count");
     SaySlo(os, r);
     SayLoad(os, r);

@@ -328,7 +328,15 @@ TrainingResults::PrintThroughput(std::ostream& os) const
 void
 TrainingResults::PrintBand(std::ostream& os) const
 {
-    if (!m_scenario.trace && !m_scenario.served && GetStepUs() > 0)
+    if (m_scenario.capture)
+    {
+        os << "How sure               "
+           << Wrapped("no band: captured scripts were compared with 18 published steps, of two "
+                      "pages (docs/validation.md)",
+                      23)
+           << "\n";
+    }
+    else if (!m_scenario.trace && !m_scenario.served && GetStepUs() > 0)
     {
         os << "How sure               " << Wrapped(BandText(GetCompared()), 23) << "\n";
     }

@@ -3,13 +3,23 @@
  */
 #include "scenarios/compared/step-band.h"
 
-#include <algorithm>
-
 namespace compared
 {
 
 namespace
 {
+
+/// Attention weighs more there, and context parallelism is of many kinds. Where that begins is
+/// assumed.
+constexpr uint32_t kLong = 16384;
+
+std::string
+ScaleOf(uint32_t gpus)
+{
+    return gpus < 64 ? "below 64 GPUs" : gpus < 256 ? "64 to 255 GPUs" : "256 GPUs and more";
+}
+
+} // namespace
 
 std::string
 PrecisionOf(training::Dtype dtype)
@@ -22,10 +32,6 @@ PrecisionOf(training::Dtype dtype)
            : dtype == training::Dtype::kTf32 ? "TF32"
                                              : "fp32";
 }
-
-/// Attention weighs more there, and context parallelism is of many kinds. Where that begins is
-/// assumed.
-constexpr uint32_t kLong = 16384;
 
 std::string
 ClassOf(const training::ModelSpec& model)
@@ -53,49 +59,23 @@ ClassOf(const training::ModelSpec& model)
                                                                     : "other model";
 }
 
-const StepBand*
-Find(const std::vector<StepBand>& groups, const StepKind& kind)
-{
-    const auto found = std::find_if(groups.begin(), groups.end(), [&](const StepBand& group) {
-        return group.of == kind;
-    });
-    return found == groups.end() ? nullptr : &*found;
-}
-
-} // namespace
-
-StepKind
+Kind
 KindOf(const training::TrainingOptions& o)
 {
     const bool isLong = o.model.hasSequence && o.Sequence() > kLong;
-    return {o.kinds.empty() ? o.gpu.generation : "unequal GPUs",
-            PrecisionOf(o.dtype),
-            ClassOf(o.model) + (isLong ? ", above 16,384 tokens" : "")};
+    return {{"software", o.recipe.empty() ? kNoRecipe : o.recipe},
+            {"generation", o.kinds.empty() ? o.gpu.generation : "unequal GPUs"},
+            {"precision", PrecisionOf(o.dtype)},
+            {"model", ClassOf(o.model) + (isLong ? ", above 16,384 tokens" : "")},
+            {"scale", ScaleOf(o.ranks)}};
 }
 
-std::string
-KindText(const StepKind& kind)
+const Band*
+BandOf(const training::TrainingOptions& o, const std::vector<Band>& groups)
 {
-    return kind.generation + ", " + (kind.precision.empty() ? "any precision" : kind.precision) +
-           ", " + kind.model;
-}
-
-const StepBand*
-BandOf(const training::TrainingOptions& o, const std::vector<StepBand>& groups)
-{
-    if (o.profile || o.gpu.generation.empty() || !o.kinds.empty())
-    {
-        return nullptr;
-    }
-    const StepKind kind = KindOf(o);
-    if (const StepBand* same = Find(groups, kind))
-    {
-        return same;
-    }
-    const StepBand* all = Find(groups, {kind.generation, "", kind.model});
-    return all && std::count(all->precisions.begin(), all->precisions.end(), kind.precision) > 0
-               ? all
-               : nullptr;
+    return o.profile || o.gpu.generation.empty() || !o.kinds.empty()
+               ? nullptr
+               : FindBand("step", KindOf(o), groups);
 }
 
 } // namespace compared

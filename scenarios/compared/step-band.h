@@ -1,74 +1,38 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * How sure a simulated step is: where published steps like it lay, beside their own simulations.
- *
- * The rows are those of tests/golden/training/compared-steps.csv, which scripts/published --bands
- * writes from the runs of all tables, with the groups of compared-steps.cc. A group holds steps of
- * one generation of GPUs, one precision and one class of models.
- *
- * Of n rows with sorted factors f[1] <= ... <= f[n] (published over simulated time) the band goes
- * from f[k] to f[n + 1 - k], k = floor((n + 1) / 10). If the next step is drawn as those were, it
- * lies between the two with probability (n + 1 - 2 k) / (n + 1), at least 0.8: order statistics of
- * exchangeable numbers, as conformal prediction uses them (Vovk, Gammerman, Shafer, "Algorithmic
- * Learning in a Random World", 2005, proposition 2.3). Below 9 rows k is 1: the whole range, with
- * probability (n - 1) / (n + 1).
+ * How sure a simulated step is (band.h): published steps of its software, its GPU's generation, its
+ * precision, its class of models and its scale. The rows are those of
+ * tests/golden/measured/compared-steps.csv.
  */
 #ifndef SCENARIOS_COMPARED_STEP_BAND_H
 #define SCENARIOS_COMPARED_STEP_BAND_H
 
+#include "scenarios/compared/band.h"
 #include "scenarios/training/spec/plan-options.h"
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 namespace compared
 {
 
-/// What tells steps apart whose errors may differ.
-struct StepKind
-{
-    std::string generation; ///< "Ampere"; empty: of a GPU that no row is of
-    std::string precision;  ///< "16 bits", "fp8", "TF32", "fp32"; empty: any
-    /// "dense transformer", "mixture of experts", "other model"; of long sequences "dense
-    /// transformer, above 16,384 tokens"
-    std::string model;
+/// "dense transformer", "mixture of experts", "encoder and decoder", "other model".
+std::string ClassOf(const training::ModelSpec& model);
 
-    bool operator==(const StepKind& other) const
-    {
-        return generation == other.generation && precision == other.precision &&
-               model == other.model;
-    }
-};
+/// "16 bits", "fp8", "NVFP4", "TF32", "fp32".
+std::string PrecisionOf(training::Dtype dtype);
 
-/// Published steps of a kind.
-struct StepBand
-{
-    StepKind of;
-    uint32_t rows = 0;
-    double least = 1; ///< of published over simulated times
-    double most = 1;
-    /// Probability that one more such step lies between them.
-    double share = 0;
-    /// Where of.precision is empty: all precisions among the rows.
-    std::vector<std::string> precisions;
-};
+/// Facets of a job's step: "software" (its recipe, or kNoRecipe), "generation" of the GPU,
+/// "precision" of products, "model" (ClassOf(); of long sequences "..., above 16,384 tokens"),
+/// "scale" ("below 64 GPUs", "64 to 255 GPUs", "256 GPUs and more").
+Kind KindOf(const training::TrainingOptions& o);
 
-/// The kind of a job's step.
-StepKind KindOf(const training::TrainingOptions& o);
+/// The value of "software" where --recipe names none.
+constexpr const char* kNoRecipe = "no recipe";
 
-/// "Ampere, 16 bits, dense transformer"; "any precision".
-std::string KindText(const StepKind& kind);
-
-/// All groups (compared-steps.cc).
-const std::vector<StepBand>& ComparedSteps();
-
-/// The group of that kind, else the one of all precisions, if some of its rows have this one. Null:
-/// no such steps were compared. A measured profile takes the place of what the rows compare, so it
-/// has none.
-const StepBand* BandOf(const training::TrainingOptions& o,
-                       const std::vector<StepBand>& groups = ComparedSteps());
+/// The band of a job's step. Null: no such steps were compared. A measured profile takes the place
+/// of what the rows compare, so it has none.
+const Band* BandOf(const training::TrainingOptions& o, const std::vector<Band>& groups = Bands());
 
 } // namespace compared
 

@@ -36,6 +36,17 @@ constexpr double NEVER = std::numeric_limits<double>::infinity();
 /// 16,384 GPUs (failure-causes.cc). NEVER for kJob.
 double PublishedMtbf(Cause cause);
 
+/// Rates of failures in published jobs over those of Llama 3's training, which PublishedMtbf() has:
+/// the least and the most (failure-causes.cc).
+struct RateSpread
+{
+    double least;
+    double most;
+    const char* jobs; ///< which ones, in words
+};
+
+RateSpread PublishedSpread();
+
 /// Parts that fail for one cause.
 struct Source
 {
@@ -44,6 +55,12 @@ struct Source
     uint64_t parts = 1;
     double detection = 0;     ///< s, from the failure until the job knows
     bool takesServer = false; ///< a server leaves for repair
+
+    /// It fails as published, not as somebody said of his own cluster.
+    bool IsPublished() const
+    {
+        return cause != Cause::kJob && mtbf == PublishedMtbf(cause);
+    }
 
     /// Failures a second of all parts.
     double Rate() const

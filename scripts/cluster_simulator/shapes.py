@@ -98,6 +98,12 @@ STATS = {
             "ttft_ms tpot_ms e2e_ms queue_ms iteration_ms kv_transfer_ms kv_blocked_ms".split(),
             QUANTILES,
         ),
+        "compared_with": [
+            {
+                **dict.fromkeys("metric like".split(), TEXT),
+                **dict.fromkeys("rows sources share low high".split(), NUMBER),
+            }
+        ],
         "slo": dict.fromkeys(
             "ttft_ms tpot_ms e2e_ms attainment ttft_attainment tpot_attainment e2e_attainment"
             " undecided goodput_per_s".split(),

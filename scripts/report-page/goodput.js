@@ -20,6 +20,9 @@ function goodputTiles() {
   return [tile("Goodput" + several, percent(run.goodput), isNumber(run.goodput_half_width)
     ? "\u00b1 " + percent(run.goodput_half_width, 2) + " (95%), closed form "
     + percent(run.goodput_closed_form) : "closed form " + percent(run.goodput_closed_form)),
+    isNumber(run.goodput_low)
+      ? tile("How sure", percent(run.goodput_low) + " to " + percent(run.goodput_high),
+        "closed form, with the failures of other published jobs") : null,
     tile("Failures", three(run.interruptions), "in " + spanOf(stats.duration_s) + "; one in "
       + spanOf(run.mtbf_s)),
       tile("Checkpoint every", spanOf(run.interval_s), "Daly's optimum "

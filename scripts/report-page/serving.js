@@ -29,6 +29,13 @@ function servingTiles() {
     ? tile(name + " p99", msTime(of.p99), "p50 " + msTime(of.p50) + ", mean " + msTime(of.mean)
     + "; " + what) : null;
   const slo = serving.slo;
+  const bands = Array.isArray(serving.compared_with) ? serving.compared_with : [];
+  const sure = (band) => {
+    const value = (end) => band.metric === "output tokens/s" ? three(end) : msTime(end);
+    return tile("How sure, " + band.metric, isNumber(band.low)
+      ? value(band.low) + " to " + value(band.high) : UNKNOWN,
+    isNumber(band.low) ? bandWords(band) : "no rows like this were compared");
+  };
   return [tile("Requests", count(serving.answered) + " of " + count(serving.requests), "answered; "
     + count(serving.measured) + " measured"),
     latency("TTFT", serving.ttft_ms, "from the arrival to the first token"),
@@ -37,6 +44,7 @@ function servingTiles() {
     tile("Throughput", digit(serving.output_tokens_per_s, 4) + " tokens/s",
       three(serving.requests_per_s) + " requests/s; " + three(serving.output_tokens_per_s_per_gpu)
       + " tokens/s a GPU"),
+    ...bands.map(sure),
     slo ? tile("SLO met", percent(slo.attainment), "of requests; goodput "
       + three(slo.goodput_per_s) + " requests/s") : null,
     tile("In the system", three(serving.in_system_mean), "requests on average, "

@@ -85,18 +85,23 @@ function tile(name, value, small) {
 
 // A step beside published ones of its kind: the band around it, and which way it is off where it
 // lies outside.
+// "80% band of 46 measured of 12 series (nanotron, dense transformer)".
+function bandWords(band) {
+  const unit = band.sources === 1 ? "source" : "sources";
+  return percent(band.share, 0) + " band of " + count(band.rows) + " measured"
+    + (isNumber(band.sources) ? " of " + count(band.sources) + " " + unit + " or series" : "")
+    + (band.like ? " (" + band.like + ")" : "");
+}
+
 function sureTile(step, band) {
   const low = band.step_time_low_us, high = band.step_time_high_us;
-  if (!isNumber(low))
-    return tile("How sure", UNKNOWN, "fewer than five published steps of its kind were compared");
+  if (!isNumber(low)) return tile("How sure", UNKNOWN, "no rows like this were compared");
   const off = (end) => percent(Math.abs(end / step - 1), 0);
   const outside = low > step
     ? "; these took " + off(low) + " to " + off(high) + " longer than their simulations"
     : high < step ? "; these took " + off(high) + " to " + off(low)
     + " less than their simulations" : "";
-  return tile("How sure", time(low) + " to " + time(high),
-    percent(band.share, 0) + " band of " + counted(band.rows, "published step")
-      + (band.like ? " (" + band.like + ")" : "") + outside);
+  return tile("How sure", time(low) + " to " + time(high), bandWords(band) + outside);
 }
 
 // Of a recording: GPUs of the cluster that it has no rank for.

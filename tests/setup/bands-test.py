@@ -1,7 +1,5 @@
-# How sure steps are, from tests/golden/training/compared-steps.csv: the programs have the groups of
-# that table, and of rows that are held back as many lie in the bands of the others as these say.
-import csv
-import hashlib
+# How sure simulated numbers are, from tests/golden/measured/compared-*.csv: the programs have the
+# groups of those tables, and sources that are left out lie in the bands of the others as these say.
 import math
 import os
 import sys
@@ -11,8 +9,7 @@ sys.path.insert(0, os.path.join(TOP, "scripts"))
 
 from cluster_simulator.published import bands  # noqa: E402
 
-with open(os.path.join(TOP, bands.ROWS), encoding="utf-8", newline="") as file:
-    ROWS = list(csv.DictReader(file))
+ROWS = [row for path in bands.FACETS for row in bands.read(os.path.join(TOP, path))]
 
 
 def test_code_is_that_of_the_rows():
@@ -20,45 +17,60 @@ def test_code_is_that_of_the_rows():
         assert code.read() == bands.code_text(ROWS), "scripts/published --bands"
 
 
-# Of 1 to 9 the smallest and the largest are the band, which holds one more with 8 of 10; of 19 the
-# second and the 18th: 16 of 20; of 5 the range: 4 of 6.
-def test_order_statistics():
-    nine = bands.band([9, 1, 2, 3, 4, 5, 6, 7, 8])
-    assert nine == (9, 1, 9, 0.8), nine
-    assert bands.band(range(1, 20)) == (19, 2, 18, 0.8)
-    five = bands.band([1, 2, 3, 4, 5])
-    assert five[:3] == (5, 1, 5) and abs(five.share - 4 / 6) < 1e-12, five
+# Four sources of a row each, weights 1/5: 80% are all of them. The median is the second value, the
+# quartiles are the first and the third: 1 and 4 are one and two (log 2) units from 2, 8 is two.
+def test_few_sources():
+    least, most, share = bands.spread([[1], [2], [4], [8]])
+    assert math.isclose(least, 0.5) and math.isclose(most, 8) and math.isclose(share, 0.8), (
+        least, most, share)
+    assert bands.spread([[1], [2], [4]]) is None
 
 
-# Half of the rows, by a hash of their names, are held back. Three deviations of a binomial number
-# are allowed below the stated share. With a share of nearly 1 stated for half as wide bands this
-# fails, which is tried, too.
-def held(width=1.0):
-    def is_held(row):
-        return hashlib.sha256(row["row"].encode()).digest()[0] % 2 == 0
-
-    known = bands.groups([row for row in ROWS if not is_held(row)])
-    inside = expected = variance = judged = 0
-    for kind, factors in bands.groups([row for row in ROWS if is_held(row)]).items():
-        if not kind[1] or kind not in known:
-            continue
-        one = bands.band(known[kind])
-        middle = math.sqrt(one.least * one.most)
-        least, most = (middle * (end / middle) ** width for end in (one.least, one.most))
-        judged += len(factors)
-        inside += sum(least <= factor <= most for factor in factors)
-        expected += one.share * len(factors)
-        variance += one.share * (1 - one.share) * len(factors)
-    return inside, expected, math.sqrt(variance), judged
+# Nine sources, each with a row at 1 and one at its own factor: each source weighs the same, however
+# many rows it has.
+def test_sources_weigh_the_same():
+    units = [[1.0, 1 + n / 10] for n in range(9)]
+    many = [unit * 50 if n == 8 else unit for n, unit in enumerate(units)]
+    assert bands.spread(units) == bands.spread(many)
 
 
-def test_held_rows_lie_inside():
-    inside, expected, deviation, judged = held()
-    print(f"{inside} of {judged} held rows inside, {expected:.0f} expected")
-    assert judged >= 80, judged
-    assert inside >= expected - 3 * deviation, (inside, expected, deviation)
-    narrow, *_ = held(0.3)
-    assert narrow < expected - 3 * deviation, narrow
+def random_units(seed, sources, rows):
+    import random
+
+    draw = random.Random(seed)
+    for _ in range(sources):
+        centre = draw.gauss(0, 0.1)
+        yield [math.exp(centre + draw.gauss(0, 0.1)) for _ in range(rows)]
+
+
+# A row of a source that nobody has seen lies in the band with 80% or more, for bands of 4 to 20
+# sources: 2,000 bands, so 0.9 points are a deviation; three are allowed.
+def test_an_unseen_source_is_held():
+    for sources in (4, 8, 20):
+        inside = 0
+        for seed in range(2000):
+            *known, new = random_units(seed, sources + 1, 5)
+            least, most, _ = bands.spread(known)
+            inside += least <= new[0] <= most
+        assert inside / 2000 >= 0.8 - 3 * 0.009, (sources, inside)
+
+
+# Each source of ten rows and more is left out in turn. With bands half as wide this fails, which is
+# tried, too.
+def coverage(width=1.0):
+    of = {}
+    for one in bands.left_out(ROWS, width):
+        if one.banded >= 10:
+            of.setdefault(one.metric, []).append(one.inside / one.banded)
+    return {metric: sum(shares) / len(shares) for metric, shares in of.items()}
+
+
+def test_sources_left_out():
+    shares = coverage()
+    print(", ".join(f"{metric}: {share:.0%}" for metric, share in shares.items()))
+    assert all(0.7 <= share <= 0.95 for share in shares.values()), shares
+    narrow = coverage(0.5)
+    assert all(share < 0.7 for share in narrow.values()), narrow
 
 
 for name, test in sorted(globals().items()):

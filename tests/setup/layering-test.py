@@ -12,7 +12,7 @@ import tempfile
 ROOMS = {
     "asked": "options",
     "collective": "asked formats formats/nccl job network options",
-    "compared": "training/spec",
+    "compared": "models training/spec",
     "dry-run": (
         "collective inference job launch network operator-search/options options placement "
         "training training/graphs training/options training/steps workload"

@@ -7,6 +7,7 @@
 #include "contrib/dltrain/serving/local-serving.h"
 #include "reports/stats/run-summary.h"
 #include "reports/timeline/serving-timeline.h"
+#include "scenarios/compared/serving-band.h"
 #include "scenarios/inference/requests.h"
 #include "scenarios/launch/interruption.h"
 #include "scenarios/network/cluster-options.h"
@@ -47,6 +48,10 @@ ServingSimulation::AboutOf(const scenario::ServingScenario& scenario)
     about.model = scenario.model.name;
     about.dtype = scenario.dtypeName;
     about.gpu = scenario.gpu.name;
+    if (!scenario.plain)
+    {
+        about.kind = compared::ServingKind(scenario.framework.name, scenario.gpu, scenario.model);
+    }
     about.cluster = std::to_string(scenario.cluster.servers) + " " + scenario.cluster.server.name;
     if (scenario::UsesNetwork(scenario.cluster, scenario.run))
     {

@@ -219,7 +219,8 @@ MakeTrainingTable()
             .As(&asked::Training::recipe)
             .Names("recipe", RecipeItems)
             .Otherwise("none")
-            .Example("megatron"),
+            .Example("megatron")
+            .To(&training::TrainingOptions::recipe),
         section
             .Integer("mtp",
                      "multi-token prediction: modules that predict one token more each, where the "

@@ -177,6 +177,7 @@ struct TrainingOptions
 {
     ModelSpec model;
     GpuSpec gpu;
+    std::string recipe; ///< --recipe, whose software it is; empty: none is named
     /// GPUs that are not all as `gpu`, in the order of ranks (gpu-kinds.h); empty: they are.
     std::vector<GpuKind> kinds;
     uint32_t ranks = 1; ///< in all: tensor x context x data x pipeline
