@@ -26,7 +26,7 @@ from .. import files, marked, programs
 from ..arguments import Parser, whole_number
 from ..errors import CannotWrite, InvalidInput
 from ..shown import complaint
-from . import bands, figures, rows, runs
+from . import bands, figures, rows, runs, software
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 TABLES = tuple(
@@ -117,6 +117,40 @@ def derived_cells(results):
         yield name, number(published, unit), number(simulated, unit)
 
 
+def software_cells(results):
+    for name, ours in software.step_groups(results):
+        yield (
+            name,
+            str(ours.rows),
+            percent(ours.median, False),
+            percent(ours.p90, False),
+            percent(ours.bias),
+            percent(ours.worst),
+        )
+
+
+def scaling_cells(results):
+    for name, points, within, error in software.scaling(results):
+        yield name, str(points), str(within), f"{error:+.3f}"
+
+
+def memory_cells(results):
+    for name, peaks, within, bias, refused, ran in software.memory(results):
+        yield (
+            name,
+            str(peaks),
+            str(within),
+            "" if bias is None else percent(bias),
+            f"{refused} of {ran}",
+        )
+
+
+SOFTWARE_HEAD = ("steps by software", "rows", "median", "p90", "bias", "worst")
+SCALING_HEAD = ("scaling series of", "points", f"within {software.SCALING:g}", "mean error")
+MEMORY_HEAD = (
+    *("peak memory by software", "peaks", f"within {software.MEMORY:.0%}", "bias"),
+    "refused of what ran",
+)
 ROW_HEAD = ("row", "GPU", "published", "simulated", "ratio", "what it proves", "run")
 GROUP_HEAD = (
     *("table", "GPU", "rows with", "rows", "median", "p90", "bias", "worst"),
@@ -160,7 +194,12 @@ def report(results, args):
         ("groups", GROUP_HEAD, list(group_cells(results))),
         ("ratios", DERIVED_HEAD, list(derived_cells(results))),
     )
-    for _, head, cells in parts:
+    measured_parts = (
+        ("software", SOFTWARE_HEAD, list(software_cells(results))),
+        ("scaling", SCALING_HEAD, list(scaling_cells(results))),
+        ("memory", MEMORY_HEAD, list(memory_cells(results))),
+    )
+    for _, head, cells in (*parts, *measured_parts):
         if cells:
             print(marked.table(head, cells))
     if args.page:
@@ -171,6 +210,20 @@ def report(results, args):
         files.write_text("--bands", os.path.join(ROOT, bands.CODE), bands.code_text(compared))
     if args.json:
         files.write_text("--json", args.json, json.dumps(as_json(results), indent=1))
+
+
+def software_json(row, step):
+    """Facts of rows that say whose software they are."""
+    if not row.facts.get("framework"):
+        return {}
+    names = ("framework", "gpus", "scale", "source", "confidence", "family", "memory_gib")
+    ran = not isinstance(step, str)
+    return {
+        "model_kind": row.facts["kind"],
+        **{name: row.facts.get(name) for name in names},
+        "memory_estimated_gib": software.estimated(step) if ran else None,
+        "fits": step.fits if ran else None,
+    }
 
 
 def as_json(results):
@@ -186,6 +239,7 @@ def as_json(results):
                 "simulated_s": None if isinstance(step, str) else step.seconds,
                 "exposed_s": None if isinstance(step, str) else step.exposed,
                 "run": "" if isinstance(step, str) else how(step),
+                **software_json(row, step),
                 "why_not": step if isinstance(step, str) else None,
             }
             for row, step in results

@@ -11,7 +11,7 @@ import re
 
 from .. import lines
 from ..errors import InvalidInput
-from . import modern
+from . import measured, modern
 from .row import Row, flag
 
 # Servers, by what GPU and network of a row are called: the first that fits.
@@ -691,6 +691,7 @@ READERS = (
     ("arrangement", perceptron_row),
     ("options_that_were_tried", modern.train_row),
     ("peak_allocated_gib", modern.peak_row),
+    ("options_proposed", measured.row_of),
 )
 
 

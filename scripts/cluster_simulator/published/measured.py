@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Rows of tests/golden/measured/measured_training.csv: steps and memory that users measured.
+
+A row becomes options by its columns alone, never by its name: rows of the same series that are kept
+elsewhere take the same way.
+"""
+
+import os
+import re
+import shlex
+
+from ..errors import InvalidInput
+from .row import Row, flag
+
+TABLE = "what users measured"
+LAYOUT = {"tp": "tp", "pp": "pp", "cp": "cp", "virtual_stages": "virtual-stages", "ep": "ep"}
+# Steps of 16 to 1,024 GPUs differ by up to 1% with it, and take a hundredth of the time.
+SHORTER = ("--collective-times=formula",)
+SCALES = ((64, "below 64"), (256, "64 to 255"), (None, "256 and more"))
+
+
+def beside(line, name):
+    """A name of the zoo, or a file beside the table."""
+    if not name.endswith(".json"):
+        return name
+    folder = os.path.dirname(os.path.abspath(line.path))
+    for path in (name, os.path.join("measured_models", os.path.basename(name))):
+        if os.path.exists(os.path.join(folder, path)):
+            return os.path.join(folder, path)
+    return os.path.join(folder, name)
+
+
+def framework(line):
+    """The software's name: what stands before a parenthesis or a version."""
+    name = line.text("framework").partition("(")[0].strip()
+    return re.sub(r" (of \d{4}|[0-9a-f]{8}|\d+(\.\d+)+).*", "", name)
+
+
+def scale(gpus):
+    return next(name for most, name in SCALES if most is None or gpus < most)
+
+
+def proposed(line):
+    """The options that the table says, by name."""
+    options = {}
+    for word in shlex.split(line.raw("options_proposed")):
+        name, _, value = word.partition("=")
+        options[name] = f"{name}={beside(line, value)}" if value.endswith(".json") else word
+    return options
+
+
+def machine(line, gpus, given):
+    """Options of the servers that `gpus` GPUs fill."""
+    each = line.count("gpus_per_server", 8)
+    if "--gpus-per-server" in given:
+        each = int(given.pop("--gpus-per-server").partition("=")[2])
+    options = [f"--server={beside(line, line.text('server'))}"]
+    if gpus <= each:
+        for name in ("--nics-per-server", "--nic"):
+            given.pop(name, None)  # nothing leaves the server
+        return [*options, "--servers=1", f"--gpus-per-server={gpus}"]
+    if gpus % each:
+        raise InvalidInput(
+            f"{line.path}: line {line.number}: {gpus} GPUs do not fill servers of {each}"
+        )
+    return [*options, f"--gpus-per-server={each}", f"--servers={gpus // each}"]
+
+
+def row_of(line):
+    gpus = line.count("gpus")
+    given = proposed(line)
+    options = machine(line, gpus, given)
+    for column, option in LAYOUT.items():
+        options += flag(option, line.count(column, 1))
+    options += [f"--seq={line.count('sequence')}", f"--zero={line.text('zero')}"]
+    options += [
+        f"--micro-batch={line.count('micro_batch')}",
+        f"--global-batch={line.count('global_batch')}",
+    ]
+    options += flag("dtype", line.text("dtype"), unless=("bf16",))
+    options += flag("recompute", line.text("recompute"), unless=("none",))
+    names = {word.partition("=")[0] for word in options}
+    options += [word for name, word in given.items() if name not in names]
+    facts = {
+        "gpus": gpus,
+        "global_batch": line.count("global_batch"),
+        "framework": framework(line),
+        "scale": scale(gpus),
+        "kind": line.text("kind"),
+        "source": line.text("source"),
+        "confidence": line.text("confidence"),
+        "family": line.raw("family"),
+        "scaling": line.raw("scaling"),
+    }
+    if line.raw("peak_memory_gib"):
+        facts["memory_gib"] = line.positive("peak_memory_gib", "GiB")
+    if line.raw("vs_smallest"):
+        facts["vs_smallest"] = line.positive("vs_smallest", "the smallest number of GPUs")
+    return [
+        Row(
+            line.text("row"),
+            TABLE,
+            line.text("gpu"),
+            f"{facts['framework']}, {line.text('kind')}",
+            line.positive("step_s", "seconds"),
+            options,
+            beside(line, line.text("model")),
+            facts,
+            line.raw("strategy") or "step time",
+            SHORTER if gpus > 8 else (),
+        )
+    ]
