@@ -206,10 +206,16 @@ def report(results, args):
         fill(args.page, results, parts)
     if args.bands:
         compared = list(bands.compared(results))
-        files.write_text("--bands", os.path.join(ROOT, bands.ROWS), bands.csv_text(compared))
-        files.write_text("--bands", os.path.join(ROOT, bands.CODE), bands.code_text(compared))
+        write_bands(bands.STEPS, compared)
     if args.json:
         files.write_text("--json", args.json, json.dumps(as_json(results), indent=1))
+
+
+def write_bands(path, compared):
+    """Replaces the rows of one file, and makes the bands of all."""
+    files.write_text("--bands", os.path.join(ROOT, path), bands.csv_text(path, compared))
+    rows = [row for name in bands.FACETS for row in bands.read(os.path.join(ROOT, name))]
+    files.write_text("--bands", os.path.join(ROOT, bands.CODE), bands.code_text(rows))
 
 
 def software_json(row, step):
@@ -259,7 +265,7 @@ def options_of(arguments):
                         help="write the tables into a page of the documentation, too")
     parser.add_argument("--bands", action="store_true",
                         help="run all tables, those of 2024 to 2026 too, and write how sure steps"
-                        f" are: {bands.ROWS} and {bands.CODE}")
+                        f" are: {bands.STEPS} and {bands.CODE}")
     parser.add_argument("--out", default="results/published", metavar="DIR",
                         help="where models and runs are kept (default: results/published)")
     parser.add_argument("--jobs", default="2", metavar="N", help="runs at once (default: 2)")

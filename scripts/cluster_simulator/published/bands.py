@@ -186,6 +186,14 @@ def left_out(rows, width=1.0):
     return results
 
 
+def page_of(row):
+    """What a row is from: a repository, a paper, or an older table."""
+    words = row.facts.get("source", "").split()
+    if not words:
+        return row.table
+    return " ".join(words[:2]) if words[0] == "arXiv" else words[0].partition("@")[0]
+
+
 def compared(results):
     """Rows of the CSV file, from runs of steps: those of zoo GPUs that ran."""
     for row, step in figures.timed(results):
@@ -194,8 +202,8 @@ def compared(results):
             yield {
                 "metric": "step",
                 "row": row.id,
-                "source": row.facts.get("source", row.table),
-                "series": row.facts.get("series", f"{row.table}, {row.kind}"),
+                "source": page_of(row),
+                "series": row.facts.get("family") or f"{row.table}, {row.kind}",
                 **{key: kind[key] for key in FACETS[STEPS]},
                 "measured": f"{row.seconds:.6g}",
                 "simulated": f"{step.seconds:.6g}",
