@@ -45,6 +45,20 @@ RowsOf(const PolicyResult& run)
     return rows;
 }
 
+const Object<multiplex::OnInstance> ON_INSTANCE{
+    {"instance: MIG instance of the model", &multiplex::OnInstance::instance},
+    {"processes (count): Processes on it, under MPS", &multiplex::OnInstance::processes},
+    {"closed: Each process takes one batch after another; else requests arrive",
+     &multiplex::OnInstance::closed},
+    {"throughput_closed_per_s (requests/s): Of full batches in closed loops: the most it can do",
+     &multiplex::OnInstance::capacity},
+    {"latency_closed_ms (ms): Of a full batch there",
+     [](const multiplex::OnInstance& i) { return i.seconds * 1e3; }},
+    {"throughput_low_per_s (requests/s): Of that throughput, the band's lower end; null: none",
+     &multiplex::OnInstance::low},
+    {"throughput_high_per_s (requests/s): Its upper end; null: none", &multiplex::OnInstance::high},
+    {"band: What the band is from", &multiplex::OnInstance::band}};
+
 const Object<MixRow> OF_MODEL{
     {"model: Its name in the mix", [](const MixRow& r) { return r.of.name; }},
     {"gpu: GPU that it is on", [](const MixRow& r) { return r.of.place.gpu; }},
@@ -70,7 +84,12 @@ const Object<MixRow> OF_MODEL{
     {"served (count): Of these, until the end", [](const MixRow& r) { return r.of.served; }},
     {"unserved (count): The others", [](const MixRow& r) { return r.of.left; }},
     {"overloaded: It cannot keep up with its rate",
-     [](const MixRow& r) { return r.of.overloaded; }}};
+     [](const MixRow& r) { return r.of.overloaded; }},
+    Key<MixRow>(
+        "on_instance: With an instance of its own: what that can do",
+        [](const MixRow& r) { return r.of.instance; },
+        ON_INSTANCE)
+        .Only([](const MixRow& r) { return r.of.instance.has_value(); })};
 
 const Object<Conservation> SUMS{
     {"request_time_s (s): Integral of the requests in the system over time",
@@ -121,6 +140,39 @@ const Object<ShareCurveOf> OF_CURVE{
                                                      : std::nullopt;
      }}};
 
+const Object<SlicePoint> OF_SLICE{
+    {"model: Its name", &SlicePoint::model},
+    {"source: Where its times are from", &SlicePoint::source},
+    {"instance: MIG instance", &SlicePoint::instance},
+    {"processes (count): Processes on it, under MPS", &SlicePoint::processes},
+    {"batch (count): Requests of a batch", &SlicePoint::batch},
+    {"throughput_per_s (requests/s): Of all processes", &SlicePoint::perSecond},
+    {"throughput_low_per_s (requests/s): The band's lower end; null: no rows like this",
+     &SlicePoint::low},
+    {"throughput_high_per_s (requests/s): Its upper end; null: no rows like this",
+     &SlicePoint::high},
+    {"band: What the band is from", &SlicePoint::band},
+    {"latency_ms (ms): Of a batch", [](const SlicePoint& p) { return p.latency * 1e3; }},
+    {"host_ms (ms): Launches of a batch", [](const SlicePoint& p) { return p.times.host * 1e3; }},
+    {"own_ms (ms): Other work of the process",
+     [](const SlicePoint& p) { return p.times.own * 1e3; }},
+    {"link_ms (ms): Copies of inputs, alone",
+     [](const SlicePoint& p) { return p.times.link * 1e3; }},
+    {"gpu_ms (ms): On the instance, alone", [](const SlicePoint& p) { return p.times.gpu * 1e3; }}};
+
+const Object<SliceErrors> OF_SLICE_ERRORS{
+    {"model: Its name; all: of all models", &SliceErrors::model},
+    {"rows (count): Measured rows", [](const SliceErrors& e) { return e.throughput.rows; }},
+    {"throughput_median_error: Median of |computed / measured - 1|",
+     [](const SliceErrors& e) { return e.throughput.median; }},
+    {"throughput_bias: Median of computed / measured - 1",
+     [](const SliceErrors& e) { return e.throughput.bias; }},
+    Key<SliceErrors>("latency_median_error: The same of latency; null: not measured",
+                     [](const SliceErrors& e) { return e.latency.median; })
+        .NullUnless([](const SliceErrors& e) { return e.latency.rows > 0; }),
+    {"rows_with_band (count): Rows that have a band", &SliceErrors::banded},
+    {"rows_in_band (count): Of these, measured within it", &SliceErrors::inBand}};
+
 const Object<MultiplexResults> MULTIPLEX{
     {"multiplex: With --multiplex: a run for each policy and rate",
      [](const MultiplexResults& r) -> const std::vector<PolicyResult>& { return r.runs; },
@@ -130,7 +182,17 @@ const Object<MultiplexResults> MULTIPLEX{
         .Only([](const auto& r) { return !r.missing.empty(); }),
     {"share_curves: With --share-curve: latency against the share of a GPU",
      [](const MultiplexResults& r) -> const std::vector<ShareCurveOf>& { return r.curves; },
-     OF_CURVE}};
+     OF_CURVE},
+    Key<MultiplexResults>(
+        "slices: With --slices: models on MIG instances, in closed loops",
+        [](const MultiplexResults& r) -> const std::vector<SlicePoint>& { return r.slices; },
+        OF_SLICE)
+        .Only([](const auto& r) { return !r.slices.empty(); }),
+    Key<MultiplexResults>(
+        "slices_compared: With --compare of MIG instances: errors by model, and of all",
+        [](const MultiplexResults& r) { return SliceErrorsOf(r.slicesCompared); },
+        OF_SLICE_ERRORS)
+        .Only([](const auto& r) { return !r.slicesCompared.empty(); })};
 const RegisteredKeys g_multiplex(Section::kMultiplex, MULTIPLEX);
 
 const Table<MixRow> MIX_TABLE(
@@ -209,6 +271,43 @@ const Table<ComparedRow> COMPARED(
      {"computed_ms (ms): Latency here", [](const ComparedRow& r) { return r.computed * 1e3; }},
      {"slowdown: Computed, over the same alone; 1: it is alone", &ComparedRow::slowdown}});
 
+const Table<SlicePoint> SLICES(
+    "slices.csv",
+    {{"model: Its name", &SlicePoint::model},
+     {"instance: MIG instance", &SlicePoint::instance},
+     {"processes (count): Processes on it, under MPS", &SlicePoint::processes},
+     {"batch (count): Requests of a batch", &SlicePoint::batch},
+     {"throughput_total_per_s (requests/s): Of all processes", &SlicePoint::perSecond},
+     {"throughput_low_per_s (requests/s): The band's lower end; empty: none", &SlicePoint::low},
+     {"throughput_high_per_s (requests/s): Its upper end; empty: none", &SlicePoint::high},
+     {"latency_ms (ms): Of a batch", [](const SlicePoint& p) { return p.latency * 1e3; }}});
+
+const Table<SliceComparedRow> COMPARED_SLICES(
+    "compared_slices.csv",
+    {{"row_id: Of the measured row; empty: it has none",
+      [](const SliceComparedRow& r) {
+          return r.of.id.empty() ? std::nullopt : std::optional(r.of.id);
+      }},
+     {"model: Its name", [](const SliceComparedRow& r) { return r.of.model; }},
+     {"instance: MIG instance",
+      [](const SliceComparedRow& r) { return std::string(r.of.instance->name); }},
+     {"processes (count): Processes on it, under MPS",
+      [](const SliceComparedRow& r) { return r.of.processes; }},
+     {"batch (count): Requests of a batch", [](const SliceComparedRow& r) { return r.of.batch; }},
+     {"measured_per_s (requests/s): Throughput of all processes, of the row",
+      [](const SliceComparedRow& r) { return r.of.perSecond; }},
+     {"computed_per_s (requests/s): The same here", &SliceComparedRow::computed},
+     {"error: Computed / measured - 1", &SliceComparedRow::Error},
+     {"measured_ms (ms): Latency of the row; empty: not measured",
+      [](const SliceComparedRow& r) {
+          return r.of.seconds > 0 ? std::optional(r.of.seconds * 1e3) : std::nullopt;
+      }},
+     {"computed_ms (ms): Latency here",
+      [](const SliceComparedRow& r) { return r.computedSeconds * 1e3; }},
+     {"in_band: 1: measured within the band; empty: no band", [](const SliceComparedRow& r) {
+          return r.inBand ? std::optional<uint32_t>(*r.inBand ? 1 : 0) : std::nullopt;
+      }}});
+
 } // namespace
 
 std::string
@@ -220,10 +319,13 @@ MultiplexFiles(const MultiplexResults& r)
         return "stats.json, mix.csv, executions.csv";
     case MultiplexTask::kCurve:
         return "stats.json, curve.csv";
+    case MultiplexTask::kSlices:
+        return "stats.json, slices.csv";
     case MultiplexTask::kCompare:
         break;
     }
-    return "stats.json, compared.csv";
+    return r.slicesCompared.empty() ? "stats.json, compared.csv"
+                                    : "stats.json, compared_slices.csv";
 }
 
 std::string
@@ -267,7 +369,29 @@ WriteMultiplex(const MultiplexResults& r)
         }
         curve.Close();
     }
-    if (r.scenario.task == MultiplexTask::kCompare)
+    if (r.scenario.task == MultiplexTask::kSlices)
+    {
+        LineLog slices(out + "/slices.csv");
+        slices.Write(SLICES.Header());
+        for (const SlicePoint& point : r.slices)
+        {
+            SLICES.Write(line, point);
+            slices.Write(line);
+        }
+        slices.Close();
+    }
+    if (!r.slicesCompared.empty())
+    {
+        LineLog compared(out + "/compared_slices.csv");
+        compared.Write(COMPARED_SLICES.Header());
+        for (const SliceComparedRow& row : r.slicesCompared)
+        {
+            COMPARED_SLICES.Write(line, row);
+            compared.Write(line);
+        }
+        compared.Close();
+    }
+    else if (r.scenario.task == MultiplexTask::kCompare)
     {
         LineLog compared(out + "/compared.csv");
         compared.Write(COMPARED.Header());

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * What dlserve prints and writes of many models on a GPU: stats.json, mix.csv, executions.csv,
- * curve.csv, compared.csv.
+ * curve.csv, compared.csv, slices.csv, compared_slices.csv.
  */
 #ifndef REPORTS_PROGRAMS_MULTIPLEX_RESULTS_H
 #define REPORTS_PROGRAMS_MULTIPLEX_RESULTS_H
@@ -70,6 +70,46 @@ struct ComparedRow
     }
 };
 
+/// A model on a MIG instance, in closed loops.
+struct SlicePoint
+{
+    std::string model;
+    std::string source;
+    std::string instance;
+    uint32_t processes = 1;
+    uint32_t batch = 1;
+    multiplex::LoopTimes times;
+    double perSecond = 0;      ///< of all processes
+    double latency = 0;        ///< s
+    std::optional<double> low; ///< of the throughput's band; nothing: no rows like this
+    std::optional<double> high;
+    std::string band;
+};
+
+/// A measured throughput beside a computed one.
+struct SliceComparedRow
+{
+    multiplex::SliceRow of;
+    double computed = 0; ///< requests/s of all processes
+    double computedSeconds = 0;
+    std::optional<bool> inBand;
+
+    double Error() const
+    {
+        return computed / of.perSecond - 1;
+    }
+};
+
+/// Errors of a model's rows, or of all.
+struct SliceErrors
+{
+    std::string model;
+    multiplex::ErrorSummary throughput;
+    multiplex::ErrorSummary latency;
+    std::size_t banded = 0; ///< rows with a band
+    std::size_t inBand = 0;
+};
+
 struct MultiplexResults
 {
     const scenario::MultiplexScenario& scenario;
@@ -77,6 +117,8 @@ struct MultiplexResults
     std::vector<ShareCurveOf> curves;
     std::vector<ComparedRow> compared;
     std::vector<std::string> missing; ///< runs that a signal has left out
+    std::vector<SlicePoint> slices;
+    std::vector<SliceComparedRow> slicesCompared;
 };
 
 /// Curves of all models and batches of a scenario. \param why a batch whose latency is not known
@@ -84,6 +126,24 @@ std::vector<ShareCurveOf> CurvesOf(const scenario::MultiplexScenario& scenario, 
 
 /// Measured rows beside computed ones. \param why a row whose latency is not known
 std::vector<ComparedRow> ComparedOf(const scenario::MultiplexScenario& scenario, std::string* why);
+
+/// All MIG instances, processes and batches of a scenario's models: for each model the instances,
+/// in them the processes, in them the batches.
+std::vector<SlicePoint> SlicesOf(const scenario::MultiplexScenario& scenario);
+
+std::vector<SliceComparedRow> SlicesComparedOf(const scenario::MultiplexScenario& scenario);
+
+/// By model, and of all at the end.
+std::vector<SliceErrors> SliceErrorsOf(const std::vector<SliceComparedRow>& rows);
+
+/// Their parts of the answer.
+void SaySlices(std::ostream& os, const MultiplexResults& results);
+void SaySlicesCompared(std::ostream& os, const MultiplexResults& results);
+
+using TextRows = std::vector<std::vector<std::string>>;
+
+/// The first column left, the others right.
+void PrintTextTable(std::ostream& os, const TextRows& rows);
 
 /// The answer on a terminal.
 void PrintMultiplex(std::ostream& os, const MultiplexResults& results);

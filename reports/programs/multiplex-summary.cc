@@ -24,33 +24,6 @@ using scenario::MultiplexTask;
 namespace
 {
 
-using Rows = std::vector<std::vector<std::string>>;
-
-/// The first column left, the others right.
-void
-PrintMixTable(std::ostream& os, const Rows& rows)
-{
-    std::vector<std::size_t> widths(rows.front().size(), 0);
-    for (const auto& row : rows)
-    {
-        for (std::size_t i = 0; i < row.size(); ++i)
-        {
-            widths[i] = std::max(widths[i], row[i].size());
-        }
-    }
-    for (const auto& row : rows)
-    {
-        std::string line;
-        for (std::size_t i = 0; i < row.size(); ++i)
-        {
-            const std::string gap(widths[i] - row[i].size(), ' ');
-            line += (i ? "  " : "") + (i ? gap + row[i] : row[i] + gap);
-        }
-        line.erase(line.find_last_not_of(' ') + 1);
-        os << line << "\n";
-    }
-}
-
 /// "12.3", three digits.
 std::string
 Ms(double seconds)
@@ -93,20 +66,60 @@ SayOverload(std::ostream& os, const PolicyResult& run)
     }
 }
 
+/// Instances of a mix, in closed loops: what they can do.
+void
+SayInstances(std::ostream& os, const PolicyResult& run)
+{
+    TextRows rows = {
+        {"model", "instance", "processes", "loop", "batch", "at most/s", "80% band", "ms"}};
+    std::vector<std::string> bands;
+    for (const ModelResult& model : run.models)
+    {
+        if (!model.instance)
+        {
+            continue;
+        }
+        const multiplex::OnInstance& of = *model.instance;
+        rows.push_back({model.name,
+                        of.instance,
+                        std::to_string(of.processes),
+                        of.closed ? "closed" : "open",
+                        std::to_string(model.place.batch),
+                        PerSecond(of.capacity),
+                        of.low ? PerSecond(*of.low) + " to " + PerSecond(*of.high) : "none",
+                        Ms(of.seconds)});
+        if (std::find(bands.begin(), bands.end(), of.band) == bands.end())
+        {
+            bands.push_back(of.band);
+        }
+    }
+    if (rows.size() < 2)
+    {
+        return;
+    }
+    os << "\nWhat full batches in closed loops bring:\n\n";
+    PrintTextTable(os, rows);
+    os << "\n";
+    for (const std::string& band : bands)
+    {
+        os << "Band: " << band << "\n";
+    }
+}
+
 void
 SayRun(std::ostream& os, const PolicyResult& run)
 {
-    Rows rows = {{"model",
-                  "gpu",
-                  "share",
-                  "batch",
-                  "mean",
-                  "asked/s",
-                  "served/s",
-                  "SLO ms",
-                  "in time",
-                  "p50 ms",
-                  "p99 ms"}};
+    TextRows rows = {{"model",
+                      "gpu",
+                      "share",
+                      "batch",
+                      "mean",
+                      "asked/s",
+                      "served/s",
+                      "SLO ms",
+                      "in time",
+                      "p50 ms",
+                      "p99 ms"}};
     for (const ModelResult& model : run.models)
     {
         rows.push_back({model.name,
@@ -121,13 +134,14 @@ SayRun(std::ostream& os, const PolicyResult& run)
                         model.served > 0 ? Ms(model.p50) : "-",
                         model.served > 0 ? Ms(model.p99) : "-"});
     }
-    PrintMixTable(os, rows);
+    PrintTextTable(os, rows);
     os << "\n";
     SayOverload(os, run);
     os << "GPU " << Format("%.1f%%", 100 * run.utilization) << " in use, "
        << Format("%.1f%%", 100 * run.effective) << " needed at least ("
        << topo::Counted(run.gpus, "GPU") << "); " << HumanCount(run.switches)
        << (run.switches == 1 ? " switch" : " switches") << "\n";
+    SayInstances(os, run);
 }
 
 /// The best first, of each rate: most requests in time, then the best of the worst models.
@@ -152,7 +166,7 @@ void
 SayPolicies(std::ostream& os, const std::vector<PolicyResult>& all, bool scaled)
 {
     const std::vector<PolicyResult> runs = Ranked(all);
-    Rows rows = {{"policy"}};
+    TextRows rows = {{"policy"}};
     if (scaled)
     {
         rows.front().push_back("rate");
@@ -189,7 +203,7 @@ SayPolicies(std::ostream& os, const std::vector<PolicyResult>& all, bool scaled)
                     Format("%.1f%%", 100 * run.effective)});
         rows.push_back(row);
     }
-    PrintMixTable(os, rows);
+    PrintTextTable(os, rows);
     if (std::any_of(runs.begin(), runs.end(), [](const PolicyResult& r) {
             return r.IsOverloaded();
         }))
@@ -282,7 +296,7 @@ SayCurves(std::ostream& os, const MultiplexResults& r)
         }
         os << r.curves[i].model << " on " << r.scenario.sources.gpu.name << ": "
            << r.curves[i].source << "\n\n";
-        Rows rows = {{"share of the GPU"}};
+        TextRows rows = {{"share of the GPU"}};
         for (std::size_t c = i; c < end; ++c)
         {
             rows.front().push_back("batch " + std::to_string(r.curves[c].batch) + ", ms");
@@ -310,7 +324,7 @@ SayCurves(std::ostream& os, const MultiplexResults& r)
         }
         rows.push_back(knees);
         rows.push_back(flats);
-        PrintMixTable(os, rows);
+        PrintTextTable(os, rows);
         os << "\n";
         i = end;
     }
@@ -327,7 +341,7 @@ SayCompared(std::ostream& os, const MultiplexResults& r)
         groups[row.model + (row.beside.empty() ? "" : " beside " + row.beside)].push_back(&row);
         groups["~all"].push_back(&row);
     }
-    Rows rows = {{"rows of", "rows", "median error", "p90", "largest", "slow-down"}};
+    TextRows rows = {{"rows of", "rows", "median error", "p90", "largest", "slow-down"}};
     for (const auto& [name, members] : groups)
     {
         std::vector<double> errors;
@@ -347,11 +361,35 @@ SayCompared(std::ostream& os, const MultiplexResults& r)
                         Format("%.1f%%", 100 * errors.back()),
                         Format("%.3f", slowdowns[n / 2])});
     }
-    PrintMixTable(os, rows);
+    PrintTextTable(os, rows);
     os << "\n";
 }
 
 } // namespace
+
+void
+PrintTextTable(std::ostream& os, const TextRows& rows)
+{
+    std::vector<std::size_t> widths(rows.front().size(), 0);
+    for (const auto& row : rows)
+    {
+        for (std::size_t i = 0; i < row.size(); ++i)
+        {
+            widths[i] = std::max(widths[i], row[i].size());
+        }
+    }
+    for (const auto& row : rows)
+    {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i)
+        {
+            const std::string gap(widths[i] - row[i].size(), ' ');
+            line += (i ? "  " : "") + (i ? gap + row[i] : row[i] + gap);
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        os << line << "\n";
+    }
+}
 
 void
 PrintPlan(std::ostream& os, const scenario::MultiplexScenario& scenario)
@@ -360,7 +398,7 @@ PrintPlan(std::ostream& os, const scenario::MultiplexScenario& scenario)
     {
         const multiplex::Plan plan = multiplex::PlanOf(scenario.mix, policy, scenario.settings);
         os << "Policy " << policy << ", " << topo::Counted(plan.gpus, "GPU") << "\n\n";
-        Rows rows = {{"model", "gpu", "share", "batch", "alone, ms", "latency from"}};
+        TextRows rows = {{"model", "gpu", "share", "batch", "alone, ms", "latency from"}};
         for (std::size_t i = 0; i < plan.places.size(); ++i)
         {
             const multiplex::Place& place = plan.places[i];
@@ -374,7 +412,7 @@ PrintPlan(std::ostream& os, const scenario::MultiplexScenario& scenario)
                             Ms(curve.Seconds(place.batch, share) * share / place.percent),
                             curve.Kind()});
         }
-        PrintMixTable(os, rows);
+        PrintTextTable(os, rows);
         for (const std::string& note : plan.notes)
         {
             os << note << "\n";
@@ -394,8 +432,11 @@ PrintMultiplex(std::ostream& os, const MultiplexResults& r)
     case MultiplexTask::kCurve:
         SayCurves(os, r);
         break;
+    case MultiplexTask::kSlices:
+        SaySlices(os, r);
+        break;
     case MultiplexTask::kCompare:
-        SayCompared(os, r);
+        r.slicesCompared.empty() ? SayCompared(os, r) : SaySlicesCompared(os, r);
         break;
     }
 }

@@ -27,6 +27,9 @@ struct Multiplex
     rdma::Duration switchTime;
     bool interference = false;
     bool shareCurve = false;
+    bool slices = false;
+    std::optional<std::string> processes;
+    rdma::Duration operatorTime;
     std::string curve;
     std::optional<std::string> curves;
     std::optional<std::string> model;

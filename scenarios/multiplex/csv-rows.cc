@@ -182,6 +182,13 @@ const std::vector<std::string> PAIRS = {"model1",
                                         "latency1_ms",
                                         "latency2_ms"};
 
+const std::vector<std::string> SLICES = {"model",
+                                         "instance",
+                                         "processes",
+                                         "batch",
+                                         "throughput_total_per_s"};
+constexpr double MOST_PER_SECOND = 1e9;
+
 std::string
 Joined(const std::vector<std::string>& names)
 {
@@ -233,28 +240,69 @@ ReadAlone(CsvReader& reader, std::vector<std::string>* notes)
     return table;
 }
 
+/// Other columns of theirs say where a row is from: no note names them.
+std::vector<SliceRow>
+ReadSlices(CsvReader& reader)
+{
+    std::vector<SliceRow> rows;
+    const bool named = reader.Has({"row_id"});
+    const bool timed = reader.Has({"latency_ms"});
+    while (reader.Next())
+    {
+        SliceRow row;
+        row.id = named ? reader.Text("row_id") : "";
+        row.model = reader.Text("model");
+        const std::string instance = reader.Text("instance");
+        row.instance = FindMigInstance(instance);
+        if (!instance.empty() && !row.instance)
+        {
+            reader.Fail(instance, "is no MIG instance; allowed: " + MigInstanceNames());
+        }
+        const double processes = reader.Number("processes", 0, kMostProcesses);
+        if (processes != std::floor(processes))
+        {
+            reader.Fail(std::to_string(processes), "processes are a whole number");
+        }
+        row.processes = processes >= 1 ? static_cast<uint32_t>(processes) : 1;
+        row.batch = reader.Batch("batch");
+        row.perSecond = reader.Number("throughput_total_per_s", 0, MOST_PER_SECOND);
+        row.seconds = timed ? reader.Number("latency_ms", 0, MOST_MS) / 1e3 : 0;
+        rows.push_back(row);
+    }
+    return rows;
+}
+
 } // namespace
 
-CurveTable
-ReadCurveTable(const std::string& path,
-               std::vector<topo::Error>& errors,
-               std::vector<std::string>* notes)
+Measurements
+ReadCurveRows(const std::string& path,
+              std::vector<topo::Error>& errors,
+              std::vector<std::string>* notes)
 {
     CsvReader reader(path, errors);
-    CurveTable table;
-    if (reader.IsGood() && !reader.Has(ALONE))
+    Measurements all;
+    if (!reader.IsGood())
     {
-        SayColumns(reader, Joined(ALONE));
+        return all;
     }
-    else if (reader.IsGood())
+    if (reader.Has(ALONE))
     {
-        table = ReadAlone(reader, notes);
-        if (reader.IsGood() && table.empty())
-        {
-            reader.Fail("", "has no latencies");
-        }
+        all.alone = ReadAlone(reader, notes);
     }
-    return table;
+    else if (reader.Has(SLICES))
+    {
+        all.slices = ReadSlices(reader);
+    }
+    else
+    {
+        SayColumns(reader, Joined(ALONE) + ", or " + Joined(SLICES));
+        return all;
+    }
+    if (reader.IsGood() && all.alone.empty() && all.slices.empty())
+    {
+        reader.Fail("", "has no rows");
+    }
+    return all;
 }
 
 Measurements
@@ -273,9 +321,14 @@ ReadMeasurements(const std::string& path,
         all.alone = ReadAlone(reader, notes);
         return all;
     }
+    if (reader.Has(SLICES))
+    {
+        all.slices = ReadSlices(reader);
+        return all;
+    }
     if (!reader.Has(PAIRS))
     {
-        SayColumns(reader, Joined(ALONE) + ", or " + Joined(PAIRS));
+        SayColumns(reader, Joined(ALONE) + "; or " + Joined(PAIRS) + "; or " + Joined(SLICES));
         return all;
     }
     NoteColumns(reader, PAIRS, notes);

@@ -7,6 +7,7 @@
 #define SCENARIOS_MULTIPLEX_CSV_ROWS_H
 
 #include "scenarios/multiplex/share-curve.h"
+#include "scenarios/multiplex/slice-fit.h"
 #include "topologies/error.h"
 
 #include <map>
@@ -28,19 +29,22 @@ struct PairRow
     double seconds[2] = {0, 0};
 };
 
-/// Columns model, batch, gpu_percent, latency_ms. A point that stands in it twice is an error.
-/// \param notes gets a note that names other columns; null: nobody reads it
-CurveTable ReadCurveTable(const std::string& path,
-                          std::vector<topo::Error>& errors,
-                          std::vector<std::string>* notes = nullptr);
-
-/// Measurements of either kind: latencies as above, or pairs with the columns model1, model2,
-/// batch1, batch2, gpu_percent1, gpu_percent2, latency1_ms, latency2_ms.
+/// Measurements of any kind, told by their columns: latencies as above, or pairs with the columns
+/// model1, model2, batch1, batch2, gpu_percent1, gpu_percent2, latency1_ms, latency2_ms. Or
+/// throughputs on MIG instances: model, instance, processes, batch, throughput_total_per_s, and if
+/// they are there row_id, latency_ms.
 struct Measurements
 {
     CurveTable alone;
     std::vector<PairRow> pairs;
+    std::vector<SliceRow> slices;
 };
+
+/// What --curves takes: latencies, or throughputs on MIG instances. A latency that stands in it
+/// twice is an error. \param notes gets a note that names other columns; null: nobody reads it
+Measurements ReadCurveRows(const std::string& path,
+                           std::vector<topo::Error>& errors,
+                           std::vector<std::string>* notes = nullptr);
 
 Measurements ReadMeasurements(const std::string& path,
                               std::vector<topo::Error>& errors,

@@ -22,9 +22,16 @@ namespace
 /// The largest batch of models that nobody has measured: iGniter's profile goes so far.
 constexpr uint32_t MOST_BATCH = 32;
 
-/// That share of a GPU.
+/// The share of the bandwidth that this share of the multiprocessors can keep busy.
+double
+BusyShare(double share)
+{
+    return std::min(1.0, share / kMemoryShare);
+}
+
+/// That share of a GPU, and that of its memory's bandwidth.
 training::GpuSpec
-PartOf(training::GpuSpec gpu, double share)
+PartOf(training::GpuSpec gpu, double share, double bandwidth)
 {
     for (double* const peak :
          {&gpu.peakFp32, &gpu.peakTf32, &gpu.peakFp16, &gpu.peakBf16, &gpu.peakFp8, &gpu.peakFp4})
@@ -35,7 +42,7 @@ PartOf(training::GpuSpec gpu, double share)
     {
         gpu.multiprocessors = std::max(1.0, std::round(gpu.multiprocessors * share));
     }
-    gpu.memoryBandwidth *= std::min(1.0, share / kMemoryShare);
+    gpu.memoryBandwidth *= bandwidth;
     return gpu;
 }
 
@@ -43,7 +50,8 @@ double
 SecondsOf(const Kernel& kernel,
           const training::GpuSpec& gpu,
           training::Dtype dtype,
-          double multiprocessors)
+          double multiprocessors,
+          double bandwidth)
 {
     const double seconds = training::Seconds(kernel, gpu, dtype);
     if (kernel.kind != KernelClass::kPointwise || multiprocessors <= 0)
@@ -54,9 +62,8 @@ SecondsOf(const Kernel& kernel,
     const double launch = kernel.launches * gpu.rates.launch;
     const double blocks = kernel.elements / std::max(1.0, kernel.launches) / kBlockElements;
     const double used = std::min(gpu.multiprocessors, std::max(1.0, blocks));
-    const double had = std::min(1.0, gpu.multiprocessors / multiprocessors / kMemoryShare);
-    const double has = std::min(1.0, used / multiprocessors / kMemoryShare);
-    return launch + (seconds - launch) * had / has;
+    const double has = std::min(bandwidth, BusyShare(used / multiprocessors));
+    return launch + (seconds - launch) * bandwidth / has;
 }
 
 } // namespace
@@ -88,7 +95,7 @@ KernelCurve::KernelsOf(uint32_t batch) const
     options.microBatch = batch;
     options.sequence = m_sequence;
     options.dtype = m_dtype;
-    options.fusedAttention = true;
+    options.fusedAttention = m_fused;
     bool behindProduct = false;
     for (const training::LayerSpec& layer : m_model.layers)
     {
@@ -119,13 +126,29 @@ KernelCurve::Seconds(uint32_t batch, double percent) const
     const auto [it, isNew] = m_seconds.try_emplace({batch, percent}, 0);
     if (isNew)
     {
-        const training::GpuSpec part = PartOf(m_gpu, percent / kWholeGpu);
+        const double share = percent / kWholeGpu;
+        const training::GpuSpec part = PartOf(m_gpu, share, BusyShare(share));
+        const double had =
+            m_gpu.multiprocessors > 0 ? BusyShare(part.multiprocessors / m_gpu.multiprocessors) : 1;
         for (const Kernel& kernel : KernelsOf(batch))
         {
-            it->second += SecondsOf(kernel, part, m_dtype, m_gpu.multiprocessors);
+            it->second += SecondsOf(kernel, part, m_dtype, m_gpu.multiprocessors, had);
         }
     }
     return it->second;
+}
+
+double
+KernelCurve::SecondsOn(uint32_t batch, double multiprocessors, double bandwidth) const
+{
+    const training::GpuSpec part =
+        PartOf(m_gpu, multiprocessors / m_gpu.multiprocessors, bandwidth);
+    double seconds = 0;
+    for (const Kernel& kernel : KernelsOf(batch))
+    {
+        seconds += SecondsOf(kernel, part, m_dtype, m_gpu.multiprocessors, bandwidth);
+    }
+    return seconds;
 }
 
 uint32_t

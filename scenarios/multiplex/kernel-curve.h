@@ -47,6 +47,10 @@ class KernelCurve : public ShareCurve
 
     double Seconds(uint32_t batch, double percent) const override;
 
+    /// On an instance with multiprocessors and a share of the bandwidth of its own. \pre the GPU's
+    /// multiprocessors are known
+    double SecondsOn(uint32_t batch, double multiprocessors, double bandwidth) const;
+
     std::string WhyNot(uint32_t, double) const override
     {
         return "";

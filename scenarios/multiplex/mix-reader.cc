@@ -78,7 +78,9 @@ class LoadReader
                             "gpu",
                             "weight",
                             "max_batch",
-                            "curve"}))
+                            "curve",
+                            "instance",
+                            "processes"}))
         {
             return m_load;
         }
@@ -101,6 +103,7 @@ class LoadReader
         ReadRate();
         ReadSlo();
         ReadShare();
+        ReadInstance();
         m_object.Whole("weight", m_load.weight, 1, 1000);
         if (m_object.Has("gpu"))
         {
@@ -116,7 +119,9 @@ class LoadReader
         }
         std::string why;
         std::string nearest;
-        const auto served = FindServedModel(model, kind, m_sources, &why, &nearest);
+        const auto served = m_load.OnInstance()
+                                ? FindOnInstance(model, kind, &why, &nearest)
+                                : FindServedModel(model, kind, m_sources, &why, &nearest);
         if (!served)
         {
             m_object.Fail("model",
@@ -133,10 +138,59 @@ class LoadReader
     }
 
   private:
+    std::optional<ServedModel> FindOnInstance(const std::string& name,
+                                              CurveKind kind,
+                                              std::string* why,
+                                              std::string* nearest)
+    {
+        m_load.slices = FindSlices(name, kind, m_sources, why, nearest);
+        if (!m_load.slices)
+        {
+            return {};
+        }
+        ServedModel served;
+        served.name = name;
+        served.curve = std::make_shared<SliceShareCurve>(m_load.slices->curve, m_load.processes);
+        served.source = m_load.slices->source;
+        served.profile = UsualProfile(0);
+        return served;
+    }
+
+    void ReadInstance()
+    {
+        if (std::string text; m_object.Has("instance") && m_object.Text("instance", text))
+        {
+            m_load.instance = FindMigInstance(text);
+            if (!m_load.instance)
+            {
+                m_object.Fail("instance",
+                              "is no MIG instance; allowed: " + MigInstanceNames() +
+                                  ", or 1g to 7g");
+                return;
+            }
+            if (m_load.percent > 0)
+            {
+                m_object.Fail("share", "cannot be combined with \"instance\"; use one of them");
+            }
+            m_load.percent = m_load.instance->Percent();
+        }
+        m_object.Whole("processes", m_load.processes, 1, kMostProcesses);
+        if (!m_load.instance && (m_object.Has("processes") || m_load.closed))
+        {
+            m_object.Fail(m_load.closed ? "rate" : "processes",
+                          "needs \"instance\"; allowed: " + MigInstanceNames());
+        }
+    }
+
     void ReadRate()
     {
         const json* const rate = m_object.Find("rate", topo::Need::kRequired);
         if (!rate)
+        {
+            return;
+        }
+        m_load.closed = *rate == "closed";
+        if (m_load.closed)
         {
             return;
         }
@@ -165,7 +219,7 @@ class LoadReader
             m_object.Fail(
                 "rate",
                 "is no rate; allowed: requests/s above 0, at most 10,000,000, such as 150, "
-                "\"poisson:150\" or \"uniform:150\"");
+                "\"poisson:150\" or \"uniform:150\"; with \"instance\" \"closed\"");
             return;
         }
         m_load.rate = *value;
@@ -266,6 +320,14 @@ class LoadReader
 
 } // namespace
 
+bool
+Mix::HasInstances() const
+{
+    return std::any_of(models.begin(), models.end(), [](const ModelLoad& load) {
+        return load.OnInstance();
+    });
+}
+
 std::optional<double>
 ParseShare(const std::string& text)
 {
@@ -321,12 +383,17 @@ ParseMix(const std::string& text,
                                   ? fs::path(curves)
                                   : fs::path(file).parent_path() / curves;
         const std::size_t before = errors.size();
-        const CurveTable more = ReadCurveTable(path.string(), errors, &sources->notes);
+        const Measurements more = ReadCurveRows(path.string(), errors, &sources->notes);
         if (errors.size() != before)
         {
             return mix;
         }
-        sources->table.insert(more.begin(), more.end()); // --curves of the command line wins
+        // --curves of the command line wins.
+        sources->table.insert(more.alone.begin(), more.alone.end());
+        if (sources->sliceRows.empty())
+        {
+            sources->sliceRows = more.slices;
+        }
     }
     const json* const models = root.List("models", topo::Need::kRequired);
     if (!models)

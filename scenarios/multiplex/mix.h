@@ -4,13 +4,16 @@
  * Models that share GPUs, with their requests. As JSON:
  *
  *   {"models": [{"model": "resnet-50", "rate": "poisson:150", "slo": "50ms",
- *                "batch": "auto", "share": "40%", "gpu": 0}, ...],
+ *                "batch": "auto", "share": "40%", "gpu": 0},
+ *               {"model": "resnet50", "rate": "closed", "slo": "50ms",
+ *                "instance": "2g.20gb", "processes": 2}, ...],
  *    "curves": "curves.csv"}
  */
 #ifndef SCENARIOS_MULTIPLEX_MIX_H
 #define SCENARIOS_MULTIPLEX_MIX_H
 
 #include "scenarios/multiplex/served-model.h"
+#include "scenarios/multiplex/slice-finder.h"
 #include "topologies/error.h"
 
 #include <cstdint>
@@ -40,12 +43,25 @@ struct ModelLoad
     std::optional<uint32_t> gpu;
     uint32_t weight = 0;    ///< batches in a turn of temporal and gpulet; 0: by the rate
     uint32_t mostBatch = 1; ///< of a batch by the policy
+    /// On a MIG instance of its own, with processes under MPS; nothing: as the policy has it.
+    std::optional<SliceModel> slices;
+    const MigInstance* instance = nullptr;
+    uint32_t processes = 1;
+    bool closed = false; ///< each process takes one batch after another; `rate` is 0
+
+    bool OnInstance() const
+    {
+        return instance != nullptr;
+    }
 };
 
 struct Mix
 {
     std::string file;
     std::vector<ModelLoad> models;
+
+    /// Whether an entry asks for a MIG instance with processes.
+    bool HasInstances() const;
 };
 
 /// \param sources of the curves; the file's "curves" are added to them

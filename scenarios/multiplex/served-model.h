@@ -10,6 +10,7 @@
 #include "scenarios/multiplex/csv-rows.h"
 #include "scenarios/multiplex/interference.h"
 #include "scenarios/multiplex/share-curve.h"
+#include "scenarios/multiplex/slice-fit.h"
 
 #include <optional>
 #include <string>
@@ -48,6 +49,8 @@ struct CurveSources
     CurveTable table;                               ///< --curves; empty: there is none
     std::vector<std::string> notes;                 ///< of the tables that were read
     uint32_t sequence = 128;                        ///< of kernels of models that have one
+    std::vector<SliceRow> sliceRows;                ///< --curves of MIG instances
+    double operatorSeconds = 0; ///< of the host, for a kernel that PyTorch launches
 };
 
 /// Nothing: *why says why, and *nearest what else the name may mean.

@@ -5,6 +5,7 @@
 
 #include "scenarios/multiplex/batch-times.h"
 #include "scenarios/multiplex/latency-histogram.h"
+#include "scenarios/multiplex/slice-simulation.h"
 #include "scenarios/traffic/random.h"
 
 #include <algorithm>
@@ -107,8 +108,8 @@ class MixRun
             const Place& place = plan.places[i];
             m_models.emplace_back(settings.seed, scenario::kMultiplexStream + i);
             ModelState& state = m_models.back();
-            state.meanGap = static_cast<uint64_t>(
-                std::max(1.0, std::round(kPsPerSecond / (load.rate * settings.rateScale))));
+            const double rate = load.closed ? 1 : load.rate * settings.rateScale;
+            state.meanGap = static_cast<uint64_t>(std::max(1.0, std::round(kPsPerSecond / rate)));
             state.gpu = place.gpu;
             state.seat = m_gpus[place.gpu].seats.size();
             state.slo = ToPs(load.slo);
@@ -122,7 +123,11 @@ class MixRun
             of.rate = load.rate * settings.rateScale;
             of.slo = load.slo;
             m_result.models.push_back(of);
-            Schedule(static_cast<uint32_t>(i), 0);
+            // On an instance of its own: SimulateSlice().
+            if (!load.OnInstance())
+            {
+                Schedule(static_cast<uint32_t>(i), 0);
+            }
         }
         m_limit = m_arrivalsEnd + ToPs(std::max({1.0, settings.duration / 10, 4 * slowest}));
     }
@@ -573,6 +578,10 @@ Simulate(const Mix& mix,
     result.gpus = plan.gpus;
     result.notes = plan.notes;
     MixRun(mix, *made, plan, settings, goesOn, &result).Go();
+    if (mix.HasInstances())
+    {
+        AddInstances(mix, plan, settings, goesOn, &result);
+    }
     return result;
 }
 

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,19 @@ struct Execution
     uint32_t batch = 0;
     double percent = 0; ///< that it was started with
     double floor = 0;   ///< per cent of the GPU below it, for pictures
+};
+
+/// A model on a MIG instance with processes, in closed loops at its largest batch.
+struct OnInstance
+{
+    std::string instance;
+    uint32_t processes = 1;
+    bool closed = false;
+    double capacity = 0;       ///< requests/s
+    double seconds = 0;        ///< latency of a batch
+    std::optional<double> low; ///< band of the capacity; nothing: no rows like this
+    std::optional<double> high;
+    std::string band; ///< in words
 };
 
 struct ModelResult
@@ -51,6 +65,7 @@ struct ModelResult
     double p99 = 0;
     double busy = 0; ///< s in which it ran
     bool overloaded = false;
+    std::optional<OnInstance> instance;
 
     double Throughput(double duration) const
     {

@@ -146,6 +146,14 @@ class Run:
         """Measured latencies beside computed ones (compared.csv)."""
         return self._table("compared.csv", tables.COMPARED, ",")
 
+    def slices(self):
+        """Throughput by MIG instance, processes and batch (slices.csv)."""
+        return self._table("slices.csv", tables.SLICES, ",")
+
+    def compared_slices(self):
+        """Measured throughputs of MIG instances beside computed ones (compared_slices.csv)."""
+        return self._table("compared_slices.csv", tables.COMPARED_SLICES, ",")
+
     def estimates(self):
         """Layouts of dlplan that have an estimate, best first (estimates.csv)."""
         return self._table("estimates.csv", tables.ESTIMATES, ",")

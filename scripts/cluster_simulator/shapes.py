@@ -159,6 +159,18 @@ STATS = {
             ),
         }
     ],
+    "slices": [
+        {
+            **dict.fromkeys("model instance band".split(), TEXT),
+            **dict.fromkeys("processes batch throughput_per_s latency_ms".split(), NUMBER),
+        }
+    ],
+    "slices_compared": [
+        {
+            "model": TEXT,
+            **dict.fromkeys("rows throughput_median_error throughput_bias".split(), NUMBER),
+        }
+    ],
     "planning": {
         **dict.fromkeys("layouts too_large pruned estimated gpu_memory_bytes".split(), NUMBER),
         "whole": FLAG,

@@ -1,10 +1,14 @@
-// Many models on a GPU (dlserve --multiplex, --share-curve): policies beside one another, the best
-// first.
+// Many models on a GPU (dlserve --multiplex, --share-curve, --slices): policies beside one another,
+// the best first.
 
 const multiplexRuns = () => (Array.isArray(stats.multiplex) ? stats.multiplex : [])
   .filter((run) => run && Array.isArray(run.models));
 const shareCurves = () => (Array.isArray(stats.share_curves) ? stats.share_curves : [])
   .filter((curve) => curve && typeof curve === "object");
+const listOf = (value) => (Array.isArray(value) ? value : [])
+  .filter((one) => one && typeof one === "object");
+const bandWords = (low, high) => (isNumber(low) && isNumber(high)
+  ? three(low) + " to " + three(high) : "none");
 const worstModel = (run) => d3.min(run.models, (model) => model.slo_attainment);
 // As on the terminal: of each rate most requests in time, then the best of the worst models.
 const rankedRuns = () => multiplexRuns().map((run, i) => ({ run, i }))
@@ -88,7 +92,46 @@ function multiplexModels() {
         number(three(m.throughput_per_s)),
         number(msTime(m.slo_ms)), number(percent(m.slo_attainment)),
           number(msTime(m.latency_p50_ms)), number(msTime(m.latency_p99_ms))])));
+    const placed = run.models.filter((m) => m.on_instance && typeof m.on_instance === "object");
+    if (!placed.length) continue;
+    node.append(wideTable("Full batches in closed loops",
+      ["model", "instance", "processes", "at most/s", "80% band", "latency", "band from"],
+      placed.slice(0, 200).map((m) => {
+        const on = m.on_instance;
+        return [String(m.model), String(on.instance), number(count(on.processes)),
+          number(three(on.throughput_closed_per_s)),
+          number(bandWords(on.throughput_low_per_s, on.throughput_high_per_s)),
+          number(msTime(on.latency_closed_ms)), String(on.band)];
+      })));
   }
+}
+
+function multiplexSlices() {
+  const points = listOf(stats.slices);
+  if (!points.length) return;
+  const bands = [...new Set(points.map((point) => String(point.band)))];
+  const node = section("slices", "Throughput on MIG instances",
+    "Of all processes, in closed loops. Band: " + bands.join("; ") + ".");
+  node.append(wideTable("",
+    ["model", "instance", "processes", "batch", "throughput/s", "80% band", "latency"],
+    points.slice(0, 1000).map((p) => [String(p.model), String(p.instance),
+      number(count(p.processes)), number(count(p.batch)), number(three(p.throughput_per_s)),
+      number(bandWords(p.throughput_low_per_s, p.throughput_high_per_s)),
+      number(msTime(p.latency_ms))])));
+}
+
+function multiplexSlicesCompared() {
+  const rows = listOf(stats.slices_compared);
+  if (!rows.length) return;
+  const node = section("slices-compared", "Measured throughputs on MIG instances",
+    "Computed over measured; compared_slices.csv has every row.");
+  node.append(wideTable("",
+    ["model", "rows", "median error", "bias", "median error of latency", "in the band"],
+    rows.map((r) => [String(r.model), number(count(r.rows)),
+      number(percent(r.throughput_median_error)), number(percent(r.throughput_bias)),
+      number(isNumber(r.latency_median_error) ? percent(r.latency_median_error) : "-"),
+      number(r.rows_with_band ? count(r.rows_in_band) + " of " + count(r.rows_with_band)
+        : "-")])));
 }
 
 function multiplexCurves() {

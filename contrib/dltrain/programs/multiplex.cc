@@ -79,7 +79,7 @@ int
 RunMultiplex(int argc, const char* const* argv)
 {
     scenario::MultiplexScenario scenario = MultiplexOrExit(argc, argv);
-    reports::MultiplexResults results{scenario, {}, {}, {}, {}};
+    reports::MultiplexResults results{scenario, {}, {}, {}, {}, {}, {}};
     std::string why;
     if (scenario.task == MultiplexTask::kCurve)
     {
@@ -89,6 +89,11 @@ RunMultiplex(int argc, const char* const* argv)
     {
         results.compared = reports::ComparedOf(scenario, &why);
     }
+    if (scenario.task == MultiplexTask::kSlices)
+    {
+        results.slices = reports::SlicesOf(scenario);
+    }
+    results.slicesCompared = reports::SlicesComparedOf(scenario);
     if (!why.empty())
     {
         return SayError("dlserve", why);

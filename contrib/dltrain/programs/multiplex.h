@@ -11,7 +11,7 @@ namespace dltrain
 bool AsksForMultiplex(int argc, const char* const* argv);
 
 /**
- * dlserve with --multiplex, --share-curve or --compare (AsksForMultiplex): many models on a GPU.
+ * dlserve with --multiplex, --share-curve, --slices or --compare (AsksForMultiplex): many models on a GPU.
  * Says errors, prints the answer and writes the files.
  * \return exit status
  */

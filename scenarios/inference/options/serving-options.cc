@@ -397,8 +397,8 @@ MultiplexRows()
     std::vector<Option> rows;
     for (Option& option : MultiplexOptionRows())
     {
-        const bool asks =
-            option.name == "multiplex" || option.name == "share-curve" || option.name == "compare";
+        const bool asks = option.name == "multiplex" || option.name == "share-curve" ||
+                          option.name == "slices" || option.name == "compare";
         if (!asks && option.conditions.empty())
         {
             option.Only(when::With("multiplex"));

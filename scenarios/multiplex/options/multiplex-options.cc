@@ -42,6 +42,7 @@ MakeMultiplexTable()
     t.lists.push_back({"policies", "Policies (--policy)", ItemsOf<multiplex::PolicyEntry>});
     t.examples = {
         "dlserve --share-curve --model=resnet-50 --gpu=V100 --batch=1,8,16",
+        "dlserve --slices --model=resnet50 --processes=1,2,3 --batch=1,4,16",
         "dlserve --multiplex=mix.json --policy=dstack --duration=60s",
         "dlserve --multiplex=mix.json --policy=all --sweep-rate=10..200",
     };
@@ -101,12 +102,34 @@ MultiplexOptionRows()
         section.Flag("share-curve", "print latency against the share of a GPU, and its knee")
             .As(&asked::Multiplex::shareCurve)
             .Default("0"),
+        section
+            .Flag("slices",
+                  "print throughput and latency of a model by MIG instance of an A100, processes "
+                  "under MPS and batch, in closed loops")
+            .As(&asked::Multiplex::slices)
+            .Default("0"),
+        section.Text("processes", "of --slices: processes on an instance")
+            .As(&asked::Multiplex::processes)
+            .Shows("N,...")
+            .Otherwise("1,2,3")
+            .Example("1,4"),
+        section
+            .Duration("operator-time",
+                      "of the host, until PyTorch has launched a kernel; of MIG instances with "
+                      "--curve=kernels. 27us: ParvaGPU's host, fitted to four models; 5 to 10 us "
+                      "are usual (assumed)")
+            .As(&asked::Multiplex::operatorTime)
+            .Range(0, 1e10)
+            .Default("27us")
+            .Example("8us"),
         section.Name("curve", "where latency is from")
             .As(&asked::Multiplex::curve)
             .Names("source of the latency",
                    {{"auto", "the first of the others that there is"},
                     {"table", "rows of --curves, and lines between them"},
-                    {"fitted", "iGniter's form, fitted to --curves, or to its V100"},
+                    {"fitted",
+                     "iGniter's form, fitted to --curves, or to its V100; of MIG instances five "
+                     "constants, fitted to --curves, or to ParvaGPU's A100"},
                     {"kernels", "the model zoo's kernels on a part of the GPU"}})
             .Default("auto")
             .Example("kernels"),
@@ -115,7 +138,10 @@ MultiplexOptionRows()
             .Range(1, 1e6)
             .Default("128")
             .Example("512"),
-        section.File("curves", "measured latencies: columns model, batch, gpu_percent, latency_ms")
+        section
+            .File("curves",
+                  "measured latencies: columns model, batch, gpu_percent, latency_ms; or of MIG "
+                  "instances: model, instance, processes, batch, throughput_total_per_s")
             .As(&asked::Multiplex::curves)
             .Shows("FILE.csv")
             .Otherwise("none"),
@@ -123,7 +149,8 @@ MultiplexOptionRows()
             .File(
                 "compare",
                 "measured rows to compare with: columns as --curves, or of pairs: model1, model2, "
-                "batch1, batch2, gpu_percent1, gpu_percent2, latency1_ms, latency2_ms")
+                "batch1, batch2, gpu_percent1, gpu_percent2, latency1_ms, latency2_ms; or of MIG "
+                "instances, as --curves")
             .As(&asked::Multiplex::compare)
             .Shows("FILE.csv")
             .Otherwise("none"),
@@ -135,12 +162,12 @@ MultiplexSharedRows()
 {
     const Section section{"/serving", "Serving"};
     return {
-        section.Text("model", "of --share-curve: names of the zoo, or of --curves")
+        section.Text("model", "of --share-curve and --slices: names of the zoo, or of --curves")
             .As(&asked::Multiplex::model)
             .Shows("NAME,...")
             .Otherwise("all that were measured")
             .Example("resnet-50"),
-        section.Text("batch", "of --share-curve")
+        section.Text("batch", "of --share-curve and --slices")
             .As(&asked::Multiplex::batch)
             .Shows("N,...")
             .Otherwise("1,8,16")
@@ -179,7 +206,8 @@ bool
 AsksForMultiplex(const Values& values)
 {
     return values.Given(&asked::Multiplex::multiplex) ||
-           values.Get(&asked::Multiplex::shareCurve) || values.Given(&asked::Multiplex::compare);
+           values.Get(&asked::Multiplex::shareCurve) || values.Get(&asked::Multiplex::slices) ||
+           values.Given(&asked::Multiplex::compare);
 }
 
 } // namespace scenario

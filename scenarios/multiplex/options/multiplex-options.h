@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * dlserve's options for many models on a GPU: --multiplex, --share-curve and --compare.
+ * dlserve's options for many models on a GPU: --multiplex, --share-curve, --slices, --compare.
  *
  * MultiplexOptionRows() are options of their own. MultiplexSharedRows() are those that serving has
  * as well (--model, --gpu, --gpus, --batch, --duration, --dtype, --seq): of them only the text that
@@ -26,6 +26,7 @@ enum class MultiplexTask : uint8_t
 {
     kMix,     ///< --multiplex: policies
     kCurve,   ///< --share-curve
+    kSlices,  ///< --slices: MIG instances and processes
     kCompare, ///< --compare: measured rows beside computed ones
 };
 
@@ -40,9 +41,11 @@ struct MultiplexScenario
     std::vector<std::string> policies;
     std::vector<double> scales; ///< of the rates; one: as the mix has them
     multiplex::RunSettings settings;
-    // kCurve, kCompare:
+    // kCurve, kSlices, kCompare:
     std::vector<multiplex::ServedModel> models;
+    std::vector<multiplex::SliceModel> slices; ///< instead, where rows are of MIG instances
     std::vector<uint32_t> batches;
+    std::vector<uint32_t> processes; ///< of kSlices
     multiplex::CurveKind kind = multiplex::CurveKind::kAuto;
     multiplex::Measurements measured;
 };
@@ -53,7 +56,7 @@ std::vector<Option> MultiplexSharedRows();
 /// A program that has these options alone.
 const OptionTable& MultiplexOptionTable();
 
-/// Whether one of the three tasks was asked for.
+/// Whether one of the tasks was asked for.
 bool AsksForMultiplex(const Values& values);
 
 /// A scenario, or errors.

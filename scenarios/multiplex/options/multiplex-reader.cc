@@ -48,6 +48,10 @@ class MultiplexReader
         {
             tasks.emplace_back(&asked::Multiplex::shareCurve, MultiplexTask::kCurve);
         }
+        if (m_values.Get(&asked::Multiplex::slices))
+        {
+            tasks.emplace_back(&asked::Multiplex::slices, MultiplexTask::kSlices);
+        }
         if (m_values.Given(&asked::Multiplex::compare))
         {
             tasks.emplace_back(&asked::Multiplex::compare, MultiplexTask::kCompare);
@@ -56,12 +60,20 @@ class MultiplexReader
         {
             Fail(tasks.empty() ? Member(&asked::Multiplex::multiplex) : tasks[1].first,
                  tasks.empty()
-                     ? "is missing; allowed: --multiplex=FILE.json, --share-curve or "
+                     ? "is missing; allowed: --multiplex=FILE.json, --share-curve, --slices or "
                        "--compare=FILE.csv"
                      : "cannot be combined with " + Spell(tasks[0].first) + "; use one of them");
             return;
         }
         m_s.task = tasks[0].second;
+        if (m_s.task == MultiplexTask::kCompare)
+        {
+            std::vector<topo::Error> errors;
+            m_s.measured = multiplex::ReadMeasurements(m_values.Get(&asked::Multiplex::compare),
+                                                       errors,
+                                                       &m_result.notes);
+            Keep(errors);
+        }
         ReadSources();
         if (!m_result.errors.empty())
         {
@@ -76,7 +88,11 @@ class MultiplexReader
             Refuse({Member(&asked::Multiplex::policy), Member(&asked::Serving::sweepRate)},
                    "is for --multiplex");
             m_s.kind = *multiplex::ParseCurveKind(m_values.Get(&asked::Multiplex::curve));
-            m_s.task == MultiplexTask::kCurve ? ReadCurves() : ReadMeasured();
+            if (m_s.task != MultiplexTask::kSlices)
+            {
+                Refuse({Member(&asked::Multiplex::processes)}, "is for --slices");
+            }
+            m_s.task == MultiplexTask::kCompare ? ReadMeasured() : ReadCurves();
         }
     }
 
@@ -113,9 +129,18 @@ class MultiplexReader
                                                                      : otherwise;
     }
 
+    /// Whether models are on MIG instances: of the GPU that they are known of, as PyTorch computes
+    /// there.
+    bool IsOfInstances() const
+    {
+        return m_s.task == MultiplexTask::kSlices || !m_s.measured.slices.empty();
+    }
+
     void ReadSources()
     {
-        const std::string gpu = TextOf(&asked::Multiplex::gpu, "V100");
+        const bool sliced = IsOfInstances();
+        const bool chosen = m_values.Given(&asked::Multiplex::gpu);
+        const std::string gpu = sliced && !chosen ? "A100" : TextOf(&asked::Multiplex::gpu, "V100");
         if (const auto known = training::FindGpu(gpu))
         {
             m_s.sources.gpu = *known;
@@ -125,20 +150,28 @@ class MultiplexReader
             ReadGpuFile(gpu);
         }
         const bool narrow = m_s.sources.gpu.Peak(training::Dtype::kBf16) > 0;
-        const auto dtype =
-            training::ParseDtype(TextOf(&asked::Multiplex::dtype, narrow ? "bf16" : "fp32"));
+        const auto dtype = training::ParseDtype(TextOf(&asked::Multiplex::dtype,
+                                                       sliced   ? "tf32"
+                                                       : narrow ? "bf16"
+                                                                : "fp32"));
         if (!dtype)
         {
             Fail(&asked::Multiplex::dtype, "allowed: " + topo::JoinNames(training::DtypeNames()));
         }
         m_s.sources.dtype = dtype.value_or(training::Dtype::kFp32);
         m_s.sources.sequence = m_values.Get(&asked::Multiplex::seq);
+        m_s.sources.operatorSeconds =
+            static_cast<double>(m_values.Get(&asked::Multiplex::operatorTime).ps) /
+            multiplex::kPsPerSecond;
         if (m_values.Given(&asked::Multiplex::curves))
         {
             std::vector<topo::Error> errors;
-            m_s.sources.table = multiplex::ReadCurveTable(m_values.Get(&asked::Multiplex::curves),
-                                                          errors,
-                                                          &m_result.notes);
+            const multiplex::Measurements rows =
+                multiplex::ReadCurveRows(m_values.Get(&asked::Multiplex::curves),
+                                         errors,
+                                         &m_result.notes);
+            m_s.sources.table = rows.alone;
+            m_s.sources.sliceRows = rows.slices;
             Keep(errors);
         }
     }
@@ -197,8 +230,9 @@ class MultiplexReader
         ReadScales();
         Refuse({Member(&asked::Multiplex::model),
                 Member(&asked::Multiplex::batch),
-                Member(&asked::Multiplex::curve)},
-               "is for --share-curve; the mix has them");
+                Member(&asked::Multiplex::curve),
+                Member(&asked::Multiplex::processes)},
+               "is for --share-curve or --slices; the mix has them");
         if (!m_result.errors.empty())
         {
             return;
@@ -212,6 +246,11 @@ class MultiplexReader
         m_result.notes.insert(m_result.notes.end(),
                               m_s.sources.notes.begin(),
                               m_s.sources.notes.end());
+        if (!m_result.errors.empty())
+        {
+            return;
+        }
+        ChooseMig();
         if (!m_result.errors.empty())
         {
             return;
@@ -241,6 +280,24 @@ class MultiplexReader
             }
             m_s.policies.push_back(*known);
         }
+    }
+
+    /// Instances of entries are for that policy alone.
+    void ChooseMig()
+    {
+        const std::vector<std::string> mig = {"mig"};
+        if (!m_s.mix.HasInstances() || m_s.policies == mig)
+        {
+            return;
+        }
+        if (m_values.Given(&asked::Multiplex::policy))
+        {
+            Fail(&asked::Multiplex::policy,
+                 "the mix has entries with an instance; allowed: mig",
+                 "mig");
+            return;
+        }
+        m_s.policies = mig;
     }
 
     void ReadScales()
@@ -323,6 +380,19 @@ class MultiplexReader
     {
         std::string why;
         std::string near;
+        if (IsOfInstances())
+        {
+            const auto found = multiplex::FindSlices(name, m_s.kind, m_s.sources, &why, &near);
+            if (found)
+            {
+                m_s.slices.push_back(*found);
+            }
+            else
+            {
+                m_result.errors.push_back({m_values.Where(option), name, why, near});
+            }
+            return;
+        }
         const auto found = multiplex::FindServedModel(name, m_s.kind, m_s.sources, &why, &near);
         if (found)
         {
@@ -356,11 +426,13 @@ class MultiplexReader
         const std::string names = TextOf(&asked::Multiplex::model, "");
         if (names.empty())
         {
-            for (const std::string& name : multiplex::CurveNames(m_s.sources))
+            for (const std::string& name : m_s.task == MultiplexTask::kSlices
+                                               ? multiplex::SliceNames(m_s.sources)
+                                               : multiplex::CurveNames(m_s.sources))
             {
                 AddModel(name, &asked::Multiplex::model);
             }
-            if (m_s.models.empty() && m_result.errors.empty())
+            if (m_s.models.empty() && m_s.slices.empty() && m_result.errors.empty())
             {
                 Fail(&asked::Multiplex::model,
                      "is missing; allowed: a model of the zoo, or of --curves=FILE.csv");
@@ -373,27 +445,43 @@ class MultiplexReader
                 AddModel(name, &asked::Multiplex::model);
             }
         }
-        for (const std::string& part : Parts(TextOf(&asked::Multiplex::batch, "1,8,16")))
+        m_s.batches = ReadCounts(&asked::Multiplex::batch,
+                                 "1,8,16",
+                                 4096,
+                                 "allowed: batches from 1 to 4096, such as 1,8,16");
+        if (m_s.task == MultiplexTask::kSlices)
+        {
+            m_s.processes = ReadCounts(&asked::Multiplex::processes,
+                                       "1,2,3",
+                                       multiplex::kMostProcesses,
+                                       "allowed: 1 to 48 processes, such as 1,2,3");
+        }
+    }
+
+    /// "1,8,16". Nothing after an error.
+    std::vector<uint32_t> ReadCounts(Member option,
+                                     const std::string& otherwise,
+                                     unsigned long most,
+                                     const std::string& allowed)
+    {
+        std::vector<uint32_t> counts;
+        for (const std::string& part : Parts(TextOf(option, otherwise)))
         {
             const bool digits = !part.empty() && part.size() <= 4 &&
                                 part.find_first_not_of("0123456789") == std::string::npos;
-            const unsigned long batch = digits ? std::strtoul(part.c_str(), nullptr, 10) : 0;
-            if (batch < 1 || batch > 4096)
+            const unsigned long count = digits ? std::strtoul(part.c_str(), nullptr, 10) : 0;
+            if (count < 1 || count > most)
             {
-                Fail(&asked::Multiplex::batch, "allowed: batches from 1 to 4096, such as 1,8,16");
-                return;
+                Fail(option, allowed);
+                return {};
             }
-            m_s.batches.push_back(static_cast<uint32_t>(batch));
+            counts.push_back(static_cast<uint32_t>(count));
         }
+        return counts;
     }
 
     void ReadMeasured()
     {
-        std::vector<topo::Error> errors;
-        m_s.measured = multiplex::ReadMeasurements(m_values.Get(&asked::Multiplex::compare),
-                                                   errors,
-                                                   &m_result.notes);
-        Keep(errors);
         Refuse({Member(&asked::Multiplex::model), Member(&asked::Multiplex::batch)},
                "the rows of --compare have them");
         std::set<std::string> names;
@@ -404,6 +492,10 @@ class MultiplexReader
         for (const multiplex::PairRow& row : m_s.measured.pairs)
         {
             names.insert(std::begin(row.model), std::end(row.model));
+        }
+        for (const multiplex::SliceRow& row : m_s.measured.slices)
+        {
+            names.insert(row.model);
         }
         for (const std::string& name : names)
         {

@@ -13,6 +13,7 @@ sys.path.append(sys.path[0] + "/../shared")
 from _system_test import ROOT, SystemTest, main
 
 GOLDEN = os.path.join(ROOT, "tests", "golden", "multiplex")
+SLICES = os.path.join(ROOT, "tests", "golden", "measured", "measured_multiplex.csv")
 # A V100 with the workloads of iGniter's algorithm (main of igniter-algorithm.py).
 MODELS = [
     {"model": "alexnet", "rate": 500, "slo": "15ms"},
@@ -182,6 +183,99 @@ class Multiplex(SystemTest):
         (one,) = run.stats["multiplex"]
         self.assertEqual(one["models"][0]["served"], one["models"][0]["arrived"])
         self.assertGreaterEqual(one["models"][0]["latency_p50_ms"], 1)
+
+    def test_slices(self):
+        """A row for each instance, processes and batch; more of each bring more; a band."""
+        run = self.run_program("dlserve --slices --model=resnet50 --batch=1,16 --processes=1,3")
+        points = run.stats["slices"]
+        self.assertEqual(len(points), 5 * 2 * 2)
+        rates = {
+            (one["instance"], one["processes"], one["batch"]): one["throughput_per_s"]
+            for one in points
+        }
+        for instance in ("1g.10gb", "7g.80gb"):
+            self.assertGreater(rates[instance, 3, 16], rates[instance, 1, 16])
+            self.assertGreater(rates[instance, 1, 16], rates[instance, 1, 1])
+        for one in points:
+            self.assertLess(one["throughput_low_per_s"], one["throughput_per_s"])
+            self.assertGreater(one["throughput_high_per_s"], one["throughput_per_s"])
+            self.assertWithin(
+                one["throughput_per_s"] * one["latency_ms"],
+                1e3 * one["processes"] * one["batch"],
+                1e-9,
+            )
+        self.assertRegex(run.out, r"80% of 103 measured, .* lay within -\d+% to \+\d+%")
+        self.assertEqual(len(run.rows("slices.csv")), 20)
+        # By kernels: a host that launches faster serves more.
+        slow, fast = (
+            self.run_program(
+                f"dlserve --slices --model=resnet-50 --curve=kernels --batch=1 --processes=1 {more}"
+            ).stats["slices"][-1]["throughput_per_s"]
+            for more in ("", "--operator-time=5us")
+        )
+        self.assertGreater(fast, 2 * slow)
+
+    def test_measured_slices(self):
+        """Median error of measured throughputs; the same with constants that are fitted here."""
+        for more in ("", f" --curves={SLICES}"):
+            run = self.run_program(f"dlserve --compare={SLICES}{more}")
+            *models, everything = run.stats["slices_compared"]
+            self.assertEqual(len(models), 6)
+            self.assertEqual(everything["rows"], 103)
+            self.assertLess(everything["throughput_median_error"], 0.04)
+            self.assertLess(abs(everything["throughput_bias"]), 0.01)
+            self.assertGreater(everything["rows_in_band"], 0.7 * everything["rows_with_band"])
+            self.assertEqual(len(run.rows("compared_slices.csv")), 103)
+
+    def test_mixes_of_instances(self):
+        """Closed loops have the throughput of the table, open ones serve what arrives."""
+        slow = {"slo": "1s", "batch": 8, "processes": 2}
+        models = [
+            {**slow, "model": "vgg16", "rate": "closed", "instance": "3g.40gb"},
+            {**slow, "model": "resnet50", "rate": 200, "instance": "2g"},
+            {"model": "densenet121", "rate": 1e4, "slo": "100ms", "instance": "1g", "batch": 4},
+        ]
+        run = self.run_program(
+            f"dlserve --multiplex={self.mix(models)} --gpu=A100 --duration=100s --report"
+        )
+        (one,) = run.stats["multiplex"]
+        self.assertEqual(one["policy"], "mig")
+        self.assertTrue(one["sums"]["equal"])
+        self.assertEqual(one["duration_s"], 100)
+        self.assertLessEqual(one["effective_utilization"], one["utilization"])
+        closed, open_loop, crowded = one["models"]
+        self.assertWithin(
+            closed["throughput_per_s"], closed["on_instance"]["throughput_closed_per_s"], 0.02
+        )
+        self.assertWithin(open_loop["throughput_per_s"], 200, 0.02)
+        self.assertFalse(open_loop["overloaded"])
+        self.assertTrue(crowded["overloaded"])
+        self.assertWithin(
+            crowded["throughput_per_s"], crowded["on_instance"]["throughput_closed_per_s"], 0.02
+        )
+        self.assertIn("cannot keep up", run.out)
+
+    def test_mistakes_of_instances(self):
+        vgg = {"model": "vgg16", "rate": "closed", "slo": "1s", "instance": "3g.40gb"}
+        for change, words in (
+            ({"instance": "5g"}, "allowed: 1g.10gb"),
+            ({"instance": "3g", "share": "40%"}, "use one of them"),
+            ({"processes": 49}, "/models/0/processes"),
+            ({"model": "vgg17"}, "vgg16"),
+        ):
+            mix = self.mix([{**vgg, **change}])
+            self.refuse(f"dlserve --multiplex={mix} --gpu=A100", words)
+        self.refuse(f"dlserve --multiplex={self.mix([vgg])} --gpu=V100", "allowed: --gpu=A100")
+        mix = self.mix([vgg])
+        self.refuse(f"dlserve --multiplex={mix} --gpu=A100 --policy=mps", "did you mean 'mig'?")
+        del vgg["instance"]
+        self.refuse(f"dlserve --multiplex={self.mix([vgg])} --gpu=A100", "needs \"instance\"")
+        self.refuse("dlserve --slices --model=resnet-5000", "resnet50")
+        self.refuse("dlserve --slices --processes=0", "1 to 48")
+        self.refuse("dlserve --slices --model=bert --seq=64 --curve=fitted", "--seq=128")
+        rows = "model,instance,processes,batch,throughput_total_per_s\n"
+        table = self.write("rows.csv", rows + "resnet50,5g.40gb,1,1,100\n")
+        self.refuse(f"dlserve --compare={table}", "is no MIG instance")
 
     def test_dry_run(self):
         run = self.run_program(f"dlserve --multiplex={self.mix()} --policy=dstack --dry-run")

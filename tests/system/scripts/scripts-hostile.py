@@ -139,7 +139,7 @@ class Hostile(SystemTest):
                     self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
     def test_results_are_not_written_over(self):
-        with open(os.path.join(ROOT, "scenarios", "startup", "output-folder.cc")) as file:
+        with open(os.path.join(ROOT, "scenarios", "launch", "output-folder.cc")) as file:
             names = re.findall(r'"([a-z_]+\.[a-z]+)"[,}]', file.read())
         self.assertCountEqual(files.RESULTS, names)
         for script, own in (("report", "report.html"), ("timeline", "timeline.json")):

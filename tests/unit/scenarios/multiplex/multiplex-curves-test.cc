@@ -71,7 +71,7 @@ CurveTable
 GoldenTable()
 {
     std::vector<topo::Error> errors;
-    CurveTable table = ReadCurveTable(CURVE_GOLDEN + "igniter-v100.csv", errors);
+    CurveTable table = ReadCurveRows(CURVE_GOLDEN + "igniter-v100.csv", errors).alone;
     EXPECT_TRUE(errors.empty());
     return table;
 }
