@@ -11,9 +11,8 @@ namespace dltrain
 bool AsksForMultiplex(int argc, const char* const* argv);
 
 /**
- * dlserve with --multiplex, --share-curve, --slices or --compare (AsksForMultiplex): many models on a GPU.
- * Says errors, prints the answer and writes the files.
- * \return exit status
+ * dlserve with --multiplex, --share-curve, --slices or --compare (AsksForMultiplex): many models on
+ * a GPU. Says errors, prints the answer and writes the files. \return exit status
  */
 int RunMultiplex(int argc, const char* const* argv);
 

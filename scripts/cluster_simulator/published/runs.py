@@ -4,6 +4,7 @@ line and program, is not run again.
 """
 
 import collections
+import glob
 import hashlib
 import json
 import os
@@ -62,11 +63,19 @@ def words_of(row, folder, more=()):
     ]
 
 
+def built(program):
+    """The program and the libraries that it was built with."""
+    program = os.path.realpath(program)
+    top = os.path.dirname(os.path.dirname(program))
+    return [program, *sorted(glob.glob(os.path.join(top, "lib", "*.so*")))]
+
+
 def identity(program, words):
     """What a run's result hangs on: program, options, and the models and profiles these name."""
     digest = hashlib.sha256()
-    state = os.stat(program)
-    digest.update(f"{state.st_size} {state.st_mtime_ns}\n".encode())
+    for path in built(program):
+        state = os.stat(path)
+        digest.update(f"{state.st_size} {state.st_mtime_ns}\n".encode())
     for word in words:
         digest.update(f"{word}\n".encode())
         path = word.partition("=")[2]
