@@ -79,12 +79,23 @@ HeldKey()
         .NullUnless([](const T& of) { return BandIn(of) && BandIn(of)->held; });
 }
 
-Key<ComparedStep>
+compared::Kind
+KindIn(const ComparedStep& step)
+{
+    return compared::KindOf(step.options);
+}
+
+const compared::Kind&
+KindIn(const ComparedNumber& number)
+{
+    return number.kind;
+}
+
+template <typename T>
+Key<T>
 FacetKey(const char* words, const char* facet)
 {
-    return {words, [facet](const ComparedStep& s) {
-                return compared::FacetOf(compared::KindOf(s.options), facet);
-            }};
+    return {words, [facet](const T& of) { return compared::FacetOf(KindIn(of), facet); }};
 }
 
 } // namespace
@@ -94,11 +105,11 @@ ComparedKeys()
 {
     using T = ComparedStep;
     static const Object<T> keys{
-        FacetKey("software: Whose software it is by --recipe", "software"),
-        FacetKey("generation: Generation of the GPU; empty: none that is known", "generation"),
-        FacetKey("precision: Precision of matrix products", "precision"),
-        FacetKey("model: Class of the model", "model"),
-        FacetKey("scale: Number of GPUs", "scale"),
+        FacetKey<T>("software: Whose software it is by --recipe", "software"),
+        FacetKey<T>("generation: Generation of the GPU; empty: none that is known", "generation"),
+        FacetKey<T>("precision: Precision of matrix products", "precision"),
+        FacetKey<T>("model: Class of the model", "model"),
+        FacetKey<T>("scale: Number of GPUs", "scale"),
         LikeKey<T>(),
         RowsKey<T>(),
         SourcesKey<T>(),
@@ -117,6 +128,9 @@ ComparedNumberKeys()
     using T = ComparedNumber;
     static const Object<T> keys{
         {"metric: What is compared", [](const T& n) { return std::string(n.metric); }},
+        FacetKey<T>("software: The engine, whatever its version", "software"),
+        FacetKey<T>("generation: Generation of the GPU; empty: none that is known", "generation"),
+        FacetKey<T>("model: Class of the model", "model"),
         LikeKey<T>(),
         RowsKey<T>(),
         SourcesKey<T>(),

@@ -25,8 +25,9 @@ VALUES = ("measured", "simulated")
 
 LEVEL = 0.8
 LEAST_ROWS = 8
-# Below, the weight of a source that nobody has seen, 1 / (sources + 1), is above 1 - LEVEL.
-LEAST_UNITS = 4
+# Below four, the weight of a source that nobody has seen, 1 / (sources + 1), is above 1 - LEVEL;
+# with four or five the band is as wide as the worst row of all.
+LEAST_UNITS = 6
 
 # Facets that groups have in common, the narrowest first. A job takes the first group that it fits.
 GROUPS = {

@@ -29,7 +29,7 @@ def instance(row):
 
 OWN = (
     Own("kernels of inference", "query_tokens", "--kernel-times", "kernels.csv", kernel),
-    Own("MIG instances, requests/s", "share_kind", "--compare", "compared-slices.csv", instance),
+    Own("MIG instances, requests/s", "share_kind", "--compare", "compared_slices.csv", instance),
 )
 
 
