@@ -15,6 +15,8 @@
  *                 "channels": {"inside": "163Gbps", "outside": "107Gbps", "in_server": 32,
  *                              "a_nic": 4, "most": 16},
  *                 "expects":  {"nic_rate": "120Gbps", "net_latency": "10us", ...},
+ *                 "fall": [{"gpus": 16, "all_reduce": 361.7, "all_gather": 184.6,
+ *                           "reduce_scatter": 181.6}, ...], "fall_a_gpu": 27,
  *                 "source": "where the numbers come from"}
  *
  * or, with `"base": "dgx-h100"`, the library of that server, except for the keys that are given (in
@@ -49,6 +51,12 @@
  * plug-in reports, and the time of a post to them. collectives/tuner/nccl-times.h has the rest.
  * Without `expects`, choices are by the real times of messages.
  *
+ * **Fall.** Some networks give a collective less the more GPUs it has, for reasons that no link
+ * shows. `fall` has bus bandwidths (GB/s, as nccl-tests) that were measured over several servers,
+ * by GPUs; between them they are interpolated over the logarithm of the GPUs, outside of them the
+ * nearest holds. A group with g GPUs in a server has at most g times `fall_a_gpu`. The formula of a
+ * collective (--collective-times=formula, dlplan) is no less than this; messages do not know it.
+ *
  * **Constants.** NCCL publishes its own expectations, in src/graph/tuning.cc. Real machines take
  * longer. So presets have numbers fitted to tables measured on such machines: a small set for all
  * operations, sizes and numbers of GPUs. docs/validation.md has the remaining errors.
@@ -62,6 +70,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace topo
 {
@@ -144,6 +153,15 @@ struct LibraryExpectations
     rdma::Duration netOverhead; ///< time of a post
 };
 
+/// Bus bandwidth of large collectives over several servers, B/s.
+struct MeasuredFall
+{
+    uint32_t gpus = 0;
+    double allReduce = 0;
+    double allGather = 0;
+    double reduceScatter = 0;
+};
+
 struct LibraryModel
 {
     rdma::Duration launch;         ///< launch of a collective
@@ -153,6 +171,8 @@ struct LibraryModel
     uint32_t exchangeNics = 0;
     ExchangeChannels channels;
     LibraryExpectations expects;
+    std::vector<MeasuredFall> fall; ///< by rising numbers of GPUs; empty: none was measured
+    double fallAGpu = 0;            ///< B/s, for each GPU that a group has in a server; 0: no limit
     std::array<ProtocolTimes, kProtocols> protocols; ///< by Protocol
     std::string source;                              ///< document of every constant, or "assumed"
 

@@ -134,6 +134,47 @@ BaseOf(JsonObject& in, const std::string& base, const std::vector<const ServerSp
     return nullptr;
 }
 
+/// "fall" and "fall_a_gpu" (library-model.h).
+void
+ReadFall(JsonObject& in, LibraryModel& library)
+{
+    constexpr double kGiga = 1e9;
+    constexpr double kLeast = 1e-3;
+    constexpr double kMost = 1e5;
+    double each = library.fallAGpu / kGiga;
+    in.Real("fall_a_gpu", each, kLeast, kMost);
+    library.fallAGpu = each * kGiga;
+    const json* const list = in.List("fall");
+    if (!list)
+    {
+        return;
+    }
+    library.fall.clear();
+    for (std::size_t i = 0; i < list->size() && !in.TooMany(); ++i)
+    {
+        const std::string place = "fall/" + std::to_string(i);
+        JsonObject row = in.Inner((*list)[i], place);
+        MeasuredFall fall;
+        if (!row.Only({"gpus", "all_reduce", "all_gather", "reduce_scatter"}) ||
+            !row.Whole("gpus", fall.gpus, 2, 1u << 24, Need::kRequired))
+        {
+            continue;
+        }
+        for (const auto& [key, rate] : {std::pair{"all_reduce", &fall.allReduce},
+                                        std::pair{"all_gather", &fall.allGather},
+                                        std::pair{"reduce_scatter", &fall.reduceScatter}})
+        {
+            row.Real(key, *rate, kLeast, kMost, Need::kRequired);
+            *rate *= kGiga;
+        }
+        if (!library.fall.empty() && fall.gpus <= library.fall.back().gpus)
+        {
+            in.Say(place + "/gpus", "is not above the number of the entry before");
+        }
+        library.fall.push_back(fall);
+    }
+}
+
 /// `known`: servers whose library others may build on.
 void
 ReadLibrary(JsonObject in,
@@ -153,6 +194,8 @@ ReadLibrary(JsonObject in,
                   "nvls",
                   "channels",
                   "expects",
+                  "fall",
+                  "fall_a_gpu",
                   "source"}))
     {
         return;
@@ -178,6 +221,7 @@ ReadLibrary(JsonObject in,
     in.Time("post", library.post, kLongest, "1 s");
     in.Whole("exchange_nics", library.exchangeNics, 1, kMostNics);
     in.Text("source", library.source);
+    ReadFall(in, library);
     for (uint32_t i = 0; i < kProtocols; ++i)
     {
         const json* part = in.Find(kProtocolNames[i]);

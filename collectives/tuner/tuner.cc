@@ -6,6 +6,7 @@
 #include "collectives/core/placement.h"
 #include "collectives/core/registry.h"
 #include "collectives/tuner/bridged-bytes.h"
+#include "collectives/tuner/measured-fall.h"
 #include "collectives/tuner/nccl-times.h"
 #include "collectives/tuner/possible-choices.h"
 
@@ -261,7 +262,12 @@ EstimateSeconds(const Algorithm& algorithm,
                 const AlgorithmOptions& options,
                 const Machine& machine)
 {
-    return Formula(algorithm, protocol, what, placement, options, machine, true);
+    auto seconds = Formula(algorithm, protocol, what, placement, options, machine, true);
+    if (seconds && !machine.library.fall.empty())
+    {
+        seconds = std::max(*seconds, SecondsOfFall(what, placement, machine.library));
+    }
+    return seconds;
 }
 
 std::optional<double>

@@ -271,6 +271,12 @@ MakeCollectives(Validation* v,
                      values.Get(&asked::Collective::collectiveTimes) == "formula";
     c.insideByFormula = c.allByFormula || values.Get(&asked::Collective::inServer) == "formula";
     c.insideOneByOne = values.Get(&asked::Collective::inServer) == "one-by-one";
+    if (!c.allByFormula && !cluster->server.library.fall.empty() && cluster->servers > 1)
+    {
+        v->notes.push_back("collectives over several servers of " + cluster->server.name +
+                           " were measured to slow down with the number of GPUs; "
+                           "--network=analytic --collective-times=formula has that");
+    }
     if (c.insideByFormula && c.stepLatency.ps > 0)
     {
         v->Fail(&asked::Collective::stepLatency,

@@ -50,12 +50,18 @@ ReadRates(topo::JsonObject& in, KernelRates& rates)
     in.Real("convolution_ratio", rates.convolution, kLeast, 10);
     in.Real("attention_ratio", rates.attention, kLeast, 10);
     in.Real("attention_backward_ratio", rates.attentionBackward, kLeast, 10);
-    if (in.Has("attention_ratio") && !in.Has("flash2_ratio"))
+    if (in.Has("attention_ratio"))
     {
-        rates.flash2 = 0; // not the base's: measured attention is that of all libraries
+        // Not the base's: measured attention is that of all libraries.
+        rates.flash2 = in.Has("flash2_ratio") ? rates.flash2 : 0;
+        rates.flash3 = rates.triton = 0;
     }
     in.Real("flash2_ratio", rates.flash2, 0, 10); // 0: as attention_ratio
     in.Real("flash2_backward_ratio", rates.flash2Backward, kLeast, 10);
+    in.Real("flash3_ratio", rates.flash3, 0, 10);
+    in.Real("flash3_backward_ratio", rates.flash3Backward, kLeast, 10);
+    in.Real("triton_ratio", rates.triton, 0, 10);
+    in.Real("triton_backward_ratio", rates.tritonBackward, kLeast, 10);
     in.Real("sustained_ratio", rates.sustained, kLeast, 1);
     in.Real("collective_sms", rates.collectiveSms, 0, 1e4);
     in.Real("memory_efficiency", rates.pointwise, kLeast, 1);

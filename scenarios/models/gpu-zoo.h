@@ -86,6 +86,10 @@ struct KernelRates
     /// scaled_dot_product_attention runs; 0: as those, which are of the vendor's library.
     double flash2 = 0;
     double flash2Backward = 0;
+    double flash3 = 0; ///< the same of FlashAttention 3
+    double flash3Backward = 0;
+    double triton = 0; ///< and of Triton's, which llm-foundry ran in 2023
+    double tritonBackward = 0;
     /// Multiprocessors that a collective takes from computing beside it, with what it takes of the
     /// memory's bandwidth and of the power; 0 where `sustained` has it in.
     double collectiveSms = 0;
@@ -138,10 +142,10 @@ std::optional<GpuSpec> FindGpu(std::string_view name);
 /// With "base": "A100" the GPU of that name gives all that is left out; without, a name, one peak
 /// (also "tf32_tflops", "fp16_tflops", "fp8_tflops", "fp4_tflops"), bandwidth and memory have to be
 /// there, and A100's rates are taken for those left out (KernelRates, in its order, and
-/// "attention_backward_ratio", "flash2_ratio", "flash2_backward_ratio", "sustained_ratio",
-/// "collective_sms"; "matrix_efficiency" is that of tensor cores, "memory_efficiency" that of
-/// pointwise kernels). GB of memory are 2^30.
-/// \param file for the errors
+/// "attention_backward_ratio", "flash2_ratio", "flash2_backward_ratio", those of "flash3" and
+/// "triton", "sustained_ratio", "collective_sms"; "matrix_efficiency" is that of tensor cores,
+/// "memory_efficiency" that of pointwise kernels). GB of memory are 2^30. \param file for the
+/// errors
 std::optional<GpuSpec> ParseGpuJson(const nlohmann::json& json,
                                     const std::string& file,
                                     std::vector<topo::Error>& errors);

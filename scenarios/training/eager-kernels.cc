@@ -178,6 +178,8 @@ EagerAttention(const Operator& op, Pass pass, const TrainingOptions& o)
     if (!o.fusedAttention)
     {
         kernels = pass == Pass::kForward ? Forward(x, op, o) : Backward(x, op, o);
+        // Backward moves twice what forward does.
+        kernels.front().bytes += o.scoreBytes * (pass == Pass::kForward ? 1 : 2) / 3 * x.scores;
     }
     if (pass != Pass::kForward && op.joined)
     {
@@ -276,6 +278,15 @@ EagerPointwise(const Operator& op, double elements, Pass pass, const TrainingOpt
     }
     }
     return kernels;
+}
+
+Kernels
+TorchNorm(const Operator& op, double elements, Pass pass)
+{
+    // Six kernels forward: cast, square, mean, reciprocal root, product, scale with its cast.
+    Kernel kernel = Moves(elements / 2 * (pass == Pass::kForward ? 13 : 40));
+    kernel.launches = (pass == Pass::kForward ? 6 : 10) * op.count;
+    return {kernel};
 }
 
 Kernel

@@ -77,7 +77,9 @@ FrameworkOf(ZeroImpl impl)
 ReduceSchedule
 ReductionsOf(const TrainingOptions& o)
 {
-    return FrameworkOf(o.zeroImpl).Reductions(o.sharding);
+    ReduceSchedule schedule = FrameworkOf(o.zeroImpl).Reductions(o.sharding);
+    schedule.eachMicroBatch = schedule.eachMicroBatch && !o.wholeAccumulation;
+    return schedule;
 }
 
 GatherSchedule

@@ -127,6 +127,15 @@ PassesOf(const Operator& op, Pass pass, const TrainingOptions& o)
     return passes;
 }
 
+/// Forward's share of what forward and backward move together: backward moves twice as much.
+constexpr double kForwardShare = 1.0 / 3;
+
+double
+ShareOfPass(Pass pass)
+{
+    return pass == Pass::kForward ? kForwardShare : 1 - kForwardShare;
+}
+
 Kernel
 AttentionOf(const Operator& op, Pass pass, const TrainingOptions& o)
 {
@@ -161,11 +170,22 @@ AttentionOf(const Operator& op, Pass pass, const TrainingOptions& o)
     {
         const ScorePasses passes = PassesOf(op, pass, o);
         elements += scores * passes.elements;
-        kernel.bytes = scores * passes.bytes * times * op.count;
+        kernel.bytes =
+            scores * (passes.bytes * times + o.scoreBytes * ShareOfPass(pass)) * op.count;
         kernel.launches = (2 * times + passes.kernels) * op.count;
     }
     kernel.elements = elements * times * op.count;
     return kernel;
+}
+
+/// Bytes that the loss moves for a logit, over the 36 of Loss::kPlain (transformer-layers.cc).
+/// nanotron's sharded cross-entropy has 52: fp32 logits, maxima, differences, exponentials and the
+/// softmax are a kernel each (huggingface/nanotron@00708b8
+/// src/nanotron/parallel/tensor_parallel/functional.py).
+double
+LossPasses(const TrainingOptions& o)
+{
+    return o.loss == Loss::kUnfused ? 52.0 / 36 : 1;
 }
 
 } // namespace
@@ -194,6 +214,12 @@ RoutedShare(const Routing& routing, const TrainingOptions& o)
     return folded * (HasExpertLoad(o)
                          ? routing.topK * o.expert * ExpertRankShares(routing, o)[o.expertPosition]
                          : routing.topK);
+}
+
+bool
+IsLoss(const Operator& op, const Part& part)
+{
+    return op.kind == KernelClass::kPointwise && !part.losses.IsZero() && !op.bytes.IsZero();
 }
 
 Kernels
@@ -227,7 +253,8 @@ KernelsOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions
         }
         break;
     case KernelClass::kPointwise: {
-        double times = ShareOf(op.split, op.expert, o) * op.count;
+        const bool loss = IsLoss(op, part);
+        double times = (loss && o.wholeLogits ? 1 : ShareOf(op.split, op.expert, o)) * op.count;
         if (op.expert)
         {
             times *= RoutedShare(*part.routing, o);
@@ -237,7 +264,15 @@ KernelsOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions
         kernel.launches = op.count;
         kernel.elements = op.elements.At(o.microBatch, sequence) * times;
         kernel.bytes = op.bytes.At(o.microBatch, sequence) * times;
-        if (eager && op.role != Role::kOther)
+        if (loss)
+        {
+            kernel.bytes *= LossPasses(o);
+        }
+        if (op.role == Role::kNorm && o.norm == NormKernels::kTorch)
+        {
+            kernels = TorchNorm(op, kernel.elements, pass);
+        }
+        else if (eager && op.role != Role::kOther)
         {
             kernels = EagerPointwise(op, kernel.elements, pass, o);
         }
@@ -250,6 +285,13 @@ KernelsOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions
         }
         break;
     }
+    }
+    if (op.role == Role::kResidual && o.eagerBytes > 0 && !kernels.empty())
+    {
+        // Two of a block.
+        const double units = op.elements.At(o.microBatch, o.Sequence() / o.context) / 3 *
+                             ShareOf(op.split, op.expert, o) * op.count;
+        kernels.front().bytes += o.eagerBytes / 2 * ShareOfPass(pass) * units;
     }
     for (Kernel& kernel : kernels)
     {

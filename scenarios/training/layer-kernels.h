@@ -49,6 +49,9 @@ double ShareOf(Split split, const TrainingOptions& options);
 /// \param expert the same of a routed expert, which a group of its own may share (--etp)
 double ShareOf(Split split, bool expert, const TrainingOptions& options);
 
+/// Whether it computes the loss from the logits.
+bool IsLoss(const Operator& op, const Part& part);
+
 /// \return what one rank launches for it, for one micro-batch; nothing where a pass has no work
 Kernels KernelsOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions& options);
 

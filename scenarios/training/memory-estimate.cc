@@ -140,6 +140,13 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
         }
         (offload && o.sharding.gradients ? m.host : m.gradients) +=
             o.GradientBytes() * (o.sharding.gradients ? part : whole) * gradients;
+        if (o.sharding.gradients && o.wholeAccumulation && o.accumulation > 1)
+        {
+            // The sum of the micro-batches, until it is reduced (unsharded_accumulated_grad of
+            // pytorch/pytorch@010ae4a torch/distributed/fsdp/_fully_shard/_fsdp_param.py).
+            m.gradients += o.GradientBytes() * whole;
+        }
+        m.gradients += o.gradientCopies && o.GradientBytes() > element ? element * whole : 0;
         (offload ? m.host : m.optimizer) +=
             OptimizerStateBytes(o.optimizer, o.dtype, o.masterWeights) *
             (o.sharding.optimizer ? part : whole);

@@ -133,6 +133,20 @@ KeptShare(const Kept& kept, const TrainingOptions& o)
     return (kept.takers == Takers::kProductsToo ? 1 : 0) + narrow->inputBytes / 2;
 }
 
+/// The part of a kept tensor that a rank has. Logits made fp32 before the loss are kept beside its
+/// probabilities (pred.float() of pytorch/torchtitan@00a388d torchtitan/components/loss.py); with
+/// wholeLogits (KempnerInstitute/KempnerForge@0c4eba1 tensor_parallel.py, Replicate) no rank of a
+/// tensor group has a part of them.
+double
+ShareOfKept(const Kept& kept, const Part& part, const TrainingOptions& o)
+{
+    if (part.losses.IsZero() || kept.split != Split::kTensor)
+    {
+        return ShareOf(kept.split, kept.expert, o);
+    }
+    return (o.wholeLogits ? 1 : ShareOf(kept.split, o)) * (o.loss == Loss::kPlain ? 1 : 2);
+}
+
 RankLayer
 LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
 {
@@ -180,11 +194,16 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
             bytes.pair *= o.context; // the keys are those of the whole sequence
             const double routed =
                 kept.expert ? RoutedShare(*part.routing, o) / part.routing->topK : 1;
-            const double all = bytes.At(o.microBatch, sequence) *
-                               ShareOf(kept.split, kept.expert, o) * routed * KeptShare(kept, o);
+            const double all = bytes.At(o.microBatch, sequence) * ShareOfKept(kept, part, o) *
+                               routed * KeptShare(kept, o);
             const double again = AgainShare(kept, o);
             rank.keptBytes += again > 0 ? all * (1 - again) : all;
             rank.againBytes += all * again;
+        }
+        if (o.keptGathers && o.sequenceParallel && o.tensor > 1)
+        {
+            // What the products at the entry read, of all tokens, beside the share that is kept.
+            rank.keptBytes += 2 * part.entry.At(o.microBatch, sequence);
         }
         for (const Operator& op : part.operators)
         {
@@ -231,7 +250,7 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
                      rank.parameters + rank.expertParameters > 0,
                      rank.parts.Change());
     }
-    else if (o.sharding.gradients)
+    else if (o.sharding.gradients && !o.wholeAccumulation)
     {
         rank.accumulate = SumOfShares(rank, o);
     }

@@ -7,6 +7,7 @@
 #include "scenarios/training/parameter-gathers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace training
@@ -57,6 +58,39 @@ EndOf(const RankWork& work, uint32_t microBatch)
 
 } // namespace
 
+/// With --overlap-share: every so many-th of a kind begins as without overlap.
+class Shares
+{
+  public:
+    explicit Shares(double share)
+        : m_exposed(1 - share)
+    {
+    }
+
+    bool NextIsExposed()
+    {
+        const double before = m_exposed * m_count;
+        ++m_count;
+        return std::floor(m_exposed * m_count + kSlack) > std::floor(before + kSlack);
+    }
+
+  private:
+    static constexpr double kSlack = 1e-9;
+    double m_exposed;
+    double m_count = 0;
+};
+
+/// Behind the backward of its micro-batch, which the next one waits for.
+void
+Expose(const RankWork& work, Transfer& t)
+{
+    t.begin = EndOf(work, work.order[t.made].microBatch);
+    if (t.begin < work.Optimizer())
+    {
+        t.users.insert(t.users.begin(), t.begin + 1);
+    }
+}
+
 void
 ApplyOverlap(const TrainingOptions& o, const RankWork& work, std::vector<Transfer>& transfers)
 {
@@ -70,6 +104,8 @@ ApplyOverlap(const TrainingOptions& o, const RankWork& work, std::vector<Transfe
             gathers = ParameterGathers(o, work.layers);
             ofExperts = ParameterGathers(o, experts);
         }
+        Shares reductions(o.overlapShare);
+        Shares parameters(o.overlapShare);
         for (Transfer& t : transfers)
         {
             if (t.inLine)
@@ -80,7 +116,16 @@ ApplyOverlap(const TrainingOptions& o, const RankWork& work, std::vector<Transfe
             if (t.made == kStart)
             {
                 const bool dense = t.task.stream == kParameterStream;
+                if (parameters.NextIsExposed())
+                {
+                    t.begin = Before(t.users.front());
+                    continue;
+                }
                 Prefetch(o, work, dense ? gathers : ofExperts, t);
+            }
+            else if (t.made < work.FirstOptimizer() && reductions.NextIsExposed())
+            {
+                Expose(work, t);
             }
         }
         return;
@@ -98,11 +143,7 @@ ApplyOverlap(const TrainingOptions& o, const RankWork& work, std::vector<Transfe
             t.begin = Before(t.users.front());
             continue;
         }
-        t.begin = EndOf(work, work.order[t.made].microBatch);
-        if (t.begin < work.Optimizer())
-        {
-            t.users.insert(t.users.begin(), t.begin + 1);
-        }
+        Expose(work, t);
         sent[t.begin].push_back(i);
     }
     for (Transfer& t : transfers)

@@ -21,6 +21,7 @@
 #include "scenarios/training/options/parallel-options.h"
 #include "scenarios/training/options/pipeline-options.h"
 #include "scenarios/training/options/slow-gpus.h"
+#include "scenarios/training/options/software-options.h"
 #include "scenarios/training/options/strategy-options.h"
 #include "scenarios/training/options/training-inputs.h"
 #include "scenarios/training/options/training-reader.h"
@@ -49,6 +50,13 @@ IsUsuallyFused(const training::ModelSpec& model,
                training::Dtype dtype)
 {
     return gpu.peakBf16 > 0 && training::DtypeBytes(dtype) == 2 && !model.biasedScores;
+}
+
+bool
+IsFittedToTriton(const training::KernelRates& rates)
+{
+    return rates.triton > 0 && rates.triton == rates.attention &&
+           rates.tritonBackward == rates.attentionBackward;
 }
 
 /// Problems of options.
@@ -112,9 +120,12 @@ TrainingReader::SetModelOptions(training::TrainingOptions* o)
     m_v.DecideUnlessGiven(&asked::Training::fusedAttention, fused);
     m_v.Fill(o);
     o->dtype = dtype;
-    // FSDP is PyTorch's own, and so is its attention.
+    // FSDP is PyTorch's own, and so is its attention. A100's rates were fitted to steps with
+    // Triton's.
     m_v.DecideUnlessGiven(&asked::Training::attentionKernel,
-                          o->sharding.parameters ? "flash2" : "vendor");
+                          !o->sharding.parameters          ? "vendor"
+                          : IsFittedToTriton(o->gpu.rates) ? "triton"
+                                                           : "flash2");
     const auto asAsked = [&values](training::GpuSpec gpu) {
         const auto kernel =
             training::ParseAttentionKernel(values.Get(&asked::Training::attentionKernel));
@@ -291,6 +302,7 @@ TrainingReader::TrainModel()
     if (IsFine())
     {
         MakeDataParallel(&m_v, &o, m_cluster.spec.server.gpus);
+        MakeSoftware(&m_v, &o);
         MakeCompute(&m_v, m_cluster.spec.server, &o);
     }
     CheckGraphModel(&m_v, o.model);

@@ -27,6 +27,7 @@
 #include "scenarios/training/options/launch-options.h"
 #include "scenarios/training/options/parallel-options.h"
 #include "scenarios/training/options/recipes.h"
+#include "scenarios/training/options/software-options.h"
 #include "scenarios/training/options/strategy-options.h"
 #include "scenarios/training/options/trace-options.h"
 #include "scenarios/training/options/training-inputs.h"
@@ -419,8 +420,11 @@ MakeTrainingTable()
             .As(&asked::Training::attentionKernel)
             .Names("library of fused attention",
                    {{"vendor", "cuDNN's, which Transformer Engine calls"},
-                    {"flash2", "FlashAttention 2, as PyTorch's scaled_dot_product_attention"}})
-            .Otherwise("flash2 with --zero=3, else vendor")
+                    {"flash2", "FlashAttention 2, as PyTorch's scaled_dot_product_attention"},
+                    {"flash3", "FlashAttention 3, of H100"},
+                    {"triton", "Triton's of 2022 and 2023, as llm-foundry's attn_impl"}})
+            .Aliases([](const std::string& text) { return text == "cudnn" ? "vendor" : ""; })
+            .Otherwise("with --zero=3 flash2, on A100 triton; else vendor")
             .Example("flash2")
             .IdleUnless(when::Job(job::kFusedAttention)),
         section.Name("kernels", "what a transformer's layers launch beside large products")
@@ -480,6 +484,7 @@ MakeTrainingTable()
             .Default("0")
             .To(&training::TrainingOptions::profileFloor),
     });
+    t.Add(SoftwareOptionRows());
     t.Add(DataParallelOptionRows());
     t.Add(ComputeOptionRows(section));
     t.Add(ParallelOptionRows());

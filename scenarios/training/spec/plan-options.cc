@@ -152,23 +152,76 @@ ParseKernelSet(std::string_view text)
 std::string
 AttentionKernelName(AttentionKernel kernel)
 {
-    constexpr const char* kNames[] = {"vendor", "flash2"};
+    constexpr const char* kNames[] = {"vendor", "flash2", "flash3", "triton"};
     return kNames[static_cast<uint32_t>(kernel)];
 }
 
 std::optional<AttentionKernel>
 ParseAttentionKernel(std::string_view text)
 {
-    return Named({AttentionKernel::kVendor, AttentionKernel::kFlash2}, AttentionKernelName, text);
+    return Named({AttentionKernel::kVendor,
+                  AttentionKernel::kFlash2,
+                  AttentionKernel::kFlash3,
+                  AttentionKernel::kTriton},
+                 AttentionKernelName,
+                 text);
+}
+
+std::string
+NormKernelsName(NormKernels norm)
+{
+    return norm == NormKernels::kTorch ? "torch" : "kernels";
+}
+
+std::optional<NormKernels>
+ParseNormKernels(std::string_view text)
+{
+    return Named({NormKernels::kOfSet, NormKernels::kTorch}, NormKernelsName, text);
+}
+
+std::string
+LossName(Loss loss)
+{
+    constexpr const char* kNames[] = {"plain", "float", "unfused"};
+    return kNames[static_cast<uint32_t>(loss)];
+}
+
+std::optional<Loss>
+ParseLoss(std::string_view text)
+{
+    return Named({Loss::kPlain, Loss::kFloat, Loss::kUnfused}, LossName, text);
 }
 
 GpuSpec
 WithAttention(GpuSpec gpu, AttentionKernel kernel)
 {
-    if (kernel == AttentionKernel::kFlash2 && gpu.rates.flash2 > 0)
+    KernelRates& rates = gpu.rates;
+    const auto take = [&rates](double forward, double backward) {
+        rates.attention = forward;
+        rates.attentionBackward = backward;
+    };
+    switch (kernel)
     {
-        gpu.rates.attention = gpu.rates.flash2;
-        gpu.rates.attentionBackward = gpu.rates.flash2Backward;
+    case AttentionKernel::kVendor:
+        break;
+    case AttentionKernel::kFlash2:
+        if (rates.flash2 > 0)
+        {
+            take(rates.flash2, rates.flash2Backward);
+        }
+        break;
+    case AttentionKernel::kFlash3:
+        if (rates.flash3 > 0)
+        {
+            take(rates.flash3, rates.flash3Backward);
+        }
+        break;
+    case AttentionKernel::kTriton:
+        if (rates.triton > 0)
+        {
+            take(rates.triton, rates.tritonBackward);
+        }
+        break;
     }
     return gpu;
 }

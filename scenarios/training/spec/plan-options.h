@@ -136,14 +136,39 @@ enum class AttentionKernel : uint8_t
 {
     kVendor, ///< cuDNN's, which Transformer Engine calls
     kFlash2, ///< FlashAttention 2, which PyTorch's scaled_dot_product_attention calls
+    kFlash3, ///< FlashAttention 3, of Hopper
+    kTriton, ///< Triton's, of 2022 and 2023
 };
 
-/// "vendor", "flash2".
+/// "vendor", "flash2", "flash3", "triton".
 std::string AttentionKernelName(AttentionKernel kernel);
 std::optional<AttentionKernel> ParseAttentionKernel(std::string_view text);
 
 /// The GPU with that kernel's rates as its rates of attention.
 GpuSpec WithAttention(GpuSpec gpu, AttentionKernel kernel);
+
+/// The kernels of norms.
+enum class NormKernels : uint8_t
+{
+    kOfSet, ///< as KernelSet has them
+    kTorch, ///< RMSNorm written with PyTorch's operators
+};
+
+/// "kernels", "torch".
+std::string NormKernelsName(NormKernels norm);
+std::optional<NormKernels> ParseNormKernels(std::string_view text);
+
+/// How the loss is computed from the logits.
+enum class Loss : uint8_t
+{
+    kPlain,   ///< PyTorch's cross_entropy on 16 bits, which keeps fp32 probabilities
+    kFloat,   ///< of logits made fp32 before: both are kept
+    kUnfused, ///< as kFloat, an operator a kernel, as nanotron's sharded loss
+};
+
+/// "plain", "float", "unfused".
+std::string LossName(Loss loss);
+std::optional<Loss> ParseLoss(std::string_view text);
 
 /// The state that is in the server's memory instead of the GPU's (host-work.h).
 enum class Offload : uint8_t
@@ -287,8 +312,18 @@ struct TrainingOptions
     uint32_t expertPosition = 0; ///< place in an expert group whose layers are wanted
     bool fusedAttention = false; ///< FlashAttention
     KernelSet kernels = KernelSet::kFused;
-    uint32_t collectiveSms = 0; ///< multiprocessors that a collective takes from computing
-    bool ignoreMemory = false;  ///< run what would not fit a GPU
+    // What some software does otherwise than NVIDIA's tuned kernels (options/software-options.h).
+    double eagerBytes = 0; ///< of a token, hidden unit and block, beyond what kEager counts
+    double scoreBytes = 0; ///< of a score of unfused attention, beyond what the set counts
+    NormKernels norm = NormKernels::kOfSet;
+    Loss loss = Loss::kPlain;
+    bool wholeLogits = false; ///< every rank of a tensor group has those of the whole vocabulary
+    bool keptGathers = false; ///< sequence parallelism: what products gather is kept for backward
+    bool gradientCopies = false;    ///< 16-bit gradients stay beside the sum in 32 bits
+    bool wholeAccumulation = false; ///< stages 2, 3: gradients are reduced once a step
+    double overlapShare = 1;        ///< of buckets and gathers, with `overlap`
+    uint32_t collectiveSms = 0;     ///< multiprocessors that a collective takes from computing
+    bool ignoreMemory = false;      ///< run what would not fit a GPU
     std::optional<LayerProfile> profile;
     /// No pass of the profile takes less than its FLOPs at the GPU's peak: of one measured on a
     /// faster GPU.

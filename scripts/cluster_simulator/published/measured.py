@@ -19,6 +19,61 @@ SHORTER = ("--collective-times=formula",)
 SCALES = ((64, "below 64"), (256, "64 to 255"), (None, "256 and more"))
 
 
+# --recipe by the column of the framework: the first that is found in it.
+RECIPES = (
+    ("nanotron", "nanotron"),
+    ("llm-foundry", "llm-foundry"),
+    ("Aleph Alpha", "aleph-alpha"),
+    ("InternEvo", "internevo"),
+    ("KempnerForge", "kempnerforge"),
+    ("torchtitan", "torchtitan"),
+    ("XTuner", "xtuner"),
+    ("MaxText|Paxml", "maxtext"),
+    ("Mega", "megatron"),
+    ("FSDP", "fsdp2"),
+    ("DeepSpeed", "deepspeed"),
+)
+# --attention-kernel by the column of attention, where it names a library.
+LIBRARIES = (
+    ("Triton", "triton"),
+    ("FlashAttention|SDPA", "flash2"),
+    ("cuDNN|Transformer Engine", "vendor"),
+)
+# Servers whose collectives were measured beside the rows.
+SERVERS = ((r"EFA .*32 x 100", "aws-p5"),)
+# NICs of a server, where the number was taken for granted: one each. Fitted: Aleph Alpha's rows
+# without overlap grow by 15 GB/s a server (13B to 65B); KempnerForge's dense rows of 8B and 70B.
+NICS = (
+    (r"^NVLink3; 200 Gb/s HDR .*8 NICs .* taken", ("--nics-per-server=1", "--nic=200GbE")),
+    (r"NDR 400 Gb/s .*NICs of a server not said", ("--nics-per-server=1", "--nic=400GbE")),
+)
+
+
+def first(table, text):
+    return next((value for pattern, value in table if re.search(pattern, text)), None)
+
+
+def software(line, given):
+    """Options of the software that its columns name, ahead of those that the table proposes."""
+    recipe = first(RECIPES, line.text("framework"))
+    attention = line.raw("attention")
+    eager = line.raw("compile").startswith("eager")
+    options = [f"--recipe={recipe}"] if recipe else []
+    library = first(LIBRARIES, attention)
+    if library and "torch attention" not in attention:
+        options.append(f"--attention-kernel={library}")
+    if "RMSNorm of torch" in attention or attention == "torch attention":
+        options.append("--norm=torch")
+    if re.search("torch attention|fused softmax", attention) and eager:
+        options.append("--score-bytes=54")
+    if recipe in ("kempnerforge", "torchtitan", "fsdp2") and eager:
+        given.setdefault("--kernels", "--kernels=eager")
+        options.append("--eager-bytes=175")
+    if recipe == "llm-foundry":
+        given.pop("--reduce-dtype", None)
+    return options
+
+
 def beside(line, name):
     """A name of the zoo, or a file beside the table."""
     if not name.endswith(".json"):
@@ -54,7 +109,10 @@ def machine(line, gpus, given):
     each = line.count("gpus_per_server", 8)
     if "--gpus-per-server" in given:
         each = int(given.pop("--gpus-per-server").partition("=")[2])
-    options = [f"--server={beside(line, line.text('server'))}"]
+    server = first(SERVERS, line.raw("network"))
+    options = [f"--server={server or beside(line, line.text('server'))}"]
+    for word in first(NICS, line.raw("network")) or ():
+        given[word.partition("=")[0]] = word
     if gpus <= each:
         for name in ("--nics-per-server", "--nic"):
             given.pop(name, None)  # nothing leaves the server
@@ -78,7 +136,8 @@ def row_of(line):
         f"--global-batch={line.count('global_batch')}",
     ]
     options += flag("dtype", line.text("dtype"), unless=("bf16",))
-    options += flag("recompute", line.text("recompute"), unless=("none",))
+    options.append(f"--recompute={line.text('recompute')}")  # none too: a recipe may have some
+    options += software(line, given)
     names = {word.partition("=")[0] for word in options}
     options += [word for name, word in given.items() if name not in names]
     facts = {

@@ -1,0 +1,132 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/training/options/software-options.h"
+
+#include "scenarios/asked/modes.h"
+#include "scenarios/asked/training.h"
+
+namespace scenario
+{
+
+std::vector<Option>
+SoftwareOptionRows()
+{
+    const Section section{"/training", "Training"};
+    const Section collective = section.Only(when::Collectives());
+    return {
+        section
+            .Real("eager-bytes",
+                  "memory traffic of eager operators beyond those that --kernels=eager counts: "
+                  "bytes of a token, hidden unit and block, forward and backward")
+            .As(&asked::Training::eagerBytes)
+            .Range(0, 1e4)
+            .Default("0")
+            .Example("175")
+            .IdleUnless(when::Job(job::kAttention))
+            .To(&training::TrainingOptions::eagerBytes),
+        section
+            .Real("score-bytes",
+                  "memory traffic of attention without --fused-attention beyond what --kernels "
+                  "counts: bytes of a score, forward and backward")
+            .As(&asked::Training::scoreBytes)
+            .Range(0, 1e4)
+            .Default("0")
+            .Example("54")
+            .IdleUnless(when::Job(job::kAttention))
+            .To(&training::TrainingOptions::scoreBytes),
+        section.Name("norm", "kernels of norms")
+            .As(&asked::Training::norm)
+            .Names("kernels of norms",
+                   {{"kernels", "as --kernels has them"},
+                    {"torch", "RMSNorm written with PyTorch's operators"}})
+            .Default("kernels")
+            .Example("torch")
+            .IdleUnless(when::Job(job::kAttention))
+            .To(&training::TrainingOptions::norm, training::ParseNormKernels),
+        section.Name("loss", "how the loss is computed from the logits")
+            .As(&asked::Training::loss)
+            .Names("loss",
+                   {{"plain", "cross-entropy of 16-bit logits; keeps fp32 probabilities"},
+                    {"float", "of logits made fp32 before, which are kept too"},
+                    {"unfused", "as float, an operator a kernel, as nanotron's sharded loss"}})
+            .Default("plain")
+            .Example("float")
+            .IdleUnless(when::Job(job::kAttention))
+            .To(&training::TrainingOptions::loss, training::ParseLoss),
+        section.Name("logits", "logits of a rank with --tp")
+            .As(&asked::Training::logits)
+            .Names("logits of a rank",
+                   {{"sharded", "its share of the vocabulary"},
+                    {"whole", "those of the whole vocabulary, gathered ahead of the loss"}})
+            .Default("sharded")
+            .Example("whole")
+            .IdleUnless(when::Job(job::kAttention)),
+        section
+            .Flag("kept-gathers",
+                  "with --sequence-parallel: inputs of products are kept gathered for backward, "
+                  "not gathered again")
+            .As(&asked::Training::keptGathers)
+            .Default("0")
+            .Example("1"),
+        section
+            .Flag("gradient-copies",
+                  "with --reduce-dtype=fp32: 16-bit gradients stay beside their sum")
+            .As(&asked::Training::gradientCopies)
+            .Default("0")
+            .Example("1")
+            .To(&training::TrainingOptions::gradientCopies),
+        collective
+            .Real("overlap-share",
+                  "with --overlap: this share of buckets and gathers goes beside computing, the "
+                  "others go as without it")
+            .As(&asked::Training::overlapShare)
+            .Range(0, 1)
+            .Default("1")
+            .Example("0.5")
+            .IdleUnless(when::Job(job::kReplicas))
+            .To(&training::TrainingOptions::overlapShare),
+        collective
+            .Name("accumulate",
+                  "from --zero=2 on: what a rank adds up over the micro-batches of a step")
+            .As(&asked::Training::accumulate)
+            .Names("gradients added up",
+                   {{"sharded", "its share; they are reduced with each micro-batch"},
+                    {"unsharded", "all of them; they are reduced once a step (FSDP's no_sync)"}})
+            .Default("sharded")
+            .Example("unsharded"),
+    };
+}
+
+void
+MakeSoftware(Validation* v, training::TrainingOptions* o)
+{
+    const Values& values = v->values;
+    o->wholeLogits = values.Get(&asked::Training::logits) == "whole";
+    o->keptGathers = values.Get(&asked::Training::keptGathers);
+    if (o->keptGathers && !(o->tensor > 1 && o->sequenceParallel))
+    {
+        v->notes.push_back(values.Where(&asked::Training::keptGathers) +
+                           ": has no effect without --sequence-parallel and --tp above 1");
+    }
+    o->wholeAccumulation = values.Get(&asked::Training::accumulate) == "unsharded";
+    if (o->wholeAccumulation && (!o->sharding.gradients || o->offload != training::Offload::kNone))
+    {
+        v->Fail(&asked::Training::accumulate,
+                "allowed with --zero=2 or 3 and without --offload; below stage 2 gradients are "
+                "whole until the end of a step anyway");
+    }
+    if (o->gradientCopies && !o->wideReduction)
+    {
+        v->Fail(&asked::Training::gradientCopies, "allowed with --reduce-dtype=fp32");
+    }
+}
+
+std::string
+WhoseRates(const std::string& recipe)
+{
+    return recipe.empty() ? "NVIDIA's tuned kernels; --recipe has other software's"
+                          : "--recipe=" + recipe;
+}
+
+} // namespace scenario
