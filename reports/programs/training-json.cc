@@ -264,6 +264,10 @@ TrainingResults::ModelKeys()
         {"model: The model that is trained", [](const T& t) { return t.scenario.model; }},
         Key<T>("trace: With --trace or a capture: the recorded step", T::Itself, trace)
             .Only([](const T& t) { return !t.HasModel(); }),
+        T::OfModel(
+            {"rates_of: Whose software's kernels are counted: a recipe, or nvidia, the tuned "
+             "kernels of NVIDIA's libraries",
+             [](const T& t) { return t.scenario.recipe.empty() ? "nvidia" : t.scenario.recipe; }}),
         T::OfModel({"parameters (count): Parameters of the model",
                     [](const T& t) { return t.scenario.parameters; }}),
         T::OfModel({"active_parameters (count): Parameters that a token meets: all but those of "

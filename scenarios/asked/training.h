@@ -49,6 +49,8 @@ struct Training
     std::string kernels;
     double eagerBytes = 0;
     double scoreBytes = 0;
+    rdma::Duration hostLaunch;
+    std::optional<std::vector<std::string>> recomputeKeep;
     std::string norm;
     std::string loss;
     std::string logits;

@@ -25,6 +25,7 @@
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/memory-reserve.h"
 #include "scenarios/training/options/data-parallel-options.h"
+#include "scenarios/training/options/software-options.h"
 #include "scenarios/training/rank-work.h"
 #include "scenarios/training/stage-layers.h"
 #include "scenarios/training/stage-speeds.h"
@@ -305,6 +306,31 @@ MemoryText(const training::TrainingOptions& o)
     return text;
 }
 
+/// How much longer computing takes because the GPU waits for its host (--host-launch).
+std::string
+HostWaitText(const training::TrainingOptions& o)
+{
+    if (o.hostLaunch <= 0)
+    {
+        return "";
+    }
+    const auto seconds = [](const training::TrainingOptions& options) {
+        double sum = 0;
+        for (const training::RankLayer& layer : training::LayersOfModel(options))
+        {
+            sum += layer.Forward() + layer.Backward();
+        }
+        return sum;
+    };
+    training::TrainingOptions ahead = o;
+    ahead.hostLaunch = 0;
+    const double device = seconds(ahead);
+    const double waits = seconds(o) - device;
+    return waits > 0
+               ? Format("; waits for its host: computing takes %.3g%% longer", 100 * waits / device)
+               : "; its host is ahead";
+}
+
 /// The lines about the model, and how it is trained.
 std::string
 ModelText(const TrainingScenario& s)
@@ -336,6 +362,7 @@ ModelText(const TrainingScenario& s)
                 " a pass of all GPUs x " + topo::Counted(s.accumulation, "pass", "passes"));
         return text + PlanLineIf("GPUs", SlowText(s.plan));
     }
+    text += PlanLine("rates", WhoseRates(s.recipe) + HostWaitText(s.options));
     text += PlanLine(
         "parallelism",
         s.served

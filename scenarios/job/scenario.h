@@ -344,6 +344,7 @@ struct TrainingScenario
     uint32_t predictors = 0;       ///< modules for multi-token prediction among the layers
     std::string dtype;
     std::string gpu;
+    std::string recipe; ///< whose kernels are counted; empty: NVIDIA's
     uint32_t microBatch = 0;
     uint32_t accumulation = 1;
     uint32_t globalBatch = 0;

@@ -138,14 +138,12 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
             m.parameters += element * (persistent - persistent / ranks);
             m.parameters += o.secondary > 1 ? element * (whole / o.secondary) : 0;
         }
+        // With unsharded accumulation a rank has the sum of all until it is reduced, once a step
+        // (unsharded_accumulated_grad of pytorch/pytorch@010ae4a
+        // torch/distributed/fsdp/_fully_shard/_fsdp_param.py).
+        const bool summed = o.wholeAccumulation && o.accumulation > 1;
         (offload && o.sharding.gradients ? m.host : m.gradients) +=
-            o.GradientBytes() * (o.sharding.gradients ? part : whole) * gradients;
-        if (o.sharding.gradients && o.wholeAccumulation && o.accumulation > 1)
-        {
-            // The sum of the micro-batches, until it is reduced (unsharded_accumulated_grad of
-            // pytorch/pytorch@010ae4a torch/distributed/fsdp/_fully_shard/_fsdp_param.py).
-            m.gradients += o.GradientBytes() * whole;
-        }
+            o.GradientBytes() * (o.sharding.gradients && !summed ? part : whole) * gradients;
         m.gradients += o.gradientCopies && o.GradientBytes() > element ? element * whole : 0;
         (offload ? m.host : m.optimizer) +=
             OptimizerStateBytes(o.optimizer, o.dtype, o.masterWeights) *

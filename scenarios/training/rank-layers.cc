@@ -144,7 +144,9 @@ ShareOfKept(const Kept& kept, const Part& part, const TrainingOptions& o)
     {
         return ShareOf(kept.split, kept.expert, o);
     }
-    return (o.wholeLogits ? 1 : ShareOf(kept.split, o)) * (o.loss == Loss::kPlain ? 1 : 2);
+    // kUnfused: the gradient of the fp32 logits is there beside both.
+    constexpr double kTimes[] = {1, 2, 3};
+    return (o.wholeLogits ? 1 : ShareOf(kept.split, o)) * kTimes[static_cast<uint32_t>(o.loss)];
 }
 
 RankLayer
@@ -273,6 +275,10 @@ LayerOf(const LayerSpec& layer, std::size_t index, const TrainingOptions& o)
     }
     rank.checkpointBytes =
         layer.checkpointBytes.At(o.microBatch, sequence) * ShareOf(Split::kSequence, o);
+    for (const Part& part : layer.parts)
+    {
+        rank.checkpointBytes += KeptProductBytes(part, o);
+    }
     return rank;
 }
 

@@ -17,11 +17,27 @@ namespace training
 namespace
 {
 
-/// Seconds of a pass of all operators.
+double
+LaunchesOf(const Part& part, Pass pass, const TrainingOptions& o)
+{
+    double launches = 0;
+    for (const Operator& op : part.operators)
+    {
+        for (const Kernel& kernel : KernelsOf(op, part, pass, o))
+        {
+            launches += kernel.launches;
+        }
+    }
+    return launches;
+}
+
+/// Seconds of a pass of all operators: the later of device and host, which launches ahead within a
+/// part only.
 double
 SecondsOf(const Part& part, Pass pass, const TrainingOptions& o)
 {
-    return SecondsOfShares(part, pass, o, [](const Operator&) { return 1.0; });
+    const double device = SecondsOfShares(part, pass, o, [](const Operator&) { return 1.0; });
+    return o.hostLaunch > 0 ? std::max(device, LaunchesOf(part, pass, o) * o.hostLaunch) : device;
 }
 
 /// The part with the operators [first, end).

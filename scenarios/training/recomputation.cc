@@ -92,6 +92,44 @@ ModulesOf(const ModelSpec& model)
     return modules;
 }
 
+namespace
+{
+
+/// Whether --recompute-keep keeps the output of the operator, a product ahead of a part's attention
+/// or behind it.
+bool
+IsKeptProduct(const Part& part, const Operator& op, const TrainingOptions& o)
+{
+    if (o.keptProducts == 0 || op.kind != KernelClass::kMatrix || op.columns == 0)
+    {
+        return false;
+    }
+    const auto core = std::find_if(part.operators.begin(), part.operators.end(), IsAttention);
+    if (core == part.operators.end())
+    {
+        return false;
+    }
+    return (o.keptProducts & (&op < &*core ? kKeptQkv : kKeptOut)) != 0;
+}
+
+} // namespace
+
+double
+KeptProductBytes(const Part& part, const TrainingOptions& o)
+{
+    double bytes = 0;
+    for (const Operator& op : part.operators)
+    {
+        if (IsKeptProduct(part, op, o))
+        {
+            const double share =
+                op.dividesInner ? ShareOf(Split::kSequence, o) : ShareOf(op.split, o);
+            bytes += 2 * op.rows.At(o.microBatch, o.Sequence() / o.context) * op.columns * share;
+        }
+    }
+    return bytes;
+}
+
 bool
 RepeatsByOperator(const TrainingOptions& o)
 {
@@ -150,7 +188,9 @@ SecondsAgain(const Part& part, Again again, const TrainingOptions& o)
     {
     case Again::kWhole: {
         const bool early = StopsEarly(o);
-        return of([early](const Operator& op) { return early && op.last ? 0.0 : 1.0; });
+        return of([&, early](const Operator& op) {
+            return (early && op.last) || IsKeptProduct(part, op, o) ? 0.0 : 1.0;
+        });
     }
     case Again::kCore:
         return of([](const Operator& op) { return IsAttention(op) ? 1.0 : 0.0; });

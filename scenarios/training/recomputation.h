@@ -24,6 +24,10 @@
  *   shared_experts   experts for all tokens, from the norm's output
  *   moe              router, experts and the way of tokens to them and back, from the norm's output
  *
+ * --recompute-keep keeps outputs of products of attention beside the input of a block, as JAX's
+ * checkpoint policies do by name (save_qkv_proj of MaxText keeps qkv_proj, save_dot_except_mlp
+ * out_proj too: dgxc-benchmarking@0b71cfd maxtext/configure.sh); full then does not repeat them.
+ *
  * What a module of a layer makes anew is there while that layer's backward runs.
  */
 #ifndef SCENARIOS_TRAINING_RECOMPUTATION_H
@@ -58,6 +62,9 @@ uint8_t ModulesOf(const ModelSpec& model);
 
 /// \param layer its index in the model
 Again AgainOf(const TrainingOptions& options, std::size_t layer);
+
+/// Bytes of the outputs that full recomputation keeps of a part, 16-bit, of a micro-batch.
+double KeptProductBytes(const Part& part, const TrainingOptions& options);
 
 /// Seconds that backward needs to compute it again.
 double SecondsAgain(const Part& part, Again again, const TrainingOptions& options);

@@ -33,7 +33,8 @@ constexpr EstimateRow kEstimateRows[] = {
     // The model and its step.
     {InEstimate::kKnown,
      "model recipe mtp micro-batch global-batch seq dtype gpu launch-gap recompute "
-     "recompute-modules fused-attention attention-kernel kernels eager-bytes score-bytes norm loss "
+     "recompute-modules fused-attention attention-kernel kernels host-launch recompute-keep "
+     "eager-bytes score-bytes norm loss "
      "logits kept-gathers gradient-copies overlap-share accumulate master-weights ignore-memory "
      "profile profile-model profile-batch profile-floor optimizer"},
     {InEstimate::kKnown,

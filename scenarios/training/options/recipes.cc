@@ -21,10 +21,11 @@ namespace
 enum class If : uint8_t
 {
     kAlways,
-    kBf16,     ///< --dtype=bf16, or fp8
-    kTensor,   ///< --tp above 1
-    kPipeline, ///< --pp above 1
-    kStage3,   ///< --zero=3
+    kBf16,      ///< --dtype=bf16, or fp8
+    kTensor,    ///< --tp above 1
+    kPipeline,  ///< --pp above 1
+    kStage3,    ///< --zero=3
+    kNotNarrow, ///< a --dtype that is no fp8 or fp4
 };
 
 struct Setting
@@ -83,7 +84,7 @@ Recipes()
           {"attention-kernel", "flash2"},
           {"reduce-dtype", "fp32", If::kBf16},
           {"recompute", "selective"},
-          {"loss", "float"},
+          {"loss", "unfused"},
           {"sequence-parallel", "1", If::kTensor}}},
         {"deepspeed",
          "DeepSpeed's ZeRO-3 with its own defaults, FlashAttention 2",
@@ -95,7 +96,7 @@ Recipes()
          "Hugging Face's nanotron: eager operators, FlashAttention 2, fp32 gradients, unfused loss",
          {{"fused-attention", "1"},
           {"attention-kernel", "flash2"},
-          {"kernels", "eager"},
+          {"kernels", "eager", If::kNotNarrow},
           {"eager-bytes", kEagerBytes},
           {"loss", "unfused"},
           {"reduce-dtype", "fp32", If::kBf16},
@@ -108,7 +109,7 @@ Recipes()
          {{"zero", "3"},
           {"fused-attention", "1"},
           {"attention-kernel", "triton"},
-          {"kernels", "eager"},
+          {"kernels", "eager", If::kNotNarrow},
           {"eager-bytes", kEagerBytes}}},
         {"aleph-alpha",
          "Aleph Alpha's scaling: FlashAttention 2, fp32 gradients reduced behind the last "
@@ -140,7 +141,7 @@ Recipes()
           {"zero-impl", "deepspeed"},
           {"fused-attention", "1"},
           {"attention-kernel", "flash2"},
-          {"kernels", "eager"},
+          {"kernels", "eager", If::kNotNarrow},
           {"eager-bytes", kEagerBytes}}},
         {"maxtext",
          "MaxText on XLA: parameters shared out, cuDNN's attention, collectives by copy engines",
@@ -167,6 +168,10 @@ Applies(If where, const Values& values)
         return values.Get(&asked::Degrees::tp) > 1;
     case If::kPipeline:
         return values.Get(&asked::Degrees::pp).number > 1;
+    case If::kNotNarrow: {
+        const auto dtype = training::ParseDtype(values.Get(&asked::Model::dtype));
+        return dtype && !training::NarrowOf(*dtype);
+    }
     case If::kStage3:
         return values.Given(&asked::Training::zero) && values.Get(&asked::Training::zero) == 3;
     }
@@ -180,7 +185,8 @@ ConditionText(If where)
                                       ", with bf16",
                                       ", with --tp above 1",
                                       ", with --pp above 1",
-                                      ", with --zero=3"};
+                                      ", with --zero=3",
+                                      ", without fp8 and fp4"};
     return kTexts[static_cast<uint32_t>(where)];
 }
 

@@ -35,6 +35,23 @@ SoftwareOptionRows()
             .Example("54")
             .IdleUnless(when::Job(job::kAttention))
             .To(&training::TrainingOptions::scoreBytes),
+        section
+            .Duration("host-launch",
+                      "time of the host for a kernel; where it is longer than the kernels "
+                      "themselves, the GPU waits for its host")
+            .As(&asked::Training::hostLaunch)
+            .Default("0ns")
+            .Example("7us")
+            .IdleUnless(when::Job(job::kAttention)),
+        section
+            .List("recompute-keep",
+                  "outputs of attention's products that --recompute=full keeps, as JAX names them: "
+                  "qkv_proj, out_proj")
+            .As(&asked::Training::recomputeKeep)
+            .Shows("PRODUCT,...")
+            .Distinct()
+            .Otherwise("none")
+            .Example("qkv_proj"),
         section.Name("norm", "kernels of norms")
             .As(&asked::Training::norm)
             .Names("kernels of norms",
@@ -49,7 +66,7 @@ SoftwareOptionRows()
             .Names("loss",
                    {{"plain", "cross-entropy of 16-bit logits; keeps fp32 probabilities"},
                     {"float", "of logits made fp32 before, which are kept too"},
-                    {"unfused", "as float, an operator a kernel, as nanotron's sharded loss"}})
+                    {"unfused", "as float, an operator a kernel; backward has a gradient in fp32 beside both"}})
             .Default("plain")
             .Example("float")
             .IdleUnless(when::Job(job::kAttention))
@@ -103,6 +120,26 @@ MakeSoftware(Validation* v, training::TrainingOptions* o)
 {
     const Values& values = v->values;
     o->wholeLogits = values.Get(&asked::Training::logits) == "whole";
+    o->hostLaunch = static_cast<double>(values.Get(&asked::Training::hostLaunch).ps) * 1e-12;
+    if (values.Given(&asked::Training::recomputeKeep))
+    {
+        for (const std::string& name : values.Get(&asked::Training::recomputeKeep))
+        {
+            const uint8_t kept = name == "qkv_proj"   ? training::kKeptQkv
+                                 : name == "out_proj" ? training::kKeptOut
+                                                      : 0;
+            o->keptProducts |= kept;
+            if (kept == 0)
+            {
+                v->Fail(&asked::Training::recomputeKeep,
+                        "has " + name + "; allowed: qkv_proj, out_proj");
+            }
+        }
+        if (o->recompute != training::Recompute::kFull)
+        {
+            v->Fail(&asked::Training::recomputeKeep, "allowed with --recompute=full");
+        }
+    }
     o->keptGathers = values.Get(&asked::Training::keptGathers);
     if (o->keptGathers && !(o->tensor > 1 && o->sequenceParallel))
     {

@@ -118,6 +118,13 @@ enum class Recompute : uint8_t
 std::string RecomputeName(Recompute recompute);
 std::optional<Recompute> ParseRecompute(std::string_view text);
 
+/// Products of attention whose outputs kFull keeps, as JAX names them.
+enum KeptProduct : uint8_t
+{
+    kKeptQkv = 1, ///< "qkv_proj"
+    kKeptOut = 2, ///< "out_proj"
+};
+
 /// The set of kernels that a transformer's layers launch.
 enum class KernelSet : uint8_t
 {
@@ -163,7 +170,7 @@ enum class Loss : uint8_t
 {
     kPlain,   ///< PyTorch's cross_entropy on 16 bits, which keeps fp32 probabilities
     kFloat,   ///< of logits made fp32 before: both are kept
-    kUnfused, ///< as kFloat, an operator a kernel, as nanotron's sharded loss
+    kUnfused, ///< as kFloat, an operator a kernel; the gradient of the fp32 logits stands beside
 };
 
 /// "plain", "float", "unfused".
@@ -313,8 +320,10 @@ struct TrainingOptions
     bool fusedAttention = false; ///< FlashAttention
     KernelSet kernels = KernelSet::kFused;
     // What some software does otherwise than NVIDIA's tuned kernels (options/software-options.h).
-    double eagerBytes = 0; ///< of a token, hidden unit and block, beyond what kEager counts
-    double scoreBytes = 0; ///< of a score of unfused attention, beyond what the set counts
+    double eagerBytes = 0;    ///< of a token, hidden unit and block, beyond what kEager counts
+    double hostLaunch = 0;    ///< seconds of the host for a kernel; 0: it is always ahead
+    uint8_t keptProducts = 0; ///< KeptProduct bits: outputs that full recomputation keeps
+    double scoreBytes = 0;    ///< of a score of unfused attention, beyond what the set counts
     NormKernels norm = NormKernels::kOfSet;
     Loss loss = Loss::kPlain;
     bool wholeLogits = false; ///< every rank of a tensor group has those of the whole vocabulary

@@ -28,7 +28,7 @@ RECIPES = (
     ("KempnerForge", "kempnerforge"),
     ("torchtitan", "torchtitan"),
     ("XTuner", "xtuner"),
-    ("MaxText|Paxml", "maxtext"),
+    ("MaxText", "maxtext"),
     ("Mega", "megatron"),
     ("FSDP", "fsdp2"),
     ("DeepSpeed", "deepspeed"),
@@ -69,9 +69,20 @@ def software(line, given):
     if recipe in ("kempnerforge", "torchtitan", "fsdp2") and eager:
         given.setdefault("--kernels", "--kernels=eager")
         options.append("--eager-bytes=175")
-    if recipe == "llm-foundry":
-        given.pop("--reduce-dtype", None)
-    return options
+    return options + kept_outputs(line)
+
+
+# MaxText's checkpoint policies and what they keep of a block (scenarios/training/recomputation.h).
+POLICIES = (
+    ("save_qkv_proj", "qkv_proj"),
+    ("save_dot_except_mlp", "qkv_proj,out_proj"),
+)
+
+
+def kept_outputs(line):
+    """Full recomputation but for what a policy keeps, where a remark names one."""
+    kept = first(POLICIES, line.raw("assumed") + line.raw("other_options"))
+    return ["--recompute=full", f"--recompute-keep={kept}"] if kept else []
 
 
 def beside(line, name):
@@ -136,8 +147,10 @@ def row_of(line):
         f"--global-batch={line.count('global_batch')}",
     ]
     options += flag("dtype", line.text("dtype"), unless=("bf16",))
-    options.append(f"--recompute={line.text('recompute')}")  # none too: a recipe may have some
     options += software(line, given)
+    if not any(word.startswith("--recompute=") for word in options):
+        # None, too: a recipe may have some.
+        options.append(f"--recompute={line.text('recompute')}")
     names = {word.partition("=")[0] for word in options}
     options += [word for name, word in given.items() if name not in names]
     facts = {

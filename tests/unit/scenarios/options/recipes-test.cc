@@ -110,9 +110,59 @@ TEST(Recipes, FlashAttention2IsSlowerOnHopper)
     const double product = h100.Peak(training::Dtype::kBf16) * h100.rates.tensorProduct;
     EXPECT_NEAR(product * h100.rates.attention * 1e-12, 600, 3);
     EXPECT_NEAR(product * flash2.rates.attention * 1e-12, 370, 3);
+}
+
+// A100's own rate was fitted to steps with Triton's attention; FlashAttention 2 has 205 TFLOP/s
+// forward and 180 backward there (assumed).
+TEST(Recipes, AttentionOfA100IsTritons)
+{
+    using training::AttentionKernel;
     const auto a100 = *training::FindGpu("A100");
-    EXPECT_EQ(training::WithAttention(a100, training::AttentionKernel::kFlash2).rates.attention,
-              a100.rates.attention);
+    const double product = a100.Peak(training::Dtype::kBf16) * a100.rates.tensorProduct * 1e-12;
+    const auto triton = training::WithAttention(a100, AttentionKernel::kTriton).rates;
+    EXPECT_EQ(triton.attention, a100.rates.attention);
+    EXPECT_EQ(triton.attentionBackward, a100.rates.attentionBackward);
+    const auto flash2 = training::WithAttention(a100, AttentionKernel::kFlash2).rates;
+    EXPECT_NEAR(product * flash2.attention, 205, 1);
+    EXPECT_NEAR(product * flash2.attention * flash2.attentionBackward, 180, 1);
+    // Without an option a job keeps the fitted rate, sharded or not.
+    for (const char* zero : {"--zero=1", "--zero=3"})
+    {
+        const auto read = Train(std::string("--gpu=A100 --fused-attention ") + zero);
+        ASSERT_TRUE(read.scenario);
+        EXPECT_EQ(read.scenario->options.gpu.rates.attention, a100.rates.attention);
+    }
+}
+
+TEST(Recipes, OfOtherSoftwareSetWhatItDoes)
+{
+    const auto read = Train("--recipe=nanotron --tp=2 --zero=1");
+    ASSERT_TRUE(read.scenario) << (read.errors.empty() ? "" : read.errors[0].Text());
+    const auto& o = read.scenario->options;
+    EXPECT_EQ(o.kernels, training::KernelSet::kEager);
+    EXPECT_EQ(o.eagerBytes, 175);
+    EXPECT_EQ(o.loss, training::Loss::kUnfused);
+    EXPECT_TRUE(o.gradientCopies && o.keptGathers && o.wideReduction);
+    EXPECT_EQ(read.scenario->recipe, "nanotron");
+    // Products in fp8 have kernels of their own beside them.
+    const auto narrow = Train("--recipe=llm-foundry --gpu=H100 --dtype=fp8");
+    ASSERT_TRUE(narrow.scenario) << (narrow.errors.empty() ? "" : narrow.errors[0].Text());
+    EXPECT_EQ(narrow.scenario->options.kernels, training::KernelSet::kFused);
+}
+
+TEST(Recipes, WhatSoftwareDoesIsChecked)
+{
+    for (const char* wrong : {"--accumulate=unsharded --zero=1",
+                              "--gradient-copies",
+                              "--recompute-keep=qkv_proj",
+                              "--recompute=full --recompute-keep=scores",
+                              "--overlap-share=1.5",
+                              "--loss=chunked"})
+    {
+        EXPECT_EQ(Train(wrong).errors.size(), 1U) << wrong;
+    }
+    const auto idle = Train("--kept-gathers");
+    ASSERT_TRUE(idle.scenario);
 }
 
 // FSDP's attention is PyTorch's, whatever else is taken.
