@@ -360,6 +360,18 @@ TrainingResults::GpuKeys()
                    return training::ReserveOf(options, training::FullestOf(options).memory).Total();
                })
             .Only(&T::HasLayout),
+        Key<T>("gpu_memory_verdict: fits; may not fit: margin or measured peaks have no room; does "
+               "not fit",
+               [](const T& t) {
+                   const auto& options = t.scenario.options;
+                   const training::FullestGpu fullest = training::FullestOf(options);
+                   return std::string(
+                       training::MemoryVerdictName(training::VerdictOf(options,
+                                                                       fullest.memory,
+                                                                       fullest.gpu.memoryBytes,
+                                                                       t.scenario.recipe)));
+               })
+            .Only(&T::HasLayout),
         Key<T>("offloaded_bytes_per_server (B): With --offload: in a server's memory, estimated",
                [](const T& t) {
                    return training::EstimateMemory(t.scenario.options).host *

@@ -269,15 +269,16 @@ CopiesText(const training::TrainingOptions& o)
 
 /// Lines of the estimate of a GPU's memory.
 std::string
-MemoryText(const training::TrainingOptions& o)
+MemoryText(const training::TrainingOptions& o, const std::string& recipe)
 {
     const training::FullestGpu fullest = training::FullestOf(o);
     const training::MemoryEstimate& memory = fullest.memory;
     const uint64_t room = fullest.gpu.memoryBytes;
-    const bool fits = fullest.Fits();
+    const auto verdict = training::VerdictOf(o, memory, room, recipe);
+    const bool fits = verdict == training::MemoryVerdict::kFits;
     std::string text =
         PlanLine("GPU memory",
-                 std::string(fits ? "" : "does not fit: ") + "about " +
+                 (fits ? "" : std::string(training::MemoryVerdictName(verdict)) + ": ") + "about " +
                      BinarySize(static_cast<double>(memory.Total())) + " of " +
                      BinarySize(static_cast<double>(room)) +
                      (o.kinds.empty() ? ""
@@ -289,14 +290,13 @@ MemoryText(const training::TrainingOptions& o)
                      ", activations " + BinarySize(static_cast<double>(memory.activations)) +
                      ", buffers " + BinarySize(static_cast<double>(memory.buffers)));
     const training::MemoryReserve beside = training::ReserveOf(o, memory);
-    const bool tight = fits && memory.Total() + beside.Total() > room;
     text += PlanLine("",
-                     std::string(tight ? "likely out of memory: " : "") + "beside it about " +
-                         BinarySize(static_cast<double>(beside.Total())) + ": CUDA context " +
-                         BinarySize(static_cast<double>(beside.context)) + ", NCCL " +
-                         BinarySize(static_cast<double>(beside.nccl)) + " (" +
+                     "beside it about " + BinarySize(static_cast<double>(beside.Total())) +
+                         ": CUDA context " + BinarySize(static_cast<double>(beside.context)) +
+                         ", NCCL " + BinarySize(static_cast<double>(beside.nccl)) + " (" +
                          topo::Counted(beside.communicators, "communicator") + "), fragmentation " +
                          BinarySize(static_cast<double>(beside.fragments)) + " (5%, assumed)");
+    text += PlanLine("", training::SpreadText(recipe));
     if (o.offload != training::Offload::kNone)
     {
         text += PlanLine("offloaded",
@@ -452,7 +452,7 @@ StepText(const TrainingScenario& s, const Estimate& e)
                                 100 * training::DroppedShare(s.options)));
     }
     text += s.trace || s.sharded ? "" : CopiesText(s.options);
-    text += s.trace || s.sharded ? "" : MemoryText(s.options);
+    text += s.trace || s.sharded ? "" : MemoryText(s.options, s.recipe);
     const double host = s.options.offload != training::Offload::kNone ? HostSeconds(s.plan) : 0;
     const double least = std::max({whole.computeSeconds,
                                    whole.graphSeconds,

@@ -10,6 +10,7 @@
 #include "scenarios/training/spec/plan-options.h"
 
 #include <cstdint>
+#include <string>
 
 namespace training
 {
@@ -35,6 +36,37 @@ struct MemoryReserve
 /// of 1.06). Fragments: 5% of the estimate, assumed.
 /// \param memory of EstimateMemory()
 MemoryReserve ReserveOf(const TrainingOptions& options, const MemoryEstimate& memory);
+
+/// Measured peaks over estimated ones: 10th and 90th percentile of jobs of a recipe.
+struct MemorySpread
+{
+    const char* recipe;
+    uint32_t jobs;
+    double least;
+    double most;
+};
+
+/// Of a recipe with five measured jobs or more; else of all software ("").
+const MemorySpread& SpreadOf(const std::string& recipe);
+
+/// "measured peaks of 46 jobs were 0.91 to 1.33 of such estimates"
+std::string SpreadText(const std::string& recipe);
+
+enum class MemoryVerdict : uint8_t
+{
+    kFits,
+    kMayNotFit, ///< the margin or the spread of measured peaks has no room
+    kDoesNotFit,
+};
+
+/// "fits", "may not fit", "does not fit".
+const char* MemoryVerdictName(MemoryVerdict verdict);
+
+/// \param room bytes of the GPU
+MemoryVerdict VerdictOf(const TrainingOptions& options,
+                        const MemoryEstimate& memory,
+                        uint64_t room,
+                        const std::string& recipe);
 
 /// Whether a job fits its GPU with this margin.
 bool FitsWithReserve(const TrainingOptions& options);

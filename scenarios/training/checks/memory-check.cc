@@ -266,7 +266,8 @@ CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
         ", buffers " + gb(memory.buffers) + "), and " + fullest.gpu.name + " has " +
         gb(fullest.gpu.memoryBytes) +
         (o.kinds.empty() || o.pipeline == 1 ? ""
-                                            : " (stage " + std::to_string(fullest.stage) + ")");
+                                            : " (stage " + std::to_string(fullest.stage) + ")") +
+        "; " + SpreadText("");
     const std::string fits = WhatWouldFit(o);
     text += fits.empty() && !o.ignoreMemory ? GpusNeeded(o) : fits;
     problems.push_back({!o.ignoreMemory,

@@ -118,12 +118,13 @@ def derived_cells(results):
 
 
 def software_cells(results):
-    for name, ours in software.step_groups(results):
+    for name, ours, middle in software.step_groups(results):
         yield (
             name,
             str(ours.rows),
             percent(ours.median, False),
             percent(ours.p90, False),
+            percent(middle),
             percent(ours.bias),
             percent(ours.worst),
         )
@@ -145,7 +146,8 @@ def memory_cells(results):
         )
 
 
-SOFTWARE_HEAD = ("steps by software", "rows", "median", "p90", "bias", "worst")
+SOFTWARE_HEAD = ("steps by software", "rows", "median", "p90", "median with sign", "bias",
+                 "worst")
 SCALING_HEAD = ("scaling series of", "points", f"within {software.SCALING:g}", "mean error")
 MEMORY_HEAD = (
     *("peak memory by software", "peaks", f"within {software.MEMORY:.0%}", "bias"),

@@ -30,7 +30,7 @@ def by(pairs, key):
 
 
 def step_groups(results):
-    """(name, figures.Summary): software by rows, then scales, then all."""
+    """(name, figures.Summary, median error with its sign): software by rows, then scales, then all."""
     rows = figures.timed(judged(results))
     software = by(rows, lambda row: row.facts["framework"])
     order = sorted(software, key=lambda name: -len(software[name]))
@@ -40,7 +40,8 @@ def step_groups(results):
     if rows:
         groups.append(("all software", rows))
     for name, members in groups:
-        yield name, figures.summary([step.seconds / row.seconds for row, step in members])
+        ratios = [step.seconds / row.seconds for row, step in members]
+        yield name, figures.summary(ratios), statistics.median(ratios) - 1
 
 
 def throughput(row, seconds):

@@ -539,5 +539,84 @@ class RowsTest(SystemTest):
             self.assertIn(said, line)
 
 
+MEASURED = os.path.join(ROOT, "tests", "golden", "measured", "measured_training.csv")
+
+
+class MeasuredTest(SystemTest):
+    """Rows of what users measured become options by their columns."""
+
+    def row(self, **values):
+        base = {
+            "row": "mine",
+            "gpu": "H100",
+            "kind": "dense",
+            "framework": "nanotron",
+            "gpus": 64,
+            "sequence": 4096,
+            "global_batch": 256,
+            "micro_batch": 1,
+            "model": "llama3-8b",
+            "dtype": "bf16",
+            "zero": 1,
+            "recompute": "none",
+            "step_s": 2,
+            "server": "dgx-h100",
+            "gpus_per_server": 8,
+            "source": "a page",
+            "confidence": "high",
+        }
+        columns = head(MEASURED).strip().split(",")
+        values = {**base, **values}
+        self.assertEqual(set(values) - set(columns), set())
+        line = ",".join(str(values.get(column, "")) for column in columns)
+        (row,) = rows.read(self.write("measured.csv", head(MEASURED) + line + "\n"))
+        return row
+
+    def test_software_is_a_recipe(self):
+        for software, recipe in (
+            ("nanotron", "nanotron"),
+            ("llm-foundry (Composer; PyTorch FSDP)", "llm-foundry"),
+            ("KempnerForge (PyTorch FSDP2)", "kempnerforge"),
+            ("torchtitan + torchao", "torchtitan"),
+            ("Megatron-LM fork (zero bubble)", "megatron"),
+            ("GPT-NeoX (DeepSpeed)", "deepspeed"),
+        ):
+            self.assertIn(f"--recipe={recipe}", self.row(framework=software).options)
+        other = self.row(framework="PaddleNLP (PaddlePaddle)").options
+        self.assertFalse([word for word in other if word.startswith("--recipe")])
+
+    def test_the_row_says_more_than_its_recipe(self):
+        options = self.row(framework="torchtitan", options_proposed="--fused-attention").options
+        self.assertIn("--recompute=none", options)  # the recipe has selective
+        self.assertIn("--zero=1", options)
+        kernel = self.row(attention="FlashAttention (Triton or v2)").options
+        self.assertIn("--attention-kernel=triton", kernel)
+
+    def test_networks_and_servers(self):
+        network = "AWS EFA (32 x 100 Gb/s of a p5 server = 3.2 Tb/s)"
+        row = self.row(network=network)
+        self.assertEqual(row.options[:3], ["--server=aws-p5", "--gpus-per-server=8", "--servers=8"])
+        self.assertEqual(row.shorter, ("--collective-times=formula",))
+        alone = self.row(gpus=8, options_proposed="--nics-per-server=4 --nic=100GbE").options
+        self.assertEqual(alone[:3], ["--server=dgx-h100", "--servers=1", "--gpus-per-server=8"])
+        self.assertNotIn("--nic=100GbE", alone)
+        with self.assertRaises(InvalidInput):
+            self.row(gpus=12)
+
+    def test_facts(self):
+        row = self.row(peak_memory_gib=40, vs_smallest=0.9, gpus=256)
+        self.assertEqual(row.facts["scale"], "256 and more")
+        self.assertEqual((row.facts["memory_gib"], row.facts["vs_smallest"]), (40, 0.9))
+
+    def test_all_rows_are_read(self):
+        made = rows.read(MEASURED)
+        self.assertEqual(len(made), 324)
+        for row in made:
+            for word in (row.model, *row.options):
+                path = word.partition("=")[2] or word
+                if path.endswith(".json"):
+                    self.assertTrue(os.path.isfile(path), f"{row.id}: {path}")
+
+
 if __name__ == "__main__":
     main()
