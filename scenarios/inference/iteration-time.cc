@@ -126,8 +126,9 @@ IterationTime::IterationTime(const ModelSpec& model,
                              const StageCut& cut,
                              training::Dtype weights,
                              training::Dtype kv,
-                             const FrameworkProfile& framework)
-    : IterationTime(model, gpu, cut, weights, kv, framework, RatesOf(gpu))
+                             const FrameworkProfile& framework,
+                             const Quantization& quantization)
+    : IterationTime(model, gpu, cut, weights, kv, framework, RatesOf(gpu), quantization)
 {
 }
 
@@ -137,114 +138,17 @@ IterationTime::IterationTime(const ModelSpec& model,
                              training::Dtype weights,
                              training::Dtype kv,
                              const FrameworkProfile& framework,
-                             const ServingRates& rates)
+                             const ServingRates& rates,
+                             const Quantization& quantization)
     : m_framework(framework),
-      m_rates(rates)
+      m_kernelTimes(gpu, weights, rates, LibraryOf(framework.name), framework.flash, quantization)
 {
-    const training::Dtype wide = training::WideOf(weights);
-    m_peak = gpu.Peak(wide);
-    m_rate = gpu.Peak(weights) * gpu.rates.Product(weights) * rates.product;
-    m_bandwidth = gpu.memoryBandwidth;
-    constexpr double kUnknown = 100; // assumed, as of a data center's GPU
-    m_multiprocessors = gpu.multiprocessors > 0 ? gpu.multiprocessors : kUnknown;
     for (double* time :
          {&m_framework.iteration, &m_framework.sequence, &m_framework.block, &m_framework.gap})
     {
         *time *= rates.host;
     }
-    StageReader(*this, model, gpu, cut, weights, kv).Read();
-}
-
-double
-IterationTime::PrefillSeconds(const IterationBatch& b) const
-{
-    if (b.prefillTokens <= 0)
-    {
-        return 0;
-    }
-    constexpr double kQueries = 64; // of a block of FlashAttention: assumed
-    const double chunks = std::max(b.prefillChunks, 1.0);
-    // The last block of a chunk's queries is half empty, the keys of its diagonal half seen.
-    const double queries = b.prefillTokens + chunks * kQueries / 2;
-    const double seen = b.prefillPairs / b.prefillTokens;
-    const double longest = b.prefillLongest > 0 ? b.prefillLongest : b.prefillContext / chunks;
-    double seconds = 0;
-    for (const Attention& a : m_attention)
-    {
-        const double limit = a.window > 0 ? a.window : longest;
-        const double keys = std::min(seen, limit) + kQueries / 2;
-        const double rate = m_peak * m_rates.prefill;
-        // One multiprocessor's time for a key of a block of queries.
-        const double key = kQueries * a.pairFlops * m_multiprocessors / rate;
-        const double waves = a.heads * queries / kQueries / m_multiprocessors;
-        const double taken = std::sqrt(std::max(waves, 1.0) * std::ceil(std::max(waves, 1.0)));
-        double compute = std::max(taken * keys, std::min(longest, limit)) * key;
-        double bytes = b.prefillContext * a.keyBytes / (m_bandwidth * m_rates.kv);
-        if (!m_framework.flash)
-        {
-            // Scores of all pairs, seen or not: written, read and written by softmax, read.
-            const double pairs = a.heads * b.prefillTokens * longest;
-            compute = pairs * a.pairFlops / m_rate;
-            bytes += pairs * 4 * 2 / (m_bandwidth * m_rates.kv);
-        }
-        const double made =
-            b.prefillContext * a.expandFlops / m_rate + b.prefillPairs * a.scoreFlops / m_rate;
-        seconds += a.blocks * (m_rates.launch + m_rates.block + std::hypot(compute, bytes) + made);
-    }
-    return seconds;
-}
-
-double
-IterationTime::DecodeSeconds(const IterationBatch& b) const
-{
-    if (b.decodeSequences <= 0)
-    {
-        return 0;
-    }
-    const double queries = b.DecodeTokens() / b.decodeSequences;
-    double seconds = 0;
-    for (const Attention& a : m_attention)
-    {
-        const double context = a.window > 0
-                                   ? std::min(b.decodeContext, b.decodeSequences * a.window)
-                                   : b.decodeContext;
-        const double memory = context * a.keyBytes / (m_bandwidth * m_rates.kv);
-        const double compute =
-            (context * queries * a.decodeFlops + b.decodeContext * queries * a.scoreFlops) /
-            (m_peak * m_rates.prefill);
-        const double waves = b.decodeSequences * a.kvHeads / m_multiprocessors;
-        const double least = m_rates.block * std::max(waves, 1.0);
-        seconds +=
-            a.blocks * (b.prefillTokens > 0 ? a.mixed : 1) *
-            (m_rates.launch + m_rates.block + std::hypot(std::hypot(memory, compute), least));
-    }
-    return seconds;
-}
-
-double
-IterationTime::ExpertSeconds(const IterationBatch& b) const
-{
-    double seconds = 0;
-    for (const Experts& e : m_experts)
-    {
-        const double group = b.groupTokens >= 0 ? b.groupTokens : b.Tokens();
-        const double pairs =
-            b.expertPairs >= 0 ? b.expertPairs : group * e.topK * e.local / e.count;
-        if (pairs <= 0)
-        {
-            continue;
-        }
-        // An expert is missed by a token with probability 1 - k / E, by all with its power.
-        const double random =
-            e.local * (e.topK < e.count ? -std::expm1(group * std::log1p(-e.topK / e.count)) : 1);
-        const double hit =
-            std::min(std::max(b.expertsHit >= 0 ? b.expertsHit : random, 1e-9), pairs);
-        const double compute = hit * e.flops.At(pairs / hit) / m_rate;
-        const double memory =
-            (hit * e.weightBytes + pairs * e.pairBytes) / (m_bandwidth * m_rates.weights);
-        seconds += e.blocks * (e.launches * m_rates.launch + std::hypot(compute, memory));
-    }
-    return seconds;
+    StageReader(*this, model, cut, weights, kv, rates.mixed).Read();
 }
 
 IterationSeconds
@@ -257,9 +161,15 @@ IterationTime::Seconds(const IterationBatch& batch) const
         return s;
     }
     s.products = m_products.At(tokens);
-    s.prefill = PrefillSeconds(batch);
-    s.decode = DecodeSeconds(batch);
-    s.experts = ExpertSeconds(batch);
+    for (const AttentionKernels& attention : m_attention)
+    {
+        s.prefill += attention.blocks * m_kernelTimes.Prompts(attention, batch);
+        s.decode += attention.blocks * m_kernelTimes.Decode(attention, batch);
+    }
+    for (const ExpertKernels& experts : m_experts)
+    {
+        s.experts += experts.blocks * m_kernelTimes.Experts(experts, batch);
+    }
     s.logits = m_logits.At(batch.logitsRows);
     const double sequences = batch.decodeSequences + batch.prefillChunks;
     s.host = m_framework.iteration + m_framework.sequence * sequences;

@@ -23,12 +23,13 @@
 #ifndef SCENARIOS_INFERENCE_ITERATION_TIME_H
 #define SCENARIOS_INFERENCE_ITERATION_TIME_H
 
+#include "scenarios/inference/iteration-batch.h"
 #include "scenarios/inference/kernels-curve.h"
 #include "scenarios/inference/kernels-rates.h"
+#include "scenarios/inference/kernels-times.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -70,58 +71,6 @@ StageCut EvenStage(const training::ModelSpec& model,
 /// empty: it can. Key-value heads fewer than `tensor` are no reason: they are replicated.
 std::string NotServed(const training::ModelSpec& model);
 std::string NotCut(const training::ModelSpec& model, const StageCut& cut);
-
-/// The batch of an iteration, as sums over its sequences and chunks.
-struct IterationBatch
-{
-    double decodeSequences = 0;
-    /// New tokens of these: as many as sequences, more with speculative decoding; 0: as many.
-    double decodeTokens = 0;
-    double decodeContext = 0; ///< keys that they read, own ones included, summed over sequences
-    double prefillChunks = 0;
-    double prefillTokens = 0; ///< new tokens of chunks
-    /// Sum over chunks of new x (before + (new + 1) / 2): pairs of a query and a key that it sees.
-    double prefillPairs = 0;
-    double prefillContext = 0; ///< sum over chunks of before + new: keys that are read
-    double prefillLongest = 0; ///< the largest of these; 0: their mean
-    double logitsRows = 0;     ///< rows of logits: sequences that get a token
-    /// Pairs of a token and a routed expert on this rank, a block; less than 0: an even share.
-    double expertPairs = -1;
-    /// Experts of this rank that get any token, a block; less than 0: as many as with tokens that
-    /// choose at random.
-    double expertsHit = -1;
-    /// Tokens of the whole expert-parallel group; less than 0: this rank's own (replicated ones).
-    double groupTokens = -1;
-
-    void AddDecode(double context, double tokens = 1)
-    {
-        decodeSequences += 1;
-        decodeTokens += tokens;
-        decodeContext += context;
-        logitsRows += tokens;
-    }
-
-    /// \param last the prompt ends with it, so it gets a token
-    void AddChunk(double tokens, double before, bool last = true)
-    {
-        prefillChunks += 1;
-        prefillTokens += tokens;
-        prefillPairs += tokens * (before + (tokens + 1) / 2);
-        prefillContext += before + tokens;
-        prefillLongest = std::max(prefillLongest, before + tokens);
-        logitsRows += last ? 1 : 0;
-    }
-
-    double DecodeTokens() const
-    {
-        return decodeTokens > 0 ? decodeTokens : decodeSequences;
-    }
-
-    double Tokens() const
-    {
-        return DecodeTokens() + prefillTokens;
-    }
-};
 
 /// Seconds of an iteration on a rank.
 struct IterationSeconds
@@ -177,7 +126,8 @@ class IterationTime
                   const StageCut& cut,
                   training::Dtype weights,
                   training::Dtype kv,
-                  const FrameworkProfile& framework);
+                  const FrameworkProfile& framework,
+                  const Quantization& quantization = {});
     /// With constants other than the GPU's.
     IterationTime(const training::ModelSpec& model,
                   const training::GpuSpec& gpu,
@@ -185,7 +135,8 @@ class IterationTime
                   training::Dtype weights,
                   training::Dtype kv,
                   const FrameworkProfile& framework,
-                  const ServingRates& rates);
+                  const ServingRates& rates,
+                  const Quantization& quantization = {});
 
     IterationSeconds Seconds(const IterationBatch& batch) const;
 
@@ -215,42 +166,10 @@ class IterationTime
     }
 
   private:
-    /// Attention of alike blocks, on this rank.
-    struct Attention
-    {
-        double blocks = 0;
-        double heads = 0;
-        double kvHeads = 0;
-        double mixed = 1;       ///< decoding takes so many times longer beside prompts
-        double window = 0;      ///< keys that a query sees at most; 0: all
-        double pairFlops = 0;   ///< prefill, a pair of query and key, a head
-        double decodeFlops = 0; ///< decoding, a pair, all heads
-        double keyBytes = 0;    ///< of a token's keys and values
-        double expandFlops = 0; ///< to make a token's keys and values out of a latent
-        double scoreFlops = 0;  ///< a pair, of a scan ahead of attention (sparse attention)
-    };
-
-    /// Routed experts of alike blocks, on this rank.
-    struct Experts
-    {
-        double blocks = 0;
-        double count = 0; ///< of the whole model
-        double local = 0;
-        double topK = 0;
-        double launches = 0;
-        double weightBytes = 0; ///< of one
-        double pairBytes = 0;   ///< of a token in one, products' inputs and outputs, pointwise
-        Curve flops;            ///< of one with so many tokens, in whole tiles
-    };
-
     friend class StageReader; // kernels-stage.cc
 
-    double PrefillSeconds(const IterationBatch& batch) const;
-    double DecodeSeconds(const IterationBatch& batch) const;
-    double ExpertSeconds(const IterationBatch& batch) const;
-
-    std::vector<Attention> m_attention;
-    std::vector<Experts> m_experts;
+    std::vector<AttentionKernels> m_attention;
+    std::vector<ExpertKernels> m_experts;
     Curve m_products; ///< of tokens
     Curve m_logits;   ///< of rows
     StageExchanges m_exchanges;
@@ -261,11 +180,7 @@ class IterationTime
     double m_tokenBytes = 0; ///< of activations, at the widest place
     double m_rowBytes = 0;
     FrameworkProfile m_framework; ///< with the host's times on this GPU's server
-    ServingRates m_rates;
-    double m_rate = 0;      ///< FLOP/s of large products
-    double m_peak = 0;      ///< FLOP/s of the datatype of attention
-    double m_bandwidth = 0; ///< B/s
-    double m_multiprocessors = 0;
+    KernelTimes m_kernelTimes;
 };
 
 } // namespace serving

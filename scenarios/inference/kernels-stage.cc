@@ -60,21 +60,18 @@ Expansion(const Part& part, double rank)
 
 StageReader::StageReader(IterationTime& into,
                          const training::ModelSpec& model,
-                         const training::GpuSpec& gpu,
                          const StageCut& cut,
                          Dtype weights,
-                         Dtype kv)
+                         Dtype kv,
+                         double mixed)
     : m_into(into),
       m_model(model),
-      m_gpu(gpu),
+      m_times(into.m_kernelTimes),
       m_cut(cut),
       m_weights(weights),
-      m_kvBytes(InputBytes(kv))
+      m_kvBytes(InputBytes(kv)),
+      m_mixed(mixed)
 {
-    m_gpu.rates.launch = into.m_rates.launch;
-    m_gpu.rates.productMemory = into.m_rates.weights;
-    m_gpu.rates.tensorProduct *= into.m_rates.product;
-    m_gpu.rates.fp8Product *= into.m_rates.product;
 }
 
 double
@@ -84,22 +81,9 @@ StageReader::Share(Split split) const
 }
 
 double
-StageReader::WeightBytes(bool wide) const
+StageReader::WeightBytes(bool wide, bool expert) const
 {
-    return InputBytes(wide ? training::WideOf(m_weights) : m_weights);
-}
-
-Kernel
-StageReader::Product(const Shape& shape, double rows) const
-{
-    Kernel k;
-    k.kind = KernelClass::kMatrix;
-    k.rows = rows;
-    std::tie(k.columns, k.inner, k.wide) = shape;
-    k.flops = 2 * k.rows * k.columns * k.inner;
-    k.elements = k.rows * k.columns + (k.rows + k.columns) * k.inner;
-    k.casts = false; // those of serving have one direction: Operators()
-    return k;
+    return m_times.WeightBytes(wide, expert);
 }
 
 double
@@ -108,12 +92,9 @@ StageReader::Time(const Dense& dense, double tokens) const
     double seconds = 0;
     for (const auto& [shape, count] : dense.products)
     {
-        seconds += count * training::Seconds(Product(shape, tokens), m_gpu, m_weights);
+        seconds += count * m_times.Product(shape, tokens);
     }
-    Kernel pointwise;
-    pointwise.launches = dense.launches;
-    pointwise.elements = dense.elements * tokens;
-    return seconds + training::Seconds(pointwise, m_gpu, training::WideOf(m_weights));
+    return seconds + m_times.Pointwise(dense.elements * tokens, dense.launches);
 }
 
 void
@@ -152,7 +133,7 @@ StageReader::Operators(const Part& part, Dense& into)
             ++i;
         }
         into.products[{columns, inner, op.wide}] += 1;
-        if (training::NarrowOf(m_weights) && !op.wide)
+        if (training::NarrowOf(m_weights) && !op.wide && !m_times.Constants().narrow.castFused)
         {
             into.launches += 1; // the input is cast: 2 bytes read, a narrow element written
             into.elements += inner * (2 + InputBytes(m_weights)) / 2;
@@ -185,7 +166,8 @@ StageReader::AddParameters(const Part& part)
                 break;
             }
         }
-        const double bytes = static_cast<double>(tensor.elements) * WeightBytes(!narrow);
+        const double bytes =
+            static_cast<double>(tensor.elements) * WeightBytes(!narrow, tensor.experts > 0);
         const double cut = tensor.split == Split::kTensor ? m_cut.tensor : 1;
         m_into.m_parameterBytes +=
             tensor.experts > 0 ? bytes * std::ceil(double(tensor.experts) / m_cut.expert) /
@@ -220,7 +202,7 @@ StageReader::Reductions(const Part& part)
 void
 StageReader::AddAttention(const Operator& op, const Part& part)
 {
-    IterationTime::Attention group;
+    AttentionKernels group;
     const double valueSize = op.valueSize > 0 ? op.valueSize : op.headSize;
     const double tensor = m_cut.tensor;
     group.blocks = 1;
@@ -231,6 +213,7 @@ StageReader::AddAttention(const Operator& op, const Part& part)
     const double rank = m_model.transformer->latentRank;
     if (rank > 0)
     {
+        group.latent = true;
         // Decoding works on the latent itself: wide products go to queries and outputs instead
         // (DeepSeek-V2, arXiv 2405.04434, section 2.1.2). Every rank has all of it.
         const double rotary = m_model.transformer->latentRotary;
@@ -244,7 +227,7 @@ StageReader::AddAttention(const Operator& op, const Part& part)
     {
         group.keyBytes = group.kvHeads * (op.headSize + valueSize) * m_kvBytes;
         group.decodeFlops = group.heads * group.pairFlops;
-        group.mixed = std::min(m_into.m_rates.mixed, group.heads / group.kvHeads);
+        group.mixed = std::min(m_mixed, group.heads / group.kvHeads);
     }
     for (const Operator& scan : part.operators)
     {
@@ -269,14 +252,15 @@ StageReader::AddAttention(const Operator& op, const Part& part)
 void
 StageReader::AddExperts(const Part& part)
 {
-    IterationTime::Experts group;
+    ExpertKernels group;
     group.blocks = 1;
     group.count = part.routing->experts;
     group.local = std::ceil(group.count / m_cut.expert);
     group.topK = part.routing->topK;
     const double wide = training::DtypeBytes(training::WideOf(m_weights));
-    const double narrow = WeightBytes(false);
-    std::vector<Shape> shapes;
+    const double input = InputBytes(m_weights);
+    group.hidden = part.routing->elements;
+    std::vector<ProductShape> shapes;
     const Operator* before = nullptr;
     for (const Operator& op : part.operators)
     {
@@ -293,8 +277,8 @@ StageReader::AddExperts(const Part& part)
             shapes.push_back({columns, inner, false});
             const bool joined = before && Joined(*before, op);
             group.launches += joined ? 0 : 1;
-            group.weightBytes += columns * inner * narrow;
-            group.pairBytes += columns * wide + (joined ? 0 : inner * narrow);
+            group.weightBytes += columns * inner * WeightBytes(false, true);
+            group.pairBytes += columns * wide + (joined ? 0 : inner * input);
             before = joined ? nullptr : &op;
         }
         else if (op.role != Role::kJoin)
@@ -314,10 +298,10 @@ StageReader::AddExperts(const Part& part)
     }
     group.flops = Curve([&shapes](double tokens) {
         double flops = 0;
-        for (const auto& [columns, inner, unused] : shapes)
+        for (const ProductShape& shape : shapes)
         {
             // The groups of all experts fill the multiprocessors together: no waves of one alone.
-            flops += training::TiledFlops(1, tokens, columns, inner, 0);
+            flops += training::TiledFlops(1, tokens, shape.columns, shape.inner, 0);
         }
         return flops;
     });
@@ -361,7 +345,7 @@ StageReader::Block(const LayerSpec& layer)
             {
                 e.dispatches += 1;
                 e.topK = part.routing->topK;
-                e.dispatchBytes = part.routing->elements * WeightBytes(false);
+                e.dispatchBytes = part.routing->elements * InputBytes(m_weights);
                 e.combineBytes =
                     part.routing->elements * training::DtypeBytes(training::WideOf(m_weights));
             }

@@ -9,7 +9,6 @@
 #include "scenarios/inference/iteration-time.h"
 
 #include <map>
-#include <tuple>
 
 namespace serving
 {
@@ -19,21 +18,18 @@ class StageReader
   public:
     StageReader(IterationTime& into,
                 const training::ModelSpec& model,
-                const training::GpuSpec& gpu,
                 const StageCut& cut,
                 training::Dtype weights,
-                training::Dtype kv);
+                training::Dtype kv,
+                double mixed);
 
     void Read();
 
   private:
-    /// A product of a token's row: columns, inner, in 16 bits.
-    using Shape = std::tuple<double, double, bool>;
-
     /// Kernels that every token of the batch goes through, with how many of each.
     struct Dense
     {
-        std::map<Shape, double> products;
+        std::map<ProductShape, double> products;
         double elements = 0; ///< pointwise, a token
         double launches = 0; ///< pointwise
     };
@@ -49,17 +45,18 @@ class StageReader
     void AddParameters(const training::Part& part);
     double Time(const Dense& dense, double tokens) const;
     double Share(training::Split split) const;
-    double WeightBytes(bool wide) const;
-    training::Kernel Product(const Shape& shape, double rows) const;
+    /// Bytes of a weight in memory.
+    double WeightBytes(bool wide, bool expert = false) const;
 
     IterationTime& m_into;
     const training::ModelSpec& m_model;
-    training::GpuSpec m_gpu; ///< with the rates of serving
+    const KernelTimes& m_times;
     const StageCut& m_cut;
-    training::Dtype m_weights;
-    double m_kvBytes; ///< of an element
-    Dense m_dense;    ///< of all tokens
-    Dense m_rows;     ///< of rows of logits
+    training::Dtype m_weights; ///< of products' inputs
+    double m_kvBytes;          ///< of an element
+    double m_mixed;            ///< ServingRates::mixed
+    Dense m_dense;             ///< of all tokens
+    Dense m_rows;              ///< of rows of logits
 };
 
 } // namespace serving

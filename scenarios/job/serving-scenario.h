@@ -8,6 +8,7 @@
 #define SCENARIOS_JOB_SERVING_SCENARIO_H
 
 #include "scenarios/inference/kernels-rates.h"
+#include "scenarios/inference/quantization.h"
 #include "scenarios/inference/serving-spec.h"
 #include "scenarios/job/scenario.h"
 #include "scenarios/models/gpu-zoo.h"
@@ -38,6 +39,12 @@ struct ServingScenario
     double kvElementBytes = 2;
     double kvMemory = 0.9; ///< share of a GPU's memory for parameters, activations and KV
     bool kvGiven = false;  ///< --kv-tokens says what there is room for
+    serving::Quantization quantization; ///< weights of fewer bits than dtype
+    /// Collectives in a server are the engine's (scenarios/inference/engine-collectives.h), not the
+    /// library's with a launch each.
+    bool engineReduces = false;
+    bool engineExchanges = false;
+    bool peerAccess = true;              ///< GPUs of a server read each other's memory
     serving::FrameworkProfile framework; ///< whose host time and kernels an iteration has
     double moeSkew = 0;
     /// A network without tokens: a request is a pass of `batch` samples (its `prompt`), and asks

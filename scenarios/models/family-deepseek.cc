@@ -17,7 +17,7 @@ ReadDeepSeek(Config& c, Transformer& t, ModelSpec& model)
     // Files of these types have all of them; a default would be another model. The query's rank may
     // be null.
     const std::string type = c.Text("model_type", "");
-    if (type == "deepseek_v3" || type == "deepseek_v32" || type == "kimi_k2")
+    if (type == "deepseek_v3" || type == "deepseek_v32" || type == "kimi_k2" || type == "kimi_k25")
     {
         for (const char* key : {"kv_lora_rank",
                                 "q_lora_rank",
@@ -75,7 +75,8 @@ const RegisteredFamily g_deepSeek({"deepseek",
                                     {"deepseek_v2", "DeepseekV2", "DeepSeek", ReadDeepSeek},
                                     {"deepseek_v3", "DeepseekV3", "DeepSeek", ReadDeepSeek},
                                     {"deepseek_v32", "DeepseekV32", "DeepSeek", ReadSparseDeepSeek},
-                                    {"kimi_k2", "KimiK2", "Kimi", ReadDeepSeek}}});
+                                    {"kimi_k2", "KimiK2", "Kimi", ReadDeepSeek},
+                                    {"kimi_k25", "KimiK25", "Kimi", ReadDeepSeek}}});
 
 } // namespace
 

@@ -10,6 +10,7 @@
 #include "reports/base/output-errors.h"
 #include "reports/programs/capture-results.h"
 #include "scenarios/goodput/options/goodput-options.h"
+#include "scenarios/inference/options/kernel-options.h"
 #include "scenarios/launch/interruption.h"
 #include "scenarios/launch/launcher.h"
 #include "scenarios/launch/output-folder.h"
@@ -125,6 +126,12 @@ MultiplexOrExit(int argc, const char* const* argv)
         }
         return result;
     });
+}
+
+scenario::KernelComparison
+KernelsOrExit(int argc, const char* const* argv)
+{
+    return ReadOrExit(scenario::ServingOptionTable(), argc, argv, scenario::ValidateKernels);
 }
 
 // Programs that simulate packets ------------------------------------------------------------------

@@ -13,6 +13,7 @@
 namespace scenario
 {
 struct GoodputScenario;
+struct KernelComparison;
 struct MultiplexScenario;
 struct PlannerScenario;
 } // namespace scenario
@@ -47,6 +48,7 @@ int RunProgram(const std::string& name, const std::function<int()>& main);
 scenario::PlannerScenario PlannerOrExit(int argc, const char* const* argv);
 scenario::GoodputScenario GoodputOrExit(int argc, const char* const* argv);
 scenario::MultiplexScenario MultiplexOrExit(int argc, const char* const* argv);
+scenario::KernelComparison KernelsOrExit(int argc, const char* const* argv);
 
 /// Makes the folder of their results. \return 0; or the exit status: errors have been said
 int MakeFolder(const scenario::Values& values, scenario::RunOptions* run);

@@ -87,7 +87,8 @@ AddKv(const ServingScenario& s, const Endpoint& endpoint, MessageCounter* counte
                                                  s.kvElementBytes,
                                                  from,
                                                  s.serving.tokenBudget,
-                                                 s.serving.maxBatch);
+                                                 s.serving.maxBatch,
+                                                 s.quantization);
     const double requests = s.serving.requests.count;
     const double tokens = SumTokens(s).in * (1 - s.serving.prefixCache) / std::max(1.0, requests);
     const auto bytes = static_cast<uint64_t>(std::max(1.0, memory.kvToken * tokens));

@@ -103,7 +103,8 @@ MemoryText(const ServingScenario& s, std::size_t pool)
                                                  s.kvElementBytes,
                                                  s.serving.pools[pool],
                                                  s.serving.tokenBudget,
-                                                 s.serving.maxBatch);
+                                                 s.serving.maxBatch,
+                                                 s.quantization);
     std::string text = BinarySize(memory.parameters) + " of parameters, " +
                        BinarySize(memory.activations) + " of activations";
     if (memory.kvToken > 0)

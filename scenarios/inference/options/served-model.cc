@@ -85,23 +85,34 @@ KvElements(const LayerSpec& layer, uint32_t tp)
     return elements;
 }
 
-/// Elements of a layer's parameters on a GPU. \param divided all of them; else experts over all tp
+/// Bytes of an element of a layer's parameters.
+struct ElementBytes
+{
+    double expert;
+    double other;
+};
+
+/// Bytes of a layer's parameters on a GPU. \param divided all of them; else experts over all tp
 /// x dp GPUs, or each divided by tp where dp is 1, which is as much.
 double
-ParametersOf(const LayerSpec& layer, uint32_t tp, uint32_t dp, bool divided)
+ParametersOf(const LayerSpec& layer,
+             uint32_t tp,
+             uint32_t dp,
+             bool divided,
+             const ElementBytes& element)
 {
-    double elements = 0;
+    double bytes = 0;
     for (const Part& part : layer.parts)
     {
         for (const training::Tensor& tensor : part.tensors)
         {
             const auto all = static_cast<double>(tensor.All());
-            elements += tensor.experts > 0                          ? all / tp / dp
-                        : divided || tensor.split == Split::kTensor ? all / tp
-                                                                    : all;
+            bytes += tensor.experts > 0                          ? all / tp / dp * element.expert
+                     : divided || tensor.split == Split::kTensor ? all / tp * element.other
+                                                                 : all * element.other;
         }
     }
-    return elements;
+    return bytes;
 }
 
 } // namespace
@@ -178,7 +189,8 @@ ServingMemoryOf(const ModelSpec& model,
                 double kvElementBytes,
                 const serving::PoolSpec& pool,
                 uint32_t tokenBudget,
-                uint32_t maxBatch)
+                uint32_t maxBatch,
+                const serving::Quantization& quantization)
 {
     const double element = training::DtypeBytes(dtype);
     const bool all = training::StageBlocksOf(model) == 0;
@@ -191,8 +203,13 @@ ServingMemoryOf(const ModelSpec& model,
     {
         const LayerSpec& layer = model.layers[i];
         const bool counts = all || training::IsBlock(model, layer);
-        const double bytes = counts ? WeightBytes(dtype) : element;
-        parameters[stageOf[i]] += ParametersOf(layer, pool.tp, pool.dp, divided) * bytes;
+        const auto bytes = [&](bool expert) {
+            return !counts                      ? element
+                   : quantization.Holds(expert) ? quantization.weightBytes
+                                                : WeightBytes(dtype);
+        };
+        parameters[stageOf[i]] +=
+            ParametersOf(layer, pool.tp, pool.dp, divided, {bytes(true), bytes(false)});
         kv[stageOf[i]] += KvElements(layer, pool.tp) * kvElementBytes;
     }
     ServingMemory memory;

@@ -7,6 +7,7 @@
 #ifndef SCENARIOS_INFERENCE_OPTIONS_SERVED_MODEL_H
 #define SCENARIOS_INFERENCE_OPTIONS_SERVED_MODEL_H
 
+#include "scenarios/inference/quantization.h"
 #include "scenarios/inference/serving-spec.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
@@ -59,7 +60,8 @@ ServingMemory ServingMemoryOf(const training::ModelSpec& model,
                               double kvElementBytes,
                               const serving::PoolSpec& pool,
                               uint32_t tokenBudget,
-                              uint32_t maxBatch);
+                              uint32_t maxBatch,
+                              const serving::Quantization& quantization = {});
 
 /// KV blocks that an engine of the pool has room for in a share of its GPUs' memory; 0: the
 /// parameters alone do not leave any. \param reserve bytes that are nobody's

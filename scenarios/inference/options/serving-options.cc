@@ -16,6 +16,7 @@
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/nccl-environment.h"
 #include "scenarios/inference/kv-transfer.h"
+#include "scenarios/inference/options/kernel-options.h"
 #include "scenarios/inference/router.h"
 #include "scenarios/inference/scheduler.h"
 #include "scenarios/multiplex/options/multiplex-options.h"
@@ -422,6 +423,7 @@ MakeServingTable()
     t.Add(RequestRows());
     t.Add(CutRows());
     t.Add(SchedulingRows());
+    t.Add(KernelRows());
     t.Add(MultiplexRows());
     t.Add(ClusterOptionRows(ServingClusterDefaults()));
     t.Add(CollectiveOptionRows());

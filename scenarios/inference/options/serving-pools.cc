@@ -300,8 +300,13 @@ ServingMemory
 MemoryWithDraft(const ServingScenario& s, const PoolSpec& pool)
 {
     const serving::ServingSpec& spec = s.serving;
-    ServingMemory memory =
-        ServingMemoryOf(s.model, s.dtype, s.kvElementBytes, pool, spec.tokenBudget, spec.maxBatch);
+    ServingMemory memory = ServingMemoryOf(s.model,
+                                           s.dtype,
+                                           s.kvElementBytes,
+                                           pool,
+                                           spec.tokenBudget,
+                                           spec.maxBatch,
+                                           s.quantization);
     if (s.draft && pool.role != PoolRole::kPrefill)
     {
         PoolSpec cut;

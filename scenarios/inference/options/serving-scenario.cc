@@ -10,6 +10,7 @@
 #include "scenarios/asked/serving.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/nccl-environment.h"
+#include "scenarios/inference/options/kernel-options.h"
 #include "scenarios/inference/options/packet-blocks.h"
 #include "scenarios/inference/options/requests-options.h"
 #include "scenarios/inference/options/serving-options.h"
@@ -311,6 +312,7 @@ ServingReader::Read()
     {
         ReadRequests(&m_v, m_use, &m_s);
         ReadScheduling();
+        ReadKernels(&m_v, &m_s);
         m_s.serving.pools = ReadPools(&m_v, m_s.model);
         if (m_s.plain && !m_s.serving.pools.empty())
         {

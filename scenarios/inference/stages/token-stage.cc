@@ -50,6 +50,22 @@ BatchOf(const BatchLoad& load)
     return batch;
 }
 
+/// Among the GPUs of a tensor parallel group.
+PeerLinks
+LinksOf(const scenario::ServingScenario& scenario, uint32_t gpus)
+{
+    const topo::ScaleUp* scaleUp = &scenario.cluster.server.scaleUp;
+    if (scaleUp->kind == topo::ScaleUp::kNvLinkIslands && gpus > scaleUp->island)
+    {
+        scaleUp = scaleUp->between.get();
+    }
+    PeerLinks links;
+    links.pcie = scaleUp->kind == topo::ScaleUp::kPcie;
+    links.perGpu = static_cast<double>(scaleUp->perGpu.bps) / 8;
+    links.peers = scenario.peerAccess;
+    return links;
+}
+
 /// Of an engine without work beside others: one token, as vLLM's dummy batches.
 BatchLoad
 Dummy()
@@ -83,7 +99,9 @@ TokenStage::TokenStage(const scenario::ServingScenario& scenario,
              m_cut,
              scenario.dtype,
              scenario.kvDtype,
-             scenario.framework)
+             scenario.framework,
+             scenario.quantization),
+      m_links(LinksOf(scenario, m_pool.tp))
 {
     if (scenario.draft && stage + 1 == m_pool.pp)
     {
@@ -210,6 +228,53 @@ TokenStage::BlocksOfRows(uint32_t rows, uint64_t dispatch, uint64_t combine)
     return at->second;
 }
 
+int64_t
+TokenStage::ReduceInside(uint64_t bytes)
+{
+    if (!m_scenario.engineReduces)
+    {
+        return m_times.Collective(m_tensorGroup, coll::Op::kAllReduce, bytes, nullptr);
+    }
+    const auto own =
+        EngineAllReduce(m_scenario.gpu, m_links, m_pool.tp, static_cast<double>(bytes));
+    return own ? Ps(*own)
+               : WithoutLaunch(m_tensorGroup,
+                               coll::Op::kAllReduce,
+                               bytes,
+                               nullptr,
+                               m_scenario.cluster.server.library.launch);
+}
+
+int64_t
+TokenStage::ExchangeInside(coll::Op op,
+                           uint64_t bytes,
+                           const std::shared_ptr<const coll::BlockSizes>& blocks)
+{
+    if (!m_scenario.engineExchanges)
+    {
+        return m_times.Collective(m_expertGroup, op, bytes, blocks);
+    }
+    const auto own = EngineExchange(m_scenario.gpu, m_links, static_cast<double>(bytes));
+    return own ? Ps(*own)
+               : WithoutLaunch(m_expertGroup,
+                               op,
+                               bytes,
+                               blocks,
+                               m_scenario.cluster.server.library.exchangeLaunch);
+}
+
+int64_t
+TokenStage::WithoutLaunch(uint32_t group,
+                          coll::Op op,
+                          uint64_t bytes,
+                          const std::shared_ptr<const coll::BlockSizes>& blocks,
+                          rdma::Duration launch)
+{
+    return std::max(int64_t{0},
+                    m_times.Collective(group, op, bytes, blocks) -
+                        (m_scenario.collectives.machine.hasLibrary ? launch.ps : 0));
+}
+
 StageLoad
 TokenStage::TimesOf(const std::vector<BatchLoad>& loads, uint32_t engine)
 {
@@ -260,8 +325,11 @@ TokenStage::TimesOf(const std::vector<BatchLoad>& loads, uint32_t engine)
         const int64_t step =
             Ps(m_draft->Seconds(draft).Total()) +
             (m_pool.tp > 1
-                 ? its.Reductions() *
-                       m_times.Collective(m_tensorGroup, coll::Op::kAllReduce, reduce, nullptr)
+                 ? its.Reductions() * (m_tensorInside ? ReduceInside(reduce)
+                                                      : m_times.Collective(m_tensorGroup,
+                                                                           coll::Op::kAllReduce,
+                                                                           reduce,
+                                                                           nullptr))
                  : 0);
         part(TimePart::kDraft) = step * m_scenario.serving.speculation->tokens;
         of.before += part(TimePart::kDraft);
@@ -270,10 +338,7 @@ TokenStage::TimesOf(const std::vector<BatchLoad>& loads, uint32_t engine)
     if (m_pool.tp > 1)
     {
         of.reduceBytes = Bytes(rows * exchanges.reductionBytes * m_reduceShare);
-        of.reduce =
-            m_tensorInside
-                ? m_times.Collective(m_tensorGroup, coll::Op::kAllReduce, of.reduceBytes, nullptr)
-                : 0;
+        of.reduce = m_tensorInside ? ReduceInside(of.reduceBytes) : 0;
     }
     if (exchanges.dispatches > 0)
     {
@@ -291,11 +356,9 @@ TokenStage::TimesOf(const std::vector<BatchLoad>& loads, uint32_t engine)
             of.combineBytes = of.combineBlocks->LargestInput();
             op = coll::Op::kAllToAllV;
         }
-        of.exchange =
-            m_expertsInside
-                ? m_times.Collective(m_expertGroup, op, of.dispatchBytes, of.dispatchBlocks) +
-                      m_times.Collective(m_expertGroup, op, of.combineBytes, of.combineBlocks)
-                : 0;
+        of.exchange = m_expertsInside ? ExchangeInside(op, of.dispatchBytes, of.dispatchBlocks) +
+                                            ExchangeInside(op, of.combineBytes, of.combineBlocks)
+                                      : 0;
     }
     of.sendBytes = Bytes(own.tokens * exchanges.sendBytes * m_sendShare / m_pool.tp);
     int64_t computing = of.after;

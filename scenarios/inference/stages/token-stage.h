@@ -15,6 +15,7 @@
 #ifndef SCENARIOS_INFERENCE_STAGES_TOKEN_STAGE_H
 #define SCENARIOS_INFERENCE_STAGES_TOKEN_STAGE_H
 
+#include "scenarios/inference/engine-collectives.h"
 #include "scenarios/inference/iteration-time.h"
 #include "scenarios/inference/stages/stage-costs.h"
 
@@ -62,10 +63,23 @@ class TokenStage : public StageCosts
         std::pair<std::shared_ptr<const coll::BlockSizes>, std::shared_ptr<const coll::BlockSizes>>;
 
     void MakeChain();
+    /// ps of an all-reduce of the tensor group, in its server
+    int64_t ReduceInside(uint64_t bytes);
+    /// ps of a dispatch, or a combine, of the expert group, in its server
+    int64_t ExchangeInside(coll::Op op,
+                           uint64_t bytes,
+                           const std::shared_ptr<const coll::BlockSizes>& blocks);
+    /// ps of the library's, in a CUDA graph
+    int64_t WithoutLaunch(uint32_t group,
+                          coll::Op op,
+                          uint64_t bytes,
+                          const std::shared_ptr<const coll::BlockSizes>& blocks,
+                          rdma::Duration launch);
     const Blocks2& BlocksOfRows(uint32_t rows, uint64_t dispatch, uint64_t combine);
 
     StageCut m_cut;
     IterationTime m_time;
+    PeerLinks m_links;
     std::optional<IterationTime> m_draft; ///< at the last stage
     std::vector<double> m_expertShares;   ///< by rank of the expert group; empty: even
     double m_busiest = 0;                 ///< the largest of them

@@ -1,0 +1,228 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/inference/kernels-engine.h"
+
+#include "scenarios/models/zoo-json.h"
+
+#include <iterator>
+
+namespace serving
+{
+
+using training::Dtype;
+using training::GpuSpec;
+
+namespace
+{
+
+/// Whose a row is: of a GPU or a generation, of a library (empty: of all).
+struct Of
+{
+    const char* gpu;
+    const char* library;
+};
+
+template <class T>
+struct Row
+{
+    Of of;
+    T constants;
+};
+
+template <class T>
+struct DtypeRow
+{
+    Of of;
+    Dtype dtype; ///< kBf16: fp16 too; kFp8: all kinds of it
+    T constants;
+};
+
+// All: fitted on rows of aiconfigurator@095f58a, systems/data (those of measured_kernels.csv but
+// for the ones that its table "Do not judge" names), with few digits; library of the rows beside
+// it. "assumed": no rows.
+const DtypeRow<ProductConstants> kProducts[] = {
+    {{"Ampere", ""}, Dtype::kBf16, {4e-6, 0.85, 0.75}},                      // trtllm 1.0
+    {{"Hopper", ""}, Dtype::kBf16, {4.5e-6, 0.89, 0.75}},                    // trtllm 1.3
+    {{"Hopper", ""}, Dtype::kFp8, {5.2e-6, 0.80, 0.68, 7e-6, true}},         // trtllm 1.3
+    {{"Blackwell", ""}, Dtype::kBf16, {3.6e-6, 0.72, 0.72}},                 // trtllm 1.3
+    {{"Blackwell", ""}, Dtype::kFp8, {4.5e-6, 0.60, 0.60, 7e-6, true}},      // assumed
+    {{"Blackwell", ""}, Dtype::kNvFp4, {5e-6, 0.45, 0.45, 6e-6, false}},     // trtllm 1.3
+    {{"RTX Blackwell", ""}, Dtype::kNvFp4, {5e-6, 0.66, 0.80, 6e-6, false}}, // trtllm 1.3
+    {{"Ada", ""}, Dtype::kFp8, {1e-6, 0.71, 0.52, 0, true}},                 // sglang 0.5, L40S
+};
+
+const DtypeRow<ExpertConstants> kExperts[] = {
+    {{"Ampere", ""}, Dtype::kBf16, {12e-6, 0.78, 0.30, 0}},         // vllm 0.14, skewed
+    {{"Hopper", "vllm"}, Dtype::kFp8, {27e-6, 0.61, 0.34, 18}},     // vllm 0.24, Triton
+    {{"Hopper", "vllm"}, Dtype::kBf16, {27e-6, 0.61, 0.50, 18}},    // as in fp8: assumed
+    {{"Hopper", ""}, Dtype::kFp8, {29e-6, 0.90, 0.80, 14}},         // trtllm 1.3
+    {{"Hopper", ""}, Dtype::kBf16, {29e-6, 0.90, 0.65, 14}},        // as in fp8: assumed
+    {{"Blackwell", ""}, Dtype::kNvFp4, {20e-6, 0.90, 0.60, 6}},     // trtllm 1.3
+    {{"Blackwell", ""}, Dtype::kFp8, {20e-6, 0.90, 0.60, 8}},       // as NVFP4: assumed
+    {{"Blackwell", ""}, Dtype::kBf16, {20e-6, 0.90, 0.60, 8}},      // as NVFP4: assumed
+    {{"RTX Blackwell", ""}, Dtype::kNvFp4, {20e-6, 0.75, 0.50, 6}}, // assumed
+};
+
+const Row<PromptConstants> kPrompts[] = {
+    {{"Ampere", ""}, {21e-6, 0.475, 200}},      // trtllm 1.0
+    {{"Hopper", "trtllm"}, {12e-6, 0.82, 800}}, // trtllm 1.3, keys in fp8, H100
+    {{"Hopper", ""}, {10.5e-6, 0.66, 400}},     // vllm 0.24, H200
+    {{"Blackwell", ""}, {18e-6, 0.56, 700}},    // trtllm 1.3, keys in fp8
+    {{"L40S", ""}, {8e-6, 0.59, 200}},          // vllm 0.22
+};
+
+const Row<PromptConstants> kLatentPrompts[] = {
+    {{"Hopper", ""}, {10e-6, 0.635, 400}},   // trtllm 1.3
+    {{"Blackwell", ""}, {18e-6, 0.65, 600}}, // trtllm 1.3
+};
+
+const Row<DecodeConstants> kDecode[] = {
+    {{"Ampere", ""}, {9.5e-6, 7e-6, 0.92, 0.475}},      // trtllm 1.0
+    {{"Hopper", "trtllm"}, {5.5e-6, 3e-6, 0.87, 0.82}}, // trtllm 1.3, keys in fp8
+    {{"Hopper", ""}, {9e-6, 7e-6, 0.885, 0.66}},        // vllm 0.24, H200
+    {{"Blackwell", ""}, {7.5e-6, 5e-6, 0.89, 0.607}},   // trtllm 1.3, keys in fp8
+};
+
+const Row<DecodeConstants> kLatentDecode[] = {
+    {{"Hopper", ""}, {17.5e-6, 0, 0.85, 0.74}},  // trtllm 1.3
+    {{"Blackwell", ""}, {13e-6, 0, 0.85, 1.15}}, // trtllm 1.3: in part by fp8's tensor cores
+};
+
+/// fp16 as bf16; kinds of fp8 as one.
+Dtype
+ClassOf(Dtype dtype)
+{
+    switch (dtype)
+    {
+    case Dtype::kFp16:
+        return Dtype::kBf16;
+    case Dtype::kFp8Tensorwise:
+    case Dtype::kFp8Blockwise:
+    case Dtype::kMxFp8:
+        return Dtype::kFp8;
+    default:
+        return dtype;
+    }
+}
+
+bool
+IsOf(const Of& of, const GpuSpec& gpu, const std::string& library, bool byName, bool byLibrary)
+{
+    return of.gpu == (byName ? gpu.name : gpu.generation) &&
+           (byLibrary ? !library.empty() && of.library == library : *of.library == '\0');
+}
+
+/// The row of the GPU before its generation's, the library's before all libraries'.
+template <class Rows, class Fits>
+auto
+Find(const Rows& rows, const GpuSpec& gpu, const std::string& library, Fits&& fits)
+    -> decltype(&std::begin(rows)->constants)
+{
+    for (const bool byName : {true, false})
+    {
+        for (const bool byLibrary : {true, false})
+        {
+            for (const auto& row : rows)
+            {
+                if (IsOf(row.of, gpu, library, byName, byLibrary) && fits(row))
+                {
+                    return &row.constants;
+                }
+            }
+        }
+    }
+    return nullptr;
+}
+
+template <class T, class Rows>
+void
+Take(const Rows& rows, const GpuSpec& gpu, const std::string& library, T& into)
+{
+    if (const T* found = Find(rows, gpu, library, [](const auto&) { return true; }))
+    {
+        into = *found;
+    }
+}
+
+} // namespace
+
+std::string
+LibraryOf(const std::string& framework)
+{
+    struct Name
+    {
+        const char* prefix;
+        const char* library;
+    };
+
+    // Older frameworks have constants of their own time (kernels-rates.cc).
+    constexpr Name kOld[] = {{"vllm-0.2", ""}, {"fastertransformer", ""}, {"distserve", ""}};
+    constexpr Name kNow[] = {{"trtllm", "trtllm"},
+                             {"tensorrt", "trtllm"},
+                             {"sglang", "sglang"},
+                             {"vllm", "vllm"}};
+    for (const Name& name : kOld)
+    {
+        if (framework == name.prefix)
+        {
+            return "";
+        }
+    }
+    for (const Name& name : kNow)
+    {
+        if (framework.rfind(name.prefix, 0) == 0)
+        {
+            return name.library;
+        }
+    }
+    return "any";
+}
+
+EngineKernels
+KernelsOf(const GpuSpec& gpu, Dtype dtype, const ServingRates& rates, const std::string& library)
+{
+    EngineKernels k;
+    const auto product = [&](Dtype of) {
+        return ProductConstants{rates.launch,
+                                rates.weights,
+                                gpu.rates.Product(of) *
+                                    (of == Dtype::kFp32 ? 1 : rates.product), // of tensor cores
+                                -1,
+                                false};
+    };
+    const Dtype wide = training::WideOf(dtype);
+    k.narrow = product(dtype);
+    k.wide = product(wide);
+    const double launched = rates.launch + rates.block;
+    k.prompts = k.latentPrompts = {launched, rates.prefill, 0};
+    k.decode = k.latentDecode = {launched, rates.block, rates.kv, rates.prefill};
+    if (library.empty())
+    {
+        return k;
+    }
+    const auto ofDtype = [&](Dtype of) {
+        return [of = ClassOf(of)](const auto& row) { return row.dtype == of; };
+    };
+    if (const auto* found = Find(kProducts, gpu, library, ofDtype(dtype)))
+    {
+        k.narrow = *found;
+    }
+    if (const auto* found = Find(kProducts, gpu, library, ofDtype(wide)))
+    {
+        k.wide = *found;
+    }
+    if (const auto* found = Find(kExperts, gpu, library, ofDtype(dtype)))
+    {
+        k.experts = *found;
+    }
+    Take(kPrompts, gpu, library, k.prompts);
+    k.latentPrompts = k.prompts;
+    Take(kLatentPrompts, gpu, library, k.latentPrompts);
+    Take(kDecode, gpu, library, k.decode);
+    k.latentDecode = k.decode;
+    Take(kLatentDecode, gpu, library, k.latentDecode);
+    return k;
+}
+
+} // namespace serving
