@@ -42,14 +42,14 @@ struct DtypeRow
 // for the ones that its table "Do not judge" names), with few digits; library of the rows beside
 // it. "assumed": no rows.
 const DtypeRow<ProductConstants> kProducts[] = {
-    {{"Ampere", ""}, Dtype::kBf16, {4e-6, 0.85, 0.75}},                      // trtllm 1.0
-    {{"Hopper", ""}, Dtype::kBf16, {4.5e-6, 0.89, 0.75}},                    // trtllm 1.3
-    {{"Hopper", ""}, Dtype::kFp8, {5.2e-6, 0.80, 0.68, 7e-6, true}},         // trtllm 1.3
-    {{"Blackwell", ""}, Dtype::kBf16, {3.6e-6, 0.72, 0.72}},                 // trtllm 1.3
-    {{"Blackwell", ""}, Dtype::kFp8, {4.5e-6, 0.60, 0.60, 7e-6, true}},      // assumed
-    {{"Blackwell", ""}, Dtype::kNvFp4, {5e-6, 0.45, 0.45, 6e-6, false}},     // trtllm 1.3
-    {{"RTX Blackwell", ""}, Dtype::kNvFp4, {5e-6, 0.66, 0.80, 6e-6, false}}, // trtllm 1.3
-    {{"Ada", ""}, Dtype::kFp8, {1e-6, 0.71, 0.52, 0, true}},                 // sglang 0.5, L40S
+    {{"Ampere", ""}, Dtype::kBf16, {4e-6, 0.85, 0.75}},                     // trtllm 1.0
+    {{"Hopper", ""}, Dtype::kBf16, {4.5e-6, 0.89, 0.75}},                   // trtllm 1.3
+    {{"Hopper", ""}, Dtype::kFp8, {5.2e-6, 0.87, 0.68, 7e-6, true}},        // trtllm 1.3
+    {{"Blackwell", ""}, Dtype::kBf16, {3.6e-6, 0.72, 0.72}},                // trtllm 1.3
+    {{"Blackwell", ""}, Dtype::kFp8, {4.5e-6, 0.60, 0.60, 7e-6, true}},     // assumed
+    {{"Blackwell", ""}, Dtype::kNvFp4, {5e-6, 0.62, 0.55, 6e-6, true}},     // trtllm 1.3
+    {{"RTX Blackwell", ""}, Dtype::kNvFp4, {5e-6, 0.66, 0.80, 6e-6, true}}, // trtllm 1.3
+    {{"Ada", ""}, Dtype::kFp8, {1e-6, 0.71, 0.52, 0, true}},                // sglang 0.5, L40S
 };
 
 const DtypeRow<ExpertConstants> kExperts[] = {
@@ -192,6 +192,7 @@ KernelsOf(const GpuSpec& gpu, Dtype dtype, const ServingRates& rates, const std:
                                 false};
     };
     const Dtype wide = training::WideOf(dtype);
+    k.fusedSums = !library.empty();
     k.narrow = product(dtype);
     k.wide = product(wide);
     const double launched = rates.launch + rates.block;

@@ -104,7 +104,7 @@ StageReader::AddPointwise(const Operator& op, Dense& into) const
     {
         return;
     }
-    into.launches += 1;
+    into.launches += op.role == Role::kResidual && m_times.Constants().fusedSums ? 0 : 1;
     into.elements += (op.elements.token + op.elements.sample) * Share(op.split);
 }
 
