@@ -5,6 +5,8 @@
 
 #include "scenarios/models/zoo-json.h"
 
+#include <algorithm>
+#include <cmath>
 #include <iterator>
 
 namespace serving
@@ -54,8 +56,8 @@ const DtypeRow<ProductConstants> kProducts[] = {
 
 const DtypeRow<ExpertConstants> kExperts[] = {
     {{"Ampere", ""}, Dtype::kBf16, {12e-6, 0.78, 0.30, 0}},         // vllm 0.14, skewed
-    {{"Hopper", "vllm"}, Dtype::kFp8, {27e-6, 0.61, 0.34, 18}},     // vllm 0.24, Triton
-    {{"Hopper", "vllm"}, Dtype::kBf16, {27e-6, 0.61, 0.50, 18}},    // as in fp8: assumed
+    {{"Hopper", "vllm"}, Dtype::kFp8, {27e-6, 0.75, 0.34, 18}},     // vllm 0.24, Triton
+    {{"Hopper", "vllm"}, Dtype::kBf16, {27e-6, 0.75, 0.50, 18}},    // as in fp8: assumed
     {{"Hopper", ""}, Dtype::kFp8, {29e-6, 0.90, 0.80, 14}},         // trtllm 1.3
     {{"Hopper", ""}, Dtype::kBf16, {29e-6, 0.90, 0.65, 14}},        // as in fp8: assumed
     {{"Blackwell", ""}, Dtype::kNvFp4, {20e-6, 0.90, 0.60, 6}},     // trtllm 1.3
@@ -177,6 +179,35 @@ LibraryOf(const std::string& framework)
         }
     }
     return "any";
+}
+
+double
+ReachedExperts(double chosen, double tokens)
+{
+    if (chosen >= 1)
+    {
+        return 1;
+    }
+    // Over the normal distribution, by Gauss and Hermite.
+    constexpr double kNodes[] = {0, 1.0232556638, 2.0768479787, 3.2054290029, 4.5127458634};
+    constexpr double kWeights[] = {0.4063492063,
+                                   0.2440975029,
+                                   0.0499164068,
+                                   0.0027891413,
+                                   0.0000223458};
+    double reached = 0;
+    for (std::size_t i = 0; i < std::size(kNodes); ++i)
+    {
+        for (const double z : {kNodes[i], -kNodes[i]})
+        {
+            const double popularity =
+                std::exp(kExpertSpread * z - kExpertSpread * kExpertSpread / 2);
+            const double p = std::min(chosen * popularity, 1 - 1e-9);
+            reached -= kWeights[i] * std::expm1(tokens * std::log1p(-p)) / (i == 0 ? 2 : 1);
+        }
+    }
+    // What popular experts cannot be chosen beyond once a token is the others'.
+    return std::max(reached, std::min(chosen, 1.0));
 }
 
 EngineKernels

@@ -186,7 +186,9 @@ KernelTimes::Experts(const ExpertKernels& e, const IterationBatch& b, bool allTo
     }
     // An expert is missed by a token with probability 1 - k / E, by all with its power.
     const double random =
-        e.local * (e.topK < e.count ? -std::expm1(group * std::log1p(-e.topK / e.count)) : 1);
+        e.local * (m_constants.experts ? ReachedExperts(e.topK / e.count, group)
+                   : e.topK < e.count  ? -std::expm1(group * std::log1p(-e.topK / e.count))
+                                       : 1);
     const double hit = std::min(std::max(b.expertsHit >= 0 ? b.expertsHit : random, 1e-9), pairs);
     const double compute = hit * e.flops.At(pairs / hit) / m_expertRate;
     if (!m_constants.experts)

@@ -225,6 +225,11 @@ class KernelRow
         });
         IterationBatch batch;
         batch.decodeSequences = Number("tokens");
+        if (Text("distribution") == "balanced")
+        {
+            batch.expertsHit =
+                std::min(e.local, batch.decodeSequences * e.topK * e.local / e.count);
+        }
         return times.Experts(e, batch, e.local < e.count);
     }
 
