@@ -140,7 +140,8 @@ IterationTime::IterationTime(const ModelSpec& model,
                              const FrameworkProfile& framework,
                              const ServingRates& rates,
                              const Quantization& quantization)
-    : m_framework(framework),
+    : m_sameTokens(cut.sameTokens),
+      m_framework(framework),
       m_kernelTimes(gpu, weights, rates, LibraryOf(framework.name), framework.flash, quantization)
 {
     for (double* time :
@@ -168,7 +169,7 @@ IterationTime::Seconds(const IterationBatch& batch) const
     }
     for (const ExpertKernels& experts : m_experts)
     {
-        s.experts += experts.blocks * m_kernelTimes.Experts(experts, batch);
+        s.experts += experts.blocks * m_kernelTimes.Experts(experts, batch, m_sameTokens);
     }
     s.logits = m_logits.At(batch.logitsRows);
     const double sequences = batch.decodeSequences + batch.prefillChunks;

@@ -45,6 +45,8 @@ struct StageCut
     uint32_t expert = 1;
     /// Ranks that share one expert; 0: 1 with `expert` above 1, else `tensor`.
     uint32_t expertTensor = 0;
+    /// Each of these is given all tokens, and their results are added up: no dispatch.
+    bool sameTokens = false;
     uint32_t firstBlock = 0;
     uint32_t blocks = 0; ///< 0: all from firstBlock on
     bool embedding = true;
@@ -174,7 +176,8 @@ class IterationTime
     Curve m_logits;   ///< of rows
     StageExchanges m_exchanges;
     uint32_t m_blocks = 0;
-    double m_kernels = 0; ///< launches of an iteration, for FrameworkProfile::gap
+    bool m_sameTokens = false; ///< StageCut
+    double m_kernels = 0;      ///< launches of an iteration, for FrameworkProfile::gap
     double m_kvBytes = 0;
     double m_parameterBytes = 0;
     double m_tokenBytes = 0; ///< of activations, at the widest place

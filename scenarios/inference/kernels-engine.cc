@@ -50,8 +50,8 @@ const DtypeRow<ProductConstants> kProducts[] = {
     {{"Blackwell", ""}, Dtype::kBf16, {3.6e-6, 0.72, 0.72}},                // trtllm 1.3
     {{"Blackwell", ""}, Dtype::kFp8, {4.5e-6, 0.60, 0.60, 7e-6, true}},     // assumed
     {{"Blackwell", ""}, Dtype::kNvFp4, {5e-6, 0.62, 0.55, 6e-6, true}},     // trtllm 1.3
-    {{"RTX Blackwell", ""}, Dtype::kNvFp4, {5e-6, 0.66, 0.80, 6e-6, true}}, // trtllm 1.3
-    {{"Ada", ""}, Dtype::kFp8, {1e-6, 0.71, 0.52, 0, true}},                // sglang 0.5, L40S
+    {{"RTX Blackwell", ""}, Dtype::kNvFp4, {5e-6, 0.66, 0.88, 6e-6, true}}, // trtllm 1.3
+    {{"Ada", ""}, Dtype::kFp8, {1e-6, 0.71, 0.57, 0, true}},                // sglang 0.5, L40S
 };
 
 const DtypeRow<ExpertConstants> kExperts[] = {
@@ -87,8 +87,9 @@ const Row<DecodeConstants> kDecode[] = {
 };
 
 const Row<DecodeConstants> kLatentDecode[] = {
-    {{"Hopper", ""}, {17.5e-6, 0, 0.85, 0.74}},  // trtllm 1.3
-    {{"Blackwell", ""}, {13e-6, 0, 0.85, 1.15}}, // trtllm 1.3: in part by fp8's tensor cores
+    {{"Hopper", ""}, {17.5e-6, 0, 0.85, 0.74}}, // trtllm 1.3
+    {{"Blackwell", ""},
+     {13e-6, 0, 0.85, 1}}, // trtllm 1.3: 1.15 fits, in part by fp8's tensor cores
 };
 
 /// fp16 as bf16; kinds of fp8 as one.

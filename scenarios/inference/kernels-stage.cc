@@ -341,7 +341,7 @@ StageReader::Block(const LayerSpec& layer)
         {
             AddExperts(part);
             StageExchanges& e = m_into.m_exchanges;
-            if (m_cut.expert > 1)
+            if (m_cut.expert > 1 && !m_cut.sameTokens)
             {
                 e.dispatches += 1;
                 e.topK = part.routing->topK;

@@ -178,11 +178,20 @@ KernelTimes::Decode(const AttentionKernels& a, const IterationBatch& b) const
 double
 KernelTimes::Experts(const ExpertKernels& e, const IterationBatch& b, bool allTokens) const
 {
-    const double group = b.groupTokens >= 0 ? b.groupTokens : b.Tokens();
-    const double pairs = b.expertPairs >= 0 ? b.expertPairs : group * e.topK * e.local / e.count;
+    double group = b.groupTokens >= 0 ? b.groupTokens : b.Tokens();
+    double pairs = b.expertPairs >= 0 ? b.expertPairs : group * e.topK * e.local / e.count;
     if (pairs <= 0)
     {
         return 0;
+    }
+    const double foreign = allTokens ? std::max(group * e.topK - pairs, 0.0) : 0;
+    if (m_constants.experts && b.expertPairs < 0 && e.local < e.count)
+    {
+        // All ranks wait for the one with the most pairs: of numbers that vary as Poisson's.
+        const double most = pairs + std::sqrt(2 * pairs * std::log(e.count / e.local));
+        const double busiest = std::min(most, group * std::min(e.topK, e.local));
+        group *= busiest / pairs;
+        pairs = busiest;
     }
     // An expert is missed by a token with probability 1 - k / E, by all with its power.
     const double random =
@@ -199,7 +208,6 @@ KernelTimes::Experts(const ExpertKernels& e, const IterationBatch& b, bool allTo
     }
     const ExpertConstants& constants = *m_constants.experts;
     const double memory = hit * e.weightBytes / (m_bandwidth * constants.weights);
-    const double foreign = allTokens ? std::max(group * e.topK - pairs, 0.0) : 0;
     return constants.fixed + std::hypot(compute, memory) +
            (pairs * constants.pairBytes + foreign * kForeignBytes) * e.hidden / m_bandwidth;
 }

@@ -227,6 +227,7 @@ class KernelRow
         batch.decodeSequences = Number("tokens");
         if (Text("distribution") == "balanced")
         {
+            batch.expertPairs = batch.decodeSequences * e.topK * e.local / e.count;
             batch.expertsHit =
                 std::min(e.local, batch.decodeSequences * e.topK * e.local / e.count);
         }

@@ -86,7 +86,9 @@ struct PoolSpec
     uint32_t instances = 1;
     uint32_t tp = 1;
     uint32_t pp = 1;
-    uint32_t dp = 1;       ///< engines of an instance
+    uint32_t dp = 1; ///< engines of an instance
+    /// dp 1: ranks of the tensor group have whole experts, instead of a cut of each.
+    bool wholeExperts = false;
     uint32_t firstGpu = 0; ///< of its first instance
 
     uint32_t GpusOfInstance() const

@@ -3,7 +3,8 @@
  *
  * Qwen2, Qwen3 and Qwen3-Next (Qwen3NextConfig of huggingface/transformers
  * src/transformers/models/qwen3_next/configuration_qwen3_next.py; its module for multi-token
- * prediction is that of DeepSeek-V3, which gives the published count).
+ * prediction is that of DeepSeek-V3, which gives the published count). Qwen3.5's models with
+ * experts are built of the same blocks (docs/source/en/model_doc/qwen3_5_moe.md there).
  */
 #include "scenarios/models/family.h"
 
@@ -102,7 +103,8 @@ const RegisteredFamily g_qwen({"qwen",
                                {{"qwen2", "Qwen2", "Qwen", ReadQwen2},
                                 {"qwen3", "Qwen3", "Qwen", ReadQwen3},
                                 {"qwen3_moe", "Qwen3Moe", "Qwen", ReadQwen3Moe},
-                                {"qwen3_next", "Qwen3Next", "Qwen", ReadQwen3Next}}});
+                                {"qwen3_next", "Qwen3Next", "Qwen", ReadQwen3Next},
+                                {"qwen3_5_moe", "Qwen3_5Moe", "Qwen", ReadQwen3Next}}});
 
 } // namespace
 

@@ -216,7 +216,8 @@ CutRows()
             .Example("2"),
         degree("ep",
                "expert parallel: GPUs that share out experts, a multiple of --tp; an instance has "
-               "ep / tp engines, which run in step")
+               "ep / tp engines, which run in step; as many as --tp: each GPU of it has whole "
+               "experts")
             .As(&asked::Degrees::ep)
             .Alias("ep-size")
             .Otherwise("experts are cut as --tp cuts other layers")

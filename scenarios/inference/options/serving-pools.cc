@@ -104,6 +104,7 @@ ReadPools(Validation* v, const training::ModelSpec& model)
             return {};
         }
         pool.dp = ep / pool.tp;
+        pool.wholeExperts = pool.dp == 1 && ep > 1;
     }
     return {pool};
 }

@@ -28,11 +28,19 @@ Bytes(double bytes)
     return static_cast<uint64_t>(std::ceil(bytes));
 }
 
-/// Experts among which the tensor group's are divided.
+/// Ranks among which experts are divided.
 uint32_t
 ExpertRanks(const PoolSpec& pool)
 {
-    return pool.dp > 1 ? pool.dp * pool.tp : 1;
+    return pool.dp > 1 || pool.wholeExperts ? pool.dp * pool.tp : 1;
+}
+
+StageCut
+CutOf(const scenario::ServingScenario& scenario, const PoolSpec& pool, uint32_t stage)
+{
+    StageCut cut = EvenStage(scenario.model, pool.pp, stage, pool.tp, ExpertRanks(pool));
+    cut.sameTokens = pool.wholeExperts;
+    return cut;
 }
 
 IterationBatch
@@ -93,7 +101,7 @@ TokenStage::TokenStage(const scenario::ServingScenario& scenario,
                        uint32_t firstGpu,
                        scenario::CollectiveTimes& times)
     : StageCosts(scenario, pool, stage, firstGpu, times),
-      m_cut(EvenStage(scenario.model, m_pool.pp, stage, m_pool.tp, ExpertRanks(m_pool))),
+      m_cut(CutOf(scenario, m_pool, stage)),
       m_time(scenario.model,
              scenario.gpu,
              m_cut,
