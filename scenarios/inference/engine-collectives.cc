@@ -12,7 +12,7 @@ namespace serving
 namespace
 {
 
-struct Line
+struct ReduceLine
 {
     double fixed;  ///< us
     double perMib; ///< us
@@ -22,7 +22,7 @@ struct Line
 struct ReduceRow
 {
     const char* gpu; ///< its name, or a generation
-    Line of[3];
+    ReduceLine of[3];
 };
 
 // Fitted on the rows of aiconfigurator@095f58a that measured_kernels.csv has (kind all-reduce, in a
@@ -54,7 +54,7 @@ constexpr ExchangeRow kExchanges[] = {{"GB200", 17e-6, 755e9},
 
 template <class Row, std::size_t N>
 const Row*
-Find(const Row (&rows)[N], const training::GpuSpec& gpu)
+FindReduce(const Row (&rows)[N], const training::GpuSpec& gpu)
 {
     for (const std::string& name : {gpu.name, gpu.generation})
     {
@@ -70,7 +70,7 @@ Find(const Row (&rows)[N], const training::GpuSpec& gpu)
 }
 
 double
-Seconds(const Line& line, double bytes)
+LineSeconds(const ReduceLine& line, double bytes)
 {
     return (line.fixed + line.perMib * bytes / (1 << 20)) * 1e-6;
 }
@@ -95,20 +95,20 @@ EngineAllReduce(const training::GpuSpec& gpu, const PeerLinks& links, uint32_t g
         return kHostFixed + bytes / kHostRate;
     }
     constexpr double kPcie5 = 50e9; // B/s: between 31.5 and 63
-    const ReduceRow* const row =
-        links.pcie ? (links.perGpu > kPcie5 ? &kOverPcie5 : &kOverPcie4) : Find(kReduces, gpu);
+    const ReduceRow* const row = links.pcie ? (links.perGpu > kPcie5 ? &kOverPcie5 : &kOverPcie4)
+                                            : FindReduce(kReduces, gpu);
     if (!row || gpus > 8 || bytes > kEngineReduceBytes)
     {
         return std::nullopt;
     }
     // Of other numbers of GPUs: between those on both sides.
     const std::size_t above = gpus <= 2 ? 0 : gpus <= 4 ? 1 : 2;
-    const double most = Seconds(row->of[above], bytes);
+    const double most = LineSeconds(row->of[above], bytes);
     if (above == 0)
     {
         return most;
     }
-    const double least = Seconds(row->of[above - 1], bytes);
+    const double least = LineSeconds(row->of[above - 1], bytes);
     const double from = above == 1 ? 2 : 4;
     return least + (most - least) * (gpus - from) / from;
 }
@@ -116,7 +116,8 @@ EngineAllReduce(const training::GpuSpec& gpu, const PeerLinks& links, uint32_t g
 std::optional<double>
 EngineExchange(const training::GpuSpec& gpu, const PeerLinks& links, double bytes)
 {
-    const ExchangeRow* const row = links.pcie || !links.peers ? nullptr : Find(kExchanges, gpu);
+    const ExchangeRow* const row =
+        links.pcie || !links.peers ? nullptr : FindReduce(kExchanges, gpu);
     return row ? std::optional(row->fixed + bytes / row->rate) : std::nullopt;
 }
 

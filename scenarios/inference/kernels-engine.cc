@@ -19,23 +19,23 @@ namespace
 {
 
 /// Whose a row is: of a GPU or a generation, of a library (empty: of all).
-struct Of
+struct RowOf
 {
     const char* gpu;
     const char* library;
 };
 
 template <class T>
-struct Row
+struct EngineRow
 {
-    Of of;
+    RowOf of;
     T constants;
 };
 
 template <class T>
-struct DtypeRow
+struct DtypeEngineRow
 {
-    Of of;
+    RowOf of;
     Dtype dtype; ///< kBf16: fp16 too; kFp8: all kinds of it
     T constants;
 };
@@ -43,7 +43,7 @@ struct DtypeRow
 // All: fitted on rows of aiconfigurator@095f58a, systems/data (those of measured_kernels.csv but
 // for the ones that its table "Do not judge" names), with few digits; library of the rows beside
 // it. "assumed": no rows.
-const DtypeRow<ProductConstants> kProducts[] = {
+const DtypeEngineRow<ProductConstants> kEngineProducts[] = {
     {{"Ampere", ""}, Dtype::kBf16, {4e-6, 0.85, 0.75}},                     // trtllm 1.0
     {{"Hopper", ""}, Dtype::kBf16, {4.5e-6, 0.89, 0.75}},                   // trtllm 1.3
     {{"Hopper", ""}, Dtype::kFp8, {5.2e-6, 0.87, 0.68, 7e-6, true}},        // trtllm 1.3
@@ -54,7 +54,7 @@ const DtypeRow<ProductConstants> kProducts[] = {
     {{"Ada", ""}, Dtype::kFp8, {1e-6, 0.71, 0.57, 0, true}},                // sglang 0.5, L40S
 };
 
-const DtypeRow<ExpertConstants> kExperts[] = {
+const DtypeEngineRow<ExpertConstants> kEngineExperts[] = {
     {{"Ampere", ""}, Dtype::kBf16, {12e-6, 0.78, 0.30, 0}},         // vllm 0.14, skewed
     {{"Hopper", "vllm"}, Dtype::kFp8, {27e-6, 0.75, 0.34, 18}},     // vllm 0.24, Triton
     {{"Hopper", "vllm"}, Dtype::kBf16, {27e-6, 0.75, 0.50, 18}},    // as in fp8: assumed
@@ -66,7 +66,7 @@ const DtypeRow<ExpertConstants> kExperts[] = {
     {{"RTX Blackwell", ""}, Dtype::kNvFp4, {20e-6, 0.75, 0.50, 6}}, // assumed
 };
 
-const Row<PromptConstants> kPrompts[] = {
+const EngineRow<PromptConstants> kEnginePrompts[] = {
     {{"Ampere", ""}, {21e-6, 0.475, 200}},      // trtllm 1.0
     {{"Hopper", "trtllm"}, {12e-6, 0.82, 800}}, // trtllm 1.3, keys in fp8, H100
     {{"Hopper", ""}, {10.5e-6, 0.66, 400}},     // vllm 0.24, H200
@@ -74,19 +74,19 @@ const Row<PromptConstants> kPrompts[] = {
     {{"L40S", ""}, {8e-6, 0.59, 200}},          // vllm 0.22
 };
 
-const Row<PromptConstants> kLatentPrompts[] = {
+const EngineRow<PromptConstants> kEngineLatentPrompts[] = {
     {{"Hopper", ""}, {10e-6, 0.635, 400}},   // trtllm 1.3
     {{"Blackwell", ""}, {18e-6, 0.65, 600}}, // trtllm 1.3
 };
 
-const Row<DecodeConstants> kDecode[] = {
+const EngineRow<DecodeConstants> kEngineDecode[] = {
     {{"Ampere", ""}, {9.5e-6, 7e-6, 0.92, 0.475}},      // trtllm 1.0
     {{"Hopper", "trtllm"}, {5.5e-6, 3e-6, 0.87, 0.82}}, // trtllm 1.3, keys in fp8
     {{"Hopper", ""}, {9e-6, 7e-6, 0.885, 0.66}},        // vllm 0.24, H200
     {{"Blackwell", ""}, {7.5e-6, 5e-6, 0.89, 0.607}},   // trtllm 1.3, keys in fp8
 };
 
-const Row<DecodeConstants> kLatentDecode[] = {
+const EngineRow<DecodeConstants> kEngineLatentDecode[] = {
     {{"Hopper", ""}, {17.5e-6, 0, 0.85, 0.74}}, // trtllm 1.3
     {{"Blackwell", ""},
      {13e-6, 0, 0.85, 1}}, // trtllm 1.3: 1.15 fits, in part by fp8's tensor cores
@@ -94,7 +94,7 @@ const Row<DecodeConstants> kLatentDecode[] = {
 
 /// fp16 as bf16; kinds of fp8 as one.
 Dtype
-ClassOf(Dtype dtype)
+DtypeClassOf(Dtype dtype)
 {
     switch (dtype)
     {
@@ -110,7 +110,11 @@ ClassOf(Dtype dtype)
 }
 
 bool
-IsOf(const Of& of, const GpuSpec& gpu, const std::string& library, bool byName, bool byLibrary)
+IsRowOf(const RowOf& of,
+        const GpuSpec& gpu,
+        const std::string& library,
+        bool byName,
+        bool byLibrary)
 {
     return of.gpu == (byName ? gpu.name : gpu.generation) &&
            (byLibrary ? !library.empty() && of.library == library : *of.library == '\0');
@@ -119,7 +123,7 @@ IsOf(const Of& of, const GpuSpec& gpu, const std::string& library, bool byName, 
 /// The row of the GPU before its generation's, the library's before all libraries'.
 template <class Rows, class Fits>
 auto
-Find(const Rows& rows, const GpuSpec& gpu, const std::string& library, Fits&& fits)
+FindRow(const Rows& rows, const GpuSpec& gpu, const std::string& library, Fits&& fits)
     -> decltype(&std::begin(rows)->constants)
 {
     for (const bool byName : {true, false})
@@ -128,7 +132,7 @@ Find(const Rows& rows, const GpuSpec& gpu, const std::string& library, Fits&& fi
         {
             for (const auto& row : rows)
             {
-                if (IsOf(row.of, gpu, library, byName, byLibrary) && fits(row))
+                if (IsRowOf(row.of, gpu, library, byName, byLibrary) && fits(row))
                 {
                     return &row.constants;
                 }
@@ -140,9 +144,9 @@ Find(const Rows& rows, const GpuSpec& gpu, const std::string& library, Fits&& fi
 
 template <class T, class Rows>
 void
-Take(const Rows& rows, const GpuSpec& gpu, const std::string& library, T& into)
+TakeRow(const Rows& rows, const GpuSpec& gpu, const std::string& library, T& into)
 {
-    if (const T* found = Find(rows, gpu, library, [](const auto&) { return true; }))
+    if (const T* found = FindRow(rows, gpu, library, [](const auto&) { return true; }))
     {
         into = *found;
     }
@@ -235,26 +239,26 @@ KernelsOf(const GpuSpec& gpu, Dtype dtype, const ServingRates& rates, const std:
         return k;
     }
     const auto ofDtype = [&](Dtype of) {
-        return [of = ClassOf(of)](const auto& row) { return row.dtype == of; };
+        return [of = DtypeClassOf(of)](const auto& row) { return row.dtype == of; };
     };
-    if (const auto* found = Find(kProducts, gpu, library, ofDtype(dtype)))
+    if (const auto* found = FindRow(kEngineProducts, gpu, library, ofDtype(dtype)))
     {
         k.narrow = *found;
     }
-    if (const auto* found = Find(kProducts, gpu, library, ofDtype(wide)))
+    if (const auto* found = FindRow(kEngineProducts, gpu, library, ofDtype(wide)))
     {
         k.wide = *found;
     }
-    if (const auto* found = Find(kExperts, gpu, library, ofDtype(dtype)))
+    if (const auto* found = FindRow(kEngineExperts, gpu, library, ofDtype(dtype)))
     {
         k.experts = *found;
     }
-    Take(kPrompts, gpu, library, k.prompts);
+    TakeRow(kEnginePrompts, gpu, library, k.prompts);
     k.latentPrompts = k.prompts;
-    Take(kLatentPrompts, gpu, library, k.latentPrompts);
-    Take(kDecode, gpu, library, k.decode);
+    TakeRow(kEngineLatentPrompts, gpu, library, k.latentPrompts);
+    TakeRow(kEngineDecode, gpu, library, k.decode);
     k.latentDecode = k.decode;
-    Take(kLatentDecode, gpu, library, k.latentDecode);
+    TakeRow(kEngineLatentDecode, gpu, library, k.latentDecode);
     return k;
 }
 

@@ -38,14 +38,14 @@ struct BadField
 };
 
 /// The input's datatype and the weights' format behind a name of the table.
-struct Format
+struct KernelFormat
 {
     Dtype dtype = Dtype::kBf16;
     Quantization quantization;
 };
 
-Format
-FormatOf(const std::string& name)
+KernelFormat
+FormatNamed(const std::string& name)
 {
     static const std::map<std::string, std::pair<Dtype, const char*>> known = {
         {"bfloat16", {Dtype::kBf16, ""}},
@@ -65,7 +65,7 @@ FormatOf(const std::string& name)
     {
         throw NotSimulated{"no datatype '" + rdma::Shown(name, 40) + "' here"};
     }
-    Format format;
+    KernelFormat format;
     format.dtype = found->second.first;
     format.quantization = FindQuantization(found->second.second).value_or(Quantization());
     return format;
@@ -142,7 +142,7 @@ class KernelRow
         return LibraryOf(library.substr(0, library.find(' ')));
     }
 
-    KernelTimes Times(const GpuSpec& gpu, const Format& format) const
+    KernelTimes Times(const GpuSpec& gpu, const KernelFormat& format) const
     {
         if (gpu.Peak(format.dtype) <= 0)
         {
@@ -153,7 +153,7 @@ class KernelRow
 
     double Product(const GpuSpec& gpu) const
     {
-        const KernelTimes times = Times(gpu, FormatOf(Text("dtype")));
+        const KernelTimes times = Times(gpu, FormatNamed(Text("dtype")));
         const ProductShape shape{Number("n"), Number("k"), false};
         return times.Product(shape, Number("m")) + times.CastAlone(shape, Number("m"));
     }
@@ -198,13 +198,13 @@ class KernelRow
                 batch.AddChunk(Number("query_tokens"), keys - Number("query_tokens"));
             }
         }
-        const KernelTimes times = Times(gpu, Format());
+        const KernelTimes times = Times(gpu, KernelFormat());
         return decode ? times.Decode(a, batch) : times.Prompts(a, batch);
     }
 
     double Experts(const GpuSpec& gpu) const
     {
-        const Format format = FormatOf(Text("dtype"));
+        const KernelFormat format = FormatNamed(Text("dtype"));
         const KernelTimes times = Times(gpu, format);
         ExpertKernels e;
         e.blocks = 1;
@@ -311,7 +311,7 @@ class KernelRow
 };
 
 double
-Median(std::vector<double> values)
+MedianRatio(std::vector<double> values)
 {
     const std::size_t middle = values.size() / 2;
     std::sort(values.begin(), values.end());
@@ -455,12 +455,12 @@ KernelErrorsOf(const std::vector<MeasuredKernel>& kernels)
     }
     for (std::size_t i = 0; i < all.size(); ++i)
     {
-        all[i].ratio = Median(ratios[i]);
+        all[i].ratio = MedianRatio(ratios[i]);
         for (double& ratio : ratios[i])
         {
             ratio = std::abs(ratio - 1);
         }
-        all[i].error = Median(ratios[i]);
+        all[i].error = MedianRatio(ratios[i]);
     }
     return all;
 }

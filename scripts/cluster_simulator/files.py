@@ -88,6 +88,7 @@ RESULTS = (
     "flows.csv",
     "interruptions.csv",
     "intervals.csv",
+    "kernels.csv",
     "links.csv",
     "mix.csv",
     "network_events.log",

@@ -154,6 +154,10 @@ class Run:
         """Measured throughputs of MIG instances beside computed ones (compared_slices.csv)."""
         return self._table("compared_slices.csv", tables.COMPARED_SLICES, ",")
 
+    def kernels(self):
+        """Measured kernels beside those of iterations (kernels.csv of dlserve --kernel-times)."""
+        return self._table("kernels.csv", tables.KERNELS, ",")
+
     def estimates(self):
         """Layouts of dlplan that have an estimate, best first (estimates.csv)."""
         return self._table("estimates.csv", tables.ESTIMATES, ",")

@@ -31,6 +31,7 @@ CURVE = COLUMNS["curve.csv"]
 COMPARED = COLUMNS["compared.csv"]
 SLICES = COLUMNS["slices.csv"]
 COMPARED_SLICES = COLUMNS["compared_slices.csv"]
+KERNELS = COLUMNS["kernels.csv"]
 ESTIMATES = COLUMNS["estimates.csv"]
 PLANS = COLUMNS["plans.csv"]
 EVENTS = {"time_us": "float64", "what": "str", "where": "str", "details": "str"}

@@ -30,7 +30,7 @@ const std::set<std::string> kNotJudged = {"kr025", "kr027", "kr031", "kr032", "k
                                           "kr221", "kr259", "kr261"};
 
 std::vector<MeasuredKernel>
-Judged()
+JudgedKernels()
 {
     std::string problem;
     std::vector<MeasuredKernel> judged;
@@ -47,7 +47,7 @@ Judged()
 }
 
 IterationTime
-TimeOf(const char* model, const char* format, const char* framework = "vllm")
+PackedTime(const char* model, const char* format, const char* framework = "vllm")
 {
     return IterationTime(*FindModel(model),
                          *FindGpu("H100"),
@@ -59,7 +59,7 @@ TimeOf(const char* model, const char* format, const char* framework = "vllm")
 }
 
 std::string
-ProblemOf(const std::string& table)
+TableProblem(const std::string& table)
 {
     const std::string path = testing::TempDir() + "/kernels.csv";
     std::ofstream(path) << table;
@@ -73,7 +73,7 @@ ProblemOf(const std::string& table)
 TEST(ServingKernels, MediansByGeneration)
 {
     std::size_t generations = 0;
-    for (const KernelErrors& of : KernelErrorsOf(Judged()))
+    for (const KernelErrors& of : KernelErrorsOf(JudgedKernels()))
     {
         if (of.kind == "all")
         {
@@ -91,13 +91,13 @@ TEST(ServingKernels, MediansByGeneration)
 
 TEST(ServingKernels, TablesThatAreNone)
 {
-    EXPECT_EQ(ProblemOf("model,batch\n"),
+    EXPECT_EQ(TableProblem("model,batch\n"),
               ":1: there is no column kind; allowed: a table of kernels, as measured_kernels.csv");
-    EXPECT_EQ(ProblemOf("kind,gpu,time_us\ngemm,H100\n"),
+    EXPECT_EQ(TableProblem("kind,gpu,time_us\ngemm,H100\n"),
               ":2: has 2 fields; allowed: 3, as its columns");
-    EXPECT_EQ(ProblemOf("kind,gpu,dtype,m,n,k,time_us\ngemm,H100,fp8,0,8,8,5\n"),
+    EXPECT_EQ(TableProblem("kind,gpu,dtype,m,n,k,time_us\ngemm,H100,fp8,0,8,8,5\n"),
               ":2: m is '0'; allowed: a number above 0");
-    EXPECT_EQ(ProblemOf("kind,gpu,time_us\n"),
+    EXPECT_EQ(TableProblem("kind,gpu,time_us\n"),
               " has no rows; allowed: a table of kernels, as measured_kernels.csv");
 }
 
@@ -186,10 +186,10 @@ TEST(EngineCollectives, Exchange)
 // as do norms: 6.98 G x (0.5 + 2 / 128) + 1.05 G x 2 bytes.
 TEST(Quantizations, BytesOfParameters)
 {
-    EXPECT_NEAR(TimeOf("llama3-8b", "none").ParameterBytes(), 16.06e9, 0.01e9);
-    EXPECT_NEAR(TimeOf("llama3-8b", "int4").ParameterBytes(), 5.70e9, 0.02e9);
+    EXPECT_NEAR(PackedTime("llama3-8b", "none").ParameterBytes(), 16.06e9, 0.01e9);
+    EXPECT_NEAR(PackedTime("llama3-8b", "int4").ParameterBytes(), 5.70e9, 0.02e9);
     // gpt-oss-120b: 114.7 G in experts x 0.53125 + 2.2 G x 2.
-    EXPECT_NEAR(TimeOf("gpt-oss-120b", "mxfp4").ParameterBytes(), 65.2e9, 0.7e9);
+    EXPECT_NEAR(PackedTime("gpt-oss-120b", "mxfp4").ParameterBytes(), 65.2e9, 0.7e9);
     EXPECT_FALSE(FindQuantization("none"));
     EXPECT_TRUE(FindQuantization("MXFP4"));
 }
@@ -202,8 +202,8 @@ TEST(Quantizations, Times)
     one.AddDecode(100);
     IterationBatch many;
     many.AddChunk(8192, 0);
-    const auto wide = TimeOf("llama3-70b", "none");
-    const auto packed = TimeOf("llama3-70b", "int4");
+    const auto wide = PackedTime("llama3-70b", "none");
+    const auto packed = PackedTime("llama3-70b", "int4");
     EXPECT_LT(packed.Seconds(one).products, 0.5 * wide.Seconds(one).products);
     EXPECT_GT(packed.Seconds(one).products, 0.25 * wide.Seconds(one).products);
     const double ratio = packed.Seconds(many).products / wide.Seconds(many).products;
