@@ -358,7 +358,7 @@ ReadMeasuredKernels(const std::string& path, std::string* problem)
     std::ifstream file(path);
     if (!file)
     {
-        *problem = path + " cannot be read";
+        *problem = "cannot be read";
         return kernels;
     }
     std::vector<std::string> columns;
@@ -366,7 +366,7 @@ ReadMeasuredKernels(const std::string& path, std::string* problem)
     for (std::size_t number = 1; std::getline(file, line); ++number)
     {
         const auto fail = [&](const std::string& what) {
-            *problem = path + ":" + std::to_string(number) + ": " + what;
+            *problem = "line " + std::to_string(number) + ": " + what;
         };
         std::vector<std::string> fields;
         if (!scenario::SplitCsvLine(line, &fields))
@@ -415,7 +415,7 @@ ReadMeasuredKernels(const std::string& path, std::string* problem)
     }
     if (kernels.empty())
     {
-        *problem = path + " has no rows; allowed: a table of kernels, as measured_kernels.csv";
+        *problem = "has no rows; allowed: a table of kernels, as measured_kernels.csv";
     }
     return kernels;
 }

@@ -42,7 +42,7 @@ struct KernelErrors
     double error = 0; ///< median of its distance from 1
 };
 
-/// \param problem what is wrong with the table, with its line; empty: nothing. A row that nothing
+/// \param problem what is wrong with the table, and in which line; empty: nothing. A row that nothing
 /// here simulates is no problem.
 std::vector<MeasuredKernel> ReadMeasuredKernels(const std::string& path, std::string* problem);
 

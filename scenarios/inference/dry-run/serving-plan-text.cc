@@ -139,7 +139,9 @@ PlanText(const ServingScenario& s)
         "dlserve: " + s.model.name + ", " + topo::Counted(s.UsedGpus(), "GPU") + "\n\nPlan\n";
     text += PlanLine("model",
                      s.model.name + ", " + training::ParametersText(s.model.parameters) +
-                         " parameters in " + s.dtypeName + " on " + s.gpu.name);
+                         " parameters in " + s.dtypeName +
+                         (s.quantization.IsOn() ? ", weights in " + s.quantization.name : "") +
+                         " on " + s.gpu.name);
     text += PlanLine("requests",
                      HumanCount(requests.size()) + ", " + ArrivalsText(s) + ", seed " +
                          std::to_string(spec.requests.seed));

@@ -136,8 +136,8 @@ ValidateKernels(const ReadResult& read)
         serving::ReadMeasuredKernels(read.values.Get(&asked::Kernels::kernelTimes), &problem);
     if (!problem.empty())
     {
-        const OptionTable& table = ServingOptionTable();
-        result.errors.push_back({table.Find(&asked::Kernels::kernelTimes)->name, "", problem, ""});
+        const Member option = &asked::Kernels::kernelTimes;
+        result.errors.push_back({read.values.Where(option), read.values.Raw(option), problem, ""});
     }
     found.run.dryRun = read.values.Get(&asked::Run::dryRun);
     std::vector<std::string> except = {"out"};

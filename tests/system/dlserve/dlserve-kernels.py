@@ -16,7 +16,7 @@ SERVED = "dlserve --server=dgx-h100 --requests=closed:8 --count=16 --prompt=256 
 class Kernels(SystemTest):
     def tpot(self, options):
         run = self.run_program(f"{SERVED} {options}")
-        return run.stats["serving"]["tpot_s"]["p50"]
+        return run.stats["serving"]["tpot_ms"]["p50"]
 
     def test_measured_rows(self):
         """All rows are told of; medians stay within 12%."""
@@ -51,7 +51,7 @@ class Kernels(SystemTest):
         engine = self.tpot("--model=llama3-70b --tp=8")
         library = self.tpot("--model=llama3-70b --tp=8 --allreduce=nccl")
         without = self.tpot("--model=llama3-70b --tp=8 --peer-access=0")
-        self.assertGreater(library, engine + 1e-3)
+        self.assertGreater(library, engine + 1)
         self.assertGreater(without, library)
         old = self.tpot("--model=llama3-70b --tp=8 --framework=vllm-0.2")
         same = self.tpot("--model=llama3-70b --tp=8 --framework=vllm-0.2 --allreduce=nccl")
@@ -62,7 +62,7 @@ class Kernels(SystemTest):
         wide = self.tpot("--model=llama3-70b --tp=4")
         self.assertLess(self.tpot("--model=llama3-70b --tp=4 --quantization=int4"), 0.6 * wide)
         plan = self.run_program(f"{SERVED} --model=gpt-oss-120b --quantization=mxfp4 --dry-run")
-        self.assertIn("60.8 GiB of parameters", plan.out)
+        self.assertIn("60.7 GiB of parameters", plan.out)
 
     def test_whole_experts(self):
         """One token: the busiest of 8 GPUs has several of its experts, a cut has a share of all."""
