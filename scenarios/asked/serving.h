@@ -44,8 +44,14 @@ struct Serving
     uint32_t maxBatch = 0;
     uint32_t tokenBudget = 0;
     bool chunkedPrefill = false;
+    std::optional<std::string> batchWait;
+    uint32_t pollInterval = 0;
+    std::optional<uint32_t> cudaGraphs;
+    bool enforceEager = false;
+    std::optional<rdma::Duration> answerTime;
     uint32_t kvBlock = 0;
     double kvMemory = 0;
+    std::optional<std::string> kvOf;
     std::string kvDtype;
     std::optional<uint64_t> kvTokens;
     double prefixCache = 0;

@@ -4,6 +4,7 @@
 #include "scenarios/inference/engine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace serving
@@ -35,8 +36,10 @@ Engine::Take(std::unique_ptr<Live> request)
     m_asked += request->asked;
     request->withKv = !request->blocks.empty();
     m_withKv += request->withKv ? 1 : 0;
-    m_waiting.push_back(std::move(request));
-    return m_waiting.back().get();
+    const bool looks = m_spec.pollInterval > 1 || m_spec.ahead;
+    auto& queue = looks && !request->withKv ? m_unseen : m_waiting;
+    queue.push_back(std::move(request));
+    return queue.back().get();
 }
 
 uint64_t
@@ -48,9 +51,27 @@ Engine::AskedBlocks() const
 Batch
 Engine::Schedule()
 {
+    Poll();
     Batch batch;
     m_scheduler->Schedule(*this, &batch);
+    m_sinceLook += batch.load.prefillTokens > 0 ? m_spec.pollInterval : 1;
     return batch;
+}
+
+void
+Engine::Poll()
+{
+    const bool rests = m_running.empty() && m_waiting.empty();
+    if (m_sinceLook < m_spec.pollInterval && !rests)
+    {
+        return;
+    }
+    m_sinceLook = 0;
+    const std::size_t count = m_spec.ahead && !rests ? m_seen : m_unseen.size();
+    const auto end = m_unseen.begin() + static_cast<std::ptrdiff_t>(count);
+    std::move(m_unseen.begin(), end, std::back_inserter(m_waiting));
+    m_unseen.erase(m_unseen.begin(), end);
+    m_seen = m_unseen.size();
 }
 
 Live*

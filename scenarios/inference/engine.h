@@ -121,7 +121,7 @@ class Engine
 
     uint32_t CountWaiting() const
     {
-        return static_cast<uint32_t>(m_waiting.size());
+        return static_cast<uint32_t>(m_waiting.size() + m_unseen.size());
     }
 
     /// \return blocks in use and, of those that wait, that their tokens will need
@@ -184,15 +184,21 @@ class Engine
         uint32_t step = 0;  ///< iterations done
     };
 
-    Padding padding; ///< of the static batch under way
+    Padding padding;     ///< of the static batch under way
+    uint32_t waited = 0; ///< iterations in a row that a scheduler has waited with prompts
 
   private:
     void LoseKv(Live* request);
+    /// Requests that have come wait, if it is time to look for them.
+    void Poll();
 
     const ServingSpec& m_spec;
     std::unique_ptr<Scheduler> m_scheduler;
     KvBlocks m_blocks;
     std::deque<std::unique_ptr<Live>> m_waiting;
+    std::deque<std::unique_ptr<Live>> m_unseen; ///< have come since the engine last looked
+    std::size_t m_seen = 0;                     ///< of these, at the last look (ServingSpec::ahead)
+    uint32_t m_sinceLook = 0;                   ///< iterations of decoding
     std::vector<std::unique_ptr<Live>> m_running;
     std::vector<std::unique_ptr<Live>> m_held; ///< answered, but for their KV
     uint64_t m_asked = 0;                      ///< Live::asked of those that wait

@@ -121,6 +121,21 @@ NotCut(const ModelSpec& model, const StageCut& cut)
     return "";
 }
 
+namespace
+{
+
+/// Rates of a framework whose kernels are slower than those that were timed alone.
+ServingRates
+SlowerBy(const FrameworkProfile& framework, ServingRates rates)
+{
+    rates.product /= framework.products;
+    rates.weights /= framework.products;
+    rates.kv /= framework.attention;
+    return rates;
+}
+
+} // namespace
+
 IterationTime::IterationTime(const ModelSpec& model,
                              const training::GpuSpec& gpu,
                              const StageCut& cut,
@@ -142,13 +157,23 @@ IterationTime::IterationTime(const ModelSpec& model,
                              const Quantization& quantization)
     : m_sameTokens(cut.sameTokens),
       m_framework(framework),
-      m_kernelTimes(gpu, weights, rates, LibraryOf(framework.name), framework.flash, quantization)
+      m_kernelTimes(gpu,
+                    weights,
+                    SlowerBy(framework, rates),
+                    LibraryOf(framework.name),
+                    framework.flash,
+                    quantization)
 {
-    for (double* time :
-         {&m_framework.iteration, &m_framework.sequence, &m_framework.block, &m_framework.gap})
+    for (double* time : {&m_framework.iteration,
+                         &m_framework.sequence,
+                         &m_framework.ranks,
+                         &m_framework.block,
+                         &m_framework.gap,
+                         &m_framework.expertBlock})
     {
         *time *= rates.host;
     }
+    m_ranks = cut.tensor > 1 ? m_framework.ranks : 0;
     StageReader(*this, model, cut, weights, kv, rates.mixed).Read();
 }
 
@@ -173,16 +198,29 @@ IterationTime::Seconds(const IterationBatch& batch) const
     }
     s.logits = m_logits.At(batch.logitsRows);
     const double sequences = batch.decodeSequences + batch.prefillChunks;
-    s.host = m_framework.iteration + m_framework.sequence * sequences;
-    const bool graph = batch.prefillTokens <= 0 && batch.decodeSequences <= m_framework.graph;
+    const double told = m_framework.sequence * sequences + m_ranks;
+    double waits = 0; // of the GPU, for launches
+    const bool graph = batch.prefillTokens <= 0 ? batch.decodeSequences <= m_framework.graph
+                                                : tokens <= m_framework.promptGraph;
     if (!graph)
     {
         // The host launches ahead of the GPU: whichever takes longer counts.
         const double kernels = s.Kernels() + m_kernels * m_framework.gap;
-        const double launches =
+        double launches =
             m_framework.block * m_blocks * (batch.prefillTokens > 0 ? m_framework.prompt : 1);
-        s.host += std::max(kernels, launches) - s.Kernels();
+        if (batch.prefillTokens > 0)
+        {
+            for (const ExpertKernels& e : m_experts)
+            {
+                launches += e.blocks * m_framework.expertBlock;
+            }
+        }
+        waits = std::max(kernels, launches) - s.Kernels();
     }
+    s.host =
+        waits + told +
+        (m_framework.overlapped ? std::max(m_framework.iteration - s.Kernels() - waits - told, 0.0)
+                                : m_framework.iteration);
     return s;
 }
 

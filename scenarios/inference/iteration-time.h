@@ -183,6 +183,7 @@ class IterationTime
     double m_tokenBytes = 0; ///< of activations, at the widest place
     double m_rowBytes = 0;
     FrameworkProfile m_framework; ///< with the host's times on this GPU's server
+    double m_ranks = 0;           ///< s, telling the tensor parallel group
     KernelTimes m_kernelTimes;
 };
 

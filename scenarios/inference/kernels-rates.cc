@@ -3,6 +3,7 @@
  */
 #include "scenarios/inference/kernels-rates.h"
 
+#include "scenarios/inference/engine-preset.h"
 #include "scenarios/models/zoo-json.h"
 
 #include <algorithm>
@@ -43,50 +44,6 @@ const Measured kMeasured[] = {
 /// tokens and 256 rows. Others as vLLM: assumed.
 constexpr double kReserve = 1.18e9;
 
-const FrameworkProfile kFrameworks[] = {
-    {"vllm",
-     0.2e-3,
-     0,
-     0.05e-3,
-     1,
-     1e-6,
-     512,
-     kReserve,
-     true,
-     "assumed: in the recorded runs of vLLM 0.19, steps of decoding alone take the kernels' time"},
-    {"vllm-0.2",
-     9e-3,
-     0.2e-3,
-     0.37e-3,
-     1.6,
-     1e-6,
-     0,
-     kReserve,
-     true,
-     "fitted: serving_splitwise.csv"},
-    {"fastertransformer",
-     0.5e-3,
-     0,
-     0,
-     1,
-     3.3e-6,
-     0,
-     kReserve,
-     true,
-     "fitted: serving_fastertransformer.csv, own rows"},
-    {"distserve",
-     2.2e-3,
-     20e-6,
-     0,
-     1,
-     3.1e-6,
-     0,
-     kReserve,
-     true,
-     "fitted: serving_distserve_fits.json"},
-    {"ideal", 0, 0, 0, 1, 0, 0, 0, true, "kernels and nothing else"},
-};
-
 template <typename T>
 void
 ReplaceIn(T& in, const nlohmann::json& json, const std::map<std::string, double T::*>& members)
@@ -121,13 +78,28 @@ RatesOf(const training::GpuSpec& gpu)
     return gpu.Peak(training::Dtype::kFp8) > 0 ? kMeasured[1].rates : kMeasured[0].rates;
 }
 
+FrameworkProfile
+HostOf(const HostTimes& times, const char* source)
+{
+    FrameworkProfile profile;
+    profile.iteration = times.iteration;
+    profile.sequence = times.sequence;
+    profile.block = times.block;
+    profile.prompt = times.prompt;
+    profile.gap = times.gap;
+    profile.graph = times.graph;
+    profile.reserve = kReserve;
+    profile.source = source;
+    return profile;
+}
+
 std::vector<std::string>
 FrameworkNames()
 {
     std::vector<std::string> names;
-    for (const auto& framework : kFrameworks)
+    for (const EnginePreset* preset : RegisteredEnginePreset::All())
     {
-        names.push_back(framework.name);
+        names.push_back(preset->name);
     }
     return names;
 }
@@ -135,11 +107,13 @@ FrameworkNames()
 std::optional<FrameworkProfile>
 FindFramework(std::string_view name)
 {
-    for (const auto& framework : kFrameworks)
+    for (const EnginePreset* preset : RegisteredEnginePreset::All())
     {
-        if (training::PlainName(framework.name) == training::PlainName(name))
+        if (training::PlainName(preset->name) == training::PlainName(name))
         {
-            return framework;
+            FrameworkProfile profile = preset->host;
+            profile.name = preset->name;
+            return profile;
         }
     }
     return std::nullopt;
@@ -172,7 +146,8 @@ Replace(FrameworkProfile& profile, const nlohmann::json& json)
                   {"block", &P::block},
                   {"prompt", &P::prompt},
                   {"gap", &P::gap},
-                  {"graph", &P::graph}});
+                  {"graph", &P::graph},
+                  {"expert_block", &P::expertBlock}});
 }
 
 } // namespace serving

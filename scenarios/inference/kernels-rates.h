@@ -47,21 +47,47 @@ struct FrameworkProfile
     std::string name;
     double iteration = 0; ///< s, the host's work between two iterations, while the GPU waits
     double sequence = 0;  ///< s, the same for each sequence of the batch
+    double ranks = 0;     ///< s, the same if tensor parallel ranks have to be told
     double block = 0;     ///< s, launching a block's kernels one by one, ahead of the GPU
     double prompt = 1;    ///< as many times longer it takes in an iteration with prompts
     double gap = 0;       ///< s, the GPU's idle time between two kernels
     /// Iterations of decoding alone are replayed as CUDA graphs up to so many sequences: neither
     /// `block` nor `gap` is spent. 0: none are.
     double graph = 0;
+    /// Iterations with prompts are replayed in pieces up to so many tokens: the same. 0: none are.
+    double promptGraph = 0;
     /// Bytes of a GPU that are neither parameters, keys and values nor activations: the driver's
     /// context, captured graphs, buffers of the communication library, what an allocator loses.
     double reserve = 0;
     bool flash = true; ///< prompts' scores stay on the chip; else they go through the memory
+    /// The host works on the next iteration while the GPU computes: `iteration` counts where it
+    /// takes longer. A request that comes is in the next but one (ServingSpec::ahead).
+    bool overlapped = false;
+    /// s, launching a block with experts in an iteration with prompts, ahead of the GPU.
+    double expertBlock = 0;
+    /// Products, and attention of decoding, take so many times longer than kernels timed alone.
+    double products = 1;
+    double attention = 1;
+    /// s, of a request beside the engine: HTTP, tokenizer, and its first token's way back.
+    double answer = 0;
     std::string source;
 };
 
-/// "vllm" (V1, CUDA graphs), "vllm-0.2" (2023, one launch after another), "fastertransformer",
-/// "distserve", "ideal" (kernels alone).
+/// Times of a host, as FrameworkProfile has them.
+struct HostTimes
+{
+    double iteration = 0;
+    double sequence = 0;
+    double block = 0;
+    double prompt = 1;
+    double gap = 0;
+    double graph = 0;
+};
+
+/// A profile with the usual reserve.
+FrameworkProfile HostOf(const HostTimes& times, const char* source);
+
+/// Of the presets (engine-preset.h): "vllm", "trtllm-1", "ideal" (kernels alone).
 std::vector<std::string> FrameworkNames();
 /// By name; case, '-' and '_' do not matter.
 std::optional<FrameworkProfile> FindFramework(std::string_view name);

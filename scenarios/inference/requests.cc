@@ -18,9 +18,9 @@ namespace
 
 constexpr double kPs = 1e12; ///< a second
 
-constexpr uint64_t kArrivals = scenario::kRequestStream;
-constexpr uint64_t kPrompts = scenario::kRequestStream + 1;
-constexpr uint64_t kOutputs = scenario::kRequestStream + 2;
+constexpr uint64_t kArrivalStream = scenario::kRequestStream;
+constexpr uint64_t kPromptStream = scenario::kRequestStream + 1;
+constexpr uint64_t kOutputStream = scenario::kRequestStream + 2;
 
 /// Gamma distributed numbers: Marsaglia and Tsang, A simple method for generating gamma variables,
 /// ACM TOMS 26 (2000); for shapes below 1 its section 6.
@@ -78,8 +78,9 @@ class Gaps
     explicit Gaps(const RequestsSpec& spec)
         : m_gamma(spec.kind == RequestsSpec::Kind::kGamma),
           m_mean(kPs / spec.rate),
-          m_random(spec.seed, kArrivals),
-          m_draws(m_gamma ? 1 / (spec.cv * spec.cv) : 1, scenario::SeedOf(spec.seed, kArrivals))
+          m_random(spec.seed, kArrivalStream),
+          m_draws(m_gamma ? 1 / (spec.cv * spec.cv) : 1,
+                  scenario::SeedOf(spec.seed, kArrivalStream))
     {
     }
 
@@ -216,8 +217,8 @@ MakeRequests(const RequestsSpec& spec)
 {
     const bool traced = spec.kind == RequestsSpec::Kind::kFile;
     std::vector<Request> requests = traced ? OfFile(spec) : std::vector<Request>(spec.count);
-    Lengths prompts(spec.prompt, spec.seed, kPrompts);
-    Lengths outputs(spec.output, spec.seed, kOutputs);
+    Lengths prompts(spec.prompt, spec.seed, kPromptStream);
+    Lengths outputs(spec.output, spec.seed, kOutputStream);
     for (Request& request : requests)
     {
         // A length of 0: the file's.

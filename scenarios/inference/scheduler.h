@@ -41,6 +41,9 @@ struct SchedulerEntry
     /// An iteration has at most ServingSpec::tokenBudget tokens, and chunkedPrefill counts.
     bool hasBudget = false;
     bool takesKv = false; ///< requests may come with KV of another engine (--split)
+    bool waits = false;   ///< ServingSpec::waitIterations counts
+    /// Without chunkedPrefill, a prompt above the budget is shared out all the same.
+    bool cutsLong = false;
 };
 
 using RegisteredScheduler = topo::Registered<SchedulerEntry>;

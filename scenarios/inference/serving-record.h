@@ -34,6 +34,7 @@ struct RequestRecord
     int64_t kvEnd = -1;    ///< and has arrived
     int64_t kvBlocked = 0; ///< of this, ps for which it waited for blocks of the decoding engine
     uint64_t kvBytes = 0;
+    int64_t beside = 0; ///< ps beside the engine, which its client waits: ServingSpec::answerTime
 
     bool Answered() const
     {
@@ -43,7 +44,7 @@ struct RequestRecord
     // Seconds, of an answered request.
     double Ttft() const
     {
-        return static_cast<double>(firstToken - arrival) * 1e-12;
+        return static_cast<double>(firstToken - arrival + beside) * 1e-12;
     }
 
     /// Mean time between tokens after the first; of one token 0.
@@ -54,7 +55,7 @@ struct RequestRecord
 
     double EndToEnd() const
     {
-        return static_cast<double>(lastToken - arrival) * 1e-12;
+        return static_cast<double>(lastToken - arrival + beside) * 1e-12;
     }
 
     double Queued() const

@@ -133,6 +133,20 @@ struct SloSpec
     }
 };
 
+/// What of a GPU's memory KV has.
+struct KvRoom
+{
+    enum class Of : uint8_t
+    {
+        kAll,    ///< a share of all, with parameters and activations (vLLM)
+        kFree,   ///< a share of what these leave (TensorRT-LLM)
+        kStatic, ///< a share of all, with parameters; activations lie outside (SGLang)
+    };
+
+    Of of = Of::kAll;
+    double share = 0.9;
+};
+
 struct ServingSpec
 {
     RequestsSpec requests;
@@ -142,6 +156,17 @@ struct ServingSpec
     uint32_t maxBatch = 256;            ///< requests of an engine that run at once
     uint32_t tokenBudget = 2048;        ///< tokens of an iteration of an engine
     bool chunkedPrefill = true;
+    /// A scheduler that waits with prompts (SchedulerEntry::waits) has fewer than `waitShare` of
+    /// the token budget in an iteration at most `waitIterations` times in a row; 0: it does not
+    /// wait.
+    uint32_t waitIterations = 0;
+    double waitShare = 0;
+    uint32_t pollInterval = 1; ///< iterations of decoding between looks for new requests
+    /// Iterations are scheduled one ahead: a busy engine has a request that comes at its second
+    /// look.
+    bool ahead = false;
+    /// s, of a request beside the engine, a part of the time to its first token: HTTP, tokenizer.
+    double answerTime = 0;
     uint32_t kvBlock = 16; ///< tokens
     /// KV blocks of an engine, by pool: what GPU memory has room for, or as asked for.
     std::vector<uint64_t> kvBlocks;

@@ -37,8 +37,10 @@ struct ServingScenario
     std::string dtypeName;
     training::Dtype kvDtype = training::Dtype::kBf16;
     double kvElementBytes = 2;
-    double kvMemory = 0.9; ///< share of a GPU's memory for parameters, activations and KV
-    bool kvGiven = false;  ///< --kv-tokens says what there is room for
+    double kvMemory = 0.9;  ///< share of a GPU's memory for parameters, activations and KV
+    serving::KvRoom kvRoom; ///< the same, or as --kv-of says
+    std::string engineText; ///< what the preset of --framework has decided, for the plan
+    bool kvGiven = false;   ///< --kv-tokens says what there is room for
     serving::Quantization quantization; ///< weights of fewer bits than dtype
     /// Collectives in a server are the engine's (scenarios/inference/engine-collectives.h), not the
     /// library's with a launch each.

@@ -101,3 +101,12 @@ def read(path, kind, use):
         raise InvalidInput(f"{path}: {why}") from None
     except csv.Error as error:
         raise InvalidInput(f"{path}: line {table.line_num}: is no {kind}: {error}") from None
+
+
+def columns(path):
+    """Names of the columns of a file; none of one that is no table: read() says what is wrong."""
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            return csv.DictReader(file).fieldnames or []
+    except (OSError, ValueError, csv.Error):
+        return []

@@ -35,6 +35,7 @@ ROOMS = {
     "inference/dry-run": (
         "dry-run inference inference/options inference/stages job options training"
     ),
+    "inference/engine-presets": "inference models",
     "inference/options": (
         "asked collective formats formats/requests inference job models multiplex "
         "multiplex/options network options training training/options"

@@ -158,6 +158,7 @@ PlanText(const ServingScenario& s)
     }
     if (!s.plain)
     {
+        text += PlanLineIf("engine", s.engineText);
         text += PlanLine("scheduler", SchedulerText(spec));
     }
     if (spec.speculation)

@@ -230,20 +230,38 @@ ServingMemoryOf(const ModelSpec& model,
     return memory;
 }
 
+double
+KvRoomOf(const ServingMemory& memory,
+         const training::GpuSpec& gpu,
+         const serving::KvRoom& room,
+         double reserve)
+{
+    const auto all = static_cast<double>(gpu.memoryBytes);
+    using Of = serving::KvRoom::Of;
+    switch (room.of)
+    {
+    case Of::kFree:
+        return room.share * (all - reserve - memory.parameters - memory.activations);
+    case Of::kStatic:
+        return room.share * all - reserve - memory.parameters;
+    default:
+        return room.share * all - reserve - memory.parameters - memory.activations;
+    }
+}
+
 uint64_t
 KvBlocksOf(const ServingMemory& memory,
            const training::GpuSpec& gpu,
-           double share,
+           const serving::KvRoom& room,
            double reserve,
            uint32_t blockTokens)
 {
-    const double room = share * static_cast<double>(gpu.memoryBytes) - reserve - memory.parameters -
-                        memory.activations;
-    if (room <= 0 || memory.kvToken <= 0)
+    const double bytes = KvRoomOf(memory, gpu, room, reserve);
+    if (bytes <= 0 || memory.kvToken <= 0)
     {
         return 0;
     }
-    return static_cast<uint64_t>(room / (memory.kvToken * blockTokens));
+    return static_cast<uint64_t>(bytes / (memory.kvToken * blockTokens));
 }
 
 } // namespace scenario

@@ -63,12 +63,17 @@ ServingMemory ServingMemoryOf(const training::ModelSpec& model,
                               uint32_t maxBatch,
                               const serving::Quantization& quantization = {});
 
-/// KV blocks that an engine of the pool has room for in a share of its GPUs' memory; 0: the
-/// parameters alone do not leave any. \param reserve bytes that are nobody's
-/// (serving::FrameworkProfile)
+/// Bytes of KV that an engine of the pool has room for on a GPU; 0 or less: none.
+/// \param reserve bytes that are nobody's (serving::FrameworkProfile)
+double KvRoomOf(const ServingMemory& memory,
+                const training::GpuSpec& gpu,
+                const serving::KvRoom& room,
+                double reserve);
+
+/// The same in blocks.
 uint64_t KvBlocksOf(const ServingMemory& memory,
                     const training::GpuSpec& gpu,
-                    double share,
+                    const serving::KvRoom& room,
                     double reserve,
                     uint32_t blockTokens);
 

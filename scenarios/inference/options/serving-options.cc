@@ -15,6 +15,7 @@
 #include "scenarios/asked/serving.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/nccl-environment.h"
+#include "scenarios/inference/engine-preset.h"
 #include "scenarios/inference/kv-transfer.h"
 #include "scenarios/inference/options/kernel-options.h"
 #include "scenarios/inference/router.h"
@@ -260,14 +261,11 @@ CutRows()
             .Example("least-loaded")
             .To(&serving::ServingSpec::router),
         section.Only(when::Tokens())
-            .Name("framework", "whose host time and kernels an iteration has")
+            .Name("framework",
+                  "serving engine: its host time, and its scheduler, budgets and KV where they are "
+                  "not given")
             .As(&asked::Serving::framework)
-            .Names("serving framework",
-                   {{"vllm", "vLLM V1, with CUDA graphs"},
-                    {"vllm-0.2", "vLLM of 2023, which launches kernels one by one"},
-                    {"fastertransformer", "FasterTransformer: less host time"},
-                    {"distserve", "DistServe's, of 2024"},
-                    {"ideal", "no host time"}})
+            .NamesOf<serving::EnginePreset>("engine preset")
             .Default("vllm")
             .Example("ideal"),
     };
@@ -311,6 +309,44 @@ SchedulingRows()
             .Default("1")
             .Example("0")
             .To(&serving::ServingSpec::chunkedPrefill),
+        tokens.Only(when::Is("scheduler", Schedulers::NamesWhere(&Scheduler::waits)))
+            .Text(
+                "batch-wait",
+                "prompts wait for more of them beside decoding: at most so many iterations, while "
+                "an iteration has less than this share of --token-budget")
+            .As(&asked::Serving::batchWait)
+            .Alias("batch-wait-timeout-iters")
+            .Shows("ITERATIONS[:SHARE]")
+            .Otherwise("they do not wait; SHARE 1")
+            .Example("20:0.9"),
+        joining.Integer("poll-interval", "iterations of decoding between looks for new requests")
+            .As(&asked::Serving::pollInterval)
+            .Alias("scheduler-recv-interval")
+            .Range(1, 1e6)
+            .Default("1")
+            .Example("30")
+            .To(&serving::ServingSpec::pollInterval),
+        tokens
+            .Integer("cuda-graphs",
+                     "largest batch of decoding that is replayed as a CUDA graph; 0: kernels are "
+                     "launched one by one")
+            .As(&asked::Serving::cudaGraphs)
+            .Alias("cuda-graph-max-bs")
+            .Alias("max-cudagraph-capture-size")
+            .Range(0, 1e6)
+            .Otherwise("that of --framework")
+            .Example("256"),
+        tokens.Flag("enforce-eager", "no CUDA graphs, as --cuda-graphs=0")
+            .As(&asked::Serving::enforceEager)
+            .Default("0")
+            .Example("1"),
+        tokens
+            .Duration("answer-time",
+                      "time of a request beside the engine, until its first token: HTTP, tokenizer")
+            .As(&asked::Serving::answerTime)
+            .Range(0, 1e13)
+            .Otherwise("that of --framework")
+            .Example("3ms"),
         tokens.Integer("kv-block", "tokens of a block of KV")
             .As(&asked::Serving::kvBlock)
             .Alias("block-size")
@@ -327,6 +363,16 @@ SchedulingRows()
             .Default("0.9")
             .Example("0.8")
             .To(&ServingScenario::kvMemory),
+        tokens
+            .Text("kv-of",
+                  "memory for KV: all:SHARE of a GPU's with parameters and activations, as "
+                  "--kv-memory (vLLM); free:SHARE of what these leave (TensorRT-LLM's "
+                  "free_gpu_memory_fraction); static:SHARE with parameters alone (SGLang's "
+                  "mem_fraction_static)")
+            .As(&asked::Serving::kvOf)
+            .Shows("all|free|static:SHARE")
+            .Otherwise("all, by --kv-memory; or that of --framework")
+            .Example("free:0.9"),
         tokens.Name("kv-dtype", "data type of keys and values")
             .As(&asked::Serving::kvDtype)
             .Alias("kv-cache-dtype")

@@ -333,7 +333,7 @@ FittingTp(const ServingScenario& s, PoolSpec pool)
         pool.tp = tp;
         const ServingMemory memory = MemoryWithDraft(s, pool);
         if (heads % tp == 0 &&
-            KvBlocksOf(memory, s.gpu, s.kvMemory, s.framework.reserve, s.serving.kvBlock) > 0)
+            KvBlocksOf(memory, s.gpu, s.kvRoom, s.framework.reserve, s.serving.kvBlock) > 0)
         {
             return tp;
         }
@@ -344,11 +344,12 @@ FittingTp(const ServingScenario& s, PoolSpec pool)
 void
 FailMemory(Validation* v, const ServingScenario& s, const PoolSpec& pool, double needed)
 {
-    const double room = s.kvMemory * static_cast<double>(s.gpu.memoryBytes);
+    const double share = s.kvRoom.of == serving::KvRoom::Of::kFree ? 1 : s.kvRoom.share;
+    const double room = share * static_cast<double>(s.gpu.memoryBytes);
     const uint32_t tp = FittingTp(s, pool);
     const std::string what = "a GPU needs " + BinarySize(needed) +
                              " for parameters, activations and the framework, and " +
-                             Format("%g", s.kvMemory) + " of the memory of " + s.gpu.name + " is " +
+                             Format("%g", share) + " of the memory of " + s.gpu.name + " is " +
                              BinarySize(room);
     const std::string way =
         tp > pool.tp ? "; allowed: --tp=" + std::to_string(tp) : "; allowed: more --tp or --pp";
@@ -367,7 +368,8 @@ FailMemory(Validation* v, const ServingScenario& s, const PoolSpec& pool, double
 void
 CheckBudget(Validation* v, const serving::ServingSpec& spec, uint64_t longest)
 {
-    if (!serving::RegisteredScheduler::Get(spec.scheduler).hasBudget)
+    const serving::SchedulerEntry& scheduler = serving::RegisteredScheduler::Get(spec.scheduler);
+    if (!scheduler.hasBudget)
     {
         return;
     }
@@ -385,7 +387,7 @@ CheckBudget(Validation* v, const serving::ServingSpec& spec, uint64_t longest)
     }
     // One that is preempted computes its prompt and its answer so far anew.
     const uint64_t computed = std::max<uint64_t>(longest, 2) - 1;
-    if (!spec.chunkedPrefill && computed > spec.tokenBudget)
+    if (!spec.chunkedPrefill && !scheduler.cutsLong && computed > spec.tokenBudget)
     {
         v->Fail(&asked::Serving::chunkedPrefill,
                 "is off, and a request has up to " + std::to_string(computed) +
@@ -427,9 +429,9 @@ MakeKvBlocks(Validation* v, ServingScenario* s)
         const uint64_t blocksOfLongest = RoundUp(kept, spec.kvBlock) / spec.kvBlock;
         const ServingMemory memory = MemoryWithDraft(*s, pool);
         const double fixed = memory.parameters + memory.activations + s->framework.reserve;
-        const bool fits = fixed < s->kvMemory * static_cast<double>(s->gpu.memoryBytes);
+        const bool fits = KvRoomOf(memory, s->gpu, s->kvRoom, s->framework.reserve) > 0;
         const uint64_t room =
-            KvBlocksOf(memory, s->gpu, s->kvMemory, s->framework.reserve, spec.kvBlock);
+            KvBlocksOf(memory, s->gpu, s->kvRoom, s->framework.reserve, spec.kvBlock);
         uint64_t blocks =
             s->kvGiven ? v->values.Get(&asked::Serving::kvTokens) / spec.kvBlock : room;
         if (!fits || (!s->kvGiven && room == 0 && memory.kvToken > 0))
@@ -457,16 +459,17 @@ MakeKvBlocks(Validation* v, ServingScenario* s)
             }
             else
             {
+                const bool of = v->values.Given(&asked::Serving::kvOf);
                 const double share =
                     (fixed + 1e9 +
                      memory.kvToken * static_cast<double>(blocksOfLongest * spec.kvBlock)) /
                     static_cast<double>(s->gpu.memoryBytes);
-                v->Fail(&asked::Serving::kvMemory,
+                v->Fail(of ? Member(&asked::Serving::kvOf) : &asked::Serving::kvMemory,
                         "leaves room for " + std::to_string(blocks * spec.kvBlock) +
                             " tokens of KV, and " + longestText + "; allowed: " +
-                            (share <= 1 ? Format("%.3g or more", std::ceil(share * 1000) / 1000)
-                                        : std::string("a larger --tp or --pp, or shorter "
-                                                      "requests")));
+                            (share <= 1 && !of
+                                 ? Format("%.3g or more", std::ceil(share * 1000) / 1000)
+                                 : std::string("a larger --tp or --pp, or shorter requests")));
             }
         }
         spec.kvBlocks.push_back(blocks);

@@ -10,6 +10,7 @@
 #include "scenarios/asked/serving.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/nccl-environment.h"
+#include "scenarios/inference/options/engine-options.h"
 #include "scenarios/inference/options/kernel-options.h"
 #include "scenarios/inference/options/packet-blocks.h"
 #include "scenarios/inference/options/requests-options.h"
@@ -195,11 +196,15 @@ void
 ServingReader::ReadScheduling()
 {
     const Values& values = m_v.values;
+    if (!m_s.plain)
+    {
+        ApplyEngine(&m_v, &m_s);
+    }
     m_v.Settle(&asked::Serving::scheduler);
     serving::ServingSpec& spec = m_s.serving;
     m_v.Fill(&m_s);
     m_v.Fill(&spec);
-    m_s.framework = *serving::FindFramework(values.Get(&asked::Serving::framework));
+    ReadEngine(&m_v, &m_s);
     m_s.kvGiven = values.Given(&asked::Serving::kvTokens);
     spec.dollarsPerGpuHour =
         values.Given(&asked::Serving::price) ? values.Get(&asked::Serving::price) : 0;

@@ -423,6 +423,44 @@ ParseSpeculation(const std::string& text)
     return {serving::SpeculationSpec{text.substr(0, middle), *tokens, *accept.value}, ""};
 }
 
+Worded<serving::KvRoom>
+ParseKvRoom(const std::string& text)
+{
+    using Of = serving::KvRoom::Of;
+    static const std::map<std::string, Of> kinds = {{"all", Of::kAll},
+                                                    {"free", Of::kFree},
+                                                    {"static", Of::kStatic}};
+    constexpr const char* kAllowed =
+        "allowed: all:0.9, free:0.9 or static:0.9, a share above 0, to 1";
+    const auto parts = Split(text, ':');
+    const auto kind = kinds.find(parts[0]);
+    if (kind == kinds.end())
+    {
+        return {std::nullopt, kAllowed, rdma::NearestName(parts[0], {"all", "free", "static"})};
+    }
+    const Worded<double> share = ParseShare(parts.size() == 2 ? parts[1] : "");
+    if (!share.value || *share.value <= 0)
+    {
+        return {std::nullopt, kAllowed};
+    }
+    return {serving::KvRoom{kind->second, *share.value}, ""};
+}
+
+Worded<BatchWait>
+ParseBatchWait(const std::string& text)
+{
+    const auto parts = Split(text, ':');
+    const auto iterations = CountOf(parts[0], kMostClients);
+    const Worded<double> share = parts.size() > 1 ? ParseShare(parts[1]) : Worded<double>{1.0, ""};
+    if (!iterations || !share.value || parts.size() > 2)
+    {
+        return {std::nullopt,
+                "allowed: ITERATIONS or ITERATIONS:SHARE, a whole number from 1 on and 0 to 1; as "
+                "20:0.9"};
+    }
+    return {BatchWait{*iterations, *share.value}, ""};
+}
+
 Worded<double>
 ParseShare(const std::string& text)
 {

@@ -51,6 +51,18 @@ Worded<std::vector<serving::PoolSpec>> ParseSplit(const std::string& text);
 /// "llama3.2-1b:4:0.7": the draft is not looked up.
 Worded<serving::SpeculationSpec> ParseSpeculation(const std::string& text);
 
+/// "free:0.9", "all:0.9", "static:0.85".
+Worded<serving::KvRoom> ParseKvRoom(const std::string& text);
+
+/// "20:0.9": iterations and share of the token budget; "20": all of it.
+struct BatchWait
+{
+    uint32_t iterations = 0;
+    double share = 1;
+};
+
+Worded<BatchWait> ParseBatchWait(const std::string& text);
+
 /// "90%", "0.9".
 Worded<double> ParseShare(const std::string& text);
 

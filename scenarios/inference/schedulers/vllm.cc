@@ -8,6 +8,7 @@
  * budget leaves (chunked prefill), or all of it.
  */
 #include "scenarios/inference/engine.h"
+#include "scenarios/inference/preemption.h"
 
 #include <algorithm>
 
@@ -37,37 +38,6 @@ class VllmScheduler : public Scheduler
         return request.Decodes() ? engine.DecodeTokens() : request.Tokens() - request.computed;
     }
 
-    enum class Found : uint8_t
-    {
-        kBlocks,
-        kNone,   ///< it has given up its own
-        kStalls, ///< until those behind it, which are in flight, can give up theirs
-    };
-
-    static Found FindBlocks(Engine& engine, Live* request, uint32_t tokens, Batch* batch)
-    {
-        while (
-            !engine.Blocks().Grow(&request->blocks, request->OwnTokens(request->computed + tokens)))
-        {
-            if (engine.LastToPreempt() != request)
-            {
-                engine.PreemptLast();
-            }
-            else if (!engine.DropLastWaiting()) // of those that have come with KV
-            {
-                if (engine.Running().back().get() != request)
-                {
-                    return Found::kStalls; // or two would preempt themselves in turn, for ever
-                }
-                engine.PreemptLast();
-                ++batch->preempted;
-                return Found::kNone;
-            }
-            ++batch->preempted;
-        }
-        return Found::kBlocks;
-    }
-
     /// \return false: one stalls
     static bool Running(Engine& engine, Batch* batch, uint32_t* budget)
     {
@@ -80,10 +50,10 @@ class VllmScheduler : public Scheduler
                 continue;
             }
             const uint32_t tokens = std::min(Wanted(engine, *request), *budget);
-            const Found found = FindBlocks(engine, request, tokens, batch);
-            if (found != Found::kBlocks)
+            const Taken taken = TakeBlocks(engine, request, tokens, batch);
+            if (taken != Taken::kBlocks)
             {
-                return found == Found::kNone;
+                return taken == Taken::kNone;
             }
             engine.Add(batch, request, tokens);
             *budget -= tokens;

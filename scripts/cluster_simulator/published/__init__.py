@@ -8,7 +8,9 @@
 TABLE.csv has the columns of one of these tables, and is told by them. A row runs as dltrain with
 the options that a user would write who reads it, without packets (--network=analytic); what it does
 not say is left to the defaults. A run is kept in --out, and not run again for the same program and
-options. Options that are not known here go to dltrain, in every run.
+options. Options that are not known here go to dltrain, in every run. A table of measured servings
+(tests/golden/measured/measured_serving.csv) runs as dlserve: tokens/s, TPOT and TTFT by engine,
+GPU and source.
 
 `ratio` is simulated over published time, its error the ratio less 1. Of a group: median and 90th
 percentile of errors without sign, bias (geometric mean of ratios, less 1), and the same of a
@@ -22,11 +24,11 @@ import os
 import shlex
 import sys
 
-from .. import files, marked, programs
+from .. import files, lines, marked, programs
 from ..arguments import Parser, whole_number
 from ..errors import CannotWrite, InvalidInput
 from ..shown import complaint
-from . import bands, figures, rows, runs, software
+from . import bands, figures, rows, runs, served, serving, software
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 TABLES = tuple(
@@ -290,10 +292,21 @@ def options_of(arguments):
         check_page(args.page)
     files.check_new_folder("--out", args.out)
     args.time_limit = limit_of(args.time_limit)
+    args.served = served_tables(args.tables)
+    if args.served and args.page:
+        raise InvalidInput("--page: takes tables of steps")
     if not args.commands:
-        program = files.built(args.programs, "dltrain")
+        program = files.built(args.programs, "dlserve" if args.served else "dltrain")
         programs.check_options(program, args.options, parser.names())
     return args
+
+
+def served_tables(tables):
+    """Whether they are of servings: all or none."""
+    of = [served.COLUMN in lines.columns(path) for path in tables]
+    if any(of) and not all(of):
+        raise InvalidInput(f"{tables[of.index(False)]}: is no table of servings, as the others are")
+    return any(of)
 
 
 def limit_of(text):
@@ -314,6 +327,8 @@ def tables_of(args):
 def main(arguments):
     try:
         args = options_of(arguments)
+        if args.served:
+            return serving.main(args, [row for path in args.tables for row in served.read(path)])
         found = []
         for path in args.tables or tables_of(args):
             found += [

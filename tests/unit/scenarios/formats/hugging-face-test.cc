@@ -226,7 +226,8 @@ TEST(HuggingFace, EveryMistakeIsNamed)
               "gpt2, gpt_neox, opt, llama, llama4, llama4_text, mistral, mistral3, mixtral, "
               "deepseek, deepseek_v2, deepseek_v3, deepseek_v32, kimi_k2, kimi_k25, glm4_moe, "
               "glm_moe_dsa, minimax_m2, qwen2, qwen3, qwen3_moe, qwen3_next, qwen3_5_moe, gpt_oss, "
-              "gemma3, gemma3_text, phi, phi3, phimoe, nemotron_h, bert, t5 or vit (did you mean llama?)");
+              "gemma3, gemma3_text, phi, phi3, phimoe, nemotron_h, bert, t5 or vit (did you mean "
+              "llama?)");
     EXPECT_EQ(ErrorWith(R"({"model_type": null, "architectures": ["LlamaForSpeech"]})").where,
               "/architectures");
     EXPECT_EQ(ErrorWith(R"({"model_type": null, "architectures": "LlamaForCausalLM"})").where,
