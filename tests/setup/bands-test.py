@@ -14,7 +14,7 @@ ROWS = [row for path in bands.FACETS for row in bands.read(os.path.join(TOP, pat
 
 def test_code_is_that_of_the_rows():
     with open(os.path.join(TOP, bands.CODE), encoding="utf-8") as code:
-        assert code.read() == bands.code_text(ROWS), "scripts/published --bands"
+        assert code.read() == bands.code_text(ROWS), "scripts/published --update"
 
 
 # Six sources of a row each, weights 1/7: 80% are all of them. The median is the third value, 4, the

@@ -8,9 +8,15 @@
 TABLE.csv has the columns of one of these tables, and is told by them. A row runs as dltrain with
 the options that a user would write who reads it, without packets (--network=analytic); what it does
 not say is left to the defaults. A run is kept in --out, and not run again for the same program and
-options. Options that are not known here go to dltrain, in every run. A table of measured servings
-(tests/golden/measured/measured_serving.csv) runs as dlserve: tokens/s, TPOT and TTFT by engine,
-GPU and source.
+options. Options that are not known here go to dltrain, in every run. Tables of tests/golden/measured
+run as what they are: steps and peak memory by software and scale, measured servings as dlserve
+(tokens/s, TPOT and TTFT by engine, GPU and source), kernels and MIG instances by dlserve's own
+comparison.
+
+    scripts/published --update                        # everything, pages and bands
+
+--update runs all tables, and writes docs/validation.md, docs/measured.md and the bands that the
+programs print.
 
 `ratio` is simulated over published time, its error the ratio less 1. Of a group: median and 90th
 percentile of errors without sign, bias (geometric mean of ratios, less 1), and the same of a
@@ -28,7 +34,19 @@ from .. import files, lines, marked, programs
 from ..arguments import Parser, whole_number
 from ..errors import CannotWrite, InvalidInput
 from ..shown import complaint
-from . import bands, figures, rows, runs, served, serving, software
+from . import (
+    bands,
+    everything,
+    figures,
+    own,
+    rows,
+    runs,
+    served,
+    serving,
+    sheets,
+    software,
+    summary,
+)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 TABLES = tuple(
@@ -42,8 +60,11 @@ TABLES = tuple(
         "perceptron",
     )
 )
-# What --bands compares with besides.
-NEWER = tuple(f"tests/golden/training/{name}.csv" for name in ("train-2024-2026", "memory-peaks"))
+# What --update compares with besides.
+NEWER = (
+    *(f"tests/golden/training/{name}.csv" for name in ("train-2024-2026", "memory-peaks")),
+    everything.STEPS,
+)
 
 MOST_SECONDS = 10**8  # three years: more is no time that subprocess waits for
 
@@ -202,24 +223,15 @@ def report(results, args):
         ("software", SOFTWARE_HEAD, list(software_cells(results))),
         ("scaling", SCALING_HEAD, list(scaling_cells(results))),
         ("memory", MEMORY_HEAD, list(memory_cells(results))),
+        ("sheets", sheets.HEAD, list(sheets.cells(results))),
     )
     for _, head, cells in (*parts, *measured_parts):
         if cells:
             print(marked.table(head, cells))
     if args.page:
         fill(args.page, results, parts)
-    if args.bands:
-        compared = list(bands.compared(results))
-        write_bands(bands.STEPS, compared)
     if args.json:
         files.write_text("--json", args.json, json.dumps(as_json(results), indent=1))
-
-
-def write_bands(path, compared):
-    """Replaces the rows of one file, and makes the bands of all."""
-    files.write_text("--bands", os.path.join(ROOT, path), bands.csv_text(path, compared))
-    rows = [row for name in bands.FACETS for row in bands.read(os.path.join(ROOT, name))]
-    files.write_text("--bands", os.path.join(ROOT, bands.CODE), bands.code_text(rows))
 
 
 def software_json(row, step):
@@ -267,9 +279,9 @@ def options_of(arguments):
     parser.add_argument("--json", metavar="FILE", help="write all rows to it")
     parser.add_argument("--page", metavar="FILE",
                         help="write the tables into a page of the documentation, too")
-    parser.add_argument("--bands", action="store_true",
-                        help="run all tables, those of 2024 to 2026 too, and write how sure steps"
-                        f" are: {bands.STEPS} and {bands.CODE}")
+    parser.add_argument("--update", action="store_true",
+                        help="run all tables, and write pages and bands:"
+                        f" {everything.SUMMARY}, {everything.PAGE}, {bands.CODE}")
     parser.add_argument("--out", default="results/published", metavar="DIR",
                         help="where models and runs are kept (default: results/published)")
     parser.add_argument("--jobs", default="2", metavar="N", help="runs at once (default: 2)")
@@ -286,27 +298,57 @@ def options_of(arguments):
     for option in ("json", "page"):
         if getattr(args, option) is not None:
             files.check_new_file(f"--{option}", getattr(args, option))
-    if args.bands and (args.tables or args.only or args.options):
-        raise InvalidInput("--bands: takes all rows of all tables as they are")
+    if args.update and (args.tables or args.only or args.options or args.commands or args.page):
+        raise InvalidInput("--update: takes all rows of all tables as they are")
+    if args.update:
+        check_page(os.path.join(ROOT, everything.PAGE))
     if args.page is not None:
         check_page(args.page)
     files.check_new_folder("--out", args.out)
     args.time_limit = limit_of(args.time_limit)
-    args.served = served_tables(args.tables)
-    if args.served and args.page:
+    args.kind = kind_of(args.tables)
+    if args.kind is not STEPS and args.page:
         raise InvalidInput("--page: takes tables of steps")
+    if isinstance(args.kind, own.Own):
+        for what in ("only", "commands", "json", "options"):
+            if getattr(args, what):
+                raise InvalidInput(f"{args.tables[0]}: dlserve compares {args.kind.kind} as a"
+                                   f" whole; allowed: no --only, --commands, --json, other options")
     if not args.commands:
-        program = files.built(args.programs, "dlserve" if args.served else "dltrain")
+        program = files.built(args.programs, "dltrain" if args.kind is STEPS else "dlserve")
         programs.check_options(program, args.options, parser.names())
     return args
 
 
-def served_tables(tables):
-    """Whether they are of servings: all or none."""
-    of = [served.COLUMN in lines.columns(path) for path in tables]
-    if any(of) and not all(of):
-        raise InvalidInput(f"{tables[of.index(False)]}: is no table of servings, as the others are")
-    return any(of)
+# Kinds of tables, beside those of own.py.
+STEPS = "steps"
+SERVINGS = "servings"
+
+
+def kind_of(tables):
+    """The one kind of all tables."""
+    kinds = []
+    for path in tables:
+        columns = lines.columns(path)
+        kinds.append(
+            SERVINGS if served.COLUMN in columns else own.of_columns(columns) or STEPS
+        )
+        if kinds[-1] != kinds[0]:
+            raise InvalidInput(f"{path}: is not of the kind of {tables[0]}; allowed: one kind")
+    return kinds[0] if kinds else STEPS
+
+
+def compare_own(args):
+    """Kernels, MIG instances: by the program itself."""
+    program = files.built(args.programs, "dlserve")
+    pairs = [
+        pair
+        for path in args.tables
+        for pair in own.compare(args.kind, program, path, args.out, args.time_limit)
+    ]
+    print(marked.table(summary.SOURCE_HEAD, list(summary.source_cells(pairs))))
+    print(marked.table(summary.HEAD, list(summary.cells(pairs))))
+    return 0
 
 
 def limit_of(text):
@@ -321,16 +363,20 @@ def limit_of(text):
 
 
 def tables_of(args):
-    return [os.path.join(ROOT, path) for path in (TABLES + NEWER if args.bands else TABLES)]
+    return args.tables or [os.path.join(ROOT, path) for path in TABLES]
 
 
 def main(arguments):
     try:
         args = options_of(arguments)
-        if args.served:
+        if args.update:
+            return everything.main(args, TABLES + NEWER, ROOT, fill)
+        if args.kind is SERVINGS:
             return serving.main(args, [row for path in args.tables for row in served.read(path)])
+        if isinstance(args.kind, own.Own):
+            return compare_own(args)
         found = []
-        for path in args.tables or tables_of(args):
+        for path in tables_of(args):
             found += [
                 row
                 for row in rows.read(path)
@@ -344,6 +390,9 @@ def main(arguments):
     except InvalidInput as error:
         print(f"published: error: {complaint(str(error))}", file=sys.stderr)
         return 2
+    except CannotWrite as error:
+        print(f"published: error: {complaint(str(error))}", file=sys.stderr)
+        return 1
     try:
         if args.commands:
             for row in found:

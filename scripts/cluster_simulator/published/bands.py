@@ -245,5 +245,5 @@ def code_text(rows):
         )
         for band in groups(rows)
     ]
-    about = f"Made by scripts/published --bands from {STEPS} and {SERVING}."
+    about = f"Made by scripts/published --update from {STEPS} and {SERVING}."
     return f'{{"about": "{about}",\n "bands": [\n  ' + ",\n  ".join(lines) + "\n]}\n"

@@ -73,6 +73,16 @@ def run(program, row, words, folder, limit):
         return f"{kept}: is no result of a serving"
 
 
+def kind_of(program, words, folder):
+    """What stats.json says of its kind (scenarios/compared/serving-band.h), of a run that is there;
+    None: nothing."""
+    kept = os.path.join(folder, "runs", runs.identity(program, words), "stats.json")
+    try:
+        return files.parse_json(files.read_text(kept))["serving"]["compared_with"][0]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
 def compare(results):
     for row, values in results:
         if isinstance(values, str):
