@@ -4,6 +4,8 @@
 #include "collectives/tuner/measured-fall.h"
 
 #include "collectives/core/placement.h"
+#include "collectives/tuner/possible-choices.h"
+#include "collectives/tuner/tuner.h"
 
 #include <algorithm>
 #include <cmath>
@@ -51,6 +53,20 @@ SecondsOfFall(const Collective& what, const Placement& placement, const topo::Li
     }
     const double n = what.ranks;
     return static_cast<double>(what.bytes) * (sums ? 2 : 1) * (n - 1) / n / rate;
+}
+
+std::optional<double>
+EstimateSeconds(const Algorithm& algorithm,
+                topo::Protocol protocol,
+                const Collective& what,
+                const Placement& placement,
+                const AlgorithmOptions& options,
+                const Machine& machine)
+{
+    const auto seconds = ImitatedSeconds(algorithm, protocol, what, placement, options, machine);
+    return seconds
+               ? std::optional(std::max(*seconds, SecondsOfFall(what, placement, machine.library)))
+               : seconds;
 }
 
 } // namespace coll

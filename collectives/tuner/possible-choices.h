@@ -13,7 +13,16 @@
 namespace coll
 {
 
-/// EstimateSeconds without what NCCL expects of trees and of PAT.
+/// EstimateSeconds without the measured fall (measured-fall.h), which all choices share: NCCL does
+/// not know of it.
+std::optional<double> ImitatedSeconds(const Algorithm& algorithm,
+                                      topo::Protocol protocol,
+                                      const Collective& what,
+                                      const Placement& placement,
+                                      const AlgorithmOptions& options,
+                                      const Machine& machine);
+
+/// ImitatedSeconds without what NCCL expects of trees and of PAT.
 std::optional<double> PlainSeconds(const Algorithm& algorithm,
                                    topo::Protocol protocol,
                                    const Collective& what,

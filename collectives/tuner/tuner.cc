@@ -6,7 +6,6 @@
 #include "collectives/core/placement.h"
 #include "collectives/core/registry.h"
 #include "collectives/tuner/bridged-bytes.h"
-#include "collectives/tuner/measured-fall.h"
 #include "collectives/tuner/nccl-times.h"
 #include "collectives/tuner/possible-choices.h"
 
@@ -255,19 +254,14 @@ Formula(const Algorithm& algorithm,
 } // namespace
 
 std::optional<double>
-EstimateSeconds(const Algorithm& algorithm,
+ImitatedSeconds(const Algorithm& algorithm,
                 topo::Protocol protocol,
                 const Collective& what,
                 const Placement& placement,
                 const AlgorithmOptions& options,
                 const Machine& machine)
 {
-    auto seconds = Formula(algorithm, protocol, what, placement, options, machine, true);
-    if (seconds && !machine.library.fall.empty())
-    {
-        seconds = std::max(*seconds, SecondsOfFall(what, placement, machine.library));
-    }
-    return seconds;
+    return Formula(algorithm, protocol, what, placement, options, machine, true);
 }
 
 std::optional<double>
@@ -405,7 +399,7 @@ Choose(const Collective& what,
         {
             // An algorithm without a formula is taken only where there is no other.
             const bool can = algorithm->WhyNot(what, placement, options).empty();
-            const double seconds = can ? EstimateSeconds(*algorithm,
+            const double seconds = can ? ImitatedSeconds(*algorithm,
                                                          topo::Protocol::kSimple,
                                                          what,
                                                          placement,
@@ -438,7 +432,7 @@ Choose(const Collective& what,
         for (const topo::Protocol protocol : inSwitches.empty() ? protocols : inSwitches)
         {
             const std::optional<double> seconds =
-                can ? EstimateSeconds(*algorithm, protocol, what, placement, options, machine)
+                can ? ImitatedSeconds(*algorithm, protocol, what, placement, options, machine)
                     : std::nullopt;
             const double asked =
                 expected ? *ExpectedSeconds(*algorithm, protocol, what, placement, machine)
@@ -527,7 +521,7 @@ Candidates(const Collective& what,
         for (const auto& protocol : ProtocolsOf(algorithm, what, placement, machine, fixed))
         {
             const std::optional<double> seconds =
-                EstimateSeconds(algorithm,
+                ImitatedSeconds(algorithm,
                                 protocol.value_or(topo::Protocol::kSimple),
                                 what,
                                 placement,

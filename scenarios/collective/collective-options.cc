@@ -273,9 +273,9 @@ MakeCollectives(Validation* v,
     c.insideOneByOne = values.Get(&asked::Collective::inServer) == "one-by-one";
     if (!c.allByFormula && !cluster->server.library.fall.empty() && cluster->servers > 1)
     {
-        v->notes.push_back("collectives over several servers of " + cluster->server.name +
-                           " were measured to slow down with the number of GPUs; "
-                           "--network=analytic --collective-times=formula has that");
+        v->notes.push_back(cluster->server.name +
+                           ": the measured fall of collectives between servers is in estimates and "
+                           "in --network=analytic --collective-times=formula, not in messages");
     }
     if (c.insideByFormula && c.stepLatency.ps > 0)
     {

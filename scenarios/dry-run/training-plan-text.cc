@@ -326,7 +326,8 @@ HostWaitText(const training::TrainingOptions& o)
     ahead.hostLaunch = 0;
     const double device = seconds(ahead);
     const double waits = seconds(o) - device;
-    return waits > 0
+    constexpr double kLeast = 1e-3; // less is no reason to look at the host
+    return waits > kLeast * device
                ? Format("; waits for its host: computing takes %.3g%% longer", 100 * waits / device)
                : "; its host is ahead";
 }
