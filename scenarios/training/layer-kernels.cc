@@ -266,6 +266,7 @@ KernelsOf(const Operator& op, const Part& part, Pass pass, const TrainingOptions
         kernel.bytes = op.bytes.At(o.microBatch, sequence) * times;
         if (loss)
         {
+            kernel.elements *= LossPasses(o);
             kernel.bytes *= LossPasses(o);
         }
         if (op.role == Role::kNorm && o.norm == NormKernels::kTorch)

@@ -180,10 +180,11 @@ TEST(Software, AShareOverlaps)
         }
         return count;
     };
+    // Buckets of the embedding, the last layer of backward, wait for it in any case.
     const auto all = static_cast<double>(waiting(0));
-    EXPECT_GT(all, 10);
-    EXPECT_NEAR(static_cast<double>(waiting(0.5)), all / 2, 1.5);
-    EXPECT_LE(waiting(1), 2U);
+    const auto least = static_cast<double>(waiting(1));
+    EXPECT_GT(all, 10 * least);
+    EXPECT_NEAR(static_cast<double>(waiting(0.5)), (all + least) / 2, 1);
 }
 
 // Full recomputation that keeps Q, K and V does not repeat their product, and keeps 6,144 outputs
