@@ -347,6 +347,26 @@ TEST(Servers, Library)
               "my.json: /servers/0/library/expects: has no meaning for pcie, only for nvswitch and "
               "nvlink-mesh");
 
+    // Bus bandwidths by rising numbers of GPUs.
+    servers = read(R"(, "library": {"fall": [{"gpus": 16, "all_reduce": 300, "all_gather": 200,
+                                              "reduce_scatter": 100}], "fall_a_gpu": 27})",
+                   &errors);
+    ASSERT_TRUE(servers);
+    ASSERT_EQ(servers->at(0).library.fall.size(), 1u);
+    EXPECT_DOUBLE_EQ(servers->at(0).library.fall[0].allGather, 200e9);
+    EXPECT_DOUBLE_EQ(servers->at(0).library.fallAGpu, 27e9);
+    std::vector<topo::Error> falls;
+    EXPECT_FALSE(read(R"(, "library": {"fall": [{"gpus": 16, "all_reduce": 300}]})", &falls));
+    EXPECT_FALSE(read(R"(, "library": {"fall": [
+        {"gpus": 16, "all_reduce": 3, "all_gather": 2, "reduce_scatter": 2},
+        {"gpus": 16, "all_reduce": 3, "all_gather": 2, "reduce_scatter": 2}]})",
+                      &falls));
+    ASSERT_EQ(falls.size(), 3u);
+    EXPECT_EQ(falls[0].Sentence(), "my.json: /servers/0/library/fall/0/all_gather: is missing");
+    EXPECT_EQ(
+        falls[2].Sentence(),
+        "my.json: /servers/0/library/fall/1/gpus: is not above the number of the entry before");
+
     EXPECT_FALSE(read(R"(, "library": {"lunch": "9us"})", &errors));
     EXPECT_FALSE(read(R"(, "library": {"exchange_nics": 0}, "source": "x")", &errors));
     EXPECT_FALSE(read(R"(, "library": {"ll": {"inside_share": 0}})", &errors));
@@ -361,7 +381,7 @@ TEST(Servers, Library)
         all,
         "my.json: /servers/0/library/lunch: unknown key (did you mean launch?); allowed are "
         "base, launch, exchange_launch, exchange_nics, post, ll, ll128, simple, exchange, nvls, "
-        "channels, expects or source\n"
+        "channels, expects, fall, fall_a_gpu or source\n"
         "my.json: /servers/0/library/exchange_nics: 0 is not a whole number from 1 to 128\n"
         "my.json: /servers/0/library/ll/inside_share: 0 is not a number from 0.001 to 1\n"
         "my.json: /servers/0/library/simple/outside: \"2s\" is more than 1 s\n"
@@ -417,7 +437,7 @@ TEST(Servers, SwitchesThatAdd)
         const bool adds = server.name == "dgx-h100" || server.name == "dgx-h200" ||
                           server.name == "dgx-b200" || server.name == "gb200-nvl72" ||
                           server.name == "gb300-nvl72" || server.name == "hgx-h800" ||
-                          server.name == "hgx-h20";
+                          server.name == "hgx-h20" || server.name == "aws-p5";
         EXPECT_EQ(server.scaleUp.adds, adds) << server.name;
     }
     const auto errorsOf = [](const std::string& kind, const std::string& bridge) {
