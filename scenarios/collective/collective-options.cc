@@ -271,7 +271,7 @@ MakeCollectives(Validation* v,
                      values.Get(&asked::Collective::collectiveTimes) == "formula";
     c.insideByFormula = c.allByFormula || values.Get(&asked::Collective::inServer) == "formula";
     c.insideOneByOne = values.Get(&asked::Collective::inServer) == "one-by-one";
-    if (!c.allByFormula && !cluster->server.library.fall.empty() && cluster->servers > 1)
+    if (cluster && !c.allByFormula && !cluster->server.library.fall.empty() && cluster->servers > 1)
     {
         v->notes.push_back(cluster->server.name +
                            ": the measured fall of collectives between servers is in estimates and "
