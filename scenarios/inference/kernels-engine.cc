@@ -228,6 +228,7 @@ KernelsOf(const GpuSpec& gpu, Dtype dtype, const ServingRates& rates, const std:
                                 false};
     };
     const Dtype wide = training::WideOf(dtype);
+    k.launch = rates.launch;
     k.fusedSums = !library.empty();
     k.narrow = product(dtype);
     k.wide = product(wide);
@@ -238,6 +239,9 @@ KernelsOf(const GpuSpec& gpu, Dtype dtype, const ServingRates& rates, const std:
     {
         return k;
     }
+    // As on RTX Blackwell, where it was measured (kernels-rates.cc); Hopper's is its own: assumed.
+    constexpr double kBlackwellLaunch = 1.62e-6;
+    k.launch = gpu.generation == "Blackwell" ? kBlackwellLaunch : k.launch;
     const auto ofDtype = [&](Dtype of) {
         return [of = DtypeClassOf(of)](const auto& row) { return row.dtype == of; };
     };

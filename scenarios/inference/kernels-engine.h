@@ -77,6 +77,7 @@ struct EngineKernels
     /// Sums with what goes around a block are part of the norm behind them, as vLLM's and
     /// TensorRT-LLM's kernels have it: no launch of their own.
     bool fusedSums = false;
+    double launch = 0;                      ///< s, of a pointwise kernel
     ProductConstants narrow;                ///< products in the datatype of weights
     ProductConstants wide;                  ///< in 16 bits
     std::optional<ExpertConstants> experts; ///< none: kernel by kernel, as older frameworks

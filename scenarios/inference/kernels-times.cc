@@ -54,7 +54,7 @@ KernelTimes::KernelTimes(const GpuSpec& gpu,
       m_flash(flash)
 {
     const Dtype wide = training::WideOf(inputs);
-    m_gpu.rates.launch = rates.launch;
+    m_gpu.rates.launch = m_constants.launch;
     m_narrow = WithProducts(gpu, m_constants.narrow, inputs);
     m_wide = WithProducts(gpu, m_constants.wide, wide);
     m_peak = gpu.Peak(wide);
