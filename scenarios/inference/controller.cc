@@ -66,7 +66,7 @@ Controller::Controller(const ServingSpec& spec, std::vector<Request> requests, B
         record.id = i;
         record.prompt = m_arrivals[i].prompt;
         record.output = m_arrivals[i].output;
-        record.beside = std::llround(spec.answerTime * 1e12);
+        record.beside = std::llround((spec.answerTime + spec.answerToken * record.prompt) * 1e12);
         // Whole blocks, and never all of the prompt: the last token gives the first answer.
         const auto cached = static_cast<uint32_t>(spec.prefixCache * record.prompt);
         record.cached = std::min(cached, record.prompt - 1) / spec.kvBlock * spec.kvBlock;

@@ -198,6 +198,13 @@ IterationTime::Seconds(const IterationBatch& batch) const
     }
     s.logits = m_logits.At(batch.logitsRows);
     const double sequences = batch.decodeSequences + batch.prefillChunks;
+    if (!m_experts.empty() && std::max(tokens, batch.groupTokens) > kManyTokens)
+    {
+        for (double* part : {&s.products, &s.prefill, &s.decode, &s.experts, &s.logits})
+        {
+            *part *= m_framework.manyExperts;
+        }
+    }
     const double told = m_framework.sequence * sequences + m_ranks;
     double waits = 0; // of the GPU, for launches
     const bool graph = batch.prefillTokens <= 0 ? batch.decodeSequences <= m_framework.graph

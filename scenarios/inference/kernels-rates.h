@@ -68,10 +68,18 @@ struct FrameworkProfile
     /// Products, and attention of decoding, take so many times longer than kernels timed alone.
     double products = 1;
     double attention = 1;
-    /// s, of a request beside the engine: HTTP, tokenizer, and its first token's way back.
+    /// The same, of an iteration with more than kManyTokens tokens of a model with experts: uneven
+    /// routing, kernels of sizes that no table of kernels has.
+    double manyExperts = 1;
+    /// s, of a request beside the engine: HTTP and its first token's way back; and for each token
+    /// of its prompt, the tokenizer.
     double answer = 0;
+    double answerToken = 0;
     std::string source;
 };
+
+/// Above so many tokens FrameworkProfile::manyExperts counts.
+constexpr double kManyTokens = 1024;
 
 /// Times of a host, as FrameworkProfile has them.
 struct HostTimes

@@ -42,8 +42,8 @@ struct KernelErrors
     double error = 0; ///< median of its distance from 1
 };
 
-/// \param problem what is wrong with the table, and in which line; empty: nothing. A row that nothing
-/// here simulates is no problem.
+/// \param problem what is wrong with the table, and in which line; empty: nothing. A row that
+/// nothing here simulates is no problem.
 std::vector<MeasuredKernel> ReadMeasuredKernels(const std::string& path, std::string* problem);
 
 /// By kind and GPU, in the order of the table; then by generation, with "all" as their kind.

@@ -167,7 +167,8 @@ struct ServingSpec
     bool ahead = false;
     /// s, of a request beside the engine, a part of the time to its first token: HTTP, tokenizer.
     double answerTime = 0;
-    uint32_t kvBlock = 16; ///< tokens
+    double answerToken = 0; ///< s, the same for each token of the prompt
+    uint32_t kvBlock = 16;  ///< tokens
     /// KV blocks of an engine, by pool: what GPU memory has room for, or as asked for.
     std::vector<uint64_t> kvBlocks;
     double prefixCache = 0;           ///< share of a prompt's tokens that are in the cache

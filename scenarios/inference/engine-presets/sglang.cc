@@ -35,17 +35,20 @@ const RegisteredEnginePreset g_sglang(
      [] {
          FrameworkProfile host = HostOf({0.5e-3, 0, 0.05e-3, 1, 1e-6, 256},
                                         "assumed; a block with experts beside prompts: fitted on "
-                                        "first tokens of DeepSeek-R1 and GLM-5, 22 rows");
+                                        "first tokens of DeepSeek-R1, GLM-5 and Qwen3.5, "
+                                        "41 rows; ranks: their time of a token");
          host.overlapped = true;
          host.expertBlock = 2.5e-3;
-         host.answer = 3e-3;
+         host.ranks = 1.5e-3;
+         host.answer = kAnswer;
+         host.answerToken = kAnswerToken;
          return host;
      }(),
      DefaultsOfSglang,
      [](const training::GpuSpec& gpu, FrameworkProfile* host) {
          if (gpu.generation == "Hopper")
          {
-             host->expertBlock = 3.5e-3;
+             host->expertBlock = 4.6e-3;
          }
      }});
 

@@ -24,31 +24,61 @@ DefaultsOfTrtllm(const training::GpuSpec&, uint32_t)
 }
 
 FrameworkProfile
-HostOfTrtllm(double sequence, double expertBlock, bool overlapped, const char* source)
+HostOfTrtllm(const HostTimes& times, const char* source)
 {
-    FrameworkProfile host = HostOf({0.3e-3, sequence, 0, 1, 0, 8192}, source);
+    FrameworkProfile host = HostOf(times, source);
     host.reserve = kTrtllmReserve;
-    host.overlapped = overlapped;
-    host.expertBlock = expertBlock;
-    host.answer = 3e-3;
+    host.answer = kAnswer;
+    host.answerToken = kAnswerToken;
     return host;
 }
 
-const RegisteredEnginePreset g_engine({"trtllm-engine",
-                                       12,
-                                       "TensorRT-LLM 0.x: C++ engines, no eviction",
-                                       HostOfTrtllm(0, 0, false, "assumed"),
-                                       DefaultsOfTrtllm});
+/// Mixtral's offline rows of 0.17 on H100, H200 and GH200.
+void
+EngineOnGpu(const training::GpuSpec& gpu, FrameworkProfile* host)
+{
+    host->manyExperts = gpu.generation == "Hopper" ? 1.15 : 1;
+}
+
+/// Offline rows of 1.0 to 1.2 with experts on H100, H200, B200 and GB200, 70 rows of seven models;
+/// those on RTX PRO 6000 have no such part.
+void
+PytorchOnGpu(const training::GpuSpec& gpu, FrameworkProfile* host)
+{
+    const bool servers = gpu.generation == "Hopper" || gpu.generation == "Blackwell";
+    host->manyExperts = servers ? 1.45 : 1;
+    host->expertBlock = gpu.generation == "Hopper" ? 2e-3 : 1e-3;
+}
+
+const RegisteredEnginePreset g_engine(
+    {"trtllm-engine",
+     12,
+     "TensorRT-LLM 0.x: C++ engines, no eviction",
+     HostOfTrtllm({0.7e-3, 0, 0, 1, 0, 8192}, "fitted: Argonne's rows of one request, two models"),
+     DefaultsOfTrtllm,
+     EngineOnGpu});
+const RegisteredEnginePreset g_triton(
+    {"trtllm-triton",
+     13,
+     "the same behind Triton, whose Python hands out tokens",
+     HostOfTrtllm({0.7e-3, 0.1e-3, 0, 1, 0, 8192},
+                  "a request: fitted on 36 rows of 0.14 behind Triton, two models"),
+     DefaultsOfTrtllm,
+     EngineOnGpu});
 const RegisteredEnginePreset g_pytorch(
     {"trtllm-1",
      11,
      "TensorRT-LLM 1.0 and later: PyTorch backend, scheduling overlapped",
-     HostOfTrtllm(0,
-                  1e-3,
-                  true,
-                  "assumed; a block with experts beside prompts: fitted on first tokens of gpt-oss "
-                  "and DeepSeek-R1 on B200"),
-     DefaultsOfTrtllm});
+     [] {
+         FrameworkProfile host =
+             HostOfTrtllm({0.3e-3, 0, 0, 1, 0, 8192},
+                          "assumed; a block with experts beside prompts: fitted on first tokens of "
+                          "gpt-oss and DeepSeek-R1, 30 rows");
+         host.overlapped = true;
+         return host;
+     }(),
+     DefaultsOfTrtllm,
+     PytorchOnGpu});
 
 } // namespace
 

@@ -60,7 +60,8 @@ HostOfV0()
     FrameworkProfile host = HostOf({0.8e-3, 90e-6, 0.05e-3, 1, 1e-6, 256},
                                    "fitted: 36 rows of Argonne's, four models on A100 and H100");
     host.ranks = 1.2e-3;
-    host.answer = 3e-3;
+    host.answer = kAnswer;
+    host.answerToken = kAnswerToken;
     return host;
 }
 
@@ -76,8 +77,8 @@ V0OnGpu(const training::GpuSpec& gpu, FrameworkProfile* host)
     if (gpu.name.rfind("MI", 0) == 0)
     {
         host->iteration = 5e-3;
-        host->products = 1.45;
-        host->attention = 10;
+        host->products = 1.6;
+        host->attention = 20;
     }
 }
 
@@ -91,8 +92,10 @@ HostOfV1(bool overlapped)
                    : HostOf({1e-3, 70e-6, 0.05e-3, 12, 1e-6, 512},
                             "fitted: 23 rows of IOG's, Qwen3-32B's and Llama 70B's on H100");
     host.promptGraph = 512;
+    host.ranks = overlapped ? 0.3e-3 : 0;
     host.overlapped = overlapped;
-    host.answer = 3e-3;
+    host.answer = kAnswer;
+    host.answerToken = kAnswerToken;
     return host;
 }
 

@@ -126,6 +126,8 @@ ReadEngine(Validation* v, ServingScenario* s)
         values.Given(&asked::Serving::answerTime)
             ? static_cast<double>(values.Get(&asked::Serving::answerTime).ps) * 1e-12
             : s->framework.answer;
+    s->serving.answerToken =
+        values.Given(&asked::Serving::answerTime) ? 0 : s->framework.answerToken;
 }
 
 } // namespace scenario

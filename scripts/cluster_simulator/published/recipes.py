@@ -14,7 +14,7 @@ PRESETS = (
     (r"vLLM", r"0\.1[0-3]\.", "vllm-0.11"),
     (r"vLLM", r"", "vllm-0.14"),
     (r"SGLang", r"", "sglang"),
-    (r"Triton|NIM", r"", "trtllm-engine"),
+    (r"Triton|NIM", r"", "trtllm-triton"),
     (r"TensorRT", r"^0\.|MLPerf", "trtllm-engine"),
     (r"TensorRT", r"", "trtllm-1"),
     (r"TurboMind", r"", "vllm"),  # a loop of C++: little host time

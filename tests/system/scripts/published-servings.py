@@ -97,7 +97,7 @@ class ServingsTest(SystemTest):
             ("SGLang", "0.5.9", "sglang"),
             ("TensorRT-LLM", "0.17", "trtllm-engine"),
             ("TensorRT-LLM", "1.0", "trtllm-1"),
-            ("TensorRT-LLM Triton backend", "0.14.0", "trtllm-engine"),
+            ("TensorRT-LLM Triton backend", "0.14.0", "trtllm-triton"),
         ):
             words = self.row(engine=engine, version=version).words
             self.assertIn(f"--framework={preset}", words)
