@@ -40,7 +40,7 @@ const RegisteredEnginePreset g_sglang(
          host.overlapped = true;
          host.expertBlock = 2.5e-3;
          host.ranks = 1.5e-3;
-         host.answer = kAnswer;
+         host.answer = kAnswerBehind;
          host.answerToken = kAnswerToken;
          return host;
      }(),
