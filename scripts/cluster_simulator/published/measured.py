@@ -33,6 +33,8 @@ RECIPES = (
     ("FSDP", "fsdp2"),
     ("DeepSpeed", "deepspeed"),
 )
+# Recipes that are eager themselves. Other software is where the column of compilation says so.
+EAGER = ("nanotron", "llm-foundry", "xtuner")
 # --attention-kernel by the column of attention, where it names a library.
 LIBRARIES = (
     ("Triton", "triton"),
@@ -66,9 +68,10 @@ def software(line, given):
         options.append("--norm=torch")
     if re.search("torch attention|fused softmax", attention) and eager:
         options.append("--score-bytes=54")
-    if recipe in ("kempnerforge", "torchtitan", "fsdp2") and eager:
+    if eager and recipe not in EAGER and line.text("dtype") != "fp8":
         given.setdefault("--kernels", "--kernels=eager")
-        options.append("--eager-bytes=175")
+        # Aleph Alpha's norms are fused or counted, and its rows need no more.
+        options += [] if recipe == "aleph-alpha" else ["--eager-bytes=175"]
     return options + kept_outputs(line)
 
 
