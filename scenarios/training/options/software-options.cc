@@ -66,7 +66,8 @@ SoftwareOptionRows()
             .Names("loss",
                    {{"plain", "cross-entropy of 16-bit logits; keeps fp32 probabilities"},
                     {"float", "of logits made fp32 before, which are kept too"},
-                    {"unfused", "as float, an operator a kernel; backward has a gradient in fp32 beside both"}})
+                    {"unfused",
+                     "as float, an operator a kernel; the gradient in fp32 stands beside both"}})
             .Default("plain")
             .Example("float")
             .IdleUnless(when::Job(job::kAttention))

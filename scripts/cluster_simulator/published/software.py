@@ -30,7 +30,7 @@ def by(pairs, key):
 
 
 def step_groups(results):
-    """(name, figures.Summary, median error with its sign): software by rows, then scales, then all."""
+    """(name, figures.Summary, median error with its sign): software, then scales, then all."""
     rows = figures.timed(judged(results))
     software = by(rows, lambda row: row.facts["framework"])
     order = sorted(software, key=lambda name: -len(software[name]))

@@ -28,6 +28,18 @@ const std::set<std::string> kOfTheJob = {
     "profile-model",
     "profile-batch",
     "profile-floor",
+    // what other software's own code does, which is no setting of these two
+    "eager-bytes",
+    "score-bytes",
+    "host-launch",
+    "recompute-keep",
+    "norm",
+    "loss",
+    "logits",
+    "kept-gathers",
+    "gradient-copies",
+    "overlap-share",
+    "accumulate",
     // multiprocessors of NCCL's kernels
     "collective-sms",
     // the run
