@@ -37,9 +37,10 @@ def preset(line):
 def inference_max(line, model):
     """Options of SemiAnalysisAI/InferenceX benchmarks/*.sh (70b_fp8_h100_slurm.sh@2a205bb,
     70b_fp8_b200_docker.sh@bb4c7f9, 70b_fp4_b200_trt_slurm.sh@73ef922, dsr1_fp8_b200_trt.sh@0a919c5;
-    single_node/: gptoss_fp4_h100.sh@34bc7c4, gptoss_fp4_b200_trt.sh@34bc7c4, dsr1_fp8_h200.sh@161e7f6,
-    dsr1_fp8_h200_trt.sh@34bc7c4, dsr1_fp8_b200.sh@16ffb65, qwen3.5_fp8_h200.sh@2116fc4,
-    glm5_fp8_h200.sh@0c82808, glm5_fp8_b200.sh@4eca3fe, kimik2.5_fp4_b200.sh@04107b3, minimaxm2.5_fp8_b200.sh@07e171a).
+    single_node/: gptoss_fp4_h100.sh@34bc7c4, gptoss_fp4_b200_trt.sh@34bc7c4,
+    dsr1_fp8_h200.sh@161e7f6, dsr1_fp8_h200_trt.sh@34bc7c4, dsr1_fp8_b200.sh@16ffb65,
+    qwen3.5_fp8_h200.sh@2116fc4, glm5_fp8_h200.sh@0c82808, glm5_fp8_b200.sh@4eca3fe,
+    kimik2.5_fp4_b200.sh@04107b3, minimaxm2.5_fp8_b200.sh@07e171a).
     """
     engine, gpu = line.raw("engine"), line.raw("gpu")
     blackwell = re.search(BLACKWELL, gpu) is not None
@@ -80,8 +81,8 @@ def inference_max(line, model):
 
 
 def attention_dp(line, model):
-    """Engines of an instance that share out experts, each with attention for its own requests: where
-    a page's or a script's options have it, which rows say as tensor parallel.
+    """Engines of an instance that share out experts, each with attention for its own requests:
+    where a page's or a script's options have it, which rows say as tensor parallel.
     """
     users = int(float(line.raw("concurrency") or 0)) if line.raw("concurrency") != "all" else 0
     gpus = int(float(line.raw("gpus") or 1))
@@ -105,7 +106,9 @@ def words(line, model, given):
     made = [f"--framework={preset(line)}"]
     if "InferenceMAX" in line.raw("scheduler"):
         made += inference_max(line, model)
-    elif line.raw("source").startswith("NVIDIA/TensorRT-LLM") and "at a rate" not in line.raw("kind"):
+    elif line.raw("source").startswith("NVIDIA/TensorRT-LLM") and line.raw("kind").startswith(
+        "offline"
+    ):
         made.append("--kv-of=free:0.95")  # "KV share 0.90 to 0.95" of the page's commands
     if line.raw("engine").startswith("TensorRT") and line.raw("version").startswith("0.1x"):
         made.append("--allreduce=nccl")  # engines of mid 2024 have no all-reduce of their own

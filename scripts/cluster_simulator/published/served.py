@@ -8,7 +8,6 @@ import collections
 import re
 
 from .. import lines
-from ..errors import InvalidInput
 from . import recipes
 
 # A measured serving. `words`: options of dlserve; `model`: a dict that is written to a file, or
@@ -195,14 +194,14 @@ def requests(line, layout):
 
 
 def model_of(line):
-    """Name in the zoo, and a shape where it has none."""
+    """Name in the zoo, and a shape where it has none; as it stands if no pattern fits."""
     said = line.text("model").lower()
     for pattern, name in MODELS:
         if re.search(pattern, said):
             found = name or re.search(pattern, said).group(0)
             shape = SHAPES.get(found)
             return found, {"name": found, **QWEN, **shape} if shape else None
-    raise InvalidInput(f"{line.path}: line {line.number}: model={said}: served.py has no such model")
+    return said, None
 
 
 def precision(line, model):
@@ -279,6 +278,8 @@ def unjudged(line, layout, gpu, model, twins):
         return layout.odd
     if line.raw("model") == "DeepSeek-V3" and values(line) in twins:
         return "the same run as a row of DeepSeek-R1"
+    if line.raw("kind") == "server at a rate" and not number(line, "rate_rps"):
+        return "rate not said"
     if gpu not in GPUS:
         return f"GPU {gpu} is not known"
     return ""
