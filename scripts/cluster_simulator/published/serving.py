@@ -8,6 +8,7 @@ import collections
 import json
 import os
 import shlex
+import statistics
 import subprocess
 import sys
 
@@ -101,7 +102,7 @@ GROUPS = (
     ("by engine and GPU", lambda row: (row.engine, row.gpu, row.kind)),
 )
 HEAD = ("of", "GPU", "rows with", *(f"{m}: {of}" for m in METRICS
-                                    for of in ("rows", "median", "bias")))
+                                    for of in ("rows", "median", "bias", "ratio")))
 
 
 def percent(value, sign):
@@ -109,7 +110,9 @@ def percent(value, sign):
 
 
 def cells(compared):
-    """A line a group: rows, median error and bias of each metric."""
+    """A line a group, of each metric: rows, median error, bias (geometric mean of ratios, less 1)
+    and the median ratio of simulated over measured, which a few rows far off do not move.
+    """
     for _, key in GROUPS:
         of = collections.OrderedDict()
         for one in compared:
@@ -121,13 +124,14 @@ def cells(compared):
             for metric in METRICS:
                 ratios = metrics.get(metric)
                 if not ratios:
-                    line += ["", "", ""]
+                    line += [""] * 4
                     continue
                 summary = figures.summary(ratios)
                 line += [
                     str(summary.rows),
                     percent(summary.median, False),
                     percent(summary.bias, True),
+                    f"{statistics.median(ratios):.2f}",
                 ]
             yield tuple(line)
 
