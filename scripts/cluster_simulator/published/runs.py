@@ -8,6 +8,7 @@ import glob
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 
 from .. import files, programs
@@ -138,6 +139,7 @@ def attempt(program, words, folder, limit):
     try:
         process = programs.captured([program, *words, f"--out={where}"], limit)
     except subprocess.TimeoutExpired:
+        shutil.rmtree(where, ignore_errors=True)
         return f"takes longer than {limit:g} s: --time-limit"
     if process.returncode == 0:
         done = read(where, fits)
