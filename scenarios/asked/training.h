@@ -40,6 +40,7 @@ struct Training
     double gpuSpread = 0;
     std::optional<rdma::Bytes> prefetch;
     std::optional<bool> overlap;
+    std::string bucketing;
     double overlapShare = 1;
     std::string accumulate;
     std::string recompute;

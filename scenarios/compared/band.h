@@ -3,7 +3,7 @@
  *
  * How sure a simulated number is: where measured ones like it lay, beside their own simulations.
  *
- * scenarios/zoo/bands.json has the groups; scripts/published --update writes it from the runs of all
+ * scenarios/zoo/bands.json has the groups; scripts/published --update writes it from runs of all
  * tables of measurements. A group has facets in common ("software": "nanotron"), and factors,
  * measured over simulated. Its band holds 80% of a further row's factors:
  *

@@ -94,6 +94,17 @@ SoftwareOptionRows()
             .Default("0")
             .Example("1")
             .To(&training::TrainingOptions::gradientCopies),
+        collective.Name("bucketing", "gradients reduced together, unless --buckets says it")
+            .As(&asked::Training::bucketing)
+            .Names("bucketing",
+                   {{"size", "25 MiB, or as --zero-impl has it"},
+                    {"megatron",
+                     "40M elements, 1M a data-parallel rank if that is more, on all stages"},
+                    {"block", "those of a block, as FSDP's units"}})
+            .Default("size")
+            .Example("megatron")
+            .IdleUnless(when::Job(job::kReplicas))
+            .To(&training::TrainingOptions::bucketing, training::ParseBucketing),
         collective
             .Real("overlap-share",
                   "with --overlap: this share of buckets and gathers goes beside computing, the "

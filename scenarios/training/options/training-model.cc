@@ -335,9 +335,8 @@ TrainingReader::TrainModel()
             m_s.options = training::ResolvedOptions(o);
         }
     }
-    m_s.recipe = m_v.values.Given(&asked::Training::recipe)
-                     ? m_v.values.Get(&asked::Training::recipe)
-                     : "";
+    m_s.recipe =
+        m_v.values.Given(&asked::Training::recipe) ? m_v.values.Get(&asked::Training::recipe) : "";
     m_s.model = m_model->name;
     m_s.parameters = m_model->parameters;
     m_s.activeParameters = m_model->ActiveParameters();

@@ -239,6 +239,47 @@ ParseOffload(std::string_view text)
     return Named({Offload::kNone, Offload::kOptimizer, Offload::kAll}, OffloadName, text);
 }
 
+namespace
+{
+
+/// Bytes of a bucket by o.bucketing.
+uint64_t
+BucketOf(const TrainingOptions& o)
+{
+    // __init__ of NVIDIA/Megatron-LM@001199 megatron/core/distributed/
+    // distributed_data_parallel.py. There stages behind the first have one bucket; here all have
+    // the first one's.
+    constexpr uint64_t kLeastElements = 40'000'000;
+    constexpr uint64_t kElementsOfRank = 1'000'000;
+    uint64_t largest = 0;
+    switch (o.bucketing)
+    {
+    case Bucketing::kMegatron:
+        return o.GradientBytes() * std::max(kLeastElements, kElementsOfRank * o.Replicas());
+    case Bucketing::kBlock:
+        for (const LayerSpec& layer : o.model.layers)
+        {
+            largest = std::max(largest, layer.repeated ? layer.Parameters() : 0);
+        }
+        return largest > 0 ? o.GradientBytes() * std::max<uint64_t>(largest / o.tensor, 1)
+                           : kPaperBucketBytes;
+    case Bucketing::kSize:
+        break;
+    }
+    return kPaperBucketBytes;
+}
+
+} // namespace
+
+std::optional<Bucketing>
+ParseBucketing(std::string_view text)
+{
+    return text == "size"       ? std::optional(Bucketing::kSize)
+           : text == "megatron" ? std::optional(Bucketing::kMegatron)
+           : text == "block"    ? std::optional(Bucketing::kBlock)
+                                : std::nullopt;
+}
+
 TrainingOptions
 ResolvedOptions(TrainingOptions o)
 {
@@ -246,12 +287,12 @@ ResolvedOptions(TrainingOptions o)
     const bool horovod = o.zeroImpl == ZeroImpl::kHorovod;
     const uint64_t element = DtypeBytes(o.dtype);
     const auto fill = [](auto& field, auto value) { field = field ? *field : value; };
-    const bool first = !o.bucketBytes && !o.sharding.optimizer && o.zeroImpl == ZeroImpl::kPaper &&
-                       o.tensor == 1 && o.pipeline == 1;
+    const bool first = !o.bucketBytes && o.bucketing == Bucketing::kSize && !o.sharding.optimizer &&
+                       o.zeroImpl == ZeroImpl::kPaper && o.tensor == 1 && o.pipeline == 1;
     fill(o.bucketBytes,
          deepSpeed ? kDeepSpeedBucket * o.GradientBytes()
          : horovod ? kHorovodFusion
-                   : kPaperBucketBytes);
+                   : BucketOf(o));
     fill(o.firstBucketBytes, first ? kFirstBucketBytes : *o.bucketBytes);
     fill(o.persistElements, deepSpeed && o.sharding.parameters ? kDeepSpeedPersist : 0);
     fill(o.gatherBytes, kDeepSpeedBucket * element);

@@ -204,6 +204,16 @@ struct GpuKind
     uint32_t ranks = 0;
 };
 
+/// How gradients are cut into buckets, where bucketBytes does not say.
+enum class Bucketing : uint8_t
+{
+    kSize,     ///< one size, the implementation's
+    kMegatron, ///< 40M elements, 1M a data-parallel rank if that is more
+    kBlock,    ///< the gradients of a block
+};
+
+std::optional<Bucketing> ParseBucketing(std::string_view text);
+
 /// Fields that are std::optional take the implementation's default (ResolvedOptions()).
 struct TrainingOptions
 {
@@ -275,6 +285,7 @@ struct TrainingOptions
     /// Bucket of gradients, as they are reduced. Paper: 25 MiB (PyTorch DDP's too); DeepSpeed: 5e8
     /// elements.
     std::optional<uint64_t> bucketBytes;
+    Bucketing bucketing = Bucketing::kSize;
     /// Stage 0, paper: size of the bucket that is reduced first. 1 MiB where bucketBytes is the
     /// default too, as DDP has it (no tensor or pipeline parallelism); else bucketBytes.
     std::optional<uint64_t> firstBucketBytes;

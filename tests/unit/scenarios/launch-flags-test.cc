@@ -38,6 +38,7 @@ const std::set<std::string> kOfTheJob = {
     "logits",
     "kept-gathers",
     "gradient-copies",
+    "bucketing",
     "overlap-share",
     "accumulate",
     // multiprocessors of NCCL's kernels

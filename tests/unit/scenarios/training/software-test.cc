@@ -214,3 +214,26 @@ TEST(Software, TheGpuWaitsForASlowHost)
     o.hostLaunch = 1e-3;
     EXPECT_GT(Computing(o), 32 * 20 * 1e-3);
 }
+
+// Llama-3 8B: a block has 2 x 4096^2 (queries, output) + 2 x 4096 x 1024 (keys, values) + 3 x 4096
+// x 14336 + 2 x 4096 (norms) = 218,112,000 parameters, 2 bytes each. Megatron-LM: 40M elements up
+// to 40 data-parallel ranks, then 1M each.
+TEST(Software, BucketsOfFrameworks)
+{
+    const auto bucket = [](Bucketing bucketing, uint32_t ranks, uint32_t tensor = 1) {
+        TrainingOptions o = Llama();
+        o.bucketing = bucketing;
+        o.ranks = ranks;
+        o.tensor = tensor;
+        return *ResolvedOptions(o).bucketBytes;
+    };
+    EXPECT_EQ(bucket(Bucketing::kSize, 8), 25U << 20);
+    EXPECT_EQ(bucket(Bucketing::kMegatron, 8), 80'000'000U);
+    EXPECT_EQ(bucket(Bucketing::kMegatron, 64), 128'000'000U);
+    EXPECT_EQ(bucket(Bucketing::kMegatron, 64, 8), 80'000'000U);
+    EXPECT_EQ(bucket(Bucketing::kBlock, 8), 2 * 218'112'000U);
+    TrainingOptions o = Llama();
+    o.bucketing = Bucketing::kBlock;
+    o.bucketBytes = 1000;
+    EXPECT_EQ(*ResolvedOptions(o).bucketBytes, 1000U);
+}
