@@ -7,7 +7,7 @@ const shareCurves = () => (Array.isArray(stats.share_curves) ? stats.share_curve
   .filter((curve) => curve && typeof curve === "object");
 const listOf = (value) => (Array.isArray(value) ? value : [])
   .filter((one) => one && typeof one === "object");
-const bandWords = (low, high) => (isNumber(low) && isNumber(high)
+const throughputBand = (low, high) => (isNumber(low) && isNumber(high)
   ? three(low) + " to " + three(high) : "none");
 const worstModel = (run) => d3.min(run.models, (model) => model.slo_attainment);
 // As on the terminal: of each rate most requests in time, then the best of the worst models.
@@ -100,7 +100,7 @@ function multiplexModels() {
         const on = m.on_instance;
         return [String(m.model), String(on.instance), number(count(on.processes)),
           number(three(on.throughput_closed_per_s)),
-          number(bandWords(on.throughput_low_per_s, on.throughput_high_per_s)),
+          number(throughputBand(on.throughput_low_per_s, on.throughput_high_per_s)),
           number(msTime(on.latency_closed_ms)), String(on.band)];
       })));
   }
@@ -116,7 +116,7 @@ function multiplexSlices() {
     ["model", "instance", "processes", "batch", "throughput/s", "80% band", "latency"],
     points.slice(0, 1000).map((p) => [String(p.model), String(p.instance),
       number(count(p.processes)), number(count(p.batch)), number(three(p.throughput_per_s)),
-      number(bandWords(p.throughput_low_per_s, p.throughput_high_per_s)),
+      number(throughputBand(p.throughput_low_per_s, p.throughput_high_per_s)),
       number(msTime(p.latency_ms))])));
 }
 
