@@ -170,9 +170,10 @@ BandWords(const Band& band)
 {
     const bool one = band.sources == 1;
     const std::string unit = band.unit == "series" || one ? band.unit : band.unit + "s";
+    const bool any = compared::FacetOf(band.of, "software").empty();
     return Format("%.0f%% band of %u measured", 100 * band.share, band.rows) + " of " +
-           std::to_string(band.sources) + " " + unit + " (" + compared::KindText(band.of) + ")" +
-           OneSided(band);
+           std::to_string(band.sources) + " " + unit + " (" + (any ? "any software, " : "") +
+           compared::KindText(band.of) + ")" + OneSided(band);
 }
 
 std::string

@@ -9,6 +9,7 @@
 #include "collectives/core/registry.h"
 #include "scenarios/asked/collective.h"
 #include "scenarios/asked/collperf.h"
+#include "scenarios/asked/fabric.h"
 #include "scenarios/asked/run.h"
 #include "scenarios/collective/algorithm-rules.h"
 #include "scenarios/collective/collective-checks.h"
@@ -267,6 +268,11 @@ MakeCollectives(Validation* v,
         ReadDimensions(v, &c.options.dimensions);
     }
     c.stepLatency = values.Get(&asked::Collective::stepLatency);
+    if (cluster && cluster->servers > 1 && !cluster->server.library.fall.empty() &&
+        values.Has(&asked::Fabric::network) && values.Get(&asked::Fabric::network) == "analytic")
+    {
+        v->DecideUnlessGiven(&asked::Collective::collectiveTimes, "formula");
+    }
     c.allByFormula = values.Has(&asked::Collective::collectiveTimes) &&
                      values.Get(&asked::Collective::collectiveTimes) == "formula";
     c.insideByFormula = c.allByFormula || values.Get(&asked::Collective::inServer) == "formula";

@@ -49,7 +49,7 @@ struct MemorySpread
 /// Of a recipe with five measured jobs or more; else of all software ("").
 const MemorySpread& SpreadOf(const std::string& recipe);
 
-/// "measured peaks of 46 jobs were 0.91 to 1.33 of such estimates"
+/// "measured peaks of 46 jobs of nanotron were 0.88 to 1.33 of such estimates"
 std::string SpreadText(const std::string& recipe);
 
 enum class MemoryVerdict : uint8_t

@@ -21,6 +21,10 @@ def is_number(value):
     )
 
 
+def is_signed(value):
+    return is_number(value) or (isinstance(value, float) and is_number(-value))
+
+
 def is_text(value):
     return isinstance(value, str)
 
@@ -168,7 +172,8 @@ STATS = {
     "slices_compared": [
         {
             "model": TEXT,
-            **dict.fromkeys("rows throughput_median_error throughput_bias".split(), NUMBER),
+            **dict.fromkeys("rows throughput_median_error".split(), NUMBER),
+            "throughput_bias": is_signed,
         }
     ],
     "planning": {

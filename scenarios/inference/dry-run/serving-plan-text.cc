@@ -106,7 +106,8 @@ MemoryText(const ServingScenario& s, std::size_t pool)
                                                  s.serving.maxBatch,
                                                  s.quantization);
     std::string text = BinarySize(memory.parameters) + " of parameters, " +
-                       BinarySize(memory.activations) + " of activations";
+                       BinarySize(memory.activations) + " of activations, " +
+                       BinarySize(s.framework.reserve) + " of the framework";
     if (memory.kvToken > 0)
     {
         text += ", KV of " + HumanCount(s.serving.kvBlocks[pool] * s.serving.kvBlock) +

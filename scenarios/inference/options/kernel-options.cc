@@ -67,7 +67,7 @@ KernelRows()
         tokens
             .Name("peer-access",
                   "GPUs of a server read each other's memory; without, the engine's all-reduces go "
-                  "through host memory")
+                  "through host memory; of --allreduce=nccl a server's links say it")
             .As(&asked::Kernels::peerAccess)
             .Names("peer access",
                    {{"auto", "yes, but of GeForce cards no"}, {"1", "yes"}, {"0", "no"}})

@@ -267,7 +267,7 @@ CheckMemory(const TrainingOptions& o, std::vector<Problem>& problems)
         gb(fullest.gpu.memoryBytes) +
         (o.kinds.empty() || o.pipeline == 1 ? ""
                                             : " (stage " + std::to_string(fullest.stage) + ")") +
-        "; " + SpreadText("");
+        "; " + SpreadText(o.recipe);
     const std::string fits = WhatWouldFit(o);
     text += fits.empty() && !o.ignoreMemory ? GpusNeeded(o) : fits;
     problems.push_back({!o.ignoreMemory,

@@ -56,6 +56,12 @@ def serving_pairs(compared):
 METRICS = {"tokens/s": "output tokens/s", "TPOT": "TPOT", "TTFT": "TTFT"}
 
 
+def series_of(one):
+    """Rows that err alike. First tokens depend on how a page loads its engine, whatever the model:
+    all rows of an engine and a GPU are one."""
+    return f"{one.row.engine} {one.row.gpu}" if one.metric == "TTFT" else one.row.series
+
+
 def serving_rows(compared, kinds):
     """Rows of compared-serving.csv."""
     for one in compared:
@@ -65,7 +71,7 @@ def serving_rows(compared, kinds):
                 "metric": METRICS[one.metric],
                 "row": one.row.id,
                 "source": one.row.source.partition("@")[0],
-                "series": f"{one.row.engine} {one.row.gpu}",
+                "series": series_of(one),
                 **{facet: kind[facet] for facet in bands.FACETS[bands.SERVING]},
                 "measured": f"{one.measured:.6g}",
                 "simulated": f"{one.simulated:.6g}",

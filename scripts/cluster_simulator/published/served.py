@@ -14,7 +14,7 @@ from . import recipes
 # None; `copies`: instances that are alike, of which one is simulated; `metrics`: measured values
 # by name, of those that are judged; `unjudged`: why none is; `last`: TTFT is the batch's last one.
 Served = collections.namedtuple(
-    "Served", "id source engine gpu kind words model copies metrics unjudged last"
+    "Served", "id source series engine gpu kind words model copies metrics unjudged last"
 )
 
 COLUMN = "tpot_mean_ms"  # that no other table has
@@ -312,6 +312,7 @@ def row_of(line, twins):
     return Served(
         line.text("row_id"),
         line.text("source").partition("@")[0],
+        line.raw("series"),
         line.text("engine"),
         gpu,
         "MoE" if moe else "dense",
