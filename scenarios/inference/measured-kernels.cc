@@ -90,10 +90,12 @@ class KernelRow
         const std::string text = Text(column);
         char* end = nullptr;
         const double value = std::strtod(text.c_str(), &end);
-        if (text.empty() || *end != '\0' || !std::isfinite(value) || value <= 0)
+        constexpr double kLeast = 1e-6;
+        constexpr double kMost = 1e15;
+        if (text.empty() || *end != '\0' || !(value >= kLeast && value <= kMost))
         {
             throw BadField{std::string(column) + " is '" + rdma::Shown(text, 40) +
-                           "'; allowed: a number above 0"};
+                           "'; allowed: a number above 0, 1e-06 to 1e+15"};
         }
         return value;
     }
@@ -186,6 +188,12 @@ class KernelRow
         }
         const double keys = Number("kv_tokens");
         const double sequences = Number("batch");
+        constexpr double kMost = 1e6;
+        if (!(sequences >= 1 && sequences <= kMost))
+        {
+            throw BadField{"batch is '" + rdma::Shown(Text("batch"), 40) +
+                           "'; allowed: 1 to 1000000"};
+        }
         IterationBatch batch;
         for (double s = 0; s < sequences; ++s)
         {

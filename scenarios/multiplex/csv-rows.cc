@@ -187,6 +187,7 @@ const std::vector<std::string> SLICES = {"model",
                                          "processes",
                                          "batch",
                                          "throughput_total_per_s"};
+constexpr double LEAST_PER_SECOND = 1e-6;
 constexpr double MOST_PER_SECOND = 1e9;
 
 std::string
@@ -265,7 +266,7 @@ ReadSlices(CsvReader& reader)
         }
         row.processes = processes >= 1 ? static_cast<uint32_t>(processes) : 1;
         row.batch = reader.Batch("batch");
-        row.perSecond = reader.Number("throughput_total_per_s", 0, MOST_PER_SECOND);
+        row.perSecond = reader.Number("throughput_total_per_s", LEAST_PER_SECOND, MOST_PER_SECOND);
         row.seconds = timed ? reader.Number("latency_ms", 0, MOST_MS) / 1e3 : 0;
         rows.push_back(row);
     }

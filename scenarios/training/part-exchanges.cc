@@ -73,8 +73,11 @@ AddTensorExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
     if (entry > 0 && o.sequenceParallel)
     {
         rank.beforeForward.push_back({Op::kAllGather, GroupOf::kTensor, entry});
-        // Not kept whole: gathered again for the gradient of the weights, beside that of the input.
-        rank.besideBackward.push_back({Op::kAllGather, GroupOf::kTensor, entry});
+        if (!o.keptGathers)
+        {
+            // Gathered again for the gradient of the weights, beside that of the input.
+            rank.besideBackward.push_back({Op::kAllGather, GroupOf::kTensor, entry});
+        }
         rank.afterBackward.push_back({Op::kReduceScatter, GroupOf::kTensor, entry});
     }
     else if (entry > 0)
@@ -95,6 +98,15 @@ AddTensorExchanges(const Part& part, const TrainingOptions& o, RankPart& rank)
         // In 32 bits whatever the datatype: the largest logit, the sum, the target's.
         const auto positions =
             static_cast<uint64_t>(std::llround(part.losses.At(o.microBatch, sequence)));
+        if (o.wholeLogits && o.model.transformer)
+        {
+            const auto logits =
+                ActivationBytes(o,
+                                part.losses.At(o.microBatch, sequence) *
+                                    static_cast<double>(o.model.transformer->vocabulary));
+            rank.afterForward.push_back({Op::kAllGather, GroupOf::kTensor, logits});
+            return;
+        }
         const Exchange one{Op::kAllReduce, GroupOf::kTensor, std::max<uint64_t>(positions, 1) * 4};
         rank.afterForward.insert(rank.afterForward.end(), 3, one);
     }

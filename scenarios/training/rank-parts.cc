@@ -241,6 +241,15 @@ PartOf(const Part& part, const TrainingOptions& o, Again again)
     rank.backwardInput = SecondsOf(part, Pass::kBackwardInput, o);
     rank.backwardWeights = SecondsOf(part, Pass::kBackwardWeights, o);
     rank.again = SecondsAgain(part, again, o);
+    if (o.hostLaunch > 0 && rank.again > 0)
+    {
+        // The host launches the share of forward's kernels that the device repeats.
+        const double device =
+            SecondsOfShares(part, Pass::kForward, o, [](const Operator&) { return 1.0; });
+        const double share = device > 0 ? std::min(rank.again / device, 1.0) : 1;
+        rank.again =
+            std::max(rank.again, share * LaunchesOf(part, Pass::kForward, o) * o.hostLaunch);
+    }
     rank.exchangesAgain =
         again == Again::kModules && part.routing && (o.recomputeModules & kModuleMoe) != 0;
     AddTensorExchanges(part, o, rank);

@@ -26,6 +26,10 @@ ReadRoom(Validation* v, ServingScenario* s)
     {
         return;
     }
+    if (v->values.Given(&asked::Serving::kvOf) && v->values.Given(&asked::Serving::kvTokens))
+    {
+        v->Fail(&asked::Serving::kvOf, "--kv-tokens says it, too; allowed: one of both");
+    }
     if (v->values.Given(&asked::Serving::kvOf) && v->values.Given(&asked::Serving::kvMemory))
     {
         v->Fail(&asked::Serving::kvOf, "--kv-memory says it, too; allowed: one of both");

@@ -3,9 +3,11 @@
  */
 #include "scenarios/inference/options/kernel-options.h"
 
+#include "scenarios/asked/degrees.h"
 #include "scenarios/asked/kernels.h"
 #include "scenarios/asked/model.h"
 #include "scenarios/asked/run.h"
+#include "scenarios/asked/serving.h"
 #include "scenarios/inference/engine-collectives.h"
 #include "scenarios/inference/kernels-engine.h"
 #include "scenarios/inference/options/served-model.h"
@@ -108,6 +110,27 @@ ReadKernels(Validation* v, ServingScenario* s)
     const auto engine = [isOld](const std::string& kind) {
         return kind == "engine" || (kind == "auto" && !isOld);
     };
+    const bool alone = !values.Given(&asked::Degrees::tp) || values.Get(&asked::Degrees::tp) == 1;
+    const auto idle = [&](auto member, bool is, const char* why) {
+        if (is && values.Given(member))
+        {
+            v->notes.push_back(values.Where(member) + ": has no effect without " + why);
+        }
+    };
+    idle(&asked::Kernels::allReduce,
+         alone && !values.Given(&asked::Serving::split),
+         "--tp above 1");
+    idle(&asked::Kernels::peerAccess,
+         alone && !values.Given(&asked::Serving::split),
+         "--tp above 1");
+    idle(&asked::Kernels::expertExchange, !values.Given(&asked::Degrees::ep), "--ep");
+    if (values.Given(&asked::Kernels::peerAccess) &&
+        values.Get(&asked::Kernels::allReduce) == "nccl")
+    {
+        v->notes.push_back(values.Where(&asked::Kernels::peerAccess) +
+                           ": is of the engine's all-reduces; of --allreduce=nccl the server's "
+                           "links say it");
+    }
     s->engineReduces = engine(values.Get(&asked::Kernels::allReduce));
     s->engineExchanges = engine(values.Get(&asked::Kernels::expertExchange));
     const std::string& peers = values.Get(&asked::Kernels::peerAccess);

@@ -266,6 +266,10 @@ CutRows()
                   "not given")
             .As(&asked::Serving::framework)
             .NamesOf<serving::EnginePreset>("engine preset")
+            .Aliases([](const std::string& text) -> std::optional<std::string> {
+                return text == "trtllm" || text == "tensorrt-llm" ? std::optional("trtllm-1")
+                                                                  : std::nullopt;
+            })
             .Default("vllm")
             .Example("ideal"),
     };
@@ -283,20 +287,24 @@ SchedulingRows()
     const Section joining = with(&Scheduler::joins);
     const Section sparse = section.Only(when::With("send-share"));
     return {
-        tokens.Name("scheduler", "how requests share iterations")
+        tokens.Name("scheduler", "how requests share iterations, unless --framework has its own")
             .As(&asked::Serving::scheduler)
             .NamesOf<serving::SchedulerEntry>("scheduler")
             .Default("vllm")
             .Example("static")
             .To(&serving::ServingSpec::scheduler),
-        tokens.Integer("max-batch", "requests of an engine that run at once")
+        tokens
+            .Integer("max-batch",
+                     "requests of an engine that run at once, unless --framework says it")
             .As(&asked::Serving::maxBatch)
             .Alias("max-num-seqs")
             .Range(1, 1e6)
             .Default("256")
             .Example("64")
             .To(&serving::ServingSpec::maxBatch),
-        budget.Integer("token-budget", "tokens of an iteration of an engine")
+        budget
+            .Integer("token-budget",
+                     "tokens of an iteration of an engine, unless --framework says it")
             .As(&asked::Serving::tokenBudget)
             .Alias("max-num-batched-tokens")
             .Range(1, 1e7)

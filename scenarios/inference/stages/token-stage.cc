@@ -245,12 +245,17 @@ TokenStage::ReduceInside(uint64_t bytes)
     }
     const auto own =
         EngineAllReduce(m_scenario.gpu, m_links, m_pool.tp, static_cast<double>(bytes));
-    return own ? Ps(*own)
-               : WithoutLaunch(m_tensorGroup,
-                               coll::Op::kAllReduce,
-                               bytes,
-                               nullptr,
-                               m_scenario.cluster.server.library.launch);
+    if (own && !m_links.peers)
+    {
+        return Ps(*own); // the library, too, goes through host memory
+    }
+    const int64_t library = WithoutLaunch(m_tensorGroup,
+                                          coll::Op::kAllReduce,
+                                          bytes,
+                                          nullptr,
+                                          m_scenario.cluster.server.library.launch);
+    // Engines take their kernel where it is the faster one.
+    return own ? std::min(Ps(*own), library) : library;
 }
 
 int64_t

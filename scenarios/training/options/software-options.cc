@@ -158,6 +158,19 @@ MakeSoftware(Validation* v, training::TrainingOptions* o)
         v->notes.push_back(values.Where(&asked::Training::keptGathers) +
                            ": has no effect without --sequence-parallel and --tp above 1");
     }
+    const auto idle = [v, &values](auto member, bool is, const char* why) {
+        if (is && values.Given(member))
+        {
+            v->notes.push_back(values.Where(member) + ": has no effect " + why);
+        }
+    };
+    idle(&asked::Training::logits, o->wholeLogits && o->tensor == 1, "without --tp above 1");
+    idle(&asked::Training::scoreBytes,
+         o->scoreBytes > 0 && o->fusedAttention,
+         "with --fused-attention");
+    idle(&asked::Training::overlapShare,
+         o->overlapShare < 1 && o->overlap && !*o->overlap,
+         "without --overlap");
     o->wholeAccumulation = values.Get(&asked::Training::accumulate) == "unsharded";
     if (o->wholeAccumulation && (!o->sharding.gradients || o->offload != training::Offload::kNone))
     {
@@ -165,6 +178,9 @@ MakeSoftware(Validation* v, training::TrainingOptions* o)
                 "allowed with --zero=2 or 3 and without --offload; below stage 2 gradients are "
                 "whole until the end of a step anyway");
     }
+    idle(&asked::Training::accumulate,
+         o->wholeAccumulation && o->accumulation == 1,
+         "with one micro-batch a step");
     if (o->gradientCopies && !o->wideReduction)
     {
         v->Fail(&asked::Training::gradientCopies, "allowed with --reduce-dtype=fp32");

@@ -84,15 +84,15 @@ def attention_dp(line, model):
     """Engines of an instance that share out experts, each with attention for its own requests:
     where a page's or a script's options have it, which rows say as tensor parallel.
     """
-    users = int(float(line.raw("concurrency") or 0)) if line.raw("concurrency") != "all" else 0
-    gpus = int(float(line.raw("gpus") or 1))
+    users = 0 if line.raw("concurrency") == "all" else line.count("concurrency", 0)
+    gpus = line.count("gpus", 1)
     if "attention DP where the options file" in line.raw("scheduler"):
         # The page's options file, for the larger models.
         return gpus if line.raw("layout") == "tp8" and "DGX" in line.raw("server") else 0
     if "InferenceMAX" in line.raw("scheduler") and line.raw("engine") == "TensorRT-LLM" \
             and line.raw("gpu") == "H200" and model == "deepseek-v3" and gpus == 8:
         # dsr1_fp8_h200_trt.sh is given DP_ATTENTION by the sweep's table: above 64 users, 32 at 8k.
-        most = 32 if float(line.raw("input_tokens") or 0) > 4096 else 64
+        most = 32 if line.count("input_tokens", 0) > 4096 else 64
         return gpus if users > most else 0
     return 0
 

@@ -99,11 +99,15 @@ MOST_REQUESTS = 30000
 
 
 def number(line, column, default=None):
+    """A number from 0 on; `default` where the column has none, as a table's "all" users."""
     text = line.raw(column)
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
         return default
+    if not 0 <= value <= lines.MOST:
+        line.refuse(column, f"a number from 0 to {lines.MOST:g}")
+    return value
 
 
 def whole(line, column, default=1):

@@ -196,4 +196,4 @@ def main(args, found):
         print(f"published: {count} rows: {complaint(why)}", file=sys.stderr)
     if args.json:
         files.write_text("--json", args.json, json.dumps(as_json(results, compared), indent=1))
-    return 0
+    return 1 if any(isinstance(made, str) and not row.unjudged for row, made in results) else 0
