@@ -266,9 +266,8 @@ CutRows()
                   "not given")
             .As(&asked::Serving::framework)
             .NamesOf<serving::EnginePreset>("engine preset")
-            .Aliases([](const std::string& text) -> std::optional<std::string> {
-                return text == "trtllm" || text == "tensorrt-llm" ? std::optional("trtllm-1")
-                                                                  : std::nullopt;
+            .Aliases([](const std::string& text) {
+                return std::string(text == "trtllm" || text == "tensorrt-llm" ? "trtllm-1" : "");
             })
             .Default("vllm")
             .Example("ideal"),
