@@ -245,16 +245,16 @@ TokenStage::ReduceInside(uint64_t bytes)
     }
     const auto own =
         EngineAllReduce(m_scenario.gpu, m_links, m_pool.tp, static_cast<double>(bytes));
-    if (own && !m_links.peers)
+    if (own && !(m_links.peers && m_links.pcie))
     {
-        return Ps(*own); // the library, too, goes through host memory
+        return Ps(*own); // without peers the library, too, goes through host memory
     }
     const int64_t library = WithoutLaunch(m_tensorGroup,
                                           coll::Op::kAllReduce,
                                           bytes,
                                           nullptr,
                                           m_scenario.cluster.server.library.launch);
-    // Engines take their kernel where it is the faster one.
+    // Over PCIe engines take their kernel where it is the faster one.
     return own ? std::min(Ps(*own), library) : library;
 }
 
