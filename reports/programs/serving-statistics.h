@@ -38,10 +38,10 @@ namespace reports
 /// What neither a run's spec nor its outcome holds.
 struct ServingAbout
 {
-    std::string model;   ///< "llama3-70b"
-    std::string dtype;   ///< "bf16"
-    std::string gpu;     ///< "H100"
-    std::string cluster; ///< "2 servers, fat-tree k=4, 8 x 400GbE"
+    std::string model;        ///< "llama3-70b"
+    std::string dtype;        ///< "bf16"
+    std::string gpu;          ///< "H100"
+    std::string cluster;      ///< "2 servers, fat-tree k=4, 8 x 400GbE"
     compared::Kind kind = {}; ///< of measured runs like this one (scenarios/compared); empty: none
     // A product with few rows is bound by memory. With these three the text on what limits says
     // so; 0: not known.

@@ -11,8 +11,8 @@
  *   weighs 1 / (K + 1), shared out among its rows, and a source that nobody has seen the rest. The
  *   band is the smallest around the median whose weight is 0.8 or more (Lee, Barber, Willett,
  *   "Distribution-free inference with hierarchical data", arXiv 2306.06342, section 3; distances
- *   below and above the median are each in units of their own quartile). Fewer than six sources have
- *   none: such a band would be as wide as its worst row.
+ *   below and above the median are each in units of their own quartile). Fewer than six sources
+ *   have none: such a band would be as wide as its worst row.
  */
 #ifndef SCENARIOS_COMPARED_BAND_H
 #define SCENARIOS_COMPARED_BAND_H

@@ -318,9 +318,7 @@ ParameterRow(const topo::SharedParameter& shared, ServerCount servers, const Sec
     {
         const bool hosts = servers == ServerCount::kHosts;
         std::string note = p.standard.empty() ? p.chosen : p.standard;
-        boost::replace_all(note,
-                           "{servers}",
-                           hosts ? "--hosts" : "the servers");
+        boost::replace_all(note, "{servers}", hosts ? "--hosts" : "the servers");
         o.Otherwise(hosts && !p.usual.empty() ? p.usual + ", or " + note : note);
     }
     return o.Example(p.example);

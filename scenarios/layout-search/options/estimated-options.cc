@@ -35,7 +35,8 @@ constexpr EstimateRow kEstimateRows[] = {
      "model recipe mtp micro-batch global-batch seq dtype gpu launch-gap recompute "
      "recompute-modules fused-attention attention-kernel kernels host-launch recompute-keep "
      "eager-bytes score-bytes norm loss "
-     "logits kept-gathers gradient-copies bucketing overlap-share accumulate master-weights ignore-memory "
+     "logits kept-gathers gradient-copies bucketing "
+     "overlap-share accumulate master-weights ignore-memory "
      "profile profile-model profile-batch profile-floor optimizer"},
     {InEstimate::kKnown,
      "zero zero-impl buckets gather-bytes collective-sms prefetch overlap first-bucket "

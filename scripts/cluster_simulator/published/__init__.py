@@ -8,10 +8,10 @@
 TABLE.csv has the columns of one of these tables, and is told by them. A row runs as dltrain with
 the options that a user would write who reads it, without packets (--network=analytic); what it does
 not say is left to the defaults. A run is kept in --out, and not run again for the same program and
-options. Options that are not known here go to dltrain, in every run. Tables of tests/golden/measured
-run as what they are: steps and peak memory by software and scale, measured servings as dlserve
-(tokens/s, TPOT and TTFT by engine, GPU and source), kernels and MIG instances by dlserve's own
-comparison.
+options. Options that are not known here go to dltrain, in every run. Tables of
+tests/golden/measured run as what they are: steps and peak memory by software and scale, measured
+servings as dlserve (tokens/s, TPOT and TTFT by engine, GPU and source), kernels and MIG instances
+by dlserve's own comparison.
 
     scripts/published --update                        # everything, pages and bands
 

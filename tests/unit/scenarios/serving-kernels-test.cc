@@ -97,7 +97,7 @@ TEST(ServingKernels, TablesThatAreNone)
     EXPECT_EQ(TableProblem("kind,gpu,time_us\ngemm,H100\n"),
               "line 2: has 2 fields; allowed: 3, as its columns");
     EXPECT_EQ(TableProblem("kind,gpu,dtype,m,n,k,time_us\ngemm,H100,fp8,0,8,8,5\n"),
-              "line 2: m is '0'; allowed: a number above 0");
+              "line 2: m is '0'; allowed: a number above 0, 1e-06 to 1e+15");
     EXPECT_EQ(TableProblem("kind,gpu,time_us\n"),
               "has no rows; allowed: a table of kernels, as measured_kernels.csv");
 }

@@ -102,7 +102,7 @@ TEST(Band, CommittedGroupsAreSound)
         EXPECT_GE(group.sources, 6U);
         EXPECT_LT(group.least, group.most);
         EXPECT_GT(group.least, 0.05);
-        EXPECT_LT(group.most, 20);
+        EXPECT_LT(group.most, 25);
         EXPECT_GE(group.share, 0.7999);
         EXPECT_LT(group.share, 1);
         EXPECT_FALSE(compared::KindText(group.of).empty());

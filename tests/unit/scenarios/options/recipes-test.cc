@@ -44,8 +44,8 @@ TEST(Recipes, SetOptionsAndSaySo)
     EXPECT_TRUE(o.wideReduction);
     EXPECT_TRUE(o.sequenceParallel);
     EXPECT_EQ(NoteOf(read),
-              "--recipe=megatron sets --zero=1 --fused-attention=1 --attention-kernel=vendor "
-              "--reduce-dtype=fp32 --sequence-parallel=1");
+              "--recipe=megatron sets --bucketing=megatron --zero=1 --fused-attention=1 "
+              "--attention-kernel=vendor --reduce-dtype=fp32 --sequence-parallel=1");
 }
 
 TEST(Recipes, ThatDoNotFitAreOneError)
@@ -81,7 +81,8 @@ TEST(Recipes, SetOnlyWhatApplies)
     const auto read = Train("--recipe=megatron --dtype=fp32");
     ASSERT_TRUE(read.scenario);
     EXPECT_EQ(NoteOf(read),
-              "--recipe=megatron sets --zero=1 --fused-attention=1 --attention-kernel=vendor");
+              "--recipe=megatron sets --bucketing=megatron --zero=1 --fused-attention=1 "
+              "--attention-kernel=vendor");
 }
 
 TEST(Recipes, AnyOptionOverridesThem)

@@ -28,6 +28,7 @@ extern "C"
 
 #ifndef DLTRAIN_CUDA_UUID
 #define DLTRAIN_CUDA_UUID
+
     typedef struct CUuuid_st
     {
         char bytes[16];
