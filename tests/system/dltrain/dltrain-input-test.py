@@ -263,6 +263,7 @@ class Help(SystemTest):
         " --server=pipedream-b --servers=4 --dtype=fp32"
     )
     TOGETHER = {
+        "recompute-keep": "--recompute=full --recompute-keep=qkv_proj",
         "shard": "--auto-parallel=semi --shard=block.norm=((2,1,1))",
         "shard-cost": "--auto-parallel=dynamic-programming --shard-cost=mindspore",
         "device-matrix": "--auto-parallel=dynamic-programming --device-matrix=16,8",

@@ -60,8 +60,9 @@ class TablesTest(SystemTest):
             + [("docs/speed.md", "first-build")]  # tests/bench/first-build.py
             + [
                 ("docs/measured.md", f"published-{part}")
-                for part in ("rows", "groups", "ratios")
+                for part in ("rows", "groups", "ratios", "sources", "sheets")
             ]
+            + [("docs/validation.md", f"published-{part}") for part in ("summary", "left-out")]
         )
         marked = sorted(
             (path, name)

@@ -217,7 +217,7 @@ class Interface(SystemTest):
             plan = Simulator([ServerConfig([gpu] * 4)] * 2).train(
                 model="bert-large", dtype="fp32", micro_batch=1, dry_run=True
             )
-            self.assertRegex(plan, rf"2 x (dgx|hgx|pcie|mi)\S+ with 4 x {gpu.value}\b")
+            self.assertRegex(plan, rf"2 x (dgx|hgx|pcie|mi|gh)\S+ with 4 x {gpu.value}\b")
         self.assertIn(
             "pcie 252 Gb/s",
             Simulator([ServerConfig(["A100"] * 8, server="pcie4-a100")]).train(dry_run=True),
