@@ -106,7 +106,8 @@ def read(path, kind, use):
 def columns(path):
     """Names of the columns of a file; none of one that is no table: read() says what is wrong."""
     try:
+        refuse_no_file(path)
         with open(path, newline="", encoding="utf-8-sig") as file:
             return csv.DictReader(file).fieldnames or []
-    except (OSError, ValueError, csv.Error):
+    except (InvalidInput, OSError, ValueError, csv.Error):
         return []
