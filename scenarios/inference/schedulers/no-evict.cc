@@ -12,6 +12,7 @@
  * an iteration with the prompts would have fewer tokens than a share of the budget, at most so many
  * iterations in a row.
  */
+#include "scenarios/inference/admission.h"
 #include "scenarios/inference/engine.h"
 
 #include <algorithm>
@@ -93,43 +94,20 @@ class NoEvictScheduler : public Scheduler
         return false;
     }
 
-    static void Begin(Engine& engine, Batch* batch, uint32_t budget)
+    /// \param most beside decoding: no more ever fits
+    static void Begin(Engine& engine, Batch* batch, uint32_t most)
     {
         const ServingSpec& spec = engine.Spec();
-        auto& waiting = engine.Waiting();
-        const uint32_t most = budget; // beside decoding: no more ever fits;
-        while (!waiting.empty() && budget > 0 && engine.CountRunning() < spec.maxBatch)
-        {
-            std::size_t index = 0;
-            uint32_t tokens = 0;
-            const auto fits = [&] {
-                Live& request = *waiting[index];
-                const uint32_t wanted =
-                    request.Decodes() ? engine.DecodeTokens() : request.Tokens() - request.computed;
-                const bool cut = spec.chunkedPrefill || wanted > most;
-                tokens = std::min(wanted, budget);
-                // The last token's KV is not kept; drafts behind it are computed.
-                const uint32_t all =
-                    request.prompt + request.output - 1 + engine.DecodeTokens() - 1;
-                return (tokens == wanted || cut) &&
-                       engine.Blocks().Grow(&request.blocks, request.OwnTokens(all));
-            };
-            if (!fits())
-            {
-                index = engine.FindWithKv(1);
-                if (index == waiting.size() || !fits())
-                {
-                    if (engine.CountRunning() > 0 || !engine.DropLastWaiting())
-                    {
-                        return;
-                    }
-                    ++batch->preempted;
-                    continue;
-                }
-            }
-            engine.Add(batch, engine.Admit(index), tokens);
-            budget -= tokens;
-        }
+        AdmitWaiting(engine, batch, most, [&](Live& request, uint32_t budget, uint32_t* tokens) {
+            const uint32_t wanted =
+                request.Decodes() ? engine.DecodeTokens() : request.Tokens() - request.computed;
+            const bool cut = spec.chunkedPrefill || wanted > most;
+            *tokens = std::min(wanted, budget);
+            // The last token's KV is not kept; drafts behind it are computed.
+            const uint32_t all = request.prompt + request.output - 1 + engine.DecodeTokens() - 1;
+            return (*tokens == wanted || cut) &&
+                   engine.Blocks().Grow(&request.blocks, request.OwnTokens(all));
+        });
     }
 };
 

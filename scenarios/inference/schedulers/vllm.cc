@@ -7,6 +7,7 @@
  * Then, if nobody had to, waiting requests begin in order, with as much of their prompts as the
  * budget leaves (chunked prefill), or all of it.
  */
+#include "scenarios/inference/admission.h"
 #include "scenarios/inference/engine.h"
 #include "scenarios/inference/preemption.h"
 
@@ -61,39 +62,16 @@ class VllmScheduler : public Scheduler
         return true;
     }
 
-    static void Waiting(Engine& engine, Batch* batch, uint32_t budget)
+    static void Waiting(Engine& engine, Batch* batch, uint32_t most)
     {
         const ServingSpec& spec = engine.Spec();
-        auto& waiting = engine.Waiting();
-        while (!waiting.empty() && budget > 0 && engine.CountRunning() < spec.maxBatch)
-        {
-            std::size_t index = 0;
-            uint32_t tokens = 0;
-            const auto fits = [&] {
-                Live& request = *waiting[index];
-                const uint32_t wanted = Wanted(engine, request);
-                tokens = std::min(wanted, budget);
-                return (wanted <= budget || spec.chunkedPrefill) &&
-                       engine.Blocks().Grow(&request.blocks,
-                                            request.OwnTokens(request.computed + tokens));
-            };
-            if (!fits())
-            {
-                // One behind that has come with its KV need not wait for it: both would for ever.
-                index = engine.FindWithKv(1);
-                if (index == waiting.size() || !fits())
-                {
-                    if (engine.CountRunning() > 0 || !engine.DropLastWaiting())
-                    {
-                        return;
-                    }
-                    ++batch->preempted;
-                    continue;
-                }
-            }
-            engine.Add(batch, engine.Admit(index), tokens);
-            budget -= tokens;
-        }
+        AdmitWaiting(engine, batch, most, [&](Live& request, uint32_t budget, uint32_t* tokens) {
+            const uint32_t wanted = Wanted(engine, request);
+            *tokens = std::min(wanted, budget);
+            return (wanted <= budget || spec.chunkedPrefill) &&
+                   engine.Blocks().Grow(&request.blocks,
+                                        request.OwnTokens(request.computed + *tokens));
+        });
     }
 };
 
