@@ -4,11 +4,11 @@
 #include "reports/programs/kernel-results.h"
 
 #include "reports/base/answer-text.h"
-#include "reports/base/line-log.h"
 #include "reports/base/output-errors.h"
-#include "reports/schema/table.h"
+#include "reports/schema/table-file.h"
 #include "reports/stats/stats-file.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <ostream>
@@ -83,15 +83,9 @@ PrintKernels(std::ostream& os, const std::vector<MeasuredKernel>& kernels)
 std::string
 WriteKernels(const scenario::KernelComparison& comparison)
 {
-    LineLog file(comparison.run.out + "/kernels.csv");
-    file.Write(KERNELS.Header());
-    std::string line;
-    for (const MeasuredKernel& kernel : comparison.kernels)
-    {
-        KERNELS.Write(line, kernel);
-        file.Write(line);
-    }
-    file.Close();
+    WriteRows(comparison.run.out, "", KERNELS, [&comparison](const auto& write) {
+        std::for_each(comparison.kernels.begin(), comparison.kernels.end(), write);
+    });
     RunOutcome outcome;
     outcome.completed = true;
     WriteStats(BeginStats("dlserve", comparison.run, outcome), comparison.run.out);

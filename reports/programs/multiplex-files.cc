@@ -7,9 +7,11 @@
 #include "reports/base/output-errors.h"
 #include "reports/programs/multiplex-results.h"
 #include "reports/schema/object.h"
-#include "reports/schema/table.h"
+#include "reports/schema/table-file.h"
 #include "reports/stats/stats-file.h"
 #include "topologies/names.h"
+
+#include <algorithm>
 
 namespace reports
 {
@@ -371,36 +373,21 @@ WriteMultiplex(const MultiplexResults& r)
     }
     if (r.scenario.task == MultiplexTask::kSlices)
     {
-        LineLog slices(out + "/slices.csv");
-        slices.Write(SLICES.Header());
-        for (const SlicePoint& point : r.slices)
-        {
-            SLICES.Write(line, point);
-            slices.Write(line);
-        }
-        slices.Close();
+        WriteRows(out, "", SLICES, [&r](const auto& write) {
+            std::for_each(r.slices.begin(), r.slices.end(), write);
+        });
     }
     if (!r.slicesCompared.empty())
     {
-        LineLog compared(out + "/compared_slices.csv");
-        compared.Write(COMPARED_SLICES.Header());
-        for (const SliceComparedRow& row : r.slicesCompared)
-        {
-            COMPARED_SLICES.Write(line, row);
-            compared.Write(line);
-        }
-        compared.Close();
+        WriteRows(out, "", COMPARED_SLICES, [&r](const auto& write) {
+            std::for_each(r.slicesCompared.begin(), r.slicesCompared.end(), write);
+        });
     }
     else if (r.scenario.task == MultiplexTask::kCompare)
     {
-        LineLog compared(out + "/compared.csv");
-        compared.Write(COMPARED.Header());
-        for (const ComparedRow& row : r.compared)
-        {
-            COMPARED.Write(line, row);
-            compared.Write(line);
-        }
-        compared.Close();
+        WriteRows(out, "", COMPARED, [&r](const auto& write) {
+            std::for_each(r.compared.begin(), r.compared.end(), write);
+        });
     }
     RunOutcome outcome;
     outcome.completed = r.missing.empty();

@@ -5,7 +5,7 @@
  */
 #include "reports/base/line-log.h"
 #include "reports/programs/serving-results.h"
-#include "reports/schema/table.h"
+#include "reports/schema/table-file.h"
 
 #include <algorithm>
 #include <map>
@@ -196,26 +196,6 @@ const Table<ServingPoint> RATES(
       [](const ServingPoint& p) { return static_cast<uint32_t>(p.keepsUp); }},
      {"steady: 0: the run is too short, and its rates are of all of it",
       [](const ServingPoint& p) { return static_cast<uint32_t>(p.steady); }}});
-
-/// Writes a table whose rows `rows(write)` gives.
-template <typename Row, typename Rows>
-std::string
-WriteRows(const std::string& out,
-          const std::string& prefix,
-          const Table<Row>& table,
-          const Rows& rows)
-{
-    const std::string name = prefix + table.GetFile();
-    LineLog file(out + "/" + name);
-    file.Write(table.Header());
-    std::string line;
-    rows([&](const Row& row) {
-        table.Write(line, row);
-        file.Write(line);
-    });
-    file.Close();
-    return name;
-}
 
 } // namespace
 
