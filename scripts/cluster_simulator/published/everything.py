@@ -82,13 +82,13 @@ def say(text):
     print(f"published: {text}", file=sys.stderr, flush=True)
 
 
-def steps(args, tables, keep):
-    """(row, Step or why not) of all tables; rows that users measured once more without recipe."""
+def steps(args, tables):
+    """(row, Step or why not) of all tables; rows with a recipe once more without it."""
     program = files.built(args.programs, "dltrain")
-    found = [row for path in tables for row in rows.read(path) if keep(row)]
+    found = [row for path in tables for row in rows.read(path)]
     say(f"{len(found)} steps")
     results = runs.all_of(program, found, args.out, args.jobs, args.time_limit, args.options)
-    plain = [without_recipe(row) for row in found if row.facts.get("framework")]
+    plain = [bare for row in found if (bare := without_recipe(row)).options != row.options]
     say(f"{len(plain)} steps without their recipe")
     return results, runs.all_of(program, plain, args.out, args.jobs, args.time_limit, args.options)
 
@@ -109,11 +109,11 @@ def servings(args, table):
     return list(serving.compare(zip(found, values))), kinds
 
 
-def replaced(text, name, head, cells):
+def replaced(page, text, name, head, cells):
     try:
         return marked.replace(text, name, head, cells)
     except ValueError as error:
-        raise InvalidInput(f"{PAGE}: {error}") from None
+        raise InvalidInput(f"{page}: {error}") from None
 
 
 def left_out_cells(rows_):
@@ -128,9 +128,10 @@ LEFT_OUT_HEAD = ("what", "source", "rows", "with a band", "inside")
 
 def write_pages(root, pairs, results, compared):
     path = os.path.join(root, SUMMARY)
-    text = replaced(files.read_text(path), "published-summary", summary.HEAD,
+    text = replaced(SUMMARY, files.read_text(path), "published-summary", summary.HEAD,
                     list(summary.cells(pairs)))
-    text = replaced(text, "published-left-out", LEFT_OUT_HEAD, list(left_out_cells(compared)))
+    text = replaced(SUMMARY, text, "published-left-out", LEFT_OUT_HEAD,
+                    list(left_out_cells(compared)))
     files.write_text("--update", path, text)
     path = os.path.join(root, PAGE)
     text = files.read_text(path)
@@ -138,14 +139,14 @@ def write_pages(root, pairs, results, compared):
         ("published-sources", summary.SOURCE_HEAD, summary.source_cells(pairs)),
         ("published-sheets", sheets.HEAD, sheets.cells(results)),
     ):
-        text = replaced(text, name, head, list(cells))
+        text = replaced(PAGE, text, name, head, list(cells))
     files.write_text("--update", path, text)
 
 
 def main(args, tables, root, fill):
     """Runs all, and writes bands and pages. `fill` writes the tables of older steps. \\return the
     exit status"""
-    results, plain = steps(args, [os.path.join(root, path) for path in tables], lambda row: True)
+    results, plain = steps(args, [os.path.join(root, path) for path in tables])
     compared, kinds = servings(args, os.path.join(root, SERVING))
     pairs = [*step_pairs(results), *serving_pairs(compared)]
     program = files.built(args.programs, "dlserve")
