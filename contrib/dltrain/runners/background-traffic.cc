@@ -156,12 +156,10 @@ BackgroundTraffic::SeeOthers(const ns3::RdmaFabric& fabric) const
     {
         for (uint8_t priority = 0; priority < 8 && !sight.held; ++priority)
         {
-            const ns3::RdmaFrame* frame = port->GetQueueFront(priority);
-            for (; frame && !sight.held; frame = frame->next)
-            {
-                sight.held =
-                    ns3::IsData(frame->opcode) && others.count({frame->dst, frame->destQp}) > 0;
-            }
+            port->ForEachQueued(priority, [&](const ns3::RdmaFrame& frame) {
+                sight.held = sight.held || (ns3::IsData(frame.opcode) &&
+                                            others.count({frame.dst, frame.destQp}) > 0);
+            });
         }
     }
     return sight;

@@ -3,6 +3,7 @@
  */
 #include "rdma-fabric-builder.h"
 
+#include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "ethernet-link-layer.h"
 #include "ib-link-layer.h"
@@ -14,7 +15,9 @@
 #include "ns3/nstime.h"
 #include "ns3/quad-heap-scheduler.h"
 #include "ns3/rdma-channel.h"
+#include "ns3/rdma-queue-disc.h"
 #include "ns3/rdma-transport-schemes.h"
+#include "ns3/rng-seed-manager.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
@@ -243,6 +246,10 @@ RdmaFabricBuilder::Finish(std::string& error, int64_t stream)
     {
         error = linkLayer.Start(*m_fabric, *like, stream);
     }
+    if (error.empty())
+    {
+        error = StartQueueDiscs();
+    }
     return error.empty() ? std::move(m_fabric) : nullptr;
 }
 
@@ -326,6 +333,47 @@ RdmaFabricBuilder::CheckTrimming(const RdmaSwitchBase& like) const
     }
     return error + "knows no trimmed packets, so none would be trimmed; allowed with it: 0; with " +
            names + ": 1 or more";
+}
+
+std::string
+RdmaFabricBuilder::StartQueueDiscs()
+{
+    // Ports of other ranks are seen by what all ports are made with.
+    const Ptr<RdmaPort> likeAll = m_settings.port.Create<RdmaPort>();
+    const Ptr<RdmaQueueDisc> ofAll = RdmaQueueDisc::Make(likeAll->GetQueueDiscName());
+    uint16_t needs = ofAll ? ofAll->GetNeeds() : 0;
+    const uint64_t run = uint64_t{RngSeedManager::GetSeed()} << 32 ^ RngSeedManager::GetRun();
+    for (const Ptr<RdmaPort>& port : m_fabric->m_ports)
+    {
+        if (port->GetQueueDiscName().empty())
+        {
+            continue;
+        }
+        const std::string error =
+            port->StartQueueDisc(rdma::Mix64(rdma::Mix64(run) ^ port->GetEnd()));
+        if (!error.empty())
+        {
+            return error;
+        }
+        const RdmaQueueDisc* disc = port->GetQueueDisc();
+        const auto* device = dynamic_cast<const RdmaSwitchBase*>(port->GetUser());
+        if (disc && device && device->Trims())
+        {
+            return port->GetName() + ": ns3::RdmaPort::QueueDisc: '" + port->GetQueueDiscName() +
+                   "': a switch that trims packets (ns3::RdmaSwitch::TrimPackets) has queues of "
+                   "its "
+                   "own; allowed with it: none";
+        }
+        needs |= disc ? disc->GetNeeds() : 0;
+    }
+    for (const Ptr<RdmaNic>& nic : m_fabric->m_nics)
+    {
+        if (nic && (needs & RdmaQueueDisc::RANK))
+        {
+            nic->TellRanks();
+        }
+    }
+    return {};
 }
 
 void

@@ -87,6 +87,9 @@ class RdmaFabricBuilder
     /// \return an error if NICs recover by trimming, and switches do not trim, or if what is set of
     /// the recovery does not go together
     std::string CheckTrimming(const RdmaSwitchBase& like) const;
+    /// Queue disciplines of all ports, and what they need of NICs. \return what is wrong, or
+    /// nothing
+    std::string StartQueueDiscs();
     /// What all NICs and switches have in common, those of other ranks too. \param like a switch
     /// as they all are
     void ReadAttributes(const RdmaSwitchBase& like);

@@ -315,10 +315,9 @@ RdmaFaults::MarkDead(uint32_t end)
     }
     for (uint8_t p = 0; p < RdmaPort::PRIORITIES; ++p)
     {
-        for (const RdmaFrame* frame = port.GetQueueFront(p); frame; frame = frame->next)
-        {
-            m_watchers[end]->Note(Kind::DOWN, *frame);
-        }
+        port.ForEachQueued(p, [&](const RdmaFrame& frame) {
+            m_watchers[end]->Note(Kind::DOWN, frame);
+        });
     }
     m_fabric.SetEndDead(end, true); // so that pauses that end now find new ways
     const uint64_t before = device->GetDrops(RdmaSwitchBase::LINK_DOWN);

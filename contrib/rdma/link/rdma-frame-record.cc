@@ -146,7 +146,8 @@ RdmaFrameRecord::Write(uint8_t* to, const RdmaFrame& frame, uint32_t link, int64
     to = PutNumber(to, static_cast<uint64_t>(at - base));
     const bool hasTelemetry = frame.extra && frame.extra->hasTelemetry;
     const bool hasTag = frame.extra && frame.extra->hasTag;
-    to = PutNumber(to, uint64_t{link} << 2 | hasTag << 1 | hasTelemetry);
+    const bool hasRank = frame.extra && frame.extra->rank;
+    to = PutNumber(to, uint64_t{link} << 3 | hasRank << 2 | hasTag << 1 | hasTelemetry);
     to = PutNumber(to, frame.src);
     to = PutNumber(to, frame.dst);
     to = PutBytes(to, frame.route.GetKey(), 4);
@@ -168,6 +169,10 @@ RdmaFrameRecord::Write(uint8_t* to, const RdmaFrame& frame, uint32_t link, int64
         *to++ = tag.congestion;
         *to++ = tag.toldCongestion;
     }
+    if (hasRank)
+    {
+        to = PutBytes(to, frame.extra->rank, 4);
+    }
     return hasTelemetry ? PutTelemetry(to, frame.extra->telemetry, at) : to;
 }
 
@@ -182,7 +187,7 @@ RdmaFrameRecord::Read(const uint8_t* from,
     Reader reader{from, end};
     at = base + static_cast<int64_t>(reader.Number());
     const uint64_t tagged = reader.Number();
-    link = static_cast<uint32_t>(tagged >> 2);
+    link = static_cast<uint32_t>(tagged >> 3);
     frame.src = static_cast<uint32_t>(reader.Number());
     frame.dst = static_cast<uint32_t>(reader.Number());
     frame.route = RdmaRoute::OfFlow(reader.Bytes(4)); // or of LIDs: the same bits
@@ -198,7 +203,7 @@ RdmaFrameRecord::Read(const uint8_t* from,
     frame.priority = reader.Byte();
     frame.flags = reader.Byte();
     frame.classEnable = reader.Byte();
-    if (tagged & 3)
+    if (tagged & 7)
     {
         frame.extra = RdmaFramePool::Get().AllocateExtra();
     }
@@ -210,6 +215,10 @@ RdmaFrameRecord::Read(const uint8_t* from,
         tag.told = static_cast<uint16_t>(reader.Bytes(2));
         tag.congestion = reader.Byte();
         tag.toldCongestion = reader.Byte();
+    }
+    if (tagged & 4)
+    {
+        frame.extra->rank = reader.Bytes(4);
     }
     if (tagged & 1)
     {

@@ -18,15 +18,16 @@ namespace ns3
  * lowest first).
  *
  *     arrival - base                   variable    arrival of the last bit, ps
- *     4 link + 2 has tag + has telemetry  variable  link of the gateway
+ *     8 link + 4 has rank + 2 has tag + has telemetry  variable  link of the gateway
  *     src, dst                         variable
  *     route                            4 B
  *     destination queue pair, PSN      3 B each
  *     aux, DMA length, wire bytes, payload         variable
  *     opcode, priority, flags, class-enable        1 B each
  *
- * of a frame with a tag (RdmaFrameTag) port, told 2 B each, both congestions 1 B each, and of a
- * frame with telemetry (RdmaTelemetry), some 7 B and 18 for each hop:
+ * of a frame with a tag (RdmaFrameTag) port, told 2 B each, both congestions 1 B each, of one with
+ * a rank (RdmaQueueDisc::RankOf) 4 B, and of a frame with telemetry (RdmaTelemetry), some 7 B and
+ * 18 for each hop:
  *
  *     hops, collects << 7; switches    1 B each
  *     arrival - sent, held             variable
@@ -43,7 +44,7 @@ class RdmaFrameRecord
     static constexpr uint32_t MAX_NUMBER_BYTES = 10;
     /// Most bytes of a frame without telemetry.
     static constexpr uint32_t MAX_PLAIN_BYTES = 64;
-    static constexpr uint32_t MAX_BYTES = MAX_PLAIN_BYTES + 6 + 2 + 2 * MAX_NUMBER_BYTES +
+    static constexpr uint32_t MAX_BYTES = MAX_PLAIN_BYTES + 6 + 4 + 2 + 2 * MAX_NUMBER_BYTES +
                                           RdmaTelemetry::MAX_HOPS * 4 * MAX_NUMBER_BYTES;
 
     /// \return the room that a frame may need

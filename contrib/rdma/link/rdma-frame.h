@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <utility>
 
@@ -326,6 +327,13 @@ struct alignas(64) RdmaFrame : NodeWindowFrame
 
 static_assert(sizeof(RdmaFrame) == 64, "a frame is one cache line");
 
+/// \return "WRITE_FIRST", "ACKNOWLEDGE", ...: as above
+const char* GetOpcodeName(RdmaOpcode opcode);
+
+/// What a line of a trace says of it: opcode, endpoints, queue pair at the receiver, PSN, payload,
+/// priority, and flags that are set.
+std::ostream& operator<<(std::ostream& out, const RdmaFrame& frame);
+
 /**
  * \ingroup rdma
  * What a packet collects on its way for a congestion control that asks for it
@@ -382,6 +390,7 @@ struct RdmaFrameExtra
     bool hasTag{false};                   //!< whether `tag` means anything
     uint8_t joined{0};                    //!< switches' queues that `journey` tells of, or 255
     RdmaFrameTag tag;                     //!< between the first switch and the last
+    uint32_t rank{0};                     //!< RdmaQueueDisc::RankOf
     std::unique_ptr<RdmaJourney> journey; //!< last packet of a message, if NICs note journeys
     RdmaTelemetry telemetry;              //!< data packets and ACKs
     Mac48Address source;                  //!< ETHERNET
@@ -466,6 +475,7 @@ class alignas(64) RdmaFramePool
             extra->journey.reset();
         }
         extra->hasTelemetry = extra->hasTag = false;
+        extra->rank = 0;
         m_extras.Free(extra);
     }
 

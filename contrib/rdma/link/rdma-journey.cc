@@ -59,34 +59,42 @@ RdmaJourney::Join(const RdmaPort* egress, const RdmaFrame& frame, int64_t now)
         return;
     }
     m_pausedBefore = egress->GetPausedPs(frame.priority, now);
-    const RdmaFrame* queued = egress->GetQueueFront(frame.priority);
-    if (!queued)
-    {
-        return; // behind nobody
-    }
     // The flow with most bytes among the first of the queue, where they are few kinds.
     std::array<const RdmaFrame*, 8> kinds{};
     std::array<uint64_t, 8> bytes{};
-    for (uint32_t n = 0; queued && n < HEADS; ++n, queued = queued->next)
-    {
+    uint32_t seen = 0;
+    const auto look = [&](const RdmaFrame& queued) {
+        if (seen++ >= HEADS)
+        {
+            return;
+        }
         for (std::size_t i = 0; i < kinds.size(); ++i)
         {
             if (!kinds[i])
             {
-                kinds[i] = queued;
+                kinds[i] = &queued;
             }
             const bool ordinary = kinds[i]->opcode == RdmaOpcode::ETHERNET;
-            if (ordinary != (queued->opcode == RdmaOpcode::ETHERNET))
+            if (ordinary != (queued.opcode == RdmaOpcode::ETHERNET))
             {
                 continue;
             }
-            if (ordinary || (kinds[i]->src == queued->src && kinds[i]->destQp == queued->destQp &&
-                             kinds[i]->dst == queued->dst))
+            if (ordinary || (kinds[i]->src == queued.src && kinds[i]->destQp == queued.destQp &&
+                             kinds[i]->dst == queued.dst))
             {
-                bytes[i] += queued->wireBytes;
+                bytes[i] += queued.wireBytes;
                 break;
             }
         }
+    };
+    const RdmaFrame* queued = egress->GetQueueFront(frame.priority);
+    for (; queued && seen < HEADS; queued = queued->next)
+    {
+        look(*queued);
+    }
+    if (egress->GetQueueDisc()) // any order: those that wait
+    {
+        egress->GetQueueDisc()->ForEach(frame.priority, look);
     }
     std::size_t most = 0;
     for (std::size_t i = 1; i < kinds.size(); ++i)

@@ -56,13 +56,21 @@ class RdmaListenedTrace
         m_callbacks(arguments...);
     }
 
+    /// `listened` is true from now on, whoever listens: the caller has to be called, too.
+    void ListenAlways()
+    {
+        m_always = true;
+        Update();
+    }
+
   private:
     void Update()
     {
-        m_listened = !m_callbacks.IsEmpty();
+        m_listened = m_always || !m_callbacks.IsEmpty();
     }
 
     bool& m_listened;
+    bool m_always{false};
     TracedCallback<Arguments...> m_callbacks;
 };
 

@@ -9,6 +9,7 @@
 #include "rdma-port.h"
 
 #include "ns3/node.h"
+#include "ns3/string.h"
 #include "ns3/uinteger.h"
 
 namespace ns3
@@ -31,6 +32,13 @@ RdmaPort::GetTypeId()
                           UintegerValue(0xc0),
                           MakeUintegerAccessor(&RdmaPort::m_strict),
                           MakeUintegerChecker<uint8_t>())
+            .AddAttribute("QueueDisc",
+                          "Which frame that waits is sent next: fq, pifo, srpt, wrr or another "
+                          "RdmaQueueDisc; drr or empty: StrictPriorities, then the others by "
+                          "deficit weighted round robin; strict: all priorities are strict",
+                          StringValue(""),
+                          RdmaFixed<RdmaPort>(MakeStringAccessor(&RdmaPort::m_discName)),
+                          MakeStringChecker())
             .AddAttribute("LineOverhead",
                           "What a frame occupies the line for besides its own bytes: preamble, "
                           "start delimiter and inter-packet gap, or 0 for other models (bytes)",

@@ -33,7 +33,8 @@ RdmaPortState::RdmaPortState()
       m_cut(false),
       m_hasControl(false),
       m_peerCutsThrough(false),
-      m_everPaused(false)
+      m_everPaused(false),
+      m_ownOrder(false)
 {
 }
 

@@ -11,6 +11,7 @@
 #include "rdma-net-device.h"
 #include "rdma-pause-times.h"
 #include "rdma-port-counters.h"
+#include "rdma-port-disc.h"
 #include "rdma-port-faults.h"
 #include "rdma-port-user.h"
 #include "rdma-rate-history.h"
@@ -234,11 +235,23 @@ class RdmaPortState : public RdmaNetDevice
         return m_busyUntil;
     }
 
+    /// \return null: the port serves its priorities itself
+    const RdmaQueueDisc* GetQueueDisc() const;
+
+    /// \return the attribute QueueDisc
+    const std::string& GetQueueDiscName() const
+    {
+        return m_discName;
+    }
+
+    /// Calls `visit` of each frame that waits with a priority, whoever has it.
+    void ForEachQueued(uint8_t priority, const RdmaQueueDisc::Visitor& visit) const;
+
     /// \return whether a frame that joined a queue now would be sent at once
     bool IsIdle(uint8_t priority, int64_t now) const
     {
         return now >= m_busyUntil && !m_txPending && !m_waiting && !m_hasControl &&
-               !(m_paused >> priority & 1) && !m_hasCredits && !m_queueTraced;
+               !(m_paused >> priority & 1) && !m_ownOrder && !m_queueTraced;
     }
 
     uint8_t GetPausedMask() const
@@ -266,16 +279,18 @@ class RdmaPortState : public RdmaNetDevice
         return m_counters.pausedPs + (m_paused ? now - m_pauses.since : 0);
     }
 
-    /// \return the next frame of a queue, linked to those behind it; or null
+    /// \return the next frame of a queue, linked to those behind it; null: it is empty, or a
+    /// discipline has its frames (ForEachQueued)
     const RdmaFrame* GetQueueFront(uint8_t priority) const
     {
         return m_queue[priority].list.Front();
     }
 
-    /// \return the frame that joined a queue last; null: the queue is empty
+    /// \return the frame that joined a queue last; null: as GetQueueFront
     const RdmaFrame* GetQueueBack(uint8_t priority) const
     {
-        return m_waiting >> priority & 1 ? m_queue[priority].list.Back() : nullptr;
+        const RdmaFrameList& list = m_queue[priority].list;
+        return list.IsEmpty() ? nullptr : list.Back();
     }
 
     uint64_t GetQueueBytes(uint8_t priority) const
@@ -412,8 +427,9 @@ class RdmaPortState : public RdmaNetDevice
     bool m_hasControl : 1;      //!< m_control is not empty
     bool m_peerCutsThrough : 1; //!< the peer's m_cutThrough
     bool m_everPaused : 1;      //!< PFC has held some priority, or credits have
+    bool m_ownOrder : 1;        //!< m_credits or m_disc say what is sent next
     bool m_txTraced{false};     //!< somebody listens to m_txTrace
-    bool m_queueTraced{false};  //!< somebody listens to m_queueTrace
+    bool m_queueTraced{false};  //!< somebody listens to m_queueTrace, or m_disc has the frames
     uint8_t m_lineOverhead{RdmaFrame::WIRE_ONLY_BYTES};
     uint8_t m_peerShard{0}; //!< where m_peerUnit runs
     uint8_t m_strict{0xc0}; //!< bit p: priority p is strict
@@ -444,6 +460,8 @@ class RdmaPortState : public RdmaNetDevice
     RdmaRateHistory m_rates;
     int64_t m_timeUnit{1}; //!< ps
     std::unique_ptr<IbPortCredits> m_credits;
+    std::unique_ptr<RdmaPortDisc> m_disc; //!< null: none
+    std::string m_discName;               //!< attribute QueueDisc
     std::string m_name;
 
   private:

@@ -64,6 +64,11 @@ RdmaPort::DoDispose()
     {
         queue.list.Clear();
     }
+    for (uint8_t p = 0; m_disc && p < PRIORITIES; ++p)
+    {
+        m_disc->Get().Take(p).Clear();
+    }
+    m_disc.reset();
     m_peer = nullptr;
     m_user = &g_noUser;
     m_faults = {};
@@ -144,7 +149,7 @@ RdmaPort::UseCredits(const IbPortConfig& config)
 {
     NS_LOG_FUNCTION(this);
     m_credits = std::make_unique<IbPortCredits>(config, *this);
-    m_hasCredits = true;
+    m_hasCredits = m_ownOrder = true;
 }
 
 void
@@ -281,9 +286,9 @@ RdmaPort::StartNext(int64_t now)
             m_credits->FillUpdate(frame, now);
         }
     }
-    else if (m_hasCredits)
+    else if (m_ownOrder)
     {
-        frame = m_credits->Next(now);
+        frame = m_disc ? m_disc->Next(now) : m_credits->Next(now);
         if (!frame)
         {
             return;
@@ -450,7 +455,7 @@ RdmaPort::TakeQueue(uint8_t priority, int64_t now)
 {
     NS_LOG_FUNCTION(this << priority << now);
     Queue& queue = m_queue[priority];
-    const RdmaFrameList frames = queue.list;
+    const RdmaFrameList frames = m_disc ? m_disc->Get().Take(priority) : queue.list;
     queue.list = {};
     m_queuedBytes -= queue.bytes;
     queue.bytes = 0;

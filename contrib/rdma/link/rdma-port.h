@@ -39,7 +39,8 @@ struct IbPortConfig;
  *
  * Scheduling: MAC control frames first, then the strict priorities from 7 down, then the others by
  * deficit weighted round robin (Shreedhar & Varghese, SIGCOMM 1995), then whatever the user makes
- * on demand (a NIC's queue pairs).
+ * on demand (a NIC's queue pairs). A queue discipline (RdmaQueueDisc) takes the place of the two in
+ * the middle.
  *
  * With credits (UseCredits) it is one end of an InfiniBand link: a priority is a virtual lane, VL
  * arbitration takes the place of the schedule above, and a lane whose next packet has no credits is
@@ -63,6 +64,9 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     /// pipeline).
     void SetReceiveLatency(int64_t ps);
     void SetName(std::string name);
+    /// Makes the queue discipline of the attribute QueueDisc: once there is a cable, before the
+    /// first frame. \param seed of its random numbers \return what is wrong, or nothing
+    std::string StartQueueDisc(uint64_t seed);
     /// \param mask bit p: priority p is strict
     void SetStrictMask(uint8_t mask);
     /// \param bytes quantum of a DWRR priority per round; more than 0
@@ -235,7 +239,7 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
         m_queuedBytes += GetFrameBytes(frame);
         if (m_queueTraced)
         {
-            m_queueTrace(this, frame->priority, queue.bytes, now);
+            OnQueued(frame, now);
         }
         Kick(now);
         m_maxQueueBytes = std::max(m_maxQueueBytes, m_queuedBytes); // what is sent at once is out
@@ -299,8 +303,12 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     /// Empty a queue: the frames are the caller's, not a word of them to the user. \param now ps
     RdmaFrameList TakeQueue(uint8_t priority, int64_t now);
 
+    /// The discipline makes room for a frame that would join. \return a frame of its priority, the
+    /// caller's now; null: there is none, or no discipline
+    RdmaFrame* Evict(const RdmaFrame& arriving, int64_t now);
+
     /// The frame that joined a queue last changes places with another one. \pre the queue is not
-    /// empty. \param frame this one, and then that one
+    /// empty, and no discipline has it. \param frame this one, and then that one
     void ExchangeLast(uint8_t priority, RdmaFrame& frame, int64_t now);
 
     /// \return from when the last bit of a data frame leaves here until the peer has it, its
@@ -334,6 +342,7 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
 
   private:
     friend class IbPortCredits;
+    friend class RdmaPortDisc;
 
     void SetTransmitTimeUnit(Time unit);
     Time GetTransmitTimeUnit() const;
@@ -356,6 +365,10 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     }
 
     RdmaFrame* Dequeue(uint8_t eligible, int64_t now);
+    /// A frame has joined a queue: its discipline and listeners.
+    void OnQueued(RdmaFrame* frame, int64_t now);
+    /// The discipline has given a frame away.
+    void OnDiscLeft(const RdmaFrame& frame, int64_t now);
     uint8_t PickDwrr(uint8_t eligible);
     void Transmit(RdmaFrame* frame, int64_t now);
     void SendToUnit(RdmaFrame* frame, int64_t now);

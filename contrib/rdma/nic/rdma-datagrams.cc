@@ -139,6 +139,11 @@ RdmaDatagrams::MakeFrame(int64_t now)
     frame->payload = static_cast<uint16_t>(payload);
     frame->aux = request.immediate;
     frame->dmaLength = m_qp->m_number;
+    if (m_qp->m_needs & RdmaQueuePair::RANK)
+    {
+        frame->extra = RdmaFramePool::Get().AllocateExtra();
+        frame->extra->rank = payload;
+    }
 
     ++nic->m_counters.dataPackets;
     nic->m_counters.dataBytes += payload;

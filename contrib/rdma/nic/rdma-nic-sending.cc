@@ -424,6 +424,7 @@ RdmaNic::Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack)
     else
     {
         ack->extra = data->extra;
+        ack->extra->rank = 0;
         data->extra = nullptr;
     }
     ack->extra->telemetry.collects = false;

@@ -117,6 +117,13 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     /// before anything else asks.
     void WakePairs(int64_t now);
 
+    /// Data packets of queue pairs that are made from now on tell what is left of their message:
+    /// RdmaQueueDisc::RankOf.
+    void TellRanks()
+    {
+        m_ranks = true;
+    }
+
     /// \return null: none
     const RdmaNicLimits* GetLimits() const
     {
@@ -450,6 +457,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     RdmaNicListener* m_listener{nullptr};
     const RdmaJourney::Wanted* m_ways{nullptr}; //!< null: of no packets
     std::unique_ptr<RdmaPullQueue> m_pulls;     //!< null: none has been owed
+    bool m_ranks{false};                        //!< TellRanks
     Ptr<RdmaPackets> m_packets;                 //!< null: none
 
     int64_t m_nakIntervalPs{0};

@@ -222,6 +222,13 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     /// Another bit of m_needs: the NIC has a path selector.
     static constexpr uint16_t ENTROPY = 0x4000;
 
+    /// Another one: queue disciplines want RdmaFrameExtra::rank.
+    static constexpr uint16_t RANK = 0x2000;
+
+    /// Needs for which data packets have an attachment.
+    static constexpr uint16_t ATTACHMENTS =
+        RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY | RANK;
+
     RdmaQueuePair(RdmaNic* nic, uint32_t number, uint32_t index);
 
     bool CanSend() const

@@ -121,6 +121,7 @@ RdmaRequester::SetProfile(RdmaQueuePairProfile* profile, int64_t now)
     {
         m_qp->m_needs |= RdmaQueuePair::ENTROPY | RdmaCongestionOps::ACK_PER_PACKET;
     }
+    m_qp->m_needs |= m_qp->m_nic->m_ranks ? RdmaQueuePair::RANK : 0;
     if (sending)
     {
         m_sender->profile = profile;

@@ -217,15 +217,9 @@ RdmaRequester::MakeFrame(int64_t now)
     {
         SelectPath(*frame, now);
     }
-    if (needs & (RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY))
+    if (needs & RdmaQueuePair::ATTACHMENTS)
     {
-        frame->extra = RdmaFramePool::Get().AllocateExtra();
-        frame->extra->hasTelemetry = true;
-        frame->extra->telemetry.Start(now, needs & RdmaCongestionOps::TELEMETRY);
-        if (needs & RdmaCongestionOps::PINT)
-        {
-            frame->extra->telemetry.pintPeriod = own.cc.baseRtt;
-        }
+        AddNotes(*frame, request.bytes - offset, now);
     }
     if (first && !send)
     {
@@ -287,6 +281,27 @@ RdmaRequester::MakeFrame(int64_t now)
     }
     Sent(payload, wire, now, frame->flags & RdmaFrame::RETRANSMITTED);
     return frame;
+}
+
+void
+RdmaRequester::AddNotes(RdmaFrame& frame, uint64_t left, int64_t now)
+{
+    const uint16_t needs = m_qp->m_needs;
+    RdmaFrameExtra& extra = *RdmaFramePool::Get().AllocateExtra();
+    frame.extra = &extra;
+    if (needs & (RdmaCongestionOps::TIME_STAMP | RdmaCongestionOps::TELEMETRY))
+    {
+        extra.hasTelemetry = true;
+        extra.telemetry.Start(now, needs & RdmaCongestionOps::TELEMETRY);
+        if (needs & RdmaCongestionOps::PINT)
+        {
+            extra.telemetry.pintPeriod = m_sender->cc.baseRtt;
+        }
+    }
+    if (needs & RdmaQueuePair::RANK)
+    {
+        extra.rank = static_cast<uint32_t>(std::min<uint64_t>(left, UINT32_MAX));
+    }
 }
 
 void

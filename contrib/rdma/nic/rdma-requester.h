@@ -295,6 +295,9 @@ class RdmaRequester
     /// The path selector hears what an answer says. \param expected the first PSN that has not
     /// arrived
     void TellPathSelector(const RdmaFrame& answer, uint64_t expected, int64_t now);
+    /// What a data packet carries besides. \pre some of ATTACHMENTS is needed \param left bytes of
+    /// its message that are not sent yet, its own included
+    void AddNotes(RdmaFrame& frame, uint64_t left, int64_t now);
     /// The packet of this PSN goes again. \param frame its
     void NoteRepeated(RdmaFrame* frame, uint64_t psn);
     /// Nothing was outstanding when the packet of the next PSN is sent.

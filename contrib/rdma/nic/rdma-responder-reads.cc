@@ -100,6 +100,11 @@ RdmaResponder::MakeResponse(int64_t now)
     frame->payload = static_cast<uint16_t>(payload);
     frame->aux = m_msn;
     frame->dmaLength = rdma::AckSyndrome();
+    if (m_qp->m_needs & RdmaQueuePair::RANK)
+    {
+        frame->extra = RdmaFramePool::Get().AllocateExtra();
+        frame->extra->rank = static_cast<uint32_t>(std::min<uint64_t>(response.bytes, UINT32_MAX));
+    }
 
     RdmaNicCounters& counters = nic->m_counters;
     ++counters.dataPackets;

@@ -42,16 +42,18 @@ AddPfcWaits(const RdmaPort& port, uint8_t held, std::vector<RdmaPfcWait>* waits)
     for (uint8_t p = 0; p < PRIORITIES; ++p)
     {
         std::vector<uint16_t> from; // by RdmaFrame::inPort
-        const RdmaFrame* frame = held >> p & 1 ? port.GetQueueFront(p) : nullptr;
-        for (; frame; frame = frame->next)
+        if (!(held >> p & 1))
         {
-            const bool forwarded =
-                lanes ? frame->inPort != UINT16_MAX : frame->inPort < node->GetNPorts();
-            if (forwarded && std::find(from.begin(), from.end(), frame->inPort) == from.end())
-            {
-                from.push_back(frame->inPort);
-            }
+            continue;
         }
+        port.ForEachQueued(p, [&](const RdmaFrame& frame) {
+            const bool forwarded =
+                lanes ? frame.inPort != UINT16_MAX : frame.inPort < node->GetNPorts();
+            if (forwarded && std::find(from.begin(), from.end(), frame.inPort) == from.end())
+            {
+                from.push_back(frame.inPort);
+            }
+        });
         std::sort(from.begin(), from.end());
         for (const uint16_t in : from)
         {

@@ -55,11 +55,17 @@ RdmaSwitch::ForwardBy(uint16_t index, RdmaPort* port, RdmaFrame* frame, int64_t 
         Pause(port, frame->priority, true, now);
         break;
     case rdma::SharedBuffer::Verdict::kDropPoolFull:
-        Drop(egress, frame, POOL_FULL, now);
-        return;
+        if (!AdmitAfterAll(port, egress, frame, POOL_FULL, now))
+        {
+            return;
+        }
+        break;
     case rdma::SharedBuffer::Verdict::kDropThreshold:
-        Drop(egress, frame, THRESHOLD, now);
-        return;
+        if (!AdmitAfterAll(port, egress, frame, THRESHOLD, now))
+        {
+            return;
+        }
+        break;
     case rdma::SharedBuffer::Verdict::kDropHeadroomFull:
         Drop(egress, frame, HEADROOM_FULL, now);
         return;
@@ -82,6 +88,37 @@ RdmaSwitch::ForwardBy(uint16_t index, RdmaPort* port, RdmaFrame* frame, int64_t 
     const uint8_t priority = frame->priority; // it may be gone at once
     egress->Enqueue(frame, now);
     m_watchdog->OnQueued(egress, priority, now);
+}
+
+bool
+RdmaSwitch::AdmitAfterAll(RdmaPort* port,
+                          RdmaPort* egress,
+                          RdmaFrame* frame,
+                          DropReason reason,
+                          int64_t now)
+{
+    using Verdict = rdma::SharedBuffer::Verdict;
+    const uint8_t priority = frame->priority;
+    while (RdmaFrame* evicted = egress->Evict(*frame, now))
+    {
+        DropQueued(egress, evicted, reason, now);
+        const Verdict verdict = m_buffer.Admit(port->GetPortIndex(),
+                                               priority,
+                                               FrameBytes(frame),
+                                               egress->GetQueueBytes(priority),
+                                               egress->GetPortIndex(),
+                                               now);
+        if (verdict == Verdict::kStored || verdict == Verdict::kStoredSendXoff)
+        {
+            if (verdict == Verdict::kStoredSendXoff)
+            {
+                Pause(port, priority, true, now);
+            }
+            return true;
+        }
+    }
+    Drop(egress, frame, reason, now);
+    return false;
 }
 
 void

@@ -43,6 +43,10 @@ Text(const RdmaFrame& f, uint32_t link, int64_t at)
         text << " tag " << t.port << ' ' << t.told << ' ' << +t.congestion << ' '
              << +t.toldCongestion;
     }
+    if (f.extra && f.extra->rank)
+    {
+        text << " rank " << f.extra->rank;
+    }
     if (f.extra && f.extra->hasTelemetry)
     {
         const RdmaTelemetry& t = f.extra->telemetry;
@@ -179,6 +183,22 @@ class RdmaFrameRecordTestCase : public TestCase
                 RdmaFramePool::Get().Free(frame);
                 RdmaFramePool::Get().Free(read);
             }
+        }
+        // What queue disciplines go by: 4 B.
+        for (const uint32_t rank : {1U, UINT32_MAX})
+        {
+            RdmaFrame* frame = AllocateFrame(TypicalFrame(), nullptr);
+            frame->extra = RdmaFramePool::Get().AllocateExtra();
+            frame->extra->rank = rank;
+            const uint8_t* end = RdmaFrameRecord::Write(buffer, *frame, 5, 1500 * NS, 1000 * NS);
+            NS_TEST_EXPECT_MSG_EQ(end - buffer, 27 + 4, "as long");
+            RdmaFrame* read = RdmaFramePool::Get().Allocate();
+            uint32_t link;
+            int64_t at;
+            RdmaFrameRecord::Read(buffer, end, *read, link, at, 1000 * NS);
+            NS_TEST_EXPECT_MSG_EQ(Text(*read, link, at), Text(*frame, 5, 1500 * NS), "the same");
+            RdmaFramePool::Get().Free(frame);
+            RdmaFramePool::Get().Free(read);
         }
         // The largest value of every field, and nothing.
         RdmaFrame largest;
