@@ -53,7 +53,8 @@ JobsPlanText(const TrainingScenario& s)
         text += PlanLineIf("GPUs of " + job.name, SlowText(job.scenario->plan));
     }
     text += FabricText(s.fabric, s.cluster.topology) +
-            PlanLineIf("scheduling", EtsText(s.fabric.ets)) + EventLines(s.run, s.cluster.topology);
+            PlanLineIf("scheduling", SchedulingText(s.fabric)) +
+            EventLines(s.run, s.cluster.topology);
     text += EstimateText(EstimateTogether(s, ofJobs), s.fabric, s.run);
     if (packets && set.alone && set.jobs.size() > 1)
     {

@@ -95,11 +95,12 @@ RecoveryText(const RecoverySpec& recovery, const topo::Topology& topology)
 }
 
 std::string
-EtsText(const EtsSpec& ets)
+SchedulingText(const FabricSpec& fabric)
 {
+    const EtsSpec& ets = fabric.ets;
     if (!ets.given)
     {
-        return "";
+        return fabric.queueDisc;
     }
     // Relative to the least, which priorities without a weight of their own have.
     const uint32_t least = *std::min_element(ets.weights.begin(), ets.weights.end());
@@ -113,7 +114,8 @@ EtsText(const EtsSpec& ets)
                     (strict ? " strict" : Format(" weighs %.3g", 1.0 * ets.weights[p] / least));
         }
     }
-    return text.empty() ? "all priorities alike" : text + ", others 1";
+    text = text.empty() ? "all priorities alike" : text + ", others 1";
+    return fabric.queueDisc.empty() ? text : fabric.queueDisc + "; " + text;
 }
 
 std::string

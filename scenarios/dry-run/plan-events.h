@@ -19,7 +19,8 @@ namespace scenario
 std::string FaultsText(const FaultPlan& faults);
 /// \param topology names its hosts
 std::string RecoveryText(const RecoverySpec& recovery, const topo::Topology& topology);
-std::string EtsText(const EtsSpec& ets);
+/// Which frame of a port is sent next.
+std::string SchedulingText(const FabricSpec& fabric);
 /// The priorities that PFC keeps from losing, where they are not the switches' default alone.
 std::string LosslessText(const TrafficScenario& scenario);
 

@@ -106,7 +106,7 @@ PlanText(const CollperfScenario& s)
     text += NcclLine(s.collectives.nccl);
     text += ClusterText(s.cluster, s.fabric, s.run) + EventLines(s.run, s.cluster.topology);
     text += FabricText(s.fabric, s.cluster.topology) +
-            PlanLineIf("scheduling", EtsText(s.fabric.ets)) + ProcessesLine(s.run);
+            PlanLineIf("scheduling", SchedulingText(s.fabric)) + ProcessesLine(s.run);
     text += FormulaText(s, whats);
     return text + EstimateText(EstimateRun(s), s.fabric, s.run);
 }
@@ -148,7 +148,7 @@ PlanText(const TrafficScenario& s)
     text += EventLines(s.run, s.topology) +
             FabricText(s.fabric, s.topology, !s.run.protocol.IsOrdinary()) +
             PlanLineIf("lossless", LosslessText(s)) +
-            PlanLineIf("scheduling", EtsText(s.fabric.ets)) + ProcessesLine(s.run);
+            PlanLineIf("scheduling", SchedulingText(s.fabric)) + ProcessesLine(s.run);
     return text + EstimateText(EstimateRun(s), s.fabric, s.run);
 }
 

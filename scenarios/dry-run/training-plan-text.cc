@@ -506,7 +506,7 @@ PlanText(const TrainingScenario& s)
                          ", seed " + std::to_string(s.run.seed));
     text += ClusterText(s.cluster, s.fabric, s.run) + EventLines(s.run, s.cluster.topology);
     text += FabricText(s.fabric, s.cluster.topology) +
-            PlanLineIf("scheduling", EtsText(s.fabric.ets)) + ProcessesLine(s.run);
+            PlanLineIf("scheduling", SchedulingText(s.fabric)) + ProcessesLine(s.run);
     const Estimate e = EstimateRun(s);
     if (!s.served)
     {

@@ -174,6 +174,7 @@ struct FabricSpec
     uint8_t ackPriority = 8; ///< priority of ACKs and NAKs; 8: that of their queue pair
     LoadBalancingSpec balancing;
     EtsSpec ets;
+    std::string queueDisc;       ///< of ports; empty: their own
     bool variableWindow = false; ///< windowBytes is that at line rate
     bool ecnBehind = false;      ///< marked by the queue without the frame itself
     TransportSpec transport;

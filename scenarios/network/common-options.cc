@@ -17,6 +17,7 @@
 #include "scenarios/network/load-balancing-options.h"
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/nic-names.h"
+#include "scenarios/network/queue-disc-options.h"
 #include "scenarios/network/transport-options.h"
 #include "scenarios/options/member.h"
 #include "scenarios/options/options-detail.h"
@@ -550,6 +551,7 @@ FabricOptionRows(Software software)
     Append(&rows, InfiniBandOptionRows());
     Append(&rows, LoadBalancingOptionRows());
     Append(&rows, EtsOptionRows());
+    Append(&rows, QueueDiscOptionRows());
     Append(&rows, FrameOptionRows());
     return rows;
 }
@@ -564,6 +566,7 @@ FabricLists()
         {"ib-routing", "Routing engines of the subnet manager (--ib-routing)", IbRoutingItems},
         {"compat", "Models to be compatible with (--compat)", CompatItems},
         {"load-balancers", "Load balancers (--load-balancer)", LoadBalancerItems},
+        {"queue-discs", "Queue disciplines of ports (--queue-disc)", QueueDiscItems},
         {"transport", "Transports (--transport)", TransportItems},
         {"cc", "Congestion controls (--cc)", CongestionItems},
         {"cc-preset",

@@ -270,9 +270,15 @@ ApplyTrimming(Validation* v, const Trimming& transport)
 } // namespace
 
 bool
+IsTrimming(const std::string& transport)
+{
+    return FindTrimming(transport) != nullptr;
+}
+
+bool
 HasReads(const TransportSpec& transport)
 {
-    return !FindTrimming(transport.name);
+    return !IsTrimming(transport.name);
 }
 
 std::vector<std::pair<std::string, std::string>>

@@ -33,6 +33,9 @@ namespace scenario
 
 std::vector<NamedItem> TransportItems();
 
+/// \param transport of --transport \return whether its switches trim packets
+bool IsTrimming(const std::string& transport);
+
 /// \return whether READs can be posted
 bool HasReads(const TransportSpec& transport);
 

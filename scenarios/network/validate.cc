@@ -22,6 +22,7 @@
 #include "scenarios/network/load-balancing-options.h"
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/nic-names.h"
+#include "scenarios/network/queue-disc-options.h"
 #include "scenarios/network/transport-options.h"
 #include "scenarios/options/said.h"
 #include "scenarios/traffic/random.h"
@@ -112,6 +113,7 @@ MakeFabric(Validation* v)
     f.transport = ApplyTransport(v); // which may have a way of its own to recover
     f.balancing = ApplyLoadBalancing(v);
     f.ets = ApplyEts(v);
+    f.queueDisc = ApplyQueueDisc(v);
     const auto& values = v->values;
     v->Fill(&f);
     for (const auto& nic : NicNames())

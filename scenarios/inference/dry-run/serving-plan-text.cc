@@ -171,7 +171,7 @@ PlanText(const ServingScenario& s)
     }
     text += ClusterText(s.cluster, s.fabric, s.run) + EventLines(s.run, s.cluster.topology);
     text += FabricText(s.fabric, s.cluster.topology) +
-            PlanLineIf("scheduling", EtsText(s.fabric.ets)) + ProcessesLine(s.run);
+            PlanLineIf("scheduling", SchedulingText(s.fabric)) + ProcessesLine(s.run);
     return text + EstimateText(EstimateRun(s), s.fabric, s.run);
 }
 

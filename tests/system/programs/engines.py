@@ -33,6 +33,9 @@ RUNS = [
     "traffic --k=4 --pattern=permutation --bytes=1MB --load-balancer=plb --oversubscription=2",
     "traffic --k=4 --pattern=permutation --bytes=500kB --load-balancer=drill --pcap=all",
     "traffic --k=4 --pattern=permutation --bytes=500kB --load-balancer=flowlet --fabric=ib",
+    "traffic --k=4 --pattern=incast --fan-in=8 --bytes=300kB --queue-disc=srpt --no-pfc",
+    "traffic --k=4 --pattern=random-permutation --bytes=300kB --queue-disc=fq --cc=hpcc",
+    "traffic --k=4 --pattern=incast --fan-in=8 --bytes=300kB --queue-disc=pifo",
     "collperf --op=alltoall --ranks=12 --gpus-per-server=3 -b 64kB -e 64kB"
     " --qps-per-connection=3 --split-data-on-qps --load-balancer=reps",
     "dltrain --model=gpt2 --seq=64 --gpus=12 --gpus-per-server=3 --steps=1 --warmup=0"

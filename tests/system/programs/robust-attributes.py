@@ -36,6 +36,8 @@ CLASSES = {
     "ns3::DrillLoadBalancer": (" --load-balancer=drill",),
     "ns3::CongaLoadBalancer": (" --load-balancer=conga",),
     "ns3::UgalLoadBalancer": (" --ns3::RdmaSwitch::LoadBalancer=ugal",),
+    "ns3::FqQueueDisc": (" --queue-disc=fq",),
+    "ns3::SrptQueueDisc": (" --queue-disc=srpt",),
     "ns3::RepsPathSelector": (" --load-balancer=reps",),
     "ns3::PlbPathSelector": (" --load-balancer=plb",),
 }

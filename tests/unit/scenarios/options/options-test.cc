@@ -583,7 +583,8 @@ TEST(CommandLine, MistakesAreOneLineThatHelps)
                   "; did you mean 'dcqcn'?");
     EXPECT_EQ(OnlyError(Read(table, {"--list=nick"})),
               "--list=nick: unknown list; allowed: topologies, nics, ib-switches, ib-routing, "
-              "compat, load-balancers, transport, cc, cc-preset, faults, patterns, sizes, "
+              "compat, load-balancers, queue-discs, transport, cc, cc-preset, faults, patterns, "
+              "sizes, "
               "options, or an option with names, as --list=load-of; did you mean 'nics'?");
     EXPECT_EQ(Read(table, {"--mut=1", "--cc=x", "--k=x"}).errors.size(), 3u);
 }

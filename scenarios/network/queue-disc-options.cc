@@ -1,0 +1,80 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/network/queue-disc-options.h"
+
+#include "contrib/rdma/core/queue-disc-names.h"
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/modes.h"
+#include "scenarios/network/transport-options.h"
+
+namespace scenario
+{
+
+std::vector<NamedItem>
+QueueDiscItems()
+{
+    std::vector<NamedItem> items;
+    for (const auto& [name, disc] : rdma::QueueDiscs())
+    {
+        items.push_back({name, disc.description});
+    }
+    return items;
+}
+
+std::vector<Option>
+QueueDiscOptionRows()
+{
+    return {
+        Section{"/fabric", "Fabric"}
+            .Only(when::Packets())
+            .Only(when::Ethernet())
+            .Name("queue-disc", "which of the frames that wait in a port is sent next")
+            .As(&asked::Fabric::queueDisc)
+            .Names("queue discipline", QueueDiscItems)
+            .Default(rdma::kPortDwrr)
+            .Example("srpt")
+            .Sets("ns3::RdmaPort::QueueDisc"),
+    };
+}
+
+std::string
+ApplyQueueDisc(Validation* v)
+{
+    const Values& values = v->values;
+    const std::string name = values.Get(&asked::Fabric::queueDisc);
+    const auto& known = rdma::QueueDiscs();
+    const auto disc = known.find(name);
+    if (name == rdma::kPortDwrr || disc == known.end())
+    {
+        return {};
+    }
+    if (name == rdma::kPortStrict && values.Given(&asked::Fabric::ets))
+    {
+        v->Fail(&asked::Fabric::queueDisc,
+                "has no shares of priorities, and cannot be combined with " +
+                    values.Where(&asked::Fabric::ets) + ". Use one of them.");
+    }
+    if (IsTrimming(values.Get(&asked::Fabric::transport)))
+    {
+        v->Fail(&asked::Fabric::queueDisc,
+                "cannot be combined with --transport=" + values.Get(&asked::Fabric::transport) +
+                    ": switches that trim packets have queues of their own; allowed with it: " +
+                    rdma::kPortDwrr);
+    }
+    if (disc->second.overtakes)
+    {
+        v->DecideUnlessGiven(&asked::Fabric::lossRecovery, "out-of-order");
+        if (values.Get(&asked::Fabric::lossRecovery) != "out-of-order")
+        {
+            v->notes.push_back(
+                "warning: --loss-recovery=" + values.Get(&asked::Fabric::lossRecovery) +
+                " with --queue-disc=" + name +
+                ": packets of a flow overtake each other, and it takes those "
+                "for lost; out-of-order takes any order");
+        }
+    }
+    return name;
+}
+
+} // namespace scenario
