@@ -8,7 +8,6 @@
 #include "scenarios/asked/run.h"
 #include "scenarios/asked/traffic.h"
 #include "scenarios/job/parse-result.h"
-#include "scenarios/network/ets-options.h"
 #include "scenarios/network/processes.h"
 #include "scenarios/network/protocol-options.h"
 #include "scenarios/network/traffic-flows.h"
@@ -455,11 +454,6 @@ MakeBackground(Validation* v, const topo::Topology& topology, const FabricSpec& 
                                            rdma::Duration(kBackgroundEpochPs),
                                            kHostsKey,
                                            &v->errors);
-    if (background && v->values.Given(&asked::Fabric::ets) && !background->protocol.IsOrdinary() &&
-        background->priority != kJobPriority)
-    {
-        NoteEtsInNics(v, "job and background send");
-    }
     return background;
 }
 

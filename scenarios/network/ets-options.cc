@@ -103,15 +103,4 @@ ApplyEts(Validation* v)
     return spec;
 }
 
-void
-NoteEtsInNics(Validation* v, const std::string& who)
-{
-    v->notes.push_back("warning: " + v->values.Where(&asked::Fabric::ets) +
-                       " divides the ports of switches, but a NIC serves RDMA's own priorities "
-                       "highest first: where " +
-                       who +
-                       " from one NIC, the lower of them waits for the other, whatever their "
-                       "weights");
-}
-
 } // namespace scenario

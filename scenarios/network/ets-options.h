@@ -20,10 +20,6 @@ std::vector<Option> EtsOptionRows();
 
 EtsSpec ApplyEts(Validation* v);
 
-/// Adds the note that a NIC has no shares of RDMA's priorities. \param who "job and background
-/// send"
-void NoteEtsInNics(Validation* v, const std::string& who);
-
 } // namespace scenario
 
 #endif // SCENARIOS_NETWORK_ETS_OPTIONS_H

@@ -429,6 +429,10 @@ BuildFabric(const scenario::FabricSpec& spec,
     helper.SetCongestionOps(factory.Create<ns3::RdmaCongestionOps>());
     const auto linkLayer = LinkLayerSetup::Of(spec);
     linkLayer->Apply(helper);
+    if (spec.ets.given)
+    {
+        helper.SetNicAttribute("Ets", ns3::BooleanValue(true));
+    }
     if (run.protocol.IsOrdinary())
     {
         helper.SetLargestFrame(LargestFrameOf(run.protocol));

@@ -234,6 +234,13 @@ RdmaNic::GetTypeId()
                 EnumValue(ROUND_ROBIN),
                 RdmaFixed<RdmaNic>(MakeEnumMemberAccessor(&RdmaNic::m_scheduling)),
                 MakeEnumChecker(ROUND_ROBIN, "round-robin", SCAN, "scan"))
+            .AddAttribute("Ets",
+                          "Queue pairs of several priorities, and ordinary packets, share the line "
+                          "by the port's StrictPriorities and weights; off: the queue pairs of the "
+                          "highest priority go first",
+                          BooleanValue(false),
+                          RdmaFixed<RdmaNic>(MakeBooleanAccessor(&RdmaNic::m_ets)),
+                          MakeBooleanChecker())
             .AddAttribute("BdpCap",
                           "Selective repeat: most packets in flight of a queue pair (IRN's "
                           "BDP-FC); 0: line rate x base round-trip time, in full packets",

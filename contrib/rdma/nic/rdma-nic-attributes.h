@@ -72,6 +72,7 @@ class RdmaNicAttributes : public RdmaNicTraces
     uint32_t m_cnpFrameBytes;
     int m_lossRecovery; //!< RdmaTransportSchemes::At
     Scheduling m_scheduling;
+    bool m_ets;
     uint64_t m_bdpCap; //!< packets; 0: not computed yet
     Time m_rtoLow;
     Time m_rtoHigh;

@@ -193,9 +193,9 @@ RdmaFrame*
 RdmaNic::Pull(RdmaPort*, uint8_t pausedMask, int64_t now)
 {
     NS_LOG_FUNCTION(this << pausedMask << now);
-    if (__builtin_expect(m_packetMask != 0, 0))
+    if (__builtin_expect(m_takesTurns, 0))
     {
-        return m_packets->Pull(pausedMask, now);
+        return m_turns ? m_turns->Pull(pausedMask, now) : m_packets->Pull(pausedMask, now);
     }
     return PullPairs(pausedMask, now);
 }
@@ -266,7 +266,8 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
             WakeForThrottled(now);
             return nullptr;
         }
-        RdmaQueuePair* qp = PopReady(31 - __builtin_clz(mask));
+        RdmaQueuePair* qp =
+            PopReady(Limited && m_turns ? m_turns->Pick(mask) : 31 - __builtin_clz(mask));
         qp->m_requester.m_schedule = RdmaRequester::Schedule::IDLE;
         if (!qp->CanSend())
         {
@@ -302,6 +303,10 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
         if constexpr (Limited)
         {
             frame->time = m_limits->PreparedAt(qp->m_index, frame->payload, now);
+            if (m_turns)
+            {
+                m_turns->Charge(*frame);
+            }
         }
         if (qp->CanSend())
         {

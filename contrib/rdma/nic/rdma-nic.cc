@@ -42,6 +42,7 @@ RdmaNic::DoDispose()
     m_limits.reset();
     m_scan.reset();
     m_pulls.reset();
+    m_turns.reset();
     m_packets = nullptr;
     m_transportParameters = nullptr;
     m_numbers = {};
@@ -182,6 +183,16 @@ RdmaNic::StartLimits(uint8_t losslessMask, uint32_t largestFrameBytes)
     m_limits.reset();
     m_limitsLossless = losslessMask;
     m_limitsLargest = largestFrameBytes;
+    if (m_ets && m_scan)
+    {
+        return "ns3::RdmaNic::Scheduling: 'scan' has no turns of priorities; allowed with "
+               "ns3::RdmaNic::Ets: round-robin";
+    }
+    if (m_ets && !m_turns)
+    {
+        m_turns = std::make_unique<RdmaNicTurns>(this);
+        m_takesTurns = true;
+    }
     const std::string selector = CheckPathSelector();
     if (!selector.empty() || config.IsOff())
     {

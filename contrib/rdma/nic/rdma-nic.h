@@ -8,6 +8,7 @@
 #include "contrib/rdma/core/number-table.h"
 #include "rdma-nic-attributes.h"
 #include "rdma-nic-counters.h"
+#include "rdma-nic-turns.h"
 #include "rdma-nic-user.h"
 #include "rdma-nic-watcher.h"
 #include "rdma-path-source.h"
@@ -38,7 +39,7 @@ class RdmaPullQueue;
  *
  * Arbitration: ACKs, NAKs and CNPs first (they have queues of their own in the port); then queue
  * pairs, the highest priority first, round robin packet by packet among those of one priority whose
- * rate and window let them.
+ * rate and window let them. With the attribute Ets priorities take turns (RdmaNicTurns).
  */
 class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
 {
@@ -106,6 +107,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     void SetPacketMask(uint8_t mask)
     {
         m_packetMask = mask;
+        m_takesTurns = mask || m_turns;
         UpdatePullMask();
     }
 
@@ -263,6 +265,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     friend class RdmaDatagrams;
     friend class RdmaNicLimits;
     friend class RdmaNicScan;
+    friend class RdmaNicTurns;
     friend class RdmaQueuePair;
     friend class RdmaRequester;
     friend class RdmaResponder;
@@ -430,6 +433,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     uint8_t m_ackPriority;     //!< QUEUE_PAIRS: each its queue pair's
     uint8_t m_cnpPriority;
     bool m_traced{false}; //!< somebody has connected to a trace source of messages, or SendingRate
+    bool m_takesTurns{false}; //!< m_packetMask is not 0, or m_turns not null
     uint32_t m_mtu;
     uint32_t m_ackEvery;
     const RdmaPathSource* m_paths{nullptr};
@@ -457,6 +461,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     RdmaNicListener* m_listener{nullptr};
     const RdmaJourney::Wanted* m_ways{nullptr}; //!< null: of no packets
     std::unique_ptr<RdmaPullQueue> m_pulls;     //!< null: none has been owed
+    std::unique_ptr<RdmaNicTurns> m_turns;      //!< null: the highest priority first
     bool m_ranks{false};                        //!< TellRanks
     Ptr<RdmaPackets> m_packets;                 //!< null: none
 

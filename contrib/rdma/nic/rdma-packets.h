@@ -53,7 +53,8 @@ struct RdmaPacketCounters
  *
  * Here packets wait in a queue for each priority, and take turns with the NIC's queue pairs as the
  * port's StrictPriorities and weights say: RDMA, whose own rule is the highest priority first, has
- * one turn beside them, with the weight of the priority that it would send of. NetDevice::Send
+ * one turn beside them, with the weight of the priority that it would send of (with RdmaNic::Ets,
+ * RdmaNicTurns takes the place of this). NetDevice::Send
  * refuses what is more than QueuePackets, and a queue disc above is stopped when that many wait.
  *
  * Ethernet only; of one process, whose nodes one thread runs, as ns-3's Packet is not made for
@@ -113,6 +114,8 @@ class RdmaPackets : public Object, public RdmaPacketService
 
     /// Packets of some priorities wait: whose turn is it? \pre it has some
     RdmaFrame* Pull(uint8_t pausedMask, int64_t now);
+    /// \return the packet of a priority that waits longest. \pre one does
+    RdmaFrame* Take(uint8_t priority);
     /// A frame has come; it is owned here now.
     void Receive(RdmaFrame* frame);
 
@@ -129,7 +132,6 @@ class RdmaPackets : public Object, public RdmaPacketService
     /// \param eligible one bit for each turn that may send, PAIRS among them \return whose turn it
     /// is
     uint32_t PickTurn(uint32_t eligible, uint8_t priorityOfPairs);
-    RdmaFrame* Take(uint8_t priority);
     bool Refuse(Ptr<const Packet> packet);
     void OnLinkChange();
     void UpdateMask();

@@ -10,7 +10,6 @@
 #include "scenarios/asked/run.h"
 #include "scenarios/asked/traffic.h"
 #include "scenarios/job/parse-result.h"
-#include "scenarios/network/ets-options.h"
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/parse-detail.h"
 #include "scenarios/network/protocol-options.h"
@@ -120,16 +119,6 @@ FirstMeasured(const TrafficScenario& s)
         return s.measuring.Covers(flow.start);
     });
     return first == s.flows.end() ? std::nullopt : std::optional(first->start.ps);
-}
-
-/// \return whether two flows of one sender have different priorities
-bool
-SharesNics(const TrafficScenario& s)
-{
-    std::unordered_map<uint32_t, uint8_t> priorityOf;
-    return std::any_of(s.flows.begin(), s.flows.end(), [&priorityOf](const Flow& flow) {
-        return priorityOf.emplace(flow.src, flow.priority).first->second != flow.priority;
-    });
 }
 
 /// A run that ends before the first measured flow starts would measure nothing.
@@ -277,10 +266,6 @@ ValidateTraffic(const ReadResult& read)
              std::any_of(s.flows.begin(), s.flows.end(), [&s](const Flow& flow) {
                  return flow.priority != s.flows.front().priority;
              }));
-    if (s.fabric.ets.given && !protocol.IsOrdinary() && SharesNics(s))
-    {
-        NoteEtsInNics(&v, "two flows of different priorities start");
-    }
     for (const Flow& flow : s.flows)
     {
         if (s.operation == FlowOperation::kSend && flow.bytes > 1ULL << 31)

@@ -16,7 +16,6 @@
 #include "scenarios/job/serving-scenario.h"
 #include "scenarios/network/background.h"
 #include "scenarios/network/cluster-options.h"
-#include "scenarios/network/ets-options.h"
 #include "scenarios/network/fault-options.h"
 #include "scenarios/network/parse-detail.h"
 #include "scenarios/network/processes.h"
@@ -482,12 +481,10 @@ JobsOnNetwork::Finish()
     RunOptions& run = m_whole.run;
     run.background = MakeBackground(&m_v, m_whole.cluster.topology, m_whole.fabric);
     bool several = run.background && run.background->priority != kJobPriority;
-    bool severalOfRdma = false;
     for (const Job& job : m_set->jobs)
     {
         const bool other = !job.flows.empty() && job.flows.front().priority != kJobPriority;
         several |= other;
-        severalOfRdma |= other && !job.protocol.IsOrdinary();
         if (!job.protocol.IsOrdinary())
         {
             continue;
@@ -504,10 +501,6 @@ JobsOnNetwork::Finish()
     }
     SettleBackground(&m_v, &run);
     const auto told = static_cast<std::ptrdiff_t>(m_v.notes.size()); // by the jobs, too
-    if (severalOfRdma && m_v.values.Given(&asked::Fabric::ets))
-    {
-        NoteEtsInNics(&m_v, "jobs of different priorities send");
-    }
     m_v.Settle(when::SeveralPriorities(), several);
     run.faults = MakeFaults(&m_v, &m_whole.cluster.topology, "");
     m_result.notes.insert(m_result.notes.end(), m_v.notes.begin() + told, m_v.notes.end());
