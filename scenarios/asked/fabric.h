@@ -62,7 +62,7 @@ struct Fabric
     rdma::Duration flowletGap;
     bool ecmpResilient = false;
     std::optional<std::vector<std::string>> ets;
-    std::string queueDisc;
+    std::optional<std::string> queueDisc;
     std::optional<uint32_t> payload;
     uint32_t headerBytes = 0;
     bool extensionHeaders = false;

@@ -32,7 +32,7 @@ QueueDiscOptionRows()
             .Name("queue-disc", "which of the frames that wait in a port is sent next")
             .As(&asked::Fabric::queueDisc)
             .Names("queue discipline", QueueDiscItems)
-            .Default(rdma::kPortDwrr)
+            .Otherwise(rdma::kPortDwrr)
             .Example("srpt")
             .Sets("ns3::RdmaPort::QueueDisc"),
     };
@@ -42,6 +42,10 @@ std::string
 ApplyQueueDisc(Validation* v)
 {
     const Values& values = v->values;
+    if (!values.Has(&asked::Fabric::queueDisc))
+    {
+        return {};
+    }
     const std::string name = values.Get(&asked::Fabric::queueDisc);
     const auto& known = rdma::QueueDiscs();
     const auto disc = known.find(name);

@@ -27,7 +27,7 @@ class RdmaPortDisc
     RdmaPortDisc(Ptr<RdmaQueueDisc> disc, RdmaPort& port);
 
     /// The transmitter is idle. \return the next frame, or one that the user makes; null: none
-    RdmaFrame* Next(int64_t now);
+    [[gnu::noinline]] RdmaFrame* Next(int64_t now);
 
     const RdmaQueueDisc& Get() const
     {

@@ -153,11 +153,11 @@ class RdmaSwitch : public RdmaSwitchBase
     void ForwardBy(uint16_t index, RdmaPort* port, RdmaFrame* frame, int64_t now);
     /// A frame has no room: queued ones leave for it, if the egress's discipline says so.
     /// \return whether it is admitted now; else it is dropped
-    bool AdmitAfterAll(RdmaPort* port,
-                       RdmaPort* egress,
-                       RdmaFrame* frame,
-                       DropReason reason,
-                       int64_t now);
+    [[gnu::noinline]] bool AdmitAfterAll(RdmaPort* port,
+                                         RdmaPort* egress,
+                                         RdmaFrame* frame,
+                                         DropReason reason,
+                                         int64_t now);
     /// It has no way of its own.
     void ForwardToAll(RdmaPort* port, RdmaFrame* frame, uint16_t set, int64_t now);
     std::string StartTrimming(uint32_t largestFrameBytes);

@@ -218,146 +218,6 @@ class RdmaWrrBoundTestCase : public TestCase
     }
 };
 
-class RdmaFairQueueingTestCase : public TestCase
-{
-  public:
-    RdmaFairQueueingTestCase()
-        : TestCase("fq: the bound of start-time fair queueing in all intervals; order of flows")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        // Without collisions of hashes.
-        Config::SetDefault("ns3::FqQueueDisc::Queues", UintegerValue(65536));
-        auto random = CreateObject<UniformRandomVariable>();
-        random->SetStream(79);
-        for (const uint32_t flows : {2U, 3U, 7U, 16U, 33U})
-        {
-            Check(flows, *random);
-        }
-        Config::SetDefault("ns3::FqQueueDisc::Queues", UintegerValue(128));
-    }
-
-    /// Goyal, Vin, Cheng 1997, Theorem 1, with weights of 1: while flow f has frames, those that
-    /// start in service while v goes from v1 to v2 have start tags in [v1, v2], one behind the
-    /// other without gaps. Their bytes are at least v2 - v1 - l (the first may begin up to a frame
-    /// behind v1) and at most v2 - v1 + l (the last one may end a frame behind v2). So two flows
-    /// that both have frames differ by at most the sum of their largest frames.
-    void Check(uint32_t flows, UniformRandomVariable& random)
-    {
-        DiscBench bench("fq");
-        std::vector<uint32_t> largest(flows);
-        std::vector<uint32_t> left(flows);
-        std::vector<std::pair<uint32_t, uint32_t>> frames; // flow, number
-        for (uint32_t f = 0; f < flows; ++f)
-        {
-            // Flows of small frames, of large ones, and of both.
-            const uint32_t most = random.GetInteger(200, 4178);
-            left[f] = random.GetInteger(100, 300);
-            for (uint32_t i = 0; i < left[f]; ++i)
-            {
-                frames.emplace_back(f, i);
-            }
-            largest[f] = most;
-        }
-        for (const auto& [f, i] : frames)
-        {
-            const uint32_t wire = random.GetInteger(84, largest[f]);
-            bench.Enqueue({3, wire, 1 + f, i, 0});
-        }
-        Simulator::Run();
-        NS_TEST_ASSERT_MSG_EQ(bench.sent.size(), frames.size(), "all are sent");
-        std::vector<uint32_t> next(flows);
-        std::vector<int64_t> bytes(flows);
-        std::vector<bool> backlogged(flows, true);
-
-        struct Range
-        {
-            int64_t least{0};
-            int64_t most{0};
-        };
-
-        std::vector<Range> ranges(flows * flows);
-        for (const auto& s : bench.sent)
-        {
-            const uint32_t f = s.flow - 1;
-            NS_TEST_ASSERT_MSG_EQ(s.number, next[f]++, "a flow keeps its order");
-            bytes[f] += s.wire - 20;
-            if (--left[f] == 0)
-            {
-                backlogged[f] = false;
-            }
-            for (uint32_t other = 0; other < flows; ++other)
-            {
-                Range& range = ranges[std::min(f, other) * flows + std::max(f, other)];
-                if (other == f || !backlogged[f] || !backlogged[other])
-                {
-                    continue;
-                }
-                const int64_t ahead = bytes[std::min(f, other)] - bytes[std::max(f, other)];
-                range.least = std::min(range.least, ahead);
-                range.most = std::max(range.most, ahead);
-                NS_TEST_ASSERT_MSG_LT_OR_EQ(range.most - range.least,
-                                            largest[f] + largest[other],
-                                            "flows " << f << " and " << other);
-            }
-        }
-    }
-};
-
-class RdmaFairSharesTestCase : public TestCase
-{
-  public:
-    RdmaFairSharesTestCase()
-        : TestCase("fq in a switch: one flow of a sender and three of another get a quarter each")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        const std::vector<double> fair = Shares("fq");
-        for (const double share : fair)
-        {
-            NS_TEST_EXPECT_MSG_EQ_TOL(share, 0.25, 0.0025, "a quarter to 1%");
-        }
-        // First in, first out serves senders alike.
-        NS_TEST_EXPECT_MSG_EQ_TOL(Shares("drr")[0], 0.5, 0.02, "half without");
-    }
-
-    static std::vector<double> Shares(const std::string& disc)
-    {
-        Bed bed(3, 100 * GBPS);
-        bed.helper.SetPortAttribute("QueueDisc", StringValue(disc));
-        bed.Build();
-        std::map<uint32_t, double> bytes;
-        double sum = 0;
-        WatchFrames(bed.fabric->GetNic(2)->GetPort(),
-                    "PhyRx",
-                    [&](const RdmaPort*, const RdmaFrame* f, int64_t now) {
-                        if (IsData(f->opcode) && now > 100 * US)
-                        {
-                            bytes[f->destQp] += f->payload;
-                            sum += f->payload;
-                        }
-                    });
-        for (const uint32_t from : {0U, 1U, 1U, 1U})
-        {
-            bed.Connect(from, 2).first->PostWrite(8000000, 1);
-        }
-        Simulator::Stop(MicroSeconds(1100));
-        Simulator::Run();
-        std::vector<double> shares;
-        for (const auto& [flow, count] : bytes)
-        {
-            shares.push_back(count / sum);
-        }
-        return shares;
-    }
-};
-
 class RdmaSrptTestCase : public TestCase
 {
   public:
@@ -577,7 +437,7 @@ class RdmaDiscNamesTestCase : public TestCase
                               "drr and strict have no class");
         const std::string unknown = ErrorOf("srtp");
         NS_TEST_EXPECT_MSG_NE(unknown.find("ns3::RdmaPort::QueueDisc: 'srtp' is unknown; allowed: "
-                                           "drr, strict, fq, pifo, "),
+                                           "drr, strict, fq, "),
                               std::string::npos,
                               unknown);
         NS_TEST_EXPECT_MSG_NE(unknown.find("did you mean srpt?"), std::string::npos, unknown);
@@ -668,8 +528,6 @@ class RdmaQueueingTestSuite : public TestSuite
     {
         AddTestCase(new RdmaWeightedSharesTestCase, TestCase::QUICK);
         AddTestCase(new RdmaWrrBoundTestCase, TestCase::QUICK);
-        AddTestCase(new RdmaFairQueueingTestCase, TestCase::QUICK);
-        AddTestCase(new RdmaFairSharesTestCase, TestCase::QUICK);
         AddTestCase(new RdmaSrptTestCase, TestCase::QUICK);
         AddTestCase(new RdmaEvictionTestCase, TestCase::QUICK);
         AddTestCase(new RdmaPifoTestCase, TestCase::QUICK);

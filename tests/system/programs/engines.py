@@ -33,7 +33,8 @@ RUNS = [
     "traffic --k=4 --pattern=permutation --bytes=1MB --load-balancer=plb --oversubscription=2",
     "traffic --k=4 --pattern=permutation --bytes=500kB --load-balancer=drill --pcap=all",
     "traffic --k=4 --pattern=permutation --bytes=500kB --load-balancer=flowlet --fabric=ib",
-    "traffic --k=4 --pattern=incast --fan-in=8 --bytes=300kB --queue-disc=srpt --no-pfc",
+    "traffic --k=4 --pattern=incast --fan-in=8 --bytes=300kB --queue-disc=srpt --no-pfc"
+    " --buffer=30kB --loss-recovery=selective-repeat --ets=3:10",
     "traffic --k=4 --pattern=random-permutation --bytes=300kB --queue-disc=fq --cc=hpcc",
     "traffic --k=4 --pattern=incast --fan-in=8 --bytes=300kB --queue-disc=pifo",
     "collperf --op=alltoall --ranks=12 --gpus-per-server=3 -b 64kB -e 64kB"
