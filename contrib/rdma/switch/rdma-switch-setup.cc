@@ -197,6 +197,21 @@ RdmaSwitch::GetTypeId()
                           RdmaLive<RdmaSwitch>(MakeDoubleAccessor(&RdmaSwitch::m_ecnPmax),
                                                &RdmaSwitch::ApplyEcn),
                           MakeDoubleChecker<double>(0, 1))
+            .AddAttribute("EcnOfPriority",
+                          "EcnKmin, EcnKmax and EcnPmax of single priorities, per 100 Gb/s, as "
+                          "3:400KB-1.6MB,4:300KB-300KB-1,5:off (off: no marks); others as all",
+                          StringValue(""),
+                          RdmaLive<RdmaSwitch>(MakeStringAccessor(&RdmaSwitch::m_ecnOfPriority),
+                                               &RdmaSwitch::ApplyEcn),
+                          MakeStringChecker())
+            .AddAttribute(
+                "TelemetryOfQueue",
+                "Telemetry of switches (HPCC, PowerTCP) is of a frame's priority: its "
+                "queue, what frames with telemetry have sent in it, and the rate that "
+                "others leave, at least its share by weights; off: of the port",
+                BooleanValue(false),
+                RdmaFixed<RdmaSwitch>(MakeBooleanAccessor(&RdmaSwitch::m_telemetryOfQueue)),
+                MakeBooleanChecker())
             .AddAttribute("TrimPackets",
                           "Full packets in an egress queue from which on payload is cut off; 0: "
                           "never. NDP: 8",
@@ -322,11 +337,12 @@ RdmaSwitch::CheckEcn() const
         return "ns3::RdmaSwitch::EcnBySojourn: a frame's time in the queue is not known when it "
                "joins it; allowed: only without EcnMarkOnEnqueue";
     }
-    return {};
+    EcnOfPriority own;
+    return ReadEcnOfPriority(own);
 }
 
 rdma::EcnLaw
-RdmaSwitch::MakeEcnLaw(rdma::BitRate rate) const
+RdmaSwitch::MakeEcnLaw(rdma::BitRate rate, const rdma::EcnParameters& ecn) const
 {
     if (!m_ecn)
     {
@@ -335,13 +351,13 @@ RdmaSwitch::MakeEcnLaw(rdma::BitRate rate) const
     // The attributes are for 100 Gb/s, where a byte takes 80 ps.
     if (m_markBySojourn)
     {
-        return {rdma::Duration(static_cast<int64_t>(80 * m_ecnKmin)),
-                rdma::Duration(static_cast<int64_t>(80 * m_ecnKmax)),
-                m_ecnPmax};
+        return {rdma::Duration(static_cast<int64_t>(80 * ecn.kmin.value)),
+                rdma::Duration(static_cast<int64_t>(80 * ecn.kmax.value)),
+                ecn.pmax};
     }
-    return rdma::EcnLaw({rdma::ScaleToRate(rdma::Bytes(m_ecnKmin), rdma::Gbps(100), rate),
-                         rdma::ScaleToRate(rdma::Bytes(m_ecnKmax), rdma::Gbps(100), rate),
-                         m_ecnPmax});
+    return rdma::EcnLaw({rdma::ScaleToRate(ecn.kmin, rdma::Gbps(100), rate),
+                         rdma::ScaleToRate(ecn.kmax, rdma::Gbps(100), rate),
+                         ecn.pmax});
 }
 
 void
@@ -353,10 +369,20 @@ RdmaSwitch::ApplyEcn()
     m_markWithout = m_markBehind ? UINT32_MAX : 0;
     m_leastKmin = UINT64_MAX;
     m_ecnLaws.clear();
+    m_ecnLawsOfPort = m_ecnOfPriority.empty() ? 1 : RdmaPort::PRIORITIES;
+    EcnOfPriority ofPriority;
+    ReadEcnOfPriority(ofPriority);
+    const rdma::EcnParameters all{rdma::Bytes(m_ecnKmin), rdma::Bytes(m_ecnKmax), m_ecnPmax};
     for (const auto& port : m_ports)
     {
-        m_ecnLaws.push_back(MakeEcnLaw(rdma::BitRate(port->GetRate())));
-        m_leastKmin = std::min(m_leastKmin, m_ecnLaws.back().Kmin());
+        for (uint32_t priority = 0; priority < m_ecnLawsOfPort; ++priority)
+        {
+            const OwnEcn& own = ofPriority[priority];
+            m_ecnLaws.push_back(
+                own.off ? rdma::EcnLaw()
+                        : MakeEcnLaw(rdma::BitRate(port->GetRate()), own.has ? own.ecn : all));
+            m_leastKmin = std::min(m_leastKmin, m_ecnLaws.back().Kmin());
+        }
     }
 }
 
@@ -415,6 +441,7 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
         m_draws.push_back(rdma::Mix64(m_drawSeed | m_draws.size()));
     }
     ApplyEcn();
+    m_toldQueues.assign(m_telemetryOfQueue ? m_ports.size() * RdmaPort::PRIORITIES : 0, {});
     if (config.totalBytes == 0)
     {
         config.totalBytes = static_cast<uint64_t>(total);

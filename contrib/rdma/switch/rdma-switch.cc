@@ -76,7 +76,8 @@ RdmaSwitch::ForwardBy(uint16_t index, RdmaPort* port, RdmaFrame* frame, int64_t 
     {
         frame->extra->journey->Join(egress, *frame, now);
     }
-    if (m_markOnEnqueue && (frame->flags & RdmaFrame::ECT) && Marks(index, queueBytes))
+    if (m_markOnEnqueue && (frame->flags & RdmaFrame::ECT) &&
+        Marks(index, frame->priority, queueBytes))
     {
         Mark(egress, frame, queueBytes, now);
     }
@@ -192,14 +193,19 @@ RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int
         // At a resolution coarser than ps a frame may be sent a moment "before" it came.
         length = static_cast<uint64_t>(std::max<int64_t>(0, now - frame->time));
     }
-    if (length >= m_leastKmin && length >= m_ecnLaws[index].Kmin() && !m_markOnEnqueue &&
-        (frame->flags & RdmaFrame::ECT) && Marks(index, length))
+    if (length >= m_leastKmin && length >= m_ecnLaws[LawOf(index, frame->priority)].Kmin() &&
+        !m_markOnEnqueue && (frame->flags & RdmaFrame::ECT) &&
+        Marks(index, frame->priority, length))
     {
         Mark(port, frame, queueBytes, now);
     }
     if (frame->extra)
     {
         NoteLeaving(*port, *frame, now);
+        if (!m_toldQueues.empty())
+        {
+            TellOfQueue(*port, *frame, now);
+        }
         TellLeaving(*port, *frame, now);
     }
     if (m_buffer.Release(frame->inPort, frame->priority, bytes, index, now))

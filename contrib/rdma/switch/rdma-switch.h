@@ -168,12 +168,47 @@ class RdmaSwitch : public RdmaSwitchBase
     RdmaFrame* MakeRoom(RdmaPort*& port, RdmaPort* egress, RdmaFrame* frame, int64_t now);
 
     /// What the attributes say of ECN, for a port of this rate.
-    rdma::EcnLaw MakeEcnLaw(rdma::BitRate rate) const;
+    /// \param ecn thresholds for 100 Gb/s
+    rdma::EcnLaw MakeEcnLaw(rdma::BitRate rate, const rdma::EcnParameters& ecn) const;
+
+    /// Attribute EcnOfPriority.
+    struct OwnEcn
+    {
+        bool has = false; //!< else as all
+        bool off = false;
+        rdma::EcnParameters ecn; //!< for 100 Gb/s
+    };
+
+    using EcnOfPriority = std::array<OwnEcn, RdmaPort::PRIORITIES>;
+
+    /// \return what is wrong with that attribute, or nothing
+    std::string ReadEcnOfPriority(EcnOfPriority& ecn) const;
+
+    /// What telemetry needs of a priority of a port.
+    struct ToldQueue
+    {
+        uint64_t sent{0};     //!< bytes of frames with telemetry, as the line counts them
+        int64_t since{0};     //!< begin of a window, ps
+        uint64_t sentThen{0}; //!< `sent` then
+        uint64_t portThen{0}; //!< bytes that the port had sent then
+        uint64_t others{0};   //!< rate of all else in the window before, bit/s
+        uint8_t active{0};    //!< bit p: priority p had frames in the window
+        uint8_t before{0};    //!< the same of the window before
+    };
+
+    /// Telemetry of a frame that leaves is of its queue, not of its port (TelemetryOfQueue).
+    void TellOfQueue(const RdmaPort& port, RdmaFrame& frame, int64_t now);
+
+    /// \return place in m_ecnLaws
+    std::size_t LawOf(uint32_t port, uint8_t priority) const
+    {
+        return port * m_ecnLawsOfPort + (priority & (m_ecnLawsOfPort - 1));
+    }
 
     /// \param length bytes in the queue, or ps in it
-    bool Marks(uint32_t port, uint64_t length)
+    bool Marks(uint32_t port, uint8_t priority, uint64_t length)
     {
-        return m_ecnLaws[port].Marks(length, [this, port] { return Draw(port); });
+        return m_ecnLaws[LawOf(port, priority)].Marks(length, [this, port] { return Draw(port); });
     }
 
     /// Uniform in [0, 1). Each port draws for itself: what passes at others does not change what
@@ -200,7 +235,8 @@ class RdmaSwitch : public RdmaSwitchBase
     void OnRefresh();
 
     // hot
-    std::vector<rdma::EcnLaw> m_ecnLaws; //!< law of each port, by bytes or by time
+    std::vector<rdma::EcnLaw> m_ecnLaws; //!< laws of each port, by bytes or by time
+    uint32_t m_ecnLawsOfPort = 1;        //!< 8: each priority has its own
     uint64_t m_leastKmin{
         UINT64_MAX}; //!< least Kmin of m_ecnLaws: most frames need not ask their port's law
     std::vector<uint64_t> m_draws; //!< of each port: where its draws stand
@@ -230,6 +266,10 @@ class RdmaSwitch : public RdmaSwitchBase
     uint64_t m_ecnKmin;
     uint64_t m_ecnKmax;
     double m_ecnPmax;
+    std::string m_ecnOfPriority;
+    bool m_telemetryOfQueue;
+    /// By port and priority; empty: telemetry of ports is told.
+    std::vector<ToldQueue> m_toldQueues;
     bool m_markBehind;
     uint16_t m_pauseQuanta;
     Time m_watchdogDetection;
