@@ -80,10 +80,8 @@ RdmaConnections::Open(const RdmaConnectionRequest& request)
     {
         return nullptr;
     }
-    RdmaQueuePair* qp = TakeEnd(request.from,
-                                request.priority,
-                                m_numbers.Active(request.to, slot),
-                                RdmaClock::Now());
+    RdmaQueuePair* qp =
+        TakeEnd(request.from, request, m_numbers.Active(request.to, slot), RdmaClock::Now());
     Connect(qp, request, true, m_numbers.Passive(request.from, slot), 0);
     if (m_onOpen)
     {
@@ -178,7 +176,7 @@ RdmaConnections::Accept(const RdmaConnectionRequest& request,
                         uint32_t expected,
                         int64_t now)
 {
-    RdmaQueuePair* qp = TakeEnd(request.to, request.priority, number, now);
+    RdmaQueuePair* qp = TakeEnd(request.to, request, number, now);
     Connect(qp, request, false, m_numbers.Other(request.to, number), expected);
     if (expected)
     {
@@ -192,19 +190,23 @@ RdmaConnections::Accept(const RdmaConnectionRequest& request,
 }
 
 RdmaQueuePair*
-RdmaConnections::TakeEnd(uint32_t endpoint, uint8_t priority, uint32_t number, int64_t now)
+RdmaConnections::TakeEnd(uint32_t endpoint,
+                         const RdmaConnectionRequest& request,
+                         uint32_t number,
+                         int64_t now)
 {
     Host& host = m_hosts[endpoint];
     const Ptr<RdmaNic> nic = m_fabric.GetNic(endpoint);
-    const bool rested = !host.resting.empty() && !host.resting[priority].empty() &&
-                        host.resting[priority].front().since + REUSE_AFTER_PS <= now;
+    const std::size_t place = RestOf(request.trafficClass, request.priority);
+    const bool rested = host.resting.size() > place && !host.resting[place].empty() &&
+                        host.resting[place].front().since + REUSE_AFTER_PS <= now;
     if (!rested)
     {
         ++host.queuePairs;
-        return nic->CreateQueuePair(priority, number);
+        return nic->CreateQueuePair(request.priority, number, request.trafficClass);
     }
-    RdmaQueuePair* qp = host.resting[priority].front().queuePair;
-    host.resting[priority].pop_front();
+    RdmaQueuePair* qp = host.resting[place].front().queuePair;
+    host.resting[place].pop_front();
     if (!m_numbers.At(qp->GetNumber()).active)
     {
         host.done[qp->GetNumber()] = static_cast<uint32_t>(qp->GetExpectedPsn());
@@ -222,7 +224,8 @@ RdmaConnections::Connect(RdmaQueuePair* qp,
                          uint32_t peerNumber,
                          uint32_t expected)
 {
-    RdmaRemoteQueuePair peer = m_fabric.Describe(active ? request.to : request.from, peerNumber);
+    RdmaRemoteQueuePair peer =
+        m_fabric.Describe(active ? request.to : request.from, peerNumber, request.trafficClass);
     peer.initialPsn = expected ? expected : peer.initialPsn;
     peer.sourcePort = rdma::RoceSourcePortOfName(request.name, !active);
     peer.peerSourcePort = rdma::RoceSourcePortOfName(request.name, active);
@@ -254,11 +257,11 @@ void
 RdmaConnections::Rest(RdmaQueuePair* qp, int64_t now)
 {
     Host& host = m_hosts[qp->GetNic()->GetEndpoint()];
-    if (host.resting.empty())
+    if (host.resting.size() <= RestOf(qp->GetClass(), qp->GetServiceLevel()))
     {
-        host.resting.resize(RdmaPort::PRIORITIES);
+        host.resting.resize(RestOf(qp->GetClass() + 1, 0));
     }
-    host.resting[qp->GetServiceLevel()].push_back({qp, now});
+    host.resting[RestOf(qp->GetClass(), qp->GetServiceLevel())].push_back({qp, now});
 }
 
 RdmaQueuePair*

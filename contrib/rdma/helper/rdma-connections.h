@@ -44,6 +44,7 @@ struct RdmaConnectionRequest
     RdmaConnectionUser* user{nullptr};
     uint64_t data{0}; //!< the user's: it comes with OnAccepted
     uint8_t priority{3};
+    uint8_t trafficClass{0}; //!< RdmaNic::AddClass, of both ends
     /// Most that `from` sends at, bit/s on the wire: its congestion control takes it for the line
     /// rate; 0: as NIC and path have it.
     uint64_t maxRateBps{0};
@@ -66,11 +67,11 @@ struct RdmaConnectionRequest
  * what queue pairs are made of: one is made at a time, whichever thread's host makes it.
  * Whatever the order of hosts' events, the same connections have the same numbers and ports.
  *
- * Queue pairs of connections that are done rest, and the next connection of their NIC and priority
- * takes them, once they have rested for REUSE_AFTER_PS: reset, with another number, which is a new
- * queue pair; it starts at line rate, with a congestion control that remembers nothing. The wait
- * is for what may still be under way to the old connection, a CNP above all. A host then needs as
- * many as it has connections open at most, and those of the last REUSE_AFTER_PS. The passive end
+ * Queue pairs of connections that are done rest, and the next connection of their NIC, priority and
+ * class takes them, once they have rested for REUSE_AFTER_PS: reset, with another number, which is
+ * a new queue pair; it starts at line rate, with a congestion control that remembers nothing. The
+ * wait is for what may still be under way to the old connection, a CNP above all. A host then needs
+ * as many as it has connections open at most, and those of the last REUSE_AFTER_PS. The passive end
  * cannot hear of Close: only of a connection that carries one WRITE or SEND it knows when that is
  * done, and its user says so. If the acknowledgement of that message was lost, and its sender
  * repeats it after REUSE_AFTER_PS, the passive end is made anew as one that has had it.
@@ -142,7 +143,7 @@ class RdmaConnections : public RdmaNicListener
         rdma::NumberTable<uint32_t> nextSlot;                         //!< by peer + 1
         std::unordered_map<uint32_t, RdmaConnectionRequest> requests; //!< by the active number
         rdma::NumberTable<uint32_t> done; //!< by passive number: the PSN behind a single message
-        /// By service level, the longest first; empty: none has rested so far.
+        /// By class and service level, the longest first; empty: none has rested so far.
         std::vector<std::deque<Resting>> resting;
         uint64_t queuePairs{0};
     };
@@ -150,7 +151,10 @@ class RdmaConnections : public RdmaNicListener
     /// \return the slot of a new request; MostSlots(): there is none
     uint32_t TakeSlot(const RdmaConnectionRequest& request);
     /// One end: rested, or new.
-    RdmaQueuePair* TakeEnd(uint32_t endpoint, uint8_t priority, uint32_t number, int64_t now);
+    RdmaQueuePair* TakeEnd(uint32_t endpoint,
+                           const RdmaConnectionRequest& request,
+                           uint32_t number,
+                           int64_t now);
     /// \param expected PSN; 0: where its peer begins
     RdmaQueuePair* Accept(const RdmaConnectionRequest& request,
                           uint32_t number,
@@ -162,6 +166,12 @@ class RdmaConnections : public RdmaNicListener
                  uint32_t peerNumber,
                  uint32_t expected);
     void Rest(RdmaQueuePair* qp, int64_t now);
+
+    /// \return place in Host::resting
+    static std::size_t RestOf(uint8_t trafficClass, uint8_t priority)
+    {
+        return std::size_t{trafficClass} * RdmaPort::PRIORITIES + priority;
+    }
 
     RdmaFabric& m_fabric;
     rdma::ConnectionNumbers m_numbers;

@@ -244,6 +244,10 @@ RdmaFabricBuilder::Finish(std::string& error, int64_t stream)
     error = CheckTrimming(*like);
     if (error.empty())
     {
+        error = CheckClasses();
+    }
+    if (error.empty())
+    {
         error = linkLayer.Start(*m_fabric, *like, stream);
     }
     if (error.empty())
@@ -251,6 +255,21 @@ RdmaFabricBuilder::Finish(std::string& error, int64_t stream)
         error = StartQueueDiscs();
     }
     return error.empty() ? std::move(m_fabric) : nullptr;
+}
+
+Ptr<RdmaNic>
+RdmaFabricBuilder::MakeNic() const
+{
+    Ptr<RdmaNic> nic = m_settings.nic.Create<RdmaNic>();
+    if (m_settings.prototype)
+    {
+        nic->SetCongestionOps(m_settings.prototype);
+    }
+    for (const RdmaTrafficClass& trafficClass : m_settings.classes)
+    {
+        nic->AddClass(trafficClass);
+    }
+    return nic;
 }
 
 void
@@ -265,11 +284,7 @@ RdmaFabricBuilder::MakeNics(const RdmaLinkLayer::Marking& marking)
             Ptr<RdmaNic> nic;
             if (RdmaPort* port = fabric.m_portOfEnd[fabric.m_endsOfNode[node][p]])
             {
-                nic = m_settings.nic.Create<RdmaNic>();
-                if (m_settings.prototype)
-                {
-                    nic->SetCongestionOps(m_settings.prototype);
-                }
+                nic = MakeNic();
                 nic->SetMarking(marking.queue, marking.at);
                 nic->Attach(port, fabric.GetNEndpoints());
                 if (ports == 1)
@@ -376,6 +391,29 @@ RdmaFabricBuilder::StartQueueDiscs()
     return {};
 }
 
+std::string
+RdmaFabricBuilder::CheckClasses() const
+{
+    if (m_settings.classes.size() > RdmaNic::MOST_CLASSES)
+    {
+        return "RdmaFabricHelper::AddTrafficClass: " + std::to_string(m_settings.classes.size()) +
+               " classes; allowed: at most " + std::to_string(RdmaNic::MOST_CLASSES);
+    }
+    for (const RdmaTrafficClass& trafficClass : m_settings.classes)
+    {
+        // What switches do for these, and their attributes, are of the whole fabric.
+        const RdmaTransportScheme* recovery = trafficClass.recovery;
+        if (recovery && recovery != m_fabric->m_nicDefaults.recovery &&
+            (recovery->needsTrimming || recovery->makeParameters))
+        {
+            return "RdmaFabricHelper::AddTrafficClass: recovery '" + recovery->name +
+                   "' is of all NICs and switches; allowed: as ns3::RdmaNic::LossRecovery, and a "
+                   "class for what is not";
+        }
+    }
+    return {};
+}
+
 void
 RdmaFabricBuilder::ReadAttributes(const RdmaSwitchBase& like)
 {
@@ -388,16 +426,20 @@ RdmaFabricBuilder::ReadAttributes(const RdmaSwitchBase& like)
         Ptr<RdmaNic> nic = here == fabric.m_nics.end() ? nullptr : *here;
         if (!nic) // one as another rank has it
         {
-            nic = m_settings.nic.Create<RdmaNic>();
-            if (m_settings.prototype) // which may make frames longer
-            {
-                nic->SetCongestionOps(m_settings.prototype);
-            }
+            nic = MakeNic();
             nic->Attach(m_settings.port.Create<RdmaPort>(), 0);
         }
         fabric.m_mtu = nic->GetMtu();
         fabric.m_ackEvery = nic->GetAckEvery();
         fabric.m_sizes = nic->GetFrameSizes();
+        for (uint8_t c = 1; c < nic->GetNClasses(); ++c)
+        {
+            const RdmaTransportScheme& recovery = nic->GetTransportScheme(c);
+            const uint16_t needs = nic->GetPrototype(c).GetNeeds();
+            const bool each = recovery.ackPerPacket || (needs & RdmaCongestionOps::ACK_PER_PACKET);
+            fabric.m_classes.push_back(
+                {nic->GetFrameSizes(c), &recovery, each || nic->GetAckEvery() == 1});
+        }
         UintegerValue initialPsn;
         nic->GetAttribute("InitialPsn", initialPsn);
         UintegerValue bdpCap;
@@ -455,6 +497,14 @@ RdmaFabricBuilder::SetPathsAcrossRanks()
         if (needsCap)
         {
             nic->SetAttribute("BdpCap", UintegerValue(fabric.GetBdpCap(e)));
+        }
+        for (uint8_t c = 1; c < nic->GetNClasses(); ++c)
+        {
+            if (given.Get().IsZero())
+            {
+                nic->SetBaseRtt(fabric.GetBaseRtt(e, c), c);
+            }
+            nic->SetBdpCap(fabric.GetBdpCap(e, c), c);
         }
     }
 }

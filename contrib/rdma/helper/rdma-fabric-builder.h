@@ -33,10 +33,11 @@ struct RdmaFabricSettings
     ObjectFactory nic;
     ObjectFactory device; //!< switches
     ObjectFactory port;
-    std::set<std::string> deviceGiven; //!< attributes of switches that the user has set
-    bool keepsMarking{false};          //!< whatever the congestion control would have
-    uint32_t largestFrame{0};          //!< bytes, Ethernet header to FCS; 0: as RDMA's
-    Ptr<RdmaCongestionOps> prototype;  //!< null: none
+    std::set<std::string> deviceGiven;     //!< attributes of switches that the user has set
+    bool keepsMarking{false};              //!< whatever the congestion control would have
+    uint32_t largestFrame{0};              //!< bytes, Ethernet header to FCS; 0: as RDMA's
+    Ptr<RdmaCongestionOps> prototype;      //!< null: none
+    std::vector<RdmaTrafficClass> classes; //!< from class 1 on
     RdmaPartition partition;
     std::function<std::unique_ptr<RdmaLinkLayer>()> makeLinkLayer; //!< Ethernet's by default
 };
@@ -90,6 +91,10 @@ class RdmaFabricBuilder
     /// Queue disciplines of all ports, and what they need of NICs. \return what is wrong, or
     /// nothing
     std::string StartQueueDiscs();
+    /// \return what a class needs, and its NICs and switches do not have; or nothing
+    std::string CheckClasses() const;
+    /// \return a NIC as all are, not attached
+    Ptr<RdmaNic> MakeNic() const;
     /// What all NICs and switches have in common, those of other ranks too. \param like a switch
     /// as they all are
     void ReadAttributes(const RdmaSwitchBase& like);

@@ -41,6 +41,14 @@ RdmaFabricHelper::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
     m_settings.prototype = prototype;
 }
 
+uint8_t
+RdmaFabricHelper::AddTrafficClass(const RdmaTrafficClass& trafficClass)
+{
+    NS_LOG_FUNCTION(this);
+    m_settings.classes.push_back(trafficClass);
+    return static_cast<uint8_t>(m_settings.classes.size());
+}
+
 void
 RdmaFabricHelper::SetInfiniBand(const IbFabricConfig& config)
 {

@@ -37,6 +37,11 @@ class RdmaFabricHelper
     /// \param prototype every queue pair's congestion control is forked from it
     void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);
 
+    /// Queue pairs of a congestion control, transport or rate of their own, beside those of
+    /// SetCongestionOps. Switches mark as their attributes say: RdmaCongestionOps::GetEcn of a
+    /// class's is not asked. \return the class's number, from 1
+    uint8_t AddTrafficClass(const RdmaTrafficClass& trafficClass);
+
     /// Every NIC, link and switch is InfiniBand's, not Ethernet's. Attributes of switches are
     /// IbSwitch's then, and NICs have its frame sizes. In one rank only.
     void SetInfiniBand(const IbFabricConfig& config);

@@ -119,13 +119,15 @@ RdmaFabric::GetIdealCompletion(uint32_t from,
                                uint64_t bytes,
                                bool withImmediate,
                                RdmaOperation operation,
-                               bool atSender)
+                               bool atSender,
+                               uint8_t trafficClass)
 {
+    const rdma::FrameSizes& sizes = GetFrameSizes(trafficClass);
     int64_t request = 0;
     if (operation == RdmaOperation::READ)
     {
         // The request on its way there; the rest is the way back, to who asked.
-        const rdma::FrameRun frame{rdma::Bytes(m_sizes.DataWire(rdma::RoceOpcode::kReadRequest, 0)),
+        const rdma::FrameRun frame{rdma::Bytes(sizes.DataWire(rdma::RoceOpcode::kReadRequest, 0)),
                                    1,
                                    rdma::Bytes(0)};
         request = rdma::IdealCompletion(GetWholePath(from, to), {frame}).ps;
@@ -135,22 +137,23 @@ RdmaFabric::GetIdealCompletion(uint32_t from,
     const auto key = std::make_tuple((GetPathClass(from, to) * 2 + withImmediate) * 4 +
                                          static_cast<uint32_t>(operation),
                                      atSender ? GetPathClass(to, from) + 1 : 0,
-                                     bytes);
+                                     bytes,
+                                     trafficClass);
     const auto known = m_ideal.find(key);
     if (known != m_ideal.end())
     {
         return request + known->second;
     }
     const rdma::Bytes message(bytes);
-    auto runs = operation == RdmaOperation::READ
-                    ? rdma::RoceReadResponseRuns(message, m_mtu, m_sizes)
+    auto runs = operation == RdmaOperation::READ ? rdma::RoceReadResponseRuns(message, m_mtu, sizes)
                 : operation == RdmaOperation::SEND
-                    ? rdma::RoceSendRuns(message, m_mtu, withImmediate, m_sizes)
-                    : rdma::RoceWriteRuns(message, m_mtu, withImmediate, m_sizes);
+                    ? rdma::RoceSendRuns(message, m_mtu, withImmediate, sizes)
+                    : rdma::RoceWriteRuns(message, m_mtu, withImmediate, sizes);
     const auto path = GetPathOfMessage(from, to, atSender);
     if (atSender)
     {
-        rdma::AddAcks(runs, rdma::Bytes(m_sizes.ackWire), m_ackEvery == 1);
+        const bool each = trafficClass ? m_classes[trafficClass - 1].ackPerPacket : m_ackEvery == 1;
+        rdma::AddAcks(runs, rdma::Bytes(sizes.ackWire), each);
     }
     const int64_t ideal = IdealOf(path, runs);
     if (m_ideal.size() >= MOST_REMEMBERED) // sizes differ, too
@@ -206,17 +209,17 @@ RdmaFabric::SerializationOver(uint32_t end, uint32_t wireBytes) const
 }
 
 int64_t
-RdmaFabric::RoundTripOver(uint32_t end) const
+RdmaFabric::RoundTripOver(uint32_t end, const rdma::FrameSizes& sizes) const
 {
     const RdmaLinkSpec& link = m_links[end / 2];
-    const uint32_t data = m_sizes.DataWire(rdma::RoceOpcode::kWriteOnlyWithImmediate, m_mtu);
+    const uint32_t data = sizes.DataWire(rdma::RoceOpcode::kWriteOnlyWithImmediate, m_mtu);
     const int64_t pipelines = m_isSwitch[link.a] + m_isSwitch[link.b];
-    return SerializationOver(end, data) + SerializationOver(end, m_sizes.ackWire) +
-           2 * link.delayPs + pipelines * m_pipelinePs;
+    return SerializationOver(end, data) + SerializationOver(end, sizes.ackWire) + 2 * link.delayPs +
+           pipelines * m_pipelinePs;
 }
 
 int64_t
-RdmaFabric::RoundTripToFarthestHost(uint32_t from) const
+RdmaFabric::RoundTripToFarthestHost(uint32_t from, const rdma::FrameSizes& sizes) const
 {
     // Breadth first: a node's time is final once all nodes nearer by a link have been looked at.
     std::vector<int64_t> time(m_names.size());
@@ -244,7 +247,7 @@ RdmaFabric::RoundTripToFarthestHost(uint32_t from) const
                 }
                 if (depthOf[to] == depth)
                 {
-                    time[to] = std::max(time[to], time[node] + RoundTripOver(end));
+                    time[to] = std::max(time[to], time[node] + RoundTripOver(end, sizes));
                 }
             }
         }
@@ -254,31 +257,36 @@ RdmaFabric::RoundTripToFarthestHost(uint32_t from) const
 }
 
 int64_t
-RdmaFabric::GetBaseRtt(uint32_t endpoint)
+RdmaFabric::GetBaseRtt(uint32_t endpoint, uint8_t trafficClass)
 {
+    const rdma::FrameSizes& sizes = GetFrameSizes(trafficClass);
     const uint32_t end = m_endsOfNode[m_endpoints[endpoint].host][m_endpoints[endpoint].port];
-    int64_t roundTrip = RoundTripOver(end);
+    int64_t roundTrip = RoundTripOver(end, sizes);
     const uint32_t next = GetNodeOfEnd(end ^ 1);
     if (m_isSwitch[next])
     {
-        const auto known = m_farthestHost.find(next);
+        const auto place = std::make_pair(trafficClass, next);
+        const auto known = m_farthestHost.find(place);
         roundTrip += known != m_farthestHost.end()
                          ? known->second
-                         : m_farthestHost[next] = RoundTripToFarthestHost(next);
+                         : m_farthestHost[place] = RoundTripToFarthestHost(next, sizes);
     }
     return roundTrip;
 }
 
 uint64_t
-RdmaFabric::GetBdpCap(uint32_t endpoint)
+RdmaFabric::GetBdpCap(uint32_t endpoint, uint8_t trafficClass)
 {
     const uint32_t end = m_endsOfNode[m_endpoints[endpoint].host][m_endpoints[endpoint].port];
     const int64_t packet = // at a coarse unit of time it may be 0
-        std::max<int64_t>(1, SerializationOver(end, m_sizes.dataOverhead + m_mtu));
-    const RdmaTransportScheme* recovery = m_nicDefaults.recovery; // as RdmaNic::GetBdpCap
+        std::max<int64_t>(1,
+                          SerializationOver(end, GetFrameSizes(trafficClass).dataOverhead + m_mtu));
+    const RdmaTransportScheme* recovery = // as RdmaNic::GetBdpCap
+        trafficClass ? m_classes[trafficClass - 1].recovery : m_nicDefaults.recovery;
     const uint64_t factor = recovery ? std::max(1U, recovery->bdpFactor) : 1;
-    return std::min(factor * static_cast<uint64_t>((GetBaseRtt(endpoint) + packet - 1) / packet),
-                    RdmaQueuePair::MAX_OUTSTANDING);
+    return std::min(
+        factor * static_cast<uint64_t>((GetBaseRtt(endpoint, trafficClass) + packet - 1) / packet),
+        RdmaQueuePair::MAX_OUTSTANDING);
 }
 
 } // namespace ns3

@@ -111,18 +111,22 @@ RdmaFabric::ConnectQueuePairs(uint32_t from, uint32_t to, uint8_t priority)
 }
 
 RdmaRemoteQueuePair
-RdmaFabric::Describe(uint32_t endpoint, uint32_t number)
+RdmaFabric::Describe(uint32_t endpoint, uint32_t number, uint8_t trafficClass)
 {
     if (m_nics[endpoint])
     {
-        return m_nics[endpoint]->Describe(number);
+        return m_nics[endpoint]->Describe(number, trafficClass);
     }
     RdmaRemoteQueuePair there = m_nicDefaults;
     there.endpoint = endpoint;
     there.number = number;
+    if (trafficClass)
+    {
+        there.recovery = m_classes[trafficClass - 1].recovery;
+    }
     if (there.recovery->bdpFactor && !there.bdpCap)
     {
-        there.bdpCap = GetBdpCap(endpoint);
+        there.bdpCap = GetBdpCap(endpoint, trafficClass);
     }
     return there;
 }

@@ -146,7 +146,8 @@ class RdmaFabric
     }
 
     /// \return what another NIC's queue pair has to know of this one, whichever rank has it
-    RdmaRemoteQueuePair Describe(uint32_t endpoint, uint32_t number);
+    /// \param trafficClass RdmaNic::AddClass
+    RdmaRemoteQueuePair Describe(uint32_t endpoint, uint32_t number, uint8_t trafficClass = 0);
 
     /// \return the queue pair of this number; null: there is none, or another rank has it
     RdmaQueuePair* FindQueuePair(uint32_t endpoint, uint32_t number) const;
@@ -389,7 +390,8 @@ class RdmaFabric
                                uint64_t bytes,
                                bool withImmediate,
                                RdmaOperation operation = RdmaOperation::WRITE,
-                               bool atSender = false);
+                               bool atSender = false,
+                               uint8_t trafficClass = 0);
 
     /// The same of a message whose frames are these, as of ordinary packets. Not remembered. \param
     /// atSender whether it ends with the ACK of the last one (rdma::AddAcks)
@@ -409,19 +411,25 @@ class RdmaFabric
         return m_mtu;
     }
 
-    /// \return sizes of the NICs' frames
-    const rdma::FrameSizes& GetFrameSizes() const
+    /// \return sizes of the NICs' frames, of a class
+    const rdma::FrameSizes& GetFrameSizes(uint8_t trafficClass = 0) const
     {
-        return m_sizes;
+        return trafficClass ? m_classes[trafficClass - 1].sizes : m_sizes;
+    }
+
+    /// \return classes of queue pairs, class 0 among them (RdmaNic::AddClass)
+    uint8_t GetNClasses() const
+    {
+        return static_cast<uint8_t>(m_classes.size() + 1);
     }
 
     /// \return the base round-trip time of an endpoint's queue pairs, ps: as
     /// RdmaBaseRtt::Compute, but of the whole fabric, whichever rank has it
-    int64_t GetBaseRtt(uint32_t endpoint);
+    int64_t GetBaseRtt(uint32_t endpoint, uint8_t trafficClass = 0);
 
     /// \return most packets in flight of a queue pair of this endpoint whose recovery bounds them:
     /// as RdmaNic::GetBdpCap computes it, but of the whole fabric, whichever rank has it
-    uint64_t GetBdpCap(uint32_t endpoint);
+    uint64_t GetBdpCap(uint32_t endpoint, uint8_t trafficClass = 0);
 
     /// \return of all switches of this process
     RdmaTrimCounters GetTrimTotals() const;
@@ -432,7 +440,12 @@ class RdmaFabric
     /// bytes that buffers are prepared for. Of Ethernet
     uint32_t GetLargestFrame() const
     {
-        return std::max(m_largestFrame, m_sizes.LargestFrame(m_mtu));
+        uint32_t largest = std::max(m_largestFrame, m_sizes.LargestFrame(m_mtu));
+        for (const Class& own : m_classes)
+        {
+            largest = std::max(largest, own.sizes.LargestFrame(m_mtu));
+        }
+        return largest;
     }
 
     /// Frames for everybody find their ways from now on: along a tree of the switches (of each part
@@ -473,9 +486,9 @@ class RdmaFabric
 
     int64_t SerializationOver(uint32_t end, uint32_t wireBytes) const;
     /// Round trip over a link on an idle path, largest data packet out and ACK back, ps.
-    int64_t RoundTripOver(uint32_t end) const;
+    int64_t RoundTripOver(uint32_t end, const rdma::FrameSizes& sizes) const;
     /// From a switch to its farthest host, ps.
-    int64_t RoundTripToFarthestHost(uint32_t from) const;
+    int64_t RoundTripToFarthestHost(uint32_t from, const rdma::FrameSizes& sizes) const;
     std::string MakeGateways();
     /// Broadcast tree over links that work and are not known as dead, if somebody asked for it.
     void UpdateBroadcast();
@@ -512,10 +525,20 @@ class RdmaFabric
     uint32_t m_ackEvery{16};
     rdma::FrameSizes m_sizes;
 
+    /// What NICs have of a class, besides class 0.
+    struct Class
+    {
+        rdma::FrameSizes sizes;
+        const RdmaTransportScheme* recovery;
+        bool ackPerPacket;
+    };
+
+    std::vector<Class> m_classes; //!< from class 1 on
+
     static constexpr std::size_t MOST_REMEMBERED = 1 << 14; //!< of each of these: 1 MB
     std::map<std::vector<int64_t>, uint32_t> m_pathClasses;
     std::map<uint64_t, uint32_t> m_classOfPair;
-    std::map<std::tuple<uint32_t, uint32_t, uint64_t>, int64_t> m_ideal;
+    std::map<std::tuple<uint32_t, uint32_t, uint64_t, uint8_t>, int64_t> m_ideal;
 
     // across ranks
     RdmaPartition m_partition;
@@ -524,9 +547,9 @@ class RdmaFabric
     std::vector<uint32_t> m_queuePairsOf; //!< by endpoint: how many ConnectQueuePairs has made
     RdmaRemoteQueuePair m_nicDefaults;    //!< what the NICs of other ranks have, as ours
     int64_t m_timeUnitPs{1};              //!< RdmaPort::GetTransmitTimeUnitPs
-    std::unique_ptr<RdmaConnections> m_connections; //!< null: nobody asked for it
-    std::map<uint32_t, int64_t> m_farthestHost;     //!< by switch, ps
-    std::vector<uint32_t> m_group;                  //!< RdmaNodeSpec::group, by node
+    std::unique_ptr<RdmaConnections> m_connections;                 //!< null: nobody asked for it
+    std::map<std::pair<uint8_t, uint32_t>, int64_t> m_farthestHost; //!< by class and switch, ps
+    std::vector<uint32_t> m_group; //!< RdmaNodeSpec::group, by node
 };
 
 } // namespace ns3

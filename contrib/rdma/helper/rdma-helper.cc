@@ -136,6 +136,15 @@ RdmaHelper::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
     m_settings.prototype = prototype;
 }
 
+uint8_t
+RdmaHelper::AddTrafficClass(const RdmaTrafficClass& trafficClass)
+{
+    NS_LOG_FUNCTION(this);
+    CheckSettings("AddTrafficClass");
+    m_settings.classes.push_back(trafficClass);
+    return static_cast<uint8_t>(m_settings.classes.size());
+}
+
 void
 RdmaHelper::SetInfiniBand(const IbFabricConfig& config)
 {

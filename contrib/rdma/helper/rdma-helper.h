@@ -65,6 +65,9 @@ class RdmaHelper
     void SetLinkAttribute(const std::string& name, const AttributeValue& value);
     /// \param prototype every queue pair's congestion control is forked from it
     void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);
+
+    /// As RdmaFabricHelper::AddTrafficClass: RdmaNic::CreateQueuePair takes its number.
+    uint8_t AddTrafficClass(const RdmaTrafficClass& trafficClass);
     /// NICs, switches and links are InfiniBand's, not Ethernet's.
     void SetInfiniBand(const IbFabricConfig& config);
 

@@ -143,10 +143,29 @@ RdmaRoceCaptureEncoder::EncodeRoce(const RdmaFrame& frame, uint32_t kept)
     return length;
 }
 
+const rdma::FrameSizes&
+RdmaRoceCaptureEncoder::SizesOf(const RdmaFrame& frame) const
+{
+    // By the frame's own length: its queue pairs may be in other processes.
+    for (uint8_t c = 1; c < m_fabric.GetNClasses(); ++c)
+    {
+        const rdma::FrameSizes& sizes = m_fabric.GetFrameSizes(c);
+        const uint32_t wire =
+            frame.opcode == RdmaOpcode::ACKNOWLEDGE
+                ? sizes.ackWire
+                : sizes.DataWire(static_cast<rdma::RoceOpcode>(frame.opcode), frame.payload);
+        if (wire == frame.wireBytes)
+        {
+            return sizes;
+        }
+    }
+    return m_fabric.GetFrameSizes();
+}
+
 uint32_t
 RdmaRoceCaptureEncoder::PutControl(const RdmaFrame& frame)
 {
-    const rdma::FrameSizes& sizes = m_fabric.GetFrameSizes();
+    const rdma::FrameSizes& sizes = SizesOf(frame);
     const bool answers = frame.opcode == RdmaOpcode::ACKNOWLEDGE;
     const uint32_t bytes = answers                                           ? sizes.controlAck
                            : IsData(frame.opcode) || IsRequest(frame.opcode) ? sizes.controlData

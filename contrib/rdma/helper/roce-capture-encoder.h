@@ -32,6 +32,8 @@ class RdmaRoceCaptureEncoder : public RdmaCaptureEncoder
                         const rdma::MacAddress& source,
                         const rdma::MacAddress& to);
     uint16_t SourcePort(const RdmaFrame& frame) const;
+    /// \return sizes of a class with such frames; none: those of class 0
+    const rdma::FrameSizes& SizesOf(const RdmaFrame& frame) const;
     /// What the congestion control adds to a frame, into m_control: core/telemetry-wire.h; PINT:
     /// its byte; else of an ACK switches passed (1 B), nothing (3 B) and the time in the host (4 B,
     /// ns), of a packet when it left (8 B, ns), all assumed. Zeros of a law that adds other bytes.

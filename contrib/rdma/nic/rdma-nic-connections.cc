@@ -19,6 +19,34 @@ namespace ns3
 
 NS_LOG_COMPONENT_DEFINE("RdmaNicConnections");
 
+uint8_t
+RdmaNic::AddClass(const RdmaTrafficClass& trafficClass)
+{
+    NS_LOG_FUNCTION(this);
+    NS_ABORT_MSG_IF(m_port, "a NIC's classes are added before Attach");
+    NS_ABORT_MSG_IF(m_classes.size() == MOST_CLASSES,
+                    "a NIC has at most " << +MOST_CLASSES << " classes besides class 0");
+    m_classes.push_back(std::make_unique<Class>());
+    static_cast<RdmaTrafficClass&>(*m_classes.back()) = trafficClass;
+    return static_cast<uint8_t>(m_classes.size());
+}
+
+rdma::FrameSizes
+RdmaNic::MakeSizes(const RdmaCongestionOps& prototype) const
+{
+    const RdmaHeaderBytes more = prototype.GetHeaderBytes();
+    const uint32_t overhead = m_port->GetLineOverhead();
+    rdma::FrameSizes sizes = rdma::FrameSizes::Make(overhead,
+                                                    m_headerBytes + more.data,
+                                                    m_extensionHeaders,
+                                                    m_ackFrameBytes + more.ack,
+                                                    m_cnpFrameBytes);
+    sizes.controlData = more.data;
+    sizes.controlAck = more.ack;
+    sizes.leastWire = m_extensionHeaders ? m_leastFrameBytes + overhead : 0;
+    return sizes;
+}
+
 RdmaQueuePair*
 RdmaNic::CreateQueuePair(const RdmaQueuePairInit& init)
 {
@@ -42,10 +70,11 @@ RdmaNic::CreateQueuePair(const RdmaQueuePairInit& init)
 }
 
 RdmaQueuePair*
-RdmaNic::CreateQueuePair(uint8_t priority, uint32_t number)
+RdmaNic::CreateQueuePair(uint8_t priority, uint32_t number, uint8_t trafficClass)
 {
-    NS_LOG_FUNCTION(this << priority << number);
+    NS_LOG_FUNCTION(this << priority << number << trafficClass);
     NS_ABORT_MSG_IF(priority >= RdmaPort::PRIORITIES, "no such priority");
+    NS_ABORT_MSG_IF(trafficClass >= GetNClasses(), "no such class");
     // QP 0 and 1 are special (InfiniBand Architecture 1, 3.9).
     const auto index = static_cast<uint32_t>(m_qps.size());
     if (number == 0)
@@ -58,6 +87,8 @@ RdmaNic::CreateQueuePair(uint8_t priority, uint32_t number)
     NS_ABORT_MSG_IF(FindQueuePair(number), "there is a queue pair " << number << " here");
     Ptr<RdmaQueuePair> qp(new RdmaQueuePair(this, number, index), false);
     m_numbers[number] = PeekPointer(qp);
+    qp->m_class = trafficClass;
+    qp->m_sizes = &GetFrameSizes(trafficClass);
     qp->m_serviceLevel = priority;
     qp->m_priority =
         m_paths ? 0 : priority; // every InfiniBand port has VL 0; a path may tell another
@@ -65,7 +96,7 @@ RdmaNic::CreateQueuePair(uint8_t priority, uint32_t number)
     qp->m_requester.m_timeoutExponent = static_cast<uint8_t>(m_timeoutExponent);
     qp->m_requester.m_retryCount = static_cast<uint8_t>(m_retryCount);
     qp->m_requester.m_endPsn = qp->m_responder.m_expectedPsn = m_initialPsn;
-    qp->m_requester.SetProfile(GetProfile(0), RdmaClock::Now());
+    qp->m_requester.SetProfile(GetProfile(0, trafficClass), RdmaClock::Now());
     m_qps.push_back(qp);
     if (m_limits)
     {
@@ -87,27 +118,32 @@ RdmaNic::Renumber(RdmaQueuePair* qp, uint32_t number)
 }
 
 RdmaQueuePairProfile*
-RdmaNic::GetProfile(uint64_t staticRate)
+RdmaNic::GetProfile(uint64_t staticRate, uint8_t trafficClass)
 {
+    const uint64_t most = GetMaxRate(trafficClass);
+    const RdmaCongestionOps& prototype = GetPrototype(trafficClass);
+    const Class* own = trafficClass ? m_classes[trafficClass - 1].get() : nullptr;
+    const bool ownMarking = own && own->markingAt.bps;
+    const rdma::Bytes marking = ownMarking ? own->marking : m_marking;
+    const rdma::BitRate markingAt = ownMarking ? own->markingAt : m_markingAt;
     RdmaCongestionState before;
     before.port = rdma::BitRate(m_port->GetRate());
-    before.line = rdma::BitRate(staticRate ? std::min(staticRate, GetMaxRate()) : GetMaxRate());
+    before.line = rdma::BitRate(staticRate ? std::min(staticRate, most) : most);
     before.mtu = m_mtu;
-    before.fullWireBytes = m_sizes.dataOverhead + m_mtu;
+    before.fullWireBytes = GetFrameSizes(trafficClass).dataOverhead + m_mtu;
     before.windowAtLine = m_windowBytes;
     before.markedFrom =
-        (m_markingAt.bps ? rdma::ScaleToRate(m_marking, m_markingAt, before.line) : m_marking)
-            .value;
-    if (m_prototype->GetNeeds() & RdmaCongestionOps::BASE_RTT)
+        (markingAt.bps ? rdma::ScaleToRate(marking, markingAt, before.line) : marking).value;
+    if (prototype.GetNeeds() & RdmaCongestionOps::BASE_RTT)
     {
-        before.baseRtt = GetBaseRtt();
+        before.baseRtt = GetBaseRtt(trafficClass);
     }
     for (auto it = m_profiles.rbegin(); it != m_profiles.rend(); ++it)
     {
         const RdmaCongestionState& other = (*it)->before;
-        if ((*it)->staticRate == staticRate && other.line.bps == before.line.bps &&
-            other.port.bps == before.port.bps && other.mtu == before.mtu &&
-            other.fullWireBytes == before.fullWireBytes &&
+        if ((*it)->staticRate == staticRate && (*it)->prototype == &prototype &&
+            other.line.bps == before.line.bps && other.port.bps == before.port.bps &&
+            other.mtu == before.mtu && other.fullWireBytes == before.fullWireBytes &&
             other.windowAtLine == before.windowAtLine && other.markedFrom == before.markedFrom &&
             other.baseRtt == before.baseRtt && (*it)->variableWindow == m_variableWindow)
         {
@@ -118,7 +154,8 @@ RdmaNic::GetProfile(uint64_t staticRate)
     profile->before = profile->after = before;
     profile->staticRate = staticRate;
     profile->variableWindow = m_variableWindow;
-    profile->ops = m_prototype->Fork();
+    profile->prototype = &prototype;
+    profile->ops = prototype.Fork();
     RdmaCongestionState& cc = profile->after;
     profile->ops->Init(cc);
     if (m_windowBytes)
@@ -153,9 +190,10 @@ void
 RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
 {
     NS_LOG_FUNCTION(a << b);
+    NS_ABORT_MSG_IF(a->m_class != b->m_class, "both ends of a connection are of one class");
     // Each begins where the other expects it to, which need not be where the NIC would.
-    RdmaRemoteQueuePair ofA = a->m_nic->Describe(a->m_number);
-    RdmaRemoteQueuePair ofB = b->m_nic->Describe(b->m_number);
+    RdmaRemoteQueuePair ofA = a->m_nic->Describe(a->m_number, a->m_class);
+    RdmaRemoteQueuePair ofB = b->m_nic->Describe(b->m_number, b->m_class);
     ofA.initialPsn = static_cast<uint32_t>(a->m_requester.m_endPsn);
     ofB.initialPsn = static_cast<uint32_t>(b->m_requester.m_endPsn);
     ConnectRemote(a, ofB);
@@ -163,17 +201,28 @@ RdmaNic::Connect(RdmaQueuePair* a, RdmaQueuePair* b)
 }
 
 RdmaRemoteQueuePair
-RdmaNic::Describe(uint32_t number)
+RdmaNic::Describe(uint32_t number, uint8_t trafficClass)
 {
-    NS_LOG_FUNCTION(this << number);
-    const RdmaTransportScheme& recovery = GetTransportScheme();
-    return {m_endpoint, number, m_initialPsn, &recovery, recovery.bdpFactor ? GetBdpCap() : 0};
+    NS_LOG_FUNCTION(this << number << trafficClass);
+    const RdmaTransportScheme& recovery = GetTransportScheme(trafficClass);
+    return {m_endpoint,
+            number,
+            m_initialPsn,
+            &recovery,
+            recovery.bdpFactor ? GetBdpCap(trafficClass) : 0};
+}
+
+const RdmaTransportScheme&
+RdmaNic::GetTransportScheme(uint8_t trafficClass) const
+{
+    const RdmaTransportScheme* own = trafficClass ? m_classes[trafficClass - 1]->recovery : nullptr;
+    return own ? *own : GetTransportScheme();
 }
 
 void
 RdmaNic::Agree(RdmaQueuePair* qp, const RdmaTransportScheme& theirs, uint64_t peerBdpCap)
 {
-    const RdmaTransportScheme& ours = GetTransportScheme();
+    const RdmaTransportScheme& ours = GetTransportScheme(qp->m_class);
     if (&ours == &theirs && &ours != &RdmaTransportSchemes::GoBackN())
     {
         qp->SetTransport(ours, peerBdpCap);
@@ -181,9 +230,11 @@ RdmaNic::Agree(RdmaQueuePair* qp, const RdmaTransportScheme& theirs, uint64_t pe
 }
 
 uint64_t
-RdmaNic::GetMaxRate() const
+RdmaNic::GetMaxRate(uint8_t trafficClass) const
 {
-    return m_maxRate ? std::min(m_maxRate, m_port->GetRate()) : m_port->GetRate();
+    const uint64_t most = m_maxRate ? std::min(m_maxRate, m_port->GetRate()) : m_port->GetRate();
+    const uint64_t own = trafficClass ? m_classes[trafficClass - 1]->maxRateBps : 0;
+    return own ? std::min(own, most) : most;
 }
 
 uint64_t
@@ -219,27 +270,36 @@ RdmaNic::ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer)
 }
 
 uint64_t
-RdmaNic::GetBdpCap()
+RdmaNic::GetBdpCap(uint8_t trafficClass)
 {
-    if (!m_bdpCap)
+    // What is set is of all classes. What is computed follows from a class's frames and recovery.
+    if (trafficClass && m_bdpCapGiven)
     {
-        const uint64_t factor = std::max(1U, GetTransportScheme().bdpFactor);
-        m_bdpCap =
-            std::min(factor * RdmaBaseRtt::ComputeBdpCap(PeekPointer(m_port), m_mtu, m_sizes),
-                     RdmaQueuePair::MAX_OUTSTANDING);
+        return m_bdpCapGiven;
     }
-    return m_bdpCap;
+    uint64_t& cap = trafficClass ? m_classes[trafficClass - 1]->bdpCap : m_bdpCap;
+    if (!cap)
+    {
+        const uint64_t factor = std::max(1U, GetTransportScheme(trafficClass).bdpFactor);
+        cap = std::min(factor * RdmaBaseRtt::ComputeBdpCap(PeekPointer(m_port),
+                                                           m_mtu,
+                                                           GetFrameSizes(trafficClass)),
+                       RdmaQueuePair::MAX_OUTSTANDING);
+    }
+    return cap;
 }
 
 int64_t
-RdmaNic::GetBaseRtt()
+RdmaNic::GetBaseRtt(uint8_t trafficClass)
 {
-    if (!m_baseRttPs)
+    int64_t& known = trafficClass ? m_classes[trafficClass - 1]->baseRttPs : m_baseRttPs;
+    if (!known)
     {
-        m_baseRttPs = m_baseRtt.IsZero() ? RdmaBaseRtt::Compute(PeekPointer(m_port), m_mtu, m_sizes)
-                                         : m_baseRtt.GetPicoSeconds();
+        known = m_baseRtt.IsZero()
+                    ? RdmaBaseRtt::Compute(PeekPointer(m_port), m_mtu, GetFrameSizes(trafficClass))
+                    : m_baseRtt.GetPicoSeconds();
     }
-    return m_baseRttPs;
+    return known;
 }
 
 Ptr<RdmaCongestionOps>

@@ -338,7 +338,8 @@ void
 RdmaNic::SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* data)
 {
     RdmaFrame* frame = RdmaFramePool::Get().Allocate();
-    frame->wireBytes = answer.opcode == RdmaOpcode::CNP ? m_sizes.cnpWire : m_sizes.ackWire;
+    frame->wireBytes =
+        answer.opcode == RdmaOpcode::CNP ? qp->m_sizes->cnpWire : qp->m_sizes->ackWire;
     if (IsNdpAnswer(answer.opcode) || answer.opcode == RdmaOpcode::REQUEST_TO_SEND)
     {
         frame->wireBytes += rdma::kNdpAnswerBytes - rdma::kAethBytes;
@@ -386,8 +387,13 @@ RdmaNic::GetPulls()
 const Object*
 RdmaNic::GetTransportParameters(const RdmaTransportScheme& scheme)
 {
-    // Only the scheme of the attribute has any: go-back-N, which others agree on, has none.
-    if (!m_transportParameters && scheme.makeParameters)
+    // Only the scheme of the attribute has any: go-back-N, which others agree on, has none, and
+    // those of classes have none (RdmaFabricBuilder::CheckClasses).
+    if (!scheme.makeParameters)
+    {
+        return nullptr;
+    }
+    if (!m_transportParameters)
     {
         m_transportParameters = scheme.makeParameters();
     }

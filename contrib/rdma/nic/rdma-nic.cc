@@ -50,6 +50,7 @@ RdmaNic::DoDispose()
     m_qps.clear();
     m_restingSenders.clear();
     m_profiles.clear();
+    m_classes.clear();
     m_throttled.clear();
     m_port = nullptr;
     m_prototype = nullptr;
@@ -67,15 +68,12 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
     {
         m_prototype = CreateObject<RdmaNoneCongestionOps>();
     }
-    const RdmaHeaderBytes more = m_prototype->GetHeaderBytes();
-    m_sizes = rdma::FrameSizes::Make(port->GetLineOverhead(),
-                                     m_headerBytes + more.data,
-                                     m_extensionHeaders,
-                                     m_ackFrameBytes + more.ack,
-                                     m_cnpFrameBytes);
-    m_sizes.controlData = more.data;
-    m_sizes.controlAck = more.ack;
-    m_sizes.leastWire = m_extensionHeaders ? m_leastFrameBytes + port->GetLineOverhead() : 0;
+    m_sizes = MakeSizes(*m_prototype);
+    for (uint8_t c = 1; c < GetNClasses(); ++c)
+    {
+        m_classes[c - 1]->sizes = MakeSizes(GetPrototype(c));
+    }
+    m_bdpCapGiven = m_bdpCap;
     m_timeUnit = port->GetTransmitTimeUnitPs();
     if (m_scheduling == SCAN)
     {

@@ -14,6 +14,7 @@
 #include "rdma-path-source.h"
 #include "rdma-queue-pair.h"
 #include "rdma-remote-queue-pair.h"
+#include "rdma-traffic-class.h"
 
 #include "ns3/data-rate.h"
 #include "ns3/nstime.h"
@@ -71,6 +72,17 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     void SetWatcher(RdmaNicWatcher* watcher);
     /// The prototype that every new queue pair's congestion control is forked from.
     void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);
+
+    /// Before Attach. \return its number, from 1. \pre fewer than MOST_CLASSES
+    uint8_t AddClass(const RdmaTrafficClass& trafficClass);
+
+    static constexpr uint8_t MOST_CLASSES = 100; //!< besides class 0
+
+    /// \return classes, class 0 among them
+    uint8_t GetNClasses() const
+    {
+        return static_cast<uint8_t>(m_classes.size() + 1);
+    }
 
     /// From which queue on switches mark, for RdmaCongestionState::markedFrom of queue pairs made
     /// from now on. \param at rate of the port that has this threshold; others' are in proportion.
@@ -135,9 +147,10 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     /**
      * Make a queue pair here; it cannot be used before Connect.
      * \param priority of its data packets, 0 to 7 \param number 2 to 2^24 - 1, that no other has
-     * here; 0: the first that is free, from 2 + GetNQueuePairs() on
+     * here; 0: the first that is free, from 2 + GetNQueuePairs() on \param trafficClass as AddClass
+     * said, the same at both ends
      */
-    RdmaQueuePair* CreateQueuePair(uint8_t priority, uint32_t number = 0);
+    RdmaQueuePair* CreateQueuePair(uint8_t priority, uint32_t number = 0, uint8_t trafficClass = 0);
     /// Give a queue pair another number, as if it were made anew. \pre it is in state RESET, and no
     /// other has the number here
     void Renumber(RdmaQueuePair* qp, uint32_t number);
@@ -167,7 +180,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     static void ConnectRemote(RdmaQueuePair* qp, const RdmaRemoteQueuePair& peer);
 
     /// \return what the peer of a new queue pair of this number has to know of it
-    RdmaRemoteQueuePair Describe(uint32_t number);
+    RdmaRemoteQueuePair Describe(uint32_t number, uint8_t trafficClass = 0);
 
     Ptr<RdmaPort> GetPort() const
     {
@@ -184,10 +197,21 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
         return m_mtu;
     }
 
-    /// \return sizes of its frames, as of Attach
-    const rdma::FrameSizes& GetFrameSizes() const
+    /// \return sizes of a class's frames, as of Attach
+    const rdma::FrameSizes& GetFrameSizes(uint8_t trafficClass = 0) const
     {
-        return m_sizes;
+        return trafficClass ? m_classes[trafficClass - 1]->sizes : m_sizes;
+    }
+
+    /// \return how a class's queue pairs recover, where both ends have it
+    const RdmaTransportScheme& GetTransportScheme(uint8_t trafficClass) const;
+    using RdmaNicAttributes::GetTransportScheme;
+
+    /// \return what the congestion control of a class's queue pairs is forked from. After Attach
+    const RdmaCongestionOps& GetPrototype(uint8_t trafficClass) const
+    {
+        const bool own = trafficClass && m_classes[trafficClass - 1]->prototype;
+        return own ? *m_classes[trafficClass - 1]->prototype : *m_prototype;
     }
 
     uint32_t GetAckEvery() const
@@ -216,16 +240,22 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
 
     /// \return most packets in flight of a queue pair whose recovery bounds them: the attribute
     /// BdpCap, or what is computed from the fabric, at the first call
-    uint64_t GetBdpCap();
+    uint64_t GetBdpCap(uint8_t trafficClass = 0);
 
     /// \return the attribute BaseRtt, or what is computed from the fabric, at the first call; ps
-    int64_t GetBaseRtt();
+    int64_t GetBaseRtt(uint8_t trafficClass = 0);
 
     /// Instead of what the NIC would compute, which of a fabric that several ranks simulate sees a
     /// part only. (The attribute is of ns-3's resolution.) \param ps more than 0
-    void SetBaseRtt(int64_t ps)
+    void SetBaseRtt(int64_t ps, uint8_t trafficClass = 0)
     {
-        m_baseRttPs = ps;
+        (trafficClass ? m_classes[trafficClass - 1]->baseRttPs : m_baseRttPs) = ps;
+    }
+
+    /// The same of a class's BDP cap. \param trafficClass from 1: class 0 has the attribute
+    void SetBdpCap(uint64_t packets, uint8_t trafficClass)
+    {
+        m_classes[trafficClass - 1]->bdpCap = packets;
     }
 
     const RdmaNicCounters& GetCounters() const
@@ -388,7 +418,8 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     /// A queue pair may have something to send again.
     void Activate(RdmaQueuePair* qp, int64_t now);
     /// \return what a queue pair may send at, at most
-    uint64_t GetMaxRate() const;
+    uint64_t GetMaxRate(uint8_t trafficClass = 0) const;
+    rdma::FrameSizes MakeSizes(const RdmaCongestionOps& prototype) const;
     /// \return most unacknowledged payload at a rate, or 0: no limit (bytes)
     uint64_t GetWindowAt(uint64_t rateBps) const;
 
@@ -418,7 +449,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     void Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack);
     /// \param staticRate of the path (RdmaPathSource::Path::rateBps) or of the connection. \return
     /// of a queue pair made now
-    RdmaQueuePairProfile* GetProfile(uint64_t staticRate);
+    RdmaQueuePairProfile* GetProfile(uint64_t staticRate, uint8_t trafficClass);
     /// A connection recovers as both ends do; else it goes on with go-back-N.
     void Agree(RdmaQueuePair* qp, const RdmaTransportScheme& theirs, uint64_t peerBdpCap);
     void OnWake();
@@ -456,7 +487,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
 
     // What messages seldom and packets never touch.
     std::vector<std::unique_ptr<RdmaQueuePairProfile>>
-        m_profiles; //!< one; more if paths have rates
+        m_profiles; //!< one a class; more if paths have rates
     std::vector<Ptr<RdmaQueuePair>> m_qps;
     RdmaNicListener* m_listener{nullptr};
     const RdmaJourney::Wanted* m_ways{nullptr}; //!< null: of no packets
@@ -474,8 +505,19 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     std::array<uint8_t, 16> m_priorityOfServiceLevel{};
     std::array<uint8_t, RdmaPort::PRIORITIES> m_dscpOfPriority{};
     Ptr<RdmaCongestionOps> m_prototype;
-    uint64_t m_chance{0};     //!< seed of its queue pairs' path selectors
-    rdma::Bytes m_marking{0}; //!< 0: none is known
+
+    /// What a NIC has of a class, besides class 0.
+    struct Class : RdmaTrafficClass
+    {
+        rdma::FrameSizes sizes;
+        int64_t baseRttPs{0}; //!< 0: not computed yet
+        uint64_t bdpCap{0};   //!< the same
+    };
+
+    std::vector<std::unique_ptr<Class>> m_classes; //!< from class 1 on; they stay where they are
+    uint64_t m_bdpCapGiven{0};                     //!< attribute BdpCap, as of Attach
+    uint64_t m_chance{0};                          //!< seed of its queue pairs' path selectors
+    rdma::Bytes m_marking{0};                      //!< 0: none is known
     rdma::BitRate m_markingAt{0};
 };
 

@@ -175,7 +175,7 @@ RdmaQueuePair::SetPeer(uint32_t endpoint,
     if (rateBps != m_requester.m_sender->profile->staticRate)
     {
         // Its line is that rate now.
-        m_requester.SetProfile(m_nic->GetProfile(rateBps), RdmaClock::Now());
+        m_requester.SetProfile(m_nic->GetProfile(rateBps, m_class), RdmaClock::Now());
     }
 }
 
@@ -198,12 +198,12 @@ RdmaQueuePair::SetTransport(const RdmaTransportScheme& scheme, uint64_t peerBdpC
     setting.parameters = m_nic->GetTransportParameters(scheme);
     if (scheme.needs & RdmaCongestionOps::BASE_RTT)
     {
-        setting.baseRtt = rdma::Picoseconds(m_nic->GetBaseRtt());
+        setting.baseRtt = rdma::Picoseconds(m_nic->GetBaseRtt(m_class));
     }
     m_needs |= scheme.needs & ECHOES;
     if (scheme.bdpFactor)
     {
-        setting.sendCap = m_nic->GetBdpCap();
+        setting.sendCap = m_nic->GetBdpCap(m_class);
         m_requester.m_maxOutstanding = static_cast<uint32_t>(setting.sendCap);
     }
     if (scheme.ackPerPacket)
@@ -285,7 +285,7 @@ RdmaQueuePair::Reset()
     {
         SetTransport(m_nic->m_goBackN);
     }
-    m_requester.SetProfile(m_nic->GetProfile(m_requester.m_sender->profile->staticRate),
+    m_requester.SetProfile(m_nic->GetProfile(m_requester.m_sender->profile->staticRate, m_class),
                            RdmaClock::Now());
     m_requester.RestIfDone();
 }

@@ -4,6 +4,7 @@
 #ifndef RDMA_QUEUE_PAIR_H
 #define RDMA_QUEUE_PAIR_H
 
+#include "contrib/rdma/core/frame-sizes.h"
 #include "rdma-loss-recovery.h"
 #include "rdma-pull-transport.h"
 #include "rdma-requester.h"
@@ -139,6 +140,18 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint8_t GetServiceLevel() const
     {
         return m_serviceLevel;
+    }
+
+    /// \return as RdmaNic::AddClass has it; 0: none of its own
+    uint8_t GetClass() const
+    {
+        return m_class;
+    }
+
+    /// \return sizes of its frames
+    const rdma::FrameSizes& GetFrameSizes() const
+    {
+        return *m_sizes;
     }
 
     const RdmaCongestionState& GetCongestionState() const
@@ -300,6 +313,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     RdmaNic* m_nic;
     uint32_t m_peerNumber{0};
     uint32_t m_peerEndpoint{0};
+    const rdma::FrameSizes* m_sizes{nullptr}; //!< of its class; the NIC has them
     RdmaRoute m_route{RdmaRoute::None()};
     uint16_t m_needs{0}; //!< of the congestion control, and of the transport
     State m_state{State::RESET};
@@ -307,6 +321,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     uint8_t m_dscp{24};
     uint8_t m_serviceLevel{3};                   //!< as asked for; a path may have another
     bool m_respond{false};                       //!< READ responses wait to be sent
+    uint8_t m_class{0};                          //!< RdmaNic::AddClass
     uint32_t m_resets{0};                        //!< to see whether who was called back did one
     std::unique_ptr<RdmaQueuePairVerbs> m_verbs; //!< null: only WRITEs so far
     Ptr<RdmaTransport> m_transport;

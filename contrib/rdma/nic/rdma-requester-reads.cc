@@ -76,7 +76,7 @@ RdmaRequester::MakeReadRequest(const RdmaWorkRequest& request, int64_t now)
     const uint64_t offset = (own.nextPsn - request.firstPsn) * mtu;
     RdmaFrame* frame = m_qp->NewFrame(RdmaOpcode::READ_REQUEST,
                                       own.nextPsn,
-                                      nic->m_sizes.DataWire(rdma::RoceOpcode::kReadRequest, 0),
+                                      m_qp->m_sizes->DataWire(rdma::RoceOpcode::kReadRequest, 0),
                                       0,
                                       request.id);
     frame->dmaLength =

@@ -157,7 +157,7 @@ RdmaRequester::OwnCongestionOps()
     const RdmaQueuePairProfile* profile = m_sender->profile;
     if (m_ops == profile->ops)
     {
-        m_ops = m_qp->m_nic->m_prototype->Fork();
+        m_ops = profile->prototype->Fork();
         RdmaCongestionState state = profile->before;
         m_ops->Init(state); // what it sets of the state is in the sender
     }

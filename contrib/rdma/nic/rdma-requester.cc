@@ -196,7 +196,7 @@ RdmaRequester::MakeFrame(int64_t now)
     const uint64_t index = own.nextPsn - request.firstPsn;
     const uint64_t offset = index * mtu;
     const uint32_t payload = static_cast<uint32_t>(std::min<uint64_t>(mtu, request.bytes - offset));
-    const rdma::FrameSizes& sizes = nic->m_sizes;
+    const rdma::FrameSizes& sizes = *m_qp->m_sizes;
     const uint64_t inRequest = offset & (sizes.requestBytes - 1);
     const bool endOfPost = index + 1 == request.packets;
     const bool first = inRequest == 0;

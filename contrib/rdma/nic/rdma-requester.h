@@ -395,6 +395,7 @@ class RdmaRequester
  */
 struct RdmaQueuePairProfile
 {
+    const RdmaCongestionOps* prototype{nullptr}; //!< the NIC's, or its class's
     Ptr<RdmaCongestionOps> ops;
     RdmaCongestionState before; //!< what Init saw
     RdmaCongestionState after;  //!< and what it and the NIC's window made of that

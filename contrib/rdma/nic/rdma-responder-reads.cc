@@ -91,7 +91,7 @@ RdmaResponder::MakeResponse(int64_t now)
     const uint32_t payload = static_cast<uint32_t>(std::min<uint64_t>(nic->m_mtu, response.bytes));
     const bool end = response.psn + 1 == response.end;
     const rdma::RoceOpcode opcode = rdma::ReadResponseOpcode(response.first, end && response.last);
-    const uint32_t wire = nic->m_sizes.DataWire(opcode, payload);
+    const uint32_t wire = m_qp->m_sizes->DataWire(opcode, payload);
     RdmaFrame* frame = m_qp->NewFrame(static_cast<RdmaOpcode>(opcode),
                                       response.psn,
                                       wire,
