@@ -10,6 +10,7 @@
 #include "reports/schema/quantiles.h"
 #include "reports/stats/fault-record.h"
 #include "reports/stats/load-spread.h"
+#include "scenarios/job/traffic-class.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -52,6 +53,18 @@ struct TrimmingStats
     uint64_t requestsToSend{0};
 };
 
+/// The messages of a traffic class.
+struct ClassStats
+{
+    scenario::TrafficClass of;
+    uint64_t messages{0};
+    uint64_t bytes{0};
+    double goodputGbps{0}; //!< from the first post to the last byte
+    double jain{1};        //!< of the messages' throughputs
+    Quantiles fctUs;
+    Quantiles slowdown;
+};
+
 /// The results of a fabric, as numbers. Made at the end of a run, before the fabric goes.
 struct RunStats
 {
@@ -65,6 +78,7 @@ struct RunStats
     uint64_t messageBytes{0};
     Quantiles fctUs;
     Quantiles slowdown;
+    std::vector<ClassStats> classes; //!< by number; none: there is no other than class 0
     bool exactQuantiles{true};
     std::vector<std::pair<std::string, uint64_t>> drops;
     uint64_t ecnMarks{0};

@@ -8,6 +8,7 @@
 #include "reports/base/output-errors.h"
 #include "reports/stats/stats-file.h"
 #include "scenarios/network/processes.h"
+#include "scenarios/network/traffic-classes.h"
 #include "scenarios/options/format.h"
 
 #include <filesystem>
@@ -101,6 +102,24 @@ WaitedText(const RunStats& s)
                 : Format(", %.0f%% of the measured time", 100 * s.timeoutUs / whole));
 }
 
+void
+PrintClasses(std::ostream& os, const std::vector<ClassStats>& classes)
+{
+    const char* head = "Classes          ";
+    for (const ClassStats& c : classes)
+    {
+        if (c.messages == 0)
+        {
+            continue;
+        }
+        os << std::exchange(head, "                 ") << scenario::TrafficClassText(c.of) << "\n"
+           << "                   " << HumanCount(c.messages) << " messages, "
+           << HumanBytes(static_cast<double>(c.bytes)) << ", " << HumanRate(c.goodputGbps)
+           << "; completion p50 " << HumanTime(c.fctUs.p50) << ", p99 " << HumanTime(c.fctUs.p99)
+           << "; Jain " << Three(c.jain) << "\n";
+    }
+}
+
 } // namespace
 
 void
@@ -124,6 +143,7 @@ PrintRunStats(std::ostream& os, const RunStats& s)
            << "   p99.9 " << Three(s.slowdown.p999) << "   max " << Three(s.slowdown.max)
            << "   (completion time over that of an idle network)\n";
     }
+    PrintClasses(os, s.classes);
     if (!s.packets)
     {
         os << "Network          "

@@ -190,6 +190,37 @@ const Object<RunStats> LINKS_CSV{
     {"rows (count): Rows", &RunStats::linkRows},
     {"interval_us (us): Length of an interval", &RunStats::linkIntervalUs}};
 
+const Object<ClassStats> CLASS{
+    {"name: Its name; default: what the network's options say",
+     [](const auto& c) { return c.of.name; }},
+    {"cc: Congestion control", [](const auto& c) { return c.of.cc; }},
+    {"preset: Its parameters; empty: it has none", [](const auto& c) { return c.of.ccPreset; }},
+    {"transport: How its messages get through", [](const auto& c) { return c.of.transport; }},
+    {"priority: Priority of the class; null: that of its flows",
+     [](const auto& c) {
+         return c.of.priority ? std::optional<uint32_t>(*c.of.priority) : std::nullopt;
+     }},
+    {"rate_gbps (Gb/s): Most that a queue pair sends at; null: no limit",
+     [](const auto& c) {
+         return c.of.rate.bps ? std::optional(static_cast<double>(c.of.rate.bps) / 1e9)
+                              : std::nullopt;
+     }},
+    {"messages (count): Its messages between servers that arrived, those beside jobs too",
+     &ClassStats::messages},
+    {"bytes (B): Size of these messages", &ClassStats::bytes},
+    {"goodput_gbps (Gb/s): Payload of these over the time from the first post to the last byte",
+     &ClassStats::goodputGbps},
+    {"jain (0 to 1): Jain's index of the messages' throughputs (size over completion time): 1: all "
+     "alike, 1/n: one has all",
+     &ClassStats::jain},
+    {"fct_us (us): Completion time of a message",
+     [](const auto& c) { return ToJson(c.fctUs); },
+     QuantileWords()},
+    {"fct_slowdown (ratio): Completion time over that of the same message alone on the idle "
+     "network",
+     [](const auto& c) { return ToJson(c.slowdown); },
+     QuantileWords()}};
+
 const RunStats&
 Itself(const RunStats& s)
 {
@@ -237,6 +268,8 @@ const Object<RunStats> RUN{
         "network",
         [](const auto& s) { return ToJson(s.slowdown); },
         QuantileWords()),
+    Measured("classes: With traffic classes: the messages of each", &RunStats::classes, CLASS)
+        .Only([](const auto& s) { return !s.classes.empty(); }),
     Measured("quantiles_exact: Whether quantiles are exact; else within 0.2%",
              &RunStats::exactQuantiles),
     OfPackets(

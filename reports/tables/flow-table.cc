@@ -45,6 +45,7 @@ struct FlowRow : FlowRecord
     std::string_view from;
     std::string_view to;
     std::string_view purpose;
+    std::string_view trafficClassName;
 
     int64_t Fct() const
     {
@@ -75,7 +76,19 @@ const Table<FlowRow> FLOWS(
          .Later(),
      Column<FlowRow>("to_gpu: Rank of the receiver; empty: between hosts, as in traffic",
                      [](const auto& r) { return FlowRow::GpuOrNone(r.toGpu); })
+         .Later(),
+     Column<FlowRow>("class: Traffic class; default: that of the network's options; no column "
+                     "without --class, cc, transport or rate of flows or jobs",
+                     &FlowRow::trafficClassName)
          .Later()});
+constexpr std::size_t COLUMNS_WITHOUT_CLASSES = 11;
+
+/// The columns of a file.
+std::size_t
+ColumnsOf(const std::vector<std::string>& classes)
+{
+    return classes.empty() ? COLUMNS_WITHOUT_CLASSES : COLUMNS_WITHOUT_CLASSES + 1;
+}
 
 } // namespace
 
@@ -84,19 +97,22 @@ FlowTable::FlowTable(const std::string& path,
                      const std::vector<std::string>& tags,
                      uint64_t seed,
                      std::size_t rowLimit,
-                     std::size_t slowestLimit)
+                     std::size_t slowestLimit,
+                     std::vector<std::string> classes)
     : m_endpoints(endpointNames),
       m_tags(tags),
       m_path(path),
       m_random(seed),
       m_seed(seed),
       m_rowLimit(rowLimit),
-      m_slowestLimit(std::max<std::size_t>(1, std::min(slowestLimit, rowLimit / 2)))
+      m_slowestLimit(std::max<std::size_t>(1, std::min(slowestLimit, rowLimit / 2))),
+      m_classes(std::move(classes)),
+      m_classTotals(m_classes.size())
 {
     if (!m_path.empty())
     {
         m_file.Open(m_path);
-        m_file.Write(FLOWS.Header());
+        m_file.Write(FLOWS.Header(ColumnsOf(m_classes)));
         m_file.Flush();
     }
 }
@@ -107,6 +123,22 @@ FlowTotals::Add(const FlowRecord& record)
     fct.Add(static_cast<double>(record.end - record.start));
     slowdown.Add(record.Slowdown());
     bytes += record.bytes;
+}
+
+void
+ClassTotals::Add(const FlowRecord& record)
+{
+    FlowTotals::Add(record);
+    first = std::min(first, record.start);
+    last = std::max(last, record.end);
+    if (record.bytes > 0 && record.end > record.start)
+    {
+        const double rate =
+            static_cast<double>(record.bytes) / static_cast<double>(record.end - record.start);
+        rates += rate;
+        squares += rate * rate;
+        ++rated;
+    }
 }
 
 void
@@ -142,6 +174,10 @@ FlowTable::Add(const FlowRecord& record)
     if (!IsAside(record.tag))
     {
         m_all.Add(record);
+    }
+    if (!m_classTotals.empty())
+    {
+        m_classTotals[record.trafficClass].Add(record);
     }
     ++m_added;
     if (m_path.empty())
@@ -250,7 +286,9 @@ FlowTable::Write(const FlowRecord& record)
                 {{record},
                  m_endpoints[record.src],
                  m_endpoints[record.dst],
-                 record.tag < m_tags.size() ? std::string_view(m_tags[record.tag]) : ""});
+                 record.tag < m_tags.size() ? std::string_view(m_tags[record.tag]) : "",
+                 m_classes.empty() ? std::string_view() : m_classes[record.trafficClass]},
+                ColumnsOf(m_classes));
     m_file.Write(m_line);
 }
 
@@ -262,6 +300,7 @@ FlowTable::Clear()
     {
         owner.totals.Clear();
     }
+    m_classTotals.assign(m_classes.size(), {});
     m_random.seed(m_seed);
     m_added = 0;
     m_rows = 0;
@@ -271,7 +310,7 @@ FlowTable::Clear()
     if (!m_path.empty())
     {
         m_file.Open(m_path);
-        m_file.Write(FLOWS.Header());
+        m_file.Write(FLOWS.Header(ColumnsOf(m_classes)));
         m_file.Flush();
     }
 }
@@ -304,7 +343,7 @@ FlowTable::Finish()
     const std::string temporary = m_path + ".part";
     if (m_file.Open(temporary))
     {
-        m_file.Write(FLOWS.Header());
+        m_file.Write(FLOWS.Header(ColumnsOf(m_classes)));
         for (const FlowRecord& row : rows)
         {
             Write(row);

@@ -29,6 +29,7 @@ struct FlowRecord
     uint32_t tag{0};
     uint32_t fromGpu{NO_GPU}; //!< rank whose data it is
     uint32_t toGpu{NO_GPU};   //!< rank it is for
+    uint8_t trafficClass{0};  //!< scenario::FabricSpec::classes
 
     static constexpr uint32_t NO_GPU = UINT32_MAX; //!< between hosts
 
@@ -49,6 +50,31 @@ struct FlowTotals
     void Clear();
 };
 
+/// Messages of a traffic class.
+struct ClassTotals : FlowTotals
+{
+    int64_t first{INT64_MAX}; //!< post of the first, ps
+    int64_t last{0};          //!< last byte of the last, ps
+    double rates{0};          //!< sum of the messages' throughputs, bytes a ps
+    double squares{0};        //!< sum of their squares
+    uint64_t rated{0};        //!< messages in these sums: those with bytes
+
+    void Add(const FlowRecord& record);
+
+    /// \return Jain's index of the messages' throughputs: 1: all alike, 1/n: one has all
+    double Jain() const
+    {
+        return squares > 0 ? rates * rates / (static_cast<double>(rated) * squares) : 1;
+    }
+
+    /// \return payload from the first post to the last byte, Gb/s; 0: no message
+    double GoodputGbps() const
+    {
+        return last > first ? static_cast<double>(bytes) * 8e3 / static_cast<double>(last - first)
+                            : 0;
+    }
+};
+
 /**
  * Completion times: quantiles over all messages, and flows.csv.
  *
@@ -59,19 +85,20 @@ struct FlowTotals
  * flows.csv holds every message, in the order of arrival, while there are at most `rowLimit`. With
  * more messages, Finish replaces it by a seeded uniform sample plus the slowest ones (by slowdown),
  * `rowLimit` rows together, by flow number. from_gpu and to_gpu are empty where messages are
- * between hosts (traffic).
+ * between hosts (traffic). The last column, class, is there with traffic classes only.
  */
 class FlowTable
 {
   public:
     /// \param path of flows.csv; empty: no file. \param names of endpoints and tags, kept by
-    /// reference
+    /// reference \param classes names of traffic classes, by number; none: there is one
     FlowTable(const std::string& path,
               const std::vector<std::string>& endpointNames,
               const std::vector<std::string>& tags,
               uint64_t seed,
               std::size_t rowLimit = 1000000,
-              std::size_t slowestLimit = 10000);
+              std::size_t slowestLimit = 10000,
+              std::vector<std::string> classes = {});
 
     /// \param aside its messages are in no other totals than its own \return its number, from 1
     uint32_t AddOwner(bool aside);
@@ -93,6 +120,12 @@ class FlowTable
     const FlowTotals& GetTotals(uint32_t owner) const
     {
         return m_owners[owner - 1].totals;
+    }
+
+    /// \return of each class, those aside too; none: there is one
+    const std::vector<ClassTotals>& GetClasses() const
+    {
+        return m_classTotals;
     }
 
     void Add(const FlowRecord& record);
@@ -157,6 +190,8 @@ class FlowTable
         FlowTotals totals;
     };
 
+    std::vector<std::string> m_classes;
+    std::vector<ClassTotals> m_classTotals;
     FlowTotals m_all; //!< totals of all messages except those aside
     std::vector<Owner> m_owners;
     std::vector<uint32_t> m_ownerOf; //!< by tag

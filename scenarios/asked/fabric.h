@@ -9,6 +9,7 @@
 #define SCENARIOS_ASKED_FABRIC_H
 
 #include "contrib/rdma/core/units.h"
+#include "scenarios/options/member.h"
 
 #include <cstdint>
 #include <optional>
@@ -63,6 +64,7 @@ struct Fabric
     bool ecmpResilient = false;
     std::optional<std::vector<std::string>> ets;
     std::optional<std::string> queueDisc;
+    std::optional<Entries> trafficClasses;
     std::optional<uint32_t> payload;
     uint32_t headerBytes = 0;
     bool extensionHeaders = false;

@@ -41,6 +41,7 @@ struct Traffic
     std::optional<rdma::Bytes> incastBytes;
     std::optional<std::string> incastArrivals;
     std::optional<uint32_t> priority;
+    std::optional<std::string> flowClass;
     std::optional<std::string> flows;
     std::string operation;
     std::string completion;

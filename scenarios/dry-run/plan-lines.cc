@@ -17,6 +17,7 @@
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/processes.h"
 #include "scenarios/network/recovery-options.h"
+#include "scenarios/network/traffic-classes.h"
 #include "scenarios/options/format.h"
 #include "scenarios/options/options.h"
 #include "scenarios/placement/placement.h"
@@ -143,6 +144,10 @@ FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
                                       " per 100 Gb/s" +
                                       (f.ecnBehind ? ", of the queue behind a frame" : "")
                                 : std::string("off")));
+    for (const TrafficClass& of : f.classes)
+    {
+        text += PlanLine("class", TrafficClassText(of));
+    }
     text += PlanLine("switches",
                      "pipeline " + rdma::ToString(f.switchLatency) + ", shared buffer " +
                          ExactBytes(f.bufferPer100G.value) + " per 100 Gb/s; links " +

@@ -28,11 +28,12 @@ struct Background
     ProtocolSpec protocol;
     bool repeats = false; ///< each flow begins again when it has ended; there is one epoch
     QueuePairUse queuePairs = QueuePairUse::kReused;
-    rdma::Duration epoch; ///< time span of the flows that are made in one go
-    OfferedLoad offered;  ///< load, for patterns with a load
-    uint64_t rateBps = 0; ///< rate of all links of its hosts together, one direction
-    uint32_t hosts = 0;   ///< number of hosts that take part
-    uint8_t priority = 3; ///< priority of its flows; over RDMA a lossless one
+    rdma::Duration epoch;     ///< time span of the flows that are made in one go
+    OfferedLoad offered;      ///< load, for patterns with a load
+    uint64_t rateBps = 0;     ///< rate of all links of its hosts together, one direction
+    uint32_t hosts = 0;       ///< number of hosts that take part
+    uint8_t priority = 3;     ///< priority of its flows; over RDMA a lossless one
+    uint8_t trafficClass = 0; ///< FabricSpec::classes, of all its flows
     /// Flows of an epoch, ascending by start. Starts count from the beginning of that epoch.
     std::function<std::vector<Flow>(uint32_t epoch)> flows;
 };

@@ -23,6 +23,7 @@
 #include "scenarios/job/load-balancing.h"
 #include "scenarios/job/protocol.h"
 #include "scenarios/job/reference.h"
+#include "scenarios/job/traffic-class.h"
 #include "scenarios/job/transport-spec.h"
 #include "scenarios/training/spec/plan-options.h"
 #include "scenarios/training/steps/step-graph.h"
@@ -174,10 +175,17 @@ struct FabricSpec
     uint8_t ackPriority = 8; ///< priority of ACKs and NAKs; 8: that of their queue pair
     LoadBalancingSpec balancing;
     EtsSpec ets;
-    std::string queueDisc;       ///< of ports; empty: their own
-    bool variableWindow = false; ///< windowBytes is that at line rate
-    bool ecnBehind = false;      ///< marked by the queue without the frame itself
+    std::string queueDisc;                  ///< of ports; empty: their own
+    std::vector<TrafficClass> classes = {}; ///< from class 1 on; class 0 is what stands here
+    bool variableWindow = false;            ///< windowBytes is that at line rate
+    bool ecnBehind = false;                 ///< marked by the queue without the frame itself
     TransportSpec transport;
+
+    /// Whether a class (0: what stands here) is for queues without PFC.
+    bool IsLossy(uint8_t trafficClass) const
+    {
+        return trafficClass && classes[trafficClass - 1].lossy;
+    }
 };
 
 enum class PlacementPolicy : uint8_t
@@ -211,6 +219,7 @@ struct ClusterSpec
     /// Aggregation units of switches, part of the topology; null: none.
     std::shared_ptr<const coll::Aggregators> aggregators = nullptr;
     ConnectionSpec connections;
+    ChannelClass channelClass = {}; ///< of a job's messages
     uint64_t aggregationBytes = 0;  ///< bytes of one group that a unit has room for
     uint32_t aggregationGroups = 0; ///< groups that a unit serves at once
     /// The kinds of unequal servers (--server-kinds), in the order of logical servers; `server` is
@@ -433,6 +442,7 @@ struct Flow
     uint64_t bytes = 0;
     rdma::TimePoint start;
     uint8_t priority = 3;
+    uint8_t trafficClass = 0; ///< FabricSpec::classes
     uint16_t dport =
         100; ///< Destination port in a flow file, for fct.txt. HPCC's traffic generator writes 100.
     FlowTag tag; ///< "permutation", "incast", ...: the tag column of flows.csv
@@ -507,15 +517,19 @@ struct TrafficScenario
     OfferedLoad offered;
 
     /// Bit p: priority p is lossless unless an attribute says otherwise: 3, and those of RDMA's
-    /// flows.
+    /// flows. Not of classes whose transport is for queues without PFC, unless others share theirs.
     uint32_t LosslessPriorities() const
     {
-        uint32_t mask = 1U << 3;
+        uint32_t lossless = 0;
+        uint32_t lossy = 0;
         for (const Flow& flow : flows)
         {
-            mask |= run.protocol.IsOrdinary() ? 0 : 1U << flow.priority;
+            if (!run.protocol.IsOrdinary())
+            {
+                (fabric.IsLossy(flow.trafficClass) ? lossy : lossless) |= 1U << flow.priority;
+            }
         }
-        return mask;
+        return lossless | (1U << 3 & ~lossy);
     }
 };
 

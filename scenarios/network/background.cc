@@ -36,8 +36,8 @@ Keys()
         "pattern",         "offset",       "fan-in",      "target",        "bytes",
         "sizes",           "start-jitter", "load",        "load-of",       "on-time",
         "off-time",        "on-off-times", "incast-load", "incast-fan-in", "incast-bytes",
-        "incast-arrivals", "priority",     "operation",   "protocol",      "tcp-control",
-        "packet-mtu",      "rate"};
+        "incast-arrivals", "priority",     "flow-class",  "operation",     "protocol",
+        "tcp-control",     "packet-mtu",   "rate"};
     return keys;
 }
 
@@ -382,6 +382,7 @@ MakeFlowsAmong(const Settings& settings,
     }
     background->priority = static_cast<uint8_t>(
         v.values.Has(&asked::Traffic::priority) ? v.values.Get(&asked::Traffic::priority) : 3);
+    background->trafficClass = first.flows.empty() ? 0 : first.flows.front().trafficClass;
     background->flows = [maker](uint32_t epoch) { return maker->Make(epoch).flows; };
     return background;
 }

@@ -18,6 +18,7 @@
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/nic-names.h"
 #include "scenarios/network/queue-disc-options.h"
+#include "scenarios/network/traffic-classes.h"
 #include "scenarios/network/transport-options.h"
 #include "scenarios/options/member.h"
 #include "scenarios/options/options-detail.h"
@@ -552,6 +553,7 @@ FabricOptionRows(Software software)
     Append(&rows, LoadBalancingOptionRows());
     Append(&rows, EtsOptionRows());
     Append(&rows, QueueDiscOptionRows());
+    Append(&rows, TrafficClassRows());
     Append(&rows, FrameOptionRows());
     return rows;
 }

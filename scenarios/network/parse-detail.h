@@ -11,6 +11,7 @@
 #include "scenarios/network/background.h"
 #include "scenarios/network/cluster-options.h"
 #include "scenarios/network/common-options.h"
+#include "scenarios/network/traffic-classes.h"
 #include "scenarios/network/validate.h"
 
 #include <utility>
@@ -45,6 +46,12 @@ FinishedOn(Cluster&& cluster, const ReadResult& read, Validation&& v, T&& scenar
         const Background* beside = scenario.run.background.get();
         if (!v.seat) // else another job may have another
         {
+            ClassUses uses{{uint8_t{0}, kJobPriority}};
+            if (beside && !beside->protocol.IsOrdinary())
+            {
+                uses.emplace(beside->trafficClass, beside->priority);
+            }
+            SettleTrafficClasses(&v, scenario.fabric, uses, &scenario.run);
             v.Settle(when::SeveralPriorities(), beside && beside->priority != kJobPriority);
         }
     }

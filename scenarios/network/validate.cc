@@ -23,6 +23,7 @@
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/nic-names.h"
 #include "scenarios/network/queue-disc-options.h"
+#include "scenarios/network/traffic-classes.h"
 #include "scenarios/network/transport-options.h"
 #include "scenarios/options/said.h"
 #include "scenarios/traffic/random.h"
@@ -223,6 +224,7 @@ MakeFabric(Validation* v)
     {
         v->Settle(&asked::Fabric::window);
     }
+    ApplyTrafficClasses(v, &f);
     ApplyNetwork(v, &f);
     return f;
 }

@@ -239,7 +239,14 @@ ParseValue(const Option& option,
     }
     case Kind::kEntries: {
         v.entries.emplace_back();
-        for (const std::string& part : SplitList(text))
+        // "NAME:key=value" as "NAME,key=value".
+        std::string entry = text;
+        if (const std::size_t colon = entry.find_first_of(":,=");
+            colon != std::string::npos && entry[colon] == ':')
+        {
+            entry[colon] = ',';
+        }
+        for (const std::string& part : SplitList(entry))
         {
             const std::size_t equals = part.find('=');
             const bool bare = equals == std::string::npos && v.entries[0].empty();

@@ -123,9 +123,17 @@ ReadFlowCsv(const std::string& text,
             {
                 return fail("one column must be the start: start_ns, start_us or start_s");
             }
-            result.note = UnusedColumns(origin,
-                                        names,
-                                        {names[start], "src", "dst", "bytes", "priority", "tag"});
+            std::vector<std::string> used =
+                {names[start], "src", "dst", "bytes", "priority", "tag"};
+            for (const char* wish : {"class", "cc", "preset", "transport", "rate"})
+            {
+                used.emplace_back(wish);
+                if (Find(names, wish) < names.size())
+                {
+                    result.wishes.emplace_back(wish);
+                }
+            }
+            result.note = UnusedColumns(origin, names, used);
             for (const char* name : {"src", "dst", "bytes"})
             {
                 if (Find(names, name) == names.size())
@@ -171,12 +179,13 @@ ReadFlowCsv(const std::string& text,
         if (const size_t at = Find(names, "priority"); at < names.size())
         {
             uint64_t priority = 0;
-            if (!ReadWhole(fields[at], 7, &priority))
+            const bool none = fields[at].empty() && !result.wishes.empty(); // as its class has it
+            if (!none && !ReadWhole(fields[at], 7, &priority))
             {
                 return fail("priority '" + rdma::Shown(fields[at], 60) +
                             "' is not one; allowed: 0 to 7");
             }
-            flow.priority = static_cast<uint8_t>(priority);
+            flow.priority = none ? std::nullopt : std::optional(static_cast<uint8_t>(priority));
         }
         if (const size_t at = Find(names, "tag"); at < names.size())
         {
@@ -186,6 +195,10 @@ ReadFlowCsv(const std::string& text,
                 return fail("tag '" + rdma::Shown(flow.tag, 60) +
                             "' is no name; allowed: " + rdma::kNameHelp);
             }
+        }
+        for (const std::string& wish : result.wishes)
+        {
+            flow.wish.push_back(fields[Find(names, wish)]);
         }
         result.flows.push_back(std::move(flow));
     }

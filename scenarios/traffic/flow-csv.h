@@ -8,8 +8,9 @@
  *   1500.25,server-1,server-3,64000
  *
  * The start is one of start_ns, start_us, start_s; src and dst are hosts from 0 or their names,
- * with a port or without ("server-1:0"); priority (0 to 7) and tag may be there; a note names other
- * columns. So flows.csv of an earlier run is such a table. The lines may stand in any order:
+ * with a port or without ("server-1:0"); priority (0 to 7), tag, and class, cc, cc-preset,
+ * transport and rate (traffic-classes.h; empty: as the network has it) may be there; a note names
+ * other columns. So flows.csv of an earlier run is such a table. The lines may stand in any order:
  * flows are made by ascending start, those of one start in the order of the file.
  */
 #ifndef SCENARIOS_TRAFFIC_FLOW_CSV_H
@@ -34,13 +35,15 @@ struct CsvFlow
     rdma::TimePoint start;
     std::optional<uint8_t> priority; ///< nothing: there is no such column
     std::string tag;
+    std::vector<std::string> wish; ///< by CsvFlows::wishes
 };
 
 struct CsvFlows
 {
     std::vector<CsvFlow> flows;
-    std::string error; ///< "flows.csv:7: ..."; empty if the text is fine
-    std::string note;  ///< names columns that are not used; empty: none
+    std::string error;               ///< "flows.csv:7: ..."; empty if the text is fine
+    std::string note;                ///< names columns that are not used; empty: none
+    std::vector<std::string> wishes; ///< columns of a class that are there
 };
 
 /// Whether a text is such a table, and not a flow file of HPCC's.

@@ -206,7 +206,14 @@ struct ChannelName
     uint8_t railThere = SAME_RAIL; ///< NIC of `to`'s server
     uint8_t turn = 0; ///< counts those that share these NICs: they take planes in turns
     uint8_t priority = 3;
-    bool single = false; ///< it carries one message; so both ends know when it is done
+    uint8_t trafficClass : 7; ///< scenario::FabricSpec::classes; 0: its job's
+    bool single : 1;          ///< it carries one message; so both ends know when it is done
+
+    ChannelName()
+        : trafficClass(0),
+          single(false)
+    {
+    }
 };
 
 /// A transport's number of a channel; numbers of closed ones are used again.
@@ -388,7 +395,8 @@ struct NetworkParts
     ns3::RdmaFabric& fabric;
     TraceCollector& collector;
     const Places& places;
-    NetworkShare* share = nullptr; ///< null: no other transport sends
+    NetworkShare* share = nullptr;            ///< null: no other transport sends
+    scenario::ChannelClass channelClass = {}; ///< of channels whose name has no class
 };
 
 /**

@@ -182,6 +182,17 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.messageBytes = flows.GetBytes();
     s.fctUs = reports::QuantilesOf(flows.GetFct(), 1e6);
     s.slowdown = reports::QuantilesOf(flows.GetSlowdown());
+    for (std::size_t c = 0; c < flows.GetClasses().size(); ++c)
+    {
+        const reports::ClassTotals& totals = flows.GetClasses()[c];
+        s.classes.push_back({collector.GetClasses()[c],
+                             totals.fct.Count(),
+                             totals.bytes,
+                             totals.GoodputGbps(),
+                             totals.Jain(),
+                             reports::QuantilesOf(totals.fct, 1e6),
+                             reports::QuantilesOf(totals.slowdown)});
+    }
     s.exactQuantiles = flows.GetFct().IsExact();
     s.flowRows = flows.GetRows();
     s.flowsSampled = flows.IsSample();

@@ -28,6 +28,22 @@ InFolder(const std::string& folder, const char* name)
 
 } // namespace
 
+namespace
+{
+
+std::vector<std::string>
+NamesOf(const std::vector<scenario::TrafficClass>& classes)
+{
+    std::vector<std::string> names;
+    for (const scenario::TrafficClass& of : classes)
+    {
+        names.push_back(of.name);
+    }
+    return names;
+}
+
+} // namespace
+
 TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
     : m_fabric(fabric),
       m_options(options),
@@ -44,7 +60,9 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
                                                    m_endpointNames,
                                                    m_tags,
                                                    options.seed,
-                                                   options.flowRows);
+                                                   options.flowRows,
+                                                   10000,
+                                                   NamesOf(options.classes));
     const std::string outOfPackets = options.law.empty() ? options.out : "";
     m_links =
         std::make_unique<LinkSampler>(fabric,

@@ -12,6 +12,7 @@
 #include "queue-pair-log.h"
 #include "reports/attribution/link-notes.h"
 #include "reports/tables/flow-table.h"
+#include "scenarios/job/traffic-class.h"
 
 #include "ns3/rdma-fabric-helper.h"
 
@@ -58,6 +59,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
         //! With several Ranks: notes that report all messages to the first one alone. Null: each
         //! rank knows the messages that come to it.
         RankNotes* notes{nullptr};
+        std::vector<scenario::TrafficClass> classes; //!< by number; none: there is no other than 0
         std::size_t flowRows{1000000};
         int64_t linkIntervalPs{100000000};
         std::size_t linkRows{200000};
@@ -246,6 +248,12 @@ class TraceCollector : public ns3::RdmaNicWatcher
         return *m_events;
     }
 
+    /// \return classes by number; none: there is no other than 0
+    const std::vector<scenario::TrafficClass>& GetClasses() const
+    {
+        return m_options.classes;
+    }
+
     const reports::FlowTable& GetFlows() const
     {
         return *m_flows;
@@ -353,6 +361,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
         int64_t time; //!< ps
         bool hasImmediate;
         bool read;
+        uint8_t trafficClass;
     };
 
     static Completion CompletionOf(const ns3::RdmaQueuePair& qp,

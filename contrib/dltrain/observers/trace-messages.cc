@@ -264,7 +264,8 @@ TraceCollector::CompletionOf(const ns3::RdmaQueuePair& qp,
             message.bytes,
             now,
             message.hasImmediate,
-            false};
+            false,
+            qp.GetClass()};
 }
 
 void
@@ -357,7 +358,8 @@ TraceCollector::IdealOf(const Completion& completion,
                                            completion.bytes,
                                            completion.hasImmediate,
                                            operation,
-                                           m_options.atSender);
+                                           m_options.atSender,
+                                           completion.trafficClass);
     };
     if (completion.bytes >= PendingMessages::Sender::NO_SIZE)
     {
@@ -424,6 +426,7 @@ TraceCollector::HearComplete(const Completion& completion, const reports::Messag
     record.src = read ? to : from;
     record.dst = read ? from : to;
     record.tag = pending.tag;
+    record.trafficClass = completion.trafficClass;
     record.fromGpu = read ? state.toGpu : state.fromGpu;
     record.toGpu = read ? state.fromGpu : state.toGpu;
     if (!m_options.notes && Ranks::OfHosts().Several())
@@ -450,7 +453,12 @@ TraceCollector::OnCompletion(ns3::RdmaQueuePair* qp,
 {
     const bool read = request.operation == ns3::RdmaOperation::READ;
     const bool success = status == ns3::RdmaStatus::SUCCESS;
-    const Completion completion{EndOf(*qp), request.bytes, now, request.hasImmediate, read};
+    const Completion completion{EndOf(*qp),
+                                request.bytes,
+                                now,
+                                request.hasImmediate,
+                                read,
+                                qp->GetClass()};
     if ((m_options.atSender || read) && success)
     {
         NodeWindows::Note<&TraceCollector::TellPlain>(this, completion);

@@ -31,12 +31,18 @@ namespace
 
 /// As bits: of all jobs, so that a job alone meets the same switches.
 uint32_t
-PrioritiesOf(const scenario::JobSet& jobs)
+PrioritiesOf(const scenario::JobSet& jobs, const scenario::FabricSpec& fabric)
 {
     uint32_t priorities = 0;
     for (const scenario::Job& job : jobs.jobs)
     {
-        if (!job.protocol.IsOrdinary() && !job.flows.empty())
+        const scenario::ChannelClass& own = job.scenario->cluster.channelClass;
+        if (job.flows.empty() && own.priority && !fabric.IsLossy(own.trafficClass))
+        {
+            priorities |= 1U << *own.priority;
+        }
+        if (!job.protocol.IsOrdinary() && !job.flows.empty() &&
+            !fabric.IsLossy(job.flows.front().trafficClass))
         {
             priorities |= 1U << job.flows.front().priority;
         }
@@ -63,7 +69,7 @@ JobsSimulation::JobsSimulation(const scenario::TrainingScenario& scenario,
            scenario.plan.ranks,
            m_isAlone ? NoOutput() : std::cout,
            false,
-           PrioritiesOf(*scenario.jobs)})
+           PrioritiesOf(*scenario.jobs, scenario.fabric)})
 {
     const std::vector<scenario::Job>& jobs = scenario.jobs->jobs;
     for (std::size_t i = 0; i < jobs.size(); ++i)

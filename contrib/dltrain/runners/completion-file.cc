@@ -40,7 +40,8 @@ IdealCompletionPs(const scenario::TrafficScenario& scenario,
                                      flow.bytes,
                                      false,
                                      verb,
-                                     scenario.completionAtSender);
+                                     scenario.completionAtSender,
+                                     flow.trafficClass);
 }
 
 CompletionFile::CompletionFile(const scenario::TrafficScenario& scenario, ns3::RdmaFabric& fabric)

@@ -28,6 +28,7 @@
 #include "ns3/nstime.h"
 #include "ns3/object-factory.h"
 #include "ns3/quad-heap-scheduler.h"
+#include "ns3/rdma-transport-schemes.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
@@ -131,14 +132,60 @@ SetDefaults(const scenario::FabricSpec& spec, const scenario::RunOptions& run, s
     return SetPreset(spec, error);
 }
 
-/// Checks the attributes of the congestion control, as a queue pair of such a NIC would do it.
+/// \return the congestion control of a class; null: there is no such one, and the error says so
+ns3::Ptr<ns3::RdmaCongestionOps>
+MakeCongestionOps(const scenario::TrafficClass& of, std::string& error)
+{
+    ns3::TypeId type;
+    if (!FindCongestionOps(of.cc, type, error))
+    {
+        return nullptr;
+    }
+    ns3::ObjectFactory factory;
+    factory.SetTypeId(type);
+    ns3::TypeId::AttributeInformation preset;
+    if (!of.ccPreset.empty() && type.LookupAttributeByName("Preset", &preset))
+    {
+        factory.Set("Preset", StringValue(of.ccPreset));
+    }
+    return factory.Create<ns3::RdmaCongestionOps>();
+}
+
+/// Adds the classes beside class 0. \return what is wrong, or nothing
+std::string
+AddClasses(const scenario::FabricSpec& spec, ns3::RdmaFabricHelper& helper)
+{
+    for (const scenario::TrafficClass& of : spec.classes)
+    {
+        std::string error;
+        ns3::RdmaTrafficClass own;
+        own.prototype = MakeCongestionOps(of, error);
+        if (!own.prototype)
+        {
+            return error;
+        }
+        own.recovery =
+            of.lossRecovery.empty() ? nullptr : ns3::RdmaTransportSchemes::Find(of.lossRecovery);
+        own.maxRateBps = of.rate.bps;
+        if (of.hearsMarks && spec.ecn)
+        {
+            own.marking = of.marking.kmax;
+            own.markingAt = rdma::Gbps(100);
+        }
+        helper.AddTrafficClass(own);
+    }
+    return {};
+}
+
+/// Checks the attributes of a congestion control, as a queue pair of such a NIC would do it.
 bool
 CheckCongestionControl(const scenario::FabricSpec& spec,
                        const ns3::RdmaNic& nic,
+                       const scenario::TrafficClass& of,
                        std::string& error)
 {
-    ns3::TypeId type;
-    if (!FindCongestionOps(spec.cc, type, error))
+    const ns3::Ptr<ns3::RdmaCongestionOps> ops = MakeCongestionOps(of, error);
+    if (!ops)
     {
         return false;
     }
@@ -152,12 +199,11 @@ CheckCongestionControl(const scenario::FabricSpec& spec,
     state.port = spec.nicRate;
     state.line = rdma::BitRate(maxRate.Get() ? std::min<uint64_t>(maxRate.Get(), spec.nicRate.bps)
                                              : spec.nicRate.bps);
+    state.line = of.rate.bps ? std::min(state.line, of.rate) : state.line;
     state.mtu = static_cast<uint32_t>(mtu.Get());
     state.fullWireBytes = spec.frames.dataOverhead + state.mtu;
     state.windowAtLine = window.Get();
-    ns3::ObjectFactory factory;
-    factory.SetTypeId(type);
-    error = factory.Create<ns3::RdmaCongestionOps>()->Check(state);
+    error = ops->Check(state);
     const std::string attribute = "ns3::RdmaNic::Window: ";
     if (error.rfind(attribute, 0) == 0) // the option that sets it
     {
@@ -288,7 +334,15 @@ CheckTogether(const scenario::FabricSpec& spec, const scenario::RunOptions& run,
     {
         error = LinkLayerSetup::Of(spec)->Check(*nic);
     }
-    return error.empty() && CheckCongestionControl(spec, *nic, error);
+    scenario::TrafficClass usual;
+    usual.cc = spec.cc; // its preset is a default of its attribute
+    if (!error.empty() || !CheckCongestionControl(spec, *nic, usual, error))
+    {
+        return false;
+    }
+    return std::all_of(spec.classes.begin(), spec.classes.end(), [&](const auto& of) {
+        return CheckCongestionControl(spec, *nic, of, error);
+    });
 }
 
 /// By itself a program takes no more: hosts stay on one of them, which soon has most to do.
@@ -427,6 +481,11 @@ BuildFabric(const scenario::FabricSpec& spec,
     factory.SetTypeId(type);
     ns3::RdmaFabricHelper helper;
     helper.SetCongestionOps(factory.Create<ns3::RdmaCongestionOps>());
+    error = AddClasses(spec, helper);
+    if (!error.empty())
+    {
+        return nullptr;
+    }
     const auto linkLayer = LinkLayerSetup::Of(spec);
     linkLayer->Apply(helper);
     if (spec.ets.given)

@@ -23,6 +23,7 @@
 #include "scenarios/network/background.h"
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/recovery-options.h"
+#include "scenarios/network/traffic-classes.h"
 
 #include "ns3/config.h"
 #include "ns3/node-window-ranks.h"
@@ -146,9 +147,12 @@ namespace
 
 /// All priorities of flows are lossless, as those of traffic are.
 void
-SetLosslessPriorities(const scenario::RunOptions& run, uint32_t lossless)
+SetLosslessPriorities(const scenario::RunOptions& run,
+                      const scenario::FabricSpec& fabric,
+                      uint32_t lossless)
 {
-    if (run.background && !run.background->protocol.IsOrdinary())
+    if (run.background && !run.background->protocol.IsOrdinary() &&
+        !fabric.IsLossy(run.background->trafficClass))
     {
         lossless |= 1U << run.background->priority;
     }
@@ -165,7 +169,7 @@ std::string
 FabricRun::Build(FabricSimulation& simulation)
 {
     ns3::RdmaOwner::ReadGlobalValue();
-    SetLosslessPriorities(m_run, m_options.lossless);
+    SetLosslessPriorities(m_run, m_spec, m_options.lossless);
     std::string error;
     scenario::MemoryNeeds needs;
     needs.links = needs.usedLinks = static_cast<double>(m_network.topology.Links().size());
@@ -215,6 +219,7 @@ FabricRun::Build(FabricSimulation& simulation)
     options.law = scenario::NetworkLaw(m_spec);
     options.notes = Notes();
     options.links = HasLinkTable();
+    options.classes = scenario::TrafficClassesOf(m_spec);
     m_collector = std::make_unique<TraceCollector>(*m_fabric, options);
     if (!m_run.faults.faults.empty())
     {

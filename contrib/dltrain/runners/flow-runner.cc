@@ -213,6 +213,7 @@ FlowRunner::NameOf(uint32_t index) const
                               : m_lanes[index];
     name.rail = m_places.GpuOf(name.from);
     name.priority = flow.priority;
+    name.trafficClass = flow.trafficClass & 0x7f; // its bits
     name.single = m_job.queuePairs == scenario::QueuePairUse::kReused;
     return name;
 }

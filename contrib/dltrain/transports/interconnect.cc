@@ -25,7 +25,8 @@ Interconnect::Interconnect(const scenario::ClusterSpec& cluster,
                            NetworkShare* share)
     : m_places(cluster, fabric, std::move(nicsInUse)),
       m_inside(std::make_unique<ScaleUpTransport>(m_places, cluster)),
-      m_between(NetworkKind::Make(network, {fabric, collector, m_places, share})),
+      m_between(
+          NetworkKind::Make(network, {fabric, collector, m_places, share, cluster.channelClass})),
       m_groups(m_places.GetNHosts() - m_places.GetNServers(), 0),
       m_mostGroups(cluster.aggregationGroups),
       m_aggregators(cluster.aggregators.get()),

@@ -32,6 +32,7 @@ NetworkTransport::NetworkTransport(const NetworkParts& parts)
       m_collector(parts.collector),
       m_places(parts.places),
       m_connections(parts.fabric.GetConnections()),
+      m_channelClass(parts.channelClass),
       m_hosts(parts.fabric.GetNEndpoints())
 {
     if (ns3::NodeWindowRanks* ranks = Ranks::OfWindows())
@@ -75,7 +76,8 @@ NetworkTransport::MakeRequest(const ChannelName& name, ChannelId channel)
     ns3::RdmaConnectionRequest request;
     request.from = m_places.FromOf(name);
     request.to = m_places.ToOf(name);
-    request.priority = name.priority;
+    request.priority = m_channelClass.priority.value_or(name.priority);
+    request.trafficClass = name.trafficClass ? name.trafficClass : m_channelClass.trafficClass;
     request.name = HashOf(name);
     request.user = this;
     request.data = channel;

@@ -163,6 +163,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
     TraceCollector& m_collector;
     const Places& m_places;
     ns3::RdmaConnections& m_connections;
+    scenario::ChannelClass m_channelClass;
     /// By endpoint; null: it has no end here. With many jobs each has this for most endpoints of
     /// the network.
     std::vector<std::unique_ptr<Host>> m_hosts;

@@ -70,7 +70,7 @@ constexpr EstimateRow kEstimateRows[] = {
     {InEstimate::kNoted,
      "compat mtu ack-every cc cc-preset pfc pfc-watchdog pfc-watchdog-action ecn ecn-kmin ecn-kmax "
      "ecn-pmax buffer switch-latency window timeout-exponent loss-recovery retry-count transport "
-     "ets queue-disc qps-per-connection split-data-on-qps load-balancer spray flowlet-gap "
+     "ets class queue-disc qps-per-connection split-data-on-qps load-balancer spray flowlet-gap "
      "ecmp-resilient"},
     {InEstimate::kNoted,
      "ib-switch ib-routing lmc vls vl-buffer credit-block ib-fec vl-high vl-low vl-high-limit "

@@ -4,6 +4,7 @@
  * Flows of --flows: a file of HPCC's ns-3 code, a connection matrix of htsim, or CSV.
  */
 #include "scenarios/asked/traffic.h"
+#include "scenarios/network/traffic-classes.h"
 #include "scenarios/network/traffic-flows.h"
 #include "scenarios/traffic/flow-csv.h"
 #include "scenarios/traffic/hpcc-flows.h"
@@ -11,6 +12,8 @@
 #include "topologies/family.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -26,6 +29,21 @@ std::string
 ReadAs(const std::string& error, const char* kind)
 {
     return error + "; read as " + kind;
+}
+
+/// The class of a flow with these columns.
+std::optional<ChannelClass>
+ClassOf(const std::vector<std::string>& columns,
+        const std::vector<std::string>& fields,
+        FabricSpec* fabric,
+        ClassProblem* problem)
+{
+    ClassWish wish;
+    for (std::size_t i = 0; i < columns.size(); ++i)
+    {
+        *wish.Find(columns[i]) = fields[i];
+    }
+    return FindTrafficClass(fabric, wish, problem);
 }
 
 /// Hosts of a CSV file: numbers from 0 in every network, or names.
@@ -94,6 +112,7 @@ ReadCsvFlows(Validation* v,
     }
     PortTurns turns(topology);
     const uint8_t usual = UsualPriority(*v);
+    std::map<std::vector<std::string>, ChannelClass> classes; // by wish
     s->flows.reserve(read.flows.size());
     for (const auto& c : read.flows)
     {
@@ -110,7 +129,23 @@ ReadCsvFlows(Validation* v,
         }
         f.bytes = c.bytes;
         f.start = c.start;
-        f.priority = c.priority.value_or(usual);
+        auto known = classes.find(c.wish);
+        if (known == classes.end())
+        {
+            ClassProblem problem;
+            const auto found = ClassOf(read.wishes, c.wish, &s->fabric, &problem);
+            if (!found)
+            {
+                v->errors.push_back({file + ": column " + problem.key,
+                                     problem.value,
+                                     problem.problem,
+                                     problem.nearest});
+                return;
+            }
+            known = classes.emplace(c.wish, *found).first;
+        }
+        f.trafficClass = known->second.trafficClass;
+        f.priority = c.priority ? *c.priority : known->second.priority.value_or(usual);
         f.tag = c.tag.empty() ? "flow-file" : c.tag;
         s->flows.push_back(std::move(f));
     }

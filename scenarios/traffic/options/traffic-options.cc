@@ -220,10 +220,17 @@ MakeTrafficTable()
             .Otherwise("3")
             .Range(0, 7)
             .Example("5"),
+        patterns.Text("flow-class", "traffic class of every flow, one of --class")
+            .As(&asked::Traffic::flowClass)
+            .Shows("NAME")
+            .Otherwise("none: as --cc and --transport say")
+            .Example("bulk")
+            .IdleUnless(when::Rdma()),
         section
             .File("flows",
                   "flows from a file instead of a pattern: HPCC's flow format, an htsim connection "
-                  "matrix, or CSV (start_ns, start_us or start_s; src, dst, bytes)")
+                  "matrix, or CSV (start_ns, start_us or start_s; src, dst, bytes; may have "
+                  "priority, tag, class, cc, preset, transport, rate)")
             .As(&asked::Traffic::flows),
         section.Name("operation", "the verb that moves a flow's bytes")
             .As(&asked::Traffic::operation)

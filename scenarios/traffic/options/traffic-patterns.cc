@@ -9,6 +9,7 @@
 #include "scenarios/dry-run/estimate.h"
 #include "scenarios/dry-run/host-memory.h"
 #include "scenarios/launch/launcher.h"
+#include "scenarios/network/traffic-classes.h"
 #include "scenarios/network/traffic-flows.h"
 #include "scenarios/traffic/arrivals.h"
 #include "scenarios/traffic/flow-sizes.h"
@@ -170,6 +171,25 @@ NoteOverload(Validation* v, double load)
     }
 }
 
+/// What --flow-class says.
+ChannelClass
+ClassOfFlows(Validation* v, TrafficScenario* s)
+{
+    if (!v->values.Given(&asked::Traffic::flowClass) || !v->errors.empty()) // --class may be wrong
+    {
+        return {};
+    }
+    ClassWish wish;
+    wish.name = v->values.Get(&asked::Traffic::flowClass);
+    ClassProblem problem;
+    const auto found = FindTrafficClass(&s->fabric, wish, &problem);
+    if (!found)
+    {
+        v->Fail(&asked::Traffic::flowClass, problem.problem, problem.nearest);
+    }
+    return found.value_or(ChannelClass());
+}
+
 /// Flows of --pattern=poisson and on-off.
 void
 MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
@@ -182,7 +202,8 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
     v->DecideTextUnlessGiven(&asked::Traffic::duration, "10ms");
     v->DecideTextUnlessGiven(&asked::Traffic::coolDown, "0ns");
     v->DecideTextUnlessGiven(&asked::Traffic::incastLoad, "0");
-    v->DecideUnlessGiven(&asked::Traffic::priority, UsualPriority(*v));
+    const ChannelClass of = ClassOfFlows(v, s);
+    v->DecideUnlessGiven(&asked::Traffic::priority, of.priority.value_or(UsualPriority(*v)));
 
     ArrivalOptions o;
     o.hostRates = HostRates(network.topology);
@@ -288,6 +309,7 @@ MakeLoadFlows(Validation* v, const Network& network, TrafficScenario* s)
         f.bytes = a.bytes;
         f.start = a.start;
         f.priority = static_cast<uint8_t>(values.Get(&asked::Traffic::priority));
+        f.trafficClass = of.trafficClass;
         f.dport = a.incast ? 200 : 100; // by which HPCC's analysis tells them apart
         f.tag = a.incast ? "incast" : s->pattern;
         s->flows.push_back(std::move(f));
@@ -401,7 +423,8 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
             {"", "", "the network has " + std::to_string(hosts) + " host; a flow needs two", ""});
         return;
     }
-    v->DecideUnlessGiven(&asked::Traffic::priority, UsualPriority(*v));
+    const ChannelClass of = ClassOfFlows(v, s);
+    v->DecideUnlessGiven(&asked::Traffic::priority, of.priority.value_or(UsualPriority(*v)));
     v->DecideTextUnlessGiven(&asked::Traffic::startJitter, "0ns");
     const uint64_t seed = values.Get(&asked::Run::seed);
 
@@ -479,6 +502,7 @@ MakePatternFlows(Validation* v, const Network& network, TrafficScenario* s)
             values.Given(&asked::Traffic::sizes) ? drawn.Draw(&random) : sizes[i % sizes.size()];
         f.start = starts[i];
         f.priority = static_cast<uint8_t>(values.Get(&asked::Traffic::priority));
+        f.trafficClass = of.trafficClass;
         f.tag = s->pattern;
         s->flows.push_back(std::move(f));
     }

@@ -13,6 +13,7 @@
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/parse-detail.h"
 #include "scenarios/network/protocol-options.h"
+#include "scenarios/network/traffic-classes.h"
 #include "scenarios/network/traffic-flows.h"
 #include "scenarios/network/validate.h"
 #include "scenarios/traffic/options/traffic-options.h"
@@ -20,8 +21,11 @@
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 namespace scenario
 {
@@ -119,6 +123,54 @@ FirstMeasured(const TrafficScenario& s)
         return s.measuring.Covers(flow.start);
     });
     return first == s.flows.end() ? std::nullopt : std::optional(first->start.ps);
+}
+
+/// What follows from the classes of flows.
+void
+CheckClasses(Validation* v, TrafficScenario* s, const ProtocolSpec& protocol)
+{
+    ClassUses uses;
+    for (const Flow& flow : s->flows)
+    {
+        uses.emplace(flow.trafficClass, flow.priority);
+    }
+    const bool any =
+        std::any_of(uses.begin(), uses.end(), [](const auto& use) { return use.first > 0; });
+    if (any && (!HasPackets(s->fabric) || s->fabric.infiniBand))
+    {
+        // Only a flow file can: --class is refused there.
+        v->Fail(&asked::Traffic::flows,
+                "has classes, congestion controls, transports or rates of flows, which are of "
+                "packets on Ethernet; allowed with --network=packet and --fabric=roce");
+        return;
+    }
+    if (any && protocol.IsOrdinary())
+    {
+        v->Fail(&asked::Traffic::protocol,
+                "has no queue pairs, which traffic classes are of; allowed with class, cc, "
+                "transport or rate of flows: rdma");
+        return;
+    }
+    if (any && s->queuePairs == QueuePairUse::kPerPair)
+    {
+        std::map<std::tuple<uint32_t, uint32_t, uint8_t>, uint8_t> classOf;
+        for (const Flow& flow : s->flows)
+        {
+            const auto pair = std::make_tuple(flow.src, flow.dst, flow.priority);
+            if (classOf.emplace(pair, flow.trafficClass).first->second != flow.trafficClass)
+            {
+                v->Fail(&asked::Traffic::queuePairs,
+                        "has one queue pair for flows of two classes from NIC " +
+                            std::to_string(flow.src) + " to " + std::to_string(flow.dst) +
+                            " in one priority; allowed: per-flow, reused");
+                return;
+            }
+        }
+    }
+    if (!s->flows.empty() && !protocol.IsOrdinary())
+    {
+        SettleTrafficClasses(v, s->fabric, uses, &s->run);
+    }
 }
 
 /// A run that ends before the first measured flow starts would measure nothing.
@@ -294,6 +346,7 @@ ValidateTraffic(const ReadResult& read)
     }
     s.run = MakeRun(&v, read, network.valid ? &network.topology : nullptr);
     s.run.protocol = protocol;
+    CheckClasses(&v, &s, protocol);
     SettleThreads(&v, protocol, &s.run);
     s.run.asRun = AsRun(v, s.run, network.fromFile);
     if (s.completionAtSender)

@@ -268,6 +268,7 @@ JobsReader::ReadJob(const std::string& path, const json& object, std::size_t num
                                      "start",
                                      "collective",
                                      "flows"};
+    keys.insert(keys.end(), ClassKeys().begin(), ClassKeys().end());
     keys.insert(keys.end(), kSections.begin(), kSections.end());
     if (!Known(path, object, keys))
     {
@@ -291,6 +292,23 @@ JobsReader::ReadJob(const std::string& path, const json& object, std::size_t num
         job.job.name = text;
     }
     job.job.start = Time(path, object, "start");
+    for (const std::string& key : ClassKeys())
+    {
+        const auto found = object.find(key);
+        if (found == object.end())
+        {
+            continue;
+        }
+        const bool number = key == "priority" && found->is_number_unsigned();
+        if (!number && (!found->is_string() || found->get<std::string>().empty()))
+        {
+            Fail(path + "/" + key,
+                 *found,
+                 key == "priority" ? "allowed: 0 to 7" : "must be a string that is not empty");
+            return job;
+        }
+        *job.wish.Find(key) = number ? found->dump() : found->get<std::string>();
+    }
     ReadServers(path, object, &job);
     if (ReadKind(path, object, &job))
     {

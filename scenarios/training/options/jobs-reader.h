@@ -8,6 +8,7 @@
 
 #include "contrib/rdma/core/units.h"
 #include "scenarios/job/parse-result.h"
+#include "scenarios/network/traffic-classes.h"
 #include "scenarios/training/options/jobs.h"
 
 #include <cstdint>
@@ -30,6 +31,7 @@ struct JobText
     // kCollective
     uint32_t iterations = 1;
     uint32_t warmup = 0;
+    ClassWish wish; ///< traffic class of its messages
     // kFlows
     std::vector<std::pair<std::string, std::string>> flows;
     std::optional<rdma::Duration> duration; ///< nothing: not said

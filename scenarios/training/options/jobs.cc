@@ -17,10 +17,12 @@
 #include "scenarios/network/background.h"
 #include "scenarios/network/cluster-options.h"
 #include "scenarios/network/fault-options.h"
+#include "scenarios/network/network-kinds.h"
 #include "scenarios/network/parse-detail.h"
 #include "scenarios/network/processes.h"
 #include "scenarios/network/protocol-options.h"
 #include "scenarios/network/recovery-options.h"
+#include "scenarios/network/traffic-classes.h"
 #include "scenarios/options/format.h"
 #include "scenarios/placement/placement.h"
 #include "scenarios/traffic/random.h"
@@ -230,6 +232,7 @@ class JobsOnNetwork
     bool Add(JobText& text);
     bool AddFlows(const JobText& text, const TrainingScenario& s, Job* job);
     bool AddServers(const JobText& text, const TrainingScenario& s);
+    bool AddClass(const JobText& text, TrainingScenario* s, Job* job);
     bool Finish();
     bool Fail(const std::string& where, const std::string& value, const std::string& problem);
 
@@ -256,6 +259,7 @@ class JobsOnNetwork
     std::vector<bool> m_taken; ///< by host: whether a job stands there
     TrainingScenario m_whole;
     std::shared_ptr<JobSet> m_set;
+    ClassUses m_uses;                        ///< of jobs over RDMA
     std::optional<std::string> m_ofOrdinary; ///< name of the job of TCP
 };
 
@@ -414,6 +418,55 @@ JobsOnNetwork::AddServers(const JobText& text, const TrainingScenario& s)
     return true;
 }
 
+/// The traffic class of a job's messages.
+bool
+JobsOnNetwork::AddClass(const JobText& text, TrainingScenario* s, Job* job)
+{
+    if (!text.wish.Said().empty() && job->protocol.IsOrdinary())
+    {
+        return Fail(text.where + "/" + text.wish.Said().front().first,
+                    text.wish.Said().front().second,
+                    "is of RDMA's queue pairs, and the job's flows are by " + job->protocol.Name() +
+                        "; allowed with it: flows/priority");
+    }
+    ClassProblem problem;
+    const auto found = FindTrafficClass(&m_whole.fabric, text.wish, &problem);
+    if (!found)
+    {
+        m_result.errors.push_back(
+            {text.where + "/" + problem.key, problem.value, problem.problem, problem.nearest});
+        return false;
+    }
+    if (!HasPackets(m_whole.fabric) && !text.wish.Said().empty())
+    {
+        return Fail(text.where + "/" + text.wish.Said().front().first,
+                    text.wish.Said().front().second,
+                    "is of packets; allowed with --network=" + m_whole.fabric.network +
+                        ": without");
+    }
+    if (m_whole.fabric.infiniBand && !text.wish.Said().empty())
+    {
+        return Fail(text.where + "/" + text.wish.Said().front().first,
+                    text.wish.Said().front().second,
+                    "is of Ethernet; allowed with --fabric=ib: without");
+    }
+    s->cluster.channelClass = *found;
+    for (Flow& flow : job->flows)
+    {
+        flow.trafficClass = found->trafficClass ? found->trafficClass : flow.trafficClass;
+        flow.priority = found->priority.value_or(flow.priority);
+    }
+    if (job->kind != JobKind::kFlows)
+    {
+        m_uses.emplace(found->trafficClass, found->priority.value_or(kJobPriority));
+    }
+    else if (!job->protocol.IsOrdinary())
+    {
+        m_uses.emplace(job->flows.front().trafficClass, job->flows.front().priority);
+    }
+    return true;
+}
+
 bool
 JobsOnNetwork::Add(JobText& text)
 {
@@ -459,7 +512,8 @@ JobsOnNetwork::Add(JobText& text)
     }
     Append(&m_whole.run.inputs, s.run.inputs);
     Job job = std::move(text.job);
-    if ((job.kind == JobKind::kFlows && !AddFlows(text, s, &job)) || !AddServers(text, s))
+    if ((job.kind == JobKind::kFlows && !AddFlows(text, s, &job)) || !AddServers(text, s) ||
+        !AddClass(text, &s, &job))
     {
         return false;
     }
@@ -483,7 +537,8 @@ JobsOnNetwork::Finish()
     bool several = run.background && run.background->priority != kJobPriority;
     for (const Job& job : m_set->jobs)
     {
-        const bool other = !job.flows.empty() && job.flows.front().priority != kJobPriority;
+        const uint8_t own = job.scenario->cluster.channelClass.priority.value_or(kJobPriority);
+        const bool other = (job.flows.empty() ? own : job.flows.front().priority) != kJobPriority;
         several |= other;
         if (!job.protocol.IsOrdinary())
         {
@@ -501,6 +556,11 @@ JobsOnNetwork::Finish()
     }
     SettleBackground(&m_v, &run);
     const auto told = static_cast<std::ptrdiff_t>(m_v.notes.size()); // by the jobs, too
+    if (run.background && !run.background->protocol.IsOrdinary())
+    {
+        m_uses.emplace(run.background->trafficClass, run.background->priority);
+    }
+    SettleTrafficClasses(&m_v, m_whole.fabric, m_uses, &run);
     m_v.Settle(when::SeveralPriorities(), several);
     run.faults = MakeFaults(&m_v, &m_whole.cluster.topology, "");
     m_result.notes.insert(m_result.notes.end(), m_v.notes.begin() + told, m_v.notes.end());

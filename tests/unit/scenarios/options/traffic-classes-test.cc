@@ -1,0 +1,151 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Traffic classes: of --class, --flow-class and columns of a flow file, and what follows for
+ * switches.
+ */
+#include "scenarios/network/traffic-classes.h"
+#include "tests/unit/scenarios/parse-words.h"
+
+#include <cstdio>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace scenario;
+
+namespace
+{
+
+/// A flow file that lives as long as this.
+class FlowFile
+{
+  public:
+    explicit FlowFile(const std::string& text)
+        : m_name(testing::TempDir() + "traffic-classes-test.csv")
+    {
+        std::ofstream(m_name) << text;
+    }
+
+    ~FlowFile()
+    {
+        std::remove(m_name.c_str());
+    }
+
+    ParseResult<TrafficScenario> With(const std::string& options) const
+    {
+        return ParseWords<TrafficScenario>("--topology=single-switch --hosts=4 --flows=" + m_name +
+                                           " " + options);
+    }
+
+  private:
+    std::string m_name;
+};
+
+std::string
+Attribute(const TrafficScenario& s, const std::string& wanted)
+{
+    std::string is;
+    for (const auto& [name, value] : s.run.optionAttributes)
+    {
+        is = name == "ns3::RdmaSwitch::" + wanted ? value : is;
+    }
+    return is;
+}
+
+} // namespace
+
+TEST(TrafficClasses, GoOverWhatTheNetworkHas)
+{
+    const auto result = ParseWords<TrafficScenario>(
+        "--k=4 --cc=timely --class=a:cc=hpcc,rate=40Gbps --class=b:transport=irn,priority=5 "
+        "--flow-class=b");
+    ASSERT_TRUE(result.scenario);
+    const auto& classes = result.scenario->fabric.classes;
+    ASSERT_EQ(classes.size(), 2U);
+    EXPECT_EQ(TrafficClassText(classes[0]), "a: hpcc (sigcomm19), rc, at most 40Gbps");
+    EXPECT_EQ(TrafficClassText(classes[1]), "b: timely (timely15), irn, priority 5");
+    EXPECT_EQ(classes[0].lossRecovery, "");
+    EXPECT_EQ(classes[1].lossRecovery, "selective-repeat");
+    for (const Flow& flow : result.scenario->flows)
+    {
+        EXPECT_EQ(flow.trafficClass, 2);
+        EXPECT_EQ(flow.priority, 5);
+    }
+    // IRN is for queues without PFC; 3 stays as it is.
+    EXPECT_EQ(result.scenario->LosslessPriorities(), 1U << 3);
+}
+
+TEST(TrafficClasses, FlowsWithOneWishAreOfOneClass)
+{
+    const FlowFile file("start_ns,src,dst,bytes,class,cc,rate,priority\n"
+                        "0,0,1,1000,,hpcc,,4\n"
+                        "0,0,2,1000,,,,\n"
+                        "0,1,2,1000,,hpcc,,5\n"
+                        "0,2,1,1000,slow,,,\n"
+                        "0,2,3,1000,slow,swift,,\n"
+                        "0,3,1,1000,default,,5Gbps,\n");
+    const auto result = file.With("--class=slow:rate=1Gbps,priority=2");
+    ASSERT_TRUE(result.scenario);
+    const TrafficScenario& s = *result.scenario;
+    std::vector<std::string> names;
+    for (const TrafficClass& of : s.fabric.classes)
+    {
+        names.push_back(of.name);
+    }
+    EXPECT_EQ(names, (std::vector<std::string>{"slow", "hpcc", "slow-swift", "default-5Gbps"}));
+    std::vector<std::pair<int, int>> flows;
+    for (const Flow& flow : s.flows)
+    {
+        flows.emplace_back(flow.trafficClass, flow.priority);
+    }
+    EXPECT_EQ(flows,
+              (std::vector<std::pair<int, int>>{{2, 4}, {0, 3}, {2, 5}, {1, 2}, {3, 2}, {4, 3}}));
+    EXPECT_EQ(s.fabric.classes[2].rate.bps, 1000000000U);
+    EXPECT_EQ(s.LosslessPriorities(), 1U << 2 | 1U << 3 | 1U << 4 | 1U << 5);
+    EXPECT_EQ(Attribute(s, "TelemetryOfQueue"), "true");
+}
+
+TEST(TrafficClasses, MarksAreThoseOfWhoHearsThem)
+{
+    const std::string head = "start_ns,src,dst,bytes,cc,priority\n";
+    const FlowFile apart(head + "0,0,1,1000,,3\n0,0,2,1000,dctcp,4\n0,1,2,1000,hpcc,4\n");
+    const auto result = apart.With("--cc=dcqcn");
+    ASSERT_TRUE(result.scenario);
+    // DCTCP's preset for 100 Gb/s; HPCC hears of no marks, and DCQCN's are those of the switches.
+    EXPECT_EQ(Attribute(*result.scenario, "EcnOfPriority"), "4:300kB-300kB-1");
+    EXPECT_EQ(Attribute(*apart.With("--cc=dcqcn --ecn-kmin=1MB").scenario, "EcnOfPriority"), "");
+    EXPECT_EQ(Attribute(*apart.With("--cc=dcqcn --ecn=0").scenario, "EcnOfPriority"), "");
+
+    const FlowFile together(head + "0,0,1,1000,,3\n0,0,2,1000,dctcp,3\n");
+    const auto wrong = together.With("--cc=dcqcn");
+    ASSERT_EQ(wrong.errors.size(), 1U);
+    EXPECT_NE(wrong.errors[0].Text().find("classes default and dctcp share priority 3"),
+              std::string::npos)
+        << wrong.errors[0].Text();
+    EXPECT_TRUE(together.With("--cc=dcqcn --ecn-pmax=0.5").scenario);
+}
+
+TEST(TrafficClasses, TransportsThatTrimAreTheNetworks)
+{
+    const FlowFile file("start_ns,src,dst,bytes,transport,cc\n0,0,1,1000,rc,dcqcn\n");
+    const auto result = file.With("--transport=uet");
+    ASSERT_TRUE(result.scenario);
+    const TrafficClass& of = result.scenario->fabric.classes.front();
+    // REPS sends each packet its own way.
+    EXPECT_EQ(of.lossRecovery, "out-of-order");
+    EXPECT_EQ(of.cc, "dcqcn");
+    EXPECT_TRUE(of.hearsMarks);
+    const FlowFile other("start_ns,src,dst,bytes,transport\n0,0,1,1000,ndp\n");
+    ASSERT_EQ(other.With("").errors.size(), 1U);
+    EXPECT_NE(other.With("").errors[0].Text().find("--transport=ndp"), std::string::npos);
+}
+
+TEST(TrafficClasses, ARunWithoutThemIsAsBefore)
+{
+    const auto result = ParseWords<TrafficScenario>("--k=4");
+    ASSERT_TRUE(result.scenario);
+    EXPECT_TRUE(result.scenario->fabric.classes.empty());
+    EXPECT_TRUE(TrafficClassesOf(result.scenario->fabric).empty());
+    EXPECT_EQ(Attribute(*result.scenario, "EcnOfPriority"), "");
+    EXPECT_EQ(Attribute(*result.scenario, "TelemetryOfQueue"), "");
+}
