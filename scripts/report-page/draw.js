@@ -1,15 +1,18 @@
 // All sections, in the order of what a run was for.
 
 const ORDER = {
-  traffic: [completionTimes, flowsBySize, kindsOfTraffic, whereTheTimeWent, sizes, topology,
+  traffic: [completionTimes, flowsBySize, kindsOfTraffic, trafficClasses, whereTheTimeWent, sizes,
+    topology,
     balance, ports],
   dlgoodput: [goodputTime, goodputCauses, goodputChoices],
   dlserve: [multiplexPolicies, multiplexModels, multiplexCurves, multiplexSlices,
     multiplexSlicesCompared, servingObjectives, servingLatency, servingLoad, servingTime,
     servingRates, servingSlowest, foldNetwork,
-    topology, balance, sizes, completionTimes, flowsBySize, whereTheTimeWent, ports, unfold],
+    topology, balance, sizes, completionTimes, flowsBySize, trafficClasses, whereTheTimeWent, ports,
+    unfold],
   dlplan: [planPicture, planTable, planFlags],
-  collperf: [collectives, topology, balance, completionTimes, flowsBySize, whereTheTimeWent,
+  collperf: [collectives, topology, balance, completionTimes, flowsBySize, trafficClasses,
+    whereTheTimeWent,
     sizes, ports],
 };
 function foldNetwork() {
@@ -21,7 +24,8 @@ function foldNetwork() {
 }
 const TRAINING = [mistakes, notes, shardStrategies, memory, timeline, criticalPath, stages,
   collectives, staleness, foldNetwork,
-  topology, balance, sizes, completionTimes, flowsBySize, whereTheTimeWent, ports, unfold];
+  topology, balance, sizes, completionTimes, flowsBySize, trafficClasses, whereTheTimeWent, ports,
+  unfold];
 
 // Of a file that somebody has changed, one section may be impossible: it says so, and the others
 // are drawn.

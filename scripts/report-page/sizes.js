@@ -222,6 +222,28 @@ function kindsOfTraffic() {
     fairnessOverTime(node, points.map(([at, ...rest]) => [at - clockZero, ...rest]));
 }
 
+// Messages of each congestion control, transport, priority and rate (--class).
+function trafficClasses() {
+  const classes = (Array.isArray(stats.classes) ? stats.classes : [])
+    .filter((one) => one && one.messages > 0);
+  if (!classes.length) return;
+  const node = section("classes", "Traffic classes",
+    "What each class of messages got. Goodput: payload from its first post to its last byte. "
+    + "Jain\u2019s index of its messages\u2019 throughputs: 1 if all had the same, 1/n if one of "
+    + "n had it all.");
+  node.append(wideTable("",
+    ["class", "law", "transport", "priority", "rate of a queue pair", "messages", "bytes",
+    "goodput", "completion p50", "p99", "slowdown p50", "p99", "Jain\u2019s index"],
+    classes.map((one) =>
+      [String(one.name), one.cc + (one.preset ? " (" + one.preset + ")" : ""),
+      String(one.transport), isNumber(one.priority) ? count(one.priority) : "its flows\u2019",
+      isNumber(one.rate_gbps) ? rate(one.rate_gbps) : "\u2013", number(count(one.messages)),
+      number(bytes(one.bytes)), number(rate(one.goodput_gbps)),
+      ...[one.fct_us.p50, one.fct_us.p99].map((v) => number(time(v))),
+      ...[one.fct_slowdown.p50, one.fct_slowdown.p99].map((v) => number(digit(v) + "\u00d7")),
+      number(digit(one.jain))])));
+}
+
 // Slowdown of each kind from its median to its slowest, on one scale.
 function slopes(node, kinds) {
   chart(node, "Slowdown by kind: "
