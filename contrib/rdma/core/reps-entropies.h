@@ -10,7 +10,8 @@
  * packets came back unmarked. Each is taken once, the oldest first; while there is none a packet
  * takes one by chance. A failure, seen as a time-out, freezes it: then those of the ring go round
  * again and again, used or not, and nothing is tried by chance. After the freezing time the first
- * unmarked ACK ends that, and one bandwidth-delay product of packets explores anew.
+ * unmarked ACK ends that: the ring is emptied and some packets explore anew, as in Ultra Ethernet's
+ * simulator (csg-htsim, sim/uec_mp.cpp: 16 packets, resetBuffer).
  */
 #ifndef RDMA_CORE_REPS_ENTROPIES_H
 #define RDMA_CORE_REPS_ENTROPIES_H
@@ -46,22 +47,24 @@ class RepsEntropies
         return m_ring[m_round];
     }
 
-    /// A packet is acknowledged. \param explore packets of a bandwidth-delay product
+    /// A packet is acknowledged. \param explore packets by chance after a freezing
     void OnAck(uint16_t entropy, bool marked, int64_t now, uint32_t explore)
     {
         if (marked)
         {
             return;
         }
+        if (m_frozen && now >= m_thaw)
+        {
+            // What went round is few paths, used again and again: forget it.
+            m_frozen = false;
+            m_explore = explore;
+            m_head = m_fresh = m_cached = 0;
+        }
         m_ring[m_head] = entropy;
         m_head = (m_head + 1) % kRing;
         m_fresh += m_fresh < kRing;
         m_cached += m_cached < kRing;
-        if (m_frozen && now >= m_thaw)
-        {
-            m_frozen = false;
-            m_explore = explore;
-        }
     }
 
     /// A packet is taken for lost. \param freezing ps

@@ -22,14 +22,15 @@ RdmaRepsPathSelector::GetTypeId()
             .SetGroupName("Rdma")
             .AddConstructor<RdmaRepsPathSelector>()
             .AddAttribute("FreezingTime",
-                          "After a time-out nothing is tried by chance for this long; assumed",
-                          TimeValue(MilliSeconds(10)),
+                          "After a time-out nothing is tried by chance for this long; assumed. "
+                          "Ultra Ethernet's simulator: 10 ms",
+                          TimeValue(MicroSeconds(100)),
                           MakeTimeAccessor(&RdmaRepsPathSelector::m_freezing),
                           MakeTimeChecker(Time(0), Seconds(1000)))
             .AddAttribute("ExplorePackets",
-                          "Packets by chance after that (a bandwidth-delay product; 32 are one of "
-                          "100 Gb/s and 10 us); assumed",
-                          UintegerValue(32),
+                          "Packets by chance after that, with an empty ring; Ultra Ethernet's "
+                          "simulator: 16",
+                          UintegerValue(16),
                           MakeUintegerAccessor(&RdmaRepsPathSelector::m_explore),
                           MakeUintegerChecker<uint32_t>());
     return tid;

@@ -418,6 +418,9 @@ RdmaNic::Echo(const RdmaQueuePair* qp, RdmaFrame* data, RdmaFrame* ack)
     }
     if (qp->m_needs & RdmaQueuePair::ENTROPY)
     {
+        // The answer takes the path that it tells of, not the flow's: else a link that fails on the
+        // flow's own path loses every ACK of it, and none by the paths that work comes back.
+        ack->route = qp->m_route.WithEntropy(static_cast<uint16_t>(data->route.GetKey()));
         ack->dmaLength |=
             RdmaFrame::ECHOES_ENTROPY | (data->route.GetKey() & RdmaRoute::ENTROPY_MASK)
                                             << RdmaFrame::ENTROPY_SHIFT;

@@ -448,8 +448,9 @@ TEST(LoadBalancing, RepsGoesRoundItsRingWhileFrozen)
         EXPECT_TRUE(law.IsFrozen()) << "not yet";
         law.OnAck(0, true, 150, 5);
         EXPECT_TRUE(law.IsFrozen()) << "a marked one says nothing";
-        law.OnAck(0, false, 150, 5);
+        law.OnAck(77, false, 150, 5);
         EXPECT_FALSE(law.IsFrozen());
+        EXPECT_EQ(law.Fresh(), 1U) << "what went round is forgotten";
         for (int i = 0; i < 5; ++i)
         {
             law.Next(chance);
@@ -457,6 +458,8 @@ TEST(LoadBalancing, RepsGoesRoundItsRingWhileFrozen)
         EXPECT_EQ(drawn, 5U) << "explores";
         law.OnFailure(200, 50);
         EXPECT_TRUE(law.IsFrozen());
+        EXPECT_EQ(law.Next(chance), 77) << "the only one that is known by now";
+        EXPECT_EQ(law.Next(chance), 77);
     }
     RepsEntropies empty;
     empty.OnFailure(0, 50);
