@@ -76,6 +76,7 @@ struct Fabric
     rdma::Duration nakInterval;
     bool variableWindow = false;
     bool ecnBehind = false;
+    std::string arrivals;
 };
 
 } // namespace scenario::asked

@@ -476,6 +476,18 @@ FabricOptionRows(Software software)
             .Sets("ns3::RdmaSwitch::PfcWatchdogAction")
             .Only(when::On("pfc").Usual())
             .Only(when::Above("pfc-watchdog", 0)),
+        ethernet
+            .Name("arrivals",
+                  "which lossy frames are lost that reach a full queue within a frame time")
+            .As(&asked::Fabric::arrivals)
+            .Names("order",
+                   {{"lottery",
+                     "drawn by chance, as senders' clocks have it: equal senders share "
+                     "losses"},
+                    {"fixed", "those that come last, each time the same sender's"}})
+            .Default("lottery")
+            .Example("fixed")
+            .Sets("ns3::RdmaSwitch::Arrivals"),
         ethernet.Flag("ecn", "switches mark packets (RED on the egress queue)")
             .As(&asked::Fabric::ecn)
             .Default("1")

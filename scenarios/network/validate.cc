@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/answered-packets.h"
 #include "contrib/rdma/core/congestion-control.h"
+#include "contrib/rdma/core/loss-rate.h"
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/no-congestion-control.h"
 #include "contrib/rdma/core/regular-file.h"
@@ -103,6 +104,45 @@ ChooseCongestionPreset(Validation* v, FabricSpec* f)
     v->Settle(&asked::Fabric::ecn);
 }
 
+/// Senders of go-back-N on a network that loses packets: where nothing is marked, losses alone can
+/// slow them down, as they slow NICs down.
+void
+ChooseLossLaw(Validation* v)
+{
+    const Values& values = v->values;
+    const std::string& protocol = values.Get(&asked::Traffic::protocol);
+    if (values.Get(&asked::Fabric::fabric) == "ib" || values.Get(&asked::Fabric::pfc) ||
+        values.Get(&asked::Fabric::network) != "packet" || protocol == "tcp" || protocol == "udp" ||
+        values.Get(&asked::Fabric::lossRecovery) != "go-back-n" ||
+        values.Get(&asked::Fabric::transport) != "rc" ||
+        values.Get(&asked::Fabric::compat) != "none")
+    {
+        return;
+    }
+    const bool chosen = !values.Get(&asked::Fabric::ecn) && !values.Given(&asked::Fabric::cc);
+    if (chosen)
+    {
+        v->Decide(&asked::Fabric::cc, rdma::kLossRate.name);
+    }
+    if (values.Get(&asked::Fabric::cc) == rdma::kLossRate.name)
+    {
+        // A packet that goes again may be lost, too; assumed. One NAK a gap leaves that to
+        // time-outs of 67 ms.
+        v->DecideUnlessGiven(&asked::Fabric::nakInterval, rdma::Microseconds(10));
+    }
+    if (chosen)
+    {
+        v->notes.emplace_back("--no-pfc with --no-ecn: senders hear of congestion by losses alone: "
+                              "--cc=loss-rate; allowed too: --cc=none");
+    }
+    else if (values.Get(&asked::Fabric::cc) == rdma::kNoCongestionControl.name)
+    {
+        v->notes.emplace_back(
+            "warning: --cc=none with --no-pfc: losses do not slow senders down, and go-back-N "
+            "repeats all behind each; --cc=loss-rate slows down, as NICs do");
+    }
+}
+
 } // namespace
 
 FabricSpec
@@ -115,6 +155,7 @@ MakeFabric(Validation* v)
     f.balancing = ApplyLoadBalancing(v);
     f.ets = ApplyEts(v);
     f.queueDisc = ApplyQueueDisc(v);
+    ChooseLossLaw(v);
     const auto& values = v->values;
     v->Fill(&f);
     for (const auto& nic : NicNames())

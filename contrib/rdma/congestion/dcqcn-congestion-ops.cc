@@ -18,68 +18,77 @@ NS_LOG_COMPONENT_DEFINE("DcqcnCongestionOps");
 NS_OBJECT_ENSURE_REGISTERED(RdmaDcqcnCongestionOps);
 
 TypeId
+RdmaDcqcnCongestionOps::AddConstants(TypeId tid,
+                                     rdma::DcqcnPreset preset,
+                                     Ptr<const AttributeChecker> presets)
+{
+    return tid
+        .AddAttribute("Preset",
+                      "Where the constants below come from unless they are set",
+                      EnumValue(preset),
+                      MakeEnumMemberAccessor(&RdmaDcqcnCongestionOps::m_preset),
+                      presets)
+        .AddAttribute("G",
+                      "Gain of the congestion estimate alpha; 0: from the preset",
+                      DoubleValue(0),
+                      MakeDoubleAccessor(&RdmaDcqcnCongestionOps::m_g),
+                      MakeDoubleChecker<double>(0, 1))
+        .AddAttribute("AlphaPeriod",
+                      "Time between updates of alpha; 0: from the preset",
+                      TimeValue(Time(0)),
+                      MakeTimeAccessor(&RdmaDcqcnCongestionOps::m_alphaPeriod),
+                      MakeTimeChecker(Time(0), MaxTime()))
+        .AddAttribute("RateDecreaseInterval",
+                      "At most one cut in this time; 0: from the preset",
+                      TimeValue(Time(0)),
+                      MakeTimeAccessor(&RdmaDcqcnCongestionOps::m_rateDecreaseInterval),
+                      MakeTimeChecker(Time(0), MaxTime()))
+        .AddAttribute("IncreaseTimer",
+                      "Time between rate increases; 0: from the preset",
+                      TimeValue(Time(0)),
+                      MakeTimeAccessor(&RdmaDcqcnCongestionOps::m_increaseTimer),
+                      MakeTimeChecker(Time(0), MaxTime()))
+        .AddAttribute("ByteCounter",
+                      "Payload between rate increases (bytes); 0: from the preset",
+                      UintegerValue(0),
+                      MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_byteCounter),
+                      MakeUintegerChecker<uint64_t>(0, MAX_BYTES))
+        .AddAttribute("FastRecovery",
+                      "F, increases before the target rate moves; 0: from the preset",
+                      UintegerValue(0),
+                      MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_fastRecovery),
+                      MakeUintegerChecker<uint32_t>())
+        .AddAttribute("AdditiveIncrease",
+                      "R_AI (bit/s); 0: from the preset, scaled with the port rate",
+                      UintegerValue(0),
+                      MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_additiveIncrease),
+                      MakeUintegerChecker<uint64_t>(0, MAX_BPS))
+        .AddAttribute("HyperIncrease",
+                      "R_HAI (bit/s); 0: from the preset, scaled with the port rate",
+                      UintegerValue(0),
+                      MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_hyperIncrease),
+                      MakeUintegerChecker<uint64_t>(0, MAX_BPS))
+        .AddAttribute("MinimumRate",
+                      "The rate is never cut below (bit/s); 0: from the preset",
+                      UintegerValue(0),
+                      MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_minimumRate),
+                      MakeUintegerChecker<uint64_t>(0, MAX_BPS))
+        .AddAttribute("CnpInterval",
+                      "Least time between two CNPs of a queue pair; 0: from the preset",
+                      TimeValue(Time(0)),
+                      MakeTimeAccessor(&RdmaDcqcnCongestionOps::m_cnpInterval),
+                      MakeTimeChecker(Time(0), MaxTime()));
+}
+
+TypeId
 RdmaDcqcnCongestionOps::GetTypeId()
 {
-    static TypeId tid =
-        TypeId("ns3::DcqcnCongestionOps")
-            .SetParent<RdmaCongestionOps>()
-            .SetGroupName("Rdma")
-            .AddConstructor<RdmaDcqcnCongestionOps>()
-            .AddAttribute("Preset",
-                          "Where the constants below come from unless they are set",
-                          EnumValue(rdma::kDcqcnHpcc19Vendor),
-                          MakeEnumMemberAccessor(&RdmaDcqcnCongestionOps::m_preset),
-                          MakePresetChecker<rdma::DcqcnPreset>(rdma::kDcqcn))
-            .AddAttribute("G",
-                          "Gain of the congestion estimate alpha; 0: from the preset",
-                          DoubleValue(0),
-                          MakeDoubleAccessor(&RdmaDcqcnCongestionOps::m_g),
-                          MakeDoubleChecker<double>(0, 1))
-            .AddAttribute("AlphaPeriod",
-                          "Time between updates of alpha; 0: from the preset",
-                          TimeValue(Time(0)),
-                          MakeTimeAccessor(&RdmaDcqcnCongestionOps::m_alphaPeriod),
-                          MakeTimeChecker(Time(0), MaxTime()))
-            .AddAttribute("RateDecreaseInterval",
-                          "At most one cut in this time; 0: from the preset",
-                          TimeValue(Time(0)),
-                          MakeTimeAccessor(&RdmaDcqcnCongestionOps::m_rateDecreaseInterval),
-                          MakeTimeChecker(Time(0), MaxTime()))
-            .AddAttribute("IncreaseTimer",
-                          "Time between rate increases; 0: from the preset",
-                          TimeValue(Time(0)),
-                          MakeTimeAccessor(&RdmaDcqcnCongestionOps::m_increaseTimer),
-                          MakeTimeChecker(Time(0), MaxTime()))
-            .AddAttribute("ByteCounter",
-                          "Payload between rate increases (bytes); 0: from the preset",
-                          UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_byteCounter),
-                          MakeUintegerChecker<uint64_t>(0, MAX_BYTES))
-            .AddAttribute("FastRecovery",
-                          "F, increases before the target rate moves; 0: from the preset",
-                          UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_fastRecovery),
-                          MakeUintegerChecker<uint32_t>())
-            .AddAttribute("AdditiveIncrease",
-                          "R_AI (bit/s); 0: from the preset, scaled with the port rate",
-                          UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_additiveIncrease),
-                          MakeUintegerChecker<uint64_t>(0, MAX_BPS))
-            .AddAttribute("HyperIncrease",
-                          "R_HAI (bit/s); 0: from the preset, scaled with the port rate",
-                          UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_hyperIncrease),
-                          MakeUintegerChecker<uint64_t>(0, MAX_BPS))
-            .AddAttribute("MinimumRate",
-                          "The rate is never cut below (bit/s); 0: from the preset",
-                          UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaDcqcnCongestionOps::m_minimumRate),
-                          MakeUintegerChecker<uint64_t>(0, MAX_BPS))
-            .AddAttribute("CnpInterval",
-                          "Least time between two CNPs of a queue pair; 0: from the preset",
-                          TimeValue(Time(0)),
-                          MakeTimeAccessor(&RdmaDcqcnCongestionOps::m_cnpInterval),
-                          MakeTimeChecker(Time(0), MaxTime()));
+    static TypeId tid = AddConstants(TypeId("ns3::DcqcnCongestionOps")
+                                         .SetParent<RdmaCongestionOps>()
+                                         .SetGroupName("Rdma")
+                                         .AddConstructor<RdmaDcqcnCongestionOps>(),
+                                     rdma::kDcqcnHpcc19Vendor,
+                                     MakePresetChecker<rdma::DcqcnPreset>(rdma::kDcqcn));
     return tid;
 }
 

@@ -39,6 +39,13 @@ class RdmaDcqcnCongestionOps : public RdmaLawOps<RdmaDcqcnCongestionOps,
     /// \return the constants for this state's line, preset and overrides applied
     rdma::DcqcnParameters GetParameters(const RdmaCongestionState& state) const;
 
+  protected:
+    /// Attributes of the constants and the preset, which derived classes have too. \param preset
+    /// the default \param presets checker of the attribute Preset
+    static TypeId AddConstants(TypeId tid,
+                               rdma::DcqcnPreset preset,
+                               Ptr<const AttributeChecker> presets);
+
   private:
     void Publish(RdmaCongestionState& state) const;
 

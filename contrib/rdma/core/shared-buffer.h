@@ -231,6 +231,20 @@ class SharedBuffer
         return verdict;
     }
 
+    /// A lossy frame takes the place of one that has just been released and was no smaller: it is
+    /// stored without a look at thresholds, which may have fallen since that one was.
+    void Replace(uint32_t port, uint8_t priority, uint32_t bytes, uint32_t egress, int64_t now)
+    {
+        AccountOf(port, priority).bytes += bytes;
+        m_sharedUsed += bytes;
+        m_stored += bytes;
+        if (m_useAbm)
+        {
+            m_abm[kIngress].OnStored(port * 8 + priority, bytes, now);
+            m_abm[kEgress].OnStored(egress * 8 + priority, bytes, now);
+        }
+    }
+
     /// A stored frame leaves. \return whether XON is due for its (port, priority)
     bool Release(uint32_t port,
                  uint8_t priority,

@@ -529,6 +529,19 @@ class RdmaFrameList
         m_tail = last;
     }
 
+    /// Takes one out. \param before the frame before it; null: the first one goes
+    RdmaFrame* PopBehind(RdmaFrame* before)
+    {
+        if (!before)
+        {
+            return PopFront();
+        }
+        RdmaFrame* frame = before->next;
+        before->next = frame->next;
+        m_tail = frame == m_tail ? before : m_tail;
+        return frame;
+    }
+
     /// \pre not empty
     RdmaFrame* Back() const
     {

@@ -8,6 +8,7 @@
 #include "rdma-gateway.h"
 #include "rdma-port.h"
 
+#include "ns3/double.h"
 #include "ns3/node.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
@@ -66,6 +67,13 @@ RdmaPort::GetTypeId()
                           RdmaFixed<RdmaPort>(MakeTimeAccessor(&RdmaPort::SetTransmitTimeUnit,
                                                                &RdmaPort::GetTransmitTimeUnit)),
                           MakeTimeChecker(Time(0), MilliSeconds(1)))
+            .AddAttribute("ClockTolerance",
+                          "Its clock is off by up to this much (ppm), drawn once for each port by "
+                          "the seed and the port's name; 0: exact. IEEE 802.3 allows 100",
+                          DoubleValue(0),
+                          RdmaFixed<RdmaPort>(MakeDoubleAccessor(&RdmaPort::SetClockTolerance,
+                                                                 &RdmaPort::GetClockTolerance)),
+                          MakeDoubleChecker<double>(0, 1000))
             .AddTraceSource("PhyTx",
                             "A frame starts to be sent",
                             MakeTraceSourceAccessor(&RdmaPort::m_txTrace),

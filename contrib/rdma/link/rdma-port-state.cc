@@ -47,10 +47,11 @@ RdmaPortState::ToPs(uint64_t bits, uint64_t rateBps)
 int64_t
 RdmaPortState::ComputeSerialization(uint32_t wireBytes) const
 {
-    return rdma::SerializationTime(rdma::Bytes(wireBytes),
-                                   rdma::BitRate(m_rate),
-                                   rdma::Duration(m_timeUnit))
-        .ps;
+    const int64_t ps = rdma::SerializationTime(rdma::Bytes(wireBytes),
+                                               rdma::BitRate(m_rate),
+                                               rdma::Duration(m_timeUnit))
+                           .ps;
+    return m_clock == 1 ? ps : std::llround(static_cast<double>(ps) * m_clock);
 }
 
 uint8_t

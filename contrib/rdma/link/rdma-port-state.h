@@ -458,7 +458,9 @@ class RdmaPortState : public RdmaNetDevice
     RdmaPortFaults m_faults;
     uint64_t m_rate{100000000000};
     RdmaRateHistory m_rates;
-    int64_t m_timeUnit{1}; //!< ps
+    int64_t m_timeUnit{1};      //!< ps
+    double m_clockTolerance{0}; //!< ppm
+    double m_clock{1};          //!< serialization times are as many times those of m_rate
     std::unique_ptr<IbPortCredits> m_credits;
     std::unique_ptr<RdmaPortDisc> m_disc; //!< null: none
     std::string m_discName;               //!< attribute QueueDisc

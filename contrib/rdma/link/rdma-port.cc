@@ -3,11 +3,14 @@
  */
 #include "rdma-port.h"
 
+#include "contrib/rdma/core/flow-hash.h"
 #include "rdma-channel.h"
 
 #include "ns3/abort.h"
+#include "ns3/hash.h"
 #include "ns3/log.h"
 #include "ns3/node.h"
+#include "ns3/rng-seed-manager.h"
 
 #include <algorithm>
 #include <utility>
@@ -106,8 +109,29 @@ RdmaPort::SetRate(uint64_t bps)
     m_rate = bps;
     const uint64_t perByte = 8000000000000ULL % bps == 0 ? 8000000000000ULL / bps : 0;
     const bool fits = perByte <= UINT32_MAX && perByte % static_cast<uint64_t>(m_timeUnit) == 0;
-    m_psPerByte = fits ? static_cast<uint32_t>(perByte) : 0;
+    m_psPerByte = fits && m_clock == 1 ? static_cast<uint32_t>(perByte) : 0;
     m_serialization = {};
+}
+
+void
+RdmaPort::SetClockTolerance(double ppm)
+{
+    m_clockTolerance = ppm;
+    if (ppm == 0 && m_clock == 1)
+    {
+        return;
+    }
+    // By name, so that it does not depend on who makes which port first, or in which process.
+    const uint64_t run = uint64_t{RngSeedManager::GetSeed()} << 32 ^ RngSeedManager::GetRun();
+    const uint64_t drawn = rdma::Mix64(run ^ Hash64(m_name));
+    m_clock = 1 + 1e-6 * ppm * (static_cast<double>(drawn >> 11) * 0x1p-52 - 1);
+    SetRate(m_rate);
+}
+
+double
+RdmaPort::GetClockTolerance() const
+{
+    return m_clockTolerance;
 }
 
 void
@@ -178,6 +202,7 @@ RdmaPort::SetName(std::string name)
 {
     NS_LOG_FUNCTION(this << name);
     m_name = std::move(name);
+    SetClockTolerance(m_clockTolerance);
 }
 
 void
@@ -480,6 +505,25 @@ RdmaPort::ExchangeLast(uint8_t priority, RdmaFrame& frame, int64_t now)
     queue.bytes += more;
     m_queuedBytes += more;
     m_maxQueueBytes = std::max(m_maxQueueBytes, m_queuedBytes);
+    if (m_queueTraced)
+    {
+        m_queueTrace(this, priority, queue.bytes, now);
+    }
+}
+
+void
+RdmaPort::TakeQueued(uint8_t priority, RdmaFrame& frame, RdmaFrame* before, int64_t now)
+{
+    NS_LOG_FUNCTION(this << priority << now);
+    Queue& queue = m_queue[priority];
+    queue.list.PopBehind(before);
+    queue.bytes -= GetFrameBytes(&frame);
+    m_queuedBytes -= GetFrameBytes(&frame);
+    if (queue.list.IsEmpty())
+    {
+        queue.deficit = 0;
+        m_waiting &= ~(1U << priority);
+    }
     if (m_queueTraced)
     {
         m_queueTrace(this, priority, queue.bytes, now);

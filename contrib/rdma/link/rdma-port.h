@@ -311,6 +311,10 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     /// empty, and no discipline has it. \param frame this one, and then that one
     void ExchangeLast(uint8_t priority, RdmaFrame& frame, int64_t now);
 
+    /// A frame leaves a queue and is the caller's, not a word of it to the user. \param before the
+    /// frame before it in the queue; null: it is the first \param now ps
+    void TakeQueued(uint8_t priority, RdmaFrame& frame, RdmaFrame* before, int64_t now);
+
     /// \return from when the last bit of a data frame leaves here until the peer has it, its
     /// receive latency included, ps
     int64_t GetReachPs() const
@@ -344,6 +348,9 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     friend class IbPortCredits;
     friend class RdmaPortDisc;
 
+    /// Draws by how much its clock is off: within this much (ppm).
+    void SetClockTolerance(double ppm);
+    double GetClockTolerance() const;
     void SetTransmitTimeUnit(Time unit);
     Time GetTransmitTimeUnit() const;
     void OnTransmitEvent();

@@ -61,6 +61,8 @@ class RdmaNicAttributes : public RdmaNicTraces
     uint32_t m_timeoutExponent;
     uint32_t m_retryCount;
     Time m_nakInterval;
+    Time m_cnpDelay;
+    Time m_paceJitter;
     uint64_t m_windowBytes;
     uint64_t m_maxRate;
     Time m_baseRtt;

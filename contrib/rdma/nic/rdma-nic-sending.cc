@@ -3,6 +3,8 @@
  *
  * A NIC's turns: which queue pair sends next, and what goes out besides.
  */
+#include "contrib/rdma/core/flow-hash.h"
+#include "rdma-late-cnps.h"
 #include "rdma-nic-limits.h"
 #include "rdma-nic-scan.h"
 #include "rdma-nic.h"
@@ -12,6 +14,7 @@
 
 #include "ns3/log.h"
 #include "ns3/node.h"
+#include "ns3/rng-seed-manager.h"
 
 #include <algorithm>
 
@@ -372,6 +375,35 @@ RdmaNic::SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* d
         Echo(qp, data, frame);
     }
     m_port->Enqueue(frame, now);
+}
+
+void
+RdmaNic::SendCnp(RdmaQueuePair* qp, uint32_t label, int64_t now)
+{
+    if (m_lateCnps)
+    {
+        m_lateCnps->Add(qp->GetNumber(), label, now);
+        return;
+    }
+    ++m_counters.cnpsSent;
+    SendControl(qp, {RdmaOpcode::CNP, 0, 0, 0, 0, label}, now);
+}
+
+int64_t
+RdmaNic::DrawJitter()
+{
+    const auto most = static_cast<uint64_t>(m_paceJitter.GetPicoSeconds());
+    if (most == 0)
+    {
+        return 0;
+    }
+    if (m_jitterDraws == 0)
+    {
+        m_jitterDraws = rdma::Mix64(
+            (uint64_t{RngSeedManager::GetSeed()} << 32 ^ RngSeedManager::GetRun()) + m_endpoint);
+    }
+    m_jitterDraws += 0x9e3779b97f4a7c15ULL;
+    return static_cast<int64_t>(rdma::Mix64(m_jitterDraws) % (most + 1));
 }
 
 RdmaPullQueue&

@@ -8,6 +8,7 @@
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "rdma-host.h"
+#include "rdma-late-cnps.h"
 #include "rdma-nic-limits.h"
 #include "rdma-nic-scan.h"
 #include "rdma-packets.h"
@@ -43,6 +44,7 @@ RdmaNic::DoDispose()
     m_scan.reset();
     m_pulls.reset();
     m_turns.reset();
+    m_lateCnps.reset();
     m_packets = nullptr;
     m_transportParameters = nullptr;
     m_numbers = {};
@@ -75,6 +77,11 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
     }
     m_bdpCapGiven = m_bdpCap;
     m_timeUnit = port->GetTransmitTimeUnitPs();
+    m_plainPace = m_timeUnit == 1 && m_paceJitter.IsZero();
+    if (m_cnpDelay.IsStrictlyPositive())
+    {
+        m_lateCnps = std::make_unique<RdmaLateCnps>(this, m_cnpDelay.GetPicoSeconds());
+    }
     if (m_scheduling == SCAN)
     {
         m_scan = std::make_unique<RdmaNicScan>(this);

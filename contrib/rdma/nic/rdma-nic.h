@@ -32,6 +32,7 @@ namespace ns3
 class RdmaNicLimits;
 class RdmaNicScan;
 class RdmaPackets;
+class RdmaLateCnps;
 class RdmaPullQueue;
 
 /**
@@ -293,6 +294,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
 
   private:
     friend class RdmaDatagrams;
+    friend class RdmaLateCnps;
     friend class RdmaNicLimits;
     friend class RdmaNicScan;
     friend class RdmaNicTurns;
@@ -436,6 +438,10 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
 
     /// \param data what it answers: gives away what congestion control needs
     void SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* data = nullptr);
+    /// A CNP to the other end, CnpDelay from now. \param label of the packet that was marked
+    void SendCnp(RdmaQueuePair* qp, uint32_t label, int64_t now);
+    /// \return how much later than its rate says a packet starts, drawn anew, ps
+    int64_t DrawJitter();
     /// \return what it owes those who send to it; made when first asked for
     RdmaPullQueue& GetPulls();
     /// \return attributes of a way to recover from loss, made when first asked for; null: it has
@@ -474,6 +480,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     std::unique_ptr<RdmaNicScan> m_scan;     //!< null: round robin
     rdma::FrameSizes m_sizes;
     int64_t m_timeUnit{1};                       //!< the port's
+    bool m_plainPace{true};                      //!< m_timeUnit is 1, and PaceJitter 0
     rdma::NumberTable<RdmaQueuePair*> m_numbers; //!< m_qps by number
     RdmaNicWatcher* m_watcher{nullptr};          //!< null: nobody
     RdmaNicUser* m_user{nullptr};
@@ -494,6 +501,8 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     std::unique_ptr<RdmaPullQueue> m_pulls;     //!< null: none has been owed
     std::unique_ptr<RdmaNicTurns> m_turns;      //!< null: the highest priority first
     bool m_ranks{false};                        //!< TellRanks
+    std::unique_ptr<RdmaLateCnps> m_lateCnps;   //!< null: CNPs go at once
+    uint64_t m_jitterDraws{0};                  //!< where the draws of PaceJitter stand
     Ptr<RdmaPackets> m_packets;                 //!< null: none
 
     int64_t m_nakIntervalPs{0};

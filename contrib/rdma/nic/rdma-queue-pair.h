@@ -224,6 +224,7 @@ class RdmaQueuePair : public SimpleRefCount<RdmaQueuePair>
     friend class RdmaDatagrams;
     friend class RdmaNic;
     friend class RdmaNicScan;
+    friend class RdmaLateCnps;
     friend class RdmaPullQueue;
     friend class RdmaRequester;
     friend class RdmaResponder;

@@ -328,9 +328,10 @@ RdmaRequester::Sent(uint32_t payload, uint32_t wireBytes, int64_t now, bool agai
     }
     if (own.psPerByte > 0)
     {
-        own.nextSend = now + (m_qp->m_nic->m_timeUnit > 1
-                                  ? GetGap(wireBytes, own.ratePaced) // as the port cuts its times
-                                  : static_cast<int64_t>(own.psPerByte * wireBytes + 0.5));
+        own.nextSend = now + (m_qp->m_nic->m_plainPace
+                                  ? static_cast<int64_t>(own.psPerByte * wireBytes + 0.5)
+                                  : GetGap(wireBytes, own.ratePaced) // as the port cuts its times
+                                        + m_qp->m_nic->DrawJitter());
         own.lastWire = wireBytes;
     }
     if (own.clock)

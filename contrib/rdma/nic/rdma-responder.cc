@@ -71,8 +71,7 @@ RdmaResponder::Notice(const RdmaFrame& frame, int64_t now)
         m_qp->m_requester.OwnCongestionOps();
         if (m_qp->m_requester.m_ops->OnDataReceived(frame, rdma::TimePoint(now)))
         {
-            ++nic->m_counters.cnpsSent;
-            nic->SendControl(m_qp, {RdmaOpcode::CNP, 0, 0, 0, 0, frame.GetLabel()}, now);
+            nic->SendCnp(m_qp, frame.GetLabel(), now);
         }
     }
 }

@@ -132,6 +132,13 @@ RdmaSwitch::GetTypeId()
                           MakeUintegerAccessor(&RdmaSwitch::m_pauseQuanta),
                           MakeUintegerChecker<uint16_t>(64))
             .AddAttribute(
+                "Arrivals",
+                "Which of the lossy frames that come to a full queue within a frame time are lost: "
+                "by lottery, or fixed, those that come last",
+                EnumValue(RdmaSwitch::LOTTERY),
+                RdmaFixed<RdmaSwitch>(MakeEnumMemberAccessor(&RdmaSwitch::m_arrivals)),
+                MakeEnumChecker(RdmaSwitch::LOTTERY, "lottery", RdmaSwitch::FIXED, "fixed"))
+            .AddAttribute(
                 "PfcWatchdogDetection",
                 "A queue whose frames a pause holds for this long has a pause storm; 0: no "
                 "watchdog. SONiC: 200 ms",
@@ -367,6 +374,7 @@ RdmaSwitch::ApplyEcn()
     const std::string error = CheckEcn();
     NS_ABORT_MSG_IF(!error.empty(), GetName() << ": " << error);
     m_markWithout = m_markBehind ? UINT32_MAX : 0;
+    m_looksAtJoins = m_markOnEnqueue || !m_lotteries.empty();
     m_leastKmin = UINT64_MAX;
     m_ecnLaws.clear();
     m_ecnLawsOfPort = m_ecnOfPriority.empty() ? 1 : RdmaPort::PRIORITIES;
@@ -488,6 +496,8 @@ RdmaSwitch::RestartDraws()
     {
         m_draws[port] = rdma::Mix64(m_drawSeed | port);
     }
+    m_lotteries.clear();
+    m_looksAtJoins = m_markOnEnqueue;
 }
 
 } // namespace ns3

@@ -76,10 +76,17 @@ RdmaSwitch::ForwardBy(uint16_t index, RdmaPort* port, RdmaFrame* frame, int64_t 
     {
         frame->extra->journey->Join(egress, *frame, now);
     }
-    if (m_markOnEnqueue && (frame->flags & RdmaFrame::ECT) &&
-        Marks(index, frame->priority, queueBytes))
+    if (m_looksAtJoins)
     {
-        Mark(egress, frame, queueBytes, now);
+        if (m_markOnEnqueue && (frame->flags & RdmaFrame::ECT) &&
+            Marks(index, frame->priority, queueBytes))
+        {
+            Mark(egress, frame, queueBytes, now);
+        }
+        if (Lottery* lottery = FindLottery(index, frame->priority))
+        {
+            lottery->OnJoin(frame, frame->inPort, bytes, now);
+        }
     }
     if (!m_watchdog)
     {
@@ -98,6 +105,10 @@ RdmaSwitch::AdmitAfterAll(RdmaPort* port,
                           DropReason reason,
                           int64_t now)
 {
+    if (!egress->GetQueueDisc())
+    {
+        return ReplaceQueued(port, egress, frame, reason, now);
+    }
     using Verdict = rdma::SharedBuffer::Verdict;
     const uint8_t priority = frame->priority;
     while (RdmaFrame* evicted = egress->Evict(*frame, now))
@@ -120,6 +131,53 @@ RdmaSwitch::AdmitAfterAll(RdmaPort* port,
     }
     Drop(egress, frame, reason, now);
     return false;
+}
+
+bool
+RdmaSwitch::ReplaceQueued(RdmaPort* port,
+                          RdmaPort* egress,
+                          RdmaFrame* frame,
+                          DropReason reason,
+                          int64_t now)
+{
+    const uint8_t priority = frame->priority;
+    const uint16_t index = egress->GetPortIndex();
+    const uint32_t queue = index * RdmaPort::PRIORITIES + priority;
+    if (m_arrivals == FIXED || m_trimBytes)
+    {
+        Drop(egress, frame, reason, now);
+        return false;
+    }
+    m_lotteries.resize(m_ports.size() * RdmaPort::PRIORITIES);
+    m_looksAtJoins = true;
+    std::unique_ptr<Lottery>& lottery = m_lotteries[queue];
+    if (!lottery)
+    {
+        // Draws of its own: marks are drawn as without it. m_draws begin with lower numbers.
+        lottery = std::make_unique<Lottery>(rdma::Mix64(m_drawSeed | 0x80000000U | queue));
+    }
+    const uint32_t bytes = FrameBytes(frame);
+    const Lottery::Loser loser = lottery->Lose(port->GetPortIndex(),
+                                               bytes,
+                                               now,
+                                               std::max(port->GetSerialization(frame->wireBytes),
+                                                        egress->GetSerialization(frame->wireBytes)),
+                                               egress->GetQueueBytes(priority),
+                                               [&lottery] { return Draw(lottery->draws); });
+    RdmaFrame* other = loser.frame;
+    // What this node sends itself joins queues without a word, so the lottery may be wrong.
+    if (!other || (loser.before ? loser.before->next : egress->GetQueueFront(priority)) != other ||
+        other->inPort == UINT16_MAX)
+    {
+        lottery->Forfeit();
+        Drop(egress, frame, reason, now);
+        return false;
+    }
+    egress->TakeQueued(priority, *other, loser.before, now);
+    m_buffer.Release(other->inPort, priority, FrameBytes(other), index, now);
+    m_buffer.Replace(port->GetPortIndex(), priority, bytes, index, now);
+    Drop(egress, other, reason, now);
+    return true;
 }
 
 void

@@ -4,6 +4,7 @@
 #ifndef RDMA_SWITCH_H
 #define RDMA_SWITCH_H
 
+#include "contrib/rdma/core/arrival-lottery.h"
 #include "contrib/rdma/core/ecn-law.h"
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/shared-buffer.h"
@@ -138,6 +139,24 @@ class RdmaSwitch : public RdmaSwitchBase
     void DoDispose() override;
 
   private:
+    /// Of one queue.
+    struct Lottery : rdma::ArrivalLottery<RdmaFrame>
+    {
+        explicit Lottery(uint64_t seed)
+            : draws(seed)
+        {
+        }
+
+        uint64_t draws; //!< where its own draws stand, as m_draws
+    };
+
+    /// Which of the lossy frames that come to a full queue within a frame time are lost.
+    enum Arrivals : uint8_t
+    {
+        LOTTERY, //!< rdma::ArrivalLottery
+        FIXED,   //!< those that come last
+    };
+
     /// Bytes of headers in a round in which a full packet leaves: ten of the least frames (the
     /// paper's 10:1; sim/compositeprioqueue.cpp: _ratio_high).
     static constexpr uint32_t TRIM_WEIGHT = 10 * rdma::kMinimumFrameBytes;
@@ -215,9 +234,29 @@ class RdmaSwitch : public RdmaSwitchBase
     /// happens to the frames of this one. A counter in steps of 2^64 over the golden ratio, mixed.
     double Draw(uint32_t port)
     {
-        m_draws[port] += 0x9e3779b97f4a7c15ULL;
-        return static_cast<double>(rdma::Mix64(m_draws[port]) >> 11) * 0x1p-53;
+        return Draw(m_draws[port]);
     }
+
+    static double Draw(uint64_t& draws)
+    {
+        draws += 0x9e3779b97f4a7c15ULL;
+        return static_cast<double>(rdma::Mix64(draws) >> 11) * 0x1p-53;
+    }
+
+    /// \return that of a queue; null: it has lost nothing so far
+    Lottery* FindLottery(uint16_t port, uint8_t priority) const
+    {
+        return m_lotteries.empty() ? nullptr
+                                   : m_lotteries[port * RdmaPort::PRIORITIES + priority].get();
+    }
+
+    /// A lossy frame has found no room. \param port where it came in \return whether it joins the
+    /// queue nevertheless, in place of another one; else it is gone
+    bool ReplaceQueued(RdmaPort* port,
+                       RdmaPort* egress,
+                       RdmaFrame* frame,
+                       DropReason reason,
+                       int64_t now);
 
     /// \return what the buffer counts of a frame. Not the port's own, which would be one more cache
     /// line.
@@ -245,12 +284,16 @@ class RdmaSwitch : public RdmaSwitchBase
     uint64_t m_trimBytes{0}; //!< of a queue of TrimRate; 0: packets are not trimmed
     bool m_ecn;
     bool m_markOnEnqueue;
+    bool m_looksAtJoins{false}; //!< m_markOnEnqueue, or there are m_lotteries
     bool m_markBySojourn;
     uint32_t m_lineOverhead{0}; //!< line overhead of its ports
     uint32_t m_markWithout{0};  //!< mask: these bytes of a frame are not of the queue it leaves
     std::unique_ptr<RdmaPfcWatchdog> m_watchdog; //!< null: off
 
+    std::vector<std::unique_ptr<Lottery>> m_lotteries; //!< by port and priority; empty: no losses
+
     // attributes
+    Arrivals m_arrivals;
     Time m_pipelineLatency;
     uint64_t m_bufferPer100G;
     uint64_t m_bufferBytes;

@@ -68,8 +68,9 @@ constexpr EstimateRow kEstimateRows[] = {
     {InEstimate::kNoted, kLinks},
     {InEstimate::kNoted, "link-delay bit-error-rate"},
     {InEstimate::kNoted,
-     "compat mtu ack-every cc cc-preset pfc pfc-watchdog pfc-watchdog-action ecn ecn-kmin ecn-kmax "
-     "ecn-pmax buffer switch-latency window timeout-exponent loss-recovery retry-count transport "
+     "compat mtu ack-every cc cc-preset pfc pfc-watchdog pfc-watchdog-action arrivals ecn ecn-kmin "
+     "ecn-kmax ecn-pmax buffer switch-latency window timeout-exponent loss-recovery retry-count "
+     "transport "
      "ets class queue-disc qps-per-connection split-data-on-qps load-balancer spray flowlet-gap "
      "ecmp-resilient"},
     {InEstimate::kNoted,
