@@ -117,6 +117,7 @@ struct RunStats
     bool linkTable{true};     //!< there is a links.csv
     uint64_t linkRows{0};
     nlohmann::ordered_json queuePairLog; //!< summary of queue_pairs.csv; null: no such file
+    nlohmann::ordered_json watch;        //!< summary of watch.csv; null: no such file
     nlohmann::ordered_json paths;        //!< summary of paths.csv; null: no such file
     double linkIntervalUs{0};
 

@@ -317,7 +317,8 @@ PrintEnd(std::ostream& os,
            << (network.packets ? ", network_events.log" : "")
            << (std::filesystem::exists(run.out + "/attribution.csv") ? ", attribution.csv" : "")
            << (run.traceQueuePairs.empty() ? "" : ", queue_pairs.csv")
-           << (run.tracePaths.empty() ? "" : ", paths.csv") << moreFiles
+           << (run.tracePaths.empty() ? "" : ", paths.csv")
+           << (run.watch.ends.empty() ? "" : ", watch.csv") << moreFiles
            << (run.asRun.value(nlohmann::json::json_pointer("/fabric/ib_dump"), false)
                    ? ", opensm-lfts.dump, opensm-sl2vl.dump"
                    : "")

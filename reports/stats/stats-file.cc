@@ -9,6 +9,7 @@
 #include "reports/base/output-errors.h"
 #include "reports/schema/object.h"
 #include "reports/tables/queue-pair-table.h"
+#include "reports/tables/watch-table.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -350,6 +351,11 @@ const Object<RunStats> RUN{
         [](const auto& s) { return s.queuePairLog; },
         static_cast<const Shape&>(QueuePairTable::Keys()))
         .Only([](const auto& s) { return !s.queuePairLog.is_null(); }),
+    Key<RunStats>(
+        "watch_csv: With --watch: watch.csv",
+        [](const auto& s) { return s.watch; },
+        static_cast<const Shape&>(WatchTable::Keys()))
+        .Only([](const auto& s) { return !s.watch.is_null(); }),
     OfAllPackets("links_csv: links.csv", Itself, LINKS_CSV).Only([](const auto& s) {
         return s.packets && s.linkTable;
     })};

@@ -37,6 +37,9 @@ struct Run
     bool timeline = false;
     std::optional<std::vector<std::string>> traceQps;
     std::optional<std::vector<std::string>> tracePaths;
+    std::optional<std::vector<std::string>> watch;
+    rdma::Duration watchInterval;
+    rdma::Duration linkInterval;
     std::optional<std::vector<std::string>> pcap;
     std::optional<std::string> pcapFormat;
     std::optional<rdma::Bytes> pcapSnaplen;

@@ -67,6 +67,13 @@ struct CaptureOptions
     std::vector<std::string> flows; ///< "server-1->server-0", "pfc", "credits"; empty: everything
 };
 
+/// The ports of watch.csv.
+struct WatchSpec
+{
+    std::vector<uint32_t> ends; ///< 2 x link + (0: the link's `a` sends, 1: `b`), ascending
+    rdma::Duration interval;
+};
+
 /// The processes that simulate one network together: processes.h.
 struct Processes
 {
@@ -112,6 +119,8 @@ struct RunOptions
         environment;                          ///< as `attributes`, before them: ns3-environment.h
     std::vector<std::string> traceQueuePairs; ///< patterns of --trace-qps
     std::vector<std::string> tracePaths;      ///< patterns of --trace-paths
+    WatchSpec watch;                          ///< ports of --watch
+    rdma::Duration linkInterval;              ///< of links.csv; 0: its own, which may double
     std::shared_ptr<const Background> background; ///< flows beside a job; null: none
     ProtocolSpec protocol; ///< protocol of traffic's flows, and of the flows beside a job
     std::vector<std::string>

@@ -171,7 +171,8 @@ OutputNames()
                                              "steps.csv",
                                              "timeline.json",
                                              "topology.json",
-                                             "trace.goal"};
+                                             "trace.goal",
+                                             "watch.csv"};
     return names;
 }
 

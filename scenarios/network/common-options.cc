@@ -20,6 +20,7 @@
 #include "scenarios/network/queue-disc-options.h"
 #include "scenarios/network/traffic-classes.h"
 #include "scenarios/network/transport-options.h"
+#include "scenarios/network/watch-options.h"
 #include "scenarios/options/member.h"
 #include "scenarios/options/options-detail.h"
 
@@ -239,6 +240,7 @@ RunOptionRows(const std::string& program)
             .Example("all")
             .To(&RunOptions::pcap),
     };
+    Append(&rows, WatchOptionRows(packets));
     Append(&rows, CaptureOptionRows(section));
     Append(&rows, FaultOptionRows());
     rows.insert(rows.end(),

@@ -16,6 +16,7 @@
 #include "scenarios/network/processes.h"
 #include "scenarios/network/transport-options.h"
 #include "scenarios/network/validate.h"
+#include "scenarios/network/watch-options.h"
 #include "scenarios/placement/queue-pair-pattern.h"
 #include "topologies/family.h"
 
@@ -137,6 +138,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
         run.threads = 1;
     }
     run.capture = MakeCapture(v, topology);
+    run.watch = MakeWatch(v, topology);
     run.environment = ReadNs3Environment(&v->errors);
     if (topology)
     {

@@ -106,6 +106,7 @@ RESULTS = (
     "timeline.json",
     "topology.json",
     "trace.goal",
+    "watch.csv",
 )
 
 

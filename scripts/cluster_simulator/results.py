@@ -102,6 +102,12 @@ class Run:
         """Ways that messages between chosen hosts took, with how many did (paths.csv)."""
         return self._table("paths.csv", tables.PATHS, ",")
 
+    def watch(self):
+        """Queue, rate, pauses and marks of watched ports over time (watch.csv). What has no row is
+        zero.
+        """
+        return self._table("watch.csv", tables.WATCH, ",")
+
     def intervals(self):
         """Goodput of dlgoodput over the interval between checkpoints (intervals.csv)."""
         return self._table("intervals.csv", tables.INTERVALS, ",")

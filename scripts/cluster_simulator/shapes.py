@@ -78,6 +78,7 @@ STATS = {
     ),
     "flows_csv": {"sampled": FLAG},
     "links_csv": {"interval_us": NUMBER},
+    "watch_csv": {"interval_us": NUMBER},
     "queues_csv": {"interval_us": NUMBER},
     "fairness": {"interval_us": NUMBER, "jain_mean": NUMBER, "jain_min": NUMBER},
     "topology": {"hosts": NUMBER},

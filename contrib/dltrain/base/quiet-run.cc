@@ -24,6 +24,7 @@ WithoutOutputs(const scenario::RunOptions& run)
     quiet.pcap.clear();
     quiet.traceQueuePairs.clear();
     quiet.tracePaths.clear();
+    quiet.watch = {};
     return quiet;
 }
 

@@ -304,6 +304,10 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.bufferPeakBytes = largest(s.bufferPeakBytes);
     std::tie(s.queuePeakBytes, s.queuePeakLink) = LongestQueue(collector);
     s.linkRows = links.GetRows();
+    if (const PortWatch* watch = collector.GetWatch())
+    {
+        s.watch = watch->GetTable().ToJson();
+    }
     if (const QueuePairLog* log = collector.GetQueuePairLog())
     {
         s.queuePairLog = log->GetTable().ToJson();

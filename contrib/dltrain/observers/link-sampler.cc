@@ -19,8 +19,10 @@ namespace
 /// of 4 KB every 3.3 ms.
 constexpr uint32_t PATIENCE = 64;
 
+} // namespace
+
 std::vector<reports::LinkTable::Link>
-LinksOf(const ns3::RdmaFabric& fabric, const std::vector<std::string>& portNames)
+LinkSampler::LinksOf(const ns3::RdmaFabric& fabric, const std::vector<std::string>& portNames)
 {
     std::vector<reports::LinkTable::Link> links;
     for (uint32_t end = 0; end < fabric.GetNEnds(); ++end)
@@ -32,8 +34,6 @@ LinksOf(const ns3::RdmaFabric& fabric, const std::vector<std::string>& portNames
     }
     return links;
 }
-
-} // namespace
 
 LinkSampler::LinkSampler(ns3::RdmaFabric& fabric,
                          const std::string& path,

@@ -4,6 +4,7 @@
 #ifndef LINK_SAMPLER_H
 #define LINK_SAMPLER_H
 
+#include "port-watch.h"
 #include "reports/tables/link-table.h"
 
 #include "ns3/rdma-fabric-helper.h"
@@ -43,7 +44,27 @@ class LinkSampler
         {
             m_timer.Arm();
         }
+        if (m_watch)
+        {
+            m_watch->Arm();
+        }
     }
+
+    /// Somebody looks as long as this one does: it is armed too.
+    void SetWatch(PortWatch* watch)
+    {
+        m_watch = watch;
+    }
+
+    /// \return whether frames move or will, as far as this process knows
+    bool IsAwake() const
+    {
+        return m_timer.IsArmed();
+    }
+
+    /// \return the names of all directed links, by end
+    static std::vector<reports::LinkTable::Link> LinksOf(const ns3::RdmaFabric& fabric,
+                                                         const std::vector<std::string>& portNames);
 
     /// The result of one look, over all links.
     struct Sight
@@ -107,6 +128,7 @@ class LinkSampler
     uint64_t m_looks{0};
     std::vector<Last> m_last;
     std::function<void(const Sight&)> m_observer;
+    PortWatch* m_watch{nullptr}; //!< null: nobody
     ns3::RdmaGridTimer m_timer;
 };
 

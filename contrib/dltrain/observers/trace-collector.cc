@@ -70,6 +70,16 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
                                       m_portNames,
                                       options.linkIntervalPs,
                                       options.linkRows);
+    if (!options.watch.ends.empty() && options.law.empty())
+    {
+        m_watch = std::make_unique<PortWatch>(fabric,
+                                              InFolder(options.out, "watch.csv"),
+                                              options.watch.ends,
+                                              LinkSampler::LinksOf(fabric, m_portNames),
+                                              options.watch.interval.ps,
+                                              [this] { return m_links->IsAwake(); });
+        m_links->SetWatch(m_watch.get());
+    }
     m_events = std::make_unique<EventCollector>(
         fabric,
         m_endpointNames,
@@ -94,6 +104,10 @@ TraceCollector::TraceCollector(ns3::RdmaFabric& fabric, const Options& options)
     if (m_measuring)
     {
         m_links->StartMeasuring(0);
+        if (m_watch)
+        {
+            m_watch->StartMeasuring(0);
+        }
     }
 }
 
@@ -233,6 +247,10 @@ TraceCollector::StartMeasuring(int64_t nowPs)
         }
     }
     m_links->StartMeasuring(nowPs);
+    if (m_watch)
+    {
+        m_watch->StartMeasuring(nowPs);
+    }
     m_baseline = FabricBaseline(m_fabric, nowPs);
     m_baseline.carried = m_carried;
     m_events->StartMeasuring(nowPs);
@@ -281,9 +299,17 @@ TraceCollector::Finish(int64_t nowPs)
     if (Ranks::Get().Several())
     {
         m_links->MergeRanks(nowPs);
+        if (m_watch)
+        {
+            m_watch->MergeRanks(nowPs);
+        }
     }
     m_flows->Finish();
     m_links->Finish(nowPs);
+    if (m_watch)
+    {
+        m_watch->Finish(nowPs);
+    }
     m_events->Finish(nowPs);
 }
 

@@ -12,6 +12,7 @@
 #include "queue-pair-log.h"
 #include "reports/attribution/link-notes.h"
 #include "reports/tables/flow-table.h"
+#include "scenarios/job/scenario.h"
 #include "scenarios/job/traffic-class.h"
 
 #include "ns3/rdma-fabric-helper.h"
@@ -63,6 +64,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
         std::size_t flowRows{1000000};
         int64_t linkIntervalPs{100000000};
         std::size_t linkRows{200000};
+        scenario::WatchSpec watch; //!< ports of watch.csv
         uint64_t eventLinesPerKind{20000};
     };
 
@@ -236,6 +238,12 @@ class TraceCollector : public ns3::RdmaNicWatcher
     LinkSampler& GetLinkSampler()
     {
         return *m_links;
+    }
+
+    /// \return null if no ports are watched
+    const PortWatch* GetWatch() const
+    {
+        return m_watch.get();
     }
 
     EventCollector& GetEvents()
@@ -476,6 +484,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     std::vector<Arriving> m_arriving;             //!< by endpoint; empty: the same
     std::unique_ptr<QueuePairLog> m_queuePairLog;
     std::unique_ptr<LinkSampler> m_links;
+    std::unique_ptr<PortWatch> m_watch; //!< null: no ports are watched
     std::unique_ptr<EventCollector> m_events;
 
     bool m_measuring;

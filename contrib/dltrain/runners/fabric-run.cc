@@ -216,6 +216,12 @@ FabricRun::Build(FabricSimulation& simulation)
     options.attribution = m_run.attribution;
     options.queuePairs = Ranks::HasHosts() ? m_run.traceQueuePairs : std::vector<std::string>();
     options.paths = m_run.tracePaths;
+    options.watch = m_run.watch;
+    if (m_run.linkInterval.ps > 0)
+    {
+        options.linkIntervalPs = m_run.linkInterval.ps;
+        options.linkRows = SIZE_MAX; // it stays as it is asked for
+    }
     options.law = scenario::NetworkLaw(m_spec);
     options.notes = Notes();
     options.links = HasLinkTable();

@@ -85,7 +85,8 @@ constexpr EstimateRow kEstimateRows[] = {
     {InEstimate::kKnown, "seed"}, // of what is noted, and of --moe-skew
     {InEstimate::kOfRun,
      "steps warmup export ignore-host-memory engine threads mpi-ranks attribution timeline "
-     "trace-qps trace-paths pcap pcap-format pcap-snaplen pcap-size pcap-files pcap-flow ib-lfts "
+     "trace-qps trace-paths watch watch-interval link-interval pcap pcap-format pcap-snaplen "
+     "pcap-size pcap-files pcap-flow ib-lfts "
      "ib-dump"},
     {InEstimate::kOfSearch,
      "fix search objective price tokens time top verify verify-network moves resume memory-margin "

@@ -31,12 +31,15 @@ from . import (
     timeline,
     topology,
     traffic,
+    watch,
 )
+from .looks import Looks, dress
 from .style import ALWAYS, COLOURS, DASHES, FORMATS, MARKERS, STYLE, WIDTH, Item, NothingToShow
 
 __all__ = [
     "ALWAYS",
     "FORMATS",
+    "Looks",
     "NothingToShow",
     "PICTURES",
     "WIDTH",
@@ -49,17 +52,18 @@ __all__ = [
 Picture = namedtuple("Picture", "what draw")
 
 
-def draw(name, runs, labels=None, width=WIDTH, times=ALWAYS):
+def draw(name, runs, labels=None, width=WIDTH, times=ALWAYS, looks=Looks()):
     """One picture of PICTURES as a matplotlib Figure. Raises NothingToShow if the runs have not
     what it needs.
 
-    `times` (us, from and until) is the part that queues, rates and queue-pairs show.
+    `times` (us, from and until) is the part that queues, rates, queue-pairs and watch show;
+    `looks` what differs from the usual picture.
     """
     labels = list(labels) if labels else default_labels(runs)
     if len(labels) != len(runs):
         raise ValueError(f"{len(labels)} labels for {len(runs)} runs")
     with matplotlib.rc_context(STYLE):
-        return PICTURES[name].draw(items_of(runs, labels, times), width)
+        return dress(PICTURES[name].draw(items_of(runs, labels, times), width), looks)
 
 
 def items_of(runs, labels, times=ALWAYS):
@@ -144,6 +148,9 @@ PICTURES = {
     "queue-pairs": Picture(
         "rate and window of chosen queue pairs over time (--trace-qps)",
         queue_pairs.draw_queue_pairs,
+    ),
+    "watch": Picture(
+        "queue, rate, pauses and marks of watched ports over time (--watch)", watch.draw_watch
     ),
     "goodput": Picture(
         "goodput over the interval between checkpoints, and lost time (dlgoodput)",
