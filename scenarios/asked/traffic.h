@@ -46,6 +46,8 @@ struct Traffic
     std::string operation;
     std::string completion;
     std::optional<std::string> queuePairs;
+    uint32_t outstanding = 0;
+    rdma::Duration queuePairRest;
     uint32_t sizeGroups = 0;
     std::optional<std::vector<std::string>> sizeBins;
     std::optional<rdma::Duration> queueInterval;

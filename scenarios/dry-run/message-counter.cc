@@ -206,7 +206,8 @@ rdma::TimePoint
 MessageCounter::AddFlows(const std::vector<Flow>& flows,
                          FlowOperation operation,
                          const ProtocolSpec& protocol,
-                         QueuePairUse queuePairs)
+                         QueuePairUse queuePairs,
+                         const FlowWindow& window)
 {
     std::unordered_set<uint64_t> pairs;
     std::size_t resting = 0; // the first flow whose queue pair is not yet free for another
@@ -246,8 +247,40 @@ MessageCounter::AddFlows(const std::vector<Flow>& flows,
             break;
         }
     }
-    Connect({static_cast<double>(most), 0});
+    const double connections = static_cast<double>(most);
+    Connect({window.outstanding && queuePairs == QueuePairUse::kReused
+                 ? std::min(connections, Reused(flows, operation, window))
+                 : connections,
+             0});
     return lastStart;
+}
+
+double
+MessageCounter::Reused(const std::vector<Flow>& flows,
+                       FlowOperation operation,
+                       const FlowWindow& window) const
+{
+    const auto& endpoints = m_topology.Endpoints();
+    std::vector<double> count(endpoints.size());
+    std::vector<double> bytes(endpoints.size());
+    for (const Flow& f : flows)
+    {
+        const uint32_t poster = operation == FlowOperation::kRead ? f.dst : f.src;
+        ++count[poster];
+        bytes[poster] += static_cast<double>(f.bytes);
+    }
+    double sum = 0;
+    for (size_t i = 0; i < endpoints.size(); ++i)
+    {
+        // As many as the NIC's rate lets end while one rests, and those under way.
+        const topo::Node& host = m_topology.Nodes()[endpoints[i].host];
+        const auto rate =
+            static_cast<double>(m_topology.Links()[host.ports[endpoints[i].port]].rate.bps);
+        const double seconds = static_cast<double>(window.rest.ps) * 1e-12;
+        const double ended = rate * seconds / 8 / std::max(1.0, bytes[i]) * count[i];
+        sum += std::min(count[i], window.outstanding + ended);
+    }
+    return sum;
 }
 
 Estimate

@@ -37,6 +37,13 @@ struct CommunicatorNeeds
     }
 };
 
+/// At most so many flows of a host are under way, and a queue pair rests for so long after one.
+struct FlowWindow
+{
+    uint32_t outstanding = 0; ///< 0: no limit
+    rdma::Duration rest;
+};
+
 class MessageCounter
 {
   public:
@@ -53,11 +60,13 @@ class MessageCounter
                                     const ClusterSpec& cluster,
                                     const CollectiveOptions& options,
                                     double times);
+
     /// Adds flows, and the queue pairs that they need. \return the start of the last flow
     rdma::TimePoint AddFlows(const std::vector<Flow>& flows,
                              FlowOperation operation,
                              const ProtocolSpec& protocol,
-                             QueuePairUse queuePairs);
+                             QueuePairUse queuePairs,
+                             const FlowWindow& window = {});
 
     /// Counts bytes that a rank sends in a collective or in messages of its own.
     void Send(const std::string& what, double bytes)
@@ -104,6 +113,10 @@ class MessageCounter
     }
 
   private:
+    /// \return queue pairs of flows of which a host has so many under way, and that rest
+    double Reused(const std::vector<Flow>& flows,
+                  FlowOperation operation,
+                  const FlowWindow& window) const;
     void AddOrdinary(const Flow& flow, const ProtocolSpec& protocol);
     void AddRead(const Flow& flow);
     void AddPart(topo::EndpointId from,

@@ -522,6 +522,8 @@ struct TrafficScenario
     bool completionAtSender =
         false; ///< a flow's completion time ends with its last ACK, not with its last byte
     QueuePairUse queuePairs = QueuePairUse::kPerFlow;
+    uint32_t outstanding = 0;     ///< flows of a host under way, at most; 0: no limit
+    rdma::Duration queuePairRest; ///< of one that is reused, between two flows
     Measuring measuring;
     OfferedLoad offered;
 

@@ -150,7 +150,7 @@ CanHostsBeApart(const TrafficScenario& s)
 {
     const Measuring& measuring = s.measuring;
     const auto covered = [&measuring](const Flow& flow) { return measuring.Covers(flow.start); };
-    return s.queuePairs != QueuePairUse::kReused && measuring.from.ps == 0 &&
+    return s.queuePairs != QueuePairUse::kReused && s.outstanding == 0 && measuring.from.ps == 0 &&
            measuring.rateInterval.ps == 0 && s.run.traceQueuePairs.empty() &&
            std::all_of(s.flows.begin(), s.flows.end(), covered);
 }

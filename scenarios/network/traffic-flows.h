@@ -19,7 +19,7 @@
 namespace scenario
 {
 
-constexpr uint64_t kMostFlows = 20000000;
+constexpr uint64_t kMostFlows = 70000000;
 
 /// \return the priority of flows that name none: RDMA's lossless one, TCP's and UDP's lossy one
 uint8_t UsualPriority(const Validation& v);

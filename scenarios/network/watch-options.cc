@@ -72,11 +72,11 @@ WatchOptionRows(const Section& packets)
             .Shows("PORT,...")
             .Distinct()
             .Otherwise("none")
-            .Example("leaf-0->spine-1"),
+            .Example("all"),
         packets.Duration("watch-interval", "length of an interval of watch.csv")
             .As(&asked::Run::watchInterval)
             .Default("1us")
-            .Range(10, 1e9)
+            .Range(1e4, 1e12)
             .Example("100ns")
             .Only(when::With("watch")),
         packets
@@ -85,7 +85,7 @@ WatchOptionRows(const Section& packets)
                       "as much whenever there are 200,000 rows")
             .As(&asked::Run::linkInterval)
             .Default("0ns")
-            .Range(0, 1e9)
+            .Range(0, 1e12)
             .Example("10us")
             .To(&RunOptions::linkInterval),
     };

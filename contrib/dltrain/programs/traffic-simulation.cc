@@ -141,7 +141,10 @@ TrafficSimulation::MakeFlows()
     const FlowJob job{m_scenario.flows,
                       m_scenario.measuring,
                       m_scenario.operation,
-                      m_scenario.queuePairs};
+                      m_scenario.queuePairs,
+                      m_scenario.outstanding};
+    fabric.GetConnections().SetRest(m_scenario.queuePairRest.ps);
+    m_began.resize(m_scenario.outstanding ? m_scenario.flows.size() : 0);
     m_runner = std::make_unique<FlowRunner>(
         job,
         *m_transport,
@@ -197,6 +200,10 @@ TrafficSimulation::GetShareDone() const
 void
 TrafficSimulation::OnFlowBegin(uint32_t flow, ChannelId channel, int64_t now)
 {
+    if (!m_began.empty())
+    {
+        m_began[flow] = now;
+    }
     NodeWindows::NoteCall([this, flow, arrivals = ArrivalsOf(flow, channel), now]() mutable {
         m_statistics->OnPosted(flow, std::move(arrivals), now);
     });
@@ -260,7 +267,7 @@ TrafficSimulation::Tell(const FlowNews& news)
     {
         const auto ideal = m_transport->IdealOf(of.src, of.dst, of.bytes);
         m_statistics->OnComplete(news.flow,
-                                 news.time - of.start.ps,
+                                 news.time - (m_began.empty() ? of.start.ps : m_began[news.flow]),
                                  ideal ? *ideal
                                        : IdealCompletionPs(m_scenario, m_run.Fabric(), of));
     }

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace dltrain
 {
@@ -109,6 +110,8 @@ class TrafficSimulation : public FabricSimulation, public FlowListener
     std::unique_ptr<CompletionFile> m_completions;
     std::unique_ptr<TrafficStatistics> m_statistics;
     ns3::RdmaTimer<TrafficSimulation, &TrafficSimulation::OnMeasuringStarts> m_measuringTimer;
+    /// With --outstanding: when each flow began, ps; written by its poster, read between windows.
+    std::vector<int64_t> m_began;
     uint64_t m_measured{0}; //!< flows of the list
     uint64_t m_measuredBytes{0};
     uint64_t m_totalBytes{0};

@@ -117,8 +117,9 @@ FlowRunner::Host::Host(FlowRunner& runner, uint32_t place)
 void
 FlowRunner::Host::ScheduleNext()
 {
-    if (m_next < m_flows.size())
+    if (m_next < m_flows.size() && HasRoom() && !m_pending)
     {
+        m_pending = true;
         m_timer.ScheduleAt(m_runner.m_job.flows[m_flows[m_next]].start.ps, m_context);
     }
 }
@@ -126,13 +127,28 @@ FlowRunner::Host::ScheduleNext()
 void
 FlowRunner::Host::OnTimer()
 {
-    const int64_t now = ns3::RdmaClock::Now();
-    for (; m_next < m_flows.size() && m_runner.m_job.flows[m_flows[m_next]].start.ps <= now;
-         ++m_next)
+    m_pending = false;
+    BeginDue(ns3::RdmaClock::Now());
+}
+
+void
+FlowRunner::Host::BeginDue(int64_t now)
+{
+    while (m_next < m_flows.size() && HasRoom() &&
+           m_runner.m_job.flows[m_flows[m_next]].start.ps <= now)
     {
-        m_runner.Begin(m_flows[m_next], now);
+        m_runner.Begin(m_flows[m_next++], now);
     }
     ScheduleNext();
+}
+
+void
+FlowRunner::Host::OnEnded(int64_t now)
+{
+    if (m_runner.m_job.outstanding)
+    {
+        BeginDue(now);
+    }
 }
 
 // Set-up -----------------------------------------------------------------------------------------
@@ -293,6 +309,7 @@ FlowRunner::OnSent(ChannelId channel, uint64_t, uint64_t id, bool failed, int64_
     {
         m_transport.Close(channel);
     }
+    host.OnEnded(now);
     if (!failed && m_job.repeats && !(m_job.isOver && *m_job.isOver))
     {
         Begin(flow, now);

@@ -44,6 +44,9 @@ struct FlowJob
     const scenario::Measuring& measuring; //!< the rule for measured flows
     scenario::FlowOperation operation = scenario::FlowOperation::kWrite;
     scenario::QueuePairUse queuePairs = scenario::QueuePairUse::kPerFlow;
+    /// Flows that a place has posted and that have not ended, at most; the others wait, whatever
+    /// their start says. 0: no limit.
+    uint32_t outstanding = 0;
     uint32_t number = 0;    //!< ChannelName::job: another than those of its neighbours
     uint32_t firstFlow = 0; //!< the number of the first flow in flows.csv
     /// A flow begins again when it is acknowledged, for ever: kPerPair, and no two of one pair.
@@ -140,7 +143,10 @@ class FlowRunner : public TransportUser
             m_measured += measured;
         }
 
+        /// An event for the next flow, if it may begin.
         void ScheduleNext();
+        /// A flow that this place posted has ended: the next one may begin.
+        void OnEnded(int64_t now);
 
         FlowCounts counts; //!< counts of flows posted or received here
 
@@ -152,12 +158,21 @@ class FlowRunner : public TransportUser
 
       private:
         void OnTimer();
+        void BeginDue(int64_t now);
+
+        /// \return whether one more flow may be under way
+        bool HasRoom() const
+        {
+            const uint32_t most = m_runner.m_job.outstanding;
+            return most == 0 || counts.posted - counts.ended < most;
+        }
 
         FlowRunner& m_runner;
         uint32_t m_context;
         std::vector<uint32_t> m_flows;
         std::size_t m_next = 0;
         uint64_t m_measured = 0;
+        bool m_pending = false; //!< an event for the next flow
         ns3::RdmaTimer<Host, &Host::OnTimer> m_timer;
     };
 

@@ -199,7 +199,7 @@ RdmaConnections::TakeEnd(uint32_t endpoint,
     const Ptr<RdmaNic> nic = m_fabric.GetNic(endpoint);
     const std::size_t place = RestOf(request.trafficClass, request.priority);
     const bool rested = host.resting.size() > place && !host.resting[place].empty() &&
-                        host.resting[place].front().since + REUSE_AFTER_PS <= now;
+                        host.resting[place].front().since + m_rest <= now;
     if (!rested)
     {
         ++host.queuePairs;

@@ -88,6 +88,13 @@ class RdmaConnections : public RdmaNicListener
 
     static constexpr int64_t REUSE_AFTER_PS = 2000000000;
 
+    /// Before the first event. \param ps instead of REUSE_AFTER_PS: longer than anything can be
+    /// under way to a connection that is done
+    void SetRest(int64_t ps)
+    {
+        m_rest = ps;
+    }
+
     /// In an event of `from`'s host, or before the first. \return its end, ready to send; null:
     /// there are no more numbers (rdma::ConnectionNumbers::MostSlots)
     RdmaQueuePair* Open(const RdmaConnectionRequest& request);
@@ -174,6 +181,7 @@ class RdmaConnections : public RdmaNicListener
     }
 
     RdmaFabric& m_fabric;
+    int64_t m_rest{REUSE_AFTER_PS};
     rdma::ConnectionNumbers m_numbers;
     std::vector<Host> m_hosts; //!< by endpoint
     std::vector<const RdmaQueuePair*> m_expected;

@@ -252,13 +252,34 @@ MakeTrafficTable()
             .Names("use of queue pairs",
                    {{"per-flow", "a new one for each, all made before the run"},
                     {"reused",
-                     "one whose flow has been done for 2 ms, reset, else a new one: every flow "
+                     "one whose flow has been done for --queue-pair-rest, reset, else a new one: "
+                     "every flow "
                      "starts afresh and memory is bounded"},
                     {"per-pair",
                      "one for each source and destination: flows wait for each other and inherit "
                      "its rate"}})
-            .Otherwise("reused for --pattern=poisson and on-off, else per-flow")
+            .Otherwise("reused for --pattern=poisson and on-off, and with --outstanding, else "
+                       "per-flow")
             .Example("per-pair"),
+        section
+            .Integer(
+                "outstanding",
+                "flows of a host that have begun and are not acknowledged, at most; the others "
+                "wait in their order; 0: each begins at its start")
+            .As(&asked::Traffic::outstanding)
+            .Default("0")
+            .Range(0, 1000000)
+            .Example("8")
+            .To(&TrafficScenario::outstanding),
+        section
+            .Duration("queue-pair-rest",
+                      "a reused queue pair rests for so long between two flows, so that nothing of "
+                      "the former one is under way")
+            .As(&asked::Traffic::queuePairRest)
+            .Default("2ms")
+            .Range(1000, 1e12)
+            .Example("100us")
+            .To(&TrafficScenario::queuePairRest),
         section
             .Integer(
                 "size-groups",

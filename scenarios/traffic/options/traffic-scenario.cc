@@ -41,7 +41,8 @@ ReadMeasuring(Validation* v, TrafficScenario* s)
     const bool load =
         !values.Given(&asked::Traffic::flows) &&
         HasLoad(values.Given(&asked::Traffic::pattern) ? values.Get(&asked::Traffic::pattern) : "");
-    v->DecideUnlessGiven(&asked::Traffic::queuePairs, load ? "reused" : "per-flow");
+    const bool window = values.Get(&asked::Traffic::outstanding) > 0;
+    v->DecideUnlessGiven(&asked::Traffic::queuePairs, load || window ? "reused" : "per-flow");
     const bool looks = load && HasPackets(s->fabric);
     v->DecideTextUnlessGiven(&asked::Traffic::queueInterval, looks ? "1us" : "0ns");
     const std::string& protocol = values.Get(&asked::Traffic::protocol);
@@ -97,7 +98,7 @@ CheckNumbers(Validation* v, const TrafficScenario& s, const topo::Topology& topo
     const auto nics = static_cast<uint32_t>(topology.Endpoints().size());
     const uint32_t most = rdma::ConnectionNumbers(nics).MostSlots();
     std::unordered_map<uint64_t, uint32_t> flowsOf;
-    if (s.flows.size() <= most)
+    if (s.flows.size() <= most || (s.pattern == "all-to-all" && most > 0)) // one for each pair
     {
         return;
     }

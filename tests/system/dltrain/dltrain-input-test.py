@@ -298,6 +298,7 @@ class Help(SystemTest):
         "dltrain occupied": "--servers=24 --gpus=128 --placement=fragmented --occupied=0.25",
         "collperf occupied": "--servers=24 --ranks=16 --placement=fragmented --occupied=0.25",
         "tuner-cache": "--tuner=measured --tuner-cache=tuned",
+        "watch-interval": "--watch=all --watch-interval=100ns",
         "watchdog": "--recovery=restart --watchdog=30s",
         "monitor-interval": "--recovery=restart --monitor-interval=5s",
         "abort-time": "--recovery=restart --abort-time=30s",

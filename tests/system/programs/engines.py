@@ -14,7 +14,10 @@ from _system_test import FULL, SLOWER, full, main, share_of
 
 # A line is a run. Random ones follow.
 RUNS = [
-    "traffic --k=4 --pattern=incast --fan-in=8 --bytes=1MB",
+    "traffic --k=4 --pattern=incast --fan-in=8 --bytes=1MB --watch=edge-0-0,edge-1-1->agg-1-0"
+    " --link-interval=20us",
+    # Lost by lottery, in several switches.
+    "traffic --k=4 --pattern=incast --fan-in=8 --bytes=300kB --no-pfc --no-ecn --buffer=400kB",
     "traffic --k=6 --pattern=permutation --bytes=200kB --cc=none --seed=3",
     "traffic --k=4 --pattern=poisson --load=0.6 --duration=200us --warm-up=50us"
     " --queue-interval=5us --rate-interval=20us --sizes=websearch",
@@ -22,6 +25,7 @@ RUNS = [
     " --rate-interval=10us",
     "traffic --k=4 --pattern=all-to-all --bytes=20kB --cc=swift --queue-pairs=reused"
     " --operation=read",
+    "traffic --k=4 --pattern=all-to-all --bytes=20kB --outstanding=3 --queue-pair-rest=20us",
     "traffic --k=4 --pattern=permutation --bytes=500kB --bit-error-rate=1e-7"
     " --loss-recovery=selective-repeat --pfc=0",
     "traffic --k=4 --pattern=permutation --bytes=500kB --bit-error-rate=1e-7 --pcap=all"

@@ -17,7 +17,16 @@ from _system_test import SLOWER, captured, main, share_of
 
 # A line is a run, with the numbers of processes. Random ones follow.
 RUNS = [
-    ("traffic --k=4 --pattern=incast --fan-in=8 --bytes=1MB", (2, 4)),
+    (
+        "traffic --k=4 --pattern=incast --fan-in=8 --bytes=1MB"
+        " --watch=edge-0-0,edge-1-1->agg-1-0 --link-interval=20us",
+        (2, 4),
+    ),
+    (
+        "traffic --k=4 --pattern=incast --fan-in=8 --bytes=300kB --no-pfc --no-ecn --buffer=400kB",
+        (3,),
+    ),
+    ("traffic --k=4 --pattern=all-to-all --bytes=20kB --outstanding=3", (2,)),
     ("traffic --k=6 --pattern=permutation --bytes=200kB --cc=none --seed=3", (3,)),
     (
         "traffic --k=4 --pattern=poisson --load=0.6 --duration=200us --warm-up=50us"
