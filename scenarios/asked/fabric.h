@@ -36,6 +36,8 @@ struct Fabric
     std::optional<rdma::Bytes> ecnKmin;
     std::optional<rdma::Bytes> ecnKmax;
     std::optional<double> ecnPmax;
+    std::optional<std::string> marker;
+    std::optional<std::string> bufferPolicy;
     rdma::Bytes buffer;
     rdma::Duration switchLatency;
     rdma::Bytes window;

@@ -16,6 +16,7 @@
 #include "scenarios/network/infiniband.h"
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/processes.h"
+#include "scenarios/network/queueing-options.h"
 #include "scenarios/network/recovery-options.h"
 #include "scenarios/network/traffic-classes.h"
 #include "scenarios/options/format.h"
@@ -138,20 +139,16 @@ FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
                      (!rdma            ? ""
                       : f.cc == "none" ? "none, "
                                        : f.cc + " (" + f.ccPreset + "), ") +
-                         "PFC " + (f.pfc ? "on" : "off") + ", ECN " +
-                         (f.ecn ? "K " + ExactBytes(f.ecnKmin.value) + " to " +
-                                      ExactBytes(f.ecnKmax.value) + Format(", Pmax %g", f.ecnPmax) +
-                                      " per 100 Gb/s" +
-                                      (f.ecnBehind ? ", of the queue behind a frame" : "")
-                                : std::string("off")));
+                         "PFC " + (f.pfc ? "on" : "off") + ", ECN " + MarkingText(f));
     for (const TrafficClass& of : f.classes)
     {
         text += PlanLine("class", TrafficClassText(of));
     }
     text += PlanLine("switches",
                      "pipeline " + rdma::ToString(f.switchLatency) + ", shared buffer " +
-                         ExactBytes(f.bufferPer100G.value) + " per 100 Gb/s; links " +
-                         rdma::ToString(f.linkDelay) +
+                         ExactBytes(f.bufferPer100G.value) + " per 100 Gb/s" +
+                         (f.bufferPolicy == "dynamic" ? "" : " by policy " + f.bufferPolicy) +
+                         "; links " + rdma::ToString(f.linkDelay) +
                          (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
     if (f.balancing.name != "ecmp")
     {

@@ -174,6 +174,8 @@ struct FabricSpec
     rdma::Bytes ecnKmin;          ///< per 100 Gb/s
     rdma::Bytes ecnKmax;          ///< per 100 Gb/s
     double ecnPmax = 0.2;
+    std::string marker;                   ///< by name; empty: by ecnKmin, ecnKmax, ecnPmax
+    std::string bufferPolicy = "dynamic"; ///< by name
     uint64_t windowBytes =
         0; ///< 0: unlimited; else largest number of unacknowledged payload bytes of a QP
     uint32_t timeoutExponent =

@@ -3,7 +3,9 @@
  *
  * Buffers of switches: whether they suffice, when they mark and when they pause.
  */
+#include "contrib/rdma/core/buffer-policy.h"
 #include "contrib/rdma/core/congestion-control.h"
+#include "contrib/rdma/core/headroom-pools.h"
 #include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/asked/collective.h"
@@ -11,6 +13,7 @@
 #include "scenarios/asked/network.h"
 #include "scenarios/network/network-checker.h"
 #include "scenarios/network/network-kinds.h"
+#include "scenarios/network/queueing-options.h"
 
 #include <algorithm>
 #include <cmath>
@@ -69,7 +72,9 @@ NetworkChecker::Suffices(rdma::SharedBufferConfig* config, double scale, uint64_
 bool
 NetworkChecker::BuffersSuffice()
 {
-    if (m_fabric.infiniBand) // credits: a buffer is short for speed, never for frames
+    // With credits a buffer is short for speed, never for frames; pools of headroom depend on
+    // attributes, by which the switches themselves check theirs.
+    if (m_fabric.infiniBand || m_fabric.bufferPolicy == rdma::kHeadroomPoolsPolicy.name)
     {
         return true;
     }
@@ -142,7 +147,7 @@ NetworkChecker::BuffersSuffice()
 void
 NetworkChecker::WarnOfMarks()
 {
-    if (!m_fabric.ecn)
+    if (!MarksByThresholds(m_fabric))
     {
         return;
     }
@@ -172,6 +177,10 @@ void
 NetworkChecker::WarnOfPauses()
 {
     const rdma::CongestionControl* law = rdma::FindCongestionControl(m_fabric.cc);
+    if (!m_fabric.marker.empty() || m_fabric.bufferPolicy != rdma::kDynamicPolicy.name)
+    {
+        return; // the arithmetic below is of RED on the queue, and of dynamic thresholds
+    }
     if (!m_fabric.ecn || !m_fabric.pfc || m_fabric.infiniBand || !HasPackets(m_fabric) || !law ||
         !law->needsMarks)
     {

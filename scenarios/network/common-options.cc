@@ -18,6 +18,7 @@
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/nic-names.h"
 #include "scenarios/network/queue-disc-options.h"
+#include "scenarios/network/queueing-options.h"
 #include "scenarios/network/traffic-classes.h"
 #include "scenarios/network/transport-options.h"
 #include "scenarios/network/watch-options.h"
@@ -564,6 +565,7 @@ FabricOptionRows(Software software)
     };
     Append(&rows, TransportOptionRows(section));
     Append(&rows, InfiniBandOptionRows());
+    Append(&rows, QueueingOptionRows());
     Append(&rows, LoadBalancingOptionRows());
     Append(&rows, EtsOptionRows());
     Append(&rows, QueueDiscOptionRows());
@@ -583,6 +585,8 @@ FabricLists()
         {"compat", "Models to be compatible with (--compat)", CompatItems},
         {"load-balancers", "Load balancers (--load-balancer)", LoadBalancerItems},
         {"queue-discs", "Queue disciplines of ports (--queue-disc)", QueueDiscItems},
+        {"markers", "Markers of switches (--marker)", MarkerItems},
+        {"buffer-policies", "Buffer policies of switches (--buffer-policy)", BufferPolicyItems},
         {"transport", "Transports (--transport)", TransportItems},
         {"cc", "Congestion controls (--cc)", CongestionItems},
         {"cc-preset",

@@ -24,6 +24,7 @@
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/nic-names.h"
 #include "scenarios/network/queue-disc-options.h"
+#include "scenarios/network/queueing-options.h"
 #include "scenarios/network/traffic-classes.h"
 #include "scenarios/network/transport-options.h"
 #include "scenarios/options/said.h"
@@ -244,6 +245,7 @@ MakeFabric(Validation* v)
                 blameMin ? "allowed: at most ecn-kmax, " + CanonicalBytes(f.ecnKmax.value)
                          : "allowed: at least ecn-kmin, " + CanonicalBytes(f.ecnKmin.value));
     }
+    ApplyQueueing(v, &f);
     if (f.windowBytes > 0 && f.windowBytes < f.mtu)
     {
         v->Fail(&asked::Fabric::window,

@@ -10,8 +10,9 @@
  *
  * Lossless priorities: a (port, priority) may hold, above its guaranteed minimum, what the policy's
  * threshold says (buffer-policy.h; by default alpha times what is free in the shared pool). The
- * first frame beyond goes to headroom and raises XOFF. XON is due once headroom is empty again and
- * the use has fallen `xonOffset` below the threshold (or to nothing).
+ * first frame beyond goes to headroom and raises XOFF. Headroom may be pooled: then the ports of a
+ * pool together hold no more than it has, and each no more than its own headroom. XON is due once
+ * headroom is empty again and the use has fallen `xonOffset` below the threshold (or to nothing).
  *
  * Lossy priorities: a frame is stored if its *egress* queue stays below the threshold (by default
  * alphaLossy times what is free), and the pool has room.
@@ -28,11 +29,13 @@
 #ifndef RDMA_CORE_SHARED_BUFFER_H
 #define RDMA_CORE_SHARED_BUFFER_H
 
-#include "contrib/rdma/core/buffer-policy.h"
+#include "contrib/rdma/core/queue-limit.h"
 #include "contrib/rdma/core/units.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -48,9 +51,13 @@ struct SharedBufferConfig
     double alpha = 1.0 / 8;              ///< lossless, ingress
     double alphaLossy = 1.0;             ///< lossy, egress
     uint64_t xonOffset = 3072;
-    BufferPolicy policy = BufferPolicy::kDynamic;
+    bool countUsed = true;           ///< thresholds fall as the pool fills; false: policy static
     std::array<double, 8> alphaOf{}; ///< of a priority alone; 0: alpha or alphaLossy
-    std::vector<uint64_t> portRates; ///< bits per second; kAbm only
+    /// Of a port's priorities; 0, or empty: the same for all ports.
+    std::vector<std::array<double, 8>> alphaOfPort;
+    std::vector<uint64_t> portRates;      ///< bits per second, for limits of queues
+    std::vector<uint32_t> headroomPoolOf; ///< by port; empty: headroom is not pooled
+    std::vector<uint64_t> headroomPools;  ///< bytes of each
 };
 
 /// Bytes that may arrive on a link after XOFF was decided: everything in flight for a round trip,
@@ -102,65 +109,64 @@ class SharedBuffer
     /// What stands against a configuration, empty if nothing does.
     static std::string WhyNot(const SharedBufferConfig& c)
     {
-        uint64_t taken = 0;
-        for (const uint64_t h : c.headroomBytes)
-        {
-            taken +=
-                h + c.guaranteedBytes * static_cast<uint64_t>(__builtin_popcount(c.losslessMask));
-        }
+        const uint64_t taken = SetAside(c);
         if (taken + 2 * 9216 > c.totalBytes)
         {
             return "the buffer of " + std::to_string(c.totalBytes) +
                    " B does not hold headroom and guaranteed minima of " + std::to_string(taken) +
                    " B and two frames";
         }
-        if (c.policy == BufferPolicy::kAbm && c.portRates.size() != c.headroomBytes.size())
-        {
-            return "the policy abm needs the rate of every port";
-        }
         return {};
+    }
+
+    /// Headroom and guaranteed minima, bytes: what is left of the memory is shared.
+    static uint64_t SetAside(const SharedBufferConfig& c)
+    {
+        const auto& headroom = c.headroomPoolOf.empty() ? c.headroomBytes : c.headroomPools;
+        return std::accumulate(headroom.begin(), headroom.end(), uint64_t{0}) +
+               c.headroomBytes.size() * c.guaranteedBytes *
+                   static_cast<uint64_t>(__builtin_popcount(c.losslessMask));
     }
 
     SharedBuffer() = default;
 
-    /// \pre WhyNot(config) is empty
-    explicit SharedBuffer(const SharedBufferConfig& config)
+    /// \pre WhyNot(config) is empty \param limit bounds queues, and lives longer; null: alpha does
+    explicit SharedBuffer(const SharedBufferConfig& config, QueueLimit* limit = nullptr)
         : m_config(config),
-          m_countUsed(config.policy == BufferPolicy::kStatic ? 0 : UINT64_MAX),
+          m_countUsed(config.countUsed ? UINT64_MAX : 0),
+          m_limit(limit),
+          m_sharedSize(config.totalBytes - SetAside(config)),
           m_ports(static_cast<uint32_t>(config.headroomBytes.size())),
           m_account(config.headroomBytes.size() * 8),
           m_headroomUsed(config.headroomBytes.size())
     {
+        m_headroomPoolUsed.resize(config.headroomPools.size());
         for (uint8_t p = 0; p < 8; ++p)
         {
             const double whole = config.losslessMask >> p & 1 ? config.alpha : config.alphaLossy;
-            m_alphaQ16[p] =
-                static_cast<uint64_t>((config.alphaOf[p] > 0 ? config.alphaOf[p] : whole) * 65536);
-        }
-        if (config.policy == BufferPolicy::kAbm)
-        {
-            m_useAbm = true;
-            m_abm.emplace_back(config.portRates); // as ingress
-            m_abm.emplace_back(config.portRates); // as egress
-        }
-        m_sharedSize = config.totalBytes;
-        for (const uint64_t h : config.headroomBytes)
-        {
-            m_sharedSize -= h + config.guaranteedBytes *
-                                    static_cast<uint64_t>(__builtin_popcount(config.losslessMask));
+            const double ofAll = config.alphaOf[p] > 0 ? config.alphaOf[p] : whole;
+            for (uint32_t port = 0; port < m_ports; ++port)
+            {
+                const double own =
+                    port < config.alphaOfPort.size() ? config.alphaOfPort[port][p] : 0;
+                AccountOf(port, p).alphaQ16 =
+                    static_cast<uint32_t>((own > 0 ? own : ofAll) * 65536);
+            }
         }
     }
 
     /// Most that a queue of this priority may hold in the shared pool now, as far as the pool alone
-    /// is asked (under kAbm the queue is asked too).
-    uint64_t Threshold(uint8_t priority) const
+    /// is asked (a QueueLimit may say otherwise).
+    uint64_t Threshold(uint8_t priority, uint32_t port = 0) const
     {
-        return ((m_sharedSize - (m_sharedUsed & m_countUsed)) * m_alphaQ16[priority]) >> 16;
+        return ((m_sharedSize - (m_sharedUsed & m_countUsed)) *
+                AccountOf(port, priority).alphaQ16) >>
+               16;
     }
 
     /// \param egressQueueBytes what the frame's egress queue holds
-    /// \param egress port where it will leave; kAbm only
-    /// \param now ps; kAbm only
+    /// \param egress port where it will leave
+    /// \param now ps; for a QueueLimit only
     Verdict Admit(uint32_t port,
                   uint8_t priority,
                   uint32_t bytes,
@@ -179,7 +185,7 @@ class SharedBuffer
             // Once in headroom, stay there: otherwise a growing threshold would let a paused port
             // take more pool.
             if (a.headroom == 0 &&
-                (shared == 0 || shared <= Threshold(kIngress, port, priority, now)) &&
+                (shared == 0 || shared <= Threshold(QueueSide::kIngress, port, priority, now)) &&
                 m_sharedUsed + (shared - before) <= m_sharedSize)
             {
                 a.bytes = after;
@@ -187,7 +193,8 @@ class SharedBuffer
             }
             else
             {
-                if (m_headroomUsed[port] + bytes > m_config.headroomBytes[port])
+                if (m_headroomUsed[port] + bytes > m_config.headroomBytes[port] ||
+                    !PoolTakes(port, bytes))
                 {
                     return Verdict::kDropHeadroomFull;
                 }
@@ -211,7 +218,7 @@ class SharedBuffer
             {
                 return Verdict::kDropPoolFull;
             }
-            if (egressQueueBytes + bytes > Threshold(kEgress, egress, priority, now))
+            if (egressQueueBytes + bytes > Threshold(QueueSide::kEgress, egress, priority, now))
             {
                 return Verdict::kDropThreshold;
             }
@@ -223,10 +230,10 @@ class SharedBuffer
         {
             m_storedPeak = m_stored;
         }
-        if (m_useAbm)
+        if (m_limit)
         {
-            m_abm[kIngress].OnStored(port * 8 + priority, bytes, now);
-            m_abm[kEgress].OnStored(egress * 8 + priority, bytes, now);
+            m_limit->OnChange(QueueSide::kIngress, port, priority, int64_t{bytes}, now);
+            m_limit->OnChange(QueueSide::kEgress, egress, priority, int64_t{bytes}, now);
         }
         return verdict;
     }
@@ -254,10 +261,10 @@ class SharedBuffer
     {
         Account& a = AccountOf(port, priority);
         m_stored -= bytes;
-        if (m_useAbm)
+        if (m_limit)
         {
-            m_abm[kIngress].OnReleased(port * 8 + priority, bytes, now);
-            m_abm[kEgress].OnReleased(egress * 8 + priority, bytes, now);
+            m_limit->OnChange(QueueSide::kIngress, port, priority, -int64_t{bytes}, now);
+            m_limit->OnChange(QueueSide::kEgress, egress, priority, -int64_t{bytes}, now);
         }
         if (!(m_config.losslessMask >> priority & 1))
         {
@@ -272,6 +279,10 @@ class SharedBuffer
                 bytes < a.headroom ? bytes : static_cast<uint32_t>(a.headroom);
             a.headroom -= fromHeadroom;
             m_headroomUsed[port] -= fromHeadroom;
+            if (!m_headroomPoolUsed.empty())
+            {
+                m_headroomPoolUsed[m_config.headroomPoolOf[port]] -= fromHeadroom;
+            }
             bytes -= fromHeadroom;
         }
         const uint64_t before = SharedPart(a, m_config.guaranteedBytes);
@@ -279,7 +290,8 @@ class SharedBuffer
         const uint64_t left = SharedPart(a, m_config.guaranteedBytes);
         m_sharedUsed -= before - left;
         if (a.paused && a.headroom == 0 &&
-            (left == 0 || left + m_config.xonOffset <= Threshold(kIngress, port, priority, now)))
+            (left == 0 ||
+             left + m_config.xonOffset <= Threshold(QueueSide::kIngress, port, priority, now)))
         {
             a.paused = false;
             return true;
@@ -341,7 +353,8 @@ class SharedBuffer
     {
         uint64_t bytes = 0; ///< guaranteed minimum and shared pool
         uint64_t headroom = 0;
-        bool paused = false; ///< XOFF sent, XON not yet
+        uint32_t alphaQ16 = 0; ///< alpha of this port and priority, times 65536
+        bool paused = false;   ///< XOFF sent, XON not yet
     };
 
     /// Those of a priority lie together: most traffic has the same one, and cache lines are few.
@@ -355,17 +368,24 @@ class SharedBuffer
         return m_account[priority * m_ports + port];
     }
 
-    enum Side : uint8_t
+    /// T of a queue.
+    uint64_t Threshold(QueueSide side, uint32_t port, uint8_t priority, int64_t now)
     {
-        kIngress,
-        kEgress
-    };
+        const uint64_t threshold = Threshold(priority, port);
+        return !m_limit ? threshold : m_limit->Limit(side, port, priority, threshold, now);
+    }
 
-    /// T of a queue; for every policy but kAbm the same for all queues of a priority.
-    uint64_t Threshold(Side side, uint32_t port, uint8_t priority, int64_t now)
+    /// Takes so much of the pool that a port's headroom is part of. \return whether it has so much
+    bool PoolTakes(uint32_t port, uint32_t bytes)
     {
-        const uint64_t threshold = Threshold(priority);
-        return !m_useAbm ? threshold : m_abm[side].Threshold(port * 8 + priority, threshold, now);
+        if (m_headroomPoolUsed.empty())
+        {
+            return true;
+        }
+        const uint32_t pool = m_config.headroomPoolOf[port];
+        const bool fits = m_headroomPoolUsed[pool] + bytes <= m_config.headroomPools[pool];
+        m_headroomPoolUsed[pool] += fits ? bytes : 0;
+        return fits;
     }
 
     static uint64_t SharedPart(const Account& a, uint64_t guaranteed)
@@ -374,9 +394,8 @@ class SharedBuffer
     }
 
     SharedBufferConfig m_config;
-    std::array<uint64_t, 8> m_alphaQ16{}; ///< by priority
-    uint64_t m_countUsed = UINT64_MAX;    ///< mask: whether thresholds fall as the pool fills
-    bool m_useAbm = false;
+    uint64_t m_countUsed = UINT64_MAX; ///< mask: whether thresholds fall as the pool fills
+    QueueLimit* m_limit = nullptr;     ///< null: thresholds are alpha's
     uint64_t m_sharedSize = 0;
     uint64_t m_sharedUsed = 0;
     uint64_t m_stored = 0;
@@ -385,7 +404,7 @@ class SharedBuffer
     uint32_t m_ports = 0;
     std::vector<Account> m_account; ///< [priority * m_ports + port]
     std::vector<uint64_t> m_headroomUsed;
-    std::vector<AbmQueues> m_abm; ///< [Side]; empty but for kAbm
+    std::vector<uint64_t> m_headroomPoolUsed; ///< empty: headroom is not pooled
 };
 
 } // namespace rdma

@@ -4,6 +4,7 @@
  * The part of an Ethernet switch that is done before the first frame: what its attributes are, and
  * the sizes that follow from them.
  */
+#include "contrib/rdma/core/buffer-policy.h"
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/shown-text.h"
 #include "contrib/rdma/core/switch-chips.h"
@@ -16,6 +17,7 @@
 #include "ns3/log.h"
 #include "ns3/ns3-compat.h"
 #include "ns3/rdma-fixed-attribute.h"
+#include "ns3/rdma-named-class.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
@@ -80,9 +82,10 @@ RdmaSwitch::GetTypeId()
                           MakeStringChecker())
             .AddAttribute(
                 "BufferPolicy",
-                "Threshold of a queue: dynamic (alpha x free), static (alpha x pool) or abm (alpha "
-                "x free, by drain rate and congested queues): core/buffer-policy.h",
-                StringValue(rdma::BufferPolicies().front().name),
+                "Threshold of a queue: dynamic (alpha x free), static (alpha x pool), or an "
+                "RdmaBufferPolicy: abm (alpha x free, by drain rate and congested queues), fair, "
+                "headroom-pools",
+                StringValue(rdma::kDynamicPolicy.name),
                 RdmaFixed<RdmaSwitch>(MakeStringAccessor(&RdmaSwitch::m_policy)),
                 MakeStringChecker())
             .AddAttribute(
@@ -125,6 +128,12 @@ RdmaSwitch::GetTypeId()
                           UintegerValue(3072),
                           RdmaFixed<RdmaSwitch>(MakeUintegerAccessor(&RdmaSwitch::m_xonOffset)),
                           MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
+            .AddAttribute("StaticXoff",
+                          "Bytes of the shared pool from which on a lossless (port, priority) is "
+                          "paused, whatever is free; 0: by Alpha",
+                          UintegerValue(0),
+                          RdmaFixed<RdmaSwitch>(MakeUintegerAccessor(&RdmaSwitch::m_staticXoff)),
+                          MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
             .AddAttribute("PauseQuanta",
                           "Length of a pause (512 bit times); refreshed after half of it while the "
                           "cause lasts",
@@ -159,8 +168,15 @@ RdmaSwitch::GetTypeId()
                 EnumValue(RdmaPfcWatchdog::DROP),
                 RdmaFixed<RdmaSwitch>(MakeEnumMemberAccessor(&RdmaSwitch::m_watchdogAction)),
                 MakeEnumChecker(RdmaPfcWatchdog::DROP, "drop", RdmaPfcWatchdog::FORWARD, "forward"))
+            .AddAttribute("Marker",
+                          "Which ECN-capable frames are marked: codel, phantom, pie, red-average, "
+                          "step, tcn or another RdmaMarker; empty: by RED on the egress queue, as "
+                          "EcnKmin says",
+                          StringValue(""),
+                          RdmaFixed<RdmaSwitch>(MakeStringAccessor(&RdmaSwitch::m_marker)),
+                          MakeStringChecker())
             .AddAttribute("Ecn",
-                          "Mark ECN-capable frames by RED on the egress queue",
+                          "Mark ECN-capable frames by RED on the egress queue, or by Marker",
                           BooleanValue(true),
                           RdmaLive<RdmaSwitch>(MakeBooleanAccessor(&RdmaSwitch::m_ecn),
                                                &RdmaSwitch::ApplyEcn),
@@ -205,8 +221,8 @@ RdmaSwitch::GetTypeId()
                                                &RdmaSwitch::ApplyEcn),
                           MakeDoubleChecker<double>(0, 1))
             .AddAttribute("EcnOfPriority",
-                          "EcnKmin, EcnKmax and EcnPmax of single priorities, per 100 Gb/s, as "
-                          "3:400KB-1.6MB,4:300KB-300KB-1,5:off (off: no marks); others as all",
+                          "Kmin-Kmax or Kmin-Kmax-Pmax of some priorities instead of EcnKmin, "
+                          "EcnKmax and EcnPmax, or off: 3:400KB-1.6MB,4:off",
                           StringValue(""),
                           RdmaLive<RdmaSwitch>(MakeStringAccessor(&RdmaSwitch::m_ecnOfPriority),
                                                &RdmaSwitch::ApplyEcn),
@@ -278,22 +294,7 @@ RdmaSwitch::ConfigureBuffer(rdma::SharedBufferConfig& config) const
     config.guaranteedBytes = m_guaranteedBytes;
     config.alpha = m_alpha;
     config.alphaLossy = m_alphaLossy;
-    const auto& policies = rdma::BufferPolicies();
-    const auto policy =
-        std::find_if(policies.begin(), policies.end(), [this](const rdma::BufferPolicyName& p) {
-            return m_policy == p.name;
-        });
-    if (policy == policies.end())
-    {
-        std::string names;
-        for (const rdma::BufferPolicyName& known : policies)
-        {
-            names += std::string(names.empty() ? "" : ", ") + known.name;
-        }
-        return "ns3::RdmaSwitch::BufferPolicy: '" + rdma::Shown(m_policy, 60) +
-               "' is unknown; allowed: " + names;
-    }
-    config.policy = policy->policy;
+    config.countUsed = m_policy != rdma::kStaticPolicy.name;
     config.totalBytes = m_bufferBytes;
     if (m_bufferBytes == 0 && !m_chip.empty())
     {
@@ -331,67 +332,37 @@ RdmaSwitch::ConfigureBuffer(rdma::SharedBufferConfig& config) const
 }
 
 std::string
-RdmaSwitch::CheckEcn() const
+RdmaSwitch::MakePolicy()
 {
-    NS_LOG_FUNCTION(this);
-    if (m_ecn && m_ecnKmin > m_ecnKmax)
-    {
-        return "ns3::RdmaSwitch::EcnKmin: " + std::to_string(m_ecnKmin) + " is above EcnKmax, " +
-               std::to_string(m_ecnKmax);
-    }
-    if (m_ecn && m_markBySojourn && m_markOnEnqueue)
-    {
-        return "ns3::RdmaSwitch::EcnBySojourn: a frame's time in the queue is not known when it "
-               "joins it; allowed: only without EcnMarkOnEnqueue";
-    }
-    EcnOfPriority own;
-    return ReadEcnOfPriority(own);
-}
-
-rdma::EcnLaw
-RdmaSwitch::MakeEcnLaw(rdma::BitRate rate, const rdma::EcnParameters& ecn) const
-{
-    if (!m_ecn)
+    m_bufferPolicy = nullptr;
+    if (m_policy == rdma::kDynamicPolicy.name || m_policy == rdma::kStaticPolicy.name)
     {
         return {};
     }
-    // The attributes are for 100 Gb/s, where a byte takes 80 ps.
-    if (m_markBySojourn)
+    ObjectFactory factory;
+    const std::string error =
+        RdmaFindClass<RdmaBufferPolicy>("ns3::RdmaSwitch::BufferPolicy",
+                                        m_policy,
+                                        {rdma::kDynamicPolicy.name, rdma::kStaticPolicy.name},
+                                        factory);
+    if (error.empty())
     {
-        return {rdma::Duration(static_cast<int64_t>(80 * ecn.kmin.value)),
-                rdma::Duration(static_cast<int64_t>(80 * ecn.kmax.value)),
-                ecn.pmax};
+        m_bufferPolicy = factory.Create<RdmaBufferPolicy>();
     }
-    return rdma::EcnLaw({rdma::ScaleToRate(ecn.kmin, rdma::Gbps(100), rate),
-                         rdma::ScaleToRate(ecn.kmax, rdma::Gbps(100), rate),
-                         ecn.pmax});
+    return error;
 }
 
-void
-RdmaSwitch::ApplyEcn()
+rdma::QueueLimit*
+RdmaSwitch::MakeLimit()
 {
-    NS_LOG_FUNCTION(this);
-    const std::string error = CheckEcn();
-    NS_ABORT_MSG_IF(!error.empty(), GetName() << ": " << error);
-    m_markWithout = m_markBehind ? UINT32_MAX : 0;
-    m_looksAtJoins = m_markOnEnqueue || !m_lotteries.empty();
-    m_leastKmin = UINT64_MAX;
-    m_ecnLaws.clear();
-    m_ecnLawsOfPort = m_ecnOfPriority.empty() ? 1 : RdmaPort::PRIORITIES;
-    EcnOfPriority ofPriority;
-    ReadEcnOfPriority(ofPriority);
-    const rdma::EcnParameters all{rdma::Bytes(m_ecnKmin), rdma::Bytes(m_ecnKmax), m_ecnPmax};
-    for (const auto& port : m_ports)
+    rdma::QueueLimit* limit =
+        m_bufferPolicy && m_bufferPolicy->LimitsQueues() ? PeekPointer(m_bufferPolicy) : nullptr;
+    if (m_staticXoff == 0)
     {
-        for (uint32_t priority = 0; priority < m_ecnLawsOfPort; ++priority)
-        {
-            const OwnEcn& own = ofPriority[priority];
-            m_ecnLaws.push_back(
-                own.off ? rdma::EcnLaw()
-                        : MakeEcnLaw(rdma::BitRate(port->GetRate()), own.has ? own.ecn : all));
-            m_leastKmin = std::min(m_leastKmin, m_ecnLaws.back().Kmin());
-        }
+        return limit;
     }
+    m_xoffLimit = std::make_unique<rdma::StaticXoffLimit>(m_staticXoff, limit);
+    return m_xoffLimit.get();
 }
 
 std::string
@@ -405,11 +376,10 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     {
         return GetName() + ": " + error;
     }
-    error = CheckEcn();
-    if (error.empty())
-    {
-        error = CheckLoadBalancer(true);
-    }
+    error = MakePolicy();
+    error = error.empty() ? MakeMarkers() : error;
+    error = error.empty() ? CheckEcn() : error;
+    error = error.empty() ? CheckLoadBalancer(true) : error;
     if (!error.empty())
     {
         return GetName() + ": " + error;
@@ -448,13 +418,22 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
         config.portRates.push_back(port->GetRate());
         m_draws.push_back(rdma::Mix64(m_drawSeed | m_draws.size()));
     }
-    ApplyEcn();
     m_toldQueues.assign(m_telemetryOfQueue ? m_ports.size() * RdmaPort::PRIORITIES : 0, {});
     if (config.totalBytes == 0)
     {
         config.totalBytes = static_cast<uint64_t>(total);
     }
     config.totalBytes += ofUnits;
+    error = StartMarkers();
+    if (error.empty() && m_bufferPolicy)
+    {
+        error = m_bufferPolicy->Attach(config);
+    }
+    if (!error.empty())
+    {
+        return GetName() + ": " + error;
+    }
+    ApplyEcn();
     error = rdma::SharedBuffer::WhyNot(config);
     if (!error.empty())
     {
@@ -463,7 +442,7 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
                "GuaranteedBytes, PipelineLatency, ns3::RdmaPort::PauseResponse, InterfaceDelay "
                "and the delays of its links";
     }
-    m_buffer = rdma::SharedBuffer(config);
+    m_buffer = rdma::SharedBuffer(config, MakeLimit());
     error = StartTrimming(largestFrameBytes);
     if (!error.empty())
     {
@@ -486,18 +465,6 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
             });
     }
     return {};
-}
-
-void
-RdmaSwitch::RestartDraws()
-{
-    RdmaSwitchBase::RestartDraws();
-    for (std::size_t port = 0; port < m_draws.size(); ++port)
-    {
-        m_draws[port] = rdma::Mix64(m_drawSeed | port);
-    }
-    m_lotteries.clear();
-    m_looksAtJoins = m_markOnEnqueue;
 }
 
 } // namespace ns3

@@ -25,6 +25,8 @@ void
 RdmaSwitch::DoDispose()
 {
     m_watchdog.reset();
+    m_markers.clear();
+    m_bufferPolicy = nullptr;
     RdmaSwitchBase::DoDispose();
 }
 
@@ -78,10 +80,9 @@ RdmaSwitch::ForwardBy(uint16_t index, RdmaPort* port, RdmaFrame* frame, int64_t 
     }
     if (m_looksAtJoins)
     {
-        if (m_markOnEnqueue && (frame->flags & RdmaFrame::ECT) &&
-            Marks(index, frame->priority, queueBytes))
+        if (m_marksJoining)
         {
-            Mark(egress, frame, queueBytes, now);
+            MarkJoining(egress, frame, queueBytes, now);
         }
         if (Lottery* lottery = FindLottery(index, frame->priority))
         {
@@ -251,11 +252,9 @@ RdmaSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int
         // At a resolution coarser than ps a frame may be sent a moment "before" it came.
         length = static_cast<uint64_t>(std::max<int64_t>(0, now - frame->time));
     }
-    if (length >= m_leastKmin && length >= m_ecnLaws[LawOf(index, frame->priority)].Kmin() &&
-        !m_markOnEnqueue && (frame->flags & RdmaFrame::ECT) &&
-        Marks(index, frame->priority, length))
+    if (length >= m_leastKmin)
     {
-        Mark(port, frame, queueBytes, now);
+        MarkLeaving(port, frame, queueBytes, length, now);
     }
     if (frame->extra)
     {

@@ -12,7 +12,10 @@
 #include "rdma-switch-base.h"
 
 #include "ns3/data-rate.h"
+#include "ns3/rdma-buffer-policy.h"
+#include "ns3/rdma-marker.h"
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -186,22 +189,22 @@ class RdmaSwitch : public RdmaSwitchBase
     /// egress queue of its priority: this one, or what has been trimmed in its place; null: none
     RdmaFrame* MakeRoom(RdmaPort*& port, RdmaPort* egress, RdmaFrame* frame, int64_t now);
 
-    /// What the attributes say of ECN, for a port of this rate.
-    /// \param ecn thresholds for 100 Gb/s
-    rdma::EcnLaw MakeEcnLaw(rdma::BitRate rate, const rdma::EcnParameters& ecn) const;
-
-    /// Attribute EcnOfPriority.
-    struct OwnEcn
+    /// Thresholds of a priority per 100 Gb/s, as EcnOfPriority gives them.
+    struct PriorityCurve
     {
-        bool has = false; //!< else as all
-        bool off = false;
-        rdma::EcnParameters ecn; //!< for 100 Gb/s
+        bool given{false};
+        bool off{false};
+        uint64_t kmin{0};
+        uint64_t kmax{0};
+        double pmax{0};
     };
 
-    using EcnOfPriority = std::array<OwnEcn, RdmaPort::PRIORITIES>;
+    using PriorityCurves = std::array<PriorityCurve, RdmaPort::PRIORITIES>;
 
-    /// \return what is wrong with that attribute, or nothing
-    std::string ReadEcnOfPriority(EcnOfPriority& ecn) const;
+    /// Reads EcnOfPriority. \return what is wrong, or nothing
+    std::string ReadCurves(PriorityCurves& curves) const;
+    /// What the attributes say of ECN, for a port of this rate.
+    rdma::EcnLaw MakeEcnLaw(rdma::BitRate rate, const PriorityCurve& curve) const;
 
     /// What telemetry needs of a priority of a port.
     struct ToldQueue
@@ -218,17 +221,32 @@ class RdmaSwitch : public RdmaSwitchBase
     /// Telemetry of a frame that leaves is of its queue, not of its port (TelemetryOfQueue).
     void TellOfQueue(const RdmaPort& port, RdmaFrame& frame, int64_t now);
 
-    /// \return place in m_ecnLaws
-    std::size_t LawOf(uint32_t port, uint8_t priority) const
-    {
-        return port * m_ecnLawsOfPort + (priority & (m_ecnLawsOfPort - 1));
-    }
+    /// One for each port, if there is a Marker. \return what is wrong, or nothing
+    std::string MakeMarkers();
+    std::string StartMarkers();
+    /// \return what is wrong with BufferPolicy, or nothing
+    std::string MakePolicy();
+    /// \return null: the buffer's own thresholds do
+    rdma::QueueLimit* MakeLimit();
 
     /// \param length bytes in the queue, or ps in it
-    bool Marks(uint32_t port, uint8_t priority, uint64_t length)
+    bool Marks(uint32_t port, const RdmaFrame& frame, uint64_t length)
     {
-        return m_ecnLaws[LawOf(port, priority)].Marks(length, [this, port] { return Draw(port); });
+        const rdma::EcnLaw& law =
+            m_priorityLaws.empty() ? m_ecnLaws[port]
+                                   : m_priorityLaws[port * RdmaPort::PRIORITIES + frame.priority];
+        return law.Marks(length, [this, port] { return Draw(port); });
     }
+
+    /// A frame joins a queue that is looked at then: marks it, maybe.
+    void MarkJoining(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now);
+    /// A frame leaves a queue that may be long enough: marks it, maybe. \param length what its law
+    /// goes by
+    void MarkLeaving(RdmaPort* port,
+                     RdmaFrame* frame,
+                     uint64_t queueBytes,
+                     uint64_t length,
+                     int64_t now);
 
     /// Uniform in [0, 1). Each port draws for itself: what passes at others does not change what
     /// happens to the frames of this one. A counter in steps of 2^64 over the golden ratio, mixed.
@@ -274,23 +292,28 @@ class RdmaSwitch : public RdmaSwitchBase
     void OnRefresh();
 
     // hot
-    std::vector<rdma::EcnLaw> m_ecnLaws; //!< laws of each port, by bytes or by time
-    uint32_t m_ecnLawsOfPort = 1;        //!< 8: each priority has its own
-    uint64_t m_leastKmin{
-        UINT64_MAX}; //!< least Kmin of m_ecnLaws: most frames need not ask their port's law
+    std::vector<rdma::EcnLaw> m_ecnLaws; //!< law of each port, by bytes or by time
+    /// Least Kmin of all laws, or what markers ask for: most frames need not ask their port's.
+    uint64_t m_leastKmin{UINT64_MAX};
     std::vector<uint64_t> m_draws; //!< of each port: where its draws stand
     uint64_t m_drawSeed{0};        //!< where they began: see RestartDraws
     rdma::SharedBuffer m_buffer;
     uint64_t m_trimBytes{0}; //!< of a queue of TrimRate; 0: packets are not trimmed
     bool m_ecn;
+    bool m_marksJoining{false}; //!< frames that join queues are looked at
     bool m_markOnEnqueue;
-    bool m_looksAtJoins{false}; //!< m_markOnEnqueue, or there are m_lotteries
+    bool m_looksAtJoins{false}; //!< m_marksJoining, or there are m_lotteries
     bool m_markBySojourn;
     uint32_t m_lineOverhead{0}; //!< line overhead of its ports
     uint32_t m_markWithout{0};  //!< mask: these bytes of a frame are not of the queue it leaves
     std::unique_ptr<RdmaPfcWatchdog> m_watchdog; //!< null: off
 
     std::vector<std::unique_ptr<Lottery>> m_lotteries; //!< by port and priority; empty: no losses
+    std::vector<rdma::EcnLaw> m_priorityLaws;          //!< [port][priority]; empty: m_ecnLaws
+    std::vector<Ptr<RdmaMarker>> m_markers;            //!< of each port; empty: marking is inline
+    uint8_t m_unmarked{0};                //!< bit p: EcnOfPriority turns priority p off
+    Ptr<RdmaBufferPolicy> m_bufferPolicy; //!< null: the buffer has it inline
+    std::unique_ptr<rdma::StaticXoffLimit> m_xoffLimit;
 
     // attributes
     Arrivals m_arrivals;
@@ -313,6 +336,8 @@ class RdmaSwitch : public RdmaSwitchBase
     bool m_telemetryOfQueue;
     /// By port and priority; empty: telemetry of ports is told.
     std::vector<ToldQueue> m_toldQueues;
+    std::string m_marker;
+    uint64_t m_staticXoff;
     bool m_markBehind;
     uint16_t m_pauseQuanta;
     Time m_watchdogDetection;

@@ -538,7 +538,7 @@ class RdmaBufferTestSuite : public TestSuite
         AddTestCase(new RdmaPolicyTestCase("static", "", 1.0 / 8), TestCase::QUICK);
         AddTestCase(new RdmaPolicyTestCase("abm", "", 1.0 / 8), TestCase::QUICK);
         AddTestCase(new RdmaBufferSettingsTestCase, TestCase::QUICK);
-        for (const char* policy : {"dynamic", "static", "abm"})
+        for (const char* policy : {"dynamic", "static", "abm", "fair"})
         {
             AddTestCase(new RdmaMillionPacketsTestCase(policy, 7), TestCase::QUICK);
         }

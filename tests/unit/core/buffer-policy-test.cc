@@ -4,7 +4,10 @@
  * Threshold policies: each one's formula, and the laws of the buffer under all of them.
  */
 #include "buffer-frame.h"
+#include "contrib/rdma/core/abm-limit.h"
 #include "contrib/rdma/core/buffer-policy.h"
+#include "contrib/rdma/core/fair-limit.h"
+#include "contrib/rdma/core/headroom-pools.h"
 #include "contrib/rdma/core/shared-buffer.h"
 #include "contrib/rdma/core/switch-chips.h"
 
@@ -12,8 +15,9 @@
 #include <array>
 #include <deque>
 #include <gtest/gtest.h>
+#include <memory>
 #include <random>
-#include <set>
+#include <string>
 
 using namespace rdma;
 using Verdict = SharedBuffer::Verdict;
@@ -27,7 +31,7 @@ constexpr int64_t kUs = 1000000; // ps
 
 /// Ports of 100 Gb/s, 10 KB of headroom and 1,000 B guaranteed each; shared pool 100,000 B.
 SharedBufferConfig
-Small(uint32_t ports, BufferPolicy policy)
+Small(uint32_t ports, const std::string& policy = "dynamic")
 {
     SharedBufferConfig c;
     c.headroomBytes.assign(ports, 10000);
@@ -37,9 +41,27 @@ Small(uint32_t ports, BufferPolicy policy)
     c.alpha = 0.5;
     c.alphaLossy = 1;
     c.xonOffset = 5000;
-    c.policy = policy;
+    c.countUsed = policy != kStaticPolicy.name;
     c.totalBytes = 100000 + ports * (10000 + 1000);
     return c;
+}
+
+/// The limit of a policy; null: the buffer has it inline.
+std::unique_ptr<QueueLimit>
+LimitOf(const std::string& policy, const SharedBufferConfig& c)
+{
+    if (policy == kAbmPolicy.name)
+    {
+        return std::make_unique<AbmLimit>(c.portRates);
+    }
+    if (policy == kFairPolicy.name)
+    {
+        return std::make_unique<FairLimit>(c.headroomBytes.size(),
+                                           c.totalBytes - SharedBuffer::SetAside(c),
+                                           FairLimit::kReserve,
+                                           FairLimit::kCongestedBytes);
+    }
+    return nullptr;
 }
 
 /// Frames of 1,000 B of a port that are stored before XOFF.
@@ -56,16 +78,17 @@ UntilXoff(SharedBuffer& b, uint32_t port, uint8_t priority = kLossless, int64_t 
 
 } // namespace
 
-TEST(BufferPolicy, NamesAreUniqueAndTheDefaultIsFirst)
+TEST(BufferPolicy, KnownByName)
 {
-    EXPECT_EQ(BufferPolicies().front().policy, SharedBufferConfig().policy);
-    std::set<std::string> names;
-    for (const auto& p : BufferPolicies())
+    std::string names;
+    for (const auto& [name, part] : RegisteredBufferPolicy::Known())
     {
-        EXPECT_TRUE(names.insert(p.name).second);
-        EXPECT_NE(std::string(p.description), "");
+        EXPECT_EQ(name, part.name);
+        EXPECT_NE(part.description, "");
+        names += (names.empty() ? "" : " ") + name;
     }
-    EXPECT_EQ(names.size(), 3u);
+    EXPECT_EQ(names, "abm dynamic fair headroom-pools static");
+    EXPECT_EQ(RegisteredBufferPolicy::Find("fai"), nullptr);
 }
 
 TEST(BufferPolicy, DynamicSharesEquallyAndKeepsSomeFree)
@@ -74,7 +97,7 @@ TEST(BufferPolicy, DynamicSharesEquallyAndKeepsSomeFree)
     // of 1,000 B, and a frame's threshold is that before it: one frame more at most.
     for (uint32_t m : {1, 2, 4, 8})
     {
-        SharedBuffer b(Small(m, BufferPolicy::kDynamic));
+        SharedBuffer b(Small(m));
         for (uint32_t round = 0; round < 100; ++round) // in turn, as arrivals would come
         {
             for (uint32_t port = 0; port < m; ++port)
@@ -100,7 +123,7 @@ TEST(BufferPolicy, DynamicSharesEquallyAndKeepsSomeFree)
 TEST(BufferPolicy, StaticDoesNotDependOnTheOthers)
 {
     // alpha 1/2 of 100,000 B: 50 frames of the pool and a guaranteed one, whoever else is there.
-    SharedBuffer b(Small(3, BufferPolicy::kStatic));
+    SharedBuffer b(Small(3, "static"));
     EXPECT_EQ(b.Threshold(kLossless), 50000u);
     EXPECT_EQ(UntilXoff(b, 0), 51u);
     EXPECT_EQ(b.Threshold(kLossless), 50000u);
@@ -113,7 +136,7 @@ TEST(BufferPolicy, StaticDoesNotDependOnTheOthers)
 
 TEST(BufferPolicy, AlphaOfOnePriority)
 {
-    SharedBufferConfig c = Small(1, BufferPolicy::kStatic);
+    SharedBufferConfig c = Small(1, "static");
     c.losslessMask = 1 << 3 | 1 << 4;
     c.totalBytes += 1000; // one more guaranteed minimum
     c.alphaOf[4] = 0.25;
@@ -170,12 +193,13 @@ TEST(Abm, LimitsAPriorityAsAWhole)
 {
     // Eight ports of one priority want all. Dynamic thresholds (alpha 1) give them nearly the whole
     // pool, ABM with n = 8 about half: a ninth queue of another priority finds room.
-    for (const BufferPolicy policy : {BufferPolicy::kDynamic, BufferPolicy::kAbm})
+    for (const char* const policy : {"dynamic", "abm"})
     {
         SharedBufferConfig c = Small(8, policy);
         c.alpha = 1;
         c.totalBytes += 400000;
-        SharedBuffer b(c);
+        const auto limit = LimitOf(policy, c);
+        SharedBuffer b(c, limit.get());
         for (uint32_t round = 0; round < 600; ++round)
         {
             for (uint32_t port = 0; port < 8; ++port)
@@ -189,16 +213,135 @@ TEST(Abm, LimitsAPriorityAsAWhole)
         // alpha m / (1 + alpha m): 8/9 of the pool; with alpha / n: 1/2.
         const double share =
             static_cast<double>(b.SharedUsed()) / static_cast<double>(b.SharedSize());
-        EXPECT_NEAR(share, policy == BufferPolicy::kDynamic ? 8. / 9 : 0.5, 0.03);
+        EXPECT_NEAR(share, limit ? 0.5 : 8. / 9, 0.03);
     }
 }
 
-TEST(Abm, NeedsThePortsRates)
+TEST(Fair, CongestedQueuesHaveEqualPartsWhateverTheirPriority)
 {
-    SharedBufferConfig c = Small(2, BufferPolicy::kAbm);
-    EXPECT_EQ(SharedBuffer::WhyNot(c), "");
-    c.portRates.clear();
-    EXPECT_NE(SharedBuffer::WhyNot(c), "");
+    // B = 500,000 B, r = 1/8: 437,500 B for n queues, n = 1, 2, 5: 437,500, 218,750, 87,500 each.
+    // A frame of 1,000 B is stored while that is not exceeded, the guaranteed one not counted.
+    for (const auto& [n, frames] : {std::pair{1U, 438U}, {2U, 219U}, {5U, 88U}})
+    {
+        SharedBufferConfig c = Small(6);
+        c.losslessMask = 1 << 3 | 1 << 4;
+        c.totalBytes += 400000 + 6 * 1000;
+        c.alphaOf[4] = 64; // alpha has no say
+        const auto limit = LimitOf("fair", c);
+        SharedBuffer b(c, limit.get());
+        ASSERT_EQ(b.SharedSize(), 500000u);
+        std::vector<uint32_t> stored(n);
+        for (uint32_t round = 0; round < 500; ++round)
+        {
+            for (uint32_t port = 0; port < n; ++port)
+            {
+                const uint8_t priority = port % 2 ? 3 : 4;
+                if (!b.IsPaused(port, priority))
+                {
+                    stored[port] += b.Admit(port, priority, 1000, 0, 0, 0) == Verdict::kStored;
+                }
+            }
+        }
+        for (uint32_t port = 0; port < n; ++port)
+        {
+            EXPECT_EQ(stored[port], frames) << n;
+        }
+        // The eighth is there for the next one: as a newcomer it may hold its part at once.
+        EXPECT_EQ(b.Admit(5, 3, 1000, 0, 0, 0), Verdict::kStored);
+    }
+}
+
+TEST(Fair, CountsEachSideFromTheThresholdOn)
+{
+    FairLimit fair(4, 80000, 0, 20000);
+    const auto limit = [&](QueueSide side, uint32_t port) {
+        return fair.Limit(side, port, 3, 1, 0);
+    };
+    EXPECT_EQ(limit(QueueSide::kIngress, 0), 80000u); // it alone
+    fair.OnChange(QueueSide::kIngress, 0, 3, 19999, 0);
+    EXPECT_EQ(limit(QueueSide::kIngress, 1), 80000u);
+    fair.OnChange(QueueSide::kIngress, 0, 3, 1, 0);
+    EXPECT_EQ(fair.Congested(QueueSide::kIngress), 1u);
+    EXPECT_EQ(limit(QueueSide::kIngress, 0), 80000u); // itself
+    EXPECT_EQ(limit(QueueSide::kIngress, 1), 40000u); // and the one that asks
+    EXPECT_EQ(limit(QueueSide::kEgress, 1), 80000u);
+    fair.OnChange(QueueSide::kIngress, 2, 5, 50000, 0); // another priority's
+    EXPECT_EQ(limit(QueueSide::kIngress, 1), 80000u / 3);
+    fair.OnChange(QueueSide::kIngress, 0, 3, -1, 0);
+    EXPECT_EQ(fair.Congested(QueueSide::kIngress), 1u);
+}
+
+TEST(HeadroomPools, AreSharedAndWhatIsSparedIsPool)
+{
+    // Four ports of 10,000 B: two pools of 20,000 / 2 = 10,000 B. Shared before 100,000 B, now the
+    // 20,000 B more that nobody sets aside.
+    SharedBufferConfig c = Small(4);
+    ASSERT_EQ(PoolHeadroom(c, 2, 2), "");
+    EXPECT_EQ(c.headroomPools, (std::vector<uint64_t>{10000, 10000}));
+    EXPECT_EQ(c.headroomPoolOf, (std::vector<uint32_t>{0, 0, 1, 1}));
+    ASSERT_EQ(SharedBuffer::WhyNot(c), "");
+    SharedBuffer b(c);
+    EXPECT_EQ(b.SharedSize(), 120000u);
+    for (uint32_t port = 0; port < 4; ++port)
+    {
+        UntilXoff(b, port); // whose last frame is the first in headroom
+    }
+    // Of each pool 2,000 B are taken; port 0 takes all the rest, and port 1 has none.
+    for (uint32_t frame = 0; frame < 8; ++frame)
+    {
+        EXPECT_EQ(b.Admit(0, kLossless, 1000, 0), Verdict::kStored) << frame;
+    }
+    EXPECT_EQ(b.Admit(0, kLossless, 1000, 0), Verdict::kDropHeadroomFull);
+    EXPECT_EQ(b.Admit(1, kLossless, 1000, 0), Verdict::kDropHeadroomFull);
+    EXPECT_EQ(b.Admit(2, kLossless, 1000, 0), Verdict::kStored); // of the other pool
+    b.Release(0, kLossless, 1000);
+    EXPECT_EQ(b.Admit(1, kLossless, 1000, 0), Verdict::kStored);
+    EXPECT_EQ(b.Admit(1, kLossless, 1, 0), Verdict::kDropHeadroomFull);
+}
+
+TEST(HeadroomPools, HoldOnePortAtLeast)
+{
+    SharedBufferConfig c = Small(3);
+    c.headroomBytes = {1000, 90000, 1000};
+    ASSERT_EQ(PoolHeadroom(c, 1, 8), "");
+    EXPECT_EQ(c.headroomPools, std::vector<uint64_t>{90000}); // not 92,000 / 8
+    EXPECT_EQ(PoolHeadroom(c, 4, 2), "4 pools are more than its 3 ports");
+    // Ratio 1 with a pool a port is no pooling: the same sizes.
+    ASSERT_EQ(PoolHeadroom(c, 3, 1), "");
+    EXPECT_EQ(c.headroomPools, c.headroomBytes);
+}
+
+TEST(StaticXoff, PausesAtItsBytesAndLeavesLossyQueuesAlone)
+{
+    const SharedBufferConfig c = Small(2);
+    StaticXoffLimit limit(7000, nullptr);
+    SharedBuffer b(c, &limit);
+    EXPECT_EQ(UntilXoff(b, 0), 8u); // 7,000 B, and 1,000 B guaranteed
+    EXPECT_EQ(UntilXoff(b, 1), 8u); // whatever is free
+    // Lossy, alpha 1: what is free, 100,000 - 14,000 B.
+    EXPECT_EQ(b.Admit(0, kLossy, 1000, 85000), Verdict::kStored);
+    EXPECT_EQ(b.Admit(0, kLossy, 1000, 85001), Verdict::kDropThreshold);
+    // XON 5,000 B below: after the frame in headroom at 2,000 B of the pool.
+    for (uint32_t frame = 0; frame < 5; ++frame)
+    {
+        EXPECT_FALSE(b.Release(0, kLossless, 1000)) << frame;
+    }
+    EXPECT_TRUE(b.Release(0, kLossless, 1000));
+}
+
+TEST(BufferPolicy, AlphaOfOnePort)
+{
+    SharedBufferConfig c = Small(3, "static");
+    c.alphaOf[kLossy] = 0.125;
+    c.alphaOfPort.resize(2);
+    c.alphaOfPort[1][kLossless] = 0.25;
+    c.alphaOfPort[1][kLossy] = 0.75;
+    SharedBuffer b(c);
+    EXPECT_EQ(UntilXoff(b, 0), 51u); // alpha 1/2 of 100,000 B, and the guaranteed frame
+    EXPECT_EQ(UntilXoff(b, 1), 26u);
+    EXPECT_EQ(b.Threshold(kLossy, 0), 12500u);
+    EXPECT_EQ(b.Threshold(kLossy, 1), 75000u);
+    EXPECT_EQ(b.Threshold(kLossy, 2), 12500u); // not given
 }
 
 TEST(SwitchChips, FoundByNameWithASource)
@@ -216,7 +359,7 @@ TEST(SwitchChips, FoundByNameWithASource)
 
 // The laws of shared-buffer.h, a million frames each, under every policy. Upstreams obey XOFF as
 // late as headroom allows for; the buffer is drained slower than it is filled, in bursts.
-class BufferLaws : public testing::TestWithParam<std::tuple<BufferPolicy, uint32_t>>
+class BufferLaws : public testing::TestWithParam<std::tuple<const char*, uint32_t>>
 {
 };
 
@@ -236,12 +379,13 @@ TEST_P(BufferLaws, HoldOverAMillionFrames)
     c.alphaLossy = std::array{1. / 16, 1., 4.}[draw(0, 2)];
     c.alphaOf[4] = draw(0, 1) ? 0.5 : 0;
     c.xonOffset = draw(0, 3) * 3000;
-    c.policy = policy;
+    c.countUsed = policy != kStaticPolicy.name;
     c.headroomBytes.assign(ports, 2 * perPriority);
     c.portRates.assign(ports, 100000000000);
     c.totalBytes = ports * 2 * (perPriority + c.guaranteedBytes) + 18432 + draw(100000, 2000000);
     ASSERT_EQ(SharedBuffer::WhyNot(c), "");
-    SharedBuffer b(c);
+    const auto limit = LimitOf(policy, c);
+    SharedBuffer b(c, limit.get());
 
     using Frame = BufferFrame;
 
@@ -369,7 +513,5 @@ TEST_P(BufferLaws, HoldOverAMillionFrames)
 
 INSTANTIATE_TEST_SUITE_P(Policies,
                          BufferLaws,
-                         testing::Combine(testing::Values(BufferPolicy::kDynamic,
-                                                          BufferPolicy::kStatic,
-                                                          BufferPolicy::kAbm),
+                         testing::Combine(testing::Values("dynamic", "static", "abm", "fair"),
                                           testing::Range(1u, 4u)));

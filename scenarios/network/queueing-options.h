@@ -1,0 +1,36 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What Ethernet's switches do with a frame besides forwarding it: --marker, --buffer-policy,
+ * --cut-through.
+ */
+#ifndef SCENARIOS_NETWORK_QUEUEING_OPTIONS_H
+#define SCENARIOS_NETWORK_QUEUEING_OPTIONS_H
+
+#include "scenarios/job/scenario.h"
+#include "scenarios/options/options.h"
+#include "scenarios/options/validation.h"
+
+#include <string>
+#include <vector>
+
+namespace scenario
+{
+
+std::vector<NamedItem> MarkerItems();
+std::vector<NamedItem> BufferPolicyItems();
+
+std::vector<Option> QueueingOptionRows();
+
+/// Takes them into the fabric, and refuses what they cannot be combined with.
+void ApplyQueueing(Validation* v, FabricSpec* fabric);
+
+/// \return whether switches mark by --ecn-kmin, --ecn-kmax and --ecn-pmax
+bool MarksByThresholds(const FabricSpec& fabric);
+
+/// "K 400 kB to 1.6 MB, Pmax 0.2 per 100 Gb/s", for plans.
+std::string MarkingText(const FabricSpec& fabric);
+
+} // namespace scenario
+
+#endif // SCENARIOS_NETWORK_QUEUEING_OPTIONS_H
