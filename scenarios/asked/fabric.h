@@ -38,6 +38,7 @@ struct Fabric
     std::optional<double> ecnPmax;
     std::optional<std::string> marker;
     std::optional<std::string> bufferPolicy;
+    std::optional<bool> cutThrough;
     rdma::Bytes buffer;
     rdma::Duration switchLatency;
     rdma::Bytes window;

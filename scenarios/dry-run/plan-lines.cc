@@ -145,11 +145,16 @@ FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
         text += PlanLine("class", TrafficClassText(of));
     }
     text += PlanLine("switches",
-                     "pipeline " + rdma::ToString(f.switchLatency) + ", shared buffer " +
+                     "pipeline " + rdma::ToString(f.switchLatency) +
+                         (f.cutThrough ? " cut-through, shared buffer " : ", shared buffer ") +
                          ExactBytes(f.bufferPer100G.value) + " per 100 Gb/s" +
                          (f.bufferPolicy == "dynamic" ? "" : " by policy " + f.bufferPolicy) +
                          "; links " + rdma::ToString(f.linkDelay) +
                          (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
+    if (f.cutThrough)
+    {
+        text += PlanLine("stored before", StoringLinks(topology));
+    }
     if (f.balancing.name != "ecmp")
     {
         text += PlanLine("load balancing", f.balancing.Text());

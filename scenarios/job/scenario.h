@@ -176,6 +176,7 @@ struct FabricSpec
     double ecnPmax = 0.2;
     std::string marker;                   ///< by name; empty: by ecnKmin, ecnKmax, ecnPmax
     std::string bufferPolicy = "dynamic"; ///< by name
+    bool cutThrough = false;              ///< of Ethernet's switches; InfiniBand's always do
     uint64_t windowBytes =
         0; ///< 0: unlimited; else largest number of unacknowledged payload bytes of a QP
     uint32_t timeoutExponent =

@@ -10,6 +10,9 @@
 #include "scenarios/options/format.h"
 #include "scenarios/options/member.h"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace scenario
 {
 
@@ -54,6 +57,16 @@ QueueingOptionRows()
             .Otherwise(rdma::kDynamicPolicy.name)
             .Example("static")
             .Sets("ns3::RdmaSwitch::BufferPolicy"),
+        Section{"/fabric", "Fabric"}
+            .Only(when::Packets())
+            .Flag(
+                "cut-through",
+                "switches send a packet on while it still comes in, unless the next link is busy, "
+                "paused or faster")
+            .As(&asked::Fabric::cutThrough)
+            .Otherwise("0; with --fabric=ib always")
+            .Example("1")
+            .Sets("ns3::RdmaSwitch::CutThrough"),
     };
 }
 
@@ -63,8 +76,16 @@ ApplyQueueing(Validation* v, FabricSpec* fabric)
     const Values& values = v->values;
     if (fabric->infiniBand)
     {
+        if (values.Given(&asked::Fabric::cutThrough))
+        {
+            v->Fail(&asked::Fabric::cutThrough,
+                    "is of Ethernet's switches, InfiniBand's always cut through; allowed with "
+                    "--fabric=roce");
+        }
         return;
     }
+    fabric->cutThrough =
+        values.Has(&asked::Fabric::cutThrough) && values.Get(&asked::Fabric::cutThrough);
     fabric->bufferPolicy = values.Has(&asked::Fabric::bufferPolicy)
                                ? values.Get(&asked::Fabric::bufferPolicy)
                                : rdma::kDynamicPolicy.name;
@@ -99,6 +120,48 @@ MarksByThresholds(const FabricSpec& fabric)
 {
     const rdma::MarkerName* marker = rdma::RegisteredMarker::Find(fabric.marker);
     return fabric.ecn && (!marker || marker->usesThresholds);
+}
+
+std::string
+StoringLinks(const topo::Topology& topology)
+{
+    constexpr std::size_t shown = 4;
+    std::vector<std::string> faster;
+    std::size_t links = 0;
+    for (const topo::Node& node : topology.Nodes())
+    {
+        if (node.kind != topo::NodeKind::kSwitch)
+        {
+            continue;
+        }
+        uint64_t slowest = UINT64_MAX;
+        for (const topo::LinkId l : node.ports)
+        {
+            slowest = std::min(slowest, topology.Links()[l].rate.bps);
+        }
+        for (const topo::LinkId l : node.ports)
+        {
+            ++links;
+            const topo::Link& link = topology.Links()[l];
+            const topo::Node& a = topology.Nodes()[link.a];
+            const topo::Node& other = &a == &node ? topology.Nodes()[link.b] : a;
+            if (link.rate.bps > slowest)
+            {
+                faster.push_back(node.name + "->" + other.name);
+            }
+        }
+    }
+    if (faster.empty())
+    {
+        return "none";
+    }
+    std::string text =
+        std::to_string(faster.size()) + " of " + std::to_string(links) + ": " + faster.front();
+    for (std::size_t i = 1; i < std::min(shown, faster.size()); ++i)
+    {
+        text += ", " + faster[i];
+    }
+    return text + (faster.size() > shown ? ", ..." : "");
 }
 
 std::string

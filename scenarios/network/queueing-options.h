@@ -10,6 +10,7 @@
 #include "scenarios/job/scenario.h"
 #include "scenarios/options/options.h"
 #include "scenarios/options/validation.h"
+#include "topologies/topology.h"
 
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ void ApplyQueueing(Validation* v, FabricSpec* fabric);
 
 /// \return whether switches mark by --ecn-kmin, --ecn-kmax and --ecn-pmax
 bool MarksByThresholds(const FabricSpec& fabric);
+
+/// Links that are faster than another one of the switch which they lead away from: what comes by
+/// that one is stored there. \return "2 of 12: leaf-0->spine-0, leaf-0->spine-1"; or "none"
+std::string StoringLinks(const topo::Topology& topology);
 
 /// "K 400 kB to 1.6 MB, Pmax 0.2 per 100 Gb/s", for plans.
 std::string MarkingText(const FabricSpec& fabric);

@@ -129,8 +129,8 @@ FluidTransport::SetFrames(uint32_t channel,
         {
             SetPace(leg, course.wireBytes, path.front().delay);
         }
-        offset +=
-            link.delay.ps + link.pipeline.ps + (passesOn(i) ? 0 : takes(frames.front(), link));
+        offset += link.delay.ps + link.pipeline.ps +
+                  (passesOn(i) ? link.headers.ps : takes(frames.front(), link));
     }
     for (std::size_t i = path.size(); i-- > 0;)
     {
@@ -138,7 +138,8 @@ FluidTransport::SetFrames(uint32_t channel,
         int64_t tail = link.delay.ps + link.pipeline.ps;
         if (i + 1 < path.size())
         {
-            tail += takes(last, path[i + 1]) - (passesOn(i) ? takes(last, link) : 0) +
+            tail += takes(last, path[i + 1]) -
+                    (passesOn(i) ? takes(last, link) - link.headers.ps : 0) +
                     course.legs[i + 1].tail;
         }
         course.legs[i].tail = tail;

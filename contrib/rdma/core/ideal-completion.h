@@ -56,7 +56,8 @@ struct PathLink
         1}; ///< serialization times are cut to multiples of this; at 1 ps they are rounded
     bool carriesAcks = false; ///< a link back to the sender
     bool cutThrough =
-        false; ///< the node behind the link passes frames on to links that are not faster
+        false;           ///< the node behind the link passes frames on to links that are not faster
+    Duration headers{0}; ///< and has to have so much of a frame before
 };
 
 /// Equal frames in a row.
@@ -115,7 +116,8 @@ IdealEnds(const std::vector<PathLink>& path, const std::vector<FrameRun>& runs)
                 const bool passedOn =
                     path[i].cutThrough && i + 1 < links && path[i + 1].rate.bps <= path[i].rate.bps;
                 crossing +=
-                    path[i].delay + path[i].pipeline + (passedOn ? Duration(0) : serialization[i]);
+                    path[i].delay + path[i].pipeline +
+                    (passedOn ? std::min(path[i].headers, serialization[i]) : serialization[i]);
             }
         }
         freeAt.swap(next);

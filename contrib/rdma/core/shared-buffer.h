@@ -245,10 +245,10 @@ class SharedBuffer
         AccountOf(port, priority).bytes += bytes;
         m_sharedUsed += bytes;
         m_stored += bytes;
-        if (m_useAbm)
+        if (m_limit)
         {
-            m_abm[kIngress].OnStored(port * 8 + priority, bytes, now);
-            m_abm[kEgress].OnStored(egress * 8 + priority, bytes, now);
+            m_limit->OnChange(QueueSide::kIngress, port, priority, int64_t{bytes}, now);
+            m_limit->OnChange(QueueSide::kEgress, egress, priority, int64_t{bytes}, now);
         }
     }
 

@@ -454,6 +454,16 @@ RdmaFabricBuilder::ReadAttributes(const RdmaSwitchBase& like)
     {
         fabric.m_pipelinePs = like.GetLatencyPs();
         fabric.m_cutThrough = like.IsCutThrough();
+        const uint32_t overhead =
+            fabric.m_ports.empty() ? 0 : fabric.m_ports.front()->GetLineOverhead();
+        fabric.m_cutThroughBytes = like.GetCutThroughBytes(overhead);
+        for (const auto& port : fabric.m_ports)
+        {
+            if (fabric.m_cutThrough && fabric.m_cutThroughBytes) // on both sides of ranks, too
+            {
+                port->ExpectBadFrames();
+            }
+        }
         const Ptr<RdmaLoadBalancer> balancer = like.GetLoadBalancer();
         fabric.m_overtaking |= balancer && balancer->GetName() != "ecmp";
     }

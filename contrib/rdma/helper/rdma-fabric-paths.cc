@@ -86,6 +86,12 @@ RdmaFabric::GetLinksOf(const std::vector<uint32_t>& ends) const
                         rdma::Duration(m_timeUnitPs)});
         // A host acknowledges a packet when it has all of it.
         path.back().cutThrough = m_cutThrough && toSwitch;
+        if (path.back().cutThrough && m_cutThroughBytes)
+        {
+            path.back().headers = rdma::SerializationTime(rdma::Bytes(m_cutThroughBytes),
+                                                          path.back().rate,
+                                                          path.back().timeUnit);
+        }
     }
     return path;
 }

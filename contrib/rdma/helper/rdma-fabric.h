@@ -511,7 +511,8 @@ class RdmaFabric
     std::vector<RdmaSwitchBase*> m_switchOfNode;
     std::unique_ptr<RdmaLinkLayer> m_linkLayer;
     bool m_cutThrough{false};
-    bool m_overtaking{false}; //!< packets of a message may come out of order
+    uint32_t m_cutThroughBytes{0}; //!< RdmaSwitchBase::GetCutThroughBytes
+    bool m_overtaking{false};      //!< packets of a message may come out of order
     std::vector<Ptr<RdmaPort>> m_ports;
     std::vector<uint32_t> m_endOfPort;
     std::vector<RdmaPort*> m_portOfEnd;

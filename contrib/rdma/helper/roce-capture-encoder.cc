@@ -109,7 +109,7 @@ RdmaRoceCaptureEncoder::EncodeRoce(const RdmaFrame& frame, uint32_t kept)
     f.sourceMac = MacOf(frame.src);
     f.sourceIp = AddressOf(frame.src);
     f.destinationIp = AddressOf(frame.dst);
-    f.dscp = frame.dscp;
+    f.dscp = frame.dscp & 0x3f; // above are not on the wire
     f.ecn = frame.flags & RdmaFrame::CE ? 3 : (frame.flags & RdmaFrame::ECT ? 2 : 0);
     f.sourcePort = SourcePort(frame);
     SetTransport(f, frame);

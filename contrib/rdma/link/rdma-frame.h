@@ -308,6 +308,9 @@ struct alignas(64) RdmaFrame : NodeWindowFrame
     /// RoCEv2, in dscp and not on the wire: it was on the way when its link went down.
     static constexpr uint8_t LOST = 0x80;
 
+    /// RoCEv2, in dscp and not on the wire: its FCS will be found wrong where it is whole.
+    static constexpr uint8_t BAD = 0x40;
+
     /// Preamble, start delimiter and inter-packet gap (IEEE 802.3, 4A.2): on the wire, never in a
     /// buffer.
     static constexpr uint32_t WIRE_ONLY_BYTES = rdma::kPreambleBytes + rdma::kInterFrameGapBytes;

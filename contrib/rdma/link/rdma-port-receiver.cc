@@ -151,10 +151,16 @@ RdmaPort::DropCorrupted(RdmaFrame* frame, int64_t now)
         return true;
     }
     // With credits it was found out when the frame was counted.
-    if (!m_errorProne || !(m_hasCredits ? frame->serviceLevel & RdmaFrame::CORRUPTED
-                                        : m_faults.IsCorrupted(GetFrameBytes(frame))))
+    if (!IsBadHere(*frame) &&
+        (!m_errorProne || !(m_hasCredits ? frame->serviceLevel & RdmaFrame::CORRUPTED
+                                         : m_faults.IsCorrupted(GetFrameBytes(frame)))))
     {
         return m_faults.DropsSilently() && DropSilently(frame, now);
+    }
+    if (m_cutThrough && !m_hasCredits && frame->opcode != RdmaOpcode::PACKET && !IsControl(frame))
+    {
+        frame->dscp |= RdmaFrame::BAD; // its end is still to come
+        return false;
     }
     if (m_hasCredits && (frame->serviceLevel & RdmaFrame::WIRE_LOST))
     {
@@ -164,10 +170,16 @@ RdmaPort::DropCorrupted(RdmaFrame* frame, int64_t now)
         LoseWithLink(frame, now);
         return true;
     }
+    LoseBad(frame, now);
+    return true;
+}
+
+void
+RdmaPort::LoseBad(RdmaFrame* frame, int64_t now)
+{
     ++m_counters.corrupted;
     m_corruptTrace(this, frame, now);
     RdmaFramePool::Get().Free(frame);
-    return true;
 }
 
 void

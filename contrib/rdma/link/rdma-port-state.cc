@@ -29,6 +29,7 @@ RdmaPortState::RdmaPortState()
       m_cutThrough(false),
       m_hasCredits(false),
       m_suspicious(false),
+      m_expectsBad(false),
       m_down(false),
       m_cut(false),
       m_hasControl(false),

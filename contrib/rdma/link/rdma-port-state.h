@@ -247,6 +247,13 @@ class RdmaPortState : public RdmaNetDevice
     /// Calls `visit` of each frame that waits with a priority, whoever has it.
     void ForEachQueued(uint8_t priority, const RdmaQueueDisc::Visitor& visit) const;
 
+    /// \return whether a frame of this priority could start to be sent now, if it came
+    bool MayStart(uint8_t priority, int64_t now) const
+    {
+        return now >= m_busyUntil && !m_txPending && !m_waiting && !m_hasControl &&
+               !(m_paused >> priority & 1) && !m_ownOrder;
+    }
+
     /// \return whether a frame that joined a queue now would be sent at once
     bool IsIdle(uint8_t priority, int64_t now) const
     {
@@ -407,6 +414,7 @@ class RdmaPortState : public RdmaNetDevice
     bool m_cutThrough : 1;      //!< what arrives here is delivered by its first bit
     bool m_hasCredits : 1;      //!< m_credits is not null
     bool m_suspicious : 1;      //!< what arrives may be corrupted, or lost with its link
+    bool m_expectsBad : 1;      //!< what arrives may have been passed on with bit errors
     uint32_t m_end{UINT32_MAX}; //!< SetEnd
 
     // line 2: leaving

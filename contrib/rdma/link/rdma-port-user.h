@@ -43,6 +43,12 @@ class RdmaPortUser : public NodeWindowUser
     /// they are lost: RdmaPort::LoseWithLink.
     virtual void OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now);
 
+    /// \return the NIC or switch: this one, or behind it
+    virtual RdmaPortUser* GetDevice()
+    {
+        return this;
+    }
+
     /// \return priorities that this user wants the peer of a port to pause
     virtual uint8_t GetPausing(const RdmaPort*) const
     {

@@ -94,7 +94,8 @@ RdmaPort::AttachTo(Ptr<RdmaChannel> channel, Ptr<RdmaPort> peer)
     m_peer = PeekPointer(peer);
     m_delay = channel->GetDelayPs() + GetInterfaceDelayPs(m_rate);
     m_faults.Start(channel->GetBitErrorRate());
-    m_errorProne = m_suspicious = m_faults.GetBitErrorRate() > 0;
+    m_errorProne = m_faults.GetBitErrorRate() > 0;
+    UpdateSuspicion();
 }
 
 void
@@ -166,6 +167,14 @@ RdmaPort::SetCutThrough(bool cutThrough)
 {
     NS_LOG_FUNCTION(this << cutThrough);
     m_cutThrough = cutThrough;
+}
+
+void
+RdmaPort::ExpectBadFrames()
+{
+    NS_LOG_FUNCTION(this);
+    m_expectsBad = true;
+    UpdateSuspicion();
 }
 
 void

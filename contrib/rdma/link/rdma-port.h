@@ -81,8 +81,11 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     /// The initial flow-control packets of both ends have been exchanged.
     void StartCredits();
     /// Frames are delivered when their first bit has arrived (and the receive latency is over):
-    /// to a switch that may pass them on while the rest still comes.
+    /// to a switch that may pass them on while the rest still comes. Ethernet: those with bit
+    /// errors, too (IsBad).
     void SetCutThrough(bool cutThrough);
+    /// Ethernet: switches of this fabric may pass frames with bit errors on to this port.
+    void ExpectBadFrames();
 
     /// This is the ghost of a port that another process has: whatever arrives goes there.
     /// \param link number of the link at the gateway
@@ -181,6 +184,15 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     }
 
     int64_t AssignStreams(int64_t stream);
+
+    /// \return whether a frame of Ethernet is one that is found to have bit errors once it is whole
+    static bool IsBad(const RdmaFrame& frame)
+    {
+        return frame.dscp & RdmaFrame::BAD;
+    }
+
+    /// Such a frame was delivered here, and is whole now: counted, told of and freed.
+    void LoseBad(RdmaFrame* frame, int64_t now);
 
     // Failure --------------------------------------------------------------------------------
 
@@ -407,9 +419,16 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     /// \return whether a frame is dropped without a word, and is gone
     bool DropSilently(RdmaFrame* frame, int64_t now);
 
+    /// \return whether a frame that comes has been passed on with bit errors
+    bool IsBadHere(const RdmaFrame& frame) const
+    {
+        return m_expectsBad && !IsControl(&frame) && IsBad(frame);
+    }
+
     void UpdateSuspicion()
     {
-        m_suspicious = m_errorProne || m_faults.lostOnWire || m_faults.DropsSilently();
+        m_suspicious =
+            m_errorProne || m_expectsBad || m_faults.lostOnWire || m_faults.DropsSilently();
     }
 
     void Deliver(RdmaFrame* frame, int64_t now);

@@ -33,7 +33,7 @@ NodeName(const RdmaPort* port)
 void
 AddPfcWaits(const RdmaPort& port, uint8_t held, std::vector<RdmaPfcWait>* waits)
 {
-    const auto* node = dynamic_cast<const RdmaSwitchBase*>(port.GetUser());
+    const auto* node = dynamic_cast<const RdmaSwitchBase*>(port.GetUser()->GetDevice());
     if (!node)
     {
         return;

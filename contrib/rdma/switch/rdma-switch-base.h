@@ -94,6 +94,13 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         return false;
     }
 
+    /// \return bytes of a frame that a switch which cuts through waits for, beside its latency.
+    /// \param lineOverhead as RdmaPort::GetLineOverhead, of its ports
+    virtual uint32_t GetCutThroughBytes(uint32_t /* lineOverhead */) const
+    {
+        return 0;
+    }
+
     const std::string& GetName() const
     {
         return m_name;
@@ -238,6 +245,12 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         {
             TellArrival(port, frame, now);
         }
+    }
+
+    /// The frame that was counted as received last is none after all.
+    void UncountReceived()
+    {
+        --m_received;
     }
 
     /// A frame with an attachment leaves by a port.

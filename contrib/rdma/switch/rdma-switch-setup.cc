@@ -61,6 +61,13 @@ RdmaSwitch::GetTypeId()
                 TimeValue(NanoSeconds(500)),
                 RdmaFixed<RdmaSwitch>(MakeTimeAccessor(&RdmaSwitch::m_pipelineLatency)),
                 MakeTimeChecker(Time(0), Seconds(1)))
+            .AddAttribute(
+                "CutThrough",
+                "Frames are passed on while they still come in, where the egress is idle, "
+                "not paused and not faster; else they are stored",
+                BooleanValue(false),
+                RdmaFixed<RdmaSwitch>(MakeBooleanAccessor(&RdmaSwitch::m_cutThrough)),
+                MakeBooleanChecker())
             .AddAttribute("BufferPer100G",
                           "Shared buffer for each 100 Gb/s of port rate (bytes); HPCC artifact: 32 "
                           "MB over 3.2 Tb/s",
@@ -447,6 +454,10 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     if (!error.empty())
     {
         return error;
+    }
+    if (m_cutThrough)
+    {
+        m_passing = std::make_unique<RdmaCutThrough>(*this, m_ports, pipeline);
     }
     if (m_watchdogDetection.IsStrictlyPositive())
     {

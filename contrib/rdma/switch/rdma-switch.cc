@@ -27,6 +27,10 @@ RdmaSwitch::DoDispose()
     m_watchdog.reset();
     m_markers.clear();
     m_bufferPolicy = nullptr;
+    if (m_passing)
+    {
+        m_passing->Clear();
+    }
     RdmaSwitchBase::DoDispose();
 }
 
@@ -195,6 +199,29 @@ RdmaSwitch::Forward(RdmaPort* port, RdmaFrame* frame, int64_t now)
                            << frame->dst << ", flow " << frame->route.GetKey() << ", at " << now
                            << " ps");
     ForwardBy(chosen, port, frame, now);
+}
+
+uint16_t
+RdmaSwitch::Find(const RdmaPort& port, RdmaFrame& frame, int64_t now)
+{
+    CountReceived(port, frame, now);
+    const Candidates ways = FindCandidates(TargetOf(frame, now));
+    if (ways.size == 0)
+    {
+        return NO_PORT;
+    }
+    return ways.size == 1 ? ways.ports[0] : Choose(ways, frame, now);
+}
+
+void
+RdmaSwitch::Pass(uint16_t way, RdmaPort* port, RdmaFrame* frame, int64_t now)
+{
+    if (way == NO_PORT)
+    {
+        Forward(port, frame, now);
+        return;
+    }
+    ForwardBy(way, port, frame, now);
 }
 
 void

@@ -9,6 +9,7 @@
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/shared-buffer.h"
 #include "pfc-watchdog.h"
+#include "rdma-cut-through.h"
 #include "rdma-switch-base.h"
 
 #include "ns3/data-rate.h"
@@ -25,8 +26,8 @@ namespace ns3
 
 /**
  * \ingroup rdma
- * An output-queued, store-and-forward Ethernet switch with a shared buffer, PFC and ECN, or one
- * that trims.
+ * An output-queued Ethernet switch with a shared buffer, PFC and ECN, or one that trims. It stores
+ * and forwards, or cuts through (CutThrough: RdmaCutThrough).
  *
  * A frame comes in whole, spends the pipeline latency, is admitted to the shared buffer (or
  * dropped, for one of the reasons in DropReason), queued at its egress port, and leaves.
@@ -113,6 +114,30 @@ class RdmaSwitch : public RdmaSwitchBase
     uint64_t GetPfcStorms() const
     {
         return m_watchdog ? m_watchdog->GetStorms() : 0;
+    }
+
+    bool IsCutThrough() const override
+    {
+        return m_cutThrough;
+    }
+
+    uint32_t GetCutThroughBytes(uint32_t lineOverhead) const override
+    {
+        return RdmaCutThrough::GetHeaderBytes(lineOverhead);
+    }
+
+    // For RdmaCutThrough:
+
+    /// The headers of a frame are here. \return the port that it is to leave by; NO_PORT: none of
+    /// its own
+    uint16_t Find(const RdmaPort& port, RdmaFrame& frame, int64_t now);
+    /// It goes on. \param way as Find said
+    void Pass(uint16_t way, RdmaPort* port, RdmaFrame* frame, int64_t now);
+
+    /// It had bit errors: it has not been received.
+    void Forget()
+    {
+        UncountReceived();
     }
 
     // RdmaPortUser
@@ -314,6 +339,7 @@ class RdmaSwitch : public RdmaSwitchBase
     uint8_t m_unmarked{0};                //!< bit p: EcnOfPriority turns priority p off
     Ptr<RdmaBufferPolicy> m_bufferPolicy; //!< null: the buffer has it inline
     std::unique_ptr<rdma::StaticXoffLimit> m_xoffLimit;
+    std::unique_ptr<RdmaCutThrough> m_passing; //!< null: frames are stored
 
     // attributes
     Arrivals m_arrivals;
@@ -337,6 +363,7 @@ class RdmaSwitch : public RdmaSwitchBase
     /// By port and priority; empty: telemetry of ports is told.
     std::vector<ToldQueue> m_toldQueues;
     std::string m_marker;
+    bool m_cutThrough;
     uint64_t m_staticXoff;
     bool m_markBehind;
     uint16_t m_pauseQuanta;

@@ -72,7 +72,7 @@ constexpr EstimateRow kEstimateRows[] = {
      "ecn-kmax ecn-pmax buffer switch-latency window timeout-exponent loss-recovery retry-count "
      "transport "
      "ets class queue-disc qps-per-connection split-data-on-qps load-balancer spray flowlet-gap "
-     "ecmp-resilient marker buffer-policy"},
+     "ecmp-resilient marker buffer-policy cut-through"},
     {InEstimate::kNoted,
      "ib-switch ib-routing lmc vls vl-buffer credit-block ib-fec vl-high vl-low vl-high-limit "
      "fecn-threshold static-rate adaptive-routing payload header-bytes extension-headers ack-bytes "

@@ -277,11 +277,13 @@ class Extending(Followed):
         subprocess.run([binary], check=True, stdout=subprocess.DEVNULL)
 
     def test_names_are_known(self):
-        """The three are listed with the others, and only where they belong."""
+        """They are listed with the others, and only where they belong."""
         for program, what, name in (
             ("traffic", "cc", "aimd"),
             ("collperf", "algorithms", "binomial"),
             ("traffic", "topologies", "full-mesh"),
+            ("traffic", "markers", "ramp"),
+            ("traffic", "buffer-policies", "capped"),
         ):
             done = captured([os.path.join(self.programs, program), f"--list={what}"], check=True)
             self.assertRegex(done.stdout, rf"(?m)^  {name} ", done.stdout)

@@ -41,6 +41,12 @@ RUNS = [
     " --buffer=30kB --loss-recovery=selective-repeat --ets=3:10",
     "traffic --k=4 --pattern=random-permutation --bytes=300kB --queue-disc=fq --cc=hpcc",
     "traffic --k=4 --pattern=incast --fan-in=8 --bytes=300kB --queue-disc=pifo",
+    "traffic --k=4 --pattern=permutation --bytes=500kB --oversubscription=4 --marker=pie"
+    " --buffer-policy=fair",
+    "traffic --k=4 --pattern=incast --fan-in=8 --bytes=1MB --marker=red-average"
+    " --buffer-policy=headroom-pools --cut-through",
+    "traffic --k=4 --pattern=permutation --bytes=500kB --cut-through --fabric-rate=400Gbps"
+    " --bit-error-rate=1e-7 --marker=codel",
     "collperf --op=alltoall --ranks=12 --gpus-per-server=3 -b 64kB -e 64kB"
     " --qps-per-connection=3 --split-data-on-qps --load-balancer=reps",
     "dltrain --model=gpt2 --seq=64 --gpus=12 --gpus-per-server=3 --steps=1 --warmup=0"

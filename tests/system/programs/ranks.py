@@ -62,6 +62,11 @@ RUNS = [
         "traffic --topology=single-switch --hosts=9 --pattern=incast --bytes=1MB --link-delay=5ns",
         (2, 3),
     ),
+    (
+        "traffic --k=4 --pattern=permutation --bytes=300kB --cut-through --marker=pie"
+        " --buffer-policy=fair --bit-error-rate=1e-7",
+        (3,),
+    ),
     ("traffic --k=4 --bytes=3MB --stop-after=77us", (2,)),
     # Some receivers have heard nothing yet: their ends of connections are not made.
     ("traffic --k=4 --bytes=200kB --stop-after=3us", (2,)),

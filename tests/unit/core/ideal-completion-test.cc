@@ -161,6 +161,33 @@ TEST(IdealCompletion, TimesCutToAUnitAndAcksOnTheWayBackByHand)
               Nanoseconds(1676 + 1000 + 838 + 39 + 1000 + 47 + 1000));
 }
 
+TEST(IdealCompletion, SwitchesThatCutThroughByHand)
+{
+    // 1,122 B at 100, 100, 400, 100 Gb/s, 72 B until the way is known: 5.76 ns, 89.76 (the next
+    // link is faster), 1.44, and 89.76 on the last; 4 x 1 us of links and 3 x 500 ns of switches.
+    const std::vector<uint64_t> rates{100, 100, 400, 100};
+    std::vector<PathLink> path;
+    for (std::size_t i = 0; i < rates.size(); ++i)
+    {
+        const bool toSwitch = i + 1 < rates.size();
+        path.push_back({Gbps(rates[i]), Microseconds(1), Nanoseconds(toSwitch ? 500 : 0)});
+        path.back().cutThrough = toSwitch;
+        path.back().headers = SerializationTime(Bytes(72), Gbps(rates[i]));
+    }
+    const std::vector<FrameRun> one{{Bytes(1122), 1}};
+    EXPECT_EQ(IdealCompletion(path, one).ps, 5686720);
+    // Of ten, each takes 89.76 ns on the slowest link.
+    EXPECT_EQ(IdealCompletion(path, {{Bytes(1122), 10}}).ps, 5686720 + 9 * 89760);
+    // A frame that is shorter than what is waited for is not waited for longer than it lasts.
+    const std::vector<FrameRun> tiny{{Bytes(64), 1}};
+    EXPECT_EQ(IdealCompletion(path, tiny).ps, 5500000 + 5120 + 5120 + 1280 + 5120);
+    for (PathLink& link : path)
+    {
+        link.cutThrough = false;
+    }
+    EXPECT_EQ(IdealCompletion(path, one).ps, 5791720);
+}
+
 TEST(IdealCompletion, UnitsAndAcksAreTheRecurrenceAsWell)
 {
     std::mt19937_64 random(7);
