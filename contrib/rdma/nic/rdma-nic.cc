@@ -283,7 +283,21 @@ void
 RdmaNic::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
 {
     NS_LOG_FUNCTION(this << prototype);
-    NS_ABORT_MSG_IF(m_port, "a NIC's congestion control is set before Attach");
+    NS_ABORT_MSG_UNLESS(prototype, "RdmaNic::SetCongestionOps: no congestion control");
+    NS_ABORT_MSG_UNLESS(m_qps.empty(),
+                        "RdmaNic::SetCongestionOps: the NIC has queue pairs; allowed: before the "
+                        "first one");
+    if (m_port)
+    {
+        // The fabric has computed times with the sizes of frames as they are.
+        const RdmaHeaderBytes now = m_prototype->GetHeaderBytes();
+        const RdmaHeaderBytes then = prototype->GetHeaderBytes();
+        NS_ABORT_MSG_UNLESS(now.data == then.data && now.ack == then.ack,
+                            "RdmaNic::SetCongestionOps: '"
+                                << prototype->GetName() << "' adds other header bytes than '"
+                                << m_prototype->GetName()
+                                << "'; allowed: set it at the helper, before the fabric is built");
+    }
     m_prototype = prototype;
 }
 

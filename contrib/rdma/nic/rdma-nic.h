@@ -71,7 +71,9 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     /// Is told of all messages. \param watcher kept; null: nobody \pre one of the two is: a NIC has
     /// one watcher, others connect to its trace sources
     void SetWatcher(RdmaNicWatcher* watcher);
-    /// The prototype that every new queue pair's congestion control is forked from.
+    /// The prototype that every new queue pair's congestion control is forked from: before the
+    /// first queue pair. Once the fabric is built, only one that adds the same header bytes
+    /// (RdmaCongestionOps::GetHeaderBytes), and switches go on marking as they do; else it aborts.
     void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);
 
     /// Before Attach. \return its number, from 1. \pre fewer than MOST_CLASSES
