@@ -284,6 +284,7 @@ class Extending(Followed):
             ("traffic", "topologies", "full-mesh"),
             ("traffic", "markers", "ramp"),
             ("traffic", "buffer-policies", "capped"),
+            ("traffic", "queue-discs", "las"),
         ):
             done = captured([os.path.join(self.programs, program), f"--list={what}"], check=True)
             self.assertRegex(done.stdout, rf"(?m)^  {name} ", done.stdout)
