@@ -269,8 +269,16 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
             WakeForThrottled(now);
             return nullptr;
         }
-        RdmaQueuePair* qp =
-            PopReady(Limited && m_turns ? m_turns->Pick(mask) : 31 - __builtin_clz(mask));
+        uint8_t priority = 31 - __builtin_clz(mask);
+        if constexpr (Limited)
+        {
+            priority = m_turns ? m_turns->PickPrepared(mask, pausedMask) : priority;
+            if (priority == RdmaNicTurns::NOBODY)
+            {
+                return nullptr;
+            }
+        }
+        RdmaQueuePair* qp = PopReady(priority);
         qp->m_requester.m_schedule = RdmaRequester::Schedule::IDLE;
         if (!qp->CanSend())
         {

@@ -3,6 +3,7 @@
  */
 #include "rdma-nic-turns.h"
 
+#include "rdma-nic-limits.h"
 #include "rdma-nic.h"
 #include "rdma-packets.h"
 
@@ -17,51 +18,80 @@ RdmaNicTurns::RdmaNicTurns(RdmaNic* nic)
 }
 
 uint8_t
-RdmaNicTurns::Pick(uint8_t eligible)
+RdmaNicTurns::PickPrepared(uint8_t pairs, uint8_t pausedMask)
 {
-    return m_turns.Pick(eligible, *m_nic->m_port);
+    const uint8_t packets = m_nic->m_packetMask & ~pausedMask;
+    const uint8_t priority = m_turns.Pick(pairs | packets, *m_nic->m_port);
+    return ArePacketsFirst(priority, packets, pairs) ? NOBODY : priority;
 }
 
 void
 RdmaNicTurns::Charge(const RdmaFrame& frame)
 {
+    if (m_nic->m_packetMask >> frame.priority & 1)
+    {
+        int64_t& lead = m_lead[frame.priority];
+        lead = std::max(lead - frame.wireBytes, -MOST_LEAD);
+    }
     m_turns.Charge(frame.priority, frame.wireBytes, *m_nic->m_port);
+}
+
+RdmaFrame*
+RdmaNicTurns::TakePacket(uint8_t priority, bool both)
+{
+    RdmaFrame* frame = m_nic->m_packets->Take(priority);
+    if (both)
+    {
+        m_lead[priority] = std::min(m_lead[priority] + frame->wireBytes, MOST_LEAD);
+    }
+    m_turns.Charge(priority, frame->wireBytes, *m_nic->m_port);
+    return frame;
 }
 
 RdmaFrame*
 RdmaNicTurns::Pull(uint8_t pausedMask, int64_t now)
 {
-    const bool limited = m_nic->m_limits != nullptr;
-    uint8_t packets = m_nic->m_packetMask & ~pausedMask;
+    if (m_nic->m_limits)
+    {
+        return PullLimited(pausedMask, now);
+    }
+    const uint8_t packets = m_nic->m_packetMask & ~pausedMask;
     uint8_t pairs = m_nic->GetReadyPairs(now) & ~pausedMask;
     while (const uint8_t eligible = packets | pairs)
     {
-        const uint8_t priority = Pick(eligible);
-        const auto bit = static_cast<uint8_t>(1U << priority);
-        int64_t& lead = m_lead[priority];
-        const bool both = packets & pairs & bit;
-        if ((packets & bit) && (!both || lead <= 0))
+        const uint8_t priority = m_turns.Pick(eligible, *m_nic->m_port);
+        if (ArePacketsFirst(priority, packets, pairs))
         {
-            RdmaFrame* frame = m_nic->m_packets->Take(priority);
-            lead = both ? std::min(lead + frame->wireBytes, MOST_LEAD) : lead;
-            Charge(*frame);
+            RdmaFrame* frame = TakePacket(priority, pairs >> priority & 1);
             m_nic->WakePairs(now); // nobody else asks them when their time has come
             return frame;
         }
-        // With limits, what is prepared had its turn then.
-        const uint8_t others = limited ? pausedMask : static_cast<uint8_t>(~bit);
-        if (RdmaFrame* frame = m_nic->PullPairs(others, now))
+        const auto bit = static_cast<uint8_t>(1U << priority);
+        if (RdmaFrame* frame = m_nic->PullPairs(static_cast<uint8_t>(~bit), now))
         {
-            if (!limited)
-            {
-                lead = both ? std::max(lead - frame->wireBytes, -MOST_LEAD) : lead;
-                Charge(*frame);
-            }
+            Charge(*frame);
             return frame;
         }
-        pairs &= limited ? 0 : ~bit; // they are throttled after all
+        pairs &= ~bit; // they are throttled after all
     }
     return m_nic->PullPairs(pausedMask, now);
+}
+
+RdmaFrame*
+RdmaNicTurns::PullLimited(uint8_t pausedMask, int64_t now)
+{
+    // What is prepared had its turn when it was chosen.
+    RdmaFrame* frame = m_nic->PullPairs(pausedMask, now);
+    const uint8_t packets = m_nic->m_packetMask & ~pausedMask;
+    if (frame || !packets)
+    {
+        return frame;
+    }
+    // It is the turn of packets, or no other packet is ready.
+    const uint8_t priority = m_turns.Pick(packets, *m_nic->m_port);
+    frame = TakePacket(priority, m_nic->m_readyMask >> priority & 1);
+    m_nic->m_limits->Prepare(pausedMask, now); // the next one, while this one is sent
+    return frame;
 }
 
 } // namespace ns3

@@ -67,14 +67,14 @@ class RdmaNicEtsTestCase : public TestCase
         return ends;
     }
 
-    /// Six queue pairs of 30 Gb/s, five of a class of weight 3 and one of a class of weight 1: they
-    /// would have 150 and 30 Gb/s of a line of 100, and get 75 and 25. A class that waits for its
+    /// Six queue pairs of 40 Gb/s, five of a class of weight 3 and one of a class of weight 1: they
+    /// would have 200 and 40 Gb/s of a line of 100, and get 75 and 25. A class that waits for its
     /// rate now and then loses no share by it.
     void CheckPaced()
     {
         Bed bed(2, 100 * GBPS);
         auto ops = CreateObject<RdmaNoneCongestionOps>();
-        ops->SetAttribute("Rate", UintegerValue(30 * GBPS));
+        ops->SetAttribute("Rate", UintegerValue(40 * GBPS));
         bed.helper.SetCongestionOps(ops);
         bed.helper.SetNicAttribute("Ets", BooleanValue(true));
         bed.Build();
