@@ -355,7 +355,8 @@ RdmaFabricBuilder::StartQueueDiscs()
 {
     // Ports of other ranks are seen by what all ports are made with.
     const Ptr<RdmaPort> likeAll = m_settings.port.Create<RdmaPort>();
-    const Ptr<RdmaQueueDisc> ofAll = RdmaQueueDisc::Make(likeAll->GetQueueDiscName());
+    const std::string& ofAllName = likeAll->GetQueueDiscName();
+    const Ptr<RdmaQueueDisc> ofAll = ofAllName.empty() ? nullptr : RdmaQueueDisc::Make(ofAllName);
     uint16_t needs = ofAll ? ofAll->GetNeeds() : 0;
     const uint64_t run = uint64_t{RngSeedManager::GetSeed()} << 32 ^ RngSeedManager::GetRun();
     for (const Ptr<RdmaPort>& port : m_fabric->m_ports)
@@ -375,9 +376,8 @@ RdmaFabricBuilder::StartQueueDiscs()
         if (disc && device && device->Trims())
         {
             return port->GetName() + ": ns3::RdmaPort::QueueDisc: '" + port->GetQueueDiscName() +
-                   "': a switch that trims packets (ns3::RdmaSwitch::TrimPackets) has queues of "
-                   "its "
-                   "own; allowed with it: none";
+                   "': a switch that trims packets (ns3::RdmaSwitch::TrimPackets) has its own "
+                   "queues; allowed with it: none";
         }
         needs |= disc ? disc->GetNeeds() : 0;
     }
