@@ -247,10 +247,10 @@ class RdmaClassReuseTestCase : public TestCase
     }
 };
 
-class RdmaEcnOfPriorityTestCase : public TestCase
+class RdmaClassMarksTestCase : public TestCase
 {
   public:
-    RdmaEcnOfPriorityTestCase()
+    RdmaClassMarksTestCase()
         : TestCase("ECN thresholds of single priorities, and what is no list of these")
     {
     }
@@ -306,7 +306,7 @@ class RdmaClassesTestSuite : public TestSuite
         AddTestCase(new RdmaClassAloneTestCase, TestCase::QUICK);
         AddTestCase(new RdmaClassRateTestCase, TestCase::QUICK);
         AddTestCase(new RdmaClassReuseTestCase, TestCase::QUICK);
-        AddTestCase(new RdmaEcnOfPriorityTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaClassMarksTestCase, TestCase::QUICK);
     }
 };
 
