@@ -13,9 +13,11 @@
  *     lost, without the lottery      |a   b|a   b|a   b|     room is free at |, so a has it always
  *
  * A frame that finds no room competes with those that have joined the queue by other ports within
- * the frame time before it: s of them. A place in the queue that has been competed for has a weight
- * w, which is how many frames it has been drawn from: 1 at first. The new frame belongs to each of
- * the s places with 1/s. So it takes place i with probability
+ * the frame time before it: s of them. (Senders of one rate come a frame time after their last
+ * frame, to the picosecond. Of what joined at that very time, that counts which joined after it.) A
+ * place in the queue that has been competed for has a weight w, which is how many frames it has
+ * been drawn from: 1 at first. The new frame belongs to each of the s places with 1/s. So it takes
+ * place i with probability
  *
  *     (1/s) / (w_i + 1/s),      and then w_i += 1/s, taken or not.
  *
@@ -33,6 +35,7 @@
 #include <array>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace rdma
 {
@@ -49,11 +52,24 @@ class ArrivalLottery
         Frame* before = nullptr; ///< it in the queue; null: it is the first
     };
 
+    /// \param ports by which frames come in
+    explicit ArrivalLottery(uint32_t ports)
+        : m_lastOf(ports)
+    {
+    }
+
     /// A frame joins the queue, at its end.
     void OnJoin(Frame* frame, uint16_t port, uint32_t bytes, int64_t now)
     {
         Joined& one = m_joined[m_joins++ % kJoined];
-        one = {frame, m_won ? m_wonSince : now, bytes, port, m_won ? m_wonWeight : 1};
+        one = {frame, now, ++m_seen, bytes, port, 1};
+        m_lastOf[port] = m_seen;
+        if (m_won)
+        {
+            one.since = m_place.since;
+            one.number = m_place.number;
+            one.weight = m_place.weight;
+        }
         m_won = false;
     }
 
@@ -74,6 +90,7 @@ class ArrivalLottery
     {
         std::array<Place, kJoined> places;
         const uint32_t n = FindPlaces(places, port, bytes, now - frameTime, queueBytes);
+        m_lastOf[port] = ++m_seen;
         if (n == 0)
         {
             return {};
@@ -96,8 +113,7 @@ class ArrivalLottery
         if (loser.frame)
         {
             m_won = true;
-            m_wonSince = At(taken).since;
-            m_wonWeight = At(taken).weight;
+            m_place = At(taken);
             Forget(taken);
         }
         return loser;
@@ -118,6 +134,7 @@ class ArrivalLottery
     {
         Frame* frame = nullptr;
         int64_t since = kLongAgo; ///< when the place's first frame joined
+        uint64_t number = 0;      ///< of that frame, among all that came
         uint32_t bytes = 0;
         uint16_t port = 0;
         double weight = 1;
@@ -161,7 +178,9 @@ class ArrivalLottery
             Frame* before = known ? At(k - 1).frame : nullptr;
             const bool follows =
                 before && behind + At(k - 1).bytes <= queueBytes && before->next == one.frame;
-            if (one.since > since && one.port != port && one.bytes >= bytes && (first || follows))
+            const bool recent =
+                one.since > since || (one.since == since && one.number > m_lastOf[port]);
+            if (recent && one.port != port && one.bytes >= bytes && (first || follows))
             {
                 places[n++] = {k, before};
             }
@@ -182,9 +201,10 @@ class ArrivalLottery
 
     std::array<Joined, kJoined> m_joined; ///< the last frames that joined, as a ring
     uint64_t m_joins = 0;                 ///< entries ever written, less forgotten ones
-    bool m_won = false;                   ///< the next frame to join has won a place
-    int64_t m_wonSince = 0;
-    double m_wonWeight = 1;
+    bool m_won = false;                   ///< the next frame to join has won m_place
+    Joined m_place;
+    uint64_t m_seen = 0;            ///< frames that came
+    std::vector<uint64_t> m_lastOf; ///< the last one of them, by port
 };
 
 } // namespace rdma

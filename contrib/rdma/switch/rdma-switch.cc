@@ -159,7 +159,8 @@ RdmaSwitch::ReplaceQueued(RdmaPort* port,
     if (!lottery)
     {
         // Draws of its own: marks are drawn as without it. m_draws begin with lower numbers.
-        lottery = std::make_unique<Lottery>(rdma::Mix64(m_drawSeed | 0x80000000U | queue));
+        lottery =
+            std::make_unique<Lottery>(GetNPorts(), rdma::Mix64(m_drawSeed | 0x80000000U | queue));
     }
     const uint32_t bytes = FrameBytes(frame);
     const Lottery::Loser loser = lottery->Lose(port->GetPortIndex(),

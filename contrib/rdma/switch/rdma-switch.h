@@ -170,8 +170,9 @@ class RdmaSwitch : public RdmaSwitchBase
     /// Of one queue.
     struct Lottery : rdma::ArrivalLottery<RdmaFrame>
     {
-        explicit Lottery(uint64_t seed)
-            : draws(seed)
+        Lottery(uint32_t ports, uint64_t seed)
+            : ArrivalLottery(ports),
+              draws(seed)
         {
         }
 

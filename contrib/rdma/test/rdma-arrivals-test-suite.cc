@@ -17,7 +17,7 @@ class RdmaArrivalsTestCase : public TestCase
   public:
     RdmaArrivalsTestCase(uint32_t senders, uint64_t bps, bool lottery)
         : TestCase(std::to_string(senders) + " equal senders of " + std::to_string(bps / GBPS) +
-                   " Gb/s into a full queue" + (lottery ? "" : ", fixed")),
+                   " Gbps into a full queue" + (lottery ? "" : ", fixed")),
           m_senders(senders),
           m_bps(bps),
           m_lottery(lottery)
@@ -124,10 +124,10 @@ class RdmaCnpDelayTestCase : public TestCase
         bed.helper.SetNicAttribute("CnpDelay", TimeValue(delay));
         bed.Build();
         std::vector<int64_t> times;
-        Watch<const RdmaQueuePair*, uint64_t, int64_t>(
+        Watch<RdmaQueuePair*, uint64_t, int64_t>(
             bed.fabric->GetNic(0),
             "CnpReceived",
-            [&](const RdmaQueuePair*, uint64_t, int64_t now) { times.push_back(now); });
+            [&](RdmaQueuePair*, uint64_t, int64_t now) { times.push_back(now); });
         bed.Connect(0, 1).first->PostWrite(3 * 4096, 1);
         Simulator::Run();
         NS_ABORT_MSG_IF(bed.Of(1).cnpsSent != times.size(), "each CNP that is counted comes");

@@ -51,6 +51,7 @@ class LotteryQueue
           m_psPerByte(psPerByte),
           m_draws(seed),
           m_lottery(lottery),
+          m_law(static_cast<uint32_t>(m_senders.size())),
           lost(m_senders.size()),
           sent(m_senders.size()),
           m_left(m_senders.size())
@@ -254,6 +255,36 @@ TEST(ArrivalLottery, EqualSendersShareLosses)
                     all -= fixed.lost[i];
                 }
                 EXPECT_LE(std::abs(static_cast<int64_t>(all)), 2);
+            }
+        }
+    }
+}
+
+// Frames that come at the very same time: they are a frame time after those before them, which are
+// competed for, too.
+TEST(ArrivalLottery, SimultaneousSendersShareLosses)
+{
+    const struct
+    {
+        uint32_t n;
+        double load;
+    } cases[] = {{2, 1}, {5, 1}, {8, 1}, {3, 0.4}, {5, 0.25}};
+
+    for (const auto& one : cases)
+    {
+        for (const int64_t room : {1538 * 90, 150000, 150001})
+        {
+            auto senders = LotterySenders(one.n, one.load, 1 / one.load, 1538, 1);
+            for (auto& sender : senders)
+            {
+                sender.phase = 0;
+            }
+            LotteryQueue queue(senders, room, 80, 1);
+            queue.Run(4000000000);
+            for (uint32_t i = 0; i < one.n; ++i)
+            {
+                EXPECT_NEAR(queue.Share(i), 100. / one.n, queue.Deviation())
+                    << one.n << " senders, room " << room;
             }
         }
     }
