@@ -141,6 +141,13 @@ class SharedBuffer
           m_headroomUsed(config.headroomBytes.size())
     {
         m_headroomPoolUsed.resize(config.headroomPools.size());
+        SetAlphas(config);
+    }
+
+    /// Thresholds by the alphas of a configuration from now on. A queue that holds more is paused,
+    /// or has no room, when the next frame comes; one that is paused resumes as frames leave.
+    void SetAlphas(const SharedBufferConfig& config)
+    {
         for (uint8_t p = 0; p < 8; ++p)
         {
             const double whole = config.losslessMask >> p & 1 ? config.alpha : config.alphaLossy;

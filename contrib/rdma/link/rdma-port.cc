@@ -204,6 +204,10 @@ RdmaPort::SetReceiveLatency(int64_t ps)
 {
     NS_LOG_FUNCTION(this << ps);
     m_receiveLatency = ps;
+    if (m_peer && m_peer->m_peerUnit)
+    {
+        m_peer->m_reach = m_peer->m_delay + ps;
+    }
 }
 
 void

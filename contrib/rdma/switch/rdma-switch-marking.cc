@@ -40,6 +40,11 @@ RdmaSwitch::CheckEcn() const
         return "ns3::RdmaSwitch::EcnBySojourn: a frame's time in the queue is not known when it "
                "joins it; allowed: only without EcnMarkOnEnqueue";
     }
+    if (m_markBySojourn && !m_ecnPer100G)
+    {
+        return "ns3::RdmaSwitch::EcnBySojourn: its thresholds are times, the same at every rate; "
+               "allowed: only with EcnPer100G";
+    }
     PriorityCurves curves;
     const std::string error = ReadCurves(curves);
     if (!error.empty() || m_marker.empty())
@@ -133,6 +138,7 @@ RdmaSwitch::MakeEcnLaw(rdma::BitRate rate, const PriorityCurve& curve) const
                 rdma::Duration(static_cast<int64_t>(80 * curve.kmax)),
                 curve.pmax};
     }
+    rate = m_ecnPer100G ? rate : rdma::Gbps(100);
     return rdma::EcnLaw({rdma::ScaleToRate(rdma::Bytes(curve.kmin), rdma::Gbps(100), rate),
                          rdma::ScaleToRate(rdma::Bytes(curve.kmax), rdma::Gbps(100), rate),
                          curve.pmax});
@@ -213,7 +219,7 @@ RdmaSwitch::StartMarkers()
     for (std::size_t i = 0; i < m_markers.size(); ++i)
     {
         const RdmaPort& port = *m_ports[i];
-        const rdma::BitRate rate(port.GetRate());
+        const rdma::BitRate rate(m_ecnPer100G ? rdma::BitRate(port.GetRate()) : rdma::Gbps(100));
         const rdma::EcnParameters curve{
             rdma::ScaleToRate(rdma::Bytes(m_ecnKmin), rdma::Gbps(100), rate),
             rdma::ScaleToRate(rdma::Bytes(m_ecnKmax), rdma::Gbps(100), rate),

@@ -55,12 +55,14 @@ RdmaSwitch::GetTypeId()
                 RdmaFixed<RdmaSwitch>(MakeStringAccessor(&RdmaSwitch::SetLoadBalancer,
                                                          &RdmaSwitch::GetLoadBalancerName)),
                 MakeStringChecker())
-            .AddAttribute(
-                "PipelineLatency",
-                "From a frame's last bit in to its admission to the buffer (assumed 500 ns)",
-                TimeValue(NanoSeconds(500)),
-                RdmaFixed<RdmaSwitch>(MakeTimeAccessor(&RdmaSwitch::m_pipelineLatency)),
-                MakeTimeChecker(Time(0), Seconds(1)))
+            .AddAttribute("PipelineLatency",
+                          "From a frame's last bit in to its admission to the buffer (assumed 500 "
+                          "ns); while it "
+                          "runs it may grow, and the headroom stays as it was",
+                          TimeValue(NanoSeconds(500)),
+                          RdmaLive<RdmaSwitch>(MakeTimeAccessor(&RdmaSwitch::m_pipelineLatency),
+                                               &RdmaSwitch::ApplyLatency),
+                          MakeTimeChecker(Time(0), Seconds(1)))
             .AddAttribute(
                 "CutThrough",
                 "Frames are passed on while they still come in, where the egress is idle, "
@@ -110,18 +112,21 @@ RdmaSwitch::GetTypeId()
                           "Share of the free pool that a lossless (port, priority) may hold before "
                           "XOFF; HPCC artifact",
                           DoubleValue(1.0 / 8),
-                          RdmaFixed<RdmaSwitch>(MakeDoubleAccessor(&RdmaSwitch::m_alpha)),
+                          RdmaLive<RdmaSwitch>(MakeDoubleAccessor(&RdmaSwitch::m_alpha),
+                                               &RdmaSwitch::ApplyAlphas),
                           MakeDoubleChecker<double>(0.0001, 64))
             .AddAttribute(
                 "AlphaLossy",
                 "Share of the free pool up to which a lossy egress queue may grow (assumed)",
                 DoubleValue(1),
-                RdmaFixed<RdmaSwitch>(MakeDoubleAccessor(&RdmaSwitch::m_alphaLossy)),
+                RdmaLive<RdmaSwitch>(MakeDoubleAccessor(&RdmaSwitch::m_alphaLossy),
+                                     &RdmaSwitch::ApplyAlphas),
                 MakeDoubleChecker<double>(0.0001, 64))
             .AddAttribute("AlphaOfPriority",
                           "Alpha of some priorities instead of Alpha or AlphaLossy: 3:0.25,4:1",
                           StringValue(""),
-                          RdmaFixed<RdmaSwitch>(MakeStringAccessor(&RdmaSwitch::m_alphaOfPriority)),
+                          RdmaLive<RdmaSwitch>(MakeStringAccessor(&RdmaSwitch::m_alphaOfPriority),
+                                               &RdmaSwitch::ApplyAlphas),
                           MakeStringChecker())
             .AddAttribute(
                 "GuaranteedBytes",
@@ -242,6 +247,13 @@ RdmaSwitch::GetTypeId()
                 BooleanValue(false),
                 RdmaFixed<RdmaSwitch>(MakeBooleanAccessor(&RdmaSwitch::m_telemetryOfQueue)),
                 MakeBooleanChecker())
+            .AddAttribute("EcnPer100G",
+                          "EcnKmin and EcnKmax are for 100 Gb/s and scaled to a port's rate; off: "
+                          "they are bytes of every port, as in SONiC's WRED_PROFILE",
+                          BooleanValue(true),
+                          RdmaLive<RdmaSwitch>(MakeBooleanAccessor(&RdmaSwitch::m_ecnPer100G),
+                                               &RdmaSwitch::ApplyEcn),
+                          MakeBooleanChecker())
             .AddAttribute("TrimPackets",
                           "Full packets in an egress queue from which on payload is cut off; 0: "
                           "never. NDP: 8",
@@ -372,11 +384,39 @@ RdmaSwitch::MakeLimit()
     return m_xoffLimit.get();
 }
 
+void
+RdmaSwitch::ApplyAlphas()
+{
+    NS_LOG_FUNCTION(this);
+    rdma::SharedBufferConfig config;
+    const std::string error = ConfigureBuffer(config);
+    NS_ABORT_MSG_IF(!error.empty(), GetName() << ": " << error);
+    m_buffer.SetAlphas(config);
+}
+
+void
+RdmaSwitch::ApplyLatency()
+{
+    NS_LOG_FUNCTION(this);
+    const int64_t latency = m_pipelineLatency.GetPicoSeconds();
+    NS_ABORT_MSG_IF(latency < m_startedLatency,
+                    GetName() << ": ns3::RdmaSwitch::PipelineLatency: " << latency
+                              << " ps is less than the " << m_startedLatency
+                              << " ps so far, so frames would overtake those in the pipeline; "
+                                 "allowed: the same, or more");
+    m_startedLatency = latency;
+    for (const auto& port : m_ports)
+    {
+        port->SetReceiveLatency(latency);
+    }
+}
+
 std::string
 RdmaSwitch::Start(uint32_t largestFrameBytes)
 {
     NS_LOG_FUNCTION(this << largestFrameBytes);
     const int64_t pipeline = m_pipelineLatency.GetPicoSeconds();
+    m_startedLatency = pipeline;
     rdma::SharedBufferConfig config;
     std::string error = ConfigureBuffer(config);
     if (!error.empty())

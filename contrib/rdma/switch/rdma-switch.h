@@ -229,6 +229,9 @@ class RdmaSwitch : public RdmaSwitchBase
 
     /// Reads EcnOfPriority. \return what is wrong, or nothing
     std::string ReadCurves(PriorityCurves& curves) const;
+    /// Alphas, or the latency, of a running switch have changed.
+    void ApplyAlphas();
+    void ApplyLatency();
     /// What the attributes say of ECN, for a port of this rate.
     rdma::EcnLaw MakeEcnLaw(rdma::BitRate rate, const PriorityCurve& curve) const;
 
@@ -345,6 +348,7 @@ class RdmaSwitch : public RdmaSwitchBase
     // attributes
     Arrivals m_arrivals;
     Time m_pipelineLatency;
+    int64_t m_startedLatency{0}; //!< ps, of what runs
     uint64_t m_bufferPer100G;
     uint64_t m_bufferBytes;
     std::string m_chip;
@@ -367,6 +371,7 @@ class RdmaSwitch : public RdmaSwitchBase
     bool m_cutThrough;
     uint64_t m_staticXoff;
     bool m_markBehind;
+    bool m_ecnPer100G;
     uint16_t m_pauseQuanta;
     Time m_watchdogDetection;
     Time m_watchdogRestoration;

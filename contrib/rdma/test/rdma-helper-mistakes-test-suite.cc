@@ -215,7 +215,7 @@ class RdmaHelperMistakesTestCase : public TestCase
         // Attributes of what runs: a path of ns-3, its attribute, a value.
         const std::vector<std::array<std::string, 3>> late{
             {"/NodeList/3/$ns3::RdmaSwitch/BufferPolicy", "ns3::RdmaSwitch::BufferPolicy", "none"},
-            {"/NodeList/*/$ns3::RdmaSwitch/Alpha", "ns3::RdmaSwitch::Alpha", "0.5"},
+            {"/NodeList/*/$ns3::RdmaSwitch/XonOffset", "ns3::RdmaSwitch::XonOffset", "1"},
             {"/NodeList/3/$ns3::RdmaSwitch/LoadBalancer", "ns3::RdmaSwitch::LoadBalancer", "x"},
             {"/NodeList/0/$ns3::RdmaHost/NicList/0/Mtu", "ns3::RdmaNic::Mtu", "256"},
             {"/NodeList/1/DeviceList/*/$ns3::RdmaPort/LineOverhead",
@@ -238,6 +238,13 @@ class RdmaHelperMistakesTestCase : public TestCase
         });
         const std::string text = "ns3::RdmaSwitch::EcnKmin: 5000000 is above EcnKmax, 1600000";
         NS_TEST_EXPECT_MSG_NE(said.find(text), std::string::npos, text << "\nsaid: " << said);
+        const std::string faster = Died([](Scene& s) {
+            Finish(s);
+            Config::Set("/NodeList/3/$ns3::RdmaSwitch/PipelineLatency", StringValue("499ns"));
+        });
+        NS_TEST_EXPECT_MSG_NE(faster.find("PipelineLatency: 499000 ps is less than the 500000 ps"),
+                              std::string::npos,
+                              "said: " << faster);
     }
 };
 
