@@ -56,6 +56,14 @@ struct RouteEndpoint
 };
 
 /// Immutable once computed; moved and copied as a value.
+/// A route of a user's own: at a switch these ports lead to an endpoint, whatever way is shortest.
+struct StaticRoute
+{
+    uint32_t node = 0;
+    uint32_t endpoint = 0;
+    std::vector<uint16_t> ports; ///< none: no way from there
+};
+
 class EcmpRoutes
 {
   public:
@@ -125,6 +133,9 @@ class EcmpRoutes
         const uint32_t begin = node.groupBegin[group];
         return {node.groupPorts.data() + begin, node.groupBegin[group + 1u] - begin};
     }
+
+    /// Routes that are others than the shortest ones. Hops() stays that of the shortest.
+    void Apply(const std::vector<StaticRoute>& routes);
 
     /// Links crossed on a shortest path that leaves through the first endpoint and enters through
     /// the second; 0 if they are the same endpoint or there is no path.
@@ -209,6 +220,48 @@ EcmpRoutes::GroupBuilder::Find(PerNode& node, const std::vector<uint16_t>& ports
     node.groupBegin.push_back(static_cast<uint32_t>(node.groupPorts.size()));
     m_byHash.emplace(hash, static_cast<uint16_t>(id));
     return static_cast<uint16_t>(id);
+}
+
+inline void
+EcmpRoutes::Apply(const std::vector<StaticRoute>& routes)
+{
+    for (const StaticRoute& route : routes)
+    {
+        PerNode& node = m_nodes.at(route.node);
+        uint16_t& group = node.groupOfEndpoint.at(route.endpoint);
+        if (route.ports.empty())
+        {
+            group = kNoGroup;
+            continue;
+        }
+        std::vector<uint16_t> ports = route.ports;
+        std::sort(ports.begin(), ports.end());
+        const uint32_t groups = GroupCount(route.node);
+        uint32_t found = 0;
+        const auto is = [&](uint32_t g) {
+            const Ports has = Group(route.node, static_cast<uint16_t>(g));
+            return std::equal(has.begin(), has.end(), ports.begin(), ports.end());
+        };
+        while (found < groups && !is(found))
+        {
+            ++found;
+        }
+        if (found >= kNoGroup)
+        {
+            throw std::length_error(
+                "EcmpRoutes: more than 65534 different next-hop groups at one switch");
+        }
+        if (found == groups)
+        {
+            if (node.groupBegin.empty())
+            {
+                node.groupBegin.push_back(0);
+            }
+            node.groupPorts.insert(node.groupPorts.end(), ports.begin(), ports.end());
+            node.groupBegin.push_back(static_cast<uint32_t>(node.groupPorts.size()));
+        }
+        group = static_cast<uint16_t>(found);
+    }
 }
 
 inline EcmpRoutes

@@ -95,6 +95,18 @@ EcmpPick(uint32_t flowHash, uint32_t switchSeed, uint32_t n)
     return static_cast<uint32_t>(static_cast<uint64_t>(mixed) * n >> 32);
 }
 
+/// The same of a switch that rotates its hash right by so many bits (0 to 31) before it picks, so
+/// that switches of one seed, whose hashes agree, pick by other bits of them. As the Switch
+/// Abstraction Interface has it (opencomputeproject/SAI, inc/saiswitch.h:
+/// SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_OFFSET).
+constexpr uint32_t
+RotatedPick(uint32_t flowHash, uint32_t switchSeed, uint32_t n, uint32_t bits)
+{
+    const uint32_t mixed = Mix32(flowHash ^ (switchSeed * 0x9e3779b9U + 0x7f4a7c15U));
+    const uint32_t rotated = mixed >> bits | mixed << ((32 - bits) & 31);
+    return static_cast<uint32_t>(static_cast<uint64_t>(rotated) * n >> 32);
+}
+
 /// The same so that a next hop that goes moves only the flows it had, and one that comes takes its
 /// share of all others' and moves nothing else: the next hop whose own mix with the flow is the
 /// highest. What resilient next-hop groups of switches are for (Linux,

@@ -151,13 +151,16 @@ RdmaEthernetLinkLayer::SetEcn(const RdmaCongestionOps& ops,
 }
 
 RdmaLinkLayer::Marking
-RdmaEthernetLinkLayer::GetMarking(const RdmaSwitchBase& like) const
+RdmaEthernetLinkLayer::GetMarking(const RdmaSwitchBase& device) const
 {
     UintegerValue threshold;
     BooleanValue marks;
-    like.GetAttribute("Ecn", marks);
-    like.GetAttribute("EcnKmax", threshold);
-    return {rdma::Bytes(marks.Get() ? threshold.Get() : 0), rdma::Gbps(100)};
+    BooleanValue scaled;
+    device.GetAttribute("Ecn", marks);
+    device.GetAttribute("EcnKmax", threshold);
+    device.GetAttribute("EcnPer100G", scaled);
+    return {rdma::Bytes(marks.Get() ? threshold.Get() : 0),
+            scaled.Get() ? rdma::Gbps(100) : rdma::BitRate(0)};
 }
 
 void
@@ -168,40 +171,47 @@ RdmaEthernetLinkLayer::Configure(RdmaFabric& fabric, uint32_t node)
 }
 
 std::string
-RdmaEthernetLinkLayer::Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream)
+RdmaEthernetLinkLayer::Start(RdmaFabric& fabric, int64_t stream)
 {
     // The largest frame that a buffer must be prepared for: a full first packet with immediate, or
     // an ordinary one.
     const uint32_t largest = fabric.GetLargestFrame();
-    // NICs pause what switches do.
-    BooleanValue pfc;
-    UintegerValue lossless;
-    like.GetAttribute("Pfc", pfc);
-    like.GetAttribute("LosslessPriorities", lossless);
     for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
     {
         const Ptr<RdmaNic> nic = fabric.GetNic(e);
+        if (!nic)
+        {
+            continue;
+        }
+        // It pauses what its switch does.
+        BooleanValue pfc;
+        UintegerValue lossless;
+        const RdmaSwitchBase& device = fabric.GetSwitchAttributes(fabric.GetNodeBehind(e));
+        device.GetAttribute("Pfc", pfc);
+        device.GetAttribute("LosslessPriorities", lossless);
         const std::string error =
-            nic ? nic->StartLimits(pfc.Get() ? static_cast<uint8_t>(lossless.Get()) : 0, largest)
-                : "";
+            nic->StartLimits(pfc.Get() ? static_cast<uint8_t>(lossless.Get()) : 0, largest);
         if (!error.empty())
         {
             return nic->GetPort()->GetName() + ": " + error;
         }
     }
-    const Ptr<RdmaLoadBalancer> balancer = like.GetLoadBalancer();
-    if (balancer && (balancer->NeedsFrames() || balancer->MakesDetours()))
+    const auto& switches = fabric.GetSwitches();
+    if (std::any_of(switches.begin(), switches.end(), [](const auto& device) {
+            const Ptr<RdmaLoadBalancer> balancer = device->GetLoadBalancer();
+            return balancer && (balancer->NeedsFrames() || balancer->MakesDetours());
+        }))
     {
         TellPlaces(fabric);
     }
-    const int64_t streams = like.AssignStreams(stream); // of each
+    AssignStreams(fabric, stream);
     const rdma::SetUpPhase phase("configuring switches", fabric.GetNNodes());
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
         phase.Done(node);
         if (RdmaSwitchBase* device = fabric.GetSwitch(node))
         {
-            device->AssignStreams(stream);
+            const RdmaPlaceSettings::Scope scope(fabric.GetSettings(node));
             Configure(fabric, node);
             const std::string error = device->GetNPorts() ? device->Start(largest) : "";
             if (!error.empty())
@@ -209,7 +219,6 @@ RdmaEthernetLinkLayer::Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t s
                 return error;
             }
         }
-        stream += fabric.IsSwitch(node) ? streams : 0; // in whichever rank it is
     }
     return {};
 }
@@ -232,7 +241,7 @@ RdmaEthernetLinkLayer::GetPortOfFlow(const RdmaFabric& fabric,
     return hops.empty() ? RdmaSwitchBase::NO_PORT
            : hops.size == 1 || !balancer
                ? hops[0]
-               : hops[rdma::EcmpPick(flowHash, balancer->GetSeed(), hops.size)];
+               : hops[balancer->PickOfFlow(flowHash, hops.data, hops.size)];
 }
 
 std::string

@@ -26,8 +26,8 @@ class RdmaEthernetLinkLayer : public RdmaLinkLayer
     void SetEcn(const RdmaCongestionOps& ops,
                 const std::set<std::string>& given,
                 ObjectFactory& device) const override;
-    Marking GetMarking(const RdmaSwitchBase& like) const override;
-    std::string Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream) override;
+    Marking GetMarking(const RdmaSwitchBase& device) const override;
+    std::string Start(RdmaFabric& fabric, int64_t stream) override;
     uint16_t GetNextPort(const RdmaFabric& fabric, uint32_t node, uint32_t endpoint) const override;
     uint16_t GetPortOfFlow(const RdmaFabric& fabric,
                            uint32_t node,

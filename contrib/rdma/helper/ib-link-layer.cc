@@ -51,10 +51,10 @@ IbLinkLayer::SetFrameSizes(ObjectFactory& nic, ObjectFactory& port) const
 }
 
 RdmaLinkLayer::Marking
-IbLinkLayer::GetMarking(const RdmaSwitchBase& like) const
+IbLinkLayer::GetMarking(const RdmaSwitchBase& device) const
 {
     UintegerValue threshold;
-    like.GetAttribute("CongestionThreshold", threshold);
+    device.GetAttribute("CongestionThreshold", threshold);
     const auto level = static_cast<uint8_t>(threshold.Get());
     return {level ? rdma::IbThresholdBytes(level, rdma::Bytes(m_config.laneBuffer / 64 * 64))
                   : rdma::Bytes(0),
@@ -62,8 +62,13 @@ IbLinkLayer::GetMarking(const RdmaSwitchBase& like) const
 }
 
 std::string
-IbLinkLayer::Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream)
+IbLinkLayer::Start(RdmaFabric& fabric, int64_t stream)
 {
+    if (fabric.HasStaticRoutes())
+    {
+        return "static routes are of Ethernet; allowed: the forwarding tables of an InfiniBand "
+               "subnet";
+    }
     const rdma::SetUpPhase phase("routing the subnet");
     std::string error = Route(fabric);
     if (error.empty())
@@ -78,21 +83,14 @@ IbLinkLayer::Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream)
     {
         return error;
     }
-    const int64_t streams = like.AssignStreams(stream); // of each
+    AssignStreams(fabric, stream);
+    ConfigureSwitches(fabric);
+    const uint32_t largest = fabric.GetFrameSizes().LargestFrame(fabric.GetMtu());
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
-        if (RdmaSwitchBase* device = fabric.GetSwitch(node))
-        {
-            device->AssignStreams(stream);
-        }
-        stream += fabric.IsSwitch(node) ? streams : 0; // in whichever rank it is
-    }
-    ConfigureSwitches(fabric);
-    for (const auto& device : fabric.GetSwitches())
-    {
-        error = device->GetNPorts()
-                    ? device->Start(fabric.GetFrameSizes().LargestFrame(fabric.GetMtu()))
-                    : "";
+        const RdmaPlaceSettings::Scope scope(fabric.GetSettings(node));
+        RdmaSwitchBase* device = fabric.GetSwitch(node);
+        error = device && device->GetNPorts() ? device->Start(largest) : "";
         if (!error.empty())
         {
             return error;

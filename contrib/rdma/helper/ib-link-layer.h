@@ -28,8 +28,8 @@ class IbLinkLayer : public RdmaLinkLayer
     const rdma::LinkWords& GetWords() const override;
     TypeId GetSwitchType() const override;
     void SetFrameSizes(ObjectFactory& nic, ObjectFactory& port) const override;
-    Marking GetMarking(const RdmaSwitchBase& like) const override;
-    std::string Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream) override;
+    Marking GetMarking(const RdmaSwitchBase& device) const override;
+    std::string Start(RdmaFabric& fabric, int64_t stream) override;
     uint16_t GetNextPort(const RdmaFabric& fabric, uint32_t node, uint32_t endpoint) const override;
     uint16_t GetPortOfFlow(const RdmaFabric& fabric,
                            uint32_t node,

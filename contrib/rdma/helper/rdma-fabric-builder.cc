@@ -76,6 +76,7 @@ RdmaFabricSettings::SetInfiniBand(const IbFabricConfig& config)
 
 RdmaFabricBuilder::RdmaFabricBuilder(const RdmaFabricSettings& settings)
     : m_settings(settings),
+      m_plainDevice(settings.device),
       m_fabric(new RdmaFabric),
       m_ordered(IsOrdered())
 {
@@ -83,6 +84,7 @@ RdmaFabricBuilder::RdmaFabricBuilder(const RdmaFabricSettings& settings)
     m_fabric->m_linkLayer = m_settings.makeLinkLayer();
     m_fabric->m_partition = m_settings.partition;
     m_fabric->m_largestFrame = m_settings.largestFrame;
+    m_fabric->m_staticRoutes = m_settings.routes;
     if (m_settings.prototype && !m_settings.keepsMarking)
     {
         m_fabric->m_linkLayer->SetEcn(*m_settings.prototype,
@@ -93,6 +95,38 @@ RdmaFabricBuilder::RdmaFabricBuilder(const RdmaFabricSettings& settings)
 
 RdmaFabricBuilder::~RdmaFabricBuilder() = default;
 
+void
+RdmaFabricBuilder::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
+{
+    const Ptr<RdmaSwitchBase> before = MakeSwitch(nullptr);
+    m_settings.prototype = prototype;
+    m_settings.device = m_plainDevice;
+    if (prototype && !m_settings.keepsMarking)
+    {
+        m_fabric->m_linkLayer->SetEcn(*prototype, m_settings.deviceGiven, m_settings.device);
+    }
+    const Ptr<RdmaSwitchBase> after = MakeSwitch(nullptr);
+    const TypeId type = after->GetInstanceTypeId();
+    for (std::size_t i = 0; i < type.GetAttributeN(); ++i)
+    {
+        const TypeId::AttributeInformation about = type.GetAttribute(i);
+        const auto textOf = [&about](const RdmaSwitchBase& device) {
+            StringValue text;
+            device.GetAttribute(about.name, text);
+            return text.Get();
+        };
+        const std::string was = textOf(*before);
+        const std::string is = textOf(*after);
+        for (const Ptr<RdmaSwitchBase>& device : m_fabric->m_switches)
+        {
+            if (was != is && textOf(*device) == was)
+            {
+                device->SetAttribute(about.name, StringValue(is));
+            }
+        }
+    }
+}
+
 uint32_t
 RdmaFabricBuilder::AddNode(Ptr<Node> node, const RdmaNodeSpec& spec)
 {
@@ -102,12 +136,13 @@ RdmaFabricBuilder::AddNode(Ptr<Node> node, const RdmaNodeSpec& spec)
     m_fabric->m_isSwitch.push_back(spec.isSwitch);
     m_fabric->m_isUnit.push_back(spec.isUnit);
     m_fabric->m_group.push_back(spec.group);
+    m_fabric->m_settings.push_back(spec.settings);
     m_fabric->m_switchOfNode.push_back(nullptr);
     m_fabric->m_endsOfNode.emplace_back();
     m_ports.emplace_back();
     if (spec.isSwitch && m_fabric->IsLocalNode(number))
     {
-        Ptr<RdmaSwitchBase> device = m_settings.device.Create<RdmaSwitchBase>();
+        Ptr<RdmaSwitchBase> device = MakeSwitch(spec.settings.get());
         device->SetName(spec.name);
         node->AggregateObject(device);
         m_fabric->m_switchOfNode.back() = PeekPointer(device);
@@ -116,8 +151,20 @@ RdmaFabricBuilder::AddNode(Ptr<Node> node, const RdmaNodeSpec& spec)
     return number;
 }
 
+Ptr<RdmaSwitchBase>
+RdmaFabricBuilder::MakeSwitch(const RdmaPlaceSettings* settings) const
+{
+    const RdmaPlaceSettings::Scope scope(settings);
+    Ptr<RdmaSwitchBase> device = m_settings.device.Create<RdmaSwitchBase>();
+    if (settings)
+    {
+        settings->Apply(*device);
+    }
+    return device;
+}
+
 uint16_t
-RdmaFabricBuilder::AddPort(uint32_t node, bool here)
+RdmaFabricBuilder::AddPort(uint32_t node, bool here, const RdmaPlaceSettings* settings)
 {
     const auto number = static_cast<uint16_t>(m_ports[node].size());
     m_fabric->m_endsOfNode[node].push_back(NO_END);
@@ -127,7 +174,17 @@ RdmaFabricBuilder::AddPort(uint32_t node, bool here)
         Mac48Address::Allocate(); // so that all ports have the addresses they always have
         return number;
     }
+    const RdmaPlaceSettings* ofNode = m_fabric->GetSettings(node);
+    const RdmaPlaceSettings::Scope outer(ofNode);
+    const RdmaPlaceSettings::Scope inner(settings);
     Ptr<RdmaPort> port = m_settings.port.Create<RdmaPort>();
+    for (const RdmaPlaceSettings* own : {ofNode, settings})
+    {
+        if (own)
+        {
+            own->Apply(*port);
+        }
+    }
     port->SetName(m_fabric->m_names[node] + ":" + std::to_string(number));
     m_fabric->m_nodes.Get(node)->AddDevice(port);
     if (!m_fabric->IsLocalNode(node))
@@ -156,6 +213,27 @@ RdmaFabricBuilder::Check(const RdmaLinkSpec& link) const
 }
 
 std::string
+RdmaFabricBuilder::CheckRoutes() const
+{
+    const RdmaFabric& fabric = *m_fabric;
+    for (std::size_t i = 0; i < m_settings.routes.size(); ++i)
+    {
+        const rdma::StaticRoute& route = m_settings.routes[i];
+        const bool right = route.node < fabric.GetNNodes() && fabric.IsSwitch(route.node) &&
+                           route.endpoint < fabric.GetNEndpoints() &&
+                           std::all_of(route.ports.begin(), route.ports.end(), [&](uint16_t port) {
+                               return port < fabric.GetEndsOfNode(route.node).size();
+                           });
+        if (!right)
+        {
+            return "static route " + std::to_string(i) +
+                   ": allowed: a switch, an endpoint and ports of that switch";
+        }
+    }
+    return {};
+}
+
+std::string
 RdmaFabricBuilder::AddLink(const RdmaLinkSpec& link)
 {
     const std::string error = Check(link);
@@ -164,8 +242,8 @@ RdmaFabricBuilder::AddLink(const RdmaLinkSpec& link)
         return error;
     }
     const bool here = m_fabric->IsLocalNode(link.a) || m_fabric->IsLocalNode(link.b);
-    const uint16_t portA = AddPort(link.a, here);
-    const uint16_t portB = AddPort(link.b, here);
+    const uint16_t portA = AddPort(link.a, here, link.settingsA.get());
+    const uint16_t portB = AddPort(link.b, here, link.settingsB.get());
     return Join(link, portA, portB);
 }
 
@@ -226,54 +304,114 @@ RdmaFabricBuilder::Finish(std::string& error, int64_t stream)
     {
         return nullptr;
     }
-    RdmaLinkLayer& linkLayer = *m_fabric->m_linkLayer;
-    const Ptr<RdmaSwitchBase> like = m_settings.device.Create<RdmaSwitchBase>();
-    MakeNics(linkLayer.GetMarking(*like));
+    MakeStandIns();
+    MakeNics();
     stream = AssignPortStreams(stream);
     {
         const rdma::SetUpPhase phase("computing routes");
         m_fabric->m_linkDown.resize(m_fabric->m_links.size());
-        error = m_fabric->ComputeRoutes();
+        error = CheckRoutes();
+        error = error.empty() ? m_fabric->ComputeRoutes() : error;
         if (!error.empty())
         {
             return nullptr;
         }
-        ReadAttributes(*like);
+        ReadAttributes();
         SetPathsAcrossRanks();
     }
-    error = CheckTrimming(*like);
+    error = CheckTrimming();
     if (error.empty())
     {
         error = CheckClasses();
     }
     if (error.empty())
     {
-        error = linkLayer.Start(*m_fabric, *like, stream);
+        error = m_fabric->m_linkLayer->Start(*m_fabric, stream);
     }
     if (error.empty())
     {
         error = StartQueueDiscs();
     }
+    m_fabric->m_standIns.clear();
     return error.empty() ? std::move(m_fabric) : nullptr;
 }
 
-Ptr<RdmaNic>
-RdmaFabricBuilder::MakeNic() const
+void
+RdmaFabricBuilder::AddLaws(RdmaNic& nic) const
 {
-    Ptr<RdmaNic> nic = m_settings.nic.Create<RdmaNic>();
     if (m_settings.prototype)
     {
-        nic->SetCongestionOps(m_settings.prototype);
+        nic.SetCongestionOps(m_settings.prototype);
     }
     for (const RdmaTrafficClass& trafficClass : m_settings.classes)
     {
-        nic->AddClass(trafficClass);
+        nic.AddClass(trafficClass);
+    }
+}
+
+void
+RdmaFabricBuilder::MakeStandIns()
+{
+    auto& standIns = m_fabric->m_standIns;
+    standIns[nullptr] = MakeSwitch(nullptr);
+    for (uint32_t node = 0; node < m_fabric->GetNNodes(); ++node)
+    {
+        const RdmaPlaceSettings* settings = m_fabric->GetSettings(node);
+        if (m_fabric->IsSwitch(node) && !m_fabric->GetSwitch(node) && !standIns.count(settings))
+        {
+            standIns[settings] = MakeSwitch(settings);
+        }
+    }
+}
+
+RdmaLinkLayer::Marking
+RdmaFabricBuilder::GetMarkingAt(uint32_t nodeBehind) const
+{
+    const RdmaFabric& fabric = *m_fabric;
+    RdmaLinkLayer::Marking marking =
+        fabric.m_linkLayer->GetMarking(fabric.GetSwitchAttributes(nodeBehind));
+    for (uint32_t node = 0; marking.queue.value == 0 && node < fabric.GetNNodes(); ++node)
+    {
+        if (fabric.IsSwitch(node))
+        {
+            marking = fabric.m_linkLayer->GetMarking(fabric.GetSwitchAttributes(node));
+        }
+    }
+    return marking;
+}
+
+Ptr<RdmaNic>
+RdmaFabricBuilder::MakeNic(uint32_t node, uint32_t end, bool only)
+{
+    const RdmaLinkSpec& link = m_fabric->GetLink(end);
+    const RdmaPlaceSettings* settings[] = {m_fabric->GetSettings(node),
+                                           (end % 2 ? link.settingsB : link.settingsA).get()};
+    const RdmaPlaceSettings::Scope outer(settings[0]);
+    const RdmaPlaceSettings::Scope inner(settings[1]);
+    Ptr<RdmaNic> nic = m_settings.nic.Create<RdmaNic>();
+    for (const RdmaPlaceSettings* own : settings)
+    {
+        if (own)
+        {
+            own->Apply(*nic);
+        }
+    }
+    AddLaws(*nic);
+    const uint32_t behind = m_fabric->GetNodeOfEnd(end ^ 1);
+    const auto known = m_markingAt.find(behind);
+    const RdmaLinkLayer::Marking marking =
+        known != m_markingAt.end() ? known->second : m_markingAt[behind] = GetMarkingAt(behind);
+    nic->SetMarking(marking.queue, marking.at);
+    nic->Attach(m_fabric->m_portOfEnd[end], m_fabric->GetNEndpoints());
+    if (only)
+    {
+        m_fabric->m_nodes.Get(node)->AggregateObject(nic);
     }
     return nic;
 }
 
 void
-RdmaFabricBuilder::MakeNics(const RdmaLinkLayer::Marking& marking)
+RdmaFabricBuilder::MakeNics()
 {
     RdmaFabric& fabric = *m_fabric;
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
@@ -281,21 +419,13 @@ RdmaFabricBuilder::MakeNics(const RdmaLinkLayer::Marking& marking)
         const auto ports = static_cast<uint16_t>(m_ports[node].size());
         for (uint16_t p = 0; !fabric.IsSwitch(node) && p < ports; ++p)
         {
-            Ptr<RdmaNic> nic;
-            if (RdmaPort* port = fabric.m_portOfEnd[fabric.m_endsOfNode[node][p]])
-            {
-                nic = MakeNic();
-                nic->SetMarking(marking.queue, marking.at);
-                nic->Attach(port, fabric.GetNEndpoints());
-                if (ports == 1)
-                {
-                    fabric.m_nodes.Get(node)->AggregateObject(nic);
-                }
-            }
-            fabric.m_nics.push_back(nic);
+            const uint32_t end = fabric.m_endsOfNode[node][p];
+            const bool here = fabric.m_portOfEnd[end] != nullptr;
+            fabric.m_nics.push_back(here ? MakeNic(node, end, ports == 1) : nullptr);
             fabric.m_endpoints.push_back({node, p});
         }
     }
+    m_markingAt.clear();
     NS_ABORT_MSG_IF(fabric.m_nics.size() > RdmaFrame::MAX_ENDPOINTS,
                     "a fabric has at most " << RdmaFrame::MAX_ENDPOINTS
                                             << " NICs: frames have 24 bits for their numbers");
@@ -315,7 +445,7 @@ RdmaFabricBuilder::AssignPortStreams(int64_t stream)
 }
 
 std::string
-RdmaFabricBuilder::CheckTrimming(const RdmaSwitchBase& like) const
+RdmaFabricBuilder::CheckTrimming() const
 {
     const RdmaTransportScheme* recovery = m_fabric->m_nicDefaults.recovery;
     if (recovery && recovery->check)
@@ -327,13 +457,22 @@ RdmaFabricBuilder::CheckTrimming(const RdmaSwitchBase& like) const
         }
     }
     UintegerValue packets(0);
-    const std::vector<bool>& isSwitch = m_fabric->m_isSwitch;
-    const bool trims = like.GetAttributeFailSafe("TrimPackets", packets) && packets.Get() > 0;
-    if (!recovery || recovery->needsTrimming == trims ||
-        std::find(isSwitch.begin(), isSwitch.end(), true) == isSwitch.end())
+    uint32_t wrong = 0; // a switch that does not go with the recovery
+    const auto suits = [&](uint32_t node) {
+        packets.Set(0); // a class may have no such attribute
+        const RdmaSwitchBase& device = m_fabric->GetSwitchAttributes(node);
+        const bool trims = device.GetAttributeFailSafe("TrimPackets", packets) && packets.Get() > 0;
+        return !m_fabric->IsSwitch(node) || recovery->needsTrimming == trims;
+    };
+    while (recovery && wrong < m_fabric->GetNNodes() && suits(wrong))
+    {
+        ++wrong;
+    }
+    if (!recovery || wrong == m_fabric->GetNNodes())
     {
         return {};
     }
+    const bool trims = packets.Get() > 0;
     const std::string error = "ns3::RdmaSwitch::TrimPackets: " + std::to_string(packets.Get()) +
                               ": ns3::RdmaNic::LossRecovery '" + recovery->name + "' ";
     if (!trims)
@@ -365,8 +504,11 @@ RdmaFabricBuilder::StartQueueDiscs()
         {
             continue;
         }
-        const std::string error =
-            port->StartQueueDisc(rdma::Mix64(rdma::Mix64(run) ^ port->GetEnd()));
+        const uint32_t end = port->GetEnd();
+        const RdmaLinkSpec& link = m_fabric->GetLink(end);
+        const RdmaPlaceSettings::Scope outer(m_fabric->GetSettings(m_fabric->GetNodeOfEnd(end)));
+        const RdmaPlaceSettings::Scope inner((end % 2 ? link.settingsB : link.settingsA).get());
+        const std::string error = port->StartQueueDisc(rdma::Mix64(rdma::Mix64(run) ^ end));
         if (!error.empty())
         {
             return error;
@@ -415,7 +557,7 @@ RdmaFabricBuilder::CheckClasses() const
 }
 
 void
-RdmaFabricBuilder::ReadAttributes(const RdmaSwitchBase& like)
+RdmaFabricBuilder::ReadAttributes()
 {
     RdmaFabric& fabric = *m_fabric;
     if (!fabric.m_nics.empty())
@@ -426,7 +568,8 @@ RdmaFabricBuilder::ReadAttributes(const RdmaSwitchBase& like)
         Ptr<RdmaNic> nic = here == fabric.m_nics.end() ? nullptr : *here;
         if (!nic) // one as another rank has it
         {
-            nic = MakeNic();
+            nic = m_settings.nic.Create<RdmaNic>();
+            AddLaws(*nic);
             nic->Attach(m_settings.port.Create<RdmaPort>(), 0);
         }
         fabric.m_mtu = nic->GetMtu();
@@ -449,23 +592,32 @@ RdmaFabricBuilder::ReadAttributes(const RdmaSwitchBase& like)
         fabric.m_nicDefaults.recovery = &nic->GetTransportScheme();
         fabric.m_overtaking = !nic->GetPathSelectorName().empty();
     }
-    if (std::find(fabric.m_isSwitch.begin(), fabric.m_isSwitch.end(), true) !=
-        fabric.m_isSwitch.end())
+    fabric.m_pipelinePs.resize(fabric.GetNNodes());
+    fabric.m_cutThrough.resize(fabric.GetNNodes());
+    fabric.m_cutThroughBytes.resize(fabric.GetNNodes());
+    const uint32_t overhead =
+        fabric.m_ports.empty() ? 0 : fabric.m_ports.front()->GetLineOverhead();
+    bool badFramesPass = false;
+    for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
-        fabric.m_pipelinePs = like.GetLatencyPs();
-        fabric.m_cutThrough = like.IsCutThrough();
-        const uint32_t overhead =
-            fabric.m_ports.empty() ? 0 : fabric.m_ports.front()->GetLineOverhead();
-        fabric.m_cutThroughBytes = like.GetCutThroughBytes(overhead);
-        for (const auto& port : fabric.m_ports)
+        if (fabric.IsSwitch(node))
         {
-            if (fabric.m_cutThrough && fabric.m_cutThroughBytes) // on both sides of ranks, too
-            {
-                port->ExpectBadFrames();
-            }
+            const RdmaSwitchBase& device = fabric.GetSwitchAttributes(node);
+            fabric.m_pipelinePs[node] = device.GetLatencyPs();
+            fabric.m_cutThrough[node] = device.IsCutThrough();
+            fabric.m_cutThroughBytes[node] =
+                device.IsCutThrough() ? device.GetCutThroughBytes(overhead) : 0;
+            badFramesPass |= fabric.m_cutThroughBytes[node] > 0;
+            const Ptr<RdmaLoadBalancer> balancer = device.GetLoadBalancer();
+            fabric.m_overtaking |= balancer && balancer->GetName() != "ecmp";
         }
-        const Ptr<RdmaLoadBalancer> balancer = like.GetLoadBalancer();
-        fabric.m_overtaking |= balancer && balancer->GetName() != "ecmp";
+    }
+    for (const auto& port : fabric.m_ports)
+    {
+        if (badFramesPass) // on both sides of ranks, too
+        {
+            port->ExpectBadFrames();
+        }
     }
     if (!fabric.m_ports.empty())
     {

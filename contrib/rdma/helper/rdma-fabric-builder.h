@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -39,6 +40,7 @@ struct RdmaFabricSettings
     Ptr<RdmaCongestionOps> prototype;      //!< null: none
     std::vector<RdmaTrafficClass> classes; //!< from class 1 on
     RdmaPartition partition;
+    std::vector<rdma::StaticRoute> routes; //!< instead of shortest ones; of Ethernet
     std::function<std::unique_ptr<RdmaLinkLayer>()> makeLinkLayer; //!< Ethernet's by default
 };
 
@@ -57,12 +59,16 @@ class RdmaFabricBuilder
     explicit RdmaFabricBuilder(const RdmaFabricSettings& settings);
     ~RdmaFabricBuilder();
 
+    /// As if the settings had this one: switches that are there mark as it wants, but where their
+    /// attributes have been set. Before Finish.
+    void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);
+
     /// \param node without RDMA ports so far \return its number in the fabric
     uint32_t AddNode(Ptr<Node> node, const RdmaNodeSpec& spec);
 
     /// \param here whether this process simulates the node, or the other end of the port's cable
-    /// \return the port's number at its node
-    uint16_t AddPort(uint32_t node, bool here = true);
+    /// \param settings of this port; null: none \return the port's number at its node
+    uint16_t AddPort(uint32_t node, bool here = true, const RdmaPlaceSettings* settings = nullptr);
 
     /// \return null: the port is another process's
     Ptr<RdmaPort> GetPort(uint32_t node, uint16_t port) const
@@ -82,29 +88,39 @@ class RdmaFabricBuilder
 
   private:
     std::string Check(const RdmaLinkSpec& link) const;
+    /// \return what is wrong with a static route, or nothing
+    std::string CheckRoutes() const;
+    Ptr<RdmaSwitchBase> MakeSwitch(const RdmaPlaceSettings* settings) const;
+    /// Of a switch that is not here, or of a host's neighbours.
+    void MakeStandIns();
+    /// From which queue on a NIC's own switch marks; if it does not, the first one that does.
+    RdmaLinkLayer::Marking GetMarkingAt(uint32_t nodeBehind) const;
     /// NICs on the ports of hosts, in the order of their endpoints.
-    void MakeNics(const RdmaLinkLayer::Marking& marking);
+    void MakeNics();
+    Ptr<RdmaNic> MakeNic(uint32_t node, uint32_t end, bool only);
     int64_t AssignPortStreams(int64_t stream);
     /// \return an error if NICs recover by trimming, and switches do not trim, or if what is set of
     /// the recovery does not go together
-    std::string CheckTrimming(const RdmaSwitchBase& like) const;
+    std::string CheckTrimming() const;
     /// Queue disciplines of all ports, and what they need of NICs. \return what is wrong, or
     /// nothing
     std::string StartQueueDiscs();
     /// \return what a class needs, and its NICs and switches do not have; or nothing
     std::string CheckClasses() const;
-    /// \return a NIC as all are, not attached
-    Ptr<RdmaNic> MakeNic() const;
-    /// What all NICs and switches have in common, those of other ranks too. \param like a switch
-    /// as they all are
-    void ReadAttributes(const RdmaSwitchBase& like);
+    /// The congestion controls of a NIC that is not attached: its own, and those of classes.
+    void AddLaws(RdmaNic& nic) const;
+    /// What all NICs have in common, and what closed forms ask of switches, those of other ranks
+    /// too.
+    void ReadAttributes();
     /// What a NIC finds out from the ports it can see; across ranks it cannot see them all.
     void SetPathsAcrossRanks();
 
     RdmaFabricSettings m_settings;
+    ObjectFactory m_plainDevice; //!< without what the congestion control wants
     std::unique_ptr<RdmaFabric> m_fabric;
-    std::vector<std::vector<Ptr<RdmaPort>>> m_ports; //!< by node and port
-    bool m_ordered;                                  //!< by RdmaEventOrder
+    std::vector<std::vector<Ptr<RdmaPort>>> m_ports;        //!< by node and port
+    std::map<uint32_t, RdmaLinkLayer::Marking> m_markingAt; //!< by node: GetMarkingAt
+    bool m_ordered;                                         //!< by RdmaEventOrder
 };
 
 } // namespace ns3

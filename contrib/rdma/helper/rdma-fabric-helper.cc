@@ -71,6 +71,13 @@ RdmaFabricHelper::SetPartition(const RdmaPartition& partition)
 }
 
 void
+RdmaFabricHelper::SetRoutes(std::vector<rdma::StaticRoute> routes)
+{
+    NS_LOG_FUNCTION(this << routes.size());
+    m_settings.routes = std::move(routes);
+}
+
+void
 RdmaFabricHelper::KeepMarking()
 {
     NS_LOG_FUNCTION(this);

@@ -30,6 +30,10 @@ class RdmaFabricHelper
     void SetNicAttribute(const std::string& name, const AttributeValue& value);
     void SetSwitchAttribute(const std::string& name, const AttributeValue& value);
 
+    /// Next hops instead of shortest paths, of Ethernet. A switch that has no port left for an
+    /// endpoint, as links are down, has no way there. Circles are the caller's to avoid.
+    void SetRoutes(std::vector<rdma::StaticRoute> routes);
+
     /// Switches mark as their attributes say, whatever the congestion control would have
     /// (RdmaCongestionOps::GetEcn).
     void KeepMarking();

@@ -79,16 +79,16 @@ RdmaFabric::GetLinksOf(const std::vector<uint32_t>& ends) const
     for (const uint32_t end : ends)
     {
         const RdmaLinkSpec& link = m_links[end / 2];
-        const bool toSwitch = m_isSwitch[GetNodeOfEnd(end ^ 1)];
+        const uint32_t next = GetNodeOfEnd(end ^ 1);
         path.push_back({rdma::BitRate(link.rateBps),
                         rdma::Duration(link.delayPs),
-                        rdma::Duration(toSwitch ? m_pipelinePs : 0),
+                        rdma::Duration(m_pipelinePs[next]),
                         rdma::Duration(m_timeUnitPs)});
         // A host acknowledges a packet when it has all of it.
-        path.back().cutThrough = m_cutThrough && toSwitch;
-        if (path.back().cutThrough && m_cutThroughBytes)
+        path.back().cutThrough = m_cutThrough[next];
+        if (m_cutThroughBytes[next])
         {
-            path.back().headers = rdma::SerializationTime(rdma::Bytes(m_cutThroughBytes),
+            path.back().headers = rdma::SerializationTime(rdma::Bytes(m_cutThroughBytes[next]),
                                                           path.back().rate,
                                                           path.back().timeUnit);
         }
@@ -113,7 +113,10 @@ RdmaFabric::GetPathClass(uint32_t from, uint32_t to)
     for (const rdma::PathLink& link : GetWholePath(from, to))
     {
         signature.insert(signature.end(),
-                         {static_cast<int64_t>(link.rate.bps), link.delay.ps, link.pipeline.ps});
+                         {static_cast<int64_t>(link.rate.bps),
+                          link.delay.ps,
+                          link.pipeline.ps,
+                          link.cutThrough});
     }
     const uint32_t number = static_cast<uint32_t>(m_pathClasses.size());
     return m_classOfPair[pair] = m_pathClasses.emplace(signature, number).first->second;
@@ -219,9 +222,8 @@ RdmaFabric::RoundTripOver(uint32_t end, const rdma::FrameSizes& sizes) const
 {
     const RdmaLinkSpec& link = m_links[end / 2];
     const uint32_t data = sizes.DataWire(rdma::RoceOpcode::kWriteOnlyWithImmediate, m_mtu);
-    const int64_t pipelines = m_isSwitch[link.a] + m_isSwitch[link.b];
     return SerializationOver(end, data) + SerializationOver(end, sizes.ackWire) + 2 * link.delayPs +
-           pipelines * m_pipelinePs;
+           m_pipelinePs[link.a] + m_pipelinePs[link.b];
 }
 
 int64_t

@@ -21,6 +21,14 @@ RdmaFabric::RdmaFabric() = default;
 
 RdmaFabric::~RdmaFabric() = default;
 
+const RdmaSwitchBase&
+RdmaFabric::GetSwitchAttributes(uint32_t node) const
+{
+    const RdmaSwitchBase* here = m_switchOfNode[node];
+    const RdmaPlaceSettings* settings = m_isSwitch[node] ? m_settings[node].get() : nullptr;
+    return here ? *here : *m_standIns.at(settings);
+}
+
 std::string
 RdmaFabric::GetLinkName(uint32_t end) const
 {
@@ -196,7 +204,19 @@ RdmaFabric::ComputeRoutes()
     }
     try
     {
-        m_routes = rdma::EcmpRoutes::Compute(isHost, live, m_endpoints);
+        rdma::EcmpRoutes routes = rdma::EcmpRoutes::Compute(isHost, live, m_endpoints);
+        std::vector<rdma::StaticRoute> own = m_staticRoutes;
+        for (rdma::StaticRoute& route : own)
+        {
+            route.ports.erase(
+                std::remove_if(
+                    route.ports.begin(),
+                    route.ports.end(),
+                    [&](uint16_t port) { return m_linkDown[m_endsOfNode[route.node][port] / 2]; }),
+                route.ports.end());
+        }
+        routes.Apply(own);
+        m_routes = std::move(routes);
     }
     catch (const std::exception& e)
     {

@@ -12,6 +12,7 @@
 #include "ns3/node-window-ranks.h"
 #include "ns3/rdma-gateway.h"
 #include "ns3/rdma-nic.h"
+#include "ns3/rdma-place-settings.h"
 #include "ns3/rdma-switch-base.h"
 
 #include <algorithm>
@@ -39,6 +40,8 @@ struct RdmaNodeSpec
     /// A switch's group, as a dragonfly has several; for load balancers that make detours.
     /// NO_GROUP: none
     uint32_t group{NO_GROUP};
+    /// Attributes of this node's switch, or of its NICs; and of all its ports. Null: none
+    std::shared_ptr<const RdmaPlaceSettings> settings{};
 
     static constexpr uint32_t NO_GROUP = UINT32_MAX;
 };
@@ -52,6 +55,10 @@ struct RdmaLinkSpec
     uint64_t rateBps{0};
     int64_t delayPs{0};
     double bitErrorRate{0};
+    /// Attributes of the ports at a and b, and of a host's NIC there: they win over the node's.
+    /// Null: none
+    std::shared_ptr<const RdmaPlaceSettings> settingsA{};
+    std::shared_ptr<const RdmaPlaceSettings> settingsB{};
 };
 
 /// \ingroup rdma
@@ -186,6 +193,16 @@ class RdmaFabric
     RdmaSwitchBase* GetSwitch(uint32_t node) const
     {
         return m_switchOfNode[node];
+    }
+
+    /// \return the attributes of a node's switch, whichever rank has it; of a host, those that its
+    /// neighbours would have. While a fabric is being made
+    const RdmaSwitchBase& GetSwitchAttributes(uint32_t node) const;
+
+    /// \return RdmaNodeSpec::settings
+    const RdmaPlaceSettings* GetSettings(uint32_t node) const
+    {
+        return m_settings[node].get();
     }
 
     /// \return what makes its links Ethernet's or InfiniBand's
@@ -350,7 +367,13 @@ class RdmaFabric
         return m_routeLinks;
     }
 
-    /// \return all shortest ways, over the links that work
+    /// \return whether there are routes instead of shortest ones (RdmaFabricSettings::routes)
+    bool HasStaticRoutes() const
+    {
+        return !m_staticRoutes.empty();
+    }
+
+    /// \return all shortest ways, over the links that work, or static ones
     const rdma::EcmpRoutes& GetRoutes() const
     {
         return m_routes;
@@ -510,16 +533,21 @@ class RdmaFabric
     std::vector<Ptr<RdmaSwitchBase>> m_switches;
     std::vector<RdmaSwitchBase*> m_switchOfNode;
     std::unique_ptr<RdmaLinkLayer> m_linkLayer;
-    bool m_cutThrough{false};
-    uint32_t m_cutThroughBytes{0}; //!< RdmaSwitchBase::GetCutThroughBytes
-    bool m_overtaking{false};      //!< packets of a message may come out of order
+    /// By node: RdmaSwitchBase::IsCutThrough and GetLatencyPs; false and 0 of hosts
+    std::vector<bool> m_cutThrough;
+    std::vector<uint32_t> m_cutThroughBytes; //!< by node: GetCutThroughBytes; 0: none, or stores
+    std::vector<int64_t> m_pipelinePs;
+    std::vector<std::shared_ptr<const RdmaPlaceSettings>> m_settings; //!< by node
+    /// Switches with the attributes of those that are not here, by RdmaNodeSpec::settings.
+    std::map<const RdmaPlaceSettings*, Ptr<const RdmaSwitchBase>> m_standIns;
+    bool m_overtaking{false}; //!< packets of a message may come out of order
     std::vector<Ptr<RdmaPort>> m_ports;
     std::vector<uint32_t> m_endOfPort;
     std::vector<RdmaPort*> m_portOfEnd;
     rdma::EcmpRoutes m_routes;
+    std::vector<rdma::StaticRoute> m_staticRoutes; //!< RdmaFabricSettings::routes
     std::unique_ptr<const rdma::EcmpRoutes>
         m_wholeRoutes; //!< before SetLinksDown; null: as m_routes
-    int64_t m_pipelinePs{0};
     uint32_t m_mtu{4096};
     uint32_t m_largestFrame{0}; //!< 0: as RDMA's
     bool m_hasBroadcast{false};

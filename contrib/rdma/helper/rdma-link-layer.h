@@ -58,14 +58,14 @@ class RdmaLinkLayer
         rdma::BitRate at; //!< rate of the port that has this threshold; 0: each port has it
     };
 
-    virtual Marking GetMarking(const RdmaSwitchBase& like) const = 0;
+    virtual Marking GetMarking(const RdmaSwitchBase& device) const = 0;
 
     /**
      * Nodes, ports, links, NICs and shortest routes are there: give the NICs and switches what they
-     * need, and start them. \param like a switch as they all are \param stream first of the random
-     * streams \return what is wrong, or nothing
+     * need, and start them. \param stream first of the random streams \return what is wrong, or
+     * nothing
      */
-    virtual std::string Start(RdmaFabric& fabric, RdmaSwitchBase& like, int64_t stream) = 0;
+    virtual std::string Start(RdmaFabric& fabric, int64_t stream) = 0;
 
     // Once it is there ---------------------------------------------------------------------------
 
@@ -107,6 +107,11 @@ class RdmaLinkLayer
 
     virtual std::unique_ptr<RdmaCaptureEncoder> MakeCaptureEncoder(
         const RdmaFabric& fabric) const = 0;
+
+  protected:
+    /// Random streams of all switches of the fabric, from this one on. Each takes as many as the
+    /// neediest, so that other attributes of one do not change the draws of the others.
+    static void AssignStreams(const RdmaFabric& fabric, int64_t stream);
 };
 
 } // namespace ns3

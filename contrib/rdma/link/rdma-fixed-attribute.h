@@ -18,34 +18,20 @@
 namespace ns3
 {
 
-/// Sets an attribute of a T by another accessor. \tparam T has `bool IsRunning() const`
-template <class T>
-class RdmaRunningAccessor : public AttributeAccessor
+/// Sets an attribute by another accessor.
+class RdmaRuledAccessor : public AttributeAccessor
 {
   public:
-    using Hook = void (T::*)();
-
-    /// \param hook what makes a running object act by the new value; null: it cannot
-    RdmaRunningAccessor(Ptr<const AttributeAccessor> accessor, Hook hook)
+    /// \param common RdmaIsCommon
+    RdmaRuledAccessor(Ptr<const AttributeAccessor> accessor, bool common)
         : m_accessor(std::move(accessor)),
-          m_hook(hook)
+          m_common(common)
     {
     }
 
     bool Set(ObjectBase* object, const AttributeValue& value) const override
     {
-        T* const of = dynamic_cast<T*>(object);
-        const bool runs = of && of->IsRunning();
-        NS_ABORT_MSG_IF(runs && !m_hook,
-                        GetName(*object) << " is read when a fabric is made, so a change now would "
-                                            "have no effect; allowed: before Finish() or Build(), "
-                                            "by the helper or Config::SetDefault");
-        const bool isSet = m_accessor->Set(object, value);
-        if (isSet && runs)
-        {
-            (of->*m_hook)();
-        }
-        return isSet;
+        return m_accessor->Set(object, value);
     }
 
     bool Get(const ObjectBase* object, AttributeValue& value) const override
@@ -61,6 +47,63 @@ class RdmaRunningAccessor : public AttributeAccessor
     bool HasSetter() const override
     {
         return m_accessor->HasSetter();
+    }
+
+    bool IsCommon() const
+    {
+        return m_common;
+    }
+
+  private:
+    Ptr<const AttributeAccessor> m_accessor;
+    bool m_common;
+};
+
+/// \return whether the attribute is one for a whole fabric, so that no place of it has its own
+/// value
+inline bool
+RdmaIsCommon(const AttributeAccessor& accessor)
+{
+    const auto* ruled = dynamic_cast<const RdmaRuledAccessor*>(&accessor);
+    return ruled && ruled->IsCommon();
+}
+
+/// Of an attribute that is one for a whole fabric: a frame's sizes, and what both ends of a queue
+/// pair must agree upon, whichever rank has them.
+inline Ptr<const AttributeAccessor>
+RdmaCommon(Ptr<const AttributeAccessor> accessor)
+{
+    return Create<RdmaRuledAccessor>(std::move(accessor), true);
+}
+
+/// Sets an attribute of a T by another accessor. \tparam T has `bool IsRunning() const`
+template <class T>
+class RdmaRunningAccessor : public RdmaRuledAccessor
+{
+  public:
+    using Hook = void (T::*)();
+
+    /// \param hook what makes a running object act by the new value; null: it cannot
+    RdmaRunningAccessor(Ptr<const AttributeAccessor> accessor, Hook hook)
+        : RdmaRuledAccessor(accessor, RdmaIsCommon(*accessor)),
+          m_hook(hook)
+    {
+    }
+
+    bool Set(ObjectBase* object, const AttributeValue& value) const override
+    {
+        T* const of = dynamic_cast<T*>(object);
+        const bool runs = of && of->IsRunning();
+        NS_ABORT_MSG_IF(runs && !m_hook,
+                        GetName(*object) << " is read when a fabric is made, so a change now would "
+                                            "have no effect; allowed: before Finish() or Build(), "
+                                            "by the helper or Config::SetDefault");
+        const bool isSet = RdmaRuledAccessor::Set(object, value);
+        if (isSet && runs)
+        {
+            (of->*m_hook)();
+        }
+        return isSet;
     }
 
   private:
@@ -83,7 +126,6 @@ class RdmaRunningAccessor : public AttributeAccessor
         }
     }
 
-    Ptr<const AttributeAccessor> m_accessor;
     Hook m_hook;
 };
 

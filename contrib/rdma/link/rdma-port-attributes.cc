@@ -40,12 +40,13 @@ RdmaPort::GetTypeId()
                           StringValue(""),
                           RdmaFixed<RdmaPort>(MakeStringAccessor(&RdmaPort::m_discName)),
                           MakeStringChecker())
-            .AddAttribute("LineOverhead",
-                          "What a frame occupies the line for besides its own bytes: preamble, "
-                          "start delimiter and inter-packet gap, or 0 for other models (bytes)",
-                          UintegerValue(RdmaFrame::WIRE_ONLY_BYTES),
-                          RdmaFixed<RdmaPort>(MakeUintegerAccessor(&RdmaPort::m_lineOverhead)),
-                          MakeUintegerChecker<uint8_t>(0, 63))
+            .AddAttribute(
+                "LineOverhead",
+                "What a frame occupies the line for besides its own bytes: preamble, "
+                "start delimiter and inter-packet gap, or 0 for other models (bytes)",
+                UintegerValue(RdmaFrame::WIRE_ONLY_BYTES),
+                RdmaFixed<RdmaPort>(RdmaCommon(MakeUintegerAccessor(&RdmaPort::m_lineOverhead))),
+                MakeUintegerChecker<uint8_t>(0, 63))
             .AddAttribute("PauseResponse",
                           "Time until an arriving pause or resume holds, in units of 512 bit times "
                           "of the port; the peer's headroom allows for it (IEEE 802.3 annex "
@@ -58,15 +59,16 @@ RdmaPort::GetTypeId()
                 "One-way delay that MAC and PHY at both ends add to a link, in bit times of the "
                 "port; the peer's headroom allows for it (IEEE 802.3's limits: core/pfc-delays.h)",
                 UintegerValue(0),
-                RdmaFixed<RdmaPort>(MakeUintegerAccessor(&RdmaPort::m_interfaceDelay)),
+                RdmaFixed<RdmaPort>(RdmaCommon(MakeUintegerAccessor(&RdmaPort::m_interfaceDelay))),
                 MakeUintegerChecker<uint32_t>(0, 100000000))
-            .AddAttribute("TransmitTimeUnit",
-                          "Serialization times are cut to whole multiples of this, as models that "
-                          "count in ns do; 0: they are exact, rounded to the nearest ps",
-                          TimeValue(Time(0)),
-                          RdmaFixed<RdmaPort>(MakeTimeAccessor(&RdmaPort::SetTransmitTimeUnit,
-                                                               &RdmaPort::GetTransmitTimeUnit)),
-                          MakeTimeChecker(Time(0), MilliSeconds(1)))
+            .AddAttribute(
+                "TransmitTimeUnit",
+                "Serialization times are cut to whole multiples of this, as models that "
+                "count in ns do; 0: they are exact, rounded to the nearest ps",
+                TimeValue(Time(0)),
+                RdmaFixed<RdmaPort>(RdmaCommon(MakeTimeAccessor(&RdmaPort::SetTransmitTimeUnit,
+                                                                &RdmaPort::GetTransmitTimeUnit))),
+                MakeTimeChecker(Time(0), MilliSeconds(1)))
             .AddAttribute("ClockTolerance",
                           "Its clock is off by up to this much (ppm), drawn once for each port by "
                           "the seed and the port's name; 0: exact. IEEE 802.3 allows 100",

@@ -89,41 +89,46 @@ RdmaNic::GetTypeId()
                           "Payload of a full packet: 256, 512, 1024, 2048 or 4096, or any size "
                           "without ExtensionHeaders (bytes)",
                           UintegerValue(4096),
-                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_mtu)),
+                          RdmaFixed<RdmaNic>(RdmaCommon(MakeUintegerAccessor(&RdmaNic::m_mtu))),
                           MakeUintegerChecker<uint32_t>(16, 9000))
-            .AddAttribute("HeaderBytes",
-                          "Bytes of a data frame besides payload and extensions: Ethernet 14, IPv4 "
-                          "20, UDP 8, BTH 12, ICRC 4, FCS 4; HPCC's ns-3 code: 48",
-                          UintegerValue(HEADER_BYTES),
-                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_headerBytes)),
-                          MakeUintegerChecker<uint32_t>(0, 1024))
-            .AddAttribute("LeastFrameBytes",
-                          "Shorter frames are padded to it: 64 of Ethernet, 0 of InfiniBand "
-                          "(bytes); not without ExtensionHeaders",
-                          UintegerValue(rdma::kMinimumFrameBytes),
-                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_leastFrameBytes)),
-                          MakeUintegerChecker<uint32_t>(0, 256))
-            .AddAttribute("ExtensionHeaders",
-                          "RETH of 16 B in a request's first packet, immediate data of 4 B, "
-                          "payloads padded to 4 B; off: none of these",
-                          BooleanValue(true),
-                          RdmaFixed<RdmaNic>(MakeBooleanAccessor(&RdmaNic::m_extensionHeaders)),
-                          MakeBooleanChecker())
-            .AddAttribute("AckFrameBytes",
-                          "Of an ACK or NAK: the headers and AETH 4; HPCC's ns-3 code: 60 (bytes)",
-                          UintegerValue(rdma::kAckFrameBytes.value),
-                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_ackFrameBytes)),
-                          MakeUintegerChecker<uint32_t>(1, 1024))
-            .AddAttribute("CnpFrameBytes",
-                          "Of a CNP: the headers and 16 reserved (bytes)",
-                          UintegerValue(rdma::kCnpFrameBytes.value),
-                          RdmaFixed<RdmaNic>(MakeUintegerAccessor(&RdmaNic::m_cnpFrameBytes)),
-                          MakeUintegerChecker<uint32_t>(1, 1024))
+            .AddAttribute(
+                "HeaderBytes",
+                "Bytes of a data frame besides payload and extensions: Ethernet 14, IPv4 "
+                "20, UDP 8, BTH 12, ICRC 4, FCS 4; HPCC's ns-3 code: 48",
+                UintegerValue(HEADER_BYTES),
+                RdmaFixed<RdmaNic>(RdmaCommon(MakeUintegerAccessor(&RdmaNic::m_headerBytes))),
+                MakeUintegerChecker<uint32_t>(0, 1024))
+            .AddAttribute(
+                "LeastFrameBytes",
+                "Shorter frames are padded to it: 64 of Ethernet, 0 of InfiniBand "
+                "(bytes); not without ExtensionHeaders",
+                UintegerValue(rdma::kMinimumFrameBytes),
+                RdmaFixed<RdmaNic>(RdmaCommon(MakeUintegerAccessor(&RdmaNic::m_leastFrameBytes))),
+                MakeUintegerChecker<uint32_t>(0, 256))
+            .AddAttribute(
+                "ExtensionHeaders",
+                "RETH of 16 B in a request's first packet, immediate data of 4 B, "
+                "payloads padded to 4 B; off: none of these",
+                BooleanValue(true),
+                RdmaFixed<RdmaNic>(RdmaCommon(MakeBooleanAccessor(&RdmaNic::m_extensionHeaders))),
+                MakeBooleanChecker())
+            .AddAttribute(
+                "AckFrameBytes",
+                "Of an ACK or NAK: the headers and AETH 4; HPCC's ns-3 code: 60 (bytes)",
+                UintegerValue(rdma::kAckFrameBytes.value),
+                RdmaFixed<RdmaNic>(RdmaCommon(MakeUintegerAccessor(&RdmaNic::m_ackFrameBytes))),
+                MakeUintegerChecker<uint32_t>(1, 1024))
+            .AddAttribute(
+                "CnpFrameBytes",
+                "Of a CNP: the headers and 16 reserved (bytes)",
+                UintegerValue(rdma::kCnpFrameBytes.value),
+                RdmaFixed<RdmaNic>(RdmaCommon(MakeUintegerAccessor(&RdmaNic::m_cnpFrameBytes))),
+                MakeUintegerChecker<uint32_t>(1, 1024))
             .AddAttribute(
                 "AckEvery",
                 "Request an ACK with every n-th packet, besides the last of each message (packets)",
                 UintegerValue(16),
-                MakeUintegerAccessor(&RdmaNic::m_ackEvery),
+                RdmaCommon(MakeUintegerAccessor(&RdmaNic::m_ackEvery)),
                 MakeUintegerChecker<uint32_t>(1, 1 << 20))
             .AddAttribute("AckPriority",
                           "Priority of ACKs and NAKs (0 to 7); 8: that of their queue pair, as "
@@ -193,7 +198,7 @@ RdmaNic::GetTypeId()
             .AddAttribute("InitialPsn",
                           "First PSN of every queue pair (24 bits)",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaNic::m_initialPsn),
+                          RdmaCommon(MakeUintegerAccessor(&RdmaNic::m_initialPsn)),
                           MakeUintegerChecker<uint32_t>(0, 0xffffff))
             .AddAttribute("RnrRetryCount",
                           "RNR NAKs in a row before the queue pair fails; 7: never (InfiniBand "
@@ -230,15 +235,15 @@ RdmaNic::GetTypeId()
                 "How queue pairs recover from loss, if both ends have it: selective repeat as IRN "
                 "(SIGCOMM 2018), or any order, as adaptive routing brings packets, with a time-out",
                 EnumValue(0), // go-back-n
-                MakeEnumMemberAccessor(&RdmaNic::m_lossRecovery),
+                RdmaCommon(MakeEnumMemberAccessor(&RdmaNic::m_lossRecovery)),
                 RdmaTransportSchemes::GetChecker())
             .AddAttribute(
                 "PathSelector",
                 "How queue pairs choose paths by the UDP source port, at both ends: reps, plb or "
                 "another RdmaPathSelector; empty: one path. Ethernet only",
                 StringValue(""),
-                RdmaFixed<RdmaNic>(
-                    MakeStringAccessor(&RdmaNic::SetPathSelector, &RdmaNic::GetPathSelectorName)),
+                RdmaFixed<RdmaNic>(RdmaCommon(
+                    MakeStringAccessor(&RdmaNic::SetPathSelector, &RdmaNic::GetPathSelectorName))),
                 MakeStringChecker())
             .AddAttribute(
                 "Scheduling",
@@ -258,7 +263,7 @@ RdmaNic::GetTypeId()
                           "Selective repeat: most packets in flight of a queue pair (IRN's "
                           "BDP-FC); 0: line rate x base round-trip time, in full packets",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&RdmaNic::m_bdpCap),
+                          RdmaCommon(MakeUintegerAccessor(&RdmaNic::m_bdpCap)),
                           MakeUintegerChecker<uint64_t>(0, RdmaQueuePair::MAX_OUTSTANDING))
             .AddAttribute("RtoLow",
                           "Selective repeat: time-out while at most RtoLowPackets are in flight "

@@ -3,6 +3,8 @@
  */
 #include "rdma-load-balancer.h"
 
+#include "contrib/rdma/core/flow-hash.h"
+
 #include "ns3/rdma-named-types.h"
 
 namespace ns3
@@ -72,6 +74,12 @@ int64_t
 RdmaLoadBalancer::AssignStreams(int64_t)
 {
     return 0;
+}
+
+uint32_t
+RdmaLoadBalancer::PickOfFlow(uint32_t flowHash, const uint16_t*, uint32_t n) const
+{
+    return rdma::EcmpPick(flowHash, GetSeed(), n);
 }
 
 const std::vector<std::pair<std::string, std::string>>&

@@ -198,12 +198,15 @@ class RdmaLoadBalancer : public Object
                                const RdmaQueues& queues,
                                rdma::TimePoint now);
 
-    /// Its switch: once, before the first frame.
-    void Attach(uint32_t node, uint32_t seed)
+    /// Its switch: once, before the first frame. \param drawn from the switch's own stream
+    void Attach(uint32_t node, uint32_t drawn)
     {
         m_node = node;
-        m_seed = seed;
+        m_seed = ChooseSeed(drawn);
     }
+
+    /// \return index of the port by which a flow goes as long as queues have no say
+    virtual uint32_t PickOfFlow(uint32_t flowHash, const uint16_t* ports, uint32_t n) const;
 
     /// \return what sets it apart from those of other switches
     uint32_t GetSeed() const
@@ -218,6 +221,12 @@ class RdmaLoadBalancer : public Object
     static Ptr<RdmaLoadBalancer> Make(const std::string& name);
 
   protected:
+    /// \return what GetSeed returns
+    virtual uint32_t ChooseSeed(uint32_t drawn) const
+    {
+        return drawn;
+    }
+
     /// \return the context of its events
     uint32_t GetNode() const
     {

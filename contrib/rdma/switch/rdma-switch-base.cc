@@ -85,6 +85,12 @@ RdmaSwitchBase::AddPort(Ptr<RdmaPort> port, bool ofUnit)
 }
 
 int64_t
+RdmaSwitchBase::CountStreams() const
+{
+    return 1 + (m_balancer ? m_balancer->AssignStreams(0) : 0);
+}
+
+void
 RdmaSwitchBase::AssignStreams(int64_t stream)
 {
     NS_LOG_FUNCTION(this << stream);
@@ -93,12 +99,11 @@ RdmaSwitchBase::AssignStreams(int64_t stream)
     // A seed of its own from the same stream, so that two switches do not split the same flows
     // alike.
     const uint32_t seed = m_random->GetInteger(0, UINT32_MAX);
-    if (!m_balancer)
+    if (m_balancer)
     {
-        return 1;
+        m_balancer->Attach(m_ports.empty() ? 0 : m_ports.front()->GetNode()->GetId(), seed);
+        m_balancer->AssignStreams(stream + 1);
     }
-    m_balancer->Attach(m_ports.empty() ? 0 : m_ports.front()->GetNode()->GetId(), seed);
-    return 1 + m_balancer->AssignStreams(stream + 1);
 }
 
 void

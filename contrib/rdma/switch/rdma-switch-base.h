@@ -69,8 +69,9 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     /// \param ofUnit it leads to a part of the switch itself: RdmaSwitch has as much more buffer as
     /// it sets aside for that, so nothing changes for others \return the port's index
     uint16_t AddPort(Ptr<RdmaPort> port, bool ofUnit = false);
-    /// \return how many streams it takes, which depends on attributes only
-    int64_t AssignStreams(int64_t stream);
+    /// \return how many streams AssignStreams takes, which depends on attributes only
+    int64_t CountStreams() const;
+    void AssignStreams(int64_t stream);
     /// Random draws begin anew, as at the beginning; what hashes take as their seed stays. \pre
     /// AssignStreams
     virtual void RestartDraws();

@@ -6,6 +6,7 @@
  */
 #include "contrib/rdma/core/flow-hash.h"
 
+#include <array>
 #include <bitset>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -46,6 +47,23 @@ HashOf(uint32_t source, uint32_t destination, uint32_t queuePair)
     t.destination = 0x0a000001 + destination;
     t.sourcePort = RoceSourcePort(queuePair, queuePair + 1);
     return FlowHash(t);
+}
+
+TEST(FlowHash, ARotatedPickLooksAtOtherBits)
+{
+    constexpr uint32_t kFlows = 4096;
+    std::array<uint32_t, 16> pairs{};
+    for (uint32_t flow = 0; flow < kFlows; ++flow)
+    {
+        const uint32_t hash = Mix32(flow);
+        EXPECT_EQ(RotatedPick(hash, 7, 4, 0), EcmpPick(hash, 7, 4));
+        ++pairs[4 * EcmpPick(hash, 7, 4) + RotatedPick(hash, 7, 4, 8)];
+    }
+    for (const uint32_t count : pairs)
+    {
+        // Of 16 pairs each has 256 flows, if bits of a hash are independent: 6 standard deviations.
+        EXPECT_NEAR(count, kFlows / 16, 6 * 15.5);
+    }
 }
 
 } // namespace
