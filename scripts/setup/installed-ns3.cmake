@@ -154,8 +154,6 @@ function(add_installed_ns3_programs)
     if(uses_ns3)
       target_link_options(scratch_${name} PRIVATE -Wl,--as-needed)
       target_link_libraries(scratch_${name} PRIVATE ${libordinary} ${ns3_installed_libraries})
-      # NS_LOG of a script's own component prints. Debian's libraries have ns-3's own compiled out.
-      target_compile_definitions(scratch_${name} PRIVATE NS3_LOG_ENABLE)
     endif()
   endforeach()
   if(DLTRAIN_TESTS)

@@ -132,8 +132,12 @@ void
 RdmaHelper::SetCongestionOps(Ptr<RdmaCongestionOps> prototype)
 {
     NS_LOG_FUNCTION(this << prototype);
-    CheckSettings("SetCongestionOps");
+    CheckOpen("SetCongestionOps");
     m_settings.prototype = prototype;
+    if (m_builder)
+    {
+        m_builder->SetCongestionOps(prototype);
+    }
 }
 
 uint8_t

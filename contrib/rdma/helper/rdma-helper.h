@@ -4,6 +4,7 @@
 #ifndef RDMA_HELPER_H
 #define RDMA_HELPER_H
 
+#include "rdma-ascii-helper.h"
 #include "rdma-fabric-builder.h"
 
 #include "ns3/data-rate.h"
@@ -39,8 +40,9 @@ namespace ns3
  *     rdma.Finish();
  *     RdmaHelper::GetNic(nics.Get(0))->CreateQueuePair(3);
  *
- * One helper makes one fabric. Its NICs are alike, and so are its switches: attributes are set
- * before the first Install call. A node belongs to one fabric, as host or as switch.
+ * One helper makes one fabric. Attributes of all its NICs, and of all its switches, are set before
+ * the first Install call; those of one switch or port on the object itself, before Finish. A node
+ * belongs to one fabric, as host or as switch.
  *
  * A mistake ends the program with a message that names the function, the node and what is allowed.
  *
@@ -48,11 +50,11 @@ namespace ns3
  * MPI. Both take the same steps (RdmaFabricBuilder): the same fabric has the same times, if nodes
  * and links come in the same order.
  */
-class RdmaHelper
+class RdmaHelper : public RdmaAsciiHelper
 {
   public:
     RdmaHelper();
-    ~RdmaHelper();
+    ~RdmaHelper() override;
 
     /// Attributes of ns3::RdmaNic.
     void SetNicAttribute(const std::string& name, const AttributeValue& value);
@@ -63,7 +65,8 @@ class RdmaHelper
     /// Attributes of links that Connect makes from now on. \param name DataRate (default 100Gbps),
     /// Delay (1us) or BitErrorRate (0)
     void SetLinkAttribute(const std::string& name, const AttributeValue& value);
-    /// \param prototype every queue pair's congestion control is forked from it
+    /// At any time before Finish. \param prototype every queue pair's congestion control is forked
+    /// from it
     void SetCongestionOps(Ptr<RdmaCongestionOps> prototype);
 
     /// As RdmaFabricHelper::AddTrafficClass: RdmaNic::CreateQueuePair takes its number.

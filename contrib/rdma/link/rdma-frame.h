@@ -15,7 +15,6 @@
 
 #include <array>
 #include <cstdint>
-#include <iosfwd>
 #include <memory>
 #include <utility>
 
@@ -329,13 +328,6 @@ struct alignas(64) RdmaFrame : NodeWindowFrame
 };
 
 static_assert(sizeof(RdmaFrame) == 64, "a frame is one cache line");
-
-/// \return "WRITE_FIRST", "ACKNOWLEDGE", ...: as above
-const char* GetOpcodeName(RdmaOpcode opcode);
-
-/// What a line of a trace says of it: opcode, endpoints, queue pair at the receiver, PSN, payload,
-/// priority, and flags that are set.
-std::ostream& operator<<(std::ostream& out, const RdmaFrame& frame);
 
 /**
  * \ingroup rdma

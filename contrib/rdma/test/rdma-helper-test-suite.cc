@@ -7,6 +7,7 @@
  */
 #include "rdma-test-fabric.h"
 
+#include "ns3/dctcp-congestion-ops.h"
 #include "ns3/rdma-helper.h"
 #include "ns3/simple-net-device-helper.h"
 
@@ -497,6 +498,66 @@ class RdmaLiveEcnTestCase : public TestCase
     }
 };
 
+class RdmaLateCongestionOpsTestCase : public TestCase
+{
+  public:
+    RdmaLateCongestionOpsTestCase()
+        : TestCase("a congestion control is set before Finish, and switches mark as it wants")
+    {
+    }
+
+  private:
+    enum Moment
+    {
+        NEVER,
+        FIRST,
+        LATE
+    };
+
+    /// \return EcnKmin of two switches, the second of which has its own
+    static std::pair<uint64_t, uint64_t> Thresholds(Moment moment)
+    {
+        NodeContainer nodes(4);
+        RdmaHelper helper;
+        const auto ops = CreateObject<RdmaDctcpCongestionOps>();
+        if (moment == FIRST)
+        {
+            helper.SetCongestionOps(ops);
+        }
+        helper.InstallNics(NodeContainer(nodes.Get(0), nodes.Get(1)));
+        helper.InstallSwitches(NodeContainer(nodes.Get(2), nodes.Get(3)));
+        nodes.Get(3)->GetObject<RdmaSwitch>()->SetAttribute("EcnKmin", UintegerValue(7));
+        helper.Connect(nodes.Get(0), nodes.Get(2));
+        helper.Connect(nodes.Get(2), nodes.Get(3));
+        helper.Connect(nodes.Get(3), nodes.Get(1));
+        if (moment == LATE)
+        {
+            helper.SetCongestionOps(CreateObject<RdmaDcqcnCongestionOps>());
+            helper.SetCongestionOps(ops); // the last one counts
+        }
+        RdmaFabric& fabric = helper.Finish();
+        std::pair<uint64_t, uint64_t> found;
+        UintegerValue kmin;
+        fabric.GetSwitch(2)->GetAttribute("EcnKmin", kmin);
+        found.first = kmin.Get();
+        fabric.GetSwitch(3)->GetAttribute("EcnKmin", kmin);
+        found.second = kmin.Get();
+        fabric.ConnectQueuePairs(0, 1, 3).first->PostWrite(100000, 1);
+        Simulator::Run();
+        Simulator::Destroy();
+        return found;
+    }
+
+    void DoRun() override
+    {
+        const auto first = Thresholds(FIRST);
+        NS_TEST_EXPECT_MSG_NE(first.first, Thresholds(NEVER).first, "a law's own thresholds");
+        const auto late = Thresholds(LATE);
+        NS_TEST_EXPECT_MSG_EQ(late.first, first.first, "the same, later");
+        NS_TEST_EXPECT_MSG_EQ(late.second, 7, "what the user has set stays");
+    }
+};
+
 class RdmaHelperTestSuite : public TestSuite
 {
   public:
@@ -513,6 +574,7 @@ class RdmaHelperTestSuite : public TestSuite
         AddTestCase(new RdmaHelperSecondFabricTestCase, TestCase::QUICK);
         AddTestCase(new RdmaRateTraceTestCase, TestCase::QUICK);
         AddTestCase(new RdmaLiveEcnTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaLateCongestionOpsTestCase, TestCase::QUICK);
     }
 };
 
