@@ -316,7 +316,7 @@ MakeTopology(const TopologyRequest& request)
             Description about = result.topology->About();
             about.family = family->name;
             about.part = family->part;
-            about.tiers = family->tiers;
+            about.tiers = family->tiers.empty() ? about.tiers : family->tiers;
             for (const auto& [name, value] : completed.parameters.All())
             {
                 if (!about.parameters.Has(name))

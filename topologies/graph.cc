@@ -4,12 +4,18 @@
 #include "topologies/graph.h"
 
 #include "contrib/rdma/core/regular-file.h"
+#include "contrib/rdma/core/shown-text.h"
 #include "topologies/json-reader.h"
 #include "topologies/names.h"
+#include "topologies/routes.h"
 
 #include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace topo
 {
@@ -51,20 +57,66 @@ ReadBitErrorRate(JsonObject& in, double& value)
     in.Real("bit_error_rate", value, 0, kMostBitErrors);
 }
 
+/// What a file says beside nodes and links.
+struct GraphExtras
+{
+    std::vector<std::pair<NodeId, std::string>> tierNames;
+    bool numbers = false; ///< a switch has the number of a tier
+    std::vector<PlaceSetting> settings;
+};
+
+/// The settings under a key. \param at a node, or an end of a link
 void
-ReadNode(JsonObject in, Topology& t)
+ReadSettings(JsonObject& in, const char* key, bool ofEnd, uint32_t at, GraphExtras& extras)
+{
+    const json* settings = in.Find(key);
+    if (!settings)
+    {
+        return;
+    }
+    if (!settings->is_object())
+    {
+        in.Fail(key, "is not an object as {\"ecn_kmin\": \"1MB\"}");
+        return;
+    }
+    for (const auto& [name, value] : settings->items())
+    {
+        const std::string below = std::string(key) + "/" + PathPart(name);
+        if (!value.is_string() && !value.is_number() && !value.is_boolean())
+        {
+            in.Say(below, "is not a text, a number, true or false");
+            return;
+        }
+        extras.settings.push_back({in.File() + ": " + in.Path(below),
+                                   ofEnd,
+                                   at,
+                                   name,
+                                   value.is_string() ? value.get<std::string>() : value.dump()});
+    }
+}
+
+void
+ReadNode(JsonObject in, Topology& t, GraphExtras& extras)
 {
     static const std::vector<std::string> kKinds = {"host", "switch"};
-    if (!in.Only({"name", "kind", "tier"}))
+    if (!in.Only({"name", "kind", "tier", "set"}))
     {
         return;
     }
     std::string name;
     std::string kind;
+    std::string tierName;
     uint8_t tier = 0;
     const bool hasName = in.Text("name", name, Need::kRequired);
     const bool hasKind = in.Text("kind", kind, Need::kRequired);
-    const bool hasTier = in.Whole("tier", tier, 0, 9);
+    const json* tierGiven = in.Find("tier");
+    const bool named = tierGiven && tierGiven->is_string();
+    if (named && (!in.Text("tier", tierName) || !IsName(tierName)))
+    {
+        in.Fail("tier", "is not a name: 1 to 64 letters, digits, '_', '.', ':' or '-'");
+        return;
+    }
+    const bool hasTier = named || in.Whole("tier", tier, 0, 9);
     if (!hasName || !hasKind)
     {
         return;
@@ -79,16 +131,28 @@ ReadNode(JsonObject in, Topology& t)
     }
     else if (kind == "host")
     {
-        if (hasTier && tier != 0)
+        if (hasTier && (named || tier != 0))
         {
             in.Fail("tier", "is not 0, the tier of hosts");
             return;
         }
-        t.AddHost(name);
+        ReadSettings(in, "set", false, t.AddHost(name), extras);
     }
     else if (kind == "switch")
     {
-        t.AddSwitch(name, tier);
+        const NodeId node = t.AddSwitch(name, tier);
+        ReadSettings(in, "set", false, node, extras);
+        extras.numbers |= tier != 0;
+        if (named)
+        {
+            extras.tierNames.emplace_back(node, tierName);
+        }
+        if (extras.numbers && !extras.tierNames.empty())
+        {
+            in.Fail("tier",
+                    "is of another kind than that of earlier switches: all are numbers, or "
+                    "all are names");
+        }
     }
     else
     {
@@ -124,9 +188,10 @@ ReadEnd(JsonObject& link, const char* key, const Topology& t)
 }
 
 void
-ReadLink(JsonObject link, const LinkDefaults& defaults, Topology& t)
+ReadLink(JsonObject link, const LinkDefaults& defaults, Topology& t, GraphExtras& extras)
 {
-    if (!link.Only({"from", "to", "rate", "delay", "bit_error_rate", "count"}))
+    if (!link.Only(
+            {"from", "to", "rate", "delay", "bit_error_rate", "count", "set_from", "set_to"}))
     {
         return;
     }
@@ -161,7 +226,210 @@ ReadLink(JsonObject link, const LinkDefaults& defaults, Topology& t)
     }
     for (uint64_t i = 0; i < count; ++i)
     {
-        t.Connect(*from, *to, rate, delay, bitErrorRate);
+        const LinkId made = t.Connect(*from, *to, rate, delay, bitErrorRate);
+        ReadSettings(link, "set_from", true, 2 * made, extras);
+        ReadSettings(link, "set_to", true, 2 * made + 1, extras);
+    }
+}
+
+/// One text, or a list of texts.
+std::vector<std::string>
+ReadTexts(JsonObject& in, const char* key)
+{
+    std::vector<std::string> texts;
+    const json* value = in.Find(key, Need::kRequired);
+    for (const json& one : !value              ? json::array()
+                           : value->is_array() ? *value
+                                               : json::array({*value}))
+    {
+        if (!one.is_string())
+        {
+            in.Fail(key, "is not a text, or a list of texts");
+            return {};
+        }
+        texts.push_back(one.get<std::string>());
+    }
+    if (value && texts.empty())
+    {
+        in.Fail(key, "names nothing");
+    }
+    return texts;
+}
+
+/// The endpoints of a host "b", or the one of its port, "b:1".
+std::vector<EndpointId>
+EndpointsOf(const Topology& t, const std::string& text)
+{
+    const std::size_t colon = text.rfind(':');
+    const auto whole = t.FindNode(text);
+    const auto node =
+        whole || colon == std::string::npos ? whole : t.FindNode(text.substr(0, colon));
+    const std::string port = whole || !node ? "" : text.substr(colon + 1);
+    std::vector<EndpointId> found;
+    for (EndpointId e = 0; node && e < t.Endpoints().size(); ++e)
+    {
+        const Endpoint& endpoint = t.Endpoints()[e];
+        if (endpoint.host == *node && (port.empty() || port == std::to_string(endpoint.port)))
+        {
+            found.push_back(e);
+        }
+    }
+    return found;
+}
+
+void
+ReadRoute(JsonObject in,
+          const Topology& t,
+          std::set<std::pair<NodeId, EndpointId>>& seen,
+          std::vector<StaticRoute>& routes)
+{
+    if (!in.Only({"at", "to", "via"}))
+    {
+        return;
+    }
+    const auto at = ReadEnd(in, "at", t);
+    const std::vector<std::string> to = ReadTexts(in, "to");
+    const std::vector<std::string> via = ReadTexts(in, "via");
+    if (!at || to.empty() || via.empty())
+    {
+        return;
+    }
+    const Node& node = t.Nodes()[*at];
+    if (node.kind == NodeKind::kHost)
+    {
+        in.Fail("at", "is a host, and hosts do not forward");
+        return;
+    }
+    std::vector<PortId> out;
+    for (const std::string& name : via)
+    {
+        const std::size_t before = out.size();
+        for (std::size_t p = 0; p < node.ports.size(); ++p)
+        {
+            const auto port = static_cast<PortId>(p);
+            if (t.Nodes()[t.Peer(*at, port)].name == name)
+            {
+                out.push_back(port);
+            }
+        }
+        if (out.size() == before)
+        {
+            in.Fail("via",
+                    "names " + rdma::Shown(name, 64) + ", to which " + node.name + " has no link");
+            return;
+        }
+    }
+    std::sort(out.begin(), out.end());
+    if (std::adjacent_find(out.begin(), out.end()) != out.end())
+    {
+        in.Fail("via", "names a neighbour twice");
+        return;
+    }
+    for (const std::string& name : to)
+    {
+        const std::vector<EndpointId> endpoints = EndpointsOf(t, name);
+        if (endpoints.empty())
+        {
+            in.Fail("to",
+                    "names " + rdma::Shown(name, 64) + ", which is no host and no port of one");
+            return;
+        }
+        for (const EndpointId e : endpoints)
+        {
+            if (!seen.emplace(*at, e).second)
+            {
+                in.Fail("to", "has a route at " + node.name + " already");
+                return;
+            }
+            routes.push_back({*at, e, out});
+        }
+    }
+}
+
+/// The key "routes". \pre nodes and links are there
+void
+ReadRoutes(JsonObject& root, Topology& t, Description& about)
+{
+    const json* routes = root.List("routes");
+    if (!routes)
+    {
+        return;
+    }
+    const std::size_t before = root.Errors();
+    std::vector<std::size_t> last; // by entry: routes up to it
+    std::set<std::pair<NodeId, EndpointId>> seen;
+    for (std::size_t i = 0; i < routes->size() && !root.TooMany(); ++i)
+    {
+        ReadRoute(root.Inner((*routes)[i], "routes/" + std::to_string(i)), t, seen, about.routes);
+        last.push_back(about.routes.size());
+    }
+    if (root.Errors() != before)
+    {
+        return;
+    }
+    t.Describe(about);
+    const rdma::EcmpRoutes all = ComputeRoutes(t);
+    std::set<EndpointId> followed;
+    for (std::size_t r = 0, entry = 0; r < about.routes.size(); ++r)
+    {
+        entry += r >= last[entry];
+        const std::string wrong = followed.insert(about.routes[r].to).second
+                                      ? WhyNoRoute(t, all, about.routes[r].to)
+                                      : "";
+        if (!wrong.empty())
+        {
+            const Endpoint& to = t.Endpoints()[about.routes[r].to];
+            root.Say("routes/" + std::to_string(entry),
+                     "frames for " + t.Nodes()[to.host].name + " " + wrong);
+            return;
+        }
+    }
+}
+
+/// Numbers the tiers that have names from the hosts up.
+void
+NumberTiers(const GraphExtras& extras, Topology& t, Description& about)
+{
+    if (extras.tierNames.empty())
+    {
+        return;
+    }
+    std::vector<uint32_t> distance(t.Nodes().size(), UINT32_MAX);
+    std::vector<NodeId> queue(t.Hosts());
+    for (const NodeId host : queue)
+    {
+        distance[host] = 0;
+    }
+    for (std::size_t i = 0; i < queue.size(); ++i)
+    {
+        const Node& node = t.Nodes()[queue[i]];
+        for (std::size_t p = 0; p < node.ports.size(); ++p)
+        {
+            const NodeId peer = t.Peer(queue[i], static_cast<PortId>(p));
+            if (distance[peer] == UINT32_MAX)
+            {
+                distance[peer] = distance[queue[i]] + 1;
+                queue.push_back(peer);
+            }
+        }
+    }
+    std::map<std::string, uint32_t> least;
+    for (const auto& [node, name] : extras.tierNames)
+    {
+        const auto [known, first] = least.emplace(name, distance[node]);
+        known->second = std::min(known->second, distance[node]);
+        if (first)
+        {
+            about.tiers.push_back(name);
+        }
+    }
+    std::stable_sort(about.tiers.begin(),
+                     about.tiers.end(),
+                     [&least](const auto& a, const auto& b) { return least[a] < least[b]; });
+    for (const auto& [node, name] : extras.tierNames)
+    {
+        const auto at = std::find(about.tiers.begin(), about.tiers.end(), name);
+        t.SetTier(node, static_cast<uint8_t>(at - about.tiers.begin() + 1));
     }
 }
 
@@ -177,7 +445,7 @@ ReadGraph(const std::string& text, const std::string& name)
         return result;
     }
     JsonObject root(*document, "", name, result.errors);
-    if (!root.Only({"description", "defaults", "nodes", "links"}))
+    if (!root.Only({"description", "defaults", "nodes", "links", "routes"}))
     {
         return result;
     }
@@ -202,6 +470,7 @@ ReadGraph(const std::string& text, const std::string& name)
     }
 
     Topology t;
+    GraphExtras extras;
     if (nodes->size() > detail::kMostNodes)
     {
         root.Say("nodes", "has more than " + std::to_string(detail::kMostNodes) + " nodes");
@@ -209,7 +478,7 @@ ReadGraph(const std::string& text, const std::string& name)
     }
     for (size_t i = 0; i < nodes->size() && !root.TooMany(); ++i)
     {
-        ReadNode(root.Inner((*nodes)[i], "nodes/" + std::to_string(i)), t);
+        ReadNode(root.Inner((*nodes)[i], "nodes/" + std::to_string(i)), t, extras);
     }
     // After a wrong node, all its links would be wrong, too, and hide the cause.
     if (!result.errors.empty())
@@ -218,15 +487,30 @@ ReadGraph(const std::string& text, const std::string& name)
     }
     for (size_t i = 0; i < links->size() && !root.TooMany(); ++i)
     {
-        ReadLink(root.Inner((*links)[i], "links/" + std::to_string(i)), defaults, t);
+        ReadLink(root.Inner((*links)[i], "links/" + std::to_string(i)), defaults, t, extras);
         if (t.Links().size() > detail::kMostLinks)
         {
             root.Say("links", "has more than " + std::to_string(detail::kMostLinks) + " links");
             break;
         }
     }
+    Description about;
+    NumberTiers(extras, t, about);
+    constexpr std::size_t kMostTiers = 9;
+    if (about.tiers.size() > kMostTiers)
+    {
+        root.Say("nodes",
+                 "have " + std::to_string(about.tiers.size()) + " tiers, more than " +
+                     std::to_string(kMostTiers));
+    }
     if (result.errors.empty())
     {
+        ReadRoutes(root, t, about);
+    }
+    if (result.errors.empty())
+    {
+        about.settings = std::move(extras.settings);
+        t.Describe(std::move(about));
         result.topology = std::move(t);
     }
     return result;

@@ -128,6 +128,11 @@ class JsonObject
 
     std::string Path(const std::string& below) const;
 
+    const std::string& File() const
+    {
+        return m_file;
+    }
+
   private:
     /// \param parse (member, text of the allowed values, to be set) -> std::optional<T>, nothing if
     /// the member is wrong

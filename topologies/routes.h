@@ -10,11 +10,24 @@
 #include "contrib/rdma/core/ecmp-routes.h"
 #include "topologies/topology.h"
 
+#include <string>
 #include <vector>
 
 namespace topo
 {
 
+inline std::vector<rdma::StaticRoute>
+StaticRoutes(const Topology& topology)
+{
+    std::vector<rdma::StaticRoute> routes;
+    for (const StaticRoute& route : topology.About().routes)
+    {
+        routes.push_back({route.at, route.to, route.out});
+    }
+    return routes;
+}
+
+/// Static routes of a topology file included.
 inline rdma::EcmpRoutes
 ComputeRoutes(const Topology& topology)
 {
@@ -36,8 +49,16 @@ ComputeRoutes(const Topology& topology)
     {
         endpoints.push_back({endpoint.host, endpoint.port});
     }
-    return rdma::EcmpRoutes::Compute(isHost, links, endpoints);
+    rdma::EcmpRoutes routes = rdma::EcmpRoutes::Compute(isHost, links, endpoints);
+    routes.Apply(StaticRoutes(topology));
+    return routes;
 }
+
+/// What is wrong with the routes to an endpoint that has static ones: "go s -> t -> s in a circle",
+/// "end at t"; empty if all switches that have a way to it lead there.
+std::string WhyNoRoute(const Topology& topology,
+                       const rdma::EcmpRoutes& routes,
+                       EndpointId endpoint);
 
 } // namespace topo
 

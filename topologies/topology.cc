@@ -122,6 +122,22 @@ Topology::SetRate(LinkId link, rdma::BitRate rate)
     Own().links.at(link).rate = rate;
 }
 
+void
+Topology::SetDelay(LinkId link, rdma::Duration delay)
+{
+    if (delay.ps < 0)
+    {
+        throw std::invalid_argument("Topology: a link needs a delay of at least 0");
+    }
+    Own().links.at(link).delay = delay;
+}
+
+void
+Topology::SetTier(NodeId node, uint8_t tier)
+{
+    Own().nodes.at(node).tier = tier;
+}
+
 const std::vector<Node>&
 Topology::Nodes() const
 {

@@ -73,6 +73,24 @@ struct DirectedLink
     bool fromA = true;
 };
 
+/// A setting of one place in a topology file: words, which whoever simulates the network reads.
+struct PlaceSetting
+{
+    std::string where;  ///< "net.json: /nodes/3/set/ecn_kmin"
+    bool ofEnd = false; ///< of an end of a link, or of a whole node
+    uint32_t at = 0;    ///< the node; or 2 x link, and 1 more for the end b
+    std::string key;    ///< "ecn_kmin"
+    std::string value;  ///< "1MB"
+};
+
+/// A next hop of a topology file: at a switch these ports lead to an endpoint.
+struct StaticRoute
+{
+    NodeId at = 0;
+    EndpointId to = 0;
+    std::vector<PortId> out;
+};
+
 /// The family's description of its network: data, so that no reader takes it from names. It is
 /// empty for a network that no family made, as in tests.
 struct Description
@@ -94,7 +112,10 @@ struct Description
     uint32_t planes = 1;
     /// NIC i of every server hangs on rail i mod rails; 0: NICs are on no rails.
     uint32_t rails = 0;
-    bool railsApart = false; ///< no switch joins two rails
+    bool railsApart = false;            ///< no switch joins two rails
+    std::vector<PlaceSetting> settings; ///< of the user's file, in its order
+    /// Of the user's file; each switch and endpoint once. All other routes are the shortest paths.
+    std::vector<StaticRoute> routes;
 };
 
 /// Built node by node and link by link. It is a value whose copies share one graph until they are
@@ -127,6 +148,9 @@ class Topology
 
     /// Throws std::invalid_argument for a rate of zero.
     void SetRate(LinkId link, rdma::BitRate rate);
+    /// Throws std::invalid_argument for a negative delay.
+    void SetDelay(LinkId link, rdma::Duration delay);
+    void SetTier(NodeId node, uint8_t tier);
 
     const std::vector<Node>& Nodes() const;
     const std::vector<Link>& Links() const;

@@ -106,7 +106,7 @@ TEST(Graph, EveryErrorHasItsPath)
     EXPECT_EQ(ErrorsOfEdited("\"count\": 2", "\"cont\": 2"),
               "net.json: /links/1/cont: unknown key (did you mean count?); allowed are from, to, "
               "rate, delay, "
-              "bit_error_rate or count\n");
+              "bit_error_rate, count, set_from or set_to\n");
     EXPECT_EQ(ErrorsOfEdited("\"to\": \"right\"", "\"to\": \"rigth\""),
               "net.json: /links/1/to: \"rigth\" is not the name of a node (did you mean right?)\n");
     EXPECT_EQ(ErrorsOfEdited("\"to\": \"right\"", "\"to\": \"left\""),
@@ -229,6 +229,101 @@ TEST(Graph, RandomEditsNeverCrash)
     ExpectNoCrashOfRandomEdits(kTwoRacks, 6, 20, "0123456789{}[]\",:.e-", [](const auto& text) {
         return topo::ReadGraph(text, "net.json");
     });
+}
+
+TEST(Graph, TiersHaveNamesAndPlacesSettings)
+{
+    std::string text = Edited("\"tier\": 1}", "\"tier\": \"leaf\", \"set\": {\"ecn\": false}}");
+    text.replace(text.find("\"right\", \"kind\": \"switch\""),
+                 25,
+                 "\"right\", \"kind\": \"switch\", \"tier\": \"top\"");
+    text.replace(text.find("\"count\": 2"), 10, "\"count\": 2, \"set_to\": {\"x\": 4}");
+    const auto result = topo::ReadGraph(text, "net.json");
+    ASSERT_TRUE(result.topology) << Errors(text);
+    const Topology& t = *result.topology;
+    // Both have a link to a host: in the order of the file.
+    EXPECT_EQ(t.About().tiers, (std::vector<std::string>{"leaf", "top"}));
+    EXPECT_EQ(t.Nodes()[1].tier, 1);
+    EXPECT_EQ(t.Nodes()[3].tier, 2);
+    const auto& settings = t.About().settings;
+    ASSERT_EQ(settings.size(), 3u); // one, and one for each of two links
+    EXPECT_EQ(settings[0].where, "net.json: /nodes/1/set/ecn");
+    EXPECT_EQ(settings[0].value, "false");
+    EXPECT_FALSE(settings[0].ofEnd);
+    EXPECT_EQ(settings[0].at, 1u);
+    EXPECT_EQ(settings[2].where, "net.json: /links/1/set_to/x");
+    EXPECT_TRUE(settings[2].ofEnd);
+    EXPECT_EQ(settings[2].at, 2 * 2 + 1u);
+    EXPECT_NE(Errors(Edited("\"name\": \"right\", \"kind\": \"switch\"",
+                            "\"name\": \"right\", \"kind\": \"switch\", \"tier\": \"x\""))
+                  .find("/nodes/3/tier"),
+              std::string::npos);
+    EXPECT_NE(Errors(Edited("\"tier\": 1", "\"tier\": 1, \"set\": 1")).find("/nodes/1/set"),
+              std::string::npos);
+    EXPECT_NE(Errors(Edited("\"tier\": 1", "\"set\": {\"a\": []}")).find("/nodes/1/set/a"),
+              std::string::npos);
+}
+
+// a and b on leaf s, c on leaf t; spines u and v.
+std::string
+WithRoutes(const std::string& routes)
+{
+    return R"({"defaults": {"rate": "100Gbps", "delay": "1us"},
+        "nodes": [{"name": "a", "kind": "host"}, {"name": "b", "kind": "host"},
+                  {"name": "c", "kind": "host"}, {"name": "s", "kind": "switch"},
+                  {"name": "t", "kind": "switch"}, {"name": "u", "kind": "switch"},
+                  {"name": "v", "kind": "switch"}],
+        "links": [{"from": "a", "to": "s"}, {"from": "b", "to": "s"}, {"from": "c", "to": "t"},
+                  {"from": "s", "to": "u"}, {"from": "s", "to": "v"}, {"from": "u", "to": "t"},
+                  {"from": "v", "to": "t"}],
+        "routes": )" +
+           routes + "}";
+}
+
+TEST(Graph, RoutesAreNextHopsOfOnesOwn)
+{
+    const auto hops = [](const Topology& t, const std::string& at, uint32_t endpoint) {
+        std::string names;
+        const rdma::EcmpRoutes routes = topo::ComputeRoutes(t);
+        for (const uint16_t port : routes.NextHops(*t.FindNode(at), endpoint))
+        {
+            names += t.Nodes()[t.Peer(*t.FindNode(at), port)].name;
+        }
+        return names;
+    };
+    const auto plain = topo::ReadGraph(WithRoutes("[]"), "net.json");
+    ASSERT_TRUE(plain.topology) << Errors(WithRoutes("[]"));
+    EXPECT_EQ(hops(*plain.topology, "s", 2), "uv");
+    const std::string one = R"([{"at": "s", "to": "c", "via": ["v"]},
+                                {"at": "t", "to": ["a", "b:0"], "via": "u"}])";
+    const auto result = topo::ReadGraph(WithRoutes(one), "net.json");
+    ASSERT_TRUE(result.topology) << Errors(WithRoutes(one));
+    const Topology& t = *result.topology;
+    ASSERT_EQ(t.About().routes.size(), 3u);
+    EXPECT_EQ(hops(t, "s", 2), "v");
+    EXPECT_EQ(hops(t, "t", 0), "u");
+    EXPECT_EQ(hops(t, "t", 1), "u");
+    EXPECT_EQ(hops(t, "u", 2), "t"); // as the shortest path has it
+    // A longer way: s -> u -> t for what hangs on s itself would go in a circle.
+    const auto refuses = [](const std::string& routes, const std::vector<std::string>& words) {
+        const std::string errors = Errors(WithRoutes(routes));
+        for (const std::string& word : words)
+        {
+            EXPECT_NE(errors.find(word), std::string::npos) << routes << ": " << errors;
+        }
+    };
+    refuses(R"([{"at": "s", "to": "a", "via": "u"}])",
+            {"/routes/0", "frames for a", "s -> u -> s", "in a circle"});
+    refuses(R"([{"at": "s", "to": "c", "via": "b"}])", {"/routes/0", "end at host b"});
+    refuses(R"([{"at": "a", "to": "c", "via": "s"}])", {"/routes/0/at", "do not forward"});
+    refuses(R"([{"at": "s", "to": "x", "via": "u"}])", {"/routes/0/to", "no host"});
+    refuses(R"([{"at": "s", "to": "c:1", "via": "u"}])", {"/routes/0/to", "no host"});
+    refuses(R"([{"at": "s", "to": "c", "via": "t"}])", {"/routes/0/via", "has no link"});
+    refuses(R"([{"at": "s", "to": "c", "via": ["u", "u"]}])", {"/routes/0/via", "twice"});
+    refuses(R"([{"at": "s", "to": ["c", "c"], "via": "u"}])", {"/routes/0/to", "already"});
+    refuses(R"([{"at": "s", "to": [], "via": "u"}])", {"/routes/0/to", "names nothing"});
+    refuses(R"([{"at": "s", "to": "c", "via": 3}])", {"/routes/0/via", "not a text"});
+    refuses(R"([{"at": "s", "to": "c"}])", {"/routes/0/via", "missing"});
 }
 
 } // namespace
