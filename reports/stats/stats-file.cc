@@ -8,6 +8,7 @@
 #include "reports/attribution/tail-attribution.h"
 #include "reports/base/output-errors.h"
 #include "reports/schema/object.h"
+#include "reports/stats/places-record.h"
 #include "reports/tables/queue-pair-table.h"
 #include "reports/tables/watch-table.h"
 
@@ -79,6 +80,12 @@ const Object<Head> HEAD{
         .Only([](const auto&) { return OutputErrors::Any(); }),
     {"configuration: Configuration, valid as a --scenario",
      [](const auto& h) { return Json(h.run.asRun); }},
+    Key<Head>(
+        "fabric: With --set, --tier-rate, --tier-delay or settings of a topology file: what tiers "
+        "and places have",
+        [](const auto& h) { return *h.run.places; },
+        PlacesKeys())
+        .Only([](const auto& h) { return h.run.places != nullptr; }),
     {"nondeterministic: Keys that differ from run to run",
      [](const auto&) { return NONDETERMINISTIC_KEYS; }},
     Key<Head>("network: Without packets only: fluid or analytic", [](const auto& h) {

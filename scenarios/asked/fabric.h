@@ -65,6 +65,9 @@ struct Fabric
     std::string spray;
     rdma::Duration flowletGap;
     bool ecmpResilient = false;
+    std::optional<uint32_t> hashSeed;
+    std::optional<uint32_t> hashOffset;
+    std::optional<Entries> set;
     std::optional<std::vector<std::string>> ets;
     std::optional<std::string> queueDisc;
     std::optional<Entries> trafficClasses;

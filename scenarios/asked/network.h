@@ -12,6 +12,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace scenario::asked
 {
@@ -24,6 +25,8 @@ struct Network
     double bitErrorRate = 0;
     std::optional<rdma::Duration> faultDetection;
     std::optional<rdma::Duration> convergence;
+    std::optional<std::vector<std::string>> tierRate;
+    std::optional<std::vector<std::string>> tierDelay;
 };
 
 } // namespace scenario::asked

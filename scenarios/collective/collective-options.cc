@@ -20,7 +20,9 @@
 #include "scenarios/network/cluster-options.h"
 #include "scenarios/network/infiniband.h"
 #include "scenarios/network/rail-options.h"
+#include "scenarios/network/switch-values.h"
 #include "topologies/hop-counter.h"
+#include "topologies/reach.h"
 
 #include <algorithm>
 
@@ -79,6 +81,20 @@ TakeWay(const ClusterSpec& cluster, const FabricSpec& fabric, coll::Machine* mac
     const double cable = fabric.linkDelay.Seconds() + FecDelay(fabric, fabric.nicRate).Seconds();
     machine->switches = links - 1;
     machine->outsideLatency = links * cable + machine->switches * fabric.switchLatency.Seconds();
+    if (!fabric.tierLinks && fabric.places.empty())
+    {
+        return;
+    }
+    const SwitchesOf switches(fabric, topology);
+    machine->outsideLatency = 0;
+    for (const auto& [node, port] : topo::ShortestPath(topology, first, last))
+    {
+        const topo::Link& link = topology.Links()[topology.Nodes()[node].ports[port]];
+        machine->outsideLatency += link.delay.Seconds() + FecDelay(fabric, link.rate).Seconds() +
+                                   (topology.Nodes()[node].kind == topo::NodeKind::kSwitch
+                                        ? switches.Of(node).latency.Seconds()
+                                        : 0);
+    }
 }
 
 /// The machine as the tuner sees it.

@@ -15,6 +15,7 @@
 #include "scenarios/network/cluster-options.h"
 #include "scenarios/network/infiniband.h"
 #include "scenarios/network/network-kinds.h"
+#include "scenarios/network/places-as-run.h"
 #include "scenarios/network/processes.h"
 #include "scenarios/network/queueing-options.h"
 #include "scenarios/network/recovery-options.h"
@@ -67,6 +68,68 @@ NetworkText(const topo::Topology& t, const std::string& name, std::size_t units)
            (units ? std::to_string(units) + " of them with a unit that adds up, " : "") +
            topo::Counted(t.Links().size(), "link");
 }
+
+namespace
+{
+
+/// "ECN K 1MB to 4MB, Pmax 0.2 per 100 Gb/s"
+std::string
+MarkingText(const SwitchValues& s)
+{
+    return !s.ecn ? std::string("ECN off")
+                  : "ECN K " + ExactBytes(s.kmin) + " to " + ExactBytes(s.kmax) +
+                        Format(", Pmax %g", s.pmax) + (s.per100G ? " per 100 Gb/s" : " a port");
+}
+
+std::string
+TierText(const TierAsRun& tier, bool infiniBand)
+{
+    std::string text = topo::Counted(tier.switches, "switch", "switches");
+    text += tier.rate ? "; links " + rdma::ToString(*tier.rate) : "; links of several rates";
+    text += tier.delay ? ", " + rdma::ToString(*tier.delay) : ", of several delays";
+    if (!tier.values)
+    {
+        return text + "; the switches differ";
+    }
+    const SwitchValues& s = *tier.values;
+    text += "; latency " + rdma::ToString(s.latency);
+    return infiniBand ? text
+                      : text + ", " +
+                            (s.ofSwitch ? "buffer " + ExactBytes(s.ofSwitch)
+                                        : "buffer " + ExactBytes(s.buffer) + " per 100 Gb/s") +
+                            ", PFC " + (s.pfc ? "on" : "off") + ", " + MarkingText(s);
+}
+
+/// What tiers and places have of their own.
+std::string
+PlacesText(const FabricSpec& f, const topo::Topology& topology)
+{
+    const std::size_t routes = topology.About().routes.size();
+    std::string text =
+        PlanLineIf("routes", routes ? topo::Counted(routes, "next hop") + " of the file" : "");
+    const auto places = MakePlacesAsRun(f, topology);
+    if (!places)
+    {
+        return text;
+    }
+    for (const TierAsRun& tier : places->tiers)
+    {
+        text += PlanLine("tier", tier.name + ": " + TierText(tier, f.infiniBand));
+    }
+    std::string set;
+    const PlacedSetting* before = nullptr;
+    for (const PlacedSetting& setting : places->set)
+    {
+        if (!before || before->Said() != setting.Said()) // a key may be several attributes
+        {
+            set += (set.empty() ? "" : ", ") + rdma::Shown(setting.Said(), 100);
+        }
+        before = &setting;
+    }
+    return text + PlanLineIf("set", set);
+}
+
+} // namespace
 
 std::string
 FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
@@ -128,12 +191,14 @@ FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
                          (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
         text += PlanLine("credits", CoverOfCredits(f, topology).plan);
         const bool several = f.ib.routing.find(',') != std::string::npos;
-        return text + PlanLine("routing",
-                               (!f.ib.lfts.empty() ? "tables of " + f.ib.lfts
-                                : several          ? "the first that can of " + f.ib.routing
-                                                   : f.ib.routing) +
-                                   (f.balancing.name == "tables" ? "" : ", " + f.balancing.Text()) +
-                                   ", LMC " + std::to_string(f.ib.lmc));
+        return text +
+               PlanLine("routing",
+                        (!f.ib.lfts.empty() ? "tables of " + f.ib.lfts
+                         : several          ? "the first that can of " + f.ib.routing
+                                            : f.ib.routing) +
+                            (f.balancing.name == "tables" ? "" : ", " + f.balancing.Text()) +
+                            ", LMC " + std::to_string(f.ib.lmc)) +
+               PlacesText(f, topology);
     }
     text += PlanLine("congestion",
                      (!rdma            ? ""
@@ -159,7 +224,7 @@ FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
     {
         text += PlanLine("load balancing", f.balancing.Text());
     }
-    return text;
+    return text + PlacesText(f, topology);
 }
 
 std::string

@@ -21,6 +21,7 @@
 #include "scenarios/job/flow-tag.h"
 #include "scenarios/job/launch-spec.h"
 #include "scenarios/job/load-balancing.h"
+#include "scenarios/job/placed-setting.h"
 #include "scenarios/job/protocol.h"
 #include "scenarios/job/reference.h"
 #include "scenarios/job/traffic-class.h"
@@ -92,6 +93,7 @@ struct Processes
 
 struct Background;
 struct JobSet;
+struct PlacesAsRun;
 struct RecoverySpec;
 
 /// Common to all programs.
@@ -112,6 +114,7 @@ struct RunOptions
     std::vector<std::string> pcap; ///< names: "all", a host, "switch:port", or "a-b" links
     CaptureOptions capture;        ///< options of the captures in `pcap`
     FaultPlan faults;
+    std::shared_ptr<const PlacesAsRun> places;    ///< null: no place has anything of its own
     std::shared_ptr<const RecoverySpec> recovery; ///< null: no recovery and no checkpoints
     /// Attributes that options set (Option::Sets), and their values. Later entries win.
     std::vector<std::pair<std::string, std::string>> optionAttributes;
@@ -192,6 +195,9 @@ struct FabricSpec
     bool variableWindow = false;            ///< windowBytes is that at line rate
     bool ecnBehind = false;                 ///< marked by the queue without the frame itself
     TransportSpec transport;
+    /// Settings of places, the wider ones first: later ones win.
+    std::vector<PlacedSetting> places = {};
+    bool tierLinks = false; ///< --tier-rate or --tier-delay
 
     /// Whether a class (0: what stands here) is for queues without PFC.
     bool IsLossy(uint8_t trafficClass) const

@@ -39,7 +39,9 @@ rdma::SharedBufferConfig
 NetworkChecker::BufferOf(const topo::Node& node, double* scale, bool units) const
 {
     rdma::SharedBufferConfig config;
-    config.losslessMask = m_fabric.pfc ? m_lossless : 0;
+    const SwitchValues& values = ValuesOf(node);
+    config.losslessMask = values.pfc ? m_lossless : 0;
+    config.alpha = values.alpha;
     const auto priorities = static_cast<uint64_t>(__builtin_popcount(m_lossless));
     const rdma::Bytes largest(m_fabric.frames.LargestFrame(m_fabric.mtu));
     *scale = 0;
@@ -49,24 +51,44 @@ NetworkChecker::BufferOf(const topo::Node& node, double* scale, bool units) cons
         *scale += static_cast<double>(link.rate.bps) / 100e9;
         const bool toUnit = m_topology.Nodes()[link.a].isUnit || m_topology.Nodes()[link.b].isUnit;
         config.headroomBytes.push_back(
-            m_fabric.pfc ? rdma::HeadroomBytes(link.rate,
-                                               toUnit && !units ? rdma::Duration(0) : link.delay,
-                                               m_fabric.switchLatency,
-                                               rdma::Duration(0),
-                                               largest,
-                                               m_fabric.timeUnit)
-                                   .value *
-                               priorities
-                         : 0);
+            values.pfc ? rdma::HeadroomBytes(link.rate,
+                                             toUnit && !units ? rdma::Duration(0) : link.delay,
+                                             values.latency,
+                                             rdma::Duration(0),
+                                             largest,
+                                             m_fabric.timeUnit)
+                                 .value *
+                             priorities
+                       : 0);
     }
     return config;
 }
 
 bool
-NetworkChecker::Suffices(rdma::SharedBufferConfig* config, double scale, uint64_t per100G)
+NetworkChecker::Suffices(rdma::SharedBufferConfig* config,
+                         double scale,
+                         const SwitchValues& values,
+                         uint64_t per100G)
 {
-    config->totalBytes = static_cast<uint64_t>(scale * static_cast<double>(per100G));
+    config->totalBytes = values.ofSwitch
+                             ? values.ofSwitch
+                             : static_cast<uint64_t>(scale * static_cast<double>(per100G));
     return rdma::SharedBuffer::WhyNot(*config).empty();
+}
+
+void
+NetworkChecker::RefuseBuffer(const topo::Node& node, const std::string& why)
+{
+    const auto id = static_cast<topo::NodeId>(&node - m_topology.Nodes().data());
+    for (const PlacedSetting& setting : m_fabric.places)
+    {
+        if (setting.attribute == "ns3::RdmaSwitch::BufferBytes" &&
+            std::binary_search(setting.nodes.begin(), setting.nodes.end(), id))
+        {
+            m_errors->push_back({setting.where, setting.Said(), node.name + ": " + why, ""});
+            return;
+        }
+    }
 }
 
 bool
@@ -89,16 +111,22 @@ NetworkChecker::BuffersSuffice()
         }
         double s = 0;
         auto config = BufferOf(node, &s);
-        if (Suffices(&config, s, std::max(least, m_fabric.bufferPer100G.value)))
+        const SwitchValues& switchHas = ValuesOf(node);
+        if (!switchHas.known || Suffices(&config, s, switchHas, std::max(least, switchHas.buffer)))
         {
             continue;
+        }
+        if (switchHas.ofSwitch)
+        {
+            RefuseBuffer(node, rdma::SharedBuffer::WhyNot(config));
+            return false;
         }
         uint64_t low = 0; // too little
         uint64_t high = 1ULL << 56;
         while (high - low > 1)
         {
             const uint64_t middle = low + (high - low) / 2;
-            (Suffices(&config, s, middle) ? high : low) = middle;
+            (Suffices(&config, s, switchHas, middle) ? high : low) = middle;
         }
         worst = &node;
         least = high;
@@ -116,31 +144,30 @@ NetworkChecker::BuffersSuffice()
     {
         blamed = values.Given(option) ? option : blamed;
     }
+    const SwitchValues& has = ValuesOf(*worst);
     auto without = BufferOf(*worst, &scale, false);
     const bool byUnit = m_cluster && values.Given(&asked::Collective::aggregationDelay) &&
-                        Suffices(&without, scale, m_fabric.bufferPer100G.value);
+                        Suffices(&without, scale, has, has.buffer);
     blamed = byUnit ? Member(&asked::Collective::aggregationDelay) : blamed;
     const std::string delays =
         byUnit ? "the ports of its unit ask for"
                : (m_fromFile ? "the delays of its links in the file"
                              : "--link-delay=" + CanonicalDuration(m_fabric.linkDelay.ps)) +
-                     " and --switch-latency=" + CanonicalDuration(m_fabric.switchLatency.ps) +
-                     " ask for";
+                     " and --switch-latency=" + CanonicalDuration(has.latency.ps) + " ask for";
     std::string text =
         "switch " + worst->name + " gets a buffer of " +
-        BufferText(scale * static_cast<double>(m_fabric.bufferPer100G.value)) + ", too small " +
-        (m_fabric.pfc ? "for the headroom that " + delays : std::string("for two frames")) +
+        BufferText(scale * static_cast<double>(has.buffer)) + ", too small " +
+        (has.pfc ? "for the headroom that " + delays : std::string("for two frames")) +
         "; allowed: --buffer=" + CanonicalBytes((least + 999) / 1000 * 1000) + " or more";
-    text += !m_fabric.pfc ? ""
-            : byUnit      ? ", a shorter --aggregation-delay, or --no-pfc"
-            : m_fromFile  ? ", shorter links or --no-pfc"
-                          : ", a shorter --link-delay or --switch-latency, or --no-pfc";
+    text += !has.pfc     ? ""
+            : byUnit     ? ", a shorter --aggregation-delay, or --no-pfc"
+            : m_fromFile ? ", shorter links or --no-pfc"
+                         : ", a shorter --link-delay or --switch-latency, or --no-pfc";
     const bool byDefault = !values.Given(blamed);
-    m_errors->push_back(
-        {values.Where(blamed),
-         byDefault ? CanonicalBytes(m_fabric.bufferPer100G.value) : values.Raw(blamed),
-         std::move(text),
-         ""});
+    m_errors->push_back({values.Where(blamed),
+                         byDefault ? CanonicalBytes(has.buffer) : values.Raw(blamed),
+                         std::move(text),
+                         ""});
     return false;
 }
 
@@ -153,18 +180,20 @@ NetworkChecker::WarnOfMarks()
     }
     for (const topo::Node& node : m_topology.Nodes())
     {
-        for (const topo::LinkId l :
-             node.kind == topo::NodeKind::kSwitch ? node.ports : std::vector<topo::LinkId>{})
+        const SwitchValues& has = ValuesOf(node);
+        if (node.kind != topo::NodeKind::kSwitch || !has.ecn || !has.known)
+        {
+            continue;
+        }
+        for (const topo::LinkId l : node.ports)
         {
             const topo::Link& link = m_topology.Links()[l];
-            const double threshold = static_cast<double>(m_fabric.ecnKmin.value) *
-                                     static_cast<double>(link.rate.bps) / 100e9;
+            const double threshold = has.KminAt(link.rate);
             if (threshold < static_cast<double>(FullFrame().value))
             {
-                m_notes->push_back("warning: --ecn-kmin=" + CanonicalBytes(m_fabric.ecnKmin.value) +
-                                   ": " + std::to_string(static_cast<uint64_t>(threshold)) +
-                                   " B at " + rdma::ToString(link.rate) +
-                                   ", less than one full frame of " +
+                m_notes->push_back("warning: --ecn-kmin=" + CanonicalBytes(has.kmin) + ": " +
+                                   std::to_string(static_cast<uint64_t>(threshold)) + " B at " +
+                                   rdma::ToString(link.rate) + ", less than one full frame of " +
                                    std::to_string(FullFrame().value) +
                                    " B: a packet is marked even if nothing else is queued");
                 return;
@@ -181,8 +210,7 @@ NetworkChecker::WarnOfPauses()
     {
         return; // the arithmetic below is of RED on the queue, and of dynamic thresholds
     }
-    if (!m_fabric.ecn || !m_fabric.pfc || m_fabric.infiniBand || !HasPackets(m_fabric) || !law ||
-        !law->needsMarks)
+    if (m_fabric.infiniBand || !HasPackets(m_fabric) || !law || !law->needsMarks)
     {
         return;
     }
@@ -195,15 +223,17 @@ NetworkChecker::WarnOfPauses()
         {
             continue; // one port of the same rate fills no queue
         }
+        const SwitchValues& has = ValuesOf(node);
         double scale = 0;
         rdma::SharedBufferConfig config = BufferOf(node, &scale);
-        if (!Suffices(&config, scale, m_fabric.bufferPer100G.value))
+        if (!has.ecn || !has.pfc || !has.known || !Suffices(&config, scale, has, has.buffer))
         {
             continue;
         }
         const topo::LinkId l = m_topology.Nodes()[end.host].ports[end.port];
-        const double portRate = static_cast<double>(m_topology.Links()[l].rate.bps) / 100e9;
-        const double first = static_cast<double>(m_fabric.ecnKmin.value) * portRate;
+        const rdma::BitRate rate = m_topology.Links()[l].rate;
+        const double portRate = has.per100G ? static_cast<double>(rate.bps) / 100e9 : 1;
+        const double first = has.KminAt(rate);
         const double share = 1 / config.alpha + ports;
         const auto guaranteed = static_cast<double>(config.guaranteedBytes);
         for (uint8_t priority = 0; priority < fan.ports.size(); ++priority)
@@ -217,7 +247,7 @@ NetworkChecker::WarnOfPauses()
                 continue;
             }
             const double more = (first / senders - guaranteed) * share - pool;
-            const double buffer = static_cast<double>(m_fabric.bufferPer100G.value) + more / scale;
+            const double buffer = static_cast<double>(has.buffer) + more / scale;
             const auto rounded = [](double bytes, double unit) {
                 return CanonicalBytes(static_cast<uint64_t>(std::ceil(bytes / unit) * unit));
             };

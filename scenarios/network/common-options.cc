@@ -17,6 +17,7 @@
 #include "scenarios/network/load-balancing-options.h"
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/nic-names.h"
+#include "scenarios/network/place-options.h"
 #include "scenarios/network/queue-disc-options.h"
 #include "scenarios/network/queueing-options.h"
 #include "scenarios/network/traffic-classes.h"
@@ -383,6 +384,7 @@ NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
                 .Only(when::Packets())
                 .To(&FabricSpec::bitErrorRate),
         });
+    Append(&rows, TierOptionRows());
     return rows;
 }
 
@@ -570,6 +572,7 @@ FabricOptionRows(Software software)
     Append(&rows, EtsOptionRows());
     Append(&rows, QueueDiscOptionRows());
     Append(&rows, TrafficClassRows());
+    Append(&rows, PlaceOptionRows());
     Append(&rows, FrameOptionRows());
     return rows;
 }

@@ -137,7 +137,9 @@ LoadBalancingOptionRows()
             .As(&asked::Fabric::loadBalancer)
             .Names("load balancer", LoadBalancerItems)
             .Otherwise("ecmp; with --fabric=ib tables")
-            .Example("spray"),
+            .Example("spray")
+            .SetsAtPlaces("ns3::RdmaSwitch::LoadBalancer")
+            .SetsAtPlaces("ns3::IbSwitch::LoadBalancer"),
         section.Name("spray", "which way a sprayed packet takes")
             .As(&asked::Fabric::spray)
             .Names("variant",
@@ -170,6 +172,30 @@ LoadBalancingOptionRows()
                       .Usual()
                       .Hides())
             .IdleUnless(when::CutLinks(), "changes nothing but the hash"),
+        section
+            .Integer("hash-seed",
+                     "of all switches' ECMP hash, so that they split flows alike (polarization)")
+            .As(&asked::Fabric::hashSeed)
+            .Otherwise("each switch draws its own")
+            .Range(1, 4294967295.)
+            .Example("7")
+            .Sets("ns3::EcmpLoadBalancer::HashSeed")
+            .Only(when::Is("load-balancer", {"ecmp", "adaptive", "conga", "reps", "plb"})
+                      .Usual()
+                      .Hides()),
+        section
+            .Integer(
+                "hash-offset",
+                "bits by which ECMP rotates a flow's hash before it picks a path; by tier with "
+                "--set")
+            .As(&asked::Fabric::hashOffset)
+            .Otherwise("0")
+            .Range(0, 31)
+            .Example("8")
+            .Sets("ns3::EcmpLoadBalancer::HashOffset")
+            .Only(when::Is("load-balancer", {"ecmp", "adaptive", "conga", "reps", "plb"})
+                      .Usual()
+                      .Hides()),
     };
 }
 

@@ -11,6 +11,7 @@
 #include "contrib/rdma/core/shared-buffer.h"
 #include "scenarios/asked/network.h"
 #include "scenarios/job/scenario.h"
+#include "scenarios/network/switch-values.h"
 #include "scenarios/options/options.h"
 #include "topologies/family.h"
 #include "topologies/topology.h"
@@ -53,6 +54,7 @@ class NetworkChecker
           m_lossless(lossless),
           m_cluster(cluster),
           m_largestMessage(largestMessage),
+          m_switches(fabric, topology),
           m_fromFile(!topo::FamilyOfParameters(read.values.Get(&asked::Network::topology))),
           m_errors(errors),
           m_notes(notes)
@@ -64,6 +66,12 @@ class NetworkChecker
   private:
     /// "host a", or "port 1 of host a" if it has several.
     std::string EndText(topo::EndpointId e) const;
+
+    const SwitchValues& ValuesOf(const topo::Node& node) const
+    {
+        return m_switches.Of(static_cast<topo::NodeId>(&node - m_topology.Nodes().data()));
+    }
+
     /// Whether routes take too much: 2 B for each switch and endpoint, some seconds at 10^8.
     bool IsLarge() const;
     bool Reachable();
@@ -90,8 +98,14 @@ class NetworkChecker
     rdma::SharedBufferConfig BufferOf(const topo::Node& node,
                                       double* scale,
                                       bool units = true) const;
-    static bool Suffices(rdma::SharedBufferConfig* config, double scale, uint64_t per100G);
+    /// \param values of the switch, whose buffer per 100 Gb/s is `per100G` instead
+    static bool Suffices(rdma::SharedBufferConfig* config,
+                         double scale,
+                         const SwitchValues& values,
+                         uint64_t per100G);
     bool BuffersSuffice();
+    /// A place's whole buffer is too small.
+    void RefuseBuffer(const topo::Node& node, const std::string& why);
     void WarnOfMarks();
     /// A law that hears of marks alone, and queues that PFC keeps below the first mark: a queue is
     /// as long as what its senders' ports may hold before XOFF (shared-buffer.h). All want the
@@ -131,6 +145,7 @@ class NetworkChecker
     uint8_t m_lossless; ///< bit p: priority p, if there is PFC
     bool m_cluster;
     uint64_t m_largestMessage; ///< bytes
+    SwitchesOf m_switches;
     bool m_fromFile;
     std::vector<Error>* m_errors;
     std::vector<std::string>* m_notes;

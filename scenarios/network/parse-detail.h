@@ -11,6 +11,7 @@
 #include "scenarios/network/background.h"
 #include "scenarios/network/cluster-options.h"
 #include "scenarios/network/common-options.h"
+#include "scenarios/network/places-as-run.h"
 #include "scenarios/network/traffic-classes.h"
 #include "scenarios/network/validate.h"
 
@@ -56,6 +57,7 @@ FinishedOn(Cluster&& cluster, const ReadResult& read, Validation&& v, T&& scenar
         }
     }
     scenario.run.asRun = AsRun(v, scenario.run, cluster.fromFile);
+    scenario.run.places = MakePlacesAsRun(scenario.fabric, cluster.spec.topology);
     scenario.cluster = std::move(cluster.spec);
     return Finished(std::move(v), std::move(scenario));
 }

@@ -40,7 +40,7 @@ NetworkChecker::RoundTrip(topo::EndpointId from, topo::EndpointId to) const
         {
             return ps;
         }
-        ps += 2.0 * static_cast<double>(m_fabric.switchLatency.ps);
+        ps += 2.0 * static_cast<double>(m_switches.Of(node).latency.ps);
         port = m_routes ? m_routes->NextHops(node, to)[0] : path[hop].second;
     }
 }
@@ -58,12 +58,14 @@ NetworkChecker::RoundTripBound() const
 {
     const double bits = 8.0 * static_cast<double>(FullWire() + m_fabric.frames.ackWire);
     double slowest = 1e30;
+    rdma::Duration longest = m_fabric.linkDelay;
     for (const topo::Link& link : m_topology.Links())
     {
+        longest = std::max(longest, link.delay);
         slowest = std::min(slowest, static_cast<double>(link.rate.bps));
     }
-    return 6 * (2.0 * static_cast<double>(m_fabric.linkDelay.ps + m_fabric.switchLatency.ps) +
-                bits * 1e12 / slowest);
+    const rdma::Duration latency = m_switches.LongestLatency();
+    return 6 * (2.0 * static_cast<double>(longest.ps + latency.ps) + bits * 1e12 / slowest);
 }
 
 std::pair<double, size_t>

@@ -23,6 +23,7 @@
 #include "scenarios/network/load-balancing-options.h"
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/nic-names.h"
+#include "scenarios/network/place-options.h"
 #include "scenarios/network/queue-disc-options.h"
 #include "scenarios/network/queueing-options.h"
 #include "scenarios/network/traffic-classes.h"
@@ -424,6 +425,7 @@ MakeNetwork(Validation* v,
     }
     network.topology = std::move(*made.topology);
     network.valid = true;
+    ApplyTiers(v, &network.topology, fabric);
 
     const topo::Description& about = network.topology.About();
     for (const topo::Parameter& p : family->parameters)
@@ -453,6 +455,7 @@ MakeNetwork(Validation* v,
             v->Decide(&asked::Fabric::switchLatency, rdma::Duration(latency->ps));
         }
     }
+    ApplyPlaces(v, network.topology, fabric);
     return network;
 }
 

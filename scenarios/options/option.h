@@ -13,6 +13,7 @@
 #include "scenarios/options/when.h"
 #include "topologies/registered.h"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -64,6 +65,10 @@ enum class Kind : uint8_t
 
 using Error = rdma::InputError;
 
+/// Keys of an entry of Option::OfPlaces, in this order: where it applies, to which setting, the
+/// value, and where the user wrote it.
+constexpr std::array<const char*, 4> kPlaceKeys = {"place", "key", "value", "where"};
+
 /// One line of an option table. Made by Opt() and its setters.
 struct Option
 {
@@ -97,12 +102,18 @@ struct Option
     bool distinct = false;         ///< a kList: no entry may be repeated
     bool arguments = false;        ///< of names(), too: "poisson:8", which Value::text has whole
     std::vector<std::string> keys; ///< a kEntries: its keys; the first one needs no name
+    /// A kEntries of values at places: PLACE:KEY=VALUE; JSON {"PLACE": {"KEY": "VALUE"}}, or a list
+    /// of such texts. Those of the command line come behind those of a file.
+    bool ofPlaces = false;
     std::string example; ///< a valid value other than the default, for tests and documentation
     std::vector<Condition> conditions; ///< all must hold
     std::optional<Member> member;      ///< of scenarios/asked; none: the row is made of a registry
     std::vector<Binding> bindings;     ///< other members that get its value
     /// The ns-3 attributes that get its value, if nothing else is needed for that.
     std::vector<std::string> attributes;
+    /// The ns-3 attributes that get its value at a place of the network (--set), if they are not
+    /// `attributes`.
+    std::vector<std::string> attributesOfPlaces;
 
     Option& Default(std::string text)
     {
@@ -219,6 +230,13 @@ struct Option
         return *this;
     }
 
+    /// PLACE:KEY=VALUE, for code that knows the places and keys.
+    Option& OfPlaces()
+    {
+        ofPlaces = true;
+        return Keys({kPlaceKeys.begin(), kPlaceKeys.end()}).Shows("PLACE:KEY=VALUE");
+    }
+
     Option& CommandLineOnly()
     {
         path.clear();
@@ -297,6 +315,19 @@ struct Option
     {
         attributes.push_back(std::move(attribute));
         return *this;
+    }
+
+    /// At a place of the network (--set) the option is this attribute; for all of the network, more
+    /// follows from it.
+    Option& SetsAtPlaces(std::string attribute)
+    {
+        attributesOfPlaces.push_back(std::move(attribute));
+        return *this;
+    }
+
+    const std::vector<std::string>& AttributesOfPlaces() const
+    {
+        return attributesOfPlaces.empty() ? attributes : attributesOfPlaces;
     }
 };
 

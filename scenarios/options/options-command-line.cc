@@ -398,7 +398,7 @@ class CommandLineReader
                 return;
             }
             all.entries.push_back(std::move(value.entries[0]));
-            all.raw = all.text = EntriesText(all.entries);
+            all.raw = all.text = EntriesText(*option, all.entries);
             return;
         }
         if (!ParseValue(*option, text, where, &value, &error))
@@ -513,6 +513,15 @@ ReadOptions(const OptionTable& table, int argc, const char* const* argv)
     }
     for (auto& [name, value] : given)
     {
+        const Option* option = table.Find(name);
+        const Value& ofFile = result.values[name];
+        if (option && option->ofPlaces && ofFile.given)
+        {
+            value.entries.insert(value.entries.begin(),
+                                 ofFile.entries.begin(),
+                                 ofFile.entries.end());
+            value.raw = value.text = EntriesText(*option, value.entries);
+        }
         result.values.Slot(name) = value;
         result.kept.erase(name);
     }

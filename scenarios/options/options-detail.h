@@ -31,9 +31,30 @@ std::string AllowedText(const Option& o); ///< all that a person needs to know t
 std::string CheckEntry(const Option& o,
                        const std::vector<std::pair<std::string, std::string>>& entry,
                        std::string* nearest);
-/// "a,key=b,other=c", and of several entries blanks between them.
+/// "a,key=b,other=c", or "PLACE:KEY=VALUE"; of several entries blanks between them.
 std::string EntriesText(
+    const Option& o,
     const std::vector<std::vector<std::pair<std::string, std::string>>>& entries);
+/// One entry of Option::ofPlaces. False, with what is wrong, if the text is none.
+bool ParsePlaceEntry(const std::string& text,
+                     const std::string& where,
+                     std::vector<std::pair<std::string, std::string>>* entry,
+                     std::string* problem);
+
+/// What is wrong with a JSON value of Option::ofPlaces; nothing if `problem` is empty.
+struct PlaceMistake
+{
+    std::string path; ///< "/core/ecn_kmin"
+    nlohmann::json value;
+    std::string problem;
+};
+
+/// The entries of {"core": {"ecn_kmin": "1MB"}}. \param where the object stands
+PlaceMistake ReadPlaceObjects(const nlohmann::json& given,
+                              const std::string& where,
+                              Entries* entries);
+/// "PLACE:KEY=VALUE"
+std::string PlaceText(const std::vector<std::pair<std::string, std::string>>& entry);
 /// Whether OptionTable::Finish made the list, of the names of one option.
 bool IsOfOption(const NameList& list);
 bool ParseFlag(const std::string& text, bool* flag);

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <set>
-#include <stdexcept>
 
 namespace scenario
 {
@@ -414,6 +413,23 @@ class ScenarioReader
     /// Objects, or texts as they stand on the command line.
     void ReadEntries(const Option& o, const json& given)
     {
+        Value read;
+        read.given = read.present = true;
+        read.where = At(o.path);
+        if (o.ofPlaces && given.is_object())
+        {
+            const PlaceMistake wrong = ReadPlaceObjects(given, read.where, &read.entries);
+            if (!wrong.problem.empty())
+            {
+                Fail(o.path + wrong.path, wrong.value, wrong.problem);
+            }
+            else if (!read.entries.empty())
+            {
+                read.raw = read.text = EntriesText(o, read.entries);
+                Store(o, given, std::move(read));
+            }
+            return;
+        }
         const json value = given.is_string() ? json::array({given}) : given;
         const std::string example = " such as {\"" + o.keys.front() + "\": ...}";
         if (!value.is_array())
@@ -421,9 +437,6 @@ class ScenarioReader
             Fail(o.path, given, "must be a list of objects" + example);
             return;
         }
-        Value read;
-        read.given = read.present = true;
-        read.where = At(o.path);
         bool good = true;
         for (std::size_t i = 0; i < value.size(); ++i)
         {
@@ -439,7 +452,7 @@ class ScenarioReader
         }
         if (good && !read.entries.empty())
         {
-            read.raw = read.text = EntriesText(read.entries);
+            read.raw = read.text = EntriesText(o, read.entries);
             Store(o, given, std::move(read));
         }
     }
@@ -549,31 +562,6 @@ class ScenarioReader
 
 namespace detail
 {
-
-void
-SetDefaults(const OptionTable& table, ReadResult* result)
-{
-    result->values.BindTo(table);
-    for (const auto& o : table.options)
-    {
-        Value& slot = result->values.Slot(o.name);
-        slot = Value();
-        if (!o.defaultText.empty() || (o.kind == Kind::kFlag && o.path.empty()))
-        {
-            Error error;
-            if (!ParseValue(o,
-                            o.defaultText.empty() ? "0" : o.defaultText,
-                            "default",
-                            &slot,
-                            &error))
-            {
-                throw std::logic_error("default of --" + o.name + ": " + error.Text());
-            }
-            slot.given = false;
-            slot.where.clear();
-        }
-    }
-}
 
 void
 ReadJson(const OptionTable& table,

@@ -17,6 +17,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <stdexcept>
 
 namespace scenario
 {
@@ -92,18 +93,49 @@ CheckEntry(const Option& o,
 }
 
 std::string
-EntriesText(const std::vector<std::vector<std::pair<std::string, std::string>>>& entries)
+EntriesText(const Option& o,
+            const std::vector<std::vector<std::pair<std::string, std::string>>>& entries)
 {
     std::string text;
     for (const auto& entry : entries)
     {
         text += text.empty() ? "" : " ";
+        if (o.ofPlaces)
+        {
+            text += PlaceText(entry);
+            continue;
+        }
         for (std::size_t i = 0; i < entry.size(); ++i)
         {
             text += i == 0 ? entry[i].second : "," + entry[i].first + "=" + entry[i].second;
         }
     }
     return text;
+}
+
+void
+SetDefaults(const OptionTable& table, ReadResult* result)
+{
+    result->values.BindTo(table);
+    for (const auto& o : table.options)
+    {
+        Value& slot = result->values.Slot(o.name);
+        slot = Value();
+        if (!o.defaultText.empty() || (o.kind == Kind::kFlag && o.path.empty()))
+        {
+            Error error;
+            if (!ParseValue(o,
+                            o.defaultText.empty() ? "0" : o.defaultText,
+                            "default",
+                            &slot,
+                            &error))
+            {
+                throw std::logic_error("default of --" + o.name + ": " + error.Text());
+            }
+            slot.given = false;
+            slot.where.clear();
+        }
+    }
 }
 
 } // namespace detail
@@ -239,6 +271,15 @@ ParseValue(const Option& option,
     }
     case Kind::kEntries: {
         v.entries.emplace_back();
+        if (option.ofPlaces)
+        {
+            std::string problem;
+            if (!ParsePlaceEntry(text, where, &v.entries.back(), &problem))
+            {
+                return fail(problem);
+            }
+            break;
+        }
         // "NAME:key=value" as "NAME,key=value".
         std::string entry = text;
         if (const std::size_t colon = entry.find_first_of(":,=");
@@ -341,12 +382,22 @@ CanonicalText(const Option& option, const Value& value)
     case Kind::kDuration:
         return CanonicalDuration(static_cast<int64_t>(value.integer));
     case Kind::kEntries:
-        return EntriesText(value.entries);
+        return EntriesText(option, value.entries);
     case Kind::kList:
         return Join(value.list, ",");
     default:
         return value.text;
     }
+}
+
+std::string
+AttributeText(const Option& option, const Value& value)
+{
+    // ns-3 has numbers of bytes, bits per second and picoseconds; their texts here are for people.
+    const bool number =
+        option.kind == Kind::kBytes || option.kind == Kind::kRate || option.kind == Kind::kDuration;
+    return !number ? CanonicalText(option, value)
+                   : std::to_string(value.integer) + (option.kind == Kind::kDuration ? "ps" : "");
 }
 
 std::vector<std::pair<std::string, std::string>>
@@ -358,14 +409,7 @@ AttributesOf(const OptionTable& table, const Values& values)
         const Value& v = values[o.name];
         for (const auto& attribute : v.present ? o.attributes : std::vector<std::string>{})
         {
-            // ns-3 has numbers of bytes, bits per second and picoseconds; their texts here are for
-            // people.
-            const bool number =
-                o.kind == Kind::kBytes || o.kind == Kind::kRate || o.kind == Kind::kDuration;
-            all.emplace_back(attribute,
-                             !number ? CanonicalText(o, v)
-                                     : std::to_string(v.integer) +
-                                           (o.kind == Kind::kDuration ? "ps" : ""));
+            all.emplace_back(attribute, AttributeText(o, v));
         }
     }
     return all;
@@ -446,6 +490,11 @@ ToJson(const OptionTable& table, const Values& values, const std::vector<std::st
         case Kind::kEntries:
             for (const auto& entry : v.entries)
             {
+                if (o.ofPlaces) // their order counts, and that of JSON's keys is lost
+                {
+                    slot.push_back(PlaceText(entry));
+                    continue;
+                }
                 json one = json::object();
                 for (const auto& [key, text] : entry)
                 {

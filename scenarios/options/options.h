@@ -121,6 +121,9 @@ std::string ExactBytes(uint64_t bytes);
 std::string CanonicalRate(uint64_t bps);
 std::string CanonicalDuration(int64_t ps);
 
+/// A value as the attributes of its option take it.
+std::string AttributeText(const Option& option, const Value& value);
+
 /// Attributes and their texts, as ns-3 reads them: of all options that are attributes and have a
 /// value.
 std::vector<std::pair<std::string, std::string>> AttributesOf(const OptionTable& table,

@@ -8,6 +8,7 @@
 #ifndef SCENARIOS_PLACEMENT_QUEUE_PAIR_PATTERN_H
 #define SCENARIOS_PLACEMENT_QUEUE_PAIR_PATTERN_H
 
+#include "scenarios/options/member.h"
 #include "topologies/topology.h"
 
 #include <string>

@@ -13,11 +13,13 @@
 #include "link-layer-setup.h"
 #include "ns3-settings.h"
 #include "ordinary-setup.h"
+#include "place-settings.h"
 #include "reports/base/output-errors.h"
 #include "scenarios/asked/fabric.h"
 #include "scenarios/network/infiniband.h"
 #include "scenarios/options/member.h"
 #include "topologies/rank-partition.h"
+#include "topologies/routes.h"
 
 #include "ns3/boolean.h"
 #include "ns3/config.h"
@@ -472,6 +474,11 @@ BuildFabric(const scenario::FabricSpec& spec,
         const int64_t delay = link.delay.ps + scenario::FecDelay(spec, link.rate).ps;
         links.push_back({link.a, link.b, link.rate.bps, delay, link.bitErrorRate});
     }
+    error = PutPlaces(spec, topology, nodes, links);
+    if (!error.empty())
+    {
+        return nullptr;
+    }
     ns3::TypeId type;
     if (!FindCongestionOps(spec.cc, type, error))
     {
@@ -492,6 +499,7 @@ BuildFabric(const scenario::FabricSpec& spec,
     {
         helper.SetNicAttribute("Ets", ns3::BooleanValue(true));
     }
+    helper.SetRoutes(topo::StaticRoutes(topology));
     if (run.protocol.IsOrdinary())
     {
         helper.SetLargestFrame(LargestFrameOf(run.protocol));

@@ -375,29 +375,14 @@ Set(const std::string& where, const std::string& name, const std::string& value,
                     "type: " + scenario::PartCommand(SocketPart::PART));
             return true;
         }
-        error = rdma::Shown(where, 100) + ": there is no ns-3 class " + rdma::Shown(typeName, 60) +
-                Hint(typeName, TypeNames(), "classes") + " (--PrintTypeIds lists them)";
+    }
+    error = CheckAttribute(where, name, value);
+    if (!error.empty())
+    {
         return false;
     }
     const std::string attribute = name.substr(colons + 2);
-    ns3::TypeId::AttributeInformation info;
-    if (!type.LookupAttributeByName(attribute, &info))
-    {
-        std::vector<std::string> known;
-        for (std::size_t i = 0; i < type.GetAttributeN(); ++i)
-        {
-            known.push_back(type.GetAttribute(i).name);
-        }
-        const std::string owner = OwnerOf(attribute, type.GetGroupName());
-        error = rdma::Shown(where, 100) + ": " + type.GetName() + " has no attribute " +
-                rdma::Shown(attribute, 60) +
-                (owner.empty() ? Hint(attribute, known, "it has")
-                               : "; " + owner + " has: did you mean --" + owner + "::" + attribute +
-                                     "=" + rdma::Shown(value, 60) + "?");
-        return false;
-    }
-    const bool readable = IsReadable(*info.checker, value);
-    if (readable && attribute == "Preset" && type.IsChildOf(ns3::RdmaCongestionOps::GetTypeId()))
+    if (attribute == "Preset" && type.IsChildOf(ns3::RdmaCongestionOps::GetTypeId()))
     {
         error = rdma::Shown(where, 100) +
 
@@ -405,8 +390,10 @@ Set(const std::string& where, const std::string& name, const std::string& value,
                 scenario::Spell(&scenario::asked::Fabric::ccPreset) + "=" + rdma::Shown(value, 60);
         return false;
     }
-    if (!readable || !ns3::Config::SetDefaultFailSafe(name, ns3::StringValue(value)))
+    if (!ns3::Config::SetDefaultFailSafe(name, ns3::StringValue(value)))
     {
+        ns3::TypeId::AttributeInformation info;
+        type.LookupAttributeByName(attribute, &info);
         error = rdma::Shown(where, 100) + ": " + Invalid(value, *info.checker, "", info.help);
         return false;
     }
@@ -476,6 +463,39 @@ Print(const std::string& argument, std::string& error)
 }
 
 } // namespace
+
+std::string
+CheckAttribute(const std::string& where, const std::string& name, const std::string& value)
+{
+    const std::size_t colons = name.rfind("::");
+    const std::string typeName = name.substr(0, colons);
+    ns3::TypeId type;
+    if (!ns3::TypeId::LookupByNameFailSafe(typeName, &type))
+    {
+        return rdma::Shown(where, 100) + ": there is no ns-3 class " + rdma::Shown(typeName, 60) +
+               Hint(typeName, TypeNames(), "classes") + " (--PrintTypeIds lists them)";
+    }
+    const std::string attribute = name.substr(colons + 2);
+    ns3::TypeId::AttributeInformation info;
+    if (!type.LookupAttributeByName(attribute, &info))
+    {
+        std::vector<std::string> known;
+        for (std::size_t i = 0; i < type.GetAttributeN(); ++i)
+        {
+            known.push_back(type.GetAttribute(i).name);
+        }
+        const std::string owner = OwnerOf(attribute, type.GetGroupName());
+        return rdma::Shown(where, 100) + ": " + type.GetName() + " has no attribute " +
+               rdma::Shown(attribute, 60) +
+               (owner.empty() ? Hint(attribute, known, "it has")
+                              : "; " + owner + " has: did you mean --" + owner + "::" + attribute +
+                                    "=" + rdma::Shown(value, 60) + "?");
+    }
+    return IsReadable(*info.checker, value) &&
+                   info.checker->CreateValidValue(ns3::StringValue(value))
+               ? ""
+               : rdma::Shown(where, 100) + ": " + Invalid(value, *info.checker, "", info.help);
+}
 
 void
 TakeNs3Environment()

@@ -30,6 +30,12 @@ std::string CheckLogging();
  */
 bool ApplyNs3Settings(const scenario::RunOptions& run, std::string& error);
 
+/// \param where how the user gave it. \param name "ns3::RdmaNic::Mtu" \return what is wrong with
+/// the class, the attribute or its value; or nothing
+std::string CheckAttribute(const std::string& where,
+                           const std::string& name,
+                           const std::string& value);
+
 /// A balancer that is set by its attribute decides on no recovery, as --load-balancer does.
 /// \return the warning where packets overtake each other, and it takes those for lost, or nothing
 std::string OrderOfBalancer(const scenario::FabricSpec& spec,

@@ -26,7 +26,7 @@ struct EstimateRow
 constexpr const char* kLinks =
     "topology groups group-switches hosts-per-switch global-links group-leaves group-spines "
     "hosts-per-leaf oversubscription leaves spines planes k core-oversubscription hyperx rails "
-    "hosts-per-rail switch-ports torus wrap children parents fabric-rate";
+    "hosts-per-rail switch-ports torus wrap children parents fabric-rate tier-rate";
 
 // tests/system/dlplan/dlplan-options.py runs the known ones against dltrain.
 constexpr EstimateRow kEstimateRows[] = {
@@ -66,13 +66,14 @@ constexpr EstimateRow kEstimateRows[] = {
      "aggregation-memory aggregation-groups step-latency in-server collective-times"},
     // The network between servers: estimates know the NICs alone.
     {InEstimate::kNoted, kLinks},
-    {InEstimate::kNoted, "link-delay bit-error-rate"},
+    {InEstimate::kNoted, "link-delay tier-delay bit-error-rate"},
     {InEstimate::kNoted,
      "compat mtu ack-every cc cc-preset pfc pfc-watchdog pfc-watchdog-action arrivals ecn ecn-kmin "
      "ecn-kmax ecn-pmax buffer switch-latency window timeout-exponent loss-recovery retry-count "
      "transport "
      "ets class queue-disc qps-per-connection split-data-on-qps load-balancer spray flowlet-gap "
-     "ecmp-resilient marker buffer-policy cut-through"},
+     "ecmp-resilient marker buffer-policy cut-through hash-seed "
+     "hash-offset set"},
     {InEstimate::kNoted,
      "ib-switch ib-routing lmc vls vl-buffer credit-block ib-fec vl-high vl-low vl-high-limit "
      "fecn-threshold static-rate adaptive-routing payload header-bytes extension-headers ack-bytes "

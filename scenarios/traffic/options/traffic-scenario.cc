@@ -350,6 +350,7 @@ ValidateTraffic(const ReadResult& read)
     CheckClasses(&v, &s, protocol);
     SettleThreads(&v, protocol, &s.run);
     s.run.asRun = AsRun(v, s.run, network.fromFile);
+    s.run.places = MakePlacesAsRun(s.fabric, network.topology);
     if (s.completionAtSender)
     {
         s.run.asRun["run"]["attribution"] = false; // so that it can be given to --scenario

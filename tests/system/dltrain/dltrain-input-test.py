@@ -299,6 +299,7 @@ class Help(SystemTest):
         "collperf occupied": "--servers=24 --ranks=16 --placement=fragmented --occupied=0.25",
         "tuner-cache": "--tuner=measured --tuner-cache=tuned",
         "watch-interval": "--watch=all --watch-interval=100ns",
+        "tier-rate": "--topology=leaf-spine --tier-rate=spine:200Gbps",
         "watchdog": "--recovery=restart --watchdog=30s",
         "monitor-interval": "--recovery=restart --monitor-interval=5s",
         "abort-time": "--recovery=restart --abort-time=30s",

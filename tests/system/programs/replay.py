@@ -58,6 +58,7 @@ FABRICS = [
     "--load-balancing=flowlet",
     "--load-balancing=drill --loss-recovery=selective-repeat",
     "--ecmp-resilient",
+    "--set=*:switch-latency=700ns --set=tier-1:ecn-kmin=60kB --hash-seed=5",
     "--bit-error-rate=1e-7",
     "--network=analytic",
     "--network=fluid",
