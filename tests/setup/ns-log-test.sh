@@ -42,6 +42,29 @@ grep -qE '^rate from 100000000000 to [0-9]+ bit/s, because a cut or an increase 
 try "$TMP/law"
 [[ -z $out ]] || problem "it speaks without NS_LOG"
 
+begin "a user's own program speaks, with an ns-3 that is compiled without"
+cat >"$TMP/own.cc" <<'EOF'
+#include "ns3/core-module.h"
+
+NS_LOG_COMPONENT_DEFINE("MyOwn");
+
+#ifdef NS3_LOG_ENABLE
+#error "other headers of ns-3 have more members with it"
+#endif
+
+int
+main()
+{
+    NS_LOG_INFO("my own words");
+}
+EOF
+try g++ -std=c++17 -include "$ROOT/scripts/setup/user-log.h" -o "$TMP/own" "$TMP/own.cc" -lns3-core
+expect_status 0
+try env NS_LOG=MyOwn=info "$TMP/own"
+[[ $out == "my own words" ]] || problem "no word: $out"
+try "$TMP/own"
+[[ -z $out ]] || problem "it speaks without NS_LOG"
+
 begin "an optimized build has none of it"
 try g++ "${flags[@]}" -O1 -c -o "$TMP/law.o" "$law/dcqcn-congestion-ops.cc"
 expect_status 0
