@@ -113,7 +113,7 @@ PrintClasses(std::ostream& os, const std::vector<ClassStats>& classes)
             continue;
         }
         os << std::exchange(head, "                 ") << scenario::TrafficClassText(c.of) << "\n"
-           << "                   " << HumanCount(c.messages) << " messages, "
+           << "                   " << Counted(c.messages, "message") << ", "
            << HumanBytes(static_cast<double>(c.bytes)) << ", " << HumanRate(c.goodputGbps)
            << "; completion p50 " << HumanTime(c.fctUs.p50) << ", p99 " << HumanTime(c.fctUs.p99)
            << "; Jain " << Three(c.jain) << "\n";

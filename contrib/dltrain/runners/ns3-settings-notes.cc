@@ -120,7 +120,14 @@ UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& 
             continue; // a global value
         }
         std::string why;
-        if (known && type.IsChildOf(ns3::RdmaCongestionOps::GetTypeId()) && !isA(control, type))
+        const bool ofClass =
+            std::any_of(spec.classes.begin(), spec.classes.end(), [&](const auto& of) {
+                bool there = false;
+                const ns3::TypeId law = ns3::RdmaCongestionOps::LookupByName(of.cc, there);
+                return there && isA(law, type);
+            });
+        if (known && type.IsChildOf(ns3::RdmaCongestionOps::GetTypeId()) && !isA(control, type) &&
+            !ofClass)
         {
             why = "the congestion control is " + spec.cc + " (" +
                   scenario::Spell(&scenario::asked::Fabric::cc) + ")";
