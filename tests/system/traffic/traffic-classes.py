@@ -38,7 +38,7 @@ MTU, WIRE = 4096, 4178
 
 
 def table(flows, **columns):
-    """A flow file: (src, dst, bytes) each, at 0, with columns that have one value, or one a flow."""
+    """A flow file: (src, dst, bytes) each, at 0, with columns of one value, or of one a flow."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["start_ns", "src", "dst", "bytes", *columns])
