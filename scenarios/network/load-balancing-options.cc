@@ -27,6 +27,11 @@ LoadBalancers()
 {
     static const std::vector<LoadBalancer> all = {
         {"ecmp", "by a hash of the flow: each keeps its way", Where::kSwitches, Order::kKept},
+        {"wcmp",
+         "as ecmp, but each port has flows in proportion to the capacity that it leads to",
+         Where::kSwitches,
+         Order::kKept,
+         "a subnet manager's tables name one port each, without weights"},
         {"spray",
          "each packet by chance, in turns or by the least queue: --spray",
          Where::kSwitches,

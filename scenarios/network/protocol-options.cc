@@ -147,7 +147,7 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
     {
         v->Fail(&asked::Fabric::loadBalancer,
                 "is of RDMA's senders; allowed with " + with +
-                    ": ecmp, spray, flowlet, drill, conga, adaptive, valiant, ugal");
+                    ": ecmp, wcmp, spray, flowlet, drill, conga, adaptive, valiant, ugal");
     }
     const LoadBalancer* scheme = FindLoadBalancer(balancer);
     if (spec.IsTcp() && scheme && scheme->where == LoadBalancer::Where::kSwitches &&

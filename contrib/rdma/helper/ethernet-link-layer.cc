@@ -82,8 +82,8 @@ FindGroups(const RdmaFabric& fabric, const std::vector<uint32_t>& edgeOfNode, Rd
     return groups;
 }
 
-/// For load balancers that look at more than their own switch.
-void
+/// For load balancers that look at more than their own switch. \return the node of each edge
+std::vector<uint32_t>
 TellPlaces(const RdmaFabric& fabric)
 {
     std::vector<uint32_t> edgeOfNode;
@@ -107,6 +107,15 @@ TellPlaces(const RdmaFabric& fabric)
         }
         device->SetPlace({edges, own, groups[node], std::move(near)});
     }
+    std::vector<uint32_t> nodes(edges->edges);
+    for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
+    {
+        if (edgeOfNode[node] != RdmaEdges::NONE)
+        {
+            nodes[edgeOfNode[node]] = node;
+        }
+    }
+    return nodes;
 }
 
 } // namespace
@@ -166,8 +175,50 @@ RdmaEthernetLinkLayer::GetMarking(const RdmaSwitchBase& device) const
 void
 RdmaEthernetLinkLayer::Configure(RdmaFabric& fabric, uint32_t node)
 {
-    fabric.GetSwitch(node)->SetRoutes(fabric.GetRoutes().GroupOfEndpoint(node),
-                                      fabric.GetPortSets(node));
+    RdmaSwitchBase* device = fabric.GetSwitch(node);
+    device->SetRoutes(fabric.GetRoutes().GroupOfEndpoint(node), fabric.GetPortSets(node));
+    if (!m_tellsCapacity)
+    {
+        return;
+    }
+    std::vector<std::vector<rdma::PathCapacity::Way>> ways;
+    for (uint32_t edge = 0; edge < m_edgeNodes.size(); ++edge)
+    {
+        ways.push_back(m_capacity.GetWays(node, edge));
+        auto& these = ways.back();
+        these.erase(std::remove_if(these.begin(),
+                                   these.end(),
+                                   [&fabric, node](const rdma::PathCapacity::Way& way) {
+                                       return fabric.IsPortDead(node, way.port);
+                                   }),
+                    these.end());
+    }
+    device->GetLoadBalancer()->OnCapacity(ways);
+}
+
+void
+RdmaEthernetLinkLayer::ComputeCapacity(const RdmaFabric& fabric)
+{
+    if (!m_tellsCapacity)
+    {
+        return;
+    }
+    std::vector<bool> isHost;
+    for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
+    {
+        isHost.push_back(!fabric.IsSwitch(node));
+    }
+    std::vector<rdma::RouteLink> links;
+    std::vector<uint64_t> rates;
+    for (uint32_t link = 0; link < fabric.GetRouteLinks().size(); ++link)
+    {
+        if (!fabric.IsLinkDown(link))
+        {
+            links.push_back(fabric.GetRouteLinks()[link]);
+            rates.push_back(fabric.GetLink(2 * link).rateBps);
+        }
+    }
+    m_capacity = rdma::PathCapacity(isHost, links, rates, m_edgeNodes);
 }
 
 std::string
@@ -196,14 +247,20 @@ RdmaEthernetLinkLayer::Start(RdmaFabric& fabric, int64_t stream)
             return nic->GetPort()->GetName() + ": " + error;
         }
     }
-    const auto& switches = fabric.GetSwitches();
-    if (std::any_of(switches.begin(), switches.end(), [](const auto& device) {
-            const Ptr<RdmaLoadBalancer> balancer = device->GetLoadBalancer();
-            return balancer && (balancer->NeedsFrames() || balancer->MakesDetours());
-        }))
+    bool needsPlaces = false;
+    for (const auto& device : fabric.GetSwitches())
     {
-        TellPlaces(fabric);
+        if (const Ptr<RdmaLoadBalancer> balancer = device->GetLoadBalancer())
+        {
+            m_tellsCapacity |= balancer->NeedsCapacity();
+            needsPlaces |= balancer->NeedsFrames() || balancer->MakesDetours();
+        }
     }
+    if (needsPlaces || m_tellsCapacity)
+    {
+        m_edgeNodes = TellPlaces(fabric);
+    }
+    ComputeCapacity(fabric);
     AssignStreams(fabric, stream);
     const rdma::SetUpPhase phase("configuring switches", fabric.GetNNodes());
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
@@ -247,6 +304,7 @@ RdmaEthernetLinkLayer::GetPortOfFlow(const RdmaFabric& fabric,
 std::string
 RdmaEthernetLinkLayer::Reroute(RdmaFabric& fabric)
 {
+    ComputeCapacity(fabric);
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
         if (fabric.GetSwitch(node))

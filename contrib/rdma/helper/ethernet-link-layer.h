@@ -4,7 +4,11 @@
 #ifndef ETHERNET_LINK_LAYER_H
 #define ETHERNET_LINK_LAYER_H
 
+#include "contrib/rdma/core/wcmp-weights.h"
 #include "rdma-link-layer.h"
+
+#include <cstdint>
+#include <vector>
 
 namespace ns3
 {
@@ -45,6 +49,14 @@ class RdmaEthernetLinkLayer : public RdmaLinkLayer
     std::string DescribeDestination(const RdmaFabric& fabric,
                                     const RdmaFrame& frame) const override;
     std::unique_ptr<RdmaCaptureEncoder> MakeCaptureEncoder(const RdmaFabric& fabric) const override;
+
+  private:
+    /// Capacities of all ways, as routes are now, if load balancers hear of them.
+    void ComputeCapacity(const RdmaFabric& fabric);
+
+    bool m_tellsCapacity{false};
+    std::vector<uint32_t> m_edgeNodes; //!< by edge (RdmaEdges), with m_tellsCapacity
+    rdma::PathCapacity m_capacity;
 };
 
 } // namespace ns3

@@ -609,7 +609,7 @@ RdmaFabricBuilder::ReadAttributes()
                 device.IsCutThrough() ? device.GetCutThroughBytes(overhead) : 0;
             badFramesPass |= fabric.m_cutThroughBytes[node] > 0;
             const Ptr<RdmaLoadBalancer> balancer = device.GetLoadBalancer();
-            fabric.m_overtaking |= balancer && balancer->GetName() != "ecmp";
+            fabric.m_overtaking |= balancer && !balancer->KeepsFlows();
         }
     }
     for (const auto& port : fabric.m_ports)

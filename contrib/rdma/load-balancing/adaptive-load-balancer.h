@@ -34,6 +34,11 @@ class RdmaAdaptiveLoadBalancer : public RdmaEcmpLoadBalancer
         return "adaptive";
     }
 
+    bool KeepsFlows() const override
+    {
+        return false;
+    }
+
     uint16_t Choose(const Candidates& candidates,
                     const RdmaFrame& frame,
                     const RdmaQueues& queues,

@@ -46,6 +46,11 @@ class RdmaCongaLoadBalancer : public RdmaEcmpLoadBalancer
         return "conga";
     }
 
+    bool KeepsFlows() const override
+    {
+        return false;
+    }
+
     uint16_t Choose(const Candidates& candidates,
                     const RdmaFrame& frame,
                     const RdmaQueues& queues,

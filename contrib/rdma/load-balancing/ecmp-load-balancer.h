@@ -35,6 +35,11 @@ class RdmaEcmpLoadBalancer : public RdmaLoadBalancer
         return "ecmp";
     }
 
+    bool KeepsFlows() const override
+    {
+        return true;
+    }
+
     uint16_t Choose(const Candidates& candidates,
                     const RdmaFrame& frame,
                     const RdmaQueues& queues,

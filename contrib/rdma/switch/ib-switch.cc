@@ -115,7 +115,14 @@ IbSwitch::Start(uint32_t)
 {
     NS_LOG_FUNCTION(this);
     std::string error = CheckLoadBalancer(false);
-    if (error.empty() && GetLoadBalancer() && GetLoadBalancer()->NeedsFrames())
+    const Ptr<RdmaLoadBalancer> balancer = GetLoadBalancer();
+    if (error.empty() && balancer && balancer->NeedsCapacity())
+    {
+        error = "ns3::IbSwitch::LoadBalancer: '" + GetLoadBalancerName() +
+                "' weighs ways by their capacity, which a subnet manager's tables do not have; "
+                "allowed: adaptive, drill, ecmp, flowlet, spray";
+    }
+    else if (error.empty() && balancer && balancer->NeedsFrames())
     {
         error = "ns3::IbSwitch::LoadBalancer: '" + GetLoadBalancerName() +
                 "' tells switches of each other in a tag of Ethernet's frames; allowed: adaptive, "

@@ -27,6 +27,12 @@ RdmaLoadBalancer::OnRoutes(uint32_t)
 }
 
 bool
+RdmaLoadBalancer::KeepsFlows() const
+{
+    return false;
+}
+
+bool
 RdmaLoadBalancer::NeedsFeedback() const
 {
     return false;
@@ -36,6 +42,17 @@ bool
 RdmaLoadBalancer::NeedsFrames() const
 {
     return false;
+}
+
+bool
+RdmaLoadBalancer::NeedsCapacity() const
+{
+    return false;
+}
+
+void
+RdmaLoadBalancer::OnCapacity(const std::vector<std::vector<rdma::PathCapacity::Way>>&)
+{
 }
 
 bool

@@ -6,6 +6,7 @@
 
 #include "contrib/rdma/core/ecmp-routes.h"
 #include "contrib/rdma/core/units.h"
+#include "contrib/rdma/core/wcmp-weights.h"
 
 #include "ns3/object.h"
 #include "ns3/rdma-port.h"
@@ -116,7 +117,10 @@ class RdmaWays;
  *     a tag               that frames carry from switch to switch (NeedsFrames,
  * RdmaFrameExtra::tag; Ethernet only)
  *
- * It sees nothing of other switches or hosts but what frames carry.
+ *     capacities          of the ways beyond its ports, as routing protocols tell them
+ *                         (NeedsCapacity, OnCapacity; Ethernet only)
+ *
+ * It sees nothing else of other switches or hosts but what frames carry.
  */
 class RdmaLoadBalancer : public Object
 {
@@ -162,11 +166,22 @@ class RdmaLoadBalancer : public Object
     /// different sets of ports there are
     virtual void OnRoutes(uint32_t sets);
 
+    /// \return whether a flow keeps its way as long as there are no others, and so its packets
+    /// their order
+    virtual bool KeepsFlows() const;
+
     /// \return whether OnFeedback is to be called; asked once
     virtual bool NeedsFeedback() const;
 
     /// \return whether OnPlace, OnArrival and OnLeaving are to be called; asked once. Ethernet only
     virtual bool NeedsFrames() const;
+
+    /// \return whether OnCapacity is to be called (and OnPlace); asked once. Ethernet only
+    virtual bool NeedsCapacity() const;
+
+    /// What ways lead to, behind each OnRoutes. \param ways by edge (RdmaEdges): those of the
+    /// switch that work, ports ascending
+    virtual void OnCapacity(const std::vector<std::vector<rdma::PathCapacity::Way>>& ways);
 
     /// Where the switch stands, before the first frame.
     virtual void OnPlace(RdmaPlace place);

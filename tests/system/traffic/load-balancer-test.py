@@ -10,7 +10,7 @@ import unittest
 sys.path.append(sys.path[0] + "/../shared")
 from _system_test import ROOT, SystemTest
 
-SCHEMES = ["ecmp", "spray", "flowlet", "drill", "conga", "adaptive", "reps", "plb"]
+SCHEMES = ["ecmp", "wcmp", "spray", "flowlet", "drill", "conga", "adaptive", "reps", "plb"]
 ON_INFINIBAND = ["tables", "ecmp", "spray", "flowlet", "drill", "adaptive"]
 ANY_ORDER = ["spray", "drill", "adaptive", "reps", "plb"]
 
@@ -57,7 +57,7 @@ class Schemes(SystemTest):
                 self.assertGreaterEqual(tier["max_over_mean"], 1)
                 self.assertLessEqual(tier["max_over_mean"], 4)
                 self.assertEqual("Load balancing" in run.out, scheme != "ecmp")
-                if scheme in ("ecmp", "flowlet"):
+                if scheme in ("ecmp", "wcmp", "flowlet"):
                     self.assertEqual(balance["out_of_order_packets"], 0)
                     self.assertEqual(balance["path_changes"], 0)
                 if scheme in ("spray", "reps"):
