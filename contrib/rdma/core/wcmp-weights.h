@@ -6,9 +6,11 @@
  * hop flows in proportion to the capacity downstream gives each flow the same share, also where
  * links have failed or are of different rates.
  *
- * Capacity of a way: the least of its first link and of all that the next switch has towards the
- * destination; links in parallel share the latter. Ways of several switches that meet again
- * further down are counted each for itself, so in some graphs this is an upper bound.
+ * Capacity of a way: what its first link carries at most if all switches send to the destination at
+ * once, and each link that leads to a switch has a part of what goes on from there by its rate. So
+ * an aggregation switch that has lost three of four links upwards counts a quarter at the edge
+ * switches below, whose links to it are whole. (The paper has weights by the capacity of next hops;
+ * that its switches share it like this is assumed.)
  */
 #ifndef RDMA_CORE_WCMP_WEIGHTS_H
 #define RDMA_CORE_WCMP_WEIGHTS_H
@@ -18,7 +20,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <vector>
 
@@ -55,15 +56,6 @@ class PathCapacity
         uint16_t port;
         uint32_t peer;
         uint64_t bps;
-        uint64_t allBps; ///< of all links to this peer
-
-        /// \return its part of what the links to the peer can bring there, and the peer on from it
-        uint64_t CapacityTo(uint64_t peerBps) const
-        {
-            const double part = static_cast<double>(bps) / static_cast<double>(allBps);
-            return allBps <= peerBps ? bps
-                                     : static_cast<uint64_t>(part * static_cast<double>(peerBps));
-        }
     };
 
     static constexpr uint32_t kFar = std::numeric_limits<uint32_t>::max();
@@ -71,8 +63,17 @@ class PathCapacity
     struct Reach
     {
         uint32_t hops = kFar;
-        uint64_t bps = 0;
+        uint64_t bps = 0;   ///< onwards
+        double arrives = 0; ///< on all links of switches that come this way, bit/s
     };
+
+    /// \return what a link carries at most if all that lead to its peer bring their part
+    static uint64_t ShareOf(const Hop& hop, const Reach& peer)
+    {
+        const double rate = static_cast<double>(hop.bps);
+        const double share = static_cast<double>(peer.bps) * (rate / peer.arrives);
+        return static_cast<uint64_t>(std::max(1., std::min(rate, share)));
+    }
 
     const Reach& At(uint32_t node, uint32_t edge) const
     {
@@ -95,8 +96,8 @@ inline PathCapacity::PathCapacity(const std::vector<bool>& isHost,
         const RouteLink& link = links[i];
         if (!isHost[link.a] && !isHost[link.b])
         {
-            m_hops[link.a].push_back({link.portA, link.b, linkBps[i], linkBps[i]});
-            m_hops[link.b].push_back({link.portB, link.a, linkBps[i], linkBps[i]});
+            m_hops[link.a].push_back({link.portA, link.b, linkBps[i]});
+            m_hops[link.b].push_back({link.portB, link.a, linkBps[i]});
         }
     }
     for (auto& hops : m_hops)
@@ -104,35 +105,50 @@ inline PathCapacity::PathCapacity(const std::vector<bool>& isHost,
         std::sort(hops.begin(), hops.end(), [](const Hop& x, const Hop& y) {
             return x.port < y.port;
         });
-        std::map<uint32_t, uint64_t> byPeer;
-        for (const Hop& hop : hops)
-        {
-            byPeer[hop.peer] += hop.bps;
-        }
-        for (Hop& hop : hops)
-        {
-            hop.allBps = byPeer[hop.peer];
-        }
     }
-    std::vector<uint32_t> queue;
+    std::vector<bool> isEdge(isHost.size());
+    for (const uint32_t node : edgeNodes)
+    {
+        isEdge[node] = true;
+    }
+    std::vector<uint32_t> order;
     for (size_t edge = 0; edge < edgeNodes.size(); ++edge)
     {
         Reach* reach = &m_reach[edge * m_hops.size()];
-        queue.assign(1, edgeNodes[edge]);
+        order.assign(1, edgeNodes[edge]);
         reach[edgeNodes[edge]] = {0, std::numeric_limits<uint64_t>::max()};
-        for (size_t i = 0; i < queue.size(); ++i) // by hops from the edge
+        for (size_t i = 0; i < order.size(); ++i) // by hops from the edge
         {
-            const uint32_t node = queue[i];
-            for (const Hop& hop : m_hops[node])
+            for (const Hop& hop : m_hops[order[i]])
             {
                 if (reach[hop.peer].hops == kFar)
                 {
-                    reach[hop.peer].hops = reach[node].hops + 1;
-                    queue.push_back(hop.peer);
+                    reach[hop.peer].hops = reach[order[i]].hops + 1;
+                    order.push_back(hop.peer);
                 }
-                else if (reach[hop.peer].hops < reach[node].hops) // its sum is complete
+            }
+        }
+        // Who sends this way: edges, and what they send over. Others do not come here, as a core
+        // that has lost its link down.
+        std::vector<bool> carries(isEdge);
+        for (auto node = order.rbegin(); node != order.rend(); ++node)
+        {
+            for (const Hop& hop : m_hops[*node])
+            {
+                if (reach[hop.peer].hops == reach[*node].hops + 1 && carries[hop.peer])
                 {
-                    reach[node].bps += hop.CapacityTo(reach[hop.peer].bps);
+                    carries[*node] = true;
+                    reach[*node].arrives += static_cast<double>(hop.bps);
+                }
+            }
+        }
+        for (const uint32_t node : order)
+        {
+            for (const Hop& hop : m_hops[node])
+            {
+                if (reach[hop.peer].hops < reach[node].hops)
+                {
+                    reach[node].bps += ShareOf(hop, reach[hop.peer]);
                 }
             }
         }
@@ -149,7 +165,7 @@ PathCapacity::GetWays(uint32_t node, uint32_t edge) const
         const Reach& next = At(hop.peer, edge);
         if (hops != kFar && next.hops < hops)
         {
-            ways.push_back({hop.port, hop.CapacityTo(next.bps)});
+            ways.push_back({hop.port, ShareOf(hop, next)});
         }
     }
     return ways;
@@ -174,9 +190,9 @@ WcmpOversubscription(const std::vector<uint64_t>& capacity, const std::vector<ui
     return most;
 }
 
-/// \param capacity of each next hop, more than 0 \param mostOversubscription 1: as exact as
-/// kMostWcmpEntries allow; above: the fewest entries, one added at a time where it helps most, as
-/// the paper reduces its groups \return a weight of at least 1 for each
+/// \param capacity of each next hop, more than 0 \param mostOversubscription of the fewest entries,
+/// which are added one at a time where they help most, as the paper reduces its groups; 1: as
+/// exact as a millionth or kMostWcmpEntries allow \return a weight of at least 1 for each
 inline std::vector<uint32_t>
 WcmpWeights(const std::vector<uint64_t>& capacity, double mostOversubscription = 1)
 {
@@ -198,10 +214,7 @@ WcmpWeights(const std::vector<uint64_t>& capacity, double mostOversubscription =
         const double entries = static_cast<double>(bps / divisor) * scale;
         exact.push_back(std::max<uint32_t>(1, static_cast<uint32_t>(entries)));
     }
-    if (mostOversubscription <= 1)
-    {
-        return exact;
-    }
+    mostOversubscription = std::max(mostOversubscription, 1 + 1e-6);
     std::vector<uint32_t> few(capacity.size(), 1);
     const uint32_t all = std::accumulate(exact.begin(), exact.end(), 0U);
     for (uint32_t entries = static_cast<uint32_t>(few.size());

@@ -50,29 +50,28 @@ RdmaWcmpLoadBalancer::OnCapacity(const std::vector<std::vector<rdma::PathCapacit
 {
     m_groupOfEdge.clear();
     m_entries.clear();
-    std::map<std::vector<std::pair<uint16_t, uint32_t>>, Group> known;
+    // Most edges lie behind the same ports with the same capacities.
+    std::map<std::vector<std::pair<uint16_t, uint64_t>>, Group> known;
     for (const auto& edge : ways)
     {
+        std::vector<std::pair<uint16_t, uint64_t>> key;
         std::vector<uint64_t> capacity;
         for (const rdma::PathCapacity::Way& way : edge)
         {
+            key.emplace_back(way.port, way.bps);
             capacity.push_back(way.bps);
-        }
-        const std::vector<uint32_t> weights = rdma::WcmpWeights(capacity, m_mostOversubscription);
-        std::vector<std::pair<uint16_t, uint32_t>> key;
-        for (std::size_t i = 0; i < edge.size(); ++i)
-        {
-            key.emplace_back(edge[i].port, weights[i]);
         }
         const auto [group, isNew] = known.emplace(std::move(key), Group());
         if (isNew)
         {
             group->second.first = static_cast<uint32_t>(m_entries.size());
-            for (const auto& [port, weight] : group->first)
+            const auto weights = rdma::WcmpWeights(capacity, m_mostOversubscription);
+            for (std::size_t i = 0; i < edge.size(); ++i)
             {
-                group->second.total += weight;
-                m_entries.push_back({group->second.total, port});
-                NS_LOG_LOGIC("switch " << GetNode() << ": port " << port << " weighs " << weight);
+                group->second.total += weights[i];
+                m_entries.push_back({group->second.total, edge[i].port});
+                NS_LOG_LOGIC("switch " << GetNode() << ": port " << edge[i].port << " weighs "
+                                       << weights[i]);
             }
         }
         m_groupOfEdge.push_back(group->second);

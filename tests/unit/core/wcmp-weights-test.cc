@@ -97,6 +97,31 @@ TEST(WcmpWeights, CountLinksThatHaveFailedFurtherUp)
     EXPECT_EQ(WaysOf(capacity, 2, 1, 3), (std::vector<uint64_t>{0, 100, 100}));
 }
 
+// Edges 0 and 1 under aggregations 2 and 3, links of 100 Gb/s. 2 has one link to core 4, 3 has two,
+// to cores 5 and 6; from the cores one link each to aggregation 7, which has 400 Gb/s to edge 8.
+// The cores' links to 7 carry 100 each. So 3 has 200, of which each edge has half, 100, and 2 has
+// 100, of which each has 50, although its links are of 100.
+TEST(WcmpWeights, SwitchesShareWhatIsBehindTheNext)
+{
+    const std::vector<RouteLink> links{{0, 2, 0, 0},
+                                       {0, 3, 1, 0},
+                                       {1, 2, 0, 1},
+                                       {1, 3, 1, 1},
+                                       {2, 4, 2, 0},
+                                       {3, 5, 2, 0},
+                                       {3, 6, 3, 0},
+                                       {4, 7, 1, 0},
+                                       {5, 7, 1, 1},
+                                       {6, 7, 1, 2},
+                                       {7, 8, 3, 0}};
+    std::vector<uint64_t> rates(links.size(), 100 * kGbps);
+    rates.back() = 400 * kGbps;
+    const PathCapacity capacity(std::vector<bool>(9, false), links, rates, {8, 0, 1});
+    EXPECT_EQ(WaysOf(capacity, 3, 0, 4), (std::vector<uint64_t>{0, 0, 100, 100}));
+    EXPECT_EQ(WaysOf(capacity, 0, 0, 2), (std::vector<uint64_t>{50, 100}));
+    EXPECT_EQ(WaysOf(capacity, 1, 0, 2), (std::vector<uint64_t>{50, 100}));
+}
+
 TEST(WcmpWeights, AreInTheProportionOfCapacities)
 {
     EXPECT_EQ(WcmpWeights({100, 100, 100, 50}), (std::vector<uint32_t>{2, 2, 2, 1}));
