@@ -94,25 +94,30 @@ ApplyIrn(Validation* v)
     }
 }
 
-/// A transport with switches that trim, as ns3::RdmaNic::LossRecovery knows it.
-struct Trimming
+/// A transport whose receivers say when to send, as ns3::RdmaNic::LossRecovery knows it.
+struct Receiving
 {
     const char* name;
     const char* inWords;
     bool marks;              ///< it hears of ECN
+    bool prioritizes;        ///< each packet has a priority that the transport chooses
     const char* balancer;    ///< unless the user says otherwise
-    const char* trimPackets; ///< ns3::RdmaSwitch::TrimPackets; empty: UetNetwork says
+    const char* trimPackets; ///< ns3::RdmaSwitch::TrimPackets; empty: UetNetwork says; 0: none
     const char* trimRate;    ///< TrimRate
     const char* trimReturn;  ///< TrimReturn
+    const char* ackPriority; ///< ns3::RdmaNic::AckPriority
 };
 
 /// Where packets are trimmed. NDP: its paper. EQDS: main_eqds.cpp of its authors' simulator,
 /// DEFAULT_QUEUE_SIZE, with no packet sent back (eqds.cpp: one that comes back is an error). UET: a
 /// bandwidth-delay product, see UetNetwork.
-constexpr Trimming kTrimming[] = {
-    {"ndp", "NDP", false, "spray", "8", "0", "1"},
-    {"eqds", "EQDS", false, "spray", "35", "0", "0"},
-    {"uet", "UET", true, "reps", "", "", "0"},
+/// AckPriority of these is RdmaSwitch::TrimPriority. Homa: its grants have the highest there is
+/// (draft-ousterhout-tsvwg-homa-00, "Control packets"); the paper's switches spray.
+constexpr Receiving kReceiving[] = {
+    {"ndp", "NDP", false, false, "spray", "8", "0", "1", "5"},
+    {"eqds", "EQDS", false, false, "spray", "35", "0", "0", "5"},
+    {"uet", "UET", true, false, "reps", "", "", "0", "5"},
+    {"homa", "Homa", false, true, "spray", "0", "0", "0", "7"},
 };
 
 /// The network that UET's queues, marks and target are for. The README of the consortium's
@@ -159,10 +164,10 @@ TrimPacketsOf(const UetNetwork& network)
     return static_cast<uint32_t>(std::lround(network.productBytes / network.packet));
 }
 
-const Trimming*
-FindTrimming(const std::string& name)
+const Receiving*
+FindReceiving(const std::string& name)
 {
-    for (const Trimming& transport : kTrimming)
+    for (const Receiving& transport : kReceiving)
     {
         if (name == transport.name)
         {
@@ -195,7 +200,7 @@ DecideMarking(Validation* v)
 }
 
 void
-ApplyTrimming(Validation* v, const Trimming& transport)
+ApplyReceiving(Validation* v, const Receiving& transport)
 {
     const std::string name = transport.inWords;
     Insist(v,
@@ -205,7 +210,9 @@ ApplyTrimming(Validation* v, const Trimming& transport)
     Insist(v,
            &asked::Fabric::pfc,
            "0",
-           "would hold packets up, which " + name + "'s switches trim instead");
+           transport.prioritizes
+               ? "would hold up packets of " + name + ", whose grants do so"
+               : "would hold packets up, which " + name + "'s switches trim instead");
     if (transport.marks)
     {
         Insist(v,
@@ -235,7 +242,25 @@ ApplyTrimming(Validation* v, const Trimming& transport)
     Refuse(v,
            &asked::Fabric::nakInterval,
            "has no meaning with " + name + ", which answers each packet");
-    Refuse(v, &asked::Fabric::ackPriority, "is that of the queue of headers with " + name);
+    Refuse(v,
+           &asked::Fabric::ackPriority,
+           transport.prioritizes ? "is the highest with " + name
+                                 : "is that of the queue of headers with " + name);
+    if (transport.prioritizes)
+    {
+        if (v->table.Find(&asked::Traffic::priority)) // not of every program
+        {
+            Refuse(v,
+                   &asked::Traffic::priority,
+                   "has no meaning with " + name + ", which chooses it for each packet");
+        }
+        if (IsMeant(*v, &asked::Fabric::ets))
+        {
+            v->Fail(&asked::Fabric::ets,
+                    "would share links by weight, where " + name +
+                        " needs strict priority; allowed with --transport=rc or irn");
+        }
+    }
     const std::string with = "; allowed with --transport=" + std::string(transport.name) + ": ";
     if (v->values.Get(&asked::Fabric::compat) != "none")
     {
@@ -278,23 +303,27 @@ IsTrimming(const std::string& transport)
 bool
 HasReads(const TransportSpec& transport)
 {
-    return !IsTrimming(transport.name);
+    return !FindReceiving(transport.name);
 }
 
 std::vector<std::pair<std::string, std::string>>
 TransportAttributes(const Validation& v)
 {
-    const Trimming* transport = FindTrimming(v.values.Get(&asked::Fabric::transport));
+    const Receiving* transport = FindReceiving(v.values.Get(&asked::Fabric::transport));
     if (!transport)
     {
         return {};
     }
     std::vector<std::pair<std::string, std::string>> attributes{
         {"ns3::RdmaNic::LossRecovery", transport->name},
-        {"ns3::RdmaNic::AckPriority", "5"}, // RdmaSwitch::TrimPriority
+        {"ns3::RdmaNic::AckPriority", transport->ackPriority},
         {"ns3::RdmaSwitch::TrimPackets", transport->trimPackets},
         {"ns3::RdmaSwitch::TrimRate", transport->trimRate},
         {"ns3::RdmaSwitch::TrimReturn", transport->trimReturn}};
+    if (transport->prioritizes)
+    {
+        attributes.emplace_back("ns3::RdmaPort::StrictPriorities", "255");
+    }
     if (transport->marks)
     {
         const UetNetwork network = UetNetworkOf(v.values);
@@ -323,6 +352,9 @@ TransportItems()
             {"eqds",
              "the same, but receivers give credits to who asks for them (Olteanu et al., NSDI "
              "2022)"},
+            {"homa",
+             "receivers grant the messages with the least left, at priorities of the switches "
+             "(Montazeri et al., SIGCOMM 2018)"},
             {"uet",
              "Ultra Ethernet's in outline: a window by delay and marks, an entropy a packet, "
              "trimming; credits if wanted (ns3::UetParameters)"}};
@@ -369,9 +401,9 @@ ApplyTransport(Validation* v)
                 "--fabric=ib: rc");
         return spec;
     }
-    if (const Trimming* transport = FindTrimming(spec.name))
+    if (const Receiving* transport = FindReceiving(spec.name))
     {
-        ApplyTrimming(v, *transport);
+        ApplyReceiving(v, *transport);
     }
     else
     {

@@ -283,14 +283,16 @@ RdmaNic::GetTypeId()
                           MakeUintegerAccessor(&RdmaNic::m_rtoLowPackets),
                           MakeUintegerChecker<uint32_t>())
             .AddAttribute("FirstWindow",
-                          "NDP, EQDS: packets sent before any pull; 0: a round trip at line rate "
-                          "and 16 more (assumed; the authors' permutation example has 23)",
+                          "NDP, EQDS, Homa: packets sent before any pull or grant; 0: a round trip "
+                          "at line rate and, but for Homa, 16 more (assumed; NDP's permutation "
+                          "example has 23)",
                           UintegerValue(0),
                           MakeUintegerAccessor(&RdmaNic::m_firstWindow),
                           MakeUintegerChecker<uint64_t>(0, RdmaQueuePair::MAX_OUTSTANDING))
             .AddAttribute("CreditTimeout",
                           "With trimming: a packet of which nothing is heard for this long is sent "
-                          "again (assumed 1 ms; the authors' programs have 1 or 50 ms)",
+                          "again; Homa: is asked after (assumed 1 ms; NDP's programs have 1 or "
+                          "50 ms)",
                           TimeValue(MilliSeconds(1)),
                           MakeTimeAccessor(&RdmaNic::m_creditTimeout),
                           MakeTimeChecker(NanoSeconds(1), Seconds(1000)))

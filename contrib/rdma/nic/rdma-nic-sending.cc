@@ -424,7 +424,7 @@ RdmaNic::GetPulls()
     return *m_pulls;
 }
 
-const Object*
+Object*
 RdmaNic::GetTransportParameters(const RdmaTransportScheme& scheme)
 {
     // Only the scheme of the attribute has any: go-back-N, which others agree on, has none, and

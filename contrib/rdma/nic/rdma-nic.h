@@ -448,7 +448,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     RdmaPullQueue& GetPulls();
     /// \return attributes of a way to recover from loss, made when first asked for; null: it has
     /// none
-    const Object* GetTransportParameters(const RdmaTransportScheme& scheme);
+    Object* GetTransportParameters(const RdmaTransportScheme& scheme);
     /// \return the queue pair whose other end is this; null: there is none
     RdmaQueuePair* FindByPeer(uint32_t endpoint, uint32_t number);
     /// A switch has sent a packet back.

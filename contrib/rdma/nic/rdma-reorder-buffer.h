@@ -59,6 +59,12 @@ class RdmaReorderBuffer
         return m_received.IsEmpty();
     }
 
+    /// \return packets that are kept
+    uint64_t GetCount() const
+    {
+        return m_received.Count();
+    }
+
     /// \return payload that is kept
     uint64_t GetBytes() const
     {

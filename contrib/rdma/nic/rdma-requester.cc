@@ -343,6 +343,24 @@ RdmaRequester::Sent(uint32_t payload, uint32_t wireBytes, int64_t now, bool agai
 }
 
 void
+RdmaRequester::SetTurn(uint8_t priority)
+{
+    NS_LOG_FUNCTION(this << uint32_t{priority});
+    if (m_schedule != Schedule::READY) // else it is in the list of the priority that it has
+    {
+        m_qp->m_priority = priority;
+    }
+}
+
+void
+RdmaRequester::SetPriorityOf(RdmaFrame& frame, uint8_t priority) const
+{
+    NS_LOG_FUNCTION(this << &frame << uint32_t{priority});
+    frame.priority = priority;
+    frame.dscp = m_qp->m_nic->m_dscpOfPriority[priority];
+}
+
+void
 RdmaRequester::SeekTo(uint64_t psn)
 {
     NS_LOG_FUNCTION(this << psn);

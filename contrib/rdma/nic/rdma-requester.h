@@ -153,6 +153,18 @@ class RdmaRequester
     /// \return whether this PSN is of a response to a READ that has not arrived whole
     bool IsResponse(uint64_t psn) const;
 
+    /// \return of what has been posted last and is not acknowledged, bytes; 0: there is nothing
+    uint64_t GetLastPostBytes() const
+    {
+        return m_sender->requests.empty() ? 0 : m_sender->requests.back().bytes;
+    }
+
+    /// How soon the queue pair has its turn at its NIC: as one of this priority, from the next turn
+    /// on that it does not wait for yet. Its packets have it too, but for SetPriorityOf.
+    void SetTurn(uint8_t priority);
+    /// A packet that is made goes on with this priority.
+    void SetPriorityOf(RdmaFrame& frame, uint8_t priority) const;
+
     /// The next packet to be sent is this one.
     void SeekTo(uint64_t psn);
     /// The same, and the trace source GoBack hears of it.

@@ -46,7 +46,8 @@ struct RdmaTransportScheme
         uint32_t packetBytes{0};      //!< payload of a full packet
         uint64_t lineBps{0};          //!< most that the queue pair may send at
         rdma::Duration baseRtt;       //!< RdmaNic::GetBaseRtt; only with BASE_RTT among `needs`
-        const Object* parameters{nullptr}; //!< what `makeParameters` has made for the NIC
+        Object* parameters{nullptr};  //!< what `makeParameters` has made for the NIC: all of its
+                                      //!< connections may keep there what they share
     };
 
     std::string name;

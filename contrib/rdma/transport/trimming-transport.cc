@@ -157,15 +157,22 @@ RdmaTrimmingTransport::GetQuiet(const RdmaRequester& requester) const
 }
 
 uint64_t
+RdmaTrimmingTransport::TakeSentFirst(const RdmaRequester& requester)
+{
+    const uint64_t end = std::min(m_sentFirst, requester.GetHighestPsn());
+    m_sentFirst = requester.GetHighestPsn();
+    return end;
+}
+
+uint64_t
 RdmaTrimmingTransport::LoseUnheard(RdmaRequester& requester)
 {
     uint64_t lost = 0;
-    const uint64_t end = std::min(m_sentFirst, requester.GetHighestPsn());
+    const uint64_t end = TakeSentFirst(requester);
     for (uint64_t psn = requester.GetAckedPsn(); psn < end; ++psn)
     {
         lost += !m_acked.Test(psn) && m_again.Set(psn);
     }
-    m_sentFirst = requester.GetHighestPsn();
     NS_LOG_LOGIC(lost << " packets below PSN " << end
                       << " count as lost: nothing is heard of them");
     return lost;

@@ -83,6 +83,8 @@ class RdmaTrimmingTransport : public RdmaPullTransport
     /// What had been sent when the time-out began and has not been heard of is lost: it goes again.
     /// \return packets
     uint64_t LoseUnheard(RdmaRequester& requester);
+    /// \return PSN behind what had been sent when the time-out began; the next one begins now
+    uint64_t TakeSentFirst(const RdmaRequester& requester);
     /// The receiver has thrown away all from this PSN on.
     void LoseFrom(RdmaRequester& requester, uint64_t psn, rdma::TimePoint until);
     /// \return packets sent of which nothing is known

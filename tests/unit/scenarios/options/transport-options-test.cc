@@ -176,6 +176,32 @@ TEST(Transport, EqdsIsNdpWithCreditsOnDemand)
     }
 }
 
+TEST(Transport, HomaGrantsByPrioritiesWithoutTrimming)
+{
+    const std::vector<std::string> homa = {"--transport=homa"};
+    const FabricSpec fabric = Fabric(homa);
+    EXPECT_EQ(fabric.transport.name, "homa");
+    EXPECT_FALSE(HasReads(fabric.transport));
+    EXPECT_FALSE(fabric.pfc);
+    EXPECT_FALSE(fabric.ecn);
+    EXPECT_EQ(fabric.cc, "none");
+    EXPECT_EQ(fabric.balancing.name, "spray");
+    EXPECT_EQ(Attribute(homa, LOSS_RECOVERY), "homa");
+    EXPECT_EQ(Attribute(homa, "ns3::RdmaSwitch::TrimPackets"), "0");
+    EXPECT_EQ(Attribute(homa, "ns3::RdmaNic::AckPriority"), "7") << "grants before all";
+    EXPECT_EQ(Attribute(homa, "ns3::RdmaPort::StrictPriorities"), "255");
+    const std::vector<std::pair<std::string, std::string>> refused = {
+        {"--pfc=1", "--pfc=1: would hold up packets of Homa, "},
+        {"--priority=4", "--priority=4: has no meaning with Homa, "},
+        {"--ets=3:90,4:10", "--ets=3:90,4:10: would share links by weight, "},
+        {"--ack-priority=3", "--ack-priority=3: is the highest with Homa"}};
+    for (const auto& [option, error] : refused)
+    {
+        const std::string text = ErrorOf({"--transport=homa", option});
+        EXPECT_EQ(text.rfind(error, 0), 0u) << text;
+    }
+}
+
 TEST(Transport, UetHearsOfMarksAndChoosesWaysItself)
 {
     const std::vector<std::string> uet = {"--transport=uet"};
@@ -218,11 +244,11 @@ TEST(Transport, OfTheCommandLineOverridesAFile)
     EXPECT_EQ(Fabric({"--scenario=" + file}).transport.name, "irn");
 
     // A run's configuration with another transport than it had, and back.
-    for (const std::string from : {"rc", "irn", "ndp", "eqds", "uet"})
+    for (const std::string from : {"rc", "irn", "ndp", "eqds", "uet", "homa"})
     {
         const auto first = Traffic({"--transport=" + from});
         ASSERT_TRUE(first.scenario);
-        for (const std::string to : {"rc", "irn", "ndp", "eqds", "uet"})
+        for (const std::string to : {"rc", "irn", "ndp", "eqds", "uet", "homa"})
         {
             std::ofstream(file) << first.scenario->run.asRun.dump();
             const FabricSpec same = Fabric({"--scenario=" + file});
