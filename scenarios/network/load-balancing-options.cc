@@ -49,6 +49,11 @@ LoadBalancers()
          Where::kSwitches,
          Order::kSeldomLost,
          "its switches have no headers to tell each other of congestion in"},
+        {"conweave",
+         "a flow leaves a path whose answers are late; the last leaf puts its packets in order",
+         Where::kSwitches,
+         Order::kKept,
+         "its switches have no headers to tell each other of packets in"},
         {"adaptive",
          "assumed scheme, no vendor's: as ecmp, or the forwarding table, until a queue is there; "
          "then by the shortest queue",
@@ -173,9 +178,10 @@ LoadBalancingOptionRows()
             .As(&asked::Fabric::ecmpResilient)
             .Default("0")
             .Sets("ns3::EcmpLoadBalancer::Resilient")
-            .Only(when::Is("load-balancer", {"ecmp", "adaptive", "conga", "reps", "plb"})
-                      .Usual()
-                      .Hides())
+            .Only(
+                when::Is("load-balancer", {"ecmp", "adaptive", "conga", "conweave", "reps", "plb"})
+                    .Usual()
+                    .Hides())
             .IdleUnless(when::CutLinks(), "changes nothing but the hash"),
         section
             .Integer("hash-seed",

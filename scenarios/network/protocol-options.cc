@@ -145,9 +145,10 @@ ApplyProtocol(Validation* v, const FabricSpec& fabric)
     const std::string& balancer = values.Get(&asked::Fabric::loadBalancer);
     if (balancer == "reps" || balancer == "plb")
     {
-        v->Fail(&asked::Fabric::loadBalancer,
-                "is of RDMA's senders; allowed with " + with +
-                    ": ecmp, wcmp, spray, flowlet, drill, conga, adaptive, valiant, ugal");
+        v->Fail(
+            &asked::Fabric::loadBalancer,
+            "is of RDMA's senders; allowed with " + with +
+                ": ecmp, wcmp, spray, flowlet, drill, conga, conweave, adaptive, valiant, ugal");
     }
     const LoadBalancer* scheme = FindLoadBalancer(balancer);
     if (spec.IsTcp() && scheme && scheme->where == LoadBalancer::Where::kSwitches &&

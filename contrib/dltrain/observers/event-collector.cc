@@ -40,6 +40,8 @@ FrameName(const ns3::RdmaFrame* frame)
         return "pull";
     case ns3::RdmaOpcode::REQUEST_TO_SEND:
         return "request-to-send";
+    case ns3::RdmaOpcode::SWITCH_REPORT:
+        return "switch-report";
     case ns3::RdmaOpcode::RETURNED:
         return "returned";
     default:

@@ -78,6 +78,7 @@ enum class RoceOpcode : uint8_t
     kNdpPull = 0xc2,
     kReturned = 0xc3,      ///< a packet without payload that a switch sends back
     kRequestToSend = 0xc4, ///< a sender asks for credits
+    kSwitchReport = 0xc5,  ///< what switches tell each other
 };
 
 namespace detail
@@ -140,7 +141,7 @@ IsNdpAnswer(RoceOpcode o)
 constexpr bool
 HasCredits(RoceOpcode o)
 {
-    return IsNdpAnswer(o) || o == RoceOpcode::kRequestToSend;
+    return IsNdpAnswer(o) || o == RoceOpcode::kRequestToSend || o == RoceOpcode::kSwitchReport;
 }
 
 /// The opcode of a packet of an RDMA WRITE by its place in the request.

@@ -253,7 +253,8 @@ RdmaEthernetLinkLayer::Start(RdmaFabric& fabric, int64_t stream)
         if (const Ptr<RdmaLoadBalancer> balancer = device->GetLoadBalancer())
         {
             m_tellsCapacity |= balancer->NeedsCapacity();
-            needsPlaces |= balancer->NeedsFrames() || balancer->MakesDetours();
+            needsPlaces |=
+                balancer->NeedsFrames() || balancer->MakesDetours() || balancer->TakesFrames();
         }
     }
     if (needsPlaces || m_tellsCapacity)

@@ -514,7 +514,7 @@ RdmaFabricBuilder::StartQueueDiscs()
             return error;
         }
         const RdmaQueueDisc* disc = port->GetQueueDisc();
-        const auto* device = dynamic_cast<const RdmaSwitchBase*>(port->GetUser());
+        const auto* device = dynamic_cast<const RdmaSwitchBase*>(port->GetUser()->GetDevice());
         if (disc && device && device->Trims())
         {
             return port->GetName() + ": ns3::RdmaPort::QueueDisc: '" + port->GetQueueDiscName() +

@@ -241,6 +241,11 @@ RdmaFabric::GetNicTotals() const
             sum.largestHeldBytes = held;
         }
     }
+    for (const auto& device : m_switches)
+    {
+        const Ptr<RdmaLoadBalancer> balancer = device->GetLoadBalancer();
+        sum.pathChanges += balancer ? balancer->GetPathChanges() : 0;
+    }
     return sum;
 }
 

@@ -476,7 +476,8 @@ class RdmaFabric
     /// rank only.
     void EnableBroadcast();
 
-    /// \return sum of the counters of all NICs of this rank
+    /// \return sum of the counters of all NICs of this rank; its path changes are those of load
+    /// balancers, too
     RdmaNicCounters GetNicTotals() const;
     /// \return sum of the counters of all ports of this rank
     RdmaPortCounters GetPortTotals() const;

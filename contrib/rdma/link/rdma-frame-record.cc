@@ -168,6 +168,11 @@ RdmaFrameRecord::Write(uint8_t* to, const RdmaFrame& frame, uint32_t link, int64
         to = PutBytes(to, tag.told, 2);
         *to++ = tag.congestion;
         *to++ = tag.toldCongestion;
+        *to++ = tag.kind;
+        *to++ = tag.phase;
+        to = PutNumber(to, tag.epoch);
+        to = PutNumber(to, static_cast<uint64_t>(tag.sent));
+        to = PutNumber(to, static_cast<uint64_t>(tag.tail));
     }
     if (hasRank)
     {
@@ -215,6 +220,11 @@ RdmaFrameRecord::Read(const uint8_t* from,
         tag.told = static_cast<uint16_t>(reader.Bytes(2));
         tag.congestion = reader.Byte();
         tag.toldCongestion = reader.Byte();
+        tag.kind = reader.Byte();
+        tag.phase = reader.Byte();
+        tag.epoch = static_cast<uint32_t>(reader.Number());
+        tag.sent = static_cast<int64_t>(reader.Number());
+        tag.tail = static_cast<int64_t>(reader.Number());
     }
     if (tagged & 4)
     {

@@ -25,8 +25,9 @@ namespace ns3
  *     aux, DMA length, wire bytes, payload         variable
  *     opcode, priority, flags, class-enable        1 B each
  *
- * of a frame with a tag (RdmaFrameTag) port, told 2 B each, both congestions 1 B each, of one with
- * a rank (RdmaQueueDisc::RankOf) 4 B, and of a frame with telemetry (RdmaTelemetry), some 7 B and
+ * of a frame with a tag (RdmaFrameTag) port, told 2 B each, both congestions, kind and phase 1 B
+ * each, epoch, sent and tail variable, of one with a rank (RdmaQueueDisc::RankOf) 4 B, and of a
+ * frame with telemetry (RdmaTelemetry), some 7 B and
  * 18 for each hop:
  *
  *     hops, collects << 7; switches    1 B each
@@ -44,7 +45,9 @@ class RdmaFrameRecord
     static constexpr uint32_t MAX_NUMBER_BYTES = 10;
     /// Most bytes of a frame without telemetry.
     static constexpr uint32_t MAX_PLAIN_BYTES = 64;
-    static constexpr uint32_t MAX_BYTES = MAX_PLAIN_BYTES + 6 + 4 + 2 + 2 * MAX_NUMBER_BYTES +
+    static constexpr uint32_t MAX_TAG_BYTES = 8 + 3 * MAX_NUMBER_BYTES;
+    static constexpr uint32_t MAX_BYTES = MAX_PLAIN_BYTES + MAX_TAG_BYTES + 4 + 2 +
+                                          2 * MAX_NUMBER_BYTES +
                                           RdmaTelemetry::MAX_HOPS * 4 * MAX_NUMBER_BYTES;
 
     /// \return the room that a frame may need

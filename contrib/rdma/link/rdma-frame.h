@@ -54,6 +54,7 @@ enum class RdmaOpcode : uint8_t
     NDP_PULL = static_cast<uint8_t>(rdma::RoceOpcode::kNdpPull),
     RETURNED = static_cast<uint8_t>(rdma::RoceOpcode::kReturned),
     REQUEST_TO_SEND = static_cast<uint8_t>(rdma::RoceOpcode::kRequestToSend),
+    SWITCH_REPORT = static_cast<uint8_t>(rdma::RoceOpcode::kSwitchReport),
     PAUSE = 0xf0,        //!< no BTH: an IEEE 802.1Qbb frame
     PACKET = 0xf1,       //!< no BTH: an ordinary ns3::Packet hangs off RdmaFrame::extra
     FLOW_CONTROL = 0xf2, //!< no LRH either: an InfiniBand link's flow-control packet
@@ -365,14 +366,22 @@ struct RdmaTelemetry
 };
 
 /// \ingroup rdma
-/// What switches tell each other of a frame's way (RdmaCongaLoadBalancer). In overlay headers that
-/// every frame has there; its bytes are not counted.
+/// What switches tell each other of a frame's way (RdmaCongaLoadBalancer,
+/// RdmaConweaveLoadBalancer). In overlay headers that every frame has there; its bytes are not
+/// counted.
 struct RdmaFrameTag
 {
     uint16_t port{0};      //!< port of the first switch by which the frame left
     uint16_t told{0};      //!< port of the last switch whose way is told of; or 0xffff
     uint8_t congestion{0}; //!< most on the way so far
     uint8_t toldCongestion{0};
+
+    // ConWeave's: rdma::ConweaveReceiver::Packet
+    uint8_t kind{0};
+    uint8_t phase{0};
+    uint32_t epoch{0};
+    int64_t sent{0}; //!< ps
+    int64_t tail{0}; //!< ps
 };
 
 /// From RdmaFramePool, and back to it with its frame.

@@ -384,7 +384,8 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     }
 
     RdmaFrame* Dequeue(uint8_t eligible, int64_t now);
-    /// A frame has joined a queue: its discipline and listeners. Not inlined: most ports have neither.
+    /// A frame has joined a queue: its discipline and listeners. Not inlined: most ports have
+    /// neither.
     [[gnu::noinline]] void OnQueued(RdmaFrame* frame, int64_t now);
     /// The discipline has given a frame away.
     void OnDiscLeft(const RdmaFrame& frame, int64_t now);

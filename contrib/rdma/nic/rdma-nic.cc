@@ -559,7 +559,7 @@ RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
     {
         qp->m_requester.OnReadResponse(*frame, now);
     }
-    else
+    else if (frame->opcode != RdmaOpcode::SWITCH_REPORT) // to a switch that knows none
     {
         qp->OnDatagram(*frame, now);
     }

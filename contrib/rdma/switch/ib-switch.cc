@@ -122,7 +122,7 @@ IbSwitch::Start(uint32_t)
                 "' weighs ways by their capacity, which a subnet manager's tables do not have; "
                 "allowed: adaptive, drill, ecmp, flowlet, spray";
     }
-    else if (error.empty() && balancer && balancer->NeedsFrames())
+    else if (error.empty() && balancer && (balancer->NeedsFrames() || balancer->TakesFrames()))
     {
         error = "ns3::IbSwitch::LoadBalancer: '" + GetLoadBalancerName() +
                 "' tells switches of each other in a tag of Ethernet's frames; allowed: adaptive, "

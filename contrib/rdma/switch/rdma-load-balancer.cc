@@ -45,6 +45,24 @@ RdmaLoadBalancer::NeedsFrames() const
 }
 
 bool
+RdmaLoadBalancer::TakesFrames() const
+{
+    return false;
+}
+
+bool
+RdmaLoadBalancer::Take(RdmaFrame*, uint16_t, rdma::TimePoint)
+{
+    return false;
+}
+
+uint64_t
+RdmaLoadBalancer::GetPathChanges() const
+{
+    return 0;
+}
+
+bool
 RdmaLoadBalancer::NeedsCapacity() const
 {
     return false;

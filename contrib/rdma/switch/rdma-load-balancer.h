@@ -176,6 +176,16 @@ class RdmaLoadBalancer : public Object
     /// \return whether OnPlace, OnArrival and OnLeaving are to be called; asked once. Ethernet only
     virtual bool NeedsFrames() const;
 
+    /// \return whether Take is to be called (and OnPlace); asked once. Ethernet only
+    virtual bool TakesFrames() const;
+
+    /// A frame came in; ways are looked up next. \return whether it is this one's from now on:
+    /// RdmaSwitchBase::PutBack lets it go on, Consume ends it
+    virtual bool Take(RdmaFrame* frame, uint16_t inPort, rdma::TimePoint now);
+
+    /// \return how often it has moved a flow to another way by its own decision
+    virtual uint64_t GetPathChanges() const;
+
     /// \return whether OnCapacity is to be called (and OnPlace); asked once. Ethernet only
     virtual bool NeedsCapacity() const;
 
@@ -213,11 +223,13 @@ class RdmaLoadBalancer : public Object
                                const RdmaQueues& queues,
                                rdma::TimePoint now);
 
-    /// Its switch: once, before the first frame. \param drawn from the switch's own stream
-    void Attach(uint32_t node, uint32_t drawn)
+    /// Its switch: once, before the first frame. \param drawn from the switch's own stream \param
+    /// device null: a test's, which has none
+    void Attach(uint32_t node, uint32_t drawn, RdmaSwitchBase* device = nullptr)
     {
         m_node = node;
         m_seed = ChooseSeed(drawn);
+        m_device = device;
     }
 
     /// \return index of the port by which a flow goes as long as queues have no say
@@ -248,9 +260,16 @@ class RdmaLoadBalancer : public Object
         return m_node;
     }
 
+    /// \return the switch, which outlives it
+    RdmaSwitchBase* GetSwitch() const
+    {
+        return m_device;
+    }
+
   private:
     uint32_t m_node{0};
     uint32_t m_seed{0};
+    RdmaSwitchBase* m_device{nullptr};
 };
 
 /**

@@ -101,7 +101,7 @@ RdmaSwitchBase::AssignStreams(int64_t stream)
     const uint32_t seed = m_random->GetInteger(0, UINT32_MAX);
     if (m_balancer)
     {
-        m_balancer->Attach(m_ports.empty() ? 0 : m_ports.front()->GetNode()->GetId(), seed);
+        m_balancer->Attach(m_ports.empty() ? 0 : m_ports.front()->GetNode()->GetId(), seed, this);
         m_balancer->AssignStreams(stream + 1);
     }
 }
@@ -198,11 +198,12 @@ RdmaSwitchBase::SetLoadBalancer(std::string name)
     m_unknown = m_balancer ? "" : std::move(name);
     m_hears = m_balancer ? (m_balancer->NeedsFeedback() ? FEEDBACK : 0) |
                                (m_balancer->NeedsFrames() ? FRAMES : 0) |
-                               (m_balancer->MakesDetours() ? DETOURS : 0)
+                               (m_balancer->MakesDetours() ? DETOURS : 0) |
+                               (m_balancer->TakesFrames() ? TAKES : 0)
                          : 0;
 }
 
-void
+bool
 RdmaSwitchBase::TellArrival(const RdmaPort& port, RdmaFrame& frame, int64_t now)
 {
     if (m_hears & FRAMES)
@@ -213,6 +214,45 @@ RdmaSwitchBase::TellArrival(const RdmaPort& port, RdmaFrame& frame, int64_t now)
     {
         m_balancer->OnFeedback(frame, port.GetPortIndex(), rdma::TimePoint(now));
     }
+    return (m_hears & TAKES) && m_balancer->Take(&frame, port.GetPortIndex(), rdma::TimePoint(now));
+}
+
+bool
+RdmaSwitchBase::Store(RdmaFrame* frame, uint16_t, int64_t now)
+{
+    NS_LOG_FUNCTION(this << frame << now);
+    Drop(nullptr, frame, NO_ROUTE, now);
+    return false;
+}
+
+void
+RdmaSwitchBase::Resume(RdmaFrame* frame, int64_t now)
+{
+    NS_LOG_FUNCTION(this << frame << now);
+    Drop(nullptr, frame, NO_ROUTE, now);
+}
+
+void
+RdmaSwitchBase::PutBack(RdmaFrame* frame, uint16_t, int64_t now)
+{
+    NS_LOG_FUNCTION(this << frame << now);
+    Drop(nullptr, frame, NO_ROUTE, now);
+}
+
+void
+RdmaSwitchBase::Originate(RdmaFrame* frame, uint16_t inPort, int64_t now)
+{
+    NS_LOG_FUNCTION(this << frame << inPort << now);
+    ++m_received; // so that what is received is what is forwarded, dropped and queued
+    PutBack(frame, inPort, now);
+}
+
+void
+RdmaSwitchBase::Consume(RdmaFrame* frame)
+{
+    NS_LOG_FUNCTION(this << frame);
+    --m_received;
+    RdmaFramePool::Get().Free(frame);
 }
 
 void

@@ -177,6 +177,18 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         return 0;
     }
 
+    /// A frame that the load balancer has taken, for a host of this switch, waits in the buffer.
+    /// \return whether it does: else there was no room for it, and it is gone. Ethernet only
+    virtual bool Store(RdmaFrame* frame, uint16_t inPort, int64_t now);
+    /// Such a frame goes on.
+    virtual void Resume(RdmaFrame* frame, int64_t now);
+    /// A frame that the load balancer has taken goes on, as if it had come in now. Ethernet only
+    virtual void PutBack(RdmaFrame* frame, uint16_t inPort, int64_t now);
+    /// The same of a frame that the load balancer has made.
+    void Originate(RdmaFrame* frame, uint16_t inPort, int64_t now);
+    /// A frame that the load balancer has taken ends here.
+    void Consume(RdmaFrame* frame);
+
     /// A port has another rate from now on.
     virtual void OnRateChange(uint16_t port);
 
@@ -238,14 +250,11 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         return m_balancer->Choose(candidates, frame, m_queues, rdma::TimePoint(now));
     }
 
-    /// A frame came in by a port.
-    void CountReceived(const RdmaPort& port, RdmaFrame& frame, int64_t now)
+    /// A frame came in by a port. \return whether the load balancer has taken it
+    bool CountReceived(const RdmaPort& port, RdmaFrame& frame, int64_t now)
     {
         ++m_received;
-        if (m_hears)
-        {
-            TellArrival(port, frame, now);
-        }
+        return m_hears && TellArrival(port, frame, now);
     }
 
     /// The frame that was counted as received last is none after all.
@@ -292,14 +301,15 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     static constexpr uint8_t FEEDBACK = 1;
     static constexpr uint8_t FRAMES = 2;
     static constexpr uint8_t DETOURS = 4;
+    static constexpr uint8_t TAKES = 8;
 
     static bool IsFeedback(RdmaOpcode opcode)
     {
         return opcode == RdmaOpcode::ACKNOWLEDGE || opcode == RdmaOpcode::CNP;
     }
 
-    /// \pre the load balancer hears of something
-    void TellArrival(const RdmaPort& port, RdmaFrame& frame, int64_t now);
+    /// \pre the load balancer hears of something \return whether it has taken the frame
+    bool TellArrival(const RdmaPort& port, RdmaFrame& frame, int64_t now);
 
     rdma::RangeTable m_setOf;
     std::vector<Set> m_sets;

@@ -427,6 +427,11 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     error = error.empty() ? MakeMarkers() : error;
     error = error.empty() ? CheckEcn() : error;
     error = error.empty() ? CheckLoadBalancer(true) : error;
+    if (error.empty() && m_cutThrough && GetLoadBalancer() && GetLoadBalancer()->TakesFrames())
+    {
+        error = "ns3::RdmaSwitch::CutThrough: load balancer '" + GetLoadBalancerName() +
+                "' keeps frames for a while, which takes whole ones; allowed with it: false";
+    }
     if (!error.empty())
     {
         return GetName() + ": " + error;

@@ -34,6 +34,67 @@ RdmaSwitch::DoDispose()
     RdmaSwitchBase::DoDispose();
 }
 
+[[gnu::always_inline]] inline bool
+RdmaSwitch::Admit(uint16_t index, RdmaPort* port, RdmaPort* egress, RdmaFrame* frame, int64_t now)
+{
+    const uint64_t queueBytes = egress->GetQueueBytes(frame->priority);
+    const uint32_t bytes = FrameBytes(frame);
+    switch (m_buffer.Admit(port->GetPortIndex(), frame->priority, bytes, queueBytes, index, now))
+    {
+    case rdma::SharedBuffer::Verdict::kStored:
+        break;
+    case rdma::SharedBuffer::Verdict::kStoredSendXoff:
+        Pause(port, frame->priority, true, now);
+        break;
+    case rdma::SharedBuffer::Verdict::kDropPoolFull:
+        if (!AdmitAfterAll(port, egress, frame, POOL_FULL, now))
+        {
+            return false;
+        }
+        break;
+    case rdma::SharedBuffer::Verdict::kDropThreshold:
+        if (!AdmitAfterAll(port, egress, frame, THRESHOLD, now))
+        {
+            return false;
+        }
+        break;
+    case rdma::SharedBuffer::Verdict::kDropHeadroomFull:
+        Drop(egress, frame, HEADROOM_FULL, now);
+        return false;
+    }
+    frame->inPort = port->GetPortIndex();
+    return true;
+}
+
+[[gnu::always_inline]] inline void
+RdmaSwitch::Join(uint16_t index, RdmaPort* egress, RdmaFrame* frame, int64_t now)
+{
+    frame->time = now; // queued since
+    if (frame->extra && frame->extra->journey)
+    {
+        frame->extra->journey->Join(egress, *frame, now);
+    }
+    if (m_looksAtJoins)
+    {
+        if (m_marksJoining)
+        {
+            MarkJoining(egress, frame, egress->GetQueueBytes(frame->priority), now);
+        }
+        if (Lottery* lottery = FindLottery(index, frame->priority))
+        {
+            lottery->OnJoin(frame, frame->inPort, FrameBytes(frame), now);
+        }
+    }
+    if (!m_watchdog)
+    {
+        egress->Enqueue(frame, now);
+        return;
+    }
+    const uint8_t priority = frame->priority; // it may be gone at once
+    egress->Enqueue(frame, now);
+    m_watchdog->OnQueued(egress, priority, now);
+}
+
 [[gnu::always_inline]] inline void
 RdmaSwitch::ForwardBy(uint16_t index, RdmaPort* port, RdmaFrame* frame, int64_t now)
 {
@@ -51,56 +112,10 @@ RdmaSwitch::ForwardBy(uint16_t index, RdmaPort* port, RdmaFrame* frame, int64_t 
             return;
         }
     }
-    const uint64_t queueBytes = egress->GetQueueBytes(frame->priority);
-    const uint32_t bytes = FrameBytes(frame);
-    switch (m_buffer.Admit(port->GetPortIndex(), frame->priority, bytes, queueBytes, index, now))
+    if (Admit(index, port, egress, frame, now))
     {
-    case rdma::SharedBuffer::Verdict::kStored:
-        break;
-    case rdma::SharedBuffer::Verdict::kStoredSendXoff:
-        Pause(port, frame->priority, true, now);
-        break;
-    case rdma::SharedBuffer::Verdict::kDropPoolFull:
-        if (!AdmitAfterAll(port, egress, frame, POOL_FULL, now))
-        {
-            return;
-        }
-        break;
-    case rdma::SharedBuffer::Verdict::kDropThreshold:
-        if (!AdmitAfterAll(port, egress, frame, THRESHOLD, now))
-        {
-            return;
-        }
-        break;
-    case rdma::SharedBuffer::Verdict::kDropHeadroomFull:
-        Drop(egress, frame, HEADROOM_FULL, now);
-        return;
+        Join(index, egress, frame, now);
     }
-    frame->inPort = port->GetPortIndex();
-    frame->time = now; // queued since
-    if (frame->extra && frame->extra->journey)
-    {
-        frame->extra->journey->Join(egress, *frame, now);
-    }
-    if (m_looksAtJoins)
-    {
-        if (m_marksJoining)
-        {
-            MarkJoining(egress, frame, queueBytes, now);
-        }
-        if (Lottery* lottery = FindLottery(index, frame->priority))
-        {
-            lottery->OnJoin(frame, frame->inPort, bytes, now);
-        }
-    }
-    if (!m_watchdog)
-    {
-        egress->Enqueue(frame, now);
-        return;
-    }
-    const uint8_t priority = frame->priority; // it may be gone at once
-    egress->Enqueue(frame, now);
-    m_watchdog->OnQueued(egress, priority, now);
 }
 
 bool
@@ -244,8 +259,52 @@ void
 RdmaSwitch::OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now)
 {
     NS_LOG_FUNCTION(this << port << frame << now);
-    CountReceived(*port, *frame, now);
-    Forward(port, frame, now);
+    if (!CountReceived(*port, *frame, now))
+    {
+        Forward(port, frame, now);
+    }
+}
+
+bool
+RdmaSwitch::Store(RdmaFrame* frame, uint16_t inPort, int64_t now)
+{
+    NS_LOG_FUNCTION(this << frame << inPort << now);
+    const Candidates ways = FindCandidates(frame->dst);
+    if (ways.size == 0)
+    {
+        Drop(nullptr, frame, ways.set == NO_SET ? NO_ROUTE : DEAD_NEXT_HOP, now);
+        return false;
+    }
+    const uint16_t index = ways.ports[0];
+    RdmaPort* egress = PeekPointer(m_ports[index]);
+    if (!Admit(index, PeekPointer(m_ports[inPort]), egress, frame, now))
+    {
+        return false;
+    }
+    frame->time = index; // until it joins the queue there
+    return true;
+}
+
+void
+RdmaSwitch::Resume(RdmaFrame* frame, int64_t now)
+{
+    NS_LOG_FUNCTION(this << frame << now);
+    const auto index = static_cast<uint16_t>(frame->time);
+    RdmaPort* egress = PeekPointer(m_ports[index]);
+    const Candidates ways = FindCandidates(frame->dst);
+    if (ways.size && ways.ports[0] == index)
+    {
+        Join(index, egress, frame, now);
+        return;
+    }
+    DropQueued(egress, frame, LINK_DOWN, now); // its host has gone
+}
+
+void
+RdmaSwitch::PutBack(RdmaFrame* frame, uint16_t inPort, int64_t now)
+{
+    NS_LOG_FUNCTION(this << frame << inPort << now);
+    Forward(PeekPointer(m_ports[inPort]), frame, now);
 }
 
 void

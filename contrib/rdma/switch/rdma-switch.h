@@ -140,6 +140,10 @@ class RdmaSwitch : public RdmaSwitchBase
         UncountReceived();
     }
 
+    bool Store(RdmaFrame* frame, uint16_t inPort, int64_t now) override;
+    void Resume(RdmaFrame* frame, int64_t now) override;
+    void PutBack(RdmaFrame* frame, uint16_t inPort, int64_t now) override;
+
     // RdmaPortUser
     void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override;
     void OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64_t now) override;
@@ -197,6 +201,10 @@ class RdmaSwitch : public RdmaSwitchBase
 
     /// A frame goes on to where it is addressed to. \param port where it came in
     void Forward(RdmaPort* port, RdmaFrame* frame, int64_t now);
+    /// The buffer takes a frame, or it is dropped. \return whether it does
+    bool Admit(uint16_t index, RdmaPort* port, RdmaPort* egress, RdmaFrame* frame, int64_t now);
+    /// A frame that the buffer has taken joins the queue of a port.
+    void Join(uint16_t index, RdmaPort* egress, RdmaFrame* frame, int64_t now);
     /// The same by this port.
     void ForwardBy(uint16_t index, RdmaPort* port, RdmaFrame* frame, int64_t now);
     /// A frame has no room: queued ones leave for it, if the egress's discipline says so.

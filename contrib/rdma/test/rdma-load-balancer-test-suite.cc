@@ -545,7 +545,8 @@ class RdmaLoadBalancerNameTestCase : public TestCase
             NS_TEST_EXPECT_MSG_EQ((fabric == nullptr), refused, error);
             const std::string expected =
                 std::string("l0: ns3::") + (m_credits ? "IbSwitch" : "RdmaSwitch") +
-                "::LoadBalancer: '" + name + "' is unknown; allowed: adaptive, conga, drill, ecmp";
+                "::LoadBalancer: '" + name +
+                "' is unknown; allowed: adaptive, conga, conweave, drill, ecmp";
             NS_TEST_EXPECT_MSG_EQ(error.substr(0, refused ? expected.size() : 0),
                                   (refused ? expected : ""),
                                   "the names there are");

@@ -41,7 +41,8 @@ Text(const RdmaFrame& f, uint32_t link, int64_t at)
     {
         const RdmaFrameTag& t = f.extra->tag;
         text << " tag " << t.port << ' ' << t.told << ' ' << +t.congestion << ' '
-             << +t.toldCongestion;
+             << +t.toldCongestion << ' ' << +t.kind << ' ' << +t.phase << ' ' << t.epoch << ' '
+             << t.sent << ' ' << t.tail;
     }
     if (f.extra && f.extra->rank)
     {
@@ -157,9 +158,13 @@ class RdmaFrameRecordTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(roundTrip(TypicalFrame(), 5, 1500 * NS, 1000 * NS, &typical),
                               123,
                               "with telemetry");
-        // What switches tell each other, with telemetry and without: 6 B.
-        for (const RdmaFrameTag tag :
-             {RdmaFrameTag{3, 0xffff, 7, 0}, RdmaFrameTag{0x1234, 5, 0, 9}})
+        // What switches tell each other, with telemetry and without: 8 B, and three numbers of 7
+        // bits a byte: 70,000 has 17, five and seven millions 23.
+        const std::vector<std::pair<RdmaFrameTag, int>> tags = {
+            {RdmaFrameTag{3, 0xffff, 7, 0}, 8 + 3},
+            {RdmaFrameTag{0x1234, 5, 0, 9}, 8 + 3},
+            {RdmaFrameTag{9, 0, 0, 0, 2, 1, 70000, 5000000, 7000000}, 8 + 3 + 4 + 4}};
+        for (const auto& [tag, bytes] : tags)
         {
             for (const bool both : {false, true})
             {
@@ -172,7 +177,7 @@ class RdmaFrameRecordTestCase : public TestCase
                 frame->extra->tag = tag;
                 const uint8_t* end =
                     RdmaFrameRecord::Write(buffer, *frame, 5, 1500 * NS, 1000 * NS);
-                NS_TEST_EXPECT_MSG_EQ(end - buffer, (both ? 123 : 27) + 6, "as long");
+                NS_TEST_EXPECT_MSG_EQ(end - buffer, (both ? 123 : 27) + bytes, "as long");
                 RdmaFrame* read = RdmaFramePool::Get().Allocate();
                 uint32_t link;
                 int64_t at;
