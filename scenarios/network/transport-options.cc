@@ -297,7 +297,8 @@ ApplyReceiving(Validation* v, const Receiving& transport)
 bool
 IsTrimming(const std::string& transport)
 {
-    return FindTrimming(transport) != nullptr;
+    const Receiving* receiving = FindReceiving(transport);
+    return receiving && std::string(receiving->trimPackets) != "0";
 }
 
 bool

@@ -47,6 +47,12 @@ RUNS = [
     " --buffer-policy=headroom-pools --cut-through",
     "traffic --k=4 --pattern=permutation --bytes=500kB --cut-through --fabric-rate=400Gbps"
     " --bit-error-rate=1e-7 --marker=codel",
+    "traffic --k=4 --pattern=permutation --bytes=300kB --load-balancer=wcmp --convergence=20us"
+    " --fault=link-down,at=10us,on=agg-0-0-core-0",
+    "traffic --topology=leaf-spine --hosts=16 --hosts-per-leaf=8 --spines=4 --bytes=1MB"
+    " --pattern=permutation --offset=8 --load-balancer=conweave --pcap=leaf-0",
+    "traffic --k=4 --pattern=poisson --sizes=google-rpc --load=0.8 --duration=100us"
+    " --transport=homa",
     "collperf --op=alltoall --ranks=12 --gpus-per-server=3 -b 64kB -e 64kB"
     " --qps-per-connection=3 --split-data-on-qps --load-balancer=reps",
     "dltrain --model=gpt2 --seq=64 --gpus=12 --gpus-per-server=3 --steps=1 --warmup=0"

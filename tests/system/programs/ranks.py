@@ -82,6 +82,12 @@ RUNS = [
     ("traffic --k=4 --bytes=300kB --fabric=ib --bit-error-rate=1e-6 --adaptive-routing", (2,)),
     ("traffic --topology=torus --torus=3x2 --hosts-per-switch=2 --bytes=100kB", (2, 4)),
     (
+        "traffic --topology=leaf-spine --hosts=16 --hosts-per-leaf=8 --spines=4 --bytes=300kB"
+        " --pattern=permutation --offset=8 --load-balancer=conweave",
+        (2, 3),
+    ),
+    ("traffic --k=4 --pattern=incast --bytes=100kB --transport=homa", (3,)),
+    (
         "traffic --k=4 --pattern=incast --fan-in=5 --bytes=50kB --queue-pairs=reused"
         " --pcap=all --pcap-snaplen=70",
         (2,),

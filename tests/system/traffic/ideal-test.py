@@ -9,8 +9,8 @@ from _system_test import SystemTest, main, share_of
 
 QUIET = "--report=0 --timeline=0 --attribution=0 --progress=0"
 ETHERNET = [f"--load-balancer={name}" for name in ("ecmp", "flowlet", "conga", "plb", "adaptive")]
-ETHERNET += [f"--load-balancer={name}" for name in ("reps", "drill", "spray")]
-ETHERNET += [f"--transport={name}" for name in ("ndp", "eqds", "uet")]
+ETHERNET += [f"--load-balancer={name}" for name in ("reps", "drill", "spray", "wcmp", "conweave")]
+ETHERNET += [f"--transport={name}" for name in ("ndp", "eqds", "uet", "homa")]
 ETHERNET += ["--protocol=tcp", "--protocol=udp", "--protocol=tcp --packet-mtu=9000"]
 ETHERNET += ["--header-bytes=0", "--no-extension-headers --header-bytes=20", "--cc=hpcc"]
 INFINIBAND = ["", "--adaptive-routing", "--vls=4", "--mtu=1024"]

@@ -10,7 +10,8 @@ import unittest
 sys.path.append(sys.path[0] + "/../shared")
 from _system_test import ROOT, SystemTest
 
-SCHEMES = ["ecmp", "wcmp", "spray", "flowlet", "drill", "conga", "adaptive", "reps", "plb"]
+SCHEMES = ["ecmp", "wcmp", "spray", "flowlet", "drill", "conga", "conweave", "adaptive", "reps"]
+SCHEMES += ["plb"]
 ON_INFINIBAND = ["tables", "ecmp", "spray", "flowlet", "drill", "adaptive"]
 ANY_ORDER = ["spray", "drill", "adaptive", "reps", "plb"]
 
@@ -64,7 +65,7 @@ class Schemes(SystemTest):
                     self.assertGreater(balance["out_of_order_packets"], 0)
                     self.assertGreater(balance["largest_held_bytes"], 0)
                     self.assertEqual(stats["retransmitted_packets"], 0)
-                if scheme == "reps":
+                if scheme in ("reps", "conweave"):
                     self.assertGreater(balance["path_changes"], 0)
                 elif scheme != "plb":
                     self.assertEqual(balance["path_changes"], 0)

@@ -120,7 +120,8 @@ for words, where in (
 ):
     error = run(*words, status=2, out="refused").stderr
     check(
-        where + " is unknown; allowed: adaptive, conga, drill, ecmp, flowlet, spray, ugal, valiant"
+        where + " is unknown; allowed: adaptive, conga, conweave, drill, ecmp, flowlet, spray,"
+        " ugal, valiant, wcmp"
         in error,
         error,
     )
