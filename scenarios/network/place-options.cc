@@ -361,9 +361,27 @@ PlaceKeyItems(const OptionTable& table)
     return items;
 }
 
+bool
+SetsAtPlaces(const Validation& v, Member option)
+{
+    const Option* row = v.table.Find(option);
+    const Entries& set = v.values.Get(&asked::Fabric::set);
+    return row && std::any_of(set.begin(), set.end(), [row](const auto& entry) {
+               const std::string& key = entry[1].second;
+               const auto& attributes = row->AttributesOfPlaces();
+               return topo::SameName(key, row->name) ||
+                      std::find(attributes.begin(), attributes.end(), key) != attributes.end();
+           });
+}
+
 void
 ApplyPlaces(Validation* v, const topo::Topology& topology, FabricSpec* fabric)
 {
+    fabric->places.clear(); // a network may be made again, of another size
+    if (v->values.Given(&asked::Fabric::set) && !HasPackets(*fabric))
+    {
+        return; // the option's row has refused it
+    }
     const KeyReader keys(v->table, fabric->infiniBand);
     const auto add = [&](PlacedSetting setting) {
         Error error;
@@ -418,7 +436,7 @@ ApplyPlaces(Validation* v, const topo::Topology& topology, FabricSpec* fabric)
         fabric->places.begin(),
         fabric->places.end(),
         [](const PlacedSetting& a, const PlacedSetting& b) { return a.level < b.level; });
-    if (!fabric->places.empty() && !HasPackets(*fabric) && !v->values.Given(&asked::Fabric::set))
+    if (!fabric->places.empty() && !HasPackets(*fabric))
     {
         v->errors.push_back({fabric->places.front().where,
                              fabric->places.front().Said(),

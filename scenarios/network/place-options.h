@@ -29,6 +29,9 @@ void ApplyTiers(Validation* v, topo::Topology* topology, FabricSpec* fabric);
 /// --set and the settings of a topology file, into fabric->places.
 void ApplyPlaces(Validation* v, const topo::Topology& topology, FabricSpec* fabric);
 
+/// Whether --set has an option, or its attribute, at some place.
+bool SetsAtPlaces(const Validation& v, Member option);
+
 /// Keys of --set, for --list=set-keys: options of `table` and words of SONiC.
 std::vector<NamedItem> PlaceKeyItems(const OptionTable& table);
 

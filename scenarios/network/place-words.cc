@@ -18,10 +18,10 @@ namespace scenario
 namespace
 {
 
-using Read = std::vector<std::pair<std::string, std::string>>;
+using PlaceValues = std::vector<std::pair<std::string, std::string>>;
 
 std::optional<int>
-WholeNumber(const std::string& text, int least, int most)
+WholeWithin(const std::string& text, int least, int most)
 {
     int number = 0;
     const char* const end = text.data() + text.size();
@@ -31,18 +31,18 @@ WholeNumber(const std::string& text, int least, int most)
                : std::nullopt;
 }
 
-Read
+PlaceValues
 ReadBytes(const char* attribute, const std::string& text)
 {
     const auto bytes = rdma::ParseBytes(text);
-    return bytes ? Read{{attribute, std::to_string(bytes->value)}} : Read{};
+    return bytes ? PlaceValues{{attribute, std::to_string(bytes->value)}} : PlaceValues{};
 }
 
 /// A threshold of WRED_PROFILE is bytes of a queue, whatever the port's rate.
-Read
+PlaceValues
 ReadThreshold(const char* attribute, const std::string& text)
 {
-    Read read = ReadBytes(attribute, text);
+    PlaceValues read = ReadBytes(attribute, text);
     if (!read.empty())
     {
         read.emplace_back("ns3::RdmaSwitch::EcnPer100G", "false");
@@ -50,14 +50,14 @@ ReadThreshold(const char* attribute, const std::string& text)
     return read;
 }
 
-Read
+PlaceValues
 ReadMask(const std::string& text)
 {
     uint32_t mask = 0;
     for (std::size_t at = 0; at <= text.size();)
     {
         const std::size_t comma = std::min(text.find(',', at), text.size());
-        const auto priority = WholeNumber(text.substr(at, comma - at), 0, 7);
+        const auto priority = WholeWithin(text.substr(at, comma - at), 0, 7);
         if (!priority)
         {
             return {};
@@ -68,11 +68,11 @@ ReadMask(const std::string& text)
     return {{"ns3::RdmaSwitch::LosslessPriorities", std::to_string(mask)}};
 }
 
-Read
+PlaceValues
 ReadNumber(const char* attribute, const std::string& text, int most)
 {
-    const auto number = WholeNumber(text, 0, most);
-    return number ? Read{{attribute, std::to_string(*number)}} : Read{};
+    const auto number = WholeWithin(text, 0, most);
+    return number ? PlaceValues{{attribute, std::to_string(*number)}} : PlaceValues{};
 }
 
 } // namespace
@@ -93,9 +93,10 @@ PlaceWords()
          "WRED_PROFILE: marking probability just below the maximum, percent",
          "0 to 100",
          [](const std::string& t) {
-             const auto percent = WholeNumber(t, 0, 100);
-             return percent ? Read{{"ns3::RdmaSwitch::EcnPmax", detail::RealText(*percent / 100.)}}
-                            : Read{};
+             const auto percent = WholeWithin(t, 0, 100);
+             return percent ? PlaceValues{{"ns3::RdmaSwitch::EcnPmax",
+                                           detail::RealText(*percent / 100.)}}
+                            : PlaceValues{};
          }},
         {"size",
          "BUFFER_POOL: shared buffer of the whole switch",
@@ -105,9 +106,10 @@ PlaceWords()
          "BUFFER_PROFILE of a lossless priority: alpha is 2 to this power",
          "-13 to 6",
          [](const std::string& t) {
-             const auto power = WholeNumber(t, -13, 6);
-             return power ? Read{{"ns3::RdmaSwitch::Alpha", detail::RealText(std::exp2(*power))}}
-                          : Read{};
+             const auto power = WholeWithin(t, -13, 6);
+             return power ? PlaceValues{{"ns3::RdmaSwitch::Alpha",
+                                         detail::RealText(std::exp2(*power))}}
+                          : PlaceValues{};
          }},
         {"xon_offset",
          "BUFFER_PROFILE: a paused port resumes this far below its threshold",

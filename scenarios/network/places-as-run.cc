@@ -14,7 +14,7 @@ namespace
 {
 
 bool
-AreAlike(const SwitchValues& a, const SwitchValues& b)
+AreSameValues(const SwitchValues& a, const SwitchValues& b)
 {
     return a.known == b.known && a.pfc == b.pfc && a.ecn == b.ecn && a.kmin == b.kmin &&
            a.kmax == b.kmax && a.per100G == b.per100G && a.pmax == b.pmax && a.buffer == b.buffer &&
@@ -24,7 +24,7 @@ AreAlike(const SwitchValues& a, const SwitchValues& b)
 /// Keeps a value as long as all are the same.
 template <class T, class Same>
 void
-Meet(std::optional<T>& value, const T& next, bool first, Same same)
+KeepIfSame(std::optional<T>& value, const T& next, bool first, Same same)
 {
     if (first)
     {
@@ -58,14 +58,18 @@ MakePlacesAsRun(const FabricSpec& fabric, const topo::Topology& topology)
         bool noLink = true;
         for (const topo::NodeId node : tier.switches)
         {
-            Meet(as.values, switches.Of(node), node == tier.switches.front(), AreAlike);
+            KeepIfSame(as.values, switches.Of(node), node == tier.switches.front(), AreSameValues);
             for (const topo::LinkId l : nodes[node].ports)
             {
                 const topo::Link& link = topology.Links()[l];
                 if (std::max(nodes[link.a].tier, nodes[link.b].tier) == tier.number)
                 {
-                    Meet(as.rate, link.rate, noLink, [](auto a, auto b) { return a.bps == b.bps; });
-                    Meet(as.delay, link.delay, noLink, [](auto a, auto b) { return a.ps == b.ps; });
+                    KeepIfSame(as.rate, link.rate, noLink, [](auto a, auto b) {
+                        return a.bps == b.bps;
+                    });
+                    KeepIfSame(as.delay, link.delay, noLink, [](auto a, auto b) {
+                        return a.ps == b.ps;
+                    });
                     noLink = false;
                 }
             }

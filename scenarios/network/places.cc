@@ -25,7 +25,7 @@ IsPattern(const std::string& text)
 
 /// A port behind the last colon; nothing if there is none.
 std::optional<uint32_t>
-PortOf(const std::string& text)
+PortBehindColon(const std::string& text)
 {
     const std::size_t colon = text.rfind(':');
     uint32_t port = 0;
@@ -39,7 +39,7 @@ PortOf(const std::string& text)
 }
 
 uint32_t
-EndOf(const topo::Topology& topology, topo::NodeId node, std::size_t port)
+EndOfPort(const topo::Topology& topology, topo::NodeId node, std::size_t port)
 {
     const topo::LinkId link = topology.Nodes()[node].ports[port];
     const topo::Link& l = topology.Links()[link];
@@ -145,7 +145,7 @@ Places::FindPort(const std::string& text) const
         }
         return place.ends.empty() ? std::nullopt : std::optional(place);
     }
-    const auto port = PortOf(text);
+    const auto port = PortBehindColon(text);
     if (!port)
     {
         return std::nullopt;
@@ -156,7 +156,7 @@ Places::FindPort(const std::string& text) const
         const topo::Node& node = m_topology.Nodes()[n];
         if (*port < node.ports.size() && QueuePairPattern::Means(name, node.name))
         {
-            place.ends.push_back(EndOf(m_topology, n, *port));
+            place.ends.push_back(EndOfPort(m_topology, n, *port));
         }
     }
     std::sort(place.ends.begin(), place.ends.end());
@@ -216,7 +216,7 @@ Places::Find(const std::string& text, std::string* problem, std::string* nearest
     }
     if (place.nodes.empty())
     {
-        const bool hasPort = text.find("->") != std::string::npos || PortOf(text);
+        const bool hasPort = text.find("->") != std::string::npos || PortBehindColon(text);
         *problem = std::string("is no place of this network; allowed: ") +
                    (m_tiers.empty() ? "" : "a tier (" + TierNames() + "), ") +
                    "hosts, all, a node, a pattern as " + FrontOf(nodes.back().name) + "-*, or a " +

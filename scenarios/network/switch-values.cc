@@ -23,7 +23,7 @@ IsOn(const std::string& value)
 }
 
 uint64_t
-Whole(const std::string& value)
+WholeBytes(const std::string& value)
 {
     return std::strtoull(value.c_str(), nullptr, 10);
 }
@@ -37,13 +37,13 @@ Setters()
     static const std::map<std::string, Setter> setters = {
         {"Pfc", [](SwitchValues& s, const std::string& v) { s.pfc = IsOn(v); }},
         {"Ecn", [](SwitchValues& s, const std::string& v) { s.ecn = IsOn(v); }},
-        {"EcnKmin", [](SwitchValues& s, const std::string& v) { s.kmin = Whole(v); }},
-        {"EcnKmax", [](SwitchValues& s, const std::string& v) { s.kmax = Whole(v); }},
+        {"EcnKmin", [](SwitchValues& s, const std::string& v) { s.kmin = WholeBytes(v); }},
+        {"EcnKmax", [](SwitchValues& s, const std::string& v) { s.kmax = WholeBytes(v); }},
         {"EcnPer100G", [](SwitchValues& s, const std::string& v) { s.per100G = IsOn(v); }},
         {"EcnPmax",
          [](SwitchValues& s, const std::string& v) { s.pmax = std::strtod(v.c_str(), nullptr); }},
-        {"BufferPer100G", [](SwitchValues& s, const std::string& v) { s.buffer = Whole(v); }},
-        {"BufferBytes", [](SwitchValues& s, const std::string& v) { s.ofSwitch = Whole(v); }},
+        {"BufferPer100G", [](SwitchValues& s, const std::string& v) { s.buffer = WholeBytes(v); }},
+        {"BufferBytes", [](SwitchValues& s, const std::string& v) { s.ofSwitch = WholeBytes(v); }},
         {"PipelineLatency",
          [](SwitchValues& s, const std::string& v) {
              const auto time = rdma::ParseDuration(v);

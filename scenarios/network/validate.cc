@@ -258,7 +258,7 @@ MakeFabric(Validation* v)
     const bool ordinary = protocol == "tcp" || protocol == "udp";
     const rdma::CongestionControl* law = rdma::FindCongestionControl(f.cc);
     if (!f.infiniBand && !f.ecn && values.Given(&asked::Fabric::ecn) && !ordinary && law &&
-        law->needsMarks)
+        law->needsMarks && !SetsAtPlaces(*v, &asked::Fabric::ecn))
     {
         v->notes.push_back("warning: " + values.Where(&asked::Fabric::ecn) +
                            ": there are no ECN marks, which are all that --cc=" + f.cc +

@@ -114,6 +114,12 @@ class Places(SameBytesTest):
             " --set=core-1:buffer=3MB" + QUIET
         )
         plan = self.run_program(line + " --dry-run").out
+        # Hosts of all the network are chosen from: its switches are others than of the smallest.
+        spread = self.run_program(
+            "collperf --ranks=4 -b 4K --topology=leaf-spine --leaves=4 --hosts-per-leaf=4"
+            " --placement=spread --set=leaf:switch-latency=1us" + QUIET
+        )
+        self.assertEqual(spread.stats["fabric"]["set"][0]["nodes"], 4)
         self.assertIn("core: 4 switches; links 800 Gb/s", plan)
         self.assertIn("the switches differ", plan)
         self.assertIn("core:ecn-kmin=100kB, core-1:buffer=3MB", plan)
