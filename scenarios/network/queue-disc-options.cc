@@ -66,6 +66,13 @@ ApplyQueueDisc(Validation* v)
                     ": switches that trim packets have queues of their own; allowed with it: " +
                     rdma::kPortDwrr);
     }
+    if (Prioritizes(values.Get(&asked::Fabric::transport)) && name != rdma::kPortStrict)
+    {
+        v->Fail(&asked::Fabric::queueDisc,
+                "cannot be combined with --transport=" + values.Get(&asked::Fabric::transport) +
+                    ", whose priorities switches serve strictly; allowed with it: " +
+                    rdma::kPortDwrr + ", " + rdma::kPortStrict);
+    }
     if (disc->second.overtakes)
     {
         v->DecideUnlessGiven(&asked::Fabric::lossRecovery, "out-of-order");

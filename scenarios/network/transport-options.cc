@@ -302,6 +302,13 @@ IsTrimming(const std::string& transport)
 }
 
 bool
+Prioritizes(const std::string& transport)
+{
+    const Receiving* known = FindReceiving(transport);
+    return known && known->prioritizes;
+}
+
+bool
 HasReads(const TransportSpec& transport)
 {
     return !FindReceiving(transport.name);

@@ -35,6 +35,9 @@ std::vector<NamedItem> TransportItems();
 
 /// \param transport of --transport \return whether its switches trim packets
 bool IsTrimming(const std::string& transport);
+/// \param transport of --transport \return whether it gives packets priorities that switches serve
+/// strictly
+bool Prioritizes(const std::string& transport);
 
 /// \return whether READs can be posted
 bool HasReads(const TransportSpec& transport);
