@@ -94,8 +94,8 @@ FqQueueDisc::GetTypeId()
             .SetGroupName("Rdma")
             .AddConstructor<FqQueueDisc>()
             .AddAttribute("Queues",
-                          "Queues of each priority of a port that has frames; flows of one hash "
-                          "share a queue",
+                          "Queues of each priority of a port that has frames; in sets of 8; "
+                          "more flows of a set than 8 share queues",
                           UintegerValue(128),
                           MakeUintegerAccessor(&FqQueueDisc::m_queues),
                           MakeUintegerChecker<uint32_t>(1, MOST_QUEUES));

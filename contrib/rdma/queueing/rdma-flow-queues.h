@@ -22,12 +22,12 @@ namespace ns3
  * The frames of one priority, in a queue a flow, ordered by a tag of each queue: the least first,
  * of equal ones the queue that got frames first.
  *
- *     flow -> hash -> queue of frames, with a tag and its place in the heap
+ *     flow -> hash -> a set of WAYS queues -> its own, else an empty one, else its home in the set
  *     heap of the queues that have frames
  *
  * A flow is what one queue pair sends to another, or the hash of an ordinary packet's 5-tuple.
- * Flows of one hash share a queue, whose frames keep their order; so a flow is never overtaken by
- * itself.
+ * Flows share a queue where a set has more than WAYS with frames. A flow that has frames in a
+ * shared queue goes on to join that one, so a flow is never overtaken by itself.
  *
  * \tparam Tag has operator<
  */
@@ -35,19 +35,25 @@ template <class Tag>
 class RdmaFlowQueues
 {
   public:
+    static constexpr uint32_t WAYS = 8; // assumed
+
     struct Queue
     {
         RdmaFrameList list;
-        Tag tag{};         //!< sets its place while it has frames, and stays behind
-        uint64_t since{0}; //!< it has frames
-        uint32_t place{0}; //!< in the heap, while it has frames
+        Tag tag{};          //!< sets its place while it has frames, and stays behind
+        uint64_t flow{0};   //!< whose it is, or was last
+        uint64_t since{0};  //!< it has frames
+        uint32_t place{0};  //!< in the heap, while it has frames
+        bool shared{false}; //!< others' frames joined it while it had frames
     };
 
-    /// \param queues 1 or more \param seed of the hash
+    /// \param queues 1 or more; above WAYS a multiple of it is used \param seed of the hash
     void Start(uint32_t queues, uint64_t seed)
     {
-        m_queues.assign(queues, {});
-        m_heap.reserve(queues);
+        m_ways = std::min(WAYS, queues);
+        m_sets = queues / m_ways;
+        m_queues.assign(m_sets * m_ways, {});
+        m_heap.reserve(m_queues.size());
         m_seed = seed;
     }
 
@@ -61,15 +67,46 @@ class RdmaFlowQueues
         return m_heap.empty();
     }
 
-    /// \return the queue that a frame joins
+    /// \return the queue that a frame joins; its tag is Tag() if it is another flow's no more
     Queue& Find(const RdmaFrame& frame)
     {
-        const uint64_t ends = uint64_t{frame.src} << 24 | frame.dst;
-        const bool ordinary = frame.opcode == RdmaOpcode::ETHERNET;
-        const uint64_t more = ordinary ? uint64_t{1} << 32 | frame.route.GetKey() : frame.destQp;
-        const uint64_t hash = rdma::Mix64(rdma::Mix64(ends ^ m_seed) ^ more);
-        // A product instead of a division, as rdma::EcmpPick.
-        return m_queues[(hash >> 32) * m_queues.size() >> 32];
+        const uint64_t flow = FlowOf(frame);
+        const uint64_t hash = rdma::Mix64(flow ^ m_seed);
+        // Products instead of divisions, as rdma::EcmpPick.
+        Queue* const set = m_queues.data() + ((hash >> 32) * m_sets >> 32) * m_ways;
+        Queue& home = set[(hash & UINT32_MAX) * m_ways >> 32];
+        Queue* own = nullptr;
+        Queue* empty = nullptr;
+        for (Queue* queue = set; queue < set + m_ways; ++queue)
+        {
+            const bool isEmpty = queue->list.IsEmpty();
+            if (queue->flow == flow)
+            {
+                if (!isEmpty)
+                {
+                    return *queue;
+                }
+                own = queue;
+            }
+            empty = isEmpty && !empty ? queue : empty;
+        }
+        if (home.shared && !home.list.IsEmpty())
+        {
+            return home; // which may have frames of this flow
+        }
+        if (!empty)
+        {
+            home.shared = true;
+            return home;
+        }
+        Queue& chosen = own ? *own : *empty;
+        if (!own)
+        {
+            chosen.flow = flow;
+            chosen.tag = {};
+        }
+        chosen.shared = false;
+        return chosen;
     }
 
     /// A queue that has a first frame now.
@@ -144,6 +181,14 @@ class RdmaFlowQueues
     }
 
   private:
+    static uint64_t FlowOf(const RdmaFrame& frame)
+    {
+        const uint64_t ends = uint64_t{frame.src} << 24 | frame.dst;
+        const bool ordinary = frame.opcode == RdmaOpcode::ETHERNET;
+        const uint64_t more = ordinary ? uint64_t{1} << 32 | frame.route.GetKey() : frame.destQp;
+        return rdma::Mix64(ends + 0x9e3779b97f4a7c15ULL) ^ more;
+    }
+
     static bool IsBefore(const Queue& a, const Queue& b)
     {
         return a.tag < b.tag || (!(b.tag < a.tag) && a.since < b.since);
@@ -184,6 +229,8 @@ class RdmaFlowQueues
 
     uint64_t m_seed{0};
     uint64_t m_inserted{0};
+    uint64_t m_sets{1};
+    uint32_t m_ways{1};
     std::vector<Queue> m_queues;
     std::vector<Queue*> m_heap;
 };

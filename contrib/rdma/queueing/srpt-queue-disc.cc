@@ -170,8 +170,8 @@ SrptQueueDisc::GetTypeId()
             .SetGroupName("Rdma")
             .AddConstructor<SrptQueueDisc>()
             .AddAttribute("Queues",
-                          "Queues of each priority of a port that has frames; flows of one hash "
-                          "share a queue, and count as one",
+                          "Queues of each priority of a port that has frames; in sets of 8; "
+                          "more flows of a set than 8 share queues, and count as one",
                           UintegerValue(128),
                           MakeUintegerAccessor(&SrptQueueDisc::m_queues),
                           MakeUintegerChecker<uint32_t>(1, MOST_QUEUES));
