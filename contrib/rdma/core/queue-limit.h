@@ -11,6 +11,8 @@
 #define RDMA_CORE_QUEUE_LIMIT_H
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace rdma
 {
@@ -48,14 +50,14 @@ class QueueLimit
     }
 };
 
-/// XOFF at a fixed number of bytes; lossy queues as without it.
+/// XOFF of some ports at a fixed number of bytes; lossy queues as without it.
 class StaticXoffLimit : public QueueLimit
 {
   public:
-    /// \param bytes of the pool that a lossless (port, priority) may hold \param others limits
-    /// lossy queues; null: alpha (B - Q) does
-    StaticXoffLimit(uint64_t bytes, QueueLimit* others)
-        : m_bytes(bytes),
+    /// \param bytes by port: of the pool that each of its lossless priorities may hold; 0: as
+    /// without it \param others limits all else; null: alpha (B - Q) does
+    StaticXoffLimit(std::vector<uint64_t> bytes, QueueLimit* others)
+        : m_bytes(std::move(bytes)),
           m_others(others)
     {
     }
@@ -66,9 +68,9 @@ class StaticXoffLimit : public QueueLimit
                    uint64_t alphaFree,
                    int64_t now) override
     {
-        if (side == QueueSide::kIngress)
+        if (side == QueueSide::kIngress && m_bytes[port])
         {
-            return m_bytes;
+            return m_bytes[port];
         }
         return m_others ? m_others->Limit(side, port, priority, alphaFree, now) : alphaFree;
     }
@@ -86,7 +88,7 @@ class StaticXoffLimit : public QueueLimit
     }
 
   private:
-    uint64_t m_bytes;
+    std::vector<uint64_t> m_bytes;
     QueueLimit* m_others;
 };
 

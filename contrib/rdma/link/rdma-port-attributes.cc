@@ -47,6 +47,24 @@ RdmaPort::GetTypeId()
                 UintegerValue(RdmaFrame::WIRE_ONLY_BYTES),
                 RdmaFixed<RdmaPort>(RdmaCommon(MakeUintegerAccessor(&RdmaPort::m_lineOverhead))),
                 MakeUintegerChecker<uint8_t>(0, 63))
+            .AddAttribute("Alpha",
+                          "Share of the free pool of its switch that each of its lossless "
+                          "priorities may hold as ingress before XOFF; 0: as RdmaSwitch::Alpha",
+                          DoubleValue(0),
+                          RdmaFixed<RdmaPort>(MakeDoubleAccessor(&RdmaPort::m_alpha)),
+                          MakeDoubleChecker<double>(0, 64))
+            .AddAttribute("AlphaLossy",
+                          "Share of the free pool of its switch up to which each of its lossy "
+                          "egress queues may grow; 0: as RdmaSwitch::AlphaLossy",
+                          DoubleValue(0),
+                          RdmaFixed<RdmaPort>(MakeDoubleAccessor(&RdmaPort::m_alphaLossy)),
+                          MakeDoubleChecker<double>(0, 64))
+            .AddAttribute("StaticXoff",
+                          "Bytes of the pool that each of its lossless priorities may hold as "
+                          "ingress before XOFF, whatever is free; 0: as RdmaSwitch::StaticXoff",
+                          UintegerValue(0),
+                          RdmaFixed<RdmaPort>(MakeUintegerAccessor(&RdmaPort::m_staticXoff)),
+                          MakeUintegerChecker<uint64_t>(0, 1000000000000))
             .AddAttribute("PauseResponse",
                           "Time until an arriving pause or resume holds, in units of 512 bit times "
                           "of the port; the peer's headroom allows for it (IEEE 802.3 annex "

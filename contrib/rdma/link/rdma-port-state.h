@@ -207,6 +207,18 @@ class RdmaPortState : public RdmaNetDevice
         return ToPs(m_interfaceDelay, rateBps);
     }
 
+    /// \return attribute Alpha of a lossless priority, AlphaLossy of another one; 0: its switch's
+    double GetAlpha(bool lossless) const
+    {
+        return lossless ? m_alpha : m_alphaLossy;
+    }
+
+    /// \return attribute StaticXoff, bytes; 0: its switch's
+    uint64_t GetStaticXoff() const
+    {
+        return m_staticXoff;
+    }
+
     // How it is ----------------------------------------------------------------------------------
 
     bool IsDown() const
@@ -463,6 +475,9 @@ class RdmaPortState : public RdmaNetDevice
     RdmaPauseTimes m_pauses;
     uint32_t m_pauseResponse{0};  //!< 512 bit times
     uint32_t m_interfaceDelay{0}; //!< bit times
+    double m_alpha{0};            //!< attributes Alpha, AlphaLossy, StaticXoff; 0: the switch's
+    double m_alphaLossy{0};
+    uint64_t m_staticXoff{0};
     RdmaPortFaults m_faults;
     uint64_t m_rate{100000000000};
     RdmaRateHistory m_rates;

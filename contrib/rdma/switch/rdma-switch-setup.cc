@@ -347,6 +347,14 @@ RdmaSwitch::ConfigureBuffer(rdma::SharedBufferConfig& config) const
         config.alphaOf[priority] = alpha;
         at = *end ? end + 1 : end;
     }
+    config.alphaOfPort.resize(m_ports.size());
+    for (std::size_t i = 0; i < m_ports.size(); ++i)
+    {
+        for (uint8_t p = 0; p < RdmaPort::PRIORITIES; ++p)
+        {
+            config.alphaOfPort[i][p] = m_ports[i]->GetAlpha(config.losslessMask >> p & 1);
+        }
+    }
     return {};
 }
 
@@ -376,11 +384,16 @@ RdmaSwitch::MakeLimit()
 {
     rdma::QueueLimit* limit =
         m_bufferPolicy && m_bufferPolicy->LimitsQueues() ? PeekPointer(m_bufferPolicy) : nullptr;
-    if (m_staticXoff == 0)
+    std::vector<uint64_t> bytes;
+    for (const auto& port : m_ports)
+    {
+        bytes.push_back(port->GetStaticXoff() ? port->GetStaticXoff() : m_staticXoff);
+    }
+    if (std::all_of(bytes.begin(), bytes.end(), [](uint64_t b) { return b == 0; }))
     {
         return limit;
     }
-    m_xoffLimit = std::make_unique<rdma::StaticXoffLimit>(m_staticXoff, limit);
+    m_xoffLimit = std::make_unique<rdma::StaticXoffLimit>(std::move(bytes), limit);
     return m_xoffLimit.get();
 }
 

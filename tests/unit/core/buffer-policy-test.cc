@@ -314,7 +314,7 @@ TEST(HeadroomPools, HoldOnePortAtLeast)
 TEST(StaticXoff, PausesAtItsBytesAndLeavesLossyQueuesAlone)
 {
     const SharedBufferConfig c = Small(2);
-    StaticXoffLimit limit(7000, nullptr);
+    StaticXoffLimit limit({7000, 7000}, nullptr);
     SharedBuffer b(c, &limit);
     EXPECT_EQ(UntilXoff(b, 0), 8u); // 7,000 B, and 1,000 B guaranteed
     EXPECT_EQ(UntilXoff(b, 1), 8u); // whatever is free
@@ -327,6 +327,14 @@ TEST(StaticXoff, PausesAtItsBytesAndLeavesLossyQueuesAlone)
         EXPECT_FALSE(b.Release(0, kLossless, 1000)) << frame;
     }
     EXPECT_TRUE(b.Release(0, kLossless, 1000));
+}
+
+TEST(StaticXoff, OfOnePort)
+{
+    StaticXoffLimit limit({0, 7000}, nullptr);
+    EXPECT_EQ(limit.Limit(QueueSide::kIngress, 0, kLossless, 12345, 0), 12345u); // not given
+    EXPECT_EQ(limit.Limit(QueueSide::kIngress, 1, kLossless, 12345, 0), 7000u);
+    EXPECT_EQ(limit.Limit(QueueSide::kEgress, 1, kLossy, 12345, 0), 12345u);
 }
 
 TEST(BufferPolicy, AlphaOfOnePort)
