@@ -33,7 +33,7 @@ QueueDiscOptionRows()
             .As(&asked::Fabric::queueDisc)
             .Names("queue discipline", QueueDiscItems)
             .Otherwise(rdma::kPortDwrr)
-            .Example("srpt")
+            .Example(rdma::kPortStrict)
             .Sets("ns3::RdmaPort::QueueDisc"),
     };
 }

@@ -138,11 +138,11 @@ TrafficSimulation::MakeFlows()
     }
     m_run.Control().SetPortion(static_cast<double>(toHere) /
                                static_cast<double>(std::max<uint64_t>(1, m_totalBytes)));
-    const FlowJob job{m_scenario.flows,
-                      m_scenario.measuring,
-                      m_scenario.operation,
-                      m_scenario.queuePairs,
-                      m_scenario.outstanding};
+    FlowJob job{m_scenario.flows,
+                m_scenario.measuring,
+                m_scenario.operation,
+                m_scenario.queuePairs};
+    job.outstanding = m_scenario.outstanding;
     fabric.GetConnections().SetRest(m_scenario.queuePairRest.ps);
     m_began.resize(m_scenario.outstanding ? m_scenario.flows.size() : 0);
     m_runner = std::make_unique<FlowRunner>(

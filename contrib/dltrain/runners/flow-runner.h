@@ -44,9 +44,6 @@ struct FlowJob
     const scenario::Measuring& measuring; //!< the rule for measured flows
     scenario::FlowOperation operation = scenario::FlowOperation::kWrite;
     scenario::QueuePairUse queuePairs = scenario::QueuePairUse::kPerFlow;
-    /// Flows that a place has posted and that have not ended, at most; the others wait, whatever
-    /// their start says. 0: no limit.
-    uint32_t outstanding = 0;
     uint32_t number = 0;    //!< ChannelName::job: another than those of its neighbours
     uint32_t firstFlow = 0; //!< the number of the first flow in flows.csv
     /// A flow begins again when it is acknowledged, for ever: kPerPair, and no two of one pair.
@@ -56,6 +53,9 @@ struct FlowJob
     const bool* isWarmup = nullptr;
     /// Once true, flows do not begin again. Null: never. Changed as isWarmup.
     const bool* isOver = nullptr;
+    /// Flows that a place has posted and that have not ended, at most; the others wait, whatever
+    /// their start says. 0: no limit.
+    uint32_t outstanding = 0;
 };
 
 /// Counts of flows.

@@ -357,7 +357,8 @@ class RdmaMillionPacketsTestCase : public TestCase
     struct Tally
     {
         Ptr<RdmaSwitch> device;
-        uint16_t ingress{0}; //!< of the frame that comes now
+        uint16_t ingress{0};                //!< of the frame that comes now
+        const RdmaFrame* arriving{nullptr}; //!< that one
         std::vector<std::array<int64_t, 8>> stored;
         uint64_t checks{0}; //!< frames that left
         uint64_t wrong{0};
@@ -409,6 +410,7 @@ class RdmaMillionPacketsTestCase : public TestCase
                                 if (f->opcode != RdmaOpcode::PAUSE)
                                 {
                                     t.ingress = p;
+                                    t.arriving = f;
                                     t.stored[p][f->priority] += f->FrameBytes();
                                 }
                             });
@@ -438,7 +440,9 @@ class RdmaMillionPacketsTestCase : public TestCase
                                 const RdmaFrame* f,
                                 RdmaSwitch::DropReason,
                                 int64_t) {
-                               t.stored[t.ingress][f->priority] -= f->FrameBytes();
+                               // The one that comes, or one that it takes the place of.
+                               const uint16_t ingress = f == t.arriving ? t.ingress : f->inPort;
+                               t.stored[ingress][f->priority] -= f->FrameBytes();
                                t.losslessDrops += 0x18 >> f->priority & 1;
                            });
         }

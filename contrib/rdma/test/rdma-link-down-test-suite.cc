@@ -106,6 +106,8 @@ class RdmaLinkDownRandomTestCase : public TestCase
             DescribeLeafSpine(bed, spines);
             bed.helper.SetSwitchAttribute("Pfc", BooleanValue(m_pfc));
             bed.helper.SetSwitchAttribute("BufferBytes", UintegerValue(m_pfc ? 3000000 : 400000));
+            // With drawn losses go-back-N, one NAK a gap and no congestion control, gives up.
+            bed.helper.SetSwitchAttribute("Arrivals", StringValue("fixed"));
             bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(6)); // 262 us
             bed.helper.SetNicAttribute("LossRecovery",
                                        StringValue(m_selective ? "selective-repeat" : "go-back-n"));

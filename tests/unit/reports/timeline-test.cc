@@ -29,7 +29,13 @@ class Timeline : public ScratchFolder
     };
 
     const std::string CALLS = "# calls\n# " + HeaderOf("calls.log") + "\n";
-    const std::string FLOWS = HeaderOf("flows.csv") + "\n";
+    const std::string FLOWS = WithoutClass(HeaderOf("flows.csv")) + "\n";
+
+    /// The last column, which most runs do not have.
+    static std::string WithoutClass(const std::string& header)
+    {
+        return header.substr(0, header.rfind(",class"));
+    }
 
     std::string Folder(const std::string& calls, const std::string& flows)
     {

@@ -474,7 +474,8 @@ TEST(FlowCsv, ReadsInAnyOrder)
                                   "\"x, y\",\n1000,0.0001,a,b,3,,z\n\n");
     ASSERT_EQ(read.error, "");
     EXPECT_EQ(read.note,
-              "f.csv: column not used: more; known: start_ns, src, dst, bytes, priority or tag");
+              "f.csv: column not used: more; known: start_ns, src, dst, bytes, priority, tag, "
+              "class, cc, preset, transport or rate");
     ASSERT_EQ(read.flows.size(), 2U);
     EXPECT_EQ(read.flows[0].bytes, 1000U); // ascending start
     EXPECT_EQ(read.flows[0].start.ps, 0);
@@ -482,9 +483,9 @@ TEST(FlowCsv, ReadsInAnyOrder)
     EXPECT_EQ(read.flows[1].start.ps, 1500250);
     EXPECT_EQ(read.flows[1].priority, 5U);
     EXPECT_EQ(read.flows[1].tag, "x, y");
-    const CsvFlows two = ReadCsv("start_ns,src,dst,bytes,cc,prio\n0,a,b,1,hpcc,5\n");
+    const CsvFlows two = ReadCsv("start_ns,src,dst,bytes,ecn,prio\n0,a,b,1,on,5\n");
     EXPECT_FALSE(two.flows[0].priority);
-    EXPECT_EQ(two.note.find("f.csv: columns not used: cc, prio; known: start_ns"), 0U);
+    EXPECT_EQ(two.note.find("f.csv: columns not used: ecn, prio; known: start_ns"), 0U);
     EXPECT_EQ(ReadCsv("start_ns,src,dst,bytes\n0,a,b,1\n").note, "");
     EXPECT_EQ(ReadCsv("start_us,src,dst,bytes\n0.000001,a,b,1\n").flows[0].start.ps, 1);
     EXPECT_EQ(ReadCsv("start_s,src,dst,bytes\r\n2,a,b,1\r\n").flows[0].start.ps, 2000000000000);
@@ -590,7 +591,7 @@ TEST(LoadOptions, Errors)
         {{"--pattern=poisson", "--sizes=/no/such.txt"}, "/no/such.txt"},
         {{"--pattern=poisson", "--load=0"}, "--load"},
         {{"--pattern=poisson", "--load=11"}, "--load"},
-        {{"--pattern=poisson", "--sizes=google-rpc", "--duration=1s"}, "flows at this load"},
+        {{"--pattern=poisson", "--sizes=google-rpc", "--duration=60s"}, "flows at this load"},
         {{"--pattern=poisson", "--duration=1ns"}, "too short"},
         {{"--pattern=incast", "--load=0.5"}, "--load"},
         {{"--pattern=incast", "--warm-up=1ms"}, "no flow starts"},

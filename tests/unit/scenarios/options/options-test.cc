@@ -258,8 +258,11 @@ TEST(OptionTables, WrongTypesInJsonAreOneErrorEach)
                 if (!read.errors.empty())
                 {
                     const std::string text = read.errors[0].Text();
+                    const bool inPlace = o.ofPlaces && value.is_object();
                     const std::string path =
-                        o.path + (o.kind == Kind::kEntries && value.is_array() ? "/0=" : "=");
+                        o.path + (inPlace                                        ? "/a="
+                                  : o.kind == Kind::kEntries && value.is_array() ? "/0="
+                                                                                 : "=");
                     EXPECT_EQ(text.find("x.json: " + path), 0u) << text;
                     EXPECT_EQ(text.find('\n'), std::string::npos) << text;
                 }
@@ -583,7 +586,8 @@ TEST(CommandLine, MistakesAreOneLineThatHelps)
                   "; did you mean 'dcqcn'?");
     EXPECT_EQ(OnlyError(Read(table, {"--list=nick"})),
               "--list=nick: unknown list; allowed: topologies, nics, ib-switches, ib-routing, "
-              "compat, load-balancers, queue-discs, transport, cc, cc-preset, faults, patterns, "
+              "compat, load-balancers, queue-discs, markers, buffer-policies, transport, cc, "
+              "cc-preset, faults, patterns, "
               "sizes, "
               "options, or an option with names, as --list=load-of; did you mean 'nics'?");
     EXPECT_EQ(Read(table, {"--mut=1", "--cc=x", "--k=x"}).errors.size(), 3u);
