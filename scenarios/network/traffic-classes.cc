@@ -310,7 +310,7 @@ TrafficClassRows()
             .Shows("NAME:cc=NAME[,preset=NAME][,transport=NAME][,priority=P][,rate=RATE]")
             .Keys(keys)
             .Otherwise("none")
-            .Example("bulk:cc=hpcc,priority=4")
+            .Example("bulk,cc=hpcc,priority=4")
             .Only(when::Packets())
             .Only(when::Ethernet())
             .IdleUnless(when::Rdma()),

@@ -232,15 +232,16 @@ function trafficClasses() {
     + "Jain\u2019s index of its messages\u2019 throughputs: 1 if all had the same, 1/n if one of "
     + "n had it all.");
   node.append(wideTable("",
-    ["class", "law", "transport", "priority", "rate of a queue pair", "messages", "bytes",
-    "goodput", "completion p50", "p99", "slowdown p50", "p99", "Jain\u2019s index"],
+    ["class", "law, transport", "priority", "rate", "messages", "bytes", "goodput",
+    "completion p50", "p99", "slowdown p99", "Jain"],
     classes.map((one) =>
-      [String(one.name), one.cc + (one.preset ? " (" + one.preset + ")" : ""),
-      String(one.transport), isNumber(one.priority) ? count(one.priority) : "its flows\u2019",
+      [String(one.name),
+      one.cc + (one.preset ? " (" + one.preset + ")" : "") + ", " + one.transport,
+      isNumber(one.priority) ? count(one.priority) : "its flows\u2019",
       isNumber(one.rate_gbps) ? rate(one.rate_gbps) : "\u2013", number(count(one.messages)),
       number(bytes(one.bytes)), number(rate(one.goodput_gbps)),
       ...[one.fct_us.p50, one.fct_us.p99].map((v) => number(time(v))),
-      ...[one.fct_slowdown.p50, one.fct_slowdown.p99].map((v) => number(digit(v) + "\u00d7")),
+      number(digit(one.fct_slowdown.p99) + "\u00d7"),
       number(digit(one.jain))])));
 }
 

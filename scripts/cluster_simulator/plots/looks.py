@@ -3,11 +3,13 @@
 range of the y axis, no caption.
 """
 
+import re
 from collections import namedtuple
 
+from ..amounts import BYTES, TIMES
 from .style import NothingToShow
 
-# y: (from, to) of the first panel's y axis, in the numbers on it, and of panels like it; or None.
+# y: ((number, unit), (number, unit)) of the first panel's y axis, and of panels like it; or None.
 # log: "", "x", "y" or "xy". caption: words over and below a picture that tell what it shows.
 Looks = namedtuple("Looks", "y log caption", defaults=(None, "", True))
 
@@ -17,14 +19,35 @@ def dress(figure, looks):
     for which in looks.log:
         make_log(figure, which)
     if looks.y:
-        first = figure.axes[0]
+        first = figure.axes[0].get_ylabel()
+        ends = [on_axis(number, unit, first) for number, unit in looks.y]
         for axis in figure.axes:
-            if axis.get_ylabel() == first.get_ylabel():
-                axis.set_ylim(*looks.y)
+            if axis.get_ylabel() == first:
+                axis.set_ylim(*ends)
     if not looks.caption:
         figure.suptitle("")
         figure.supxlabel("")
     return figure
+
+
+def on_axis(number, unit, label):
+    """A number with a unit as the axis of this label has it. Its unit follows from the data, so
+    bytes and times need one of their own, or pictures of several runs would not compare.
+    """
+    unit = {"us": "µs"}.get(unit, unit)
+    found = re.search(r"\(([^()]*)\)$", label)
+    named = found.group(1) if found else ""
+    for units in (BYTES, TIMES):
+        factors = {name: factor for factor, name in units}
+        if named in factors:
+            if unit in factors:
+                return number * factors[unit] / factors[named]
+            if unit or number:
+                allowed = ", ".join(name for _, name in units)
+                raise NothingToShow(f"'{label}' needs a unit in --y-range: {allowed}")
+    if unit and unit != named:
+        raise NothingToShow(f"'{label}' is no axis of {unit} (--y-range)")
+    return number
 
 
 def make_log(figure, which):

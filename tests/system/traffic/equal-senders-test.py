@@ -113,7 +113,7 @@ class LossRate(SystemTest):
         self.assertIn("--cc=loss-rate", run.err)
         stats = run.stats
         self.assertEqual(stats["configuration"]["fabric"]["nak_interval"], "10us")
-        self.assertWithin(stats["flows"]["goodput_gbps"], 72, 0.1)
+        self.assertWithin(stats["flows"]["goodput_gbps"], 74, 0.1)
         lost = stats["drops"]["threshold"] / stats["data_packets"]
         self.assertLess(lost, 0.06)
         self.assertEqual(stats["timeouts"], 0)

@@ -90,7 +90,7 @@ class Watch(SystemTest):
 
     def test_picture(self):
         run = self.run_program(LEAVES + " --watch=leaf-0")
-        for options in ("", "--log=y --no-caption", "--y-range=0,500"):
+        for options in ("", "--log=y --no-caption", "--y-range=0,500kB"):
             out = os.path.join(self.folder, "plots")
             done = subprocess.run(
                 [os.path.join(ROOT, "scripts/plot"), run.folder, "--only=watch", "--format=png"]
