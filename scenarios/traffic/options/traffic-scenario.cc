@@ -43,6 +43,12 @@ ReadMeasuring(Validation* v, TrafficScenario* s)
         HasLoad(values.Given(&asked::Traffic::pattern) ? values.Get(&asked::Traffic::pattern) : "");
     const bool window = values.Get(&asked::Traffic::outstanding) > 0;
     v->DecideUnlessGiven(&asked::Traffic::queuePairs, load || window ? "reused" : "per-flow");
+    if (window && values.Get(&asked::Traffic::protocol) == "udp")
+    {
+        v->Fail(&asked::Traffic::outstanding,
+                "waits for acknowledgements, which UDP does not have; allowed with "
+                "--protocol=udp: 0");
+    }
     const bool looks = load && HasPackets(s->fabric);
     v->DecideTextUnlessGiven(&asked::Traffic::queueInterval, looks ? "1us" : "0ns");
     const std::string& protocol = values.Get(&asked::Traffic::protocol);
@@ -56,6 +62,11 @@ ReadMeasuring(Validation* v, TrafficScenario* s)
     v->DecideTextUnlessGiven(&asked::Traffic::sizeBins,
                              "100kB,10MB"); // Alizadeh et al., "pFabric", SIGCOMM 2013
     const std::string& use = values.Get(&asked::Traffic::queuePairs);
+    if (values.Given(&asked::Traffic::queuePairRest) && use != "reused")
+    {
+        v->notes.push_back(values.Where(&asked::Traffic::queuePairRest) +
+                           " has no effect: queue pairs are " + use + ", not reused");
+    }
     s->queuePairs = use == "reused"     ? QueuePairUse::kReused
                     : use == "per-pair" ? QueuePairUse::kPerPair
                                         : QueuePairUse::kPerFlow;

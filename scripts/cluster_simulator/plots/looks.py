@@ -51,7 +51,7 @@ def on_axis(number, unit, label):
 
 
 def make_log(figure, which):
-    """Axes of lines become logarithmic. Zeros cannot be drawn: they are below the axis."""
+    """Axes of lines become logarithmic, but for shares in %. Zeros cannot be drawn: gaps."""
     found = False
     for axis in figure.axes:
         values = [
@@ -61,10 +61,11 @@ def make_log(figure, which):
             for value in getattr(line, f"get_{which}data")()
             if value > 0
         ]
-        if not values or not len(getattr(axis, f"get_{which}ticks")()):
+        share = which == "y" and axis.get_ylabel().endswith("(%)")
+        if share or not values or not len(getattr(axis, f"get_{which}ticks")()):
             continue
         found = True
-        getattr(axis, f"set_{which}scale")("log")
+        getattr(axis, f"set_{which}scale")("log", nonpositive="mask")
         low, high = min(values), max(values)
         getattr(axis, f"set_{which}lim")(low / 1.2, max(high, 1.01 * low) * 1.2)
     if not found:

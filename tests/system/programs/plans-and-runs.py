@@ -37,7 +37,7 @@ class PlansAndRuns(SystemTest):
                 yield name, None
                 continue
             # The error for a preset of another one says which it has.
-            other = "pint20" if name == "dcqcn" else "nvidia-nic"
+            other = "pint20" if name in ("dcqcn", "loss-rate") else "nvidia-nic"
             self.assertIn(other, presets)
             error = self.run_program(f"traffic --cc={name} --cc-preset={other}", status=2).err
             own = re.search(r"allowed: ([^\n]+)", error)

@@ -138,9 +138,9 @@ class Unknown(SystemTest):
             self.refuse(f"traffic --flows={flows}", f"; read as {kind}")
 
     def test_columns_that_nobody_reads(self):
-        flows = self.write("f.csv", "start_ns,src,dst,bytes,cc\n0,0,1,1000,hpcc\n")
+        flows = self.write("f.csv", "start_ns,src,dst,bytes,ecn\n0,0,1,1000,on\n")
         run = self.run_program(f"traffic --flows={flows} --dry-run")
-        self.assertIn("f.csv: column not used: cc; known: start_ns, src, dst, bytes", run.err)
+        self.assertIn("f.csv: column not used: ecn; known: start_ns, src, dst, bytes", run.err)
         sizes = self.write("sizes.csv", "bytes,percent,source\n1000,50,a\n2000,100,b\n")
         run = self.run_program(f"traffic --sizes={sizes} --dry-run")
         self.assertIn("sizes.csv: column not used: source; known: bytes or percent", run.err)

@@ -191,13 +191,6 @@ class Beside(SystemTest):
             lost = 20e9 / 8 * 500e-6 / PAYLOAD
             self.assertWithin(counts["datagrams_lost"], lost, 0.1, link)
 
-    def test_weights_of_rdmas_own_priorities_are_the_switches(self):
-        line = MEETING + " --ets=4:25,3:75 --dry-run --background=pattern=permutation,bytes=1MB"
-        said = " ".join(self.run_program(line + ",priority=4").err.split())
-        self.assertIn("--ets divides the ports of switches, but a NIC serves", said)
-        for calm in ("", ",protocol=udp,priority=4"):
-            self.assertNotIn("but a NIC serves", self.run_program(line + calm).err)
-
     def test_interference_is_its_own(self):
         run = self.run_program(
             MEETING + " --background=pattern=incast,fan-in=1,target=0,hosts=1-2,bytes=1MB,"
