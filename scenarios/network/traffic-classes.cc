@@ -244,6 +244,14 @@ IsMarkingGiven(const Validation& v)
            given(&asked::Fabric::ecnPmax);
 }
 
+/// \return whether they differ in their names alone
+bool
+IsSame(const TrafficClass& a, const TrafficClass& b)
+{
+    return a.cc == b.cc && a.ccPreset == b.ccPreset && a.transport == b.transport &&
+           a.priority == b.priority && a.rate == b.rate && IsSame(a.marking, b.marking);
+}
+
 std::string
 MarkingText(const rdma::EcnParameters& ecn)
 {
@@ -418,12 +426,21 @@ FindTrafficClass(FabricSpec* fabric, const ClassWish& wish, ClassProblem* proble
             name += (name.empty() ? "" : "-") + text;
         }
     }
-    for (std::size_t i = 0; i < fabric->classes.size(); ++i)
+    // The name may be that of another class, of --class or of another wish: then hpcc-2.
+    of.name = name;
+    for (std::size_t i = 0, twins = 1; i < fabric->classes.size();)
     {
-        if (fabric->classes[i].name == name)
+        if (fabric->classes[i].name != of.name)
+        {
+            ++i;
+            continue;
+        }
+        if (IsSame(fabric->classes[i], of))
         {
             return ChannelClass{static_cast<uint8_t>(i + 1), of.priority};
         }
+        of.name = name + "-" + std::to_string(++twins);
+        i = 0;
     }
     if (fabric->classes.size() == kMostClasses)
     {
@@ -434,7 +451,6 @@ FindTrafficClass(FabricSpec* fabric, const ClassWish& wish, ClassProblem* proble
                     ""};
         return std::nullopt;
     }
-    of.name = name;
     fabric->classes.push_back(of);
     return ChannelClass{static_cast<uint8_t>(fabric->classes.size()), of.priority};
 }

@@ -64,7 +64,8 @@ std::vector<Option> TrafficClassRows();
 /// Classes of --class, into `fabric`. After its congestion control and transport.
 void ApplyTrafficClasses(Validation* v, FabricSpec* fabric);
 
-/// The class that flows or a job with this wish are of. Adds it to `fabric` unless it is there.
+/// The class that flows or a job with this wish are of. Adds it to `fabric` unless it is there:
+/// under a name of its own ("hpcc-2") if another class has the usual one.
 /// \return nothing after a problem
 std::optional<ChannelClass> FindTrafficClass(FabricSpec* fabric,
                                              const ClassWish& wish,

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 using namespace scenario;
 
@@ -21,7 +22,8 @@ class FlowFile
 {
   public:
     explicit FlowFile(const std::string& text)
-        : m_name(testing::TempDir() + "traffic-classes-test.csv")
+        : m_name(testing::TempDir() + "traffic-classes-test-" + std::to_string(getpid()) + "-" +
+                 std::to_string(s_made++) + ".csv")
     {
         std::ofstream(m_name) << text;
     }
@@ -38,6 +40,7 @@ class FlowFile
     }
 
   private:
+    inline static int s_made = 0; ///< tests run at the same time, and have several
     std::string m_name;
 };
 
@@ -103,6 +106,36 @@ TEST(TrafficClasses, FlowsWithOneWishAreOfOneClass)
     EXPECT_EQ(s.fabric.classes[2].rate.bps, 1000000000U);
     EXPECT_EQ(s.LosslessPriorities(), 1U << 2 | 1U << 3 | 1U << 4 | 1U << 5);
     EXPECT_EQ(Attribute(s, "TelemetryOfQueue"), "true");
+}
+
+TEST(TrafficClasses, AWishIsNoClassThatHappensToHaveItsName)
+{
+    const auto laws = [](const ParseResult<TrafficScenario>& result) {
+        std::vector<std::string> all;
+        for (const Flow& flow : result.scenario->flows)
+        {
+            const TrafficClass& of = result.scenario->fabric.classes.at(flow.trafficClass - 1U);
+            all.push_back(of.name + ": " + of.cc + ", " + of.transport);
+        }
+        return all;
+    };
+    using Words = std::vector<std::string>;
+    const std::string head = "start_ns,src,dst,bytes,class,cc,transport\n";
+    const FlowFile law(head + "0,0,1,1000,,hpcc,\n0,0,2,1000,hpcc,,\n0,1,2,1000,,hpcc,\n");
+    EXPECT_EQ(laws(law.With("--class=hpcc:cc=swift")),
+              (Words{"hpcc-2: hpcc, rc", "hpcc: swift, rc", "hpcc-2: hpcc, rc"}));
+    EXPECT_EQ(laws(law.With("--class=hpcc:cc=hpcc")),
+              (Words{"hpcc: hpcc, rc", "hpcc: hpcc, rc", "hpcc: hpcc, rc"}));
+    EXPECT_EQ(laws(law.With("--class=hpcc:cc=swift --class=hpcc-2:cc=timely")).front(),
+              "hpcc-3: hpcc, rc");
+    const FlowFile transport(head + "0,0,1,1000,,,irn\n");
+    EXPECT_EQ(laws(transport.With("--class=irn:rate=10Gbps")), (Words{"irn-2: dcqcn, irn"}));
+    const FlowFile over(head + "0,0,1,1000,a,swift,\n");
+    EXPECT_EQ(laws(over.With("--class=a:cc=hpcc --class=a-swift:cc=timely")),
+              (Words{"a-swift-2: swift, rc"}));
+    const FlowFile joined(head + "0,0,1,1000,theta,powertcp,\n0,0,2,1000,,theta-powertcp,\n");
+    EXPECT_EQ(laws(joined.With("--class=theta:rate=10Gbps")),
+              (Words{"theta-powertcp: powertcp, rc", "theta-powertcp-2: theta-powertcp, rc"}));
 }
 
 TEST(TrafficClasses, MarksAreThoseOfWhoHearsThem)
