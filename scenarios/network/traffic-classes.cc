@@ -10,6 +10,7 @@
 #include "scenarios/asked/modes.h"
 #include "scenarios/job/load-balancing.h"
 #include "scenarios/network/common-options.h"
+#include "scenarios/network/traffic-class-checks.h"
 #include "scenarios/options/format.h"
 #include "topologies/limits.h"
 
@@ -464,35 +465,11 @@ SettleTrafficClasses(Validation* v,
     std::vector<const TrafficClass*> classes;
     const TrafficClass usual = DefaultClass(fabric);
     classes.push_back(&usual);
-    std::string unused;
     for (const TrafficClass& of : fabric.classes)
     {
-        const auto number = static_cast<uint8_t>(classes.size());
-        const bool used = std::any_of(uses.begin(), uses.end(), [number](const auto& use) {
-            return use.first == number;
-        });
-        unused += used ? "" : (unused.empty() ? "" : ", ") + of.name;
         classes.push_back(&of);
     }
-    if (!unused.empty())
-    {
-        v->notes.push_back(v->values.Where(&asked::Fabric::trafficClasses) + ": nothing is of " +
-                           unused +
-                           "; flows name a class in a column of their file, in --flow-class "
-                           "or in --background, jobs in their file");
-    }
-    for (const auto& [number, priority] : uses)
-    {
-        for (const auto& [other, same] : uses)
-        {
-            if (same == priority && fabric.pfc && classes[number]->lossy && !classes[other]->lossy)
-            {
-                v->notes.push_back("warning: class " + classes[number]->name + " shares priority " +
-                                   std::to_string(priority) + " with " + classes[other]->name +
-                                   ", so PFC pauses it; give it a priority of its own");
-            }
-        }
-    }
+    CheckUsedClasses(v, fabric, classes, uses, run);
     const bool several = std::any_of(uses.begin(), uses.end(), [&uses](const auto& use) {
         return use.second != uses.begin()->second;
     });

@@ -158,6 +158,31 @@ TEST(TrafficClasses, MarksAreThoseOfWhoHearsThem)
     EXPECT_TRUE(together.With("--cc=dcqcn --ecn-pmax=0.5").scenario);
 }
 
+TEST(TrafficClasses, LossesAreToldAgainToWhoGoesByThem)
+{
+    const std::string lossy = "--k=4 --no-pfc --no-ecn --cc=none --flow-class=a --class=a:cc=";
+    const auto interval = [](const ParseResult<TrafficScenario>& result) {
+        std::string is;
+        for (const auto& [name, value] : result.scenario->run.optionAttributes)
+        {
+            is = name == "ns3::RdmaNic::NakInterval" ? value : is;
+        }
+        return is;
+    };
+    // What --cc=loss-rate has: see ChooseLossLaw.
+    const auto usual = ParseWords<TrafficScenario>(lossy + "loss-rate");
+    EXPECT_EQ(interval(usual), "10us");
+    EXPECT_EQ(usual.scenario->run.asRun["fabric"]["nak_interval"], "10us");
+    const auto without = ParseWords<TrafficScenario>(lossy + "swift");
+    for (const char* other :
+         {"loss-rate --nak-interval=0", "loss-rate --pfc", "loss-rate,transport=irn"})
+    {
+        EXPECT_EQ(interval(ParseWords<TrafficScenario>(lossy + other)), interval(without)) << other;
+    }
+    EXPECT_EQ(interval(ParseWords<TrafficScenario>(lossy + "loss-rate --nak-interval=20us")),
+              "20000000ps");
+}
+
 TEST(TrafficClasses, TransportsThatTrimAreTheNetworks)
 {
     const FlowFile file("start_ns,src,dst,bytes,transport,cc\n0,0,1,1000,rc,dcqcn\n");
