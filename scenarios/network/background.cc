@@ -352,6 +352,21 @@ MakeFlowsAmong(const Settings& settings,
             return nullptr;
         }
     }
+    background->priority = static_cast<uint8_t>(
+        v.values.Has(&asked::Traffic::priority) ? v.values.Get(&asked::Traffic::priority) : 3);
+    background->trafficClass = first.flows.empty() ? 0 : first.flows.front().trafficClass;
+    const std::string& transport = background->trafficClass
+                                       ? fabric.classes[background->trafficClass - 1].transport
+                                       : fabric.transport.name;
+    if (const std::string refusal = RefusalOfPriorities(transport);
+        !refusal.empty() && !protocol.IsOrdinary() && seen.count("priority") > 0)
+    {
+        errors->push_back({where + "priority",
+                           std::to_string(background->priority),
+                           refusal + "; allowed with --transport=rc or irn",
+                           ""});
+        return nullptr;
+    }
     if (!HasReads(fabric.transport) && !protocol.IsOrdinary() &&
         background->operation == FlowOperation::kRead)
     {
@@ -380,9 +395,6 @@ MakeFlowsAmong(const Settings& settings,
     {
         background->rateBps += link.rate.bps;
     }
-    background->priority = static_cast<uint8_t>(
-        v.values.Has(&asked::Traffic::priority) ? v.values.Get(&asked::Traffic::priority) : 3);
-    background->trafficClass = first.flows.empty() ? 0 : first.flows.front().trafficClass;
     background->flows = [maker](uint32_t epoch) { return maker->Make(epoch).flows; };
     return background;
 }

@@ -143,16 +143,29 @@ NetworkChecker::WarnOfWays()
     // One of a user's own may do anything.
     const LoadBalancer* scheme = FindLoadBalancer(balancer);
     const bool several = !scheme || scheme->order == LoadBalancer::Order::kLost;
-    if (several && HasPackets(m_fabric) && rdma::ComparesHops::Is(m_fabric.cc) &&
-        m_topology.SwitchCount() > 1)
+    if (!several || !HasPackets(m_fabric) || m_topology.SwitchCount() <= 1)
     {
-        m_notes->push_back("warning: --cc=" + m_fabric.cc + " with " +
+        return;
+    }
+    const auto warn = [&](const std::string& law) {
+        m_notes->push_back("warning: " + law + " with " +
                            (m_fabric.ib.adaptiveRouting
                                 ? "--adaptive-routing"
                                 : (own.empty() ? "--load-balancer" : attribute) + "=" + balancer) +
                            ": it compares what switches say of themselves from packet to "
                            "packet, and here these take different ways: messages of many "
                            "packets may be slower by far");
+    };
+    if (rdma::ComparesHops::Is(m_fabric.cc))
+    {
+        warn("--cc=" + m_fabric.cc);
+    }
+    for (const TrafficClass& of : m_fabric.classes)
+    {
+        if (of.cc != m_fabric.cc && rdma::ComparesHops::Is(of.cc))
+        {
+            warn(of.cc + " of class " + of.name);
+        }
     }
 }
 

@@ -3,8 +3,11 @@
  */
 #include "scenarios/network/traffic-class-checks.h"
 
+#include "contrib/rdma/core/congestion-control.h"
 #include "contrib/rdma/core/loss-rate.h"
 #include "scenarios/asked/fabric.h"
+#include "scenarios/network/place-options.h"
+#include "scenarios/options/said.h"
 
 #include <algorithm>
 
@@ -42,6 +45,28 @@ RepeatNaks(Validation* v,
     run->optionAttributes.emplace_back("ns3::RdmaNic::NakInterval", text);
     v->notes.push_back("class " + (*one)->name + " goes by losses: --nak-interval=" + text +
                        ", for all classes; allowed too: --nak-interval=0, one NAK a gap");
+}
+
+/// The network's law is warned of in MakeFabric.
+void
+WarnOfNoMarks(Validation* v, const FabricSpec& fabric, const std::vector<const TrafficClass*>& used)
+{
+    if (fabric.ecn || fabric.infiniBand || SetsAtPlaces(*v, &asked::Fabric::ecn))
+    {
+        return;
+    }
+    const bool given = v->values.Given(&asked::Fabric::ecn);
+    for (const TrafficClass* of : used)
+    {
+        if (of->cc != fabric.cc && rdma::FindCongestionControl(of->cc)->needsMarks)
+        {
+            v->notes.push_back("warning: " +
+                               (given ? v->values.Where(&asked::Fabric::ecn)
+                                      : SaidText(v->table, v->values, &asked::Fabric::transport)) +
+                               ": there are no ECN marks, which are all that " + of->cc +
+                               " of class " + of->name + " goes by");
+        }
+    }
 }
 
 void
@@ -96,6 +121,7 @@ CheckUsedClasses(Validation* v,
     }
     NoteSharedPriorities(v, fabric, classes, uses);
     RepeatNaks(v, fabric, used, run);
+    WarnOfNoMarks(v, fabric, used);
 }
 
 } // namespace scenario

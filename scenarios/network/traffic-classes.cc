@@ -5,12 +5,14 @@
 
 #include "contrib/rdma/core/congestion-control.h"
 #include "contrib/rdma/core/nearest-name.h"
+#include "contrib/rdma/core/no-congestion-control.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/asked/fabric.h"
 #include "scenarios/asked/modes.h"
 #include "scenarios/job/load-balancing.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/traffic-class-checks.h"
+#include "scenarios/network/transport-options.h"
 #include "scenarios/options/format.h"
 #include "topologies/limits.h"
 
@@ -70,7 +72,8 @@ class ClassMaker
     /// \param of the class that the wish goes over
     bool Apply(TrafficClass* of)
     {
-        if (!SetLaw(of) || !SetTransport(of) || !SetPriority(of) || !SetRate(of))
+        if (!SetLaw(of) || !SetTransport(of) || !SetPriority(of) || !SetRate(of) ||
+            !FitsTransport(*of))
         {
             return false;
         }
@@ -150,7 +153,7 @@ class ClassMaker
         const std::string& name = m_wish.transport;
         if (name != network && name != "rc" && name != "irn")
         {
-            const bool known = name == "ndp" || name == "eqds" || name == "uet";
+            const bool known = IsTrimming(name);
             const std::vector<std::string> allowed = {"rc", "irn", network};
             return Fail("transport",
                         known ? "needs switches that trim, and these are the whole network's; "
@@ -172,6 +175,30 @@ class ClassMaker
             of->lossRecovery = name == "irn" ? "selective-repeat"
                                : reorders    ? "out-of-order"
                                              : "go-back-n";
+        }
+        return true;
+    }
+
+    /// The network's checks of --cc and --priority with a transport that chooses these itself.
+    bool FitsTransport(const TrafficClass& of)
+    {
+        const std::string allowed = "; allowed with transport " + of.transport + ": ";
+        const std::string law = RefusalOfLaws(of.transport);
+        const bool chosen = !m_wish.cc.empty() || !m_wish.transport.empty();
+        if (!law.empty() && chosen && of.cc != rdma::kNoCongestionControl.name)
+        {
+            return Fail(m_wish.cc.empty() ? "transport" : "cc",
+                        (m_wish.cc.empty() ? "needs a class without " + of.cc + ", which " : "") +
+                            law + allowed + rdma::kNoCongestionControl.name +
+                            "; others with transport rc or irn");
+        }
+        const std::string priority = RefusalOfPriorities(of.transport);
+        if (!priority.empty() && of.priority)
+        {
+            const bool own = !m_wish.priority.empty();
+            return Fail(own ? "priority" : "transport",
+                        (own ? "" : "needs a class without a priority, which ") + priority +
+                            "; allowed with transport rc or irn");
         }
         return true;
     }

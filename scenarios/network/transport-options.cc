@@ -203,10 +203,7 @@ void
 ApplyReceiving(Validation* v, const Receiving& transport)
 {
     const std::string name = transport.inWords;
-    Insist(v,
-           &asked::Fabric::cc,
-           "none",
-           "has no part in " + name + ", which says itself when to send");
+    Insist(v, &asked::Fabric::cc, "none", RefusalOfLaws(transport.name));
     Insist(v,
            &asked::Fabric::pfc,
            "0",
@@ -250,9 +247,7 @@ ApplyReceiving(Validation* v, const Receiving& transport)
     {
         if (v->table.Find(&asked::Traffic::priority)) // not of every program
         {
-            Refuse(v,
-                   &asked::Traffic::priority,
-                   "has no meaning with " + name + ", which chooses it for each packet");
+            Refuse(v, &asked::Traffic::priority, RefusalOfPriorities(transport.name));
         }
         if (IsMeant(*v, &asked::Fabric::ets))
         {
@@ -306,6 +301,24 @@ Prioritizes(const std::string& transport)
 {
     const Receiving* known = FindReceiving(transport);
     return known && known->prioritizes;
+}
+
+std::string
+RefusalOfLaws(const std::string& transport)
+{
+    const Receiving* known = FindReceiving(transport);
+    return known ? std::string("has no part in ") + known->inWords +
+                       ", which says itself when to send"
+                 : "";
+}
+
+std::string
+RefusalOfPriorities(const std::string& transport)
+{
+    const Receiving* known = FindReceiving(transport);
+    return known && known->prioritizes ? std::string("has no meaning with ") + known->inWords +
+                                             ", which chooses it for each packet"
+                                       : "";
 }
 
 bool

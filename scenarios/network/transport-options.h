@@ -39,6 +39,12 @@ bool IsTrimming(const std::string& transport);
 /// strictly
 bool Prioritizes(const std::string& transport);
 
+/// Why a transport has no congestion control beside it; empty: it has one.
+std::string RefusalOfLaws(const std::string& transport);
+
+/// Why messages of a transport have no priority that a user chooses; empty: they have one.
+std::string RefusalOfPriorities(const std::string& transport);
+
 /// \return whether READs can be posted
 bool HasReads(const TransportSpec& transport);
 

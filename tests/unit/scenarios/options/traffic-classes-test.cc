@@ -7,6 +7,7 @@
 #include "scenarios/network/traffic-classes.h"
 #include "tests/unit/scenarios/parse-words.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -196,6 +197,37 @@ TEST(TrafficClasses, TransportsThatTrimAreTheNetworks)
     const FlowFile other("start_ns,src,dst,bytes,transport\n0,0,1,1000,ndp\n");
     ASSERT_EQ(other.With("").errors.size(), 1U);
     EXPECT_NE(other.With("").errors[0].Text().find("--transport=ndp"), std::string::npos);
+}
+
+TEST(TrafficClasses, HaveTheChecksOfTheNetworksLaw)
+{
+    const auto error = [](const std::string& options) {
+        const auto result = ParseWords<TrafficScenario>("--k=4 --flow-class=a " + options);
+        return result.errors.size() == 1 ? result.errors[0].Text() : "";
+    };
+    for (const std::string transport : {"ndp", "eqds", "uet", "homa"})
+    {
+        const std::string network = "--transport=" + transport + " --class=a:";
+        EXPECT_NE(error(network + "cc=hpcc").find("cc=hpcc: has no part in"), std::string::npos)
+            << error(network + "cc=hpcc");
+        EXPECT_EQ(error(network + "cc=none"), "");
+        EXPECT_EQ(error(network + "cc=hpcc,transport=rc"), "");
+    }
+    EXPECT_NE(error("--transport=homa --class=a:priority=4").find("chooses it for each packet"),
+              std::string::npos);
+
+    const auto warns = [](const std::string& options, const std::string& of) {
+        const auto result = ParseWords<TrafficScenario>("--k=4 --flow-class=a " + options);
+        return std::any_of(result.notes.begin(), result.notes.end(), [&of](const auto& note) {
+            return note.find("warning: ") == 0 && note.find(of) != std::string::npos;
+        });
+    };
+    EXPECT_TRUE(warns("--class=a:cc=hpcc --load-balancer=spray", "hpcc of class a with"));
+    EXPECT_TRUE(warns("--class=a:cc=powertcp,transport=rc --transport=uet", "powertcp of class a"));
+    EXPECT_FALSE(warns("--class=a:cc=hpcc", "hpcc of class a with"));
+    EXPECT_FALSE(warns("--class=a:cc=swift --load-balancer=spray", "of class a"));
+    EXPECT_TRUE(warns("--cc=swift --no-ecn --class=a:cc=dcqcn", "no ECN marks"));
+    EXPECT_FALSE(warns("--cc=swift --class=a:cc=dcqcn", "no ECN marks"));
 }
 
 TEST(TrafficClasses, ARunWithoutThemIsAsBefore)
