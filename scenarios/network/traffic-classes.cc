@@ -520,7 +520,18 @@ SettleTrafficClasses(Validation* v,
             {
                 continue;
             }
-            if (first && !IsSame(first->marking, of->marking))
+            const bool differ = first && !IsSame(first->marking, of->marking);
+            if (!fabric.marker.empty() && (differ || !IsSame(of->marking, usual.marking)))
+            {
+                v->Fail(&asked::Fabric::marker,
+                        "marks all priorities alike, and " + of->cc + " of class " + of->name +
+                            " wants ECN thresholds of its own at priority " +
+                            std::to_string(priority) + ": " + MarkingText(of->marking) +
+                            " (Kmin, Kmax, Pmax); allowed: without --marker, or with --ecn-kmin, "
+                            "--ecn-kmax or --ecn-pmax for all classes");
+                return;
+            }
+            if (differ)
             {
                 v->errors.push_back(
                     {"",

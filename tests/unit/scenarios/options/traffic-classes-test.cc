@@ -150,6 +150,14 @@ TEST(TrafficClasses, MarksAreThoseOfWhoHearsThem)
     EXPECT_EQ(Attribute(*apart.With("--cc=dcqcn --ecn-kmin=1MB").scenario, "EcnOfPriority"), "");
     EXPECT_EQ(Attribute(*apart.With("--cc=dcqcn --ecn=0").scenario, "EcnOfPriority"), "");
 
+    const auto marker = apart.With("--cc=dcqcn --marker=pie");
+    ASSERT_EQ(marker.errors.size(), 1U);
+    EXPECT_NE(marker.errors[0].Text().find("--marker=pie: marks all priorities alike, and dctcp"),
+              std::string::npos)
+        << marker.errors[0].Text();
+    EXPECT_TRUE(apart.With("--cc=dctcp --marker=pie").scenario);
+    EXPECT_TRUE(apart.With("--cc=dcqcn --marker=pie --ecn-pmax=0.5").scenario);
+
     const FlowFile together(head + "0,0,1,1000,,3\n0,0,2,1000,dctcp,3\n");
     const auto wrong = together.With("--cc=dcqcn");
     ASSERT_EQ(wrong.errors.size(), 1U);
