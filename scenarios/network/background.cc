@@ -355,6 +355,15 @@ MakeFlowsAmong(const Settings& settings,
     background->priority = static_cast<uint8_t>(
         v.values.Has(&asked::Traffic::priority) ? v.values.Get(&asked::Traffic::priority) : 3);
     background->trafficClass = first.flows.empty() ? 0 : first.flows.front().trafficClass;
+    if (protocol.IsOrdinary() && seen.count("flow-class") > 0)
+    {
+        errors->push_back({where + "flow-class",
+                           v.values.Get(&asked::Traffic::flowClass),
+                           "is of RDMA's queue pairs, and these flows are by " + protocol.Name() +
+                               "; allowed with it: priority",
+                           ""});
+        return nullptr;
+    }
     const std::string& transport = background->trafficClass
                                        ? fabric.classes[background->trafficClass - 1].transport
                                        : fabric.transport.name;

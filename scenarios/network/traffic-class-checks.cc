@@ -119,6 +119,15 @@ CheckUsedClasses(Validation* v,
                            "; flows name a class in a column of their file, in --flow-class "
                            "or in --background, jobs in their file");
     }
+    for (const TrafficClass* of : used)
+    {
+        if (fabric.nicRate < of->rate)
+        {
+            v->notes.push_back("class " + of->name + ": rate=" + CanonicalRate(of->rate.bps) +
+                               " has no effect: NICs have " + CanonicalRate(fabric.nicRate.bps) +
+                               "; allowed: less");
+        }
+    }
     NoteSharedPriorities(v, fabric, classes, uses);
     RepeatNaks(v, fabric, used, run);
     WarnOfNoMarks(v, fabric, used);

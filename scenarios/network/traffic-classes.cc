@@ -573,8 +573,10 @@ TrafficClassesOf(const FabricSpec& fabric)
 std::string
 TrafficClassText(const TrafficClass& of)
 {
-    return of.name + ": " + of.cc + (of.ccPreset.empty() ? "" : " (" + of.ccPreset + ")") + ", " +
-           of.transport + (of.priority ? ", priority " + std::to_string(*of.priority) : "") +
+    // Presets of none are where switches mark, which none does not hear of.
+    const bool preset = !of.ccPreset.empty() && of.cc != rdma::kNoCongestionControl.name;
+    return of.name + ": " + of.cc + (preset ? " (" + of.ccPreset + ")" : "") + ", " + of.transport +
+           (of.priority ? ", priority " + std::to_string(*of.priority) : "") +
            (of.rate.bps ? ", at most " + CanonicalRate(of.rate.bps) : "");
 }
 

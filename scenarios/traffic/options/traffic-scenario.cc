@@ -163,6 +163,10 @@ CheckClasses(Validation* v, TrafficScenario* s, const ProtocolSpec& protocol)
                 "transport or rate of flows: rdma");
         return;
     }
+    if (protocol.IsOrdinary())
+    {
+        s->fabric.classes.clear(); // nothing is of --class, which a note says
+    }
     if (any && s->queuePairs == QueuePairUse::kPerPair)
     {
         std::map<std::tuple<uint32_t, uint32_t, uint8_t>, uint8_t> classOf;

@@ -238,6 +238,29 @@ TEST(TrafficClasses, HaveTheChecksOfTheNetworksLaw)
     EXPECT_FALSE(warns("--cc=swift --class=a:cc=dcqcn", "no ECN marks"));
 }
 
+TEST(TrafficClasses, SayWhereTheyHaveNoEffect)
+{
+    EXPECT_TRUE(ParseWords<TrafficScenario>("--k=4 --class=a:cc=hpcc --protocol=udp")
+                    .scenario->fabric.classes.empty());
+    const auto none = ParseWords<TrafficScenario>("--k=4 --class=a:cc=none --flow-class=a");
+    EXPECT_EQ(TrafficClassText(none.scenario->fabric.classes[0]), "a: none, rc");
+    const auto fast = ParseWords<TrafficScenario>("--k=4 --class=a:rate=400Gbps --flow-class=a");
+    EXPECT_NE(std::find(fast.notes.begin(),
+                        fast.notes.end(),
+                        "class a: rate=400Gbps has no effect: NICs have 100Gbps; allowed: less"),
+              fast.notes.end());
+    const auto beside = ParseWords<TrainingScenario>(
+        "--servers=2 --class=a:cc=hpcc --background=pattern=permutation,flow-class=a,protocol=udp");
+    ASSERT_EQ(beside.errors.size(), 1U);
+    EXPECT_NE(beside.errors[0].Text().find("is of RDMA's queue pairs"), std::string::npos)
+        << beside.errors[0].Text();
+    const auto homa = ParseWords<TrainingScenario>(
+        "--servers=2 --transport=homa --background=pattern=permutation,priority=4");
+    ASSERT_EQ(homa.errors.size(), 1U);
+    EXPECT_NE(homa.errors[0].Text().find("chooses it for each packet"), std::string::npos)
+        << homa.errors[0].Text();
+}
+
 TEST(TrafficClasses, ARunWithoutThemIsAsBefore)
 {
     const auto result = ParseWords<TrafficScenario>("--k=4");
