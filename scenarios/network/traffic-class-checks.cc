@@ -25,6 +25,10 @@ RepeatNaks(Validation* v,
            RunOptions* run)
 {
     constexpr int64_t kNakIntervalPs = 10000000; // as there
+    if (fabric.cc == rdma::kLossRate.name && fabric.transport.name == "rc")
+    {
+        return; // decided with the network's law, in values that a job may have of its own
+    }
     if (fabric.pfc || v->values.Given(&asked::Fabric::nakInterval) ||
         v->values.Get(&asked::Fabric::nakInterval).ps > 0)
     {

@@ -566,9 +566,16 @@ JobsOnNetwork::Finish()
     m_result.notes.insert(m_result.notes.end(), m_v.notes.begin() + told, m_v.notes.end());
     NoteAlone(*m_set, m_whole.cluster.topology, &m_result.notes);
     const bool fromFile = !topo::FamilyOfParameters(m_read.values.Get(&asked::Network::topology));
-    nlohmann::json asked = AsRun(m_v, run, fromFile);
-    LeaveToJobs(m_v, &asked);
-    run.asRun = AsRunTogether(std::move(asked), run.asRun);
+    nlohmann::json settled = AsRun(m_v, run, fromFile);
+    LeaveToJobs(m_v, &settled);
+    // Classes of several jobs decide it, not the first job.
+    const nlohmann::json::json_pointer naks(m_v.table.Find(&asked::Fabric::nakInterval)->path);
+    const nlohmann::json interval = settled.value(naks, nlohmann::json());
+    run.asRun = AsRunTogether(std::move(settled), run.asRun);
+    if (m_v.values.Get(&asked::Fabric::nakInterval).ps > 0)
+    {
+        run.asRun[naks] = interval;
+    }
     return IsFine();
 }
 

@@ -18,7 +18,7 @@ using namespace scenario;
 namespace
 {
 
-/// A flow file that lives as long as this.
+/// A file of flows or jobs that lives as long as this.
 class FlowFile
 {
   public:
@@ -32,6 +32,11 @@ class FlowFile
     ~FlowFile()
     {
         std::remove(m_name.c_str());
+    }
+
+    const std::string& Name() const
+    {
+        return m_name;
     }
 
     ParseResult<TrafficScenario> With(const std::string& options) const
@@ -190,6 +195,29 @@ TEST(TrafficClasses, LossesAreToldAgainToWhoGoesByThem)
     }
     EXPECT_EQ(interval(ParseWords<TrafficScenario>(lossy + "loss-rate --nak-interval=20us")),
               "20000000ps");
+}
+
+TEST(TrafficClasses, OfJobsAreNamedAndDecideAsThoseOfFlows)
+{
+    const auto jobs = [](const std::string& cc, const std::string& options) {
+        const FlowFile file(R"({"jobs": [{"name": "one", "hosts": [0, 1], "cc": ")" + cc +
+                            R"(", "collective": {"op": "all_reduce", "bytes": "1MB"}}]})");
+        return ParseWords<TrainingScenario>(
+            "--topology=single-switch --gpus-per-server=1 --jobs=" + file.Name() + " " + options);
+    };
+    const auto named = jobs("hpcc", "--class=hpcc:cc=swift");
+    ASSERT_TRUE(named.scenario) << named.errors.at(0).Text();
+    EXPECT_EQ(TrafficClassText(named.scenario->fabric.classes.at(1)),
+              "hpcc-2: hpcc (sigcomm19), rc");
+    // So that the configuration as run is the same run.
+    const auto interval = [&jobs](const std::string& cc, const std::string& options) {
+        const auto result = jobs(cc, "--no-pfc --no-ecn " + options);
+        return result.scenario->run.asRun["fabric"]["nak_interval"];
+    };
+    EXPECT_EQ(interval("loss-rate", "--cc=none"), "10us");
+    EXPECT_EQ(interval("swift", "--cc=none"), "0ns");
+    EXPECT_EQ(interval("swift", "--cc=loss-rate"), "10us");
+    EXPECT_EQ(interval("loss-rate", "--cc=none --nak-interval=20us"), "20us");
 }
 
 TEST(TrafficClasses, TransportsThatTrimAreTheNetworks)
