@@ -47,12 +47,17 @@ struct PlaceMistake
     std::string path; ///< "/core/ecn_kmin"
     nlohmann::json value;
     std::string problem;
+    std::string nearest = {};
 };
 
 /// The entries of {"core": {"ecn_kmin": "1MB"}}. \param where the object stands
 PlaceMistake ReadPlaceObjects(const nlohmann::json& given,
                               const std::string& where,
                               Entries* entries);
+/// The entry of {"place": "core", "key": "ecn_kmin", "value": "1MB"}. \param where it stands
+PlaceMistake ReadPlaceEntry(const nlohmann::json& given,
+                            const std::string& where,
+                            std::vector<std::pair<std::string, std::string>>* entry);
 /// "PLACE:KEY=VALUE"
 std::string PlaceText(const std::vector<std::pair<std::string, std::string>>& entry);
 /// Whether OptionTable::Finish made the list, of the names of one option.

@@ -431,17 +431,20 @@ class ScenarioReader
             return;
         }
         const json value = given.is_string() ? json::array({given}) : given;
-        const std::string example = " such as {\"" + o.keys.front() + "\": ...}";
+        const std::string example = o.ofPlaces ? " such as {\"core\": {\"ecn_kmin\": \"1MB\"}}"
+                                               : " such as {\"" + o.keys.front() + "\": ...}";
         if (!value.is_array())
         {
-            Fail(o.path, given, "must be a list of objects" + example);
+            Fail(o.path,
+                 given,
+                 (o.ofPlaces ? "must be an object" : "must be a list of objects") + example);
             return;
         }
         bool good = true;
         for (std::size_t i = 0; i < value.size(); ++i)
         {
             const std::string path = o.path + "/" + std::to_string(i);
-            if (!value[i].is_object() && !value[i].is_string())
+            if (!o.ofPlaces && !value[i].is_object() && !value[i].is_string())
             {
                 Fail(path, value[i], "must be an object" + example);
                 return;
@@ -480,6 +483,15 @@ class ScenarioReader
 
     bool ReadEntry(const Option& o, const std::string& path, const json& value, Entry* entry)
     {
+        if (o.ofPlaces)
+        {
+            const PlaceMistake wrong = ReadPlaceEntry(value, At(path), entry);
+            if (!wrong.problem.empty())
+            {
+                Fail(path + wrong.path, wrong.value, wrong.problem, wrong.nearest);
+            }
+            return wrong.problem.empty();
+        }
         bool good = true;
         // As on the command line: the first key first.
         for (const std::string& key : o.keys)

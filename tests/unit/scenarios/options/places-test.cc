@@ -281,6 +281,37 @@ TEST(Places, MistakesNameThePlaceTheKeyAndTheValue)
     refuses(file.Argument(), {"/fabric/set/core", "must be an object"});
 }
 
+TEST(Places, ListsOfObjectsNeedTheirKeys)
+{
+    const ScenarioFile good(R"([{"place": "core", "key": "ecn-kmin", "value": 300000},
+                                {"value": false, "key": "ecn", "place": "agg", "where": "lies"}])");
+    const auto read = Read({good.Argument()});
+    ASSERT_TRUE(read.scenario) << Errors(read);
+    EXPECT_EQ(KminOf(*read.scenario, "core-1"), 300000u);
+    for (const PlacedSetting& setting : read.scenario->fabric.places)
+    {
+        EXPECT_NE(setting.where.find(": /fabric/set/"), std::string::npos) << setting.where;
+    }
+    const std::vector<std::pair<std::string, std::string>> wrong{
+        {R"([{"key": "ecn", "value": true}])", "/fabric/set/0="},
+        {R"([{"place": "core", "value": true}])", "has no key"},
+        {R"([{"place": "core", "key": "ecn"}])", "has no value"},
+        {R"([{"place": "core", "key": "ecn", "valu": 1}])", "did you mean 'value'?"},
+        {R"([{"place": 1, "key": "ecn", "value": 1}])", "/fabric/set/0/place"},
+        {R"([{"place": "core", "key": "", "value": 1}])", "/fabric/set/0/key"},
+        {R"([{"place": "core", "key": "ecn", "value": []}])", "/fabric/set/0/value"},
+        {R"([{}])", "has no place"},
+        {R"([1])", "core:ecn-kmin=1MB"},
+        {"true", R"({"core": {"ecn_kmin": "1MB"}})"},
+        {R"({"core": {"ecn_kmin": "1MB", "ecn-kmin": "2MB"}})", "another spelling of"}};
+    for (const auto& [text, words] : wrong)
+    {
+        const ScenarioFile file(text);
+        const std::string error = Errors(Read({file.Argument()}));
+        EXPECT_NE(error.find(words), std::string::npos) << text << ": " << error;
+    }
+}
+
 TEST(Places, TiersHaveLinksOfTheirOwn)
 {
     const auto result = Read({"--tier-rate=core:800Gbps", "--tier-delay=core:2us,edge:300ns"});
