@@ -116,6 +116,11 @@ ReadNode(JsonObject in, Topology& t, GraphExtras& extras)
         in.Fail("tier", "is not a name: 1 to 64 letters, digits, '_', '.', ':' or '-'");
         return;
     }
+    if (named && (SameName(tierName, "all") || SameName(tierName, "hosts")))
+    {
+        in.Fail("tier", "is no name for a tier: a place of --set, it means other nodes");
+        return;
+    }
     const bool hasTier = named || in.Whole("tier", tier, 0, 9);
     if (!hasName || !hasKind)
     {
@@ -147,7 +152,7 @@ ReadNode(JsonObject in, Topology& t, GraphExtras& extras)
         {
             extras.tierNames.emplace_back(node, tierName);
         }
-        if (extras.numbers && !extras.tierNames.empty())
+        if (tierGiven && extras.numbers && !extras.tierNames.empty())
         {
             in.Fail("tier",
                     "is of another kind than that of earlier switches: all are numbers, or "

@@ -258,6 +258,18 @@ TEST(Graph, TiersHaveNamesAndPlacesSettings)
                             "\"name\": \"right\", \"kind\": \"switch\", \"tier\": \"x\""))
                   .find("/nodes/3/tier"),
               std::string::npos);
+    // A switch without a tier behind such a mixture has nothing to be blamed for.
+    EXPECT_NE(Errors(R"({"nodes": [{"name": "s", "kind": "switch", "tier": "x"},
+                                   {"name": "t", "kind": "switch", "tier": 2},
+                                   {"name": "u", "kind": "switch"}], "links": []})")
+                  .find("/nodes/1/tier"),
+              std::string::npos);
+    for (const char* taken : {"all", "hosts"})
+    {
+        EXPECT_NE(Errors(Edited("\"tier\": 1", std::string("\"tier\": \"") + taken + "\""))
+                      .find("is no name for a tier"),
+                  std::string::npos);
+    }
     EXPECT_NE(Errors(Edited("\"tier\": 1", "\"tier\": 1, \"set\": 1")).find("/nodes/1/set"),
               std::string::npos);
     EXPECT_NE(Errors(Edited("\"tier\": 1", "\"set\": {\"a\": []}")).find("/nodes/1/set/a"),
