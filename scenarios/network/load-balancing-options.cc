@@ -125,6 +125,13 @@ MakesDetours(const std::string& balancer)
     return balancer == "valiant" || balancer == "ugal";
 }
 
+bool
+NeedsEverySwitch(const std::string& balancer)
+{
+    // The first two tell other switches something; detours are known to the switches on them.
+    return balancer == "conga" || balancer == "conweave" || MakesDetours(balancer);
+}
+
 std::vector<NamedItem>
 LoadBalancerItems()
 {

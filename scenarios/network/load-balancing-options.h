@@ -21,6 +21,9 @@ std::vector<NamedItem> LoadBalancerItems();
 /// \return whether packets take ways that are not the shortest
 bool MakesDetours(const std::string& balancer);
 
+/// \return whether switches that do something else would break it
+bool NeedsEverySwitch(const std::string& balancer);
+
 std::vector<Option> LoadBalancingOptionRows();
 
 /// Decides what follows: --adaptive-routing, --loss-recovery, --pfc. After ApplyInfiniBand, before

@@ -114,6 +114,11 @@ NetworkChecker::Check()
     {
         return;
     }
+    RefuseQueueDisc();
+    if (!ThresholdsAreInOrder())
+    {
+        return;
+    }
     const bool switchesKnown = !Ns3Sets("ns3::RdmaSwitch::") && !Ns3Sets("ns3::RdmaNic::Mtu");
     if (switchesKnown && !BuffersSuffice())
     {

@@ -112,6 +112,13 @@ class NetworkChecker
     /// same: of m ports and priorities each may hold alpha B / (1 + m alpha) of the pool B.
     void WarnOfPauses();
 
+    // place-check.cc
+
+    /// --ns3::RdmaPort::QueueDisc, which the transport's switches cannot have.
+    void RefuseQueueDisc();
+    /// Whether marking begins nowhere above where it is full. \return false after an error
+    bool ThresholdsAreInOrder();
+
     // round-trip-check.cc
 
     /// From the first bit of a full packet to the last of its ACK, in an empty network, ps.

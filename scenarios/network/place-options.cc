@@ -9,6 +9,7 @@
 #include "scenarios/asked/modes.h"
 #include "scenarios/asked/network.h"
 #include "scenarios/network/network-kinds.h"
+#include "scenarios/network/place-check.h"
 #include "scenarios/network/place-words.h"
 #include "scenarios/network/places.h"
 #include "topologies/limits.h"
@@ -443,6 +444,7 @@ ApplyPlaces(Validation* v, const topo::Topology& topology, FabricSpec* fabric)
                              "is of switches and ports, which there are only with --network=packet",
                              ""});
     }
+    CheckPlaces(v, topology, *fabric);
 }
 
 } // namespace scenario

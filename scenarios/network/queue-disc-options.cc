@@ -6,7 +6,7 @@
 #include "contrib/rdma/core/queue-disc-names.h"
 #include "scenarios/asked/fabric.h"
 #include "scenarios/asked/modes.h"
-#include "scenarios/network/transport-options.h"
+#include "scenarios/network/place-check.h"
 
 namespace scenario
 {
@@ -59,19 +59,10 @@ ApplyQueueDisc(Validation* v)
                 "has no shares of priorities, and cannot be combined with " +
                     values.Where(&asked::Fabric::ets) + ". Use one of them.");
     }
-    if (IsTrimming(values.Get(&asked::Fabric::transport)))
+    const std::string why = WhyNoQueueDisc(values.Get(&asked::Fabric::transport), name);
+    if (!why.empty())
     {
-        v->Fail(&asked::Fabric::queueDisc,
-                "cannot be combined with --transport=" + values.Get(&asked::Fabric::transport) +
-                    ": switches that trim packets have queues of their own; allowed with it: " +
-                    rdma::kPortDwrr);
-    }
-    if (Prioritizes(values.Get(&asked::Fabric::transport)) && name != rdma::kPortStrict)
-    {
-        v->Fail(&asked::Fabric::queueDisc,
-                "cannot be combined with --transport=" + values.Get(&asked::Fabric::transport) +
-                    ", whose priorities switches serve strictly; allowed with it: " +
-                    rdma::kPortDwrr + ", " + rdma::kPortStrict);
+        v->Fail(&asked::Fabric::queueDisc, why);
     }
     if (disc->second.overtakes)
     {

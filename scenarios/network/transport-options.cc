@@ -322,6 +322,13 @@ RefusalOfPriorities(const std::string& transport)
 }
 
 bool
+HearsMarks(const std::string& transport)
+{
+    const Receiving* known = FindReceiving(transport);
+    return known && known->marks;
+}
+
+bool
 HasReads(const TransportSpec& transport)
 {
     return !FindReceiving(transport.name);

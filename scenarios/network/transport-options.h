@@ -45,6 +45,9 @@ std::string RefusalOfLaws(const std::string& transport);
 /// Why messages of a transport have no priority that a user chooses; empty: they have one.
 std::string RefusalOfPriorities(const std::string& transport);
 
+/// \param transport of --transport \return whether its senders always need the marks of switches
+bool HearsMarks(const std::string& transport);
+
 /// \return whether READs can be posted
 bool HasReads(const TransportSpec& transport);
 

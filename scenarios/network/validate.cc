@@ -23,6 +23,7 @@
 #include "scenarios/network/load-balancing-options.h"
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/nic-names.h"
+#include "scenarios/network/place-check.h"
 #include "scenarios/network/place-options.h"
 #include "scenarios/network/queue-disc-options.h"
 #include "scenarios/network/queueing-options.h"
@@ -157,6 +158,7 @@ MakeFabric(Validation* v)
     f.balancing = ApplyLoadBalancing(v);
     f.ets = ApplyEts(v);
     f.queueDisc = ApplyQueueDisc(v);
+    DecideForPlaces(v);
     ChooseLossLaw(v);
     const auto& values = v->values;
     v->Fill(&f);

@@ -194,6 +194,23 @@ class Places(SameBytesTest):
             self.skipTest("no mpirun")
         self.compare_ranks(PLACES, (2, 3))
 
+    def test_overtaking_at_places(self):
+        """Packets that overtake each other at one place need senders that bear it, as with the
+        options for the whole network.
+        """
+        line = "traffic --k=4 --dry-run"
+        for given in ("core:load-balancer=spray", "edge:queue-disc=pifo"):
+            done = self.run_program(f"traffic --k=4 --bytes=10kB --set={given}" + QUIET)
+            fabric = done.stats["configuration"]["fabric"]
+            self.assertEqual(fabric["loss_recovery"], "out-of-order")
+            self.assertNotIn("overtake", done.out + done.err)
+            done = self.run_program(f"{line} --loss-recovery=go-back-n --set={given}")
+            self.assertIn(f"--set={given} with --loss-recovery=go-back-n", done.out + done.err)
+        done = self.run_program("traffic --k=4 --bytes=10kB --set=core:load-balancer=wcmp" + QUIET)
+        self.assertEqual(done.stats["configuration"]["fabric"]["loss_recovery"], "go-back-n")
+        done = self.run_program(f"{line} --cc=hpcc --set=core:load-balancer=spray")
+        self.assertIn("--cc=hpcc with --set=core:load-balancer=spray", done.out + done.err)
+
     def test_bad_places(self):
         line = "traffic --k=4 --dry-run"
         for given, words in (
@@ -208,9 +225,26 @@ class Places(SameBytesTest):
             ("--set=core:ns3::DcqcnCongestionOps::G=0.5", ("congestion control",)),
             ("--set=core:ns3::MapScheduler::X=1", ("X",)),
             ("--set=core:load-balancer=sprai", ("sprai", "did you mean 'spray'")),
-            ("--set=core:load-balancer=reps", ("reps", "allowed")),
+            ("--set=core:load-balancer=reps", ("reps chooses at the senders",)),
             ("--set=core:buffer=10kB", ("core", "too small")),
             ("--network=fluid --set=core:ecn=on", ("--set", "--network=packet")),
+            ("--set=all:load-balancer=conga", ("conga needs every switch", "--load-balancer=")),
+            ("--set=core:load-balancer=ugal", ("ugal needs every switch",)),
+            ("--set=core:load-balancer=tables", ("tables does not exist", "--fabric=roce")),
+            ("--transport=homa --set=edge:queue-disc=fq", ("edge:queue-disc=fq", "strictly")),
+            ("--transport=uet --set=*:queue-disc=fq", ("*:queue-disc=fq", "trim", "drr")),
+            ("--transport=homa --set=core:pfc=1", ("core:pfc=1", "homa", "pfc=0")),
+            ("--transport=homa --set=edge:ecn=on", ("edge:ecn=on", "nobody to hear")),
+            ("--transport=uet --set=edge:ecn=off", ("edge:ecn=off", "without marks")),
+            (
+                "--transport=homa --ns3::RdmaPort::QueueDisc=pifo",
+                ("--ns3::RdmaPort::QueueDisc", "pifo", "strict"),
+            ),
+            ("--set=agg-*:ecn-kmax=20kB", ("agg-*:ecn-kmax=20kB", "400kB", "20kB", "agg-0-0")),
+            (
+                "--set=edge-0-0:green_min_threshold=5000000",
+                ("edge-0-0:green_min_threshold", "5MB", "of each port"),
+            ),
         ):
             with self.subTest(given):
                 self.refuse(f"{line} {given}", *words)
