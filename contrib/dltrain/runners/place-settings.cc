@@ -12,6 +12,7 @@
 #include "ns3/rdma-congestion-ops.h"
 #include "ns3/rdma-fixed-attribute.h"
 #include "ns3/rdma-switch.h"
+#include "ns3/rdma-transport-schemes.h"
 #include "ns3/type-id.h"
 
 #include <map>
@@ -49,6 +50,23 @@ struct Takers
     std::string atPort;
 };
 
+/// Whether a transport makes such objects, for its NICs' connections: places do not reach them.
+bool
+IsOfTransport(ns3::TypeId type)
+{
+    for (const std::string& name : ns3::RdmaTransportSchemes::GetNames())
+    {
+        const ns3::RdmaTransportScheme* scheme = ns3::RdmaTransportSchemes::Find(name);
+        const auto parameters =
+            scheme->makeParameters ? scheme->makeParameters() : ns3::Ptr<ns3::Object>();
+        if (parameters && IsA(parameters->GetInstanceTypeId(), type))
+        {
+            return true;
+        }
+    }
+    return false;
+}
+
 /// \return what is wrong with a setting wherever it is, or nothing
 std::string
 FindTakers(const scenario::FabricSpec& spec, const PlacedSetting& setting, Takers& takers)
@@ -73,6 +91,11 @@ FindTakers(const scenario::FabricSpec& spec, const PlacedSetting& setting, Taker
     if (IsA(type, ns3::RdmaCongestionOps::GetTypeId()))
     {
         return shown + " is of the congestion control of all NICs; allowed: for all, --" +
+               setting.attribute + "=" + setting.text;
+    }
+    if (IsOfTransport(type))
+    {
+        return shown + " is of the transport of all NICs; allowed: for all, --" +
                setting.attribute + "=" + setting.text;
     }
     const ns3::TypeId used =

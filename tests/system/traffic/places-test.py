@@ -240,6 +240,10 @@ class Places(SameBytesTest):
                 "--transport=homa --ns3::RdmaPort::QueueDisc=pifo",
                 ("--ns3::RdmaPort::QueueDisc", "pifo", "strict"),
             ),
+            (
+                "--transport=homa --set=server-1:ns3::HomaParameters::Overcommitment=1",
+                ("server-1", "transport of all NICs", "--ns3::HomaParameters::Overcommitment=1"),
+            ),
             ("--set=agg-*:ecn-kmax=20kB", ("agg-*:ecn-kmax=20kB", "400kB", "20kB", "agg-0-0")),
             (
                 "--set=edge-0-0:green_min_threshold=5000000",
