@@ -96,7 +96,8 @@ function element(name, attributes, ...children) {
 
 const SHORT = { summary: "Summary", mistakes: "Mistakes", notes: "Notes", timeline: "Timeline",
   critical: "Critical path", topology: "Network", balance: "Link choice",
-  bysize: "Slowdown by size", kinds: "Fairness", sizes: "Sizes", classes: "Classes", completion: "Completion times",
+  bysize: "Slowdown by size", kinds: "Fairness", sizes: "Sizes", classes: "Classes",
+  completion: "Completion times",
   why: "Where the time went", ports: "Queues and pauses",
   objectives: "Objectives", latency: "Latencies", load: "Queue and KV",
     parts: "Where the time went", rates: "Rates", slowest: "Slowest requests",
