@@ -141,6 +141,12 @@ RdmaNic::GetTypeId()
                           UintegerValue(6),
                           MakeUintegerAccessor(&RdmaNic::m_cnpPriority),
                           MakeUintegerChecker<uint8_t>(0, 7))
+            .AddAttribute("PullPriority",
+                          "Priority of receivers' pulls, grants and credits (0 to 7); 8: as "
+                          "AckPriority. Not of InfiniBand",
+                          UintegerValue(QUEUE_PAIRS),
+                          MakeUintegerAccessor(&RdmaNic::m_pullPriority),
+                          MakeUintegerChecker<uint8_t>(0, QUEUE_PAIRS))
             .AddAttribute("TimeoutExponent",
                           "Local ACK time-out 4.096 us x 2^n; 0: none (InfiniBand Architecture 1, "
                           "9.7.6.1.3); 14: a common default "

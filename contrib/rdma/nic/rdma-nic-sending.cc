@@ -374,7 +374,9 @@ RdmaNic::SendControl(RdmaQueuePair* qp, Answer answer, int64_t now, RdmaFrame* d
     }
     else
     {
-        const uint8_t own = answer.opcode == RdmaOpcode::CNP ? m_cnpPriority : m_ackPriority;
+        const uint8_t own = answer.opcode == RdmaOpcode::CNP        ? m_cnpPriority
+                            : answer.opcode == RdmaOpcode::NDP_PULL ? GetPullPriority()
+                                                                    : m_ackPriority;
         frame->priority = own == QUEUE_PAIRS ? qp->m_priority : own;
         frame->dscp = m_dscpOfPriority[frame->priority];
     }

@@ -195,6 +195,12 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
         return m_endpoint;
     }
 
+    /// \return of pulls, grants and credits; QUEUE_PAIRS: that of their queue pair
+    uint8_t GetPullPriority() const
+    {
+        return m_pullPriority == QUEUE_PAIRS ? m_ackPriority : m_pullPriority;
+    }
+
     uint32_t GetMtu() const
     {
         return m_mtu;
@@ -471,6 +477,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     uint8_t m_packetMask{0};   //!< priorities of which ordinary packets wait
     uint8_t m_ackPriority;     //!< QUEUE_PAIRS: each its queue pair's
     uint8_t m_cnpPriority;
+    uint8_t m_pullPriority; //!< QUEUE_PAIRS: as ACKs
     bool m_traced{false}; //!< somebody has connected to a trace source of messages, or SendingRate
     bool m_takesTurns{false}; //!< m_packetMask is not 0, or m_turns not null
     uint32_t m_mtu;

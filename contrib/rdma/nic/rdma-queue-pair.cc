@@ -195,6 +195,7 @@ RdmaQueuePair::SetTransport(const RdmaTransportScheme& scheme, uint64_t peerBdpC
     setting.pullTimeout = rdma::Picoseconds(m_nic->m_pullTimeout.GetPicoSeconds());
     setting.packetBytes = m_nic->m_mtu;
     setting.lineBps = m_requester.m_sender->cc.line.bps;
+    setting.nic = m_nic;
     setting.parameters = m_nic->GetTransportParameters(scheme);
     if (scheme.needs & RdmaCongestionOps::BASE_RTT)
     {

@@ -127,6 +127,16 @@ RdmaRequester::RequestToSend(uint32_t target, uint32_t again)
 }
 
 void
+RdmaRequester::ShareRoute(const RdmaFrame& frame)
+{
+    NS_LOG_FUNCTION(this << frame.route.GetKey());
+    if (frame.route.GetKey() < m_qp->m_route.GetKey())
+    {
+        m_qp->m_route = frame.route;
+    }
+}
+
+void
 RdmaRequester::UpdateSendEnd()
 {
     const RdmaQueuePair::State state = m_qp->m_state;

@@ -178,6 +178,9 @@ class RdmaRequester
     void RequestToSend(uint32_t target, uint32_t again);
     /// The congestion control hears of a NAK.
     void TellCongestionOfNak(rdma::TimePoint now);
+    /// Both ends' packets go by one flow hash, the lower of their two, so that switches which pick
+    /// by it alike give both the same way. \param frame of the other end
+    void ShareRoute(const RdmaFrame& frame);
     /// The queue pair fails; nothing is sent any more. Whoever is told may reset it, which ends the
     /// transport that has called this.
     void GiveUp(rdma::TimePoint now);

@@ -455,6 +455,13 @@ RdmaResponder::SendAnswer(RdmaOpcode opcode,
                              data);
 }
 
+void
+RdmaResponder::ShareRoute(const RdmaFrame& frame)
+{
+    NS_LOG_FUNCTION(this);
+    m_qp->m_requester.ShareRoute(frame);
+}
+
 bool
 RdmaResponder::TakePull(rdma::TimePoint now)
 {

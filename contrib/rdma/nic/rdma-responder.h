@@ -88,6 +88,8 @@ class RdmaResponder
                     uint32_t pulls,
                     RdmaFrame* data,
                     rdma::TimePoint now);
+    /// RdmaRequester::ShareRoute
+    void ShareRoute(const RdmaFrame& frame);
     /// \return whether a pull may go at once, with an answer (RdmaPullQueue::Take)
     bool TakePull(rdma::TimePoint now);
     /// A pull is owed: the transport is asked for it in its turn (RdmaPullTransport::GivePull).

@@ -18,6 +18,7 @@
 namespace ns3
 {
 
+class RdmaNic;
 class RdmaRequester;
 class RdmaResponder;
 class RdmaTransport;
@@ -46,6 +47,7 @@ struct RdmaTransportScheme
         uint32_t packetBytes{0};      //!< payload of a full packet
         uint64_t lineBps{0};          //!< most that the queue pair may send at
         rdma::Duration baseRtt;       //!< RdmaNic::GetBaseRtt; only with BASE_RTT among `needs`
+        RdmaNic* nic{nullptr};        //!< whose connection it is; outlives the transport
         Object* parameters{nullptr};  //!< what `makeParameters` has made for the NIC: all of its
                                       //!< connections may keep there what they share
     };
