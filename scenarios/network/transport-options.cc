@@ -106,19 +106,26 @@ struct Receiving
     const char* trimRate;    ///< TrimRate
     const char* trimReturn;  ///< TrimReturn
     const char* ackPriority; ///< ns3::RdmaNic::AckPriority
+    bool shapes;             ///< ports hold its credits back, and data takes their way back
 };
 
 /// Where packets are trimmed. NDP: its paper. EQDS: main_eqds.cpp of its authors' simulator,
 /// DEFAULT_QUEUE_SIZE, with no packet sent back (eqds.cpp: one that comes back is an error). UET: a
 /// bandwidth-delay product, see UetNetwork.
 /// AckPriority of these is RdmaSwitch::TrimPriority. Homa: its grants have the highest there is
-/// (draft-ousterhout-tsvwg-homa-00, "Control packets"); the paper's switches spray.
+/// (draft-ousterhout-tsvwg-homa-00, "Control packets"); the paper's switches spray. ExpressPass:
+/// the queue pairs', as credits alone have one of their own.
 constexpr Receiving kReceiving[] = {
-    {"ndp", "NDP", false, false, "spray", "8", "0", "1", "5"},
-    {"eqds", "EQDS", false, false, "spray", "35", "0", "0", "5"},
-    {"uet", "UET", true, false, "reps", "", "", "0", "5"},
-    {"homa", "Homa", false, true, "spray", "0", "0", "0", "7"},
+    {"ndp", "NDP", false, false, "spray", "8", "0", "1", "5", false},
+    {"eqds", "EQDS", false, false, "spray", "35", "0", "0", "5", false},
+    {"uet", "UET", true, false, "reps", "", "", "0", "5", false},
+    {"homa", "Homa", false, true, "spray", "0", "0", "0", "7", false},
+    {"expresspass", "ExpressPass", false, false, "ecmp", "0", "0", "0", "8", true},
 };
+
+/// Of ExpressPass's credits: ns3::RdmaNic::PullPriority, and what ports and buffers have by
+/// default.
+constexpr uint32_t kCreditPriority = 7;
 
 /// The network that UET's queues, marks and target are for. The README of the consortium's
 /// simulator has 100 Gb/s and a round trip of 12 us. Of these, 2 us are assumed for a packet of
@@ -155,6 +162,15 @@ UetNetworkOf(const Values& values)
     network.productBytes =
         static_cast<double>(network.roundTrip) * static_cast<double>(network.rate.bps) / 8e12;
     return network;
+}
+
+/// \return wire bytes of a full data packet without extension headers
+uint32_t
+FullWireOf(const Values& values)
+{
+    return values.Get(&asked::Fabric::headerBytes) + values.Get(&asked::Fabric::lineOverhead) +
+           (values.Has(&asked::Fabric::payload) ? values.Get(&asked::Fabric::payload)
+                                                : values.Get(&asked::Fabric::mtu));
 }
 
 /// In packets: from so many on a port of the NICs' rate trims.
@@ -199,6 +215,37 @@ DecideMarking(Validation* v)
     }
 }
 
+/// Data has to come back on the links that its credits were counted on, and no faster.
+void
+CheckShaping(Validation* v, const std::string& name)
+{
+    const std::string with =
+        "; allowed with --transport=" + v->values.Get(&asked::Fabric::transport) + ": ";
+    if (IsMeant(*v, &asked::Fabric::loadBalancer) &&
+        v->values.Get(&asked::Fabric::loadBalancer) != "ecmp")
+    {
+        v->Fail(&asked::Fabric::loadBalancer,
+                "gives data other ways than its credits had, which " + name + " counts on" + with +
+                    "ecmp");
+    }
+    Refuse(v,
+           &asked::Fabric::queueDisc,
+           "takes the place of the one that shapes " + name + "'s credits");
+    Refuse(v,
+           &asked::Fabric::bufferPolicy,
+           "takes the place of the one that bounds queues of " + name + "'s credits");
+    if (IsMeant(*v, &asked::Fabric::trafficClasses))
+    {
+        v->Fail(&asked::Fabric::trafficClasses,
+                "would send what " + name + "'s credits do not count; allowed with --transport=rc");
+    }
+    if (v->table.Find(&asked::Traffic::priority) && // not of every program
+        v->values.Get(&asked::Traffic::priority) == kCreditPriority)
+    {
+        v->Fail(&asked::Traffic::priority, "is that of " + name + "'s credits" + with + "0 to 6");
+    }
+}
+
 void
 ApplyReceiving(Validation* v, const Receiving& transport)
 {
@@ -207,8 +254,9 @@ ApplyReceiving(Validation* v, const Receiving& transport)
     Insist(v,
            &asked::Fabric::pfc,
            "0",
-           transport.prioritizes
-               ? "would hold up packets of " + name + ", whose grants do so"
+           transport.prioritizes || transport.shapes
+               ? "would hold up packets of " + name + ", whose " +
+                     (transport.shapes ? "credits" : "grants") + " do so"
                : "would hold packets up, which " + name + "'s switches trim instead");
     if (transport.marks)
     {
@@ -241,8 +289,13 @@ ApplyReceiving(Validation* v, const Receiving& transport)
            "has no meaning with " + name + ", which answers each packet");
     Refuse(v,
            &asked::Fabric::ackPriority,
-           transport.prioritizes ? "is the highest with " + name
-                                 : "is that of the queue of headers with " + name);
+           transport.shapes        ? "is that of data with " + name
+           : transport.prioritizes ? "is the highest with " + name
+                                   : "is that of the queue of headers with " + name);
+    if (transport.shapes)
+    {
+        CheckShaping(v, name);
+    }
     if (transport.prioritizes)
     {
         if (v->table.Find(&asked::Traffic::priority)) // not of every program
@@ -352,6 +405,18 @@ TransportAttributes(const Validation& v)
     {
         attributes.emplace_back("ns3::RdmaPort::StrictPriorities", "255");
     }
+    if (transport->shapes)
+    {
+        attributes.emplace_back("ns3::RdmaNic::PullPriority", std::to_string(kCreditPriority));
+        attributes.emplace_back("ns3::RdmaPort::QueueDisc", "credit");
+        attributes.emplace_back("ns3::RdmaSwitch::BufferPolicy", "credit");
+        attributes.emplace_back("ns3::CreditQueueDisc::DataBytes",
+                                std::to_string(FullWireOf(v.values)));
+        if (!v.values.Has(&asked::Fabric::hashSeed))
+        {
+            attributes.emplace_back("ns3::EcmpLoadBalancer::HashSeed", "1"); // both ways alike
+        }
+    }
     if (transport->marks)
     {
         const UetNetwork network = UetNetworkOf(v.values);
@@ -383,6 +448,9 @@ TransportItems()
             {"homa",
              "receivers grant the messages with the least left, at priorities of the switches "
              "(Montazeri et al., SIGCOMM 2018)"},
+            {"expresspass",
+             "one packet a credit, whose rate links bound and receivers adapt (Cho et al., SIGCOMM "
+             "2017)"},
             {"uet",
              "Ultra Ethernet's in outline: a window by delay and marks, an entropy a packet, "
              "trimming; credits if wanted (ns3::UetParameters)"}};

@@ -53,6 +53,7 @@ RUNS = [
     " --pattern=permutation --offset=8 --load-balancer=conweave --pcap=leaf-0",
     "traffic --k=4 --pattern=poisson --sizes=google-rpc --load=0.8 --duration=100us"
     " --transport=homa",
+    "traffic --k=4 --pattern=incast --fan-in=6 --bytes=300kB --transport=expresspass",
     "collperf --op=alltoall --ranks=12 --gpus-per-server=3 -b 64kB -e 64kB"
     " --qps-per-connection=3 --split-data-on-qps --load-balancer=reps",
     "dltrain --model=gpt2 --seq=64 --gpus=12 --gpus-per-server=3 --steps=1 --warmup=0"

@@ -87,6 +87,7 @@ RUNS = [
         (2, 3),
     ),
     ("traffic --k=4 --pattern=incast --bytes=100kB --transport=homa", (3,)),
+    ("traffic --k=4 --pattern=incast --bytes=100kB --transport=expresspass", (3,)),
     (
         "traffic --k=4 --pattern=incast --fan-in=5 --bytes=50kB --queue-pairs=reused"
         " --pcap=all --pcap-snaplen=70",

@@ -159,7 +159,8 @@ class Transport(SystemTest):
         self.assertEqual(small.stats["trimming"]["requests_to_send"], 0)
 
     def test_all_programs_have_it(self):
-        for transport in share_of(("rc", "irn", "ndp", "eqds", "uet", "homa"), one_in=5, first=1):
+        transports = ("rc", "irn", "ndp", "eqds", "uet", "homa", "expresspass")
+        for transport in share_of(transports, one_in=5, first=1):
             job = self.run_program(
                 "dltrain --model=bloom560m --gpus=16 --gpus-per-server=8 --report=0 --timeline=0"
                 f" --transport={transport}"

@@ -202,6 +202,44 @@ TEST(Transport, HomaGrantsByPrioritiesWithoutTrimming)
     }
 }
 
+TEST(Transport, ExpressPassShapesCreditsAndKeepsWays)
+{
+    const std::vector<std::string> credits = {"--transport=expresspass"};
+    const FabricSpec fabric = Fabric(credits);
+    EXPECT_EQ(fabric.transport.name, "expresspass");
+    EXPECT_FALSE(HasReads(fabric.transport));
+    EXPECT_FALSE(fabric.pfc);
+    EXPECT_FALSE(fabric.ecn);
+    EXPECT_EQ(fabric.cc, "none");
+    EXPECT_EQ(fabric.balancing.name, "ecmp");
+    EXPECT_EQ(Attribute(credits, LOSS_RECOVERY), "expresspass");
+    EXPECT_EQ(Attribute(credits, "ns3::RdmaPort::QueueDisc"), "credit");
+    EXPECT_EQ(Attribute(credits, "ns3::RdmaSwitch::BufferPolicy"), "credit");
+    EXPECT_EQ(Attribute(credits, "ns3::RdmaNic::PullPriority"), "7");
+    EXPECT_EQ(Attribute(credits, "ns3::EcmpLoadBalancer::HashSeed"), "1");
+    // 82 B of headers, preamble and gap.
+    EXPECT_EQ(
+        Attribute({"--transport=expresspass", "--mtu=1024"}, "ns3::CreditQueueDisc::DataBytes"),
+        "1106");
+    EXPECT_EQ(Fabric({"--transport=expresspass", "--load-balancer=ecmp"}).balancing.name, "ecmp");
+    const std::vector<std::pair<std::string, std::string>> refused = {
+        {"--pfc=1", "--pfc=1: would hold up packets of ExpressPass, whose credits "},
+        {"--priority=7", "--priority=7: is that of ExpressPass's credits; "},
+        {"--queue-disc=strict", "--queue-disc=strict: takes the place of "},
+        {"--buffer-policy=static", "--buffer-policy=static: takes the place of "},
+        {"--load-balancer=spray", "--load-balancer=spray: gives data other ways "},
+        {"--load-balancer=reps", "--load-balancer=reps: gives data other ways "},
+        {"--ack-priority=3", "--ack-priority=3: is that of data with ExpressPass"},
+        {"--cc=dcqcn", "--cc=dcqcn: has no part in ExpressPass, "},
+        {"--operation=read", "--operation=read: has no ExpressPass: "}};
+    for (const auto& [option, error] : refused)
+    {
+        const std::string text = ErrorOf({"--transport=expresspass", option});
+        EXPECT_EQ(text.rfind(error, 0), 0u) << text;
+    }
+    EXPECT_FALSE(ErrorOf({"--transport=expresspass", "--class=bulk:priority=4"}).empty());
+}
+
 TEST(Transport, UetHearsOfMarksAndChoosesWaysItself)
 {
     const std::vector<std::string> uet = {"--transport=uet"};
@@ -244,11 +282,11 @@ TEST(Transport, OfTheCommandLineOverridesAFile)
     EXPECT_EQ(Fabric({"--scenario=" + file}).transport.name, "irn");
 
     // A run's configuration with another transport than it had, and back.
-    for (const std::string from : {"rc", "irn", "ndp", "eqds", "uet", "homa"})
+    for (const std::string from : {"rc", "irn", "ndp", "eqds", "uet", "homa", "expresspass"})
     {
         const auto first = Traffic({"--transport=" + from});
         ASSERT_TRUE(first.scenario);
-        for (const std::string to : {"rc", "irn", "ndp", "eqds", "uet", "homa"})
+        for (const std::string to : {"rc", "irn", "ndp", "eqds", "uet", "homa", "expresspass"})
         {
             std::ofstream(file) << first.scenario->run.asRun.dump();
             const FabricSpec same = Fabric({"--scenario=" + file});
