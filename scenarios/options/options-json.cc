@@ -452,6 +452,10 @@ class ScenarioReader
             read.entries.emplace_back();
             good &= value[i].is_string() ? ReadEntryText(o, path, value[i], &read.entries.back())
                                          : ReadEntry(o, path, value[i], &read.entries.back());
+            if (o.ofPlaces && !good)
+            {
+                return; // of a list of wrong types one error says enough
+            }
         }
         if (good && !read.entries.empty())
         {

@@ -439,7 +439,7 @@ class RdmaDiscNamesTestCase : public TestCase
                               "drr and strict have no class");
         const std::string unknown = ErrorOf("srtp");
         NS_TEST_EXPECT_MSG_NE(unknown.find("ns3::RdmaPort::QueueDisc: 'srtp' is unknown; allowed: "
-                                           "drr, strict, fq, "),
+                                           "drr, strict, credit, fq, "),
                               std::string::npos,
                               unknown);
         NS_TEST_EXPECT_MSG_NE(unknown.find("did you mean srpt?"), std::string::npos, unknown);

@@ -7,7 +7,6 @@
 
 #include "ns3/rdma-packet-view.h"
 
-
 using namespace ns3;
 using namespace ns3::rdmatest;
 

@@ -35,7 +35,7 @@ class Switches(SystemTest):
 
     def test_each_policy_runs_and_is_told(self):
         policies = self.names("buffer-policies")
-        self.assertEqual(policies, ["abm", "dynamic", "fair", "headroom-pools", "static"])
+        self.assertEqual(policies, ["abm", "credit", "dynamic", "fair", "headroom-pools", "static"])
         for policy in policies:
             with self.subTest(policy=policy):
                 stats = self.run_program(INCAST + f" --buffer-policy={policy} --cc=none").stats

@@ -23,6 +23,10 @@ AsJson(const scenario::Option& o, const std::string& text)
     case scenario::Kind::kReal:
         return std::stod(text);
     case scenario::Kind::kEntries: {
+        if (o.ofPlaces) // PLACE:KEY=VALUE
+        {
+            return nlohmann::json::array({text});
+        }
         // The value of the first key stands alone: "link-down,at=1us".
         nlohmann::json entry;
         std::istringstream words(text);
