@@ -103,10 +103,8 @@ RdmaEqdsTransport::OnRefused(RdmaRequester& requester,
                              rdma::TimePoint until,
                              rdma::TimePoint now)
 {
-    LoseFrom(requester, psn, until);
     m_credits.Begin();
-    requester.RepeatFrom(psn, now);
-    ChooseNext(requester);
+    RdmaTrimmingTransport::OnRefused(requester, psn, until, now);
 }
 
 rdma::Duration

@@ -6,7 +6,6 @@
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/roce-sizes.h"
-#include "credit-exchange.h"
 
 #include "ns3/double.h"
 #include "ns3/log.h"
@@ -48,21 +47,6 @@ const RdmaTransportSchemes::Registered g_expressPass{
 /// Credits that a sender keeps while it must not send (an RNR NAK): the burst behind is no longer
 /// than a queue of credits (assumed).
 constexpr uint32_t MOST_KEPT = 8;
-
-/// Where a packet has its rdma::CreditEcho: in what its kind has no other use for. (Immediate data
-/// stands in `aux`, the RETH's length, which nobody looks at here, in `dmaLength`.)
-uint32_t&
-CreditEchoOf(RdmaFrame& frame)
-{
-    return HasImmediate(frame.opcode) ? frame.dmaLength : frame.aux;
-}
-
-/// \return the PSN near `near` that has these low bits
-uint64_t
-ExtendRequest(uint32_t low, uint64_t near)
-{
-    return near + static_cast<int64_t>(static_cast<int32_t>(low - static_cast<uint32_t>(near)));
-}
 
 } // namespace
 
@@ -128,7 +112,7 @@ RdmaExpressPassHost::Check() const
 }
 
 RdmaExpressPassTransport::RdmaExpressPassTransport(const RdmaTransportScheme::Setting& setting)
-    : RdmaTrimmingTransport(setting),
+    : RdmaGrantedTransport(setting),
       m_nic(setting.nic),
       m_host(static_cast<const RdmaExpressPassHost*>(setting.parameters)),
       m_creditBytes(m_nic->GetFrameSizes().ackWire + rdma::kNdpAnswerBytes - rdma::kAethBytes),
@@ -183,7 +167,7 @@ RdmaExpressPassTransport::OnSent(RdmaRequester& requester,
     NoteSent(requester, psn, frame);
     frame.flags &= static_cast<uint8_t>(~RdmaFrame::TRIMMABLE);
     m_credits -= m_credits > 0;
-    CreditEchoOf(frame) = m_echo.Pack();
+    SpareOf(frame) = m_echo.Pack();
     m_asks = m_asks && !(frame.flags & RdmaFrame::NOTHING_BEHIND);
     ChooseNext(requester);
 }
@@ -217,23 +201,6 @@ RdmaExpressPassTransport::OnTimeout(RdmaRequester& requester, rdma::TimePoint no
     Ask(requester, TakeSentFirst(requester), now);
 }
 
-void
-RdmaExpressPassTransport::OnRefused(RdmaRequester& requester,
-                                    uint64_t psn,
-                                    rdma::TimePoint until,
-                                    rdma::TimePoint now)
-{
-    LoseFrom(requester, psn, until);
-    requester.RepeatFrom(psn, now);
-    ChooseNext(requester);
-}
-
-rdma::Duration
-RdmaExpressPassTransport::GetTimeout(const RdmaRequester& requester) const
-{
-    return GetQuiet(requester) + RdmaCreditExchange::GetTimeout(requester, m_patience);
-}
-
 // Responder --------------------------------------------------------------------------------------
 
 bool
@@ -254,17 +221,9 @@ RdmaExpressPassTransport::OnRequestToSend(RdmaResponder& responder,
                                           rdma::TimePoint now)
 {
     const uint64_t expected = responder.GetExpectedPsn();
-    m_end = std::max(m_end, ExtendRequest(frame.aux, expected));
+    m_end = std::max(m_end, ExtendCount(frame.aux, expected));
     m_heardData = now;
-    const uint64_t sent = ExtendRequest(frame.dmaLength, expected);
-    // As far as a sender may go: the request may be of another connection.
-    for (uint64_t psn = expected; psn < sent && psn < expected + m_cap; ++psn)
-    {
-        if (!m_kept->IsKept(psn))
-        {
-            AnswerArrival(responder, false, rdma::WirePsn(psn), nullptr, now);
-        }
-    }
+    NackMissing(responder, ExtendCount(frame.dmaLength, expected), now);
     if (HasAll(responder))
     {
         AnswerArrival(responder, true, rdma::WirePsn(expected - 1), nullptr, now);
@@ -340,9 +299,9 @@ RdmaExpressPassTransport::OnArrival(RdmaResponder& responder,
                                     RdmaFrame& frame,
                                     rdma::TimePoint now)
 {
-    const uint32_t echo = CreditEchoOf(frame);
-    CreditEchoOf(frame) = 0;
-    m_fresh = psn >= responder.GetExpectedPsn() && !m_kept->IsKept(psn);
+    const uint32_t echo = SpareOf(frame);
+    SpareOf(frame) = 0;
+    NoteFresh(responder, psn);
     m_heardData = now;
     if (responder.HasRefused())
     {
@@ -374,47 +333,7 @@ RdmaExpressPassTransport::OnArrival(RdmaResponder& responder,
     {
         Start(responder, frame, now); // it had stopped, as nothing came for long
     }
-    return RdmaTrimmingTransport::OnArrival(responder, psn, frame, now);
-}
-
-void
-RdmaExpressPassTransport::OnOutOfOrder(RdmaResponder& responder,
-                                       uint64_t,
-                                       RdmaFrame& frame,
-                                       bool fresh,
-                                       rdma::TimePoint now)
-{
-    if (!fresh)
-    {
-        AnswerArrival(responder, true, frame.psn, &frame, now);
-    }
-}
-
-void
-RdmaExpressPassTransport::Acknowledge(RdmaResponder& responder,
-                                      RdmaFrame* data,
-                                      rdma::TimePoint now)
-{
-    if (HasAll(responder) || !m_fresh || (data && (data->flags & RdmaFrame::END_OF_POST)))
-    {
-        AnswerArrival(responder, true, data ? data->psn : 0, data, now);
-    }
-}
-
-void
-RdmaExpressPassTransport::AnswerArrival(RdmaResponder& responder,
-                                        bool whole,
-                                        uint32_t psn,
-                                        RdmaFrame* data,
-                                        rdma::TimePoint now)
-{
-    responder.SendAnswer(whole ? RdmaOpcode::NDP_ACK : RdmaOpcode::NDP_NACK, psn, 0, data, now);
-}
-
-RdmaPullTransport::Pull
-RdmaExpressPassTransport::GivePull(RdmaResponder&, bool, rdma::TimePoint)
-{
-    return {0, false};
+    return RdmaGrantedTransport::OnArrival(responder, psn, frame, now);
 }
 
 } // namespace ns3

@@ -6,7 +6,7 @@
 
 #include "contrib/rdma/core/credit-feedback.h"
 #include "contrib/rdma/core/marker-draws.h"
-#include "trimming-transport.h"
+#include "granted-transport.h"
 
 #include "ns3/object.h"
 #include "ns3/rdma-event.h"
@@ -83,7 +83,7 @@ class RdmaExpressPassHost : public Object
  * Credits acknowledge what has come in order. Its own port drops credits above eight, as switches
  * do; those have a number all the same, so they count as lost.
  */
-class RdmaExpressPassTransport : public RdmaTrimmingTransport
+class RdmaExpressPassTransport : public RdmaGrantedTransport
 {
   public:
     explicit RdmaExpressPassTransport(const RdmaTransportScheme::Setting& setting);
@@ -98,42 +98,24 @@ class RdmaExpressPassTransport : public RdmaTrimmingTransport
     void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, rdma::TimePoint now) override;
     void OnAcknowledged(RdmaRequester& requester, rdma::TimePoint now) override;
     void OnTimeout(RdmaRequester& requester, rdma::TimePoint now) override;
-    void OnRefused(RdmaRequester& requester,
-                   uint64_t psn,
-                   rdma::TimePoint until,
-                   rdma::TimePoint now) override;
-    rdma::Duration GetTimeout(const RdmaRequester& requester) const override;
 
     bool OnArrival(RdmaResponder& responder,
                    uint64_t psn,
                    RdmaFrame& frame,
                    rdma::TimePoint now) override;
-    void OnOutOfOrder(RdmaResponder& responder,
-                      uint64_t psn,
-                      RdmaFrame& frame,
-                      bool fresh,
-                      rdma::TimePoint now) override;
-    void Acknowledge(RdmaResponder& responder, RdmaFrame* data, rdma::TimePoint now) override;
     void OnRequestToSend(RdmaResponder& responder,
                          const RdmaFrame& frame,
                          rdma::TimePoint now) override;
-    Pull GivePull(RdmaResponder& responder, bool urgent, rdma::TimePoint now) override;
 
   protected:
     bool MaySend(const RdmaRequester& requester) const override;
-    void AnswerArrival(RdmaResponder& responder,
-                       bool whole,
-                       uint32_t psn,
-                       RdmaFrame* data,
-                       rdma::TimePoint now) override;
+    bool HasAll(const RdmaResponder& responder) const override;
 
   private:
     /// The receiver is asked for credits. \param sent all before this PSN went long ago
     void Ask(RdmaRequester& requester, uint64_t sent, rdma::TimePoint now);
     /// Credits are sent from now on. \param frame of the sender
     void Start(RdmaResponder& responder, const RdmaFrame& frame, rdma::TimePoint now);
-    /// \return whether all has come in order that has been announced
-    bool HasAll(const RdmaResponder& responder) const;
     void OnTurn();
     void SendCredit(int64_t now);
     /// \return time between credits that the receiver's line allows, ps
@@ -156,7 +138,6 @@ class RdmaExpressPassTransport : public RdmaTrimmingTransport
     rdma::MarkerDraws m_draws;
     bool m_drawn{false};         //!< m_draws has its seed
     bool m_sending{false};       //!< credits
-    bool m_fresh{true};          //!< the packet that has come last had not come before
     uint64_t m_end;              //!< PSN behind all that the sender has announced
     uint64_t m_highest;          //!< behind all that has come
     rdma::TimePoint m_heardData; //!< a packet or request has come

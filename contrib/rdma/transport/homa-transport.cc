@@ -3,9 +3,7 @@
  */
 #include "homa-transport.h"
 
-#include "contrib/rdma/core/psn.h"
 #include "contrib/rdma/core/shown-text.h"
-#include "credit-exchange.h"
 
 #include "ns3/log.h"
 #include "ns3/rdma-frame.h"
@@ -41,27 +39,13 @@ const RdmaTransportSchemes::Registered g_homa{
      [](const Object*) { return "waiting for the receiver's grants"; },
      [](const Object* of) { return static_cast<const RdmaHomaHost*>(of)->Check(); }}};
 
-/// Where a packet says how far its message goes, and how far of that its sender may send: packets
-/// from itself on, 24 and 8 bits. It stands in what its kind has no other use for. (Immediate data
-/// stands in `aux`, the RETH's length, which nobody looks at here, in `dmaLength`.)
-uint32_t&
-OutlookOf(RdmaFrame& frame)
-{
-    return HasImmediate(frame.opcode) ? frame.dmaLength : frame.aux;
-}
-
+/// How far a packet's message goes, and how far of that its sender may send: packets from itself
+/// on, 24 and 8 bits (RdmaGrantedTransport::SpareOf).
 uint32_t
 MakeOutlook(uint64_t behind, uint64_t allowed)
 {
     return static_cast<uint32_t>(std::min<uint64_t>(behind, 0xffffff) << 8 |
                                  std::min<uint64_t>(allowed, 0xff));
-}
-
-/// \return the number near `near` that has these low bits
-uint64_t
-ExtendCount(uint32_t low, uint64_t near)
-{
-    return near + static_cast<int64_t>(static_cast<int32_t>(low - static_cast<uint32_t>(near)));
 }
 
 } // namespace
@@ -132,7 +116,7 @@ RdmaHomaTransport::Inbound::SendGrant(rdma::TimePoint now) const
 }
 
 RdmaHomaTransport::RdmaHomaTransport(const RdmaTransportScheme::Setting& setting)
-    : RdmaTrimmingTransport(setting),
+    : RdmaGrantedTransport(setting),
       m_host(static_cast<RdmaHomaHost*>(setting.parameters)),
       m_window(std::min(setting.firstWindow ? setting.firstWindow : RoundTrip(setting), m_cap)),
       m_packetBytes(setting.packetBytes),
@@ -161,7 +145,7 @@ RdmaHomaTransport::GetName() const
 void
 RdmaHomaTransport::SendFrom(uint64_t psn)
 {
-    RdmaTrimmingTransport::SendFrom(psn);
+    RdmaGrantedTransport::SendFrom(psn);
     m_mayGoTo = m_posted = m_unscheduledTo = psn;
 }
 
@@ -199,7 +183,7 @@ RdmaHomaTransport::OnSent(RdmaRequester& requester, uint64_t psn, RdmaFrame& fra
     NoteSent(requester, psn, frame);
     frame.flags &= static_cast<uint8_t>(~RdmaFrame::TRIMMABLE);
     requester.SetPriorityOf(frame, psn < m_unscheduledTo ? m_unscheduled : m_scheduled);
-    OutlookOf(frame) =
+    SpareOf(frame) =
         MakeOutlook(m_posted - psn, std::max(m_mayGoTo, requester.GetHighestPsn()) - psn);
     TakeTurn(requester);
     ChooseNext(requester);
@@ -235,23 +219,6 @@ RdmaHomaTransport::OnTimeout(RdmaRequester& requester, rdma::TimePoint now)
     requester.ArmTimer(now);
 }
 
-void
-RdmaHomaTransport::OnRefused(RdmaRequester& requester,
-                             uint64_t psn,
-                             rdma::TimePoint until,
-                             rdma::TimePoint now)
-{
-    LoseFrom(requester, psn, until);
-    requester.RepeatFrom(psn, now);
-    ChooseNext(requester);
-}
-
-rdma::Duration
-RdmaHomaTransport::GetTimeout(const RdmaRequester& requester) const
-{
-    return GetQuiet(requester) + RdmaCreditExchange::GetTimeout(requester, m_patience);
-}
-
 // Responder --------------------------------------------------------------------------------------
 
 bool
@@ -261,15 +228,15 @@ RdmaHomaTransport::OnArrival(RdmaResponder& responder,
                              rdma::TimePoint now)
 {
     const uint64_t expected = responder.GetExpectedPsn();
-    m_fresh = psn >= expected && !m_kept->IsKept(psn);
+    NoteFresh(responder, psn);
     if (psn >= m_highest)
     {
         m_highest = psn + 1;
         m_endsPost = frame.flags & RdmaFrame::END_OF_POST;
     }
     const uint64_t at = psn - m_inbound.first;
-    const uint32_t outlook = OutlookOf(frame);
-    OutlookOf(frame) = 0;
+    const uint32_t outlook = SpareOf(frame);
+    SpareOf(frame) = 0;
     if (!m_fresh || responder.HasRefused())
     {
         return false;
@@ -298,37 +265,10 @@ RdmaHomaTransport::GiveGrants(rdma::TimePoint now)
                    });
 }
 
-void
-RdmaHomaTransport::OnOutOfOrder(RdmaResponder& responder,
-                                uint64_t,
-                                RdmaFrame& frame,
-                                bool fresh,
-                                rdma::TimePoint now)
+bool
+RdmaHomaTransport::HasAll(const RdmaResponder& responder) const
 {
-    if (!fresh)
-    {
-        AnswerArrival(responder, true, frame.psn, &frame, now);
-    }
-}
-
-void
-RdmaHomaTransport::Acknowledge(RdmaResponder& responder, RdmaFrame* data, rdma::TimePoint now)
-{
-    const bool all = m_endsPost && responder.GetExpectedPsn() == m_highest;
-    if (all || !m_fresh || (data && (data->flags & RdmaFrame::END_OF_POST)))
-    {
-        AnswerArrival(responder, true, data ? data->psn : 0, data, now);
-    }
-}
-
-void
-RdmaHomaTransport::AnswerArrival(RdmaResponder& responder,
-                                 bool whole,
-                                 uint32_t psn,
-                                 RdmaFrame* data,
-                                 rdma::TimePoint now)
-{
-    responder.SendAnswer(whole ? RdmaOpcode::NDP_ACK : RdmaOpcode::NDP_NACK, psn, 0, data, now);
+    return m_endsPost && responder.GetExpectedPsn() == m_highest;
 }
 
 void
@@ -336,29 +276,12 @@ RdmaHomaTransport::OnRequestToSend(RdmaResponder& responder,
                                    const RdmaFrame& frame,
                                    rdma::TimePoint now)
 {
-    const uint64_t expected = responder.GetExpectedPsn();
-    const uint64_t sent = ExtendCount(frame.aux, expected); // long ago
-    bool missing = false;
-    // As far as a sender may go: the request may be of another connection.
-    for (uint64_t psn = expected; psn < sent && psn < expected + m_cap; ++psn)
-    {
-        if (!m_kept->IsKept(psn))
-        {
-            missing = true;
-            AnswerArrival(responder, false, rdma::WirePsn(psn), nullptr, now);
-        }
-    }
-    if (!missing)
+    // Sent long ago.
+    if (!NackMissing(responder, ExtendCount(frame.aux, responder.GetExpectedPsn()), now))
     {
         m_inbound.responder = &responder;
         m_inbound.SendGrant(now);
     }
-}
-
-RdmaPullTransport::Pull
-RdmaHomaTransport::GivePull(RdmaResponder&, bool, rdma::TimePoint)
-{
-    return {0, false};
 }
 
 } // namespace ns3

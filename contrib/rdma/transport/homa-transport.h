@@ -5,7 +5,7 @@
 #define HOMA_TRANSPORT_H
 
 #include "contrib/rdma/core/homa-grants.h"
-#include "trimming-transport.h"
+#include "granted-transport.h"
 
 #include "ns3/object.h"
 
@@ -75,7 +75,7 @@ class RdmaHomaHost : public Object
  * have about as much left take turns; sizes count in full packets for messages
  * of several; headers are RoCEv2's, with the answers of RdmaNdpTransport.
  */
-class RdmaHomaTransport : public RdmaTrimmingTransport
+class RdmaHomaTransport : public RdmaGrantedTransport
 {
   public:
     explicit RdmaHomaTransport(const RdmaTransportScheme::Setting& setting);
@@ -92,34 +92,18 @@ class RdmaHomaTransport : public RdmaTrimmingTransport
     void OnAnswer(RdmaRequester& requester, const RdmaFrame& frame, rdma::TimePoint now) override;
     void OnAcknowledged(RdmaRequester& requester, rdma::TimePoint now) override;
     void OnTimeout(RdmaRequester& requester, rdma::TimePoint now) override;
-    void OnRefused(RdmaRequester& requester,
-                   uint64_t psn,
-                   rdma::TimePoint until,
-                   rdma::TimePoint now) override;
-    rdma::Duration GetTimeout(const RdmaRequester& requester) const override;
 
     bool OnArrival(RdmaResponder& responder,
                    uint64_t psn,
                    RdmaFrame& frame,
                    rdma::TimePoint now) override;
-    void OnOutOfOrder(RdmaResponder& responder,
-                      uint64_t psn,
-                      RdmaFrame& frame,
-                      bool fresh,
-                      rdma::TimePoint now) override;
-    void Acknowledge(RdmaResponder& responder, RdmaFrame* data, rdma::TimePoint now) override;
     void OnRequestToSend(RdmaResponder& responder,
                          const RdmaFrame& frame,
                          rdma::TimePoint now) override;
-    Pull GivePull(RdmaResponder& responder, bool urgent, rdma::TimePoint now) override;
 
   protected:
     bool MaySend(const RdmaRequester& requester) const override;
-    void AnswerArrival(RdmaResponder& responder,
-                       bool whole,
-                       uint32_t psn,
-                       RdmaFrame* data,
-                       rdma::TimePoint now) override;
+    bool HasAll(const RdmaResponder& responder) const override;
 
   private:
     /// A message that comes in, and who answers it.
@@ -151,7 +135,6 @@ class RdmaHomaTransport : public RdmaTrimmingTransport
 
     // Responder
     Inbound m_inbound;
-    bool m_fresh{true};     //!< the packet that has come last had not come before
     uint64_t m_highest;     //!< behind all that has come
     bool m_endsPost{false}; //!< the packet before m_highest ends a message
 };

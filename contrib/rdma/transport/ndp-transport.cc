@@ -138,11 +138,9 @@ RdmaNdpTransport::OnRefused(RdmaRequester& requester,
                             rdma::TimePoint until,
                             rdma::TimePoint now)
 {
-    LoseFrom(requester, psn, until); // and owes nothing for it
-    m_expected = 0;
+    m_expected = 0; // the receiver owes nothing for what it has thrown away
     m_credit = m_window;
-    requester.RepeatFrom(psn, now);
-    ChooseNext(requester);
+    RdmaTrimmingTransport::OnRefused(requester, psn, until, now);
 }
 
 rdma::Duration

@@ -179,7 +179,10 @@ RdmaTrimmingTransport::LoseUnheard(RdmaRequester& requester)
 }
 
 void
-RdmaTrimmingTransport::LoseFrom(RdmaRequester& requester, uint64_t psn, rdma::TimePoint until)
+RdmaTrimmingTransport::OnRefused(RdmaRequester& requester,
+                                 uint64_t psn,
+                                 rdma::TimePoint until,
+                                 rdma::TimePoint now)
 {
     m_acked = rdma::ReceiveBitmap(requester.GetAckedPsn(), m_cap);
     for (uint64_t lost = psn; lost < requester.GetHighestPsn(); ++lost)
@@ -187,6 +190,8 @@ RdmaTrimmingTransport::LoseFrom(RdmaRequester& requester, uint64_t psn, rdma::Ti
         m_again.Set(lost);
     }
     m_heard = until; // the wait is not the network's fault
+    requester.RepeatFrom(psn, now);
+    ChooseNext(requester);
 }
 
 void

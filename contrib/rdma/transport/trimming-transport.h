@@ -38,6 +38,10 @@ class RdmaTrimmingTransport : public RdmaPullTransport
     void OnPosted(RdmaRequester& requester, rdma::TimePoint now) override;
     /// Is nothing to it by default.
     void OnReturned(RdmaRequester& requester, uint64_t psn, rdma::TimePoint now) override;
+    void OnRefused(RdmaRequester& requester,
+                   uint64_t psn,
+                   rdma::TimePoint until,
+                   rdma::TimePoint now) override;
     void ChooseNext(RdmaRequester& requester) override;
     rdma::Duration GetLeastTimeout(const RdmaRequester& requester) const override;
     bool GivesUp(const RdmaRequester& requester, rdma::TimePoint now) const override;
@@ -85,8 +89,6 @@ class RdmaTrimmingTransport : public RdmaPullTransport
     uint64_t LoseUnheard(RdmaRequester& requester);
     /// \return PSN behind what had been sent when the time-out began; the next one begins now
     uint64_t TakeSentFirst(const RdmaRequester& requester);
-    /// The receiver has thrown away all from this PSN on.
-    void LoseFrom(RdmaRequester& requester, uint64_t psn, rdma::TimePoint until);
     /// \return packets sent of which nothing is known
     uint64_t GetUnheard(const RdmaRequester& requester) const;
     /// \return time from the start of the time-out to when something was last heard

@@ -297,13 +297,11 @@ RdmaUetTransport::OnRefused(RdmaRequester& requester,
                             rdma::TimePoint until,
                             rdma::TimePoint now)
 {
-    LoseFrom(requester, psn, until);
     if (m_credits)
     {
         m_credits->Begin();
     }
-    requester.RepeatFrom(psn, now);
-    ChooseNext(requester);
+    RdmaTrimmingTransport::OnRefused(requester, psn, until, now);
 }
 
 rdma::Duration
