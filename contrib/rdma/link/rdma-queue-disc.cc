@@ -3,15 +3,27 @@
  */
 #include "rdma-queue-disc.h"
 
-#include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/queue-disc-names.h"
-#include "contrib/rdma/core/shown-text.h"
-#include "rdma-named-types.h"
+#include "rdma-named-class.h"
 
 namespace ns3
 {
 
 NS_OBJECT_ENSURE_REGISTERED(RdmaQueueDisc);
+
+namespace
+{
+
+std::string
+FindClass(const std::string& name, ObjectFactory& factory)
+{
+    return RdmaFindClass<RdmaQueueDisc>("ns3::RdmaPort::QueueDisc",
+                                        name,
+                                        {rdma::kPortDwrr, rdma::kPortStrict},
+                                        factory);
+}
+
+} // namespace
 
 TypeId
 RdmaQueueDisc::GetTypeId()
@@ -51,40 +63,15 @@ RdmaQueueDisc::GetNames()
 Ptr<RdmaQueueDisc>
 RdmaQueueDisc::Make(const std::string& name)
 {
-    for (const auto& [known, type] : GetNames())
-    {
-        if (known == name || type == name)
-        {
-            ObjectFactory factory;
-            factory.SetTypeId(type);
-            return factory.Create<RdmaQueueDisc>();
-        }
-    }
-    return nullptr;
+    ObjectFactory factory;
+    return FindClass(name, factory).empty() ? factory.Create<RdmaQueueDisc>() : nullptr;
 }
 
 std::string
 RdmaQueueDisc::CheckName(const std::string& name)
 {
-    std::string names = std::string(rdma::kPortDwrr) + ", " + rdma::kPortStrict;
-    std::vector<std::string> all{rdma::kPortDwrr, rdma::kPortStrict};
-    for (const auto& [known, type] : GetNames())
-    {
-        if (known == name || type == name)
-        {
-            return {};
-        }
-        names += ", " + known;
-        all.push_back(known);
-    }
-    if (rdma::IsPortsOwn(name))
-    {
-        return {};
-    }
-    const std::string nearest = rdma::NearestName(name, all);
-    return "ns3::RdmaPort::QueueDisc: '" + rdma::Shown(name, 60) +
-           "' is unknown; allowed: " + names +
-           (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+    ObjectFactory factory;
+    return rdma::IsPortsOwn(name) ? "" : FindClass(name, factory);
 }
 
 } // namespace ns3

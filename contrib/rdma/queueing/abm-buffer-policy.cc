@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "contrib/rdma/core/abm-limit.h"
-#include "rdma-buffer-policy.h"
+#include "rdma-law-buffer-policy.h"
 
 #include <memory>
 
@@ -13,7 +13,7 @@ namespace ns3
  * \ingroup rdma
  * Active buffer management: core/abm-limit.h.
  */
-class AbmBufferPolicy : public RdmaBufferPolicy
+class AbmBufferPolicy : public RdmaLawBufferPolicy<rdma::AbmLimit>
 {
   public:
     static TypeId GetTypeId()
@@ -35,27 +35,6 @@ class AbmBufferPolicy : public RdmaBufferPolicy
         m_law = std::make_unique<rdma::AbmLimit>(config.portRates);
         return {};
     }
-
-    uint64_t Limit(rdma::QueueSide side,
-                   uint32_t port,
-                   uint8_t priority,
-                   uint64_t alphaFree,
-                   int64_t now) override
-    {
-        return m_law->Limit(side, port, priority, alphaFree, now);
-    }
-
-    void OnChange(rdma::QueueSide side,
-                  uint32_t port,
-                  uint8_t priority,
-                  int64_t bytes,
-                  int64_t now) override
-    {
-        m_law->OnChange(side, port, priority, bytes, now);
-    }
-
-  private:
-    std::unique_ptr<rdma::AbmLimit> m_law;
 };
 
 NS_OBJECT_ENSURE_REGISTERED(AbmBufferPolicy);

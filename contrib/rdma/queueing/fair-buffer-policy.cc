@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "contrib/rdma/core/fair-limit.h"
-#include "rdma-buffer-policy.h"
+#include "rdma-law-buffer-policy.h"
 
 #include "ns3/double.h"
 #include "ns3/uinteger.h"
@@ -16,7 +16,7 @@ namespace ns3
  * \ingroup rdma
  * Equal parts of the pool for all congested queues: core/fair-limit.h.
  */
-class FairBufferPolicy : public RdmaBufferPolicy
+class FairBufferPolicy : public RdmaLawBufferPolicy<rdma::FairLimit>
 {
   public:
     static TypeId GetTypeId()
@@ -53,28 +53,9 @@ class FairBufferPolicy : public RdmaBufferPolicy
         return {};
     }
 
-    uint64_t Limit(rdma::QueueSide side,
-                   uint32_t port,
-                   uint8_t priority,
-                   uint64_t alphaFree,
-                   int64_t now) override
-    {
-        return m_law->Limit(side, port, priority, alphaFree, now);
-    }
-
-    void OnChange(rdma::QueueSide side,
-                  uint32_t port,
-                  uint8_t priority,
-                  int64_t bytes,
-                  int64_t now) override
-    {
-        m_law->OnChange(side, port, priority, bytes, now);
-    }
-
   private:
     double m_reserve;
     uint64_t m_congestedBytes;
-    std::unique_ptr<rdma::FairLimit> m_law;
 };
 
 NS_OBJECT_ENSURE_REGISTERED(FairBufferPolicy);
