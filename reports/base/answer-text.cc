@@ -68,8 +68,8 @@ LargeNumber(double number)
     return HumanCount(static_cast<uint64_t>(std::llround(number)));
 }
 
-void
-PrintColumns(std::ostream& os, const std::vector<std::vector<std::string>>& rows)
+std::vector<std::size_t>
+ColumnWidths(const std::vector<std::vector<std::string>>& rows)
 {
     std::vector<std::size_t> widths(rows.front().size(), 0);
     for (const auto& row : rows)
@@ -79,6 +79,13 @@ PrintColumns(std::ostream& os, const std::vector<std::vector<std::string>>& rows
             widths[i] = std::max(widths[i], row[i].size());
         }
     }
+    return widths;
+}
+
+void
+PrintColumns(std::ostream& os, const std::vector<std::vector<std::string>>& rows)
+{
+    const std::vector<std::size_t> widths = ColumnWidths(rows);
     for (const auto& row : rows)
     {
         std::string line;

@@ -15,6 +15,8 @@ namespace reports
 
 /// A label, and words in lines of at most 80 columns.
 void Say(std::ostream& os, const std::string& label, const std::string& words);
+/// \return of each column the length of its longest field. \pre as PrintColumns
+std::vector<std::size_t> ColumnWidths(const std::vector<std::vector<std::string>>& rows);
 /// Right-aligned columns, the last one left. \pre there is a row; all have as many fields
 void PrintColumns(std::ostream& os, const std::vector<std::vector<std::string>>& rows);
 /// "12.3%", "0.05%", "<0.01%".

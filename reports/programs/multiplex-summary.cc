@@ -3,6 +3,7 @@
  *
  * What dlserve prints of many models on a GPU.
  */
+#include "reports/base/answer-text.h"
 #include "reports/base/human-text.h"
 #include "reports/programs/multiplex-results.h"
 #include "topologies/names.h"
@@ -370,14 +371,7 @@ SayCompared(std::ostream& os, const MultiplexResults& r)
 void
 PrintTextTable(std::ostream& os, const TextRows& rows)
 {
-    std::vector<std::size_t> widths(rows.front().size(), 0);
-    for (const auto& row : rows)
-    {
-        for (std::size_t i = 0; i < row.size(); ++i)
-        {
-            widths[i] = std::max(widths[i], row[i].size());
-        }
-    }
+    const std::vector<std::size_t> widths = ColumnWidths(rows);
     for (const auto& row : rows)
     {
         std::string line;

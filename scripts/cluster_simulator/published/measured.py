@@ -10,10 +10,9 @@ import re
 import shlex
 
 from ..errors import InvalidInput
-from .row import Row, flag
+from .row import Row, flag, step_options
 
 TABLE = "what users measured"
-LAYOUT = {"tp": "tp", "pp": "pp", "cp": "cp", "virtual_stages": "virtual-stages", "ep": "ep"}
 # Steps of 16 to 1,024 GPUs differ by up to 1% with it, and take a hundredth of the time.
 SHORTER = ("--collective-times=formula",)
 SCALES = ((64, "below 64"), (256, "64 to 255"), (None, "256 and more"))
@@ -142,14 +141,7 @@ def row_of(line):
     gpus = line.count("gpus")
     given = proposed(line)
     options = machine(line, gpus, given)
-    for column, option in LAYOUT.items():
-        options += flag(option, line.count(column, 1))
-    options += [f"--seq={line.count('sequence')}", f"--zero={line.text('zero')}"]
-    options += [
-        f"--micro-batch={line.count('micro_batch')}",
-        f"--global-batch={line.count('global_batch')}",
-    ]
-    options += flag("dtype", line.text("dtype"), unless=("bf16",))
+    options += step_options(line)
     options += software(line, given)
     if not any(word.startswith("--recompute=") for word in options):
         # None, too: a recipe may have some.

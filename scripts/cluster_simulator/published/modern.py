@@ -6,7 +6,7 @@ import re
 import shlex
 
 from ..errors import InvalidInput
-from .row import Row, flag
+from .row import Row, flag, step_options
 
 GPUS_OF = {"gb200-nvl72": 64, "gb300-nvl72": 64}  # used of a server; others: 8
 
@@ -34,9 +34,6 @@ def beside(line, name):
     return os.path.join(os.path.dirname(os.path.abspath(line.path)), name)
 
 
-LAYOUT = {"tp": "tp", "pp": "pp", "cp": "cp", "virtual_stages": "virtual-stages", "ep": "ep"}
-
-
 def framework(line):
     """The first word of the framework's column, which tells rows of other software apart."""
     return re.split(r"[ (]", line.text("framework"))[0]
@@ -45,14 +42,7 @@ def framework(line):
 def train_row(line):
     gpus = line.count("gpus")
     options = machine(line, line.text("server"), gpus)
-    for column, option in LAYOUT.items():
-        options += flag(option, line.count(column, 1))
-    options += [f"--seq={line.count('sequence')}", f"--zero={line.text('zero')}"]
-    options += [
-        f"--micro-batch={line.count('micro_batch')}",
-        f"--global-batch={line.count('global_batch')}",
-    ]
-    options += flag("dtype", line.text("dtype"), unless=("bf16",))
+    options += step_options(line)
     options += flag("recompute", line.text("recompute"), unless=("none",))
     for word in shlex.split(line.raw("options_that_were_tried")):
         name, _, value = word.partition("=")

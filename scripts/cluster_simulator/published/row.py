@@ -11,5 +11,22 @@ Row = collections.namedtuple(
 )
 
 
+LAYOUT = {"tp": "tp", "pp": "pp", "cp": "cp", "virtual_stages": "virtual-stages", "ep": "ep"}
+
+
 def flag(name, value, unless=("", "0", "1")):
     return [] if str(value) in unless else [f"--{name}={value}"]
+
+
+def step_options(line):
+    """Options of a row of steps by its columns: layout, sequence, batches, type of data."""
+    options = []
+    for column, option in LAYOUT.items():
+        options += flag(option, line.count(column, 1))
+    options += [f"--seq={line.count('sequence')}", f"--zero={line.text('zero')}"]
+    options += [
+        f"--micro-batch={line.count('micro_batch')}",
+        f"--global-batch={line.count('global_batch')}",
+    ]
+    options += flag("dtype", line.text("dtype"), unless=("bf16",))
+    return options
