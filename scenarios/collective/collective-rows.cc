@@ -173,8 +173,9 @@ CollectiveOptionRows()
             .As(&asked::Collective::inServer)
             .Names("in-server",
                    {{"messages",
-                     "every message over the links between its GPUs; what a ring passes on where "
-                     "nothing else is sent is worked out at once, to the same picosecond"},
+                     "every message over the links between its GPUs; a collective inside it, and "
+                     "what a ring passes on, are worked out at once where nothing else is sent, to "
+                     "the same picosecond"},
                     {"one-by-one",
                      "the same without that: an event for each message, the same results, slower"},
                     {"formula",

@@ -70,6 +70,11 @@ ScaleUpModel::Lend(rdma::TimePoint now, std::vector<Lent>* lent)
     std::sort(flying.begin(), flying.end(), [](const Arrival& a, const Arrival& b) {
         return b < a; // for a heap
     });
+    // One that was recalled, and arrives when it would have before, is there twice.
+    flying.erase(std::unique(flying.begin(),
+                             flying.end(),
+                             [](const Arrival& a, const Arrival& b) { return a.order == b.order; }),
+                 flying.end());
     const auto give = [&](uint32_t number, int64_t finish, int64_t arrival) {
         lent->push_back({m_messages[number].cookie, finish, arrival});
         FreeMessage(number);

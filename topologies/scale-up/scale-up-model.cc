@@ -226,12 +226,7 @@ ScaleUpModel::Activate(uint32_t number, int64_t now)
     {
         Share(m_active[0], now);
     }
-    ++egress.pairs;
-    egress.sum ^= number;
-    ++ingress.pairs;
-    ingress.sum ^= number;
-    m_placeOf[number] = static_cast<uint32_t>(m_active.size());
-    m_active.push_back(number);
+    Join(number);
     pair.since = now;
     pair.left = WorkOf(m_messages[pair.head]);
     if (!SharesPorts(pair))
@@ -243,6 +238,20 @@ ScaleUpModel::Activate(uint32_t number, int64_t now)
     pair.share = 0;
     pair.finish = kNeverPs;
     m_shareOutAt = now;
+}
+
+void
+ScaleUpModel::Join(uint32_t number)
+{
+    const Pair& pair = m_pairs[number];
+    Side& egress = m_ports[pair.from].egress;
+    Side& ingress = m_ports[pair.to].ingress;
+    ++egress.pairs;
+    egress.sum ^= number;
+    ++ingress.pairs;
+    ingress.sum ^= number;
+    m_placeOf[number] = static_cast<uint32_t>(m_active.size());
+    m_active.push_back(number);
 }
 
 void

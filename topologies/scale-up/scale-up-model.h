@@ -235,6 +235,27 @@ class ScaleUpModel
                  uint8_t how,
                  const Lent& lent);
 
+    /**
+     * **Run apart.** Pairs that share no port with others, nor the bridge, have the same times in a
+     * model of their own. So messages of some GPUs may be posted in another model of the same spec,
+     * as long as none are under way between these GPUs and any here. TakeOver puts them here.
+     */
+
+    /// Whether all pairs share a bridge: then no GPUs can be run apart.
+    bool HasBridge() const
+    {
+        return m_bridgeShare != 0;
+    }
+
+    /// Forgets all messages and times.
+    void Clear();
+
+    /// Moves the messages of a model that was run apart here, as if they had been posted here.
+    /// \param now no earlier than any call of either model
+    /// \param cookieOf (its cookie) the cookie here; is asked in the order of posts
+    template <class F>
+    void TakeOver(ScaleUpModel& apart, rdma::TimePoint now, F cookieOf);
+
     /// Counts messages that were posted while the model was lent. \param bytes sum over all of them
     void CountPosted(rdma::Bytes bytes)
     {
@@ -382,6 +403,12 @@ class ScaleUpModel
     /// Pairs with messages on a side of a port that can be full.
     uint32_t PairsAt(uint32_t port, const Side& side) const;
     void Activate(uint32_t number, int64_t now);
+    /// It has messages from now on.
+    void Join(uint32_t number);
+    /// The messages under way, in the order of their posts.
+    std::vector<uint32_t> ListUnderWay() const;
+    /// \param here by number of `apart`: the messages' numbers here
+    void TakePairs(const ScaleUpModel& apart, const std::vector<uint32_t>& here);
     void Deactivate(uint32_t number);
     void StartAlone(uint32_t number, int64_t at);
     /// Ends the messages that a pair that is alone has sent by now.
@@ -419,6 +446,24 @@ class ScaleUpModel
     std::vector<uint32_t> m_waiting;  ///< ShareOut: pairs without a share yet, of the same
     std::vector<uint32_t> m_unshared; ///< ShareOut: pairs
 };
+
+template <class F>
+void
+ScaleUpModel::TakeOver(ScaleUpModel& apart, rdma::TimePoint now, F cookieOf)
+{
+    Advance(now.ps);
+    apart.Advance(now.ps);
+    std::vector<uint32_t> here(apart.m_messages.size(), kNone);
+    for (const uint32_t number : apart.ListUnderWay())
+    {
+        const Message& message = apart.m_messages[number];
+        here[number] = MakeMessage(message.bytes, cookieOf(message.cookie), message.how);
+        m_messages[here[number]].most = message.most;
+    }
+    TakePairs(apart, here);
+    m_bytes += apart.m_bytes;
+    apart.Clear();
+}
 
 } // namespace topo
 

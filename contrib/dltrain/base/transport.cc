@@ -71,7 +71,7 @@ uint32_t
 Places::ContextOfTurn(uint32_t server, Turn turn) const
 {
     // As frames of its last ports, which no host has.
-    constexpr uint32_t TURNS = 3;
+    constexpr uint32_t TURNS = 4;
     const uint32_t node = m_contextOfServer[server];
     return m_hasTurns ? ns3::RdmaEventOrder::ArrivalContext(node,
                                                             ns3::RdmaEventOrder::MAX_PORTS - TURNS +

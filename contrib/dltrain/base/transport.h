@@ -127,12 +127,19 @@ class Places
     enum class Turn : uint8_t
     {
         INSIDE,      ///< messages inside it arrive
+        LEAVE,       ///< ranks leave the collectives that these messages have ended
         SEND,        ///< messages that waited for software are sent
         SEND_INSIDE, ///< messages that a message inside it has caused are sent
     };
 
     /// \return the context of its events of a turn
     uint32_t ContextOfTurn(uint32_t server, Turn turn) const;
+
+    /// Whether there is such an order: else events are in that of their scheduling.
+    bool HasTurns() const
+    {
+        return m_hasTurns;
+    }
 
     uint32_t GetNServers() const
     {

@@ -3,6 +3,7 @@
  *
  * How ranks and switches enter collectives, and leave them.
  */
+#include "collective-runner-at-once.h"
 #include "collective-runner-cookies.h"
 #include "collective-runner-relay.h"
 #include "collective-runner.h"
@@ -92,7 +93,7 @@ CollectiveRunner::Enter(Member& member, uint32_t sequence, const Plan& plan, Ran
         state.steps = plan.schedule->Steps(as, lane);
         if (state.steps)
         {
-            SetStep(part, lane, state);
+            SetStep(plan, as, lane, state);
         }
     }
     return part;
@@ -163,6 +164,10 @@ CollectiveRunner::StartUnit(Member& unit, uint32_t immediate, int64_t now)
 void
 CollectiveRunner::Launch(Member& member, Part& part, int64_t now)
 {
+    if (part.plan->atOnce && LaunchAtOnce(member, part, now))
+    {
+        return;
+    }
     for (LaneState& state : part.lanes)
     {
         state.started = true;
@@ -177,9 +182,36 @@ CollectiveRunner::Launch(Member& member, Part& part, int64_t now)
     }
 }
 
+bool
+CollectiveRunner::LaunchAtOnce(Member& member, const Part& part, int64_t now)
+{
+    if (m_speeds || member.kind != Kind::RANK)
+    {
+        return false;
+    }
+    std::unique_ptr<AtOnce>& atOnce = m_communicators[member.communicator].atOnce;
+    if (!atOnce)
+    {
+        atOnce = std::make_unique<AtOnce>(*this, member);
+    }
+    return atOnce->Launch(member, part, now);
+}
+
 void
 CollectiveRunner::EndRank(Member& member, const Part& part, int64_t now)
 {
+    if (member.gotInside && member.kind == Kind::RANK)
+    {
+        m_interconnect.Leaves().Add(member.server,
+                                    {member.rank,
+                                     member.communicator,
+                                     part.sequence,
+                                     member.position,
+                                     HoldCause(member),
+                                     this},
+                                    now);
+        return;
+    }
     // Told through the event loop: never from within Start.
     EventPayload leave{};
     leave.kind = EventKind::LEAVE;
@@ -187,6 +219,18 @@ CollectiveRunner::EndRank(Member& member, const Part& part, int64_t now)
     leave.sequence = part.sequence;
     leave.path = HoldCause(member);
     Schedule(member, now, leave);
+}
+
+void
+CollectiveRunner::OnLeave(const Leaving& leaving, int64_t now)
+{
+    if (!m_aborted)
+    {
+        Leave(m_communicators[leaving.communicator].members[leaving.position],
+              leaving.sequence,
+              leaving.path,
+              now);
+    }
 }
 
 void

@@ -3,6 +3,7 @@
  *
  * CollectiveRunner: its communicators, and the plan of each collective of theirs.
  */
+#include "collective-runner-at-once.h"
 #include "collective-runner-cookies.h"
 #include "collective-runner.h"
 #include "collectives/aggregation/aggregation.h"
@@ -255,6 +256,7 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
                   ns3::RdmaClock::TickAt(1) == 1 && ns3::RdmaClock::TicksToPs(1) == 1 &&
                   plan.schedule->PassesOn() && choice.protocol != topo::Protocol::kExchange &&
                   coll::HasSeveralServers(comm.placement) && SharesServers(comm.placement);
+    plan.atOnce = AtOnce::Suits(*this, comm, plan);
     return plan;
 }
 

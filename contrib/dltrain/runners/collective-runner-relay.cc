@@ -459,7 +459,7 @@ CollectiveRunner::Relay::TellStations()
         LaneState& lane = member.part.lanes[0];
         lane.index += station.received + m_passed;
         NS_ASSERT(lane.index < lane.steps);
-        SetStep(member.part, 0, lane);
+        SetStep(*member.part.plan, member.part.as, 0, lane);
     }
 }
 

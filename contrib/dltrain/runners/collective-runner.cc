@@ -3,6 +3,7 @@
  */
 #include "collective-runner.h"
 
+#include "collective-runner-at-once.h"
 #include "collective-runner-cookies.h"
 #include "collective-runner-relay.h"
 #include "reports/attribution/collective-paths.h"
@@ -18,14 +19,7 @@
 namespace dltrain
 {
 
-namespace
-{
-
-/// Lanes for which the connection used last is remembered; others are looked up.
-constexpr std::size_t CACHED_LANES = 8;
 using reports::CollectivePaths;
-
-} // namespace
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof" // g++ and clang++ know it of such classes, too
@@ -60,10 +54,9 @@ CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
 CollectiveRunner::~CollectiveRunner() = default;
 
 void
-CollectiveRunner::SetStep(const Part& part, coll::Lane lane, LaneState& state)
+CollectiveRunner::SetStep(const Plan& plan, Rank as, coll::Lane lane, LaneState& state)
 {
-    const Plan& plan = *part.plan;
-    coll::Step step = plan.schedule->At(part.as, lane, state.index);
+    coll::Step step = plan.schedule->At(as, lane, state.index);
     if (!plan.positions.empty())
     {
         const Rank ranks = plan.schedule->What().ranks;
@@ -196,7 +189,7 @@ CollectiveRunner::Advance(Member& member, Part& part, coll::Lane lane, int64_t n
         }
         if (++state.index < state.steps)
         {
-            SetStep(part, lane, state);
+            SetStep(*part.plan, part.as, lane, state);
         }
     }
     --part.lanesLeft;
@@ -256,6 +249,17 @@ CollectiveRunner::CanSendAt(const Member& member, int64_t now) const
     return found == m_speeds->end() ? now : found->second.ResumesAt(now);
 }
 
+uint64_t
+CollectiveRunner::MostInside(const Plan& plan, uint64_t bytes)
+{
+    if (plan.protocol != topo::Protocol::kExchange)
+    {
+        return 0;
+    }
+    const coll::Collective& what = plan.schedule->What();
+    return plan.rates.Inside(what.op == coll::Op::kSendRecv ? what.bytes : bytes).bps;
+}
+
 void
 CollectiveRunner::Transfer(Member& member, const Message& message, const Connection& connection)
 {
@@ -266,11 +270,9 @@ CollectiveRunner::Transfer(Member& member, const Message& message, const Connect
     {
         post.bytes = plan.times.wire.BytesOnWire(message.bytes);
     }
-    else if (plan.protocol == topo::Protocol::kExchange)
+    else
     {
-        const coll::Collective& what = plan.schedule->What();
-        post.mostBps =
-            plan.rates.Inside(what.op == coll::Op::kSendRecv ? what.bytes : message.bytes).bps;
+        post.mostBps = MostInside(plan, message.bytes);
     }
     post.id = message.tag;
     post.hasImmediate = true;
@@ -279,106 +281,6 @@ CollectiveRunner::Transfer(Member& member, const Message& message, const Connect
     post.how = plan.times.how;
     post.cause = HoldCause(member);
     connection.transport->Post(connection.channel, post);
-}
-
-const CollectiveRunner::Connection&
-CollectiveRunner::GetConnection(Member& member, const Plan& plan, Rank to, coll::Lane lane)
-{
-    // A lane sends to the same one again and again.
-    if (lane == 0)
-    {
-        Connection& last = member.last;
-        if (last.plan != plan.id || last.peer != to)
-        {
-            Change(last, member, plan, to, lane);
-        }
-        return last;
-    }
-    if (lane >= CACHED_LANES)
-    {
-        return FindConnection(member, plan, to, lane, RailOf(member, plan, to, lane));
-    }
-    if (member.lastOfLanes.size() <= lane)
-    {
-        const std::size_t lanes =
-            member.kind == Kind::RANK ? plan.schedule->Lanes(member.position) : CACHED_LANES;
-        member.lastOfLanes.resize(std::min(lanes, CACHED_LANES));
-    }
-    Connection& last = member.lastOfLanes[lane];
-    if (last.plan != plan.id || last.peer != to)
-    {
-        Change(last, member, plan, to, lane);
-    }
-    return last;
-}
-
-void
-CollectiveRunner::Change(Connection& last,
-                         Member& member,
-                         const Plan& plan,
-                         Rank to,
-                         coll::Lane lane)
-{
-    const uint16_t rail = RailOf(member, plan, to, lane);
-    if (last.peer != to || last.rail != rail || last.limited != plan.limited ||
-        last.ownNics != plan.ownNics)
-    {
-        last = FindConnection(member, plan, to, lane, rail);
-    }
-    last.plan = plan.id;
-}
-
-uint16_t
-CollectiveRunner::RailOf(const Member& member, const Plan& plan, Rank to, coll::Lane lane) const
-{
-    const uint32_t nics = plan.times.nics ? plan.times.nics : m_cluster.server.nics;
-    const bool peers = plan.ownNics && m_options.peersRail;
-    const Rank beside = peers ? m_communicators[member.communicator].members[to].rank : member.rank;
-    const uint32_t first =
-        plan.ownNic ? beside % m_cluster.server.gpus * m_cluster.server.nics / m_cluster.server.gpus
-                    : 0;
-    return static_cast<uint16_t>((first + plan.schedule->Channel(lane)) % nics);
-}
-
-const CollectiveRunner::Connection&
-CollectiveRunner::FindConnection(Member& member,
-                                 const Plan& plan,
-                                 Rank to,
-                                 coll::Lane lane,
-                                 uint16_t rail)
-{
-    Connection& connection = member.connections[ConnectionKey(to, lane, rail, plan)];
-    if (!connection.transport)
-    {
-        const Member& peer = m_communicators[member.communicator].members[to];
-        ChannelName name;
-        name.job = static_cast<uint16_t>(m_job);
-        name.communicator = member.communicator;
-        name.from = member.rank;
-        name.to = peer.rank;
-        name.lane = lane;
-        name.rail = rail;
-        name.turn = static_cast<uint8_t>(lane / m_cluster.server.nics);
-        if (plan.ownNics)
-        {
-            name.railThere = static_cast<uint8_t>(
-                (m_interconnect.GetPlaces().NicBeside(peer.rank) + plan.schedule->Channel(lane)) %
-                m_cluster.server.nics);
-        }
-        Transport& transport = m_interconnect.Serving(name.from, name.to);
-        connection.peer = to;
-        connection.inside = member.server == peer.server;
-        connection.toUnit = peer.kind == Kind::FABRIC_SWITCH;
-        connection.limited = plan.limited;
-        connection.ownNics = plan.ownNics;
-        connection.rail = rail;
-        connection.channel = transport.Open(name,
-                                            *this,
-                                            CookieOf({member.communicator, member.position, to}),
-                                            plan.limited ? plan.rates.Outside().bps : 0);
-        connection.transport = &transport;
-    }
-    return connection;
 }
 
 void
@@ -403,6 +305,11 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
         {
             e.member->relay->SendOut(e.sequence, now);
         }
+        return;
+    }
+    if (e.kind == EventKind::AT_ONCE)
+    {
+        m_communicators[e.member->communicator].atOnce->OnEnds(e.sequence, now);
         return;
     }
     if (e.kind == EventKind::LAUNCH)
@@ -524,6 +431,10 @@ CollectiveRunner::CountRelayed() const
     {
         bytes += relay ? relay->CountSent(ns3::RdmaClock::Now() + 1) : 0;
     }
+    for (const Communicator& comm : m_communicators)
+    {
+        bytes += comm.atOnce ? comm.atOnce->CountSent(ns3::RdmaClock::Now() + 1) : 0;
+    }
     return bytes;
 }
 
@@ -537,6 +448,14 @@ CollectiveRunner::EndRelays() const
             const int64_t now = ns3::RdmaClock::Now();
             // messages that arrive now have arrived: nodes have had their turn
             relay->End(now, now + 1);
+        }
+    }
+    for (const Communicator& comm : m_communicators)
+    {
+        if (comm.atOnce)
+        {
+            const int64_t now = ns3::RdmaClock::Now();
+            comm.atOnce->End(now, now + 1);
         }
     }
 }

@@ -74,7 +74,7 @@ class CollectiveUser
  *
  * Several runners, of several jobs, share a fabric: each job has an interconnect of its own.
  */
-class CollectiveRunner : public TransportUser
+class CollectiveRunner : public TransportUser, private LeaveUser
 {
   public:
     /// \param cluster hosts of ranks: rank r is GPU r mod g of logical server r / g; outlives this
@@ -232,12 +232,15 @@ class CollectiveRunner : public TransportUser
         uint32_t id = 0;      ///< among all that there ever were, from 1 on
         uint64_t parts = 1;   ///< Schedule::PartsOfMessage
         bool relays = false;  ///< messages may pass servers by Relay
+        bool atOnce = false;  ///< AtOnce may work it out
         std::vector<uint64_t> bytesOf = {}; ///< bytes that ranks send, with a formula
         bool between = false;               ///< with a formula: several servers
     };
 
     /// Passing on along a ring inside a server (collective-runner-relay.h).
     class Relay;
+    /// A collective inside a server (collective-runner-at-once.h).
+    class AtOnce;
 
     /// A rank's part of a collective, or a switch's.
     struct Part
@@ -350,6 +353,7 @@ class CollectiveRunner : public TransportUser
         std::vector<Member> members;              ///< by position: ranks, then switches
         std::unordered_map<uint64_t, Rank> nodes; ///< positions of switches, by NodeKey
         std::vector<const Plan*> numbered;        ///< plans with switches between servers
+        std::unique_ptr<AtOnce> atOnce;           ///< null: none so far
         std::optional<bool> mayAggregate;         ///< the switches have room; unknown at first
         /// By sequence: the number of ranks that have entered a collective with a formula. The last
         /// one ends it for all. All ranks are in one server.
@@ -388,6 +392,7 @@ class CollectiveRunner : public TransportUser
         MEET,         ///< the time by formula is over
         MEET_BETWEEN, ///< the same, of several servers
         SEND_OUT,     ///< Relay::SendOut
+        AT_ONCE,      ///< AtOnce::OnEnds
     };
 
     /// The payload of a rank's event.
@@ -435,7 +440,10 @@ class CollectiveRunner : public TransportUser
     void StartNode(Member& node, uint32_t sequence, const Plan& plan, int64_t now);
     /// The switch of a rank's server does, if the collective has it.
     void StartServerSwitch(const Member& member, uint32_t sequence, const Plan& plan, int64_t now);
-    static void SetStep(const Part& part, coll::Lane lane, LaneState& state);
+    /// \param as in the schedule
+    static void SetStep(const Plan& plan, Rank as, coll::Lane lane, LaneState& state);
+    /// \return TransportPost::mostBps of a message inside a server
+    static uint64_t MostInside(const Plan& plan, uint64_t bytes);
     /// The immediate of a message to a switch between servers; StartUnit takes it apart.
     static uint32_t UnitImmediate(const Plan& plan, uint32_t sequence);
     uint32_t StartUnit(Member& unit, uint32_t immediate, int64_t now);
@@ -447,6 +455,8 @@ class CollectiveRunner : public TransportUser
                       const EventPayload& payload);
     /// A rank's lanes begin.
     void Launch(Member& member, Part& part, int64_t now);
+    /// Its communicator's AtOnce, if any, takes the launch. \return whether it does
+    bool LaunchAtOnce(Member& member, const Part& part, int64_t now);
     /// A rank has entered a collective with a formula.
     void Meet(Member& member, const Part& part, int64_t now);
     /// The same of several servers. Between the nodes' events.
@@ -454,6 +464,8 @@ class CollectiveRunner : public TransportUser
     /// A rank's last lane has ended.
     void EndRank(Member& member, const Part& part, int64_t now);
     void Leave(Member& member, uint32_t sequence, reports::PathRecord* path, int64_t now);
+    // LeaveUser
+    void OnLeave(const Leaving& leaving, int64_t now) override;
     /// \return null: the member has left it, or nothing is known of it so far
     static const Part* FindPart(const Member& member, uint32_t sequence);
     /// \return the same, a new one if need be

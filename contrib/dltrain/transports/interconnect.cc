@@ -24,6 +24,7 @@ Interconnect::Interconnect(const scenario::ClusterSpec& cluster,
                            Places::NicsInUse nicsInUse,
                            NetworkShare* share)
     : m_places(cluster, fabric, std::move(nicsInUse)),
+      m_leaves(m_places),
       m_inside(std::make_unique<ScaleUpTransport>(m_places, cluster)),
       m_between(
           NetworkKind::Make(network, {fabric, collector, m_places, share, cluster.channelClass})),

@@ -5,6 +5,7 @@
 #define DLTRAIN_INTERCONNECT_H
 
 #include "contrib/dltrain/base/transport.h"
+#include "leave-turn.h"
 #include "scale-up-transport.h"
 
 #include <cstdint>
@@ -41,6 +42,12 @@ class Interconnect
         return *m_inside;
     }
 
+    /// Where ranks leave collectives that messages inside their servers have ended.
+    LeaveTurn& Leaves()
+    {
+        return m_leaves;
+    }
+
     /// Transport::AddUser
     void AddUser(TransportUser& user)
     {
@@ -70,6 +77,7 @@ class Interconnect
 
   private:
     Places m_places;
+    LeaveTurn m_leaves;
     std::unique_ptr<ScaleUpTransport> m_inside;
     std::unique_ptr<Transport> m_between;
     std::vector<uint32_t> m_groups; ///< by unit

@@ -38,7 +38,8 @@ ScaleUpTransport::Server::~Server()
 
 ScaleUpTransport::ScaleUpTransport(const Places& places, const scenario::ClusterSpec& cluster)
     : m_places(places),
-      m_gpus(cluster.server.gpus)
+      m_gpus(cluster.server.gpus),
+      m_cluster(cluster)
 {
     for (uint32_t s = 0; s < places.GetNServers(); ++s)
     {
@@ -89,6 +90,11 @@ ScaleUpTransport::Post(ChannelId channel, const TransportPost& post)
     if (server.borrower)
     {
         server.borrower->GiveBack(now);
+    }
+    if (server.held)
+    {
+        EndHold(server, server.channels[IndexOf(channel)].fromGpu, now);
+        EndHold(server, server.channels[IndexOf(channel)].toGpu, now);
     }
     const uint32_t message = server.messages.Take();
     const Channel& on = server.channels[IndexOf(channel)];
@@ -250,7 +256,8 @@ ScaleUpTransport::Lend(uint32_t number,
 {
     Server& server = *m_servers[number];
     std::vector<topo::ScaleUpModel::Lent> taken;
-    if (server.borrower || server.awake || !server.model.Lend(rdma::TimePoint(now), &taken))
+    if (server.borrower || server.held || server.awake ||
+        !server.model.Lend(rdma::TimePoint(now), &taken))
     {
         return false;
     }
@@ -267,6 +274,22 @@ ScaleUpTransport::Lend(uint32_t number,
     return true;
 }
 
+uint32_t
+ScaleUpTransport::Keep(Server& server, const Lent& message)
+{
+    const uint32_t place = server.messages.Take();
+    const Channel& on = server.channels[IndexOf(message.channel)];
+    server.messages[place] = {IndexOf(message.channel),
+                              message.immediate,
+                              message.bytes,
+                              message.posted,
+                              message.cause,
+                              on.user,
+                              message.id,
+                              on.cookie};
+    return place;
+}
+
 void
 ScaleUpTransport::PutBack(uint32_t number,
                           int64_t now,
@@ -281,16 +304,8 @@ ScaleUpTransport::PutBack(uint32_t number,
     server.model.CountPosted(rdma::Bytes(posted));
     for (const Lent& one : lent)
     {
-        const uint32_t place = server.messages.Take();
+        const uint32_t place = Keep(server, one);
         const Channel& on = server.channels[IndexOf(one.channel)];
-        server.messages[place] = {IndexOf(one.channel),
-                                  one.immediate,
-                                  one.bytes,
-                                  one.posted,
-                                  one.cause,
-                                  on.user,
-                                  one.id,
-                                  on.cookie};
         server.model.PutBack(on.fromGpu,
                              on.toGpu,
                              rdma::Bytes(one.bytes),
@@ -303,6 +318,110 @@ ScaleUpTransport::PutBack(uint32_t number,
     {
         server.ScheduleWake();
     }
+}
+
+void
+ScaleUpTransport::EndHold(Server& server, uint32_t gpu, int64_t now)
+{
+    if (gpu < server.holders.size() && server.holders[gpu])
+    {
+        server.holders[gpu]->GiveBack(now);
+    }
+}
+
+bool
+ScaleUpTransport::Hold(uint32_t number,
+                       int64_t now,
+                       const std::vector<uint32_t>& gpus,
+                       ScaleUpBorrower& borrower)
+{
+    Server& server = *m_servers[number];
+    if (server.awake)
+    {
+        return false;
+    }
+    if (server.borrower)
+    {
+        server.borrower->GiveBack(now); // as for a post
+    }
+    server.holders.resize(m_gpus, nullptr);
+    for (const uint32_t gpu : gpus)
+    {
+        if (server.holders[gpu])
+        {
+            return false;
+        }
+    }
+    if (server.model.UnderWay())
+    {
+        for (uint32_t i = 0; i < server.messages.All().size(); ++i)
+        {
+            if (!server.messages[i].user)
+            {
+                continue;
+            }
+            const Channel& on = server.channels[server.messages[i].channel];
+            for (const uint32_t gpu : gpus)
+            {
+                if (gpu == on.fromGpu || gpu == on.toGpu)
+                {
+                    return false;
+                }
+            }
+        }
+    }
+    for (const uint32_t gpu : gpus)
+    {
+        server.holders[gpu] = &borrower;
+    }
+    server.held += static_cast<uint32_t>(gpus.size());
+    return true;
+}
+
+void
+ScaleUpTransport::LetGo(uint32_t number,
+                        const std::vector<uint32_t>& gpus,
+                        uint64_t posted,
+                        uint64_t arrived)
+{
+    Server& server = *m_servers[number];
+    for (const uint32_t gpu : gpus)
+    {
+        server.holders[gpu] = nullptr;
+    }
+    server.held -= static_cast<uint32_t>(gpus.size());
+    server.bytesArrived += arrived;
+    server.model.CountPosted(rdma::Bytes(posted));
+}
+
+topo::ScaleUpModel
+ScaleUpTransport::MakeModel(uint32_t number) const
+{
+    const topo::ServerSpec& server = m_cluster.ServerOf(number);
+    return topo::ScaleUpModel(server.scaleUp, server.gpus, &server.library);
+}
+
+void
+ScaleUpTransport::TakeOver(uint32_t number,
+                           int64_t now,
+                           topo::ScaleUpModel& apart,
+                           const std::vector<Lent>& messages)
+{
+    Server& server = *m_servers[number];
+    server.model.TakeOver(apart, rdma::TimePoint(now), [&](uint64_t cookie) {
+        return uint64_t{Keep(server, messages[cookie])};
+    });
+    if (!server.awake)
+    {
+        server.ScheduleWake();
+    }
+}
+
+ScaleUpTransport::Ports
+ScaleUpTransport::PortsOf(ChannelId channel) const
+{
+    const Channel& on = m_servers[ServerOf(channel)]->channels[IndexOf(channel)];
+    return {on.fromGpu, on.toGpu};
 }
 
 bool

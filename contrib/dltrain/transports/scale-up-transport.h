@@ -104,10 +104,49 @@ class ScaleUpTransport : public Transport
                  uint64_t posted,
                  uint64_t arrived);
 
+    /// Holds GPUs of a server, in an event of it, until somebody else posts a message from or to
+    /// one of them: then the borrower is told to give back.
+    /// \param gpus numbers in the server
+    /// \return false: they are in use; nothing is held
+    bool Hold(uint32_t server,
+              int64_t now,
+              const std::vector<uint32_t>& gpus,
+              ScaleUpBorrower& borrower);
+
+    /// \param posted, arrived bytes while they were held
+    void LetGo(uint32_t server,
+               const std::vector<uint32_t>& gpus,
+               uint64_t posted,
+               uint64_t arrived);
+
+    /// A model like the server's, for messages that are run apart (topo::ScaleUpModel).
+    topo::ScaleUpModel MakeModel(uint32_t server) const;
+    /// Moves its messages to the server. \param messages by the cookies of `apart`
+    void TakeOver(uint32_t server,
+                  int64_t now,
+                  topo::ScaleUpModel& apart,
+                  const std::vector<Lent>& messages);
+
+    /// Whether all pairs of a server share a bridge.
+    bool HasBridge(uint32_t server) const
+    {
+        return m_servers[server]->model.HasBridge();
+    }
+
+    struct Ports
+    {
+        uint32_t from;
+        uint32_t to;
+    };
+
+    /// \return a channel's ports in its server's model
+    Ports PortsOf(ChannelId channel) const;
+
     /// Nothing comes back; for when nothing runs any more.
     void StopLending(uint32_t server)
     {
         m_servers[server]->borrower = nullptr;
+        m_servers[server]->held = 0;
     }
 
     /// \return false: the channel is over a bridge that others use, or a switch
@@ -180,9 +219,11 @@ class ScaleUpTransport : public Transport
         const uint32_t wakeContext; ///< Places::Turn::INSIDE
         bool awake = false;         ///< its messages arrive now
         ScaleUpBorrower* borrower = nullptr;
-        ns3::Ptr<WakeEvent> event;  ///< OnWake
-        std::vector<int64_t> wakes; ///< pending ones, the next last
-        Slots<Message> messages;    ///< the model's cookies are their numbers
+        std::vector<ScaleUpBorrower*> holders; ///< by GPU
+        uint32_t held = 0;                     ///< GPUs with a holder
+        ns3::Ptr<WakeEvent> event;             ///< OnWake
+        std::vector<int64_t> wakes;            ///< pending ones, the next last
+        Slots<Message> messages;               ///< the model's cookies are their numbers
         Slots<Channel> channels;
         uint64_t bytesArrived = 0;
         topo::ScaleUpModel model;
@@ -204,6 +245,10 @@ class ScaleUpTransport : public Transport
     }
 
     static Lent LentOf(const Server& server, uint32_t message);
+    /// A message that was lent is under way again. \return its number
+    static uint32_t Keep(Server& server, const Lent& message);
+    /// Somebody else is about to post a message. \param gpu or a port of the switch
+    static void EndHold(Server& server, uint32_t gpu, int64_t now);
 
     /// The port of a place in the model.
     uint16_t PortOf(uint32_t place, uint32_t lane) const;
@@ -211,6 +256,7 @@ class ScaleUpTransport : public Transport
     const Places& m_places;
     uint32_t m_gpus;
     std::vector<std::unique_ptr<Server>> m_servers; ///< null: another rank's
+    const scenario::ClusterSpec& m_cluster;
 };
 
 } // namespace dltrain

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 600
-"""What a ring passes on inside a server is worked out at once where nothing else is sent there
-(the default), or message by message (--in-server=one-by-one): the same bytes in all files.
+"""What a ring passes on inside a server, and a collective inside one, are worked out at once where
+nothing else is sent there (the default), or message by message (--in-server=one-by-one): the same
+bytes in all files.
 """
 
 import json
@@ -49,6 +50,16 @@ RUNS = [
     " --warmup=0 --tp=2 --zero=0 --buckets=200kB --network=analytic --algorithm=ring",
     "collperf --servers=3 --gpus-per-server=5 --op=reduce_scatter -b 6000 -e 6000 --algorithm=ring"
     " -n 1 -w 0 --link-delay=0ns --protocol=ll --time-unit=1us",
+    # Collectives inside servers: over a switch that adds up, several groups of a server that share
+    # its NIC, a bridge that all share, GPUs that differ, and others' messages meanwhile.
+    "dltrain --model=gpt2-medium --seq=128 --servers=2 --server=dgx-h100 --tp=8 --zero=1 --steps=2",
+    "dltrain --model=gpt2 --seq=64 --servers=2 --gpus-per-server=8 --tp=2 --pp=2 --accumulation=3"
+    " --nics-per-server=1 --warmup=0 --jitter=0.1",
+    "dltrain --model=gpt2 --seq=64 --server=pcie4-l40s --servers=2 --gpus-per-server=4 --tp=2"
+    " --zero=1 --warmup=0 --library=none",
+    "collperf --op=alltoall --servers=2 --gpus-per-server=6 --ranks=6 -b 77776 -e 7777600 -f 100",
+    "dltrain --model=gpt2 --seq=64 --servers=1 --gpus-per-server=8 --server=mi250-8 --tp=4 --zero=2"
+    " --warmup=0 --engine=ns3",
     # What reads how far ranks are: a run that ends early.
     "dltrain --model=gpt2 --seq=64 --servers=6 --gpus-per-server=8 --nics-per-server=1 --steps=2"
     " --warmup=0 --fault=gpu-stop,at=8ms,on=gpu-9",
@@ -59,15 +70,19 @@ def random_run(rng):
     servers = rng.randint(2, 14)
     gpus = rng.randint(2, 9)
     program = rng.choice(["dltrain", "collperf", "collperf"])
+    inside = rng.random() < 0.4
+    servers = rng.randint(1, 3) if inside else servers
     line = f"{program} --servers={servers} --gpus-per-server={gpus}"
     line += f" --nics-per-server={rng.choice([1, 1, 1, 2])} --seed={rng.randint(1, 99)}"
     if program == "dltrain":
         line += f" --model=gpt2 --seq=64 --steps={rng.randint(1, 2)} --warmup={rng.randint(0, 1)}"
         line += f" --zero={rng.randint(0, 3)} --jitter={rng.choice(['0', '0.1'])}"
+        tensor = [n for n in (2, 3, 4, 6) if gpus % n == 0]
+        line += f" --tp={rng.choice(tensor)}" if inside and tensor else ""
     else:
         size = rng.choice([1000, 77_776, 1_000_000, 3_000_004])
         line += f" --op={rng.choice(['allreduce', 'allgather', 'reducescatter'])}"
-        line += f" -b {size} -e {size} --algorithm=ring"
+        line += f" -b {size} -e {size}" + (f" --ranks={gpus}" if inside else " --algorithm=ring")
     line += rng.choice(["", " --library=none", " --server=dgx-h100"])
     line += rng.choice(["", " --fabric=ib", " --network=analytic", " --network=fluid"])
     line += rng.choice(["", " --link-delay=3ns", " --link-delay=20us"])

@@ -37,7 +37,9 @@ class InServer(SystemTest):
                 self.assertEqual(messages["bytes_sent_per_gpu"], formula["bytes_sent_per_gpu"])
                 ratio = formula["step_time_us"] / messages["step_time_us"]
                 self.assertLess(abs(ratio - 1), 0.05, ratio)
-                self.assertLess(formula["events"], messages["events"])
+                # `messages` works lone collectives out at once, which takes as few events.
+                singly = self.run_program(f"dltrain {line} --in-server=one-by-one{QUIET}").stats
+                self.assertLess(formula["events"], singly["events"])
                 if "critical_path" in formula:
                     path = formula["critical_path"]
                     self.assertAlmostEqual(sum(path["parts_us"].values()), path["total_us"], 3)
@@ -63,10 +65,8 @@ class InServer(SystemTest):
         ):
             with self.subTest(line):
                 messages, formula = (
-                    self.run_program(
-                        f"dltrain {line} --network=analytic --collective-times={how}{QUIET}"
-                    ).stats
-                    for how in ("messages", "formula")
+                    self.run_program(f"dltrain {line} --network=analytic {how}{QUIET}").stats
+                    for how in ("--in-server=one-by-one", "--collective-times=formula")
                 )
                 self.assertEqual(messages["bytes_sent_per_gpu"], formula["bytes_sent_per_gpu"])
                 ratio = formula["step_time_us"] / messages["step_time_us"]
