@@ -38,14 +38,6 @@ PortBehindColon(const std::string& text)
     return bad == std::errc() && after == end ? std::optional(port) : std::nullopt;
 }
 
-uint32_t
-EndOfPort(const topo::Topology& topology, topo::NodeId node, std::size_t port)
-{
-    const topo::LinkId link = topology.Nodes()[node].ports[port];
-    const topo::Link& l = topology.Links()[link];
-    return 2 * link + (l.a == node && l.portA == port ? 0 : 1);
-}
-
 std::string
 FrontOf(const std::string& name)
 {
@@ -53,6 +45,14 @@ FrontOf(const std::string& name)
 }
 
 } // namespace
+
+uint32_t
+EndOfPort(const topo::Topology& topology, topo::NodeId node, topo::PortId port)
+{
+    const topo::LinkId link = topology.Nodes()[node].ports[port];
+    const topo::Link& l = topology.Links()[link];
+    return 2 * link + (l.a == node && l.portA == port ? 0 : 1);
+}
 
 Places::Places(const topo::Topology& topology)
     : m_topology(topology)
@@ -119,13 +119,8 @@ Places::FindPort(const std::string& text) const
     Place place;
     place.level = IsPattern(text) ? PlaceLevel::kPattern : PlaceLevel::kPort;
     const std::size_t arrow = text.find("->");
-    if (arrow != std::string::npos && !IsPattern(text))
+    if (const auto link = m_topology.FindLink(text))
     {
-        const auto link = m_topology.FindLink(text);
-        if (!link)
-        {
-            return std::nullopt;
-        }
         place.ends.push_back(2 * link->link + (link->fromA ? 0 : 1));
         return place;
     }

@@ -35,6 +35,9 @@ struct Place
     std::vector<uint32_t> ends;      ///< ends of links: 2 x link, and 1 more for the end b
 };
 
+/// \return the end of a node's port, as of Place::ends
+uint32_t EndOfPort(const topo::Topology& topology, topo::NodeId node, topo::PortId port);
+
 /// Looks places up in one network.
 class Places
 {

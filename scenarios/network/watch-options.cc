@@ -3,14 +3,11 @@
  */
 #include "scenarios/network/watch-options.h"
 
-#include "contrib/rdma/core/nearest-name.h"
-#include "contrib/rdma/core/port-selector.h"
-#include "contrib/rdma/core/shown-text.h"
 #include "scenarios/asked/run.h"
-#include "scenarios/network/capture-options.h"
-#include "topologies/names.h"
+#include "scenarios/network/places.h"
 
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -20,39 +17,19 @@ namespace scenario
 namespace
 {
 
-/// The number of a tier of switches with this name; 0: there is none.
-uint8_t
-TierOf(const topo::Topology& topology, const std::string& name)
-{
-    const std::vector<std::string>& tiers = topology.About().tiers;
-    const auto at = std::find(tiers.begin(), tiers.end(), name);
-    return at == tiers.end() || topology.FindNode(name)
-               ? 0
-               : static_cast<uint8_t>(at - tiers.begin() + 1);
-}
+/// One look at each port and interval costs time.
+constexpr std::size_t kMostPorts = 100000;
 
-/// Adds the transmitting ends of the ports that a name selects.
+/// Adds the transmitting ends of the ports of a place.
 void
-AddEnds(const topo::Topology& topology, const std::string& name, std::set<uint32_t>* ends)
+AddEnds(const topo::Topology& topology, const Place& place, std::set<uint32_t>* ends)
 {
-    const uint8_t tier = TierOf(topology, name);
-    for (topo::NodeId n = 0; n < topology.Nodes().size(); ++n)
+    ends->insert(place.ends.begin(), place.ends.end());
+    for (const topo::NodeId n : place.nodes)
     {
-        const topo::Node& node = topology.Nodes()[n];
-        const bool ofTier = tier && node.kind == topo::NodeKind::kSwitch && node.tier == tier;
-        if ((tier && !ofTier) ||
-            (!tier && name != "all" && name.compare(0, node.name.size(), node.name) != 0))
+        for (topo::PortId port = 0; port < topology.Nodes()[n].ports.size(); ++port)
         {
-            continue;
-        }
-        for (topo::PortId port = 0; port < node.ports.size(); ++port)
-        {
-            const std::string& peer = topology.Nodes()[topology.Peer(n, port)].name;
-            if (ofTier || rdma::SelectsPort(name, node.name, port, peer) != rdma::Selection::kNo)
-            {
-                const topo::Link& link = topology.Links()[node.ports[port]];
-                ends->insert(2 * node.ports[port] + !(link.a == n && link.portA == port));
-            }
+            ends->insert(EndOfPort(topology, n, port));
         }
     }
 }
@@ -64,12 +41,14 @@ WatchOptionRows(const Section& packets)
 {
     return {
         packets
-            .List("watch",
-                  "write watch.csv, queue, rate, pauses and marks over time, of these: a port "
-                  "(leaf-0:3 or leaf-0->spine-1), all of a node (leaf-0), of a tier's switches "
-                  "(leaf), or all")
+            .List(
+                "watch",
+                "write watch.csv, queue, rate, pauses and marks over time, of these places, as "
+                "--set has them: a port (leaf-0:3 or leaf-0->spine-1), all of a node (leaf-0), of "
+                "a tier's switches (leaf, tier-2), of a pattern (leaf-*), or all; at most 100,000 "
+                "ports")
             .As(&asked::Run::watch)
-            .Shows("PORT,...")
+            .Shows("PLACE,...")
             .Distinct()
             .Otherwise("none")
             .Example("all"),
@@ -110,27 +89,26 @@ MakeWatch(Validation* v, const topo::Topology* topology)
     {
         return spec;
     }
+    const Places places(*topology);
     std::set<uint32_t> ends;
     for (const std::string& name : names)
     {
+        std::string problem;
         std::string nearest;
-        std::string wrong;
-        if (TierOf(*topology, name) == 0)
+        if (const auto place = places.Find(name, &problem, &nearest))
         {
-            wrong = CheckCaptureName(*topology, name, &nearest);
+            AddEnds(*topology, *place, &ends);
         }
-        if (!wrong.empty())
+        else
         {
-            const std::vector<std::string>& tiers = topology->About().tiers;
-            if (!tiers.empty() && wrong.compare(0, 5, "is no") == 0)
-            {
-                wrong += ", or a tier (" + topo::JoinNames(tiers) + ")";
-                nearest = nearest.empty() ? rdma::NearestName(name, tiers) : nearest;
-            }
-            v->errors.push_back({v->values.Where(&asked::Run::watch), name, wrong, nearest});
-            continue;
+            v->errors.push_back({v->values.Where(&asked::Run::watch), name, problem, nearest});
         }
-        AddEnds(*topology, name, &ends);
+    }
+    if (ends.size() > kMostPorts)
+    {
+        v->Fail(&asked::Run::watch,
+                "are " + std::to_string(ends.size()) + " ports; allowed: at most " +
+                    std::to_string(kMostPorts) + " in all");
     }
     spec.ends.assign(ends.begin(), ends.end());
     return spec;

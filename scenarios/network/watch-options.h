@@ -17,7 +17,7 @@ namespace scenario
 /// Rows for the options table. \param packets section of options that need packets
 std::vector<Option> WatchOptionRows(const Section& packets);
 
-/// Reads and checks --watch: names as --pcap has them (rdma::SelectsPort), and tiers of switches.
+/// Reads and checks --watch: places, as --set has them.
 /// \param topology null: it is not valid, and names are not checked
 WatchSpec MakeWatch(Validation* v, const topo::Topology* topology);
 

@@ -62,6 +62,14 @@ class Watch(SystemTest):
         self.assertIn("leaf-1->spine-0", ports("leaf"))
         self.assertTrue(all(port.startswith("spine-") for port in ports("spine")))
         self.assertEqual(ports("leaf,spine,leaf-0"), ports("leaf,spine"))
+        # As --set has places.
+        self.assertEqual(ports("tier-2"), ports("spine"))
+        self.assertEqual(ports("leaf-*"), ports("leaf"))
+        self.assertTrue(all(port.startswith("server-") for port in ports("hosts")))
+        self.assertEqual(
+            ports("leaf-*->spine-*"),
+            {port for port in ports("leaf") if "->spine-" in port},
+        )
 
     def test_the_same_for_every_engine(self):
         line = LEAVES + " --watch=leaf,spine-0 --watch-interval=500ns --link-interval=20us"
@@ -104,9 +112,9 @@ class Watch(SystemTest):
 
     def test_bad_input(self):
         for options, words in (
-            ("--watch=leaf-9", ["--watch=leaf-9: is no node", "leaf-0"]),
-            ("--watch=spin", ["a tier (leaf or spine)"]),
-            ("--watch=leaf-0:99", ["--watch=leaf-0:99: has no such port"]),
+            ("--watch=leaf-9", ["--watch=leaf-9: is no place", "leaf-0"]),
+            ("--watch=spin", ["a tier (leaf, spine)", "did you mean 'spine'?"]),
+            ("--watch=leaf-0:99", ["--watch=leaf-0:99: is no place", "a port that there is"]),
             ("--watch=leaf --watch-interval=1ns", ["--watch-interval=1ns", "10ns"]),
             ("--watch-interval=2us", ["--watch-interval", "--watch"]),
             ("--link-interval=1ns", ["--link-interval=1ns", "10ns"]),

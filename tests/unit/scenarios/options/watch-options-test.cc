@@ -69,6 +69,11 @@ TEST(WatchOptions, NamesMeanThePortsThatSend)
     EXPECT_EQ(PortsOf("spine").size(), 3U * 2);    // a port to each leaf
     EXPECT_EQ(PortsOf("leaf").size(), 8U + 2 * 3); // hosts, and the other ends
     EXPECT_EQ(PortsOf("all").size(), 2U * (8 + 6));
+    // As --set has places.
+    EXPECT_EQ(PortsOf("tier-2"), PortsOf("spine"));
+    EXPECT_EQ(PortsOf("leaf-*"), PortsOf("leaf"));
+    EXPECT_EQ(PortsOf("hosts").size(), 8U);
+    EXPECT_EQ(PortsOf("leaf-*->spine-1"), (Names{"leaf-0->spine-1", "leaf-1->spine-1"}));
 }
 
 TEST(WatchOptions, BadNamesNameWhatIsAllowed)
