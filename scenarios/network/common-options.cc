@@ -435,7 +435,7 @@ FabricOptionRows(Software software)
             .As(&asked::Fabric::mtu)
             .Default("4096")
             .OneOf({256, 512, 1024, 2048, 4096})
-            .Sets("ns3::RdmaNic::Mtu")
+            .SetsForAll("ns3::RdmaNic::Mtu")
             .Only(when::Without("payload").Usual().Hides().Strict())
             .To(&FabricSpec::mtu),
         section
@@ -444,7 +444,7 @@ FabricOptionRows(Software software)
             .Default("16")
             .Range(1, 65536)
             .Example("1")
-            .Sets("ns3::RdmaNic::AckEvery")
+            .SetsForAll("ns3::RdmaNic::AckEvery")
             .IdleUnless(when::Packets())
             .IdleUnless(when::Rdma()),
         queuePairs.Name("cc", "congestion control")
@@ -556,7 +556,7 @@ FabricOptionRows(Software software)
             .Names("loss recovery", LossRecoveryItems)
             .Default("go-back-n")
             .Example("selective-repeat")
-            .Sets("ns3::RdmaNic::LossRecovery"),
+            .SetsForAll("ns3::RdmaNic::LossRecovery"),
         queuePairs
             .Integer("retry-count", "time-outs in a row without progress until a queue pair fails")
             .As(&asked::Fabric::retryCount)

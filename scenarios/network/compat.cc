@@ -94,7 +94,7 @@ FrameOptionRows()
             .Otherwise("hpcc: 1000")
             .Range(16, 9000)
             .Example("1000")
-            .Sets("ns3::RdmaNic::Mtu"),
+            .SetsForAll("ns3::RdmaNic::Mtu"),
         ethernet
             .Integer("header-bytes",
                      "of a data frame besides payload and extension headers; HPCC's code with "
@@ -130,7 +130,7 @@ FrameOptionRows()
             .Default("0ns")
             .Range(0, 1e9)
             .Example("1ns")
-            .Sets("ns3::RdmaPort::TransmitTimeUnit")
+            .SetsForAll("ns3::RdmaPort::TransmitTimeUnit")
             .To(&FabricSpec::timeUnit),
         queuePairs.Integer("ack-priority", "priority of ACKs and NAKs")
             .As(&asked::Fabric::ackPriority)

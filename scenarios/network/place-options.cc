@@ -252,6 +252,15 @@ class KeyReader
             Unknown(key, where, error);
             return {};
         }
+        if (option->ofWhole)
+        {
+            *error = {where,
+                      key,
+                      "is one for the whole network; allowed: for all, --" + option->name + "=" +
+                          text,
+                      ""};
+            return {};
+        }
         Value value;
         if (!ParseValue(*option, text, where, &value, error))
         {
@@ -284,9 +293,9 @@ class KeyReader
             const auto meant = [&key](const std::string& name) {
                 return topo::SameName(key, name);
             };
-            if (!option.AttributesOfPlaces().empty() &&
-                (meant(option.name) ||
-                 std::any_of(option.aliases.begin(), option.aliases.end(), meant)))
+            const bool has = option.ofWhole || !option.AttributesOfPlaces().empty();
+            if (has && (meant(option.name) ||
+                        std::any_of(option.aliases.begin(), option.aliases.end(), meant)))
             {
                 return &option;
             }
@@ -369,7 +378,7 @@ SetsAtPlaces(const Validation& v, Member option)
     const Entries& set = v.values.Get(&asked::Fabric::set);
     return row && std::any_of(set.begin(), set.end(), [row](const auto& entry) {
                const std::string& key = entry[1].second;
-               const auto& attributes = row->AttributesOfPlaces();
+               const auto attributes = row->AttributesOfPlaces();
                return topo::SameName(key, row->name) ||
                       std::find(attributes.begin(), attributes.end(), key) != attributes.end();
            });

@@ -114,6 +114,7 @@ struct Option
     /// The ns-3 attributes that get its value at a place of the network (--set), if they are not
     /// `attributes`.
     std::vector<std::string> attributesOfPlaces;
+    bool ofWhole = false; ///< `attributes` are one for the whole network: no place has its own
 
     Option& Default(std::string text)
     {
@@ -317,6 +318,13 @@ struct Option
         return *this;
     }
 
+    /// The same of an attribute that is one for the whole network (RdmaCommon).
+    Option& SetsForAll(std::string attribute)
+    {
+        ofWhole = true;
+        return Sets(std::move(attribute));
+    }
+
     /// At a place of the network (--set) the option is this attribute; for all of the network, more
     /// follows from it.
     Option& SetsAtPlaces(std::string attribute)
@@ -325,9 +333,11 @@ struct Option
         return *this;
     }
 
-    const std::vector<std::string>& AttributesOfPlaces() const
+    std::vector<std::string> AttributesOfPlaces() const
     {
-        return attributesOfPlaces.empty() ? attributes : attributesOfPlaces;
+        return ofWhole                      ? std::vector<std::string>()
+               : attributesOfPlaces.empty() ? attributes
+                                            : attributesOfPlaces;
     }
 };
 
