@@ -3,15 +3,12 @@
  */
 #include "scenarios/training/options/jobs.h"
 
-#include "collectives/core/registry.h"
 #include "scenarios/asked/cluster.h"
 #include "scenarios/asked/fabric.h"
 #include "scenarios/asked/modes.h"
 #include "scenarios/asked/network.h"
 #include "scenarios/asked/run.h"
 #include "scenarios/asked/training.h"
-#include "scenarios/collective/collective-options.h"
-#include "scenarios/collective/nccl-environment.h"
 #include "scenarios/job/job-seat.h"
 #include "scenarios/job/serving-scenario.h"
 #include "scenarios/network/background.h"
@@ -26,6 +23,7 @@
 #include "scenarios/options/format.h"
 #include "scenarios/placement/placement.h"
 #include "scenarios/traffic/random.h"
+#include "scenarios/training/options/job-validation.h"
 #include "scenarios/training/options/jobs-reader.h"
 #include "scenarios/training/options/launch-options.h"
 #include "scenarios/training/options/training-options.h"
@@ -34,7 +32,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -43,67 +40,6 @@ namespace scenario
 
 namespace
 {
-
-/// Servers on the network, as all jobs have them: what ValidateTraining does for those of a model,
-/// without the model.
-ParseResult<TrainingScenario>
-ValidateServers(const JobText& text)
-{
-    Validation v{TrainingOptionTable(), text.read.values, {}, {}, text.read.seat};
-    TrainingScenario s;
-    const auto server = ChosenServer(&v);
-    ApplyServer(&v, server);
-    const NcclLimits nccl = ApplyNcclVariables(&v);
-    s.fabric = MakeFabric(&v);
-    Cluster cluster = MakeCluster(&v, TrainingClusterDefaults(), server, &s.fabric);
-    CollectivesOfRun used;
-    if (cluster.valid && text.job.kind == JobKind::kCollective)
-    {
-        const uint32_t ranks = cluster.spec.servers * cluster.spec.server.gpus;
-        training::TrainingPlan& plan = s.plan;
-        plan.ranks = ranks;
-        plan.roleOf.assign(ranks, 0);
-        std::vector<coll::Rank> all(ranks);
-        std::iota(all.begin(), all.end(), 0);
-        plan.groupKinds = {{"world", {all}}};
-        training::Task task;
-        task.kind = training::TaskKind::kCollective;
-        task.stream = 1;
-        task.op = text.job.op;
-        task.bytes = text.job.bytes;
-        task.name = coll::OpName(text.job.op);
-        plan.roles = {{{"compute", "communication"}, {task}}};
-        s.steps = text.iterations;
-        s.warmupSteps = text.warmup;
-        used.groups = {{all, {{task.op, task.bytes, ranks, 0, nullptr}}}};
-    }
-    s.collectives =
-        MakeCollectives(&v, cluster.valid ? &cluster.spec : nullptr, s.fabric, nccl, used);
-    return FinishedOn(std::move(cluster), text.read, std::move(v), std::move(s));
-}
-
-/// Servers, with a model that is served on them.
-ParseResult<TrainingScenario>
-ValidateServed(const ReadResult& read, std::shared_ptr<ServingScenario>* serving)
-{
-    ParseResult<ServingScenario> made = ValidateServing(read);
-    ParseResult<TrainingScenario> result;
-    result.errors = std::move(made.errors);
-    result.notes = std::move(made.notes);
-    if (made.scenario)
-    {
-        TrainingScenario s;
-        s.run = made.scenario->run;
-        s.fabric = made.scenario->fabric;
-        s.cluster = made.scenario->cluster;
-        s.collectives = made.scenario->collectives;
-        s.gpu = made.scenario->gpu.name;
-        s.model = made.scenario->model.name;
-        result.scenario = std::move(s);
-        *serving = std::make_shared<ServingScenario>(std::move(*made.scenario));
-    }
-    return result;
-}
 
 /// Options of a section that no job of the file has a use for are mistakes.
 void
@@ -150,61 +86,6 @@ TakeErrors(const JobText& text, const std::vector<Error>& from, std::vector<Erro
         }
         errors->push_back(std::move(error));
     }
-}
-
-/// Leaves options to each job that the user has not given for all: for example /training/dtype
-/// depends on the job's GPU, and so on its servers.
-/// \param asked loses the options that the user has not given
-void
-LeaveToJobs(const Validation& v, nlohmann::json* asked)
-{
-    for (const Option& option : v.table.options)
-    {
-        const bool ofJobs = option.path.rfind("/training/", 0) == 0 ||
-                            option.path.rfind("/collectives/", 0) == 0 || option.name == "server" ||
-                            option.name == "occupied";
-        const nlohmann::json::json_pointer place(option.path);
-        if (ofJobs && !v.values.Given(option.name) && asked->contains(place))
-        {
-            (*asked)[place.parent_pointer()].erase(place.back());
-        }
-    }
-    for (const char* section : {"training", "collectives"})
-    {
-        if (asked->contains(section) && (*asked)[section].empty())
-        {
-            asked->erase(section);
-        }
-    }
-}
-
-/// The configuration as run, for --scenario.
-/// \param asked options of all jobs
-/// \param first configuration of the first job's scenario, in which servers and network were
-/// settled
-nlohmann::json
-AsRunTogether(nlohmann::json asked, const nlohmann::json& first)
-{
-    // How many servers and GPUs there are, which, and where they stand is not that of one job.
-    const std::vector<std::string> ofAll = {"servers", "gpus", "server", "placement", "occupied"};
-    for (const char* section : {"cluster", "network", "fabric"})
-    {
-        if (!first.contains(section))
-        {
-            continue;
-        }
-        nlohmann::json settled = first[section];
-        for (const std::string& key : ofAll)
-        {
-            settled.erase(key);
-            if (asked.contains(section) && asked[section].contains(key))
-            {
-                settled[key] = asked[section][key];
-            }
-        }
-        asked[section] = std::move(settled);
-    }
-    return asked;
 }
 
 /// Why --layers is refused: steps with few blocks and with more meet different things.
