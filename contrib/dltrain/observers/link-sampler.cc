@@ -76,7 +76,7 @@ LinkSampler::SetObserver(std::function<void(const Sight&)> observer)
 void
 LinkSampler::OnTimer(int64_t now)
 {
-    if (m_finished)
+    if (m_looks.AreOver())
     {
         return;
     }
@@ -100,7 +100,7 @@ LinkSampler::OnTimer(int64_t now)
 bool
 LinkSampler::Look(int64_t now)
 {
-    ++m_looks;
+    ++m_count;
     const auto& ports = m_fabric.GetPorts();
     bool held = false;
     Sight sight;
@@ -151,7 +151,7 @@ LinkSampler::Look(int64_t now)
     }
     m_lastFrames = sight.frames;
     m_inFlight = IsInFlight(sight.frames, received);
-    m_lastLook = now;
+    m_looks.Note(now);
     m_table.EndInterval(now);
     if (m_observer)
     {
@@ -192,11 +192,7 @@ LinkSampler::StartMeasuring(int64_t now)
 void
 LinkSampler::MergeRanks(int64_t end)
 {
-    if (end > m_lastLook)
-    {
-        Look(end);
-    }
-    m_finished = true;
+    m_looks.End(end, [this](int64_t at) { Look(at); });
     const Ranks& ranks = Ranks::Get();
     m_table.MergeRanks(
         end,
@@ -207,16 +203,10 @@ LinkSampler::MergeRanks(int64_t end)
 void
 LinkSampler::Finish(int64_t now)
 {
-    if (m_finished)
+    if (m_looks.End(now, [this](int64_t at) { Look(at); }))
     {
-        return;
+        m_table.Close(now);
     }
-    if (now > m_lastLook)
-    {
-        Look(now);
-    }
-    m_finished = true;
-    m_table.Close(now);
 }
 
 } // namespace dltrain

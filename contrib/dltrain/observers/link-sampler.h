@@ -4,6 +4,7 @@
 #ifndef LINK_SAMPLER_H
 #define LINK_SAMPLER_H
 
+#include "looks.h"
 #include "port-watch.h"
 #include "reports/tables/link-table.h"
 
@@ -96,7 +97,7 @@ class LinkSampler
 
     uint64_t GetLooks() const
     {
-        return m_looks;
+        return m_count;
     }
 
   private:
@@ -119,13 +120,12 @@ class LinkSampler
     ns3::RdmaFabric& m_fabric;
     reports::LinkTable m_table;
     bool m_measuring{false};
-    bool m_finished{false};
-    int64_t m_lastLook{0};
+    Looks m_looks;
     uint64_t m_lastFrames{0};
     bool m_inFlight{false}; //!< a frame is on some link
     std::function<bool()> m_outstanding;
     uint32_t m_patience{0}; //!< looks to go while nothing moves here but messages are under way
-    uint64_t m_looks{0};
+    uint64_t m_count{0};    //!< of looks
     std::vector<Last> m_last;
     std::function<void(const Sight&)> m_observer;
     PortWatch* m_watch{nullptr}; //!< null: nobody

@@ -36,7 +36,7 @@ PortWatch::PortWatch(ns3::RdmaFabric& fabric,
 void
 PortWatch::OnTimer(int64_t now)
 {
-    if (m_finished)
+    if (m_looks.AreOver())
     {
         return;
     }
@@ -51,7 +51,7 @@ void
 PortWatch::Look(int64_t now)
 {
     // It slept before, if it did not look at the interval's begin.
-    const int64_t covered = std::min(now - m_lastLook, m_timer.GetInterval());
+    const int64_t covered = std::min(now - m_looks.GetLast(), m_timer.GetInterval());
     for (Watched& watched : m_ports)
     {
         const ns3::RdmaPort& port = *watched.port;
@@ -80,7 +80,7 @@ PortWatch::Look(int64_t now)
             watched.quiet = row.IsQuiet();
         }
     }
-    m_lastLook = now;
+    m_looks.Note(now);
 }
 
 void
@@ -93,26 +93,16 @@ PortWatch::StartMeasuring(int64_t now)
 void
 PortWatch::Finish(int64_t now)
 {
-    if (m_finished)
+    if (m_looks.End(now, [this](int64_t at) { Look(at); }))
     {
-        return;
+        m_table.Close();
     }
-    if (now > m_lastLook)
-    {
-        Look(now);
-    }
-    m_finished = true;
-    m_table.Close();
 }
 
 void
 PortWatch::MergeRanks(int64_t now)
 {
-    if (now > m_lastLook)
-    {
-        Look(now);
-    }
-    m_finished = true;
+    m_looks.End(now, [this](int64_t at) { Look(at); });
     const Ranks& ranks = Ranks::Get();
     m_table.MergeRanks([&ranks](const auto& rows) { return ranks.GatherAll(rows); });
     m_table.Close();

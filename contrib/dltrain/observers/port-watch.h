@@ -4,6 +4,7 @@
 #ifndef PORT_WATCH_H
 #define PORT_WATCH_H
 
+#include "looks.h"
 #include "reports/tables/watch-table.h"
 
 #include "ns3/rdma-fabric-helper.h"
@@ -72,9 +73,8 @@ class PortWatch
     reports::WatchTable m_table;
     std::vector<Watched> m_ports; //!< of this process
     std::function<bool()> m_awake;
-    int64_t m_lastLook{0};
+    Looks m_looks;
     bool m_measuring{false};
-    bool m_finished{false};
     ns3::RdmaGridTimer m_timer;
 };
 
