@@ -198,10 +198,10 @@ LoadBalancingOptionRows()
             .Range(1, 4294967295.)
             .Example("7")
             .Sets("ns3::EcmpLoadBalancer::HashSeed")
-            .Only(
-                when::Is("load-balancer", {"ecmp", "adaptive", "conga", "conweave", "reps", "plb"})
-                    .Usual()
-                    .Hides()),
+            .Only(when::Is("load-balancer",
+                           {"ecmp", "wcmp", "adaptive", "conga", "conweave", "reps", "plb"})
+                      .Usual()
+                      .Hides()),
         section
             .Integer(
                 "hash-offset",
@@ -212,10 +212,10 @@ LoadBalancingOptionRows()
             .Range(0, 31)
             .Example("8")
             .Sets("ns3::EcmpLoadBalancer::HashOffset")
-            .Only(
-                when::Is("load-balancer", {"ecmp", "adaptive", "conga", "conweave", "reps", "plb"})
-                    .Usual()
-                    .Hides()),
+            .Only(when::Is("load-balancer",
+                           {"ecmp", "wcmp", "adaptive", "conga", "conweave", "reps", "plb"})
+                      .Usual()
+                      .Hides()),
     };
 }
 

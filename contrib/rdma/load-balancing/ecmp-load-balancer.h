@@ -56,6 +56,12 @@ class RdmaEcmpLoadBalancer : public RdmaLoadBalancer
                                     : rdma::EcmpPick(key, GetSeed(), candidates.size)];
     }
 
+    /// \return one of n entries of a table, by the flow's hash, HashSeed and HashOffset
+    uint32_t PickEntry(uint32_t flowHash, uint32_t n) const
+    {
+        return rdma::RotatedPick(flowHash, GetSeed(), n, m_hashOffset);
+    }
+
     uint32_t ChooseSeed(uint32_t drawn) const override
     {
         return m_hashSeed ? m_hashSeed : drawn;

@@ -21,7 +21,7 @@ RdmaWcmpLoadBalancer::GetTypeId()
 {
     static TypeId tid =
         TypeId("ns3::WcmpLoadBalancer")
-            .SetParent<RdmaLoadBalancer>()
+            .SetParent<RdmaEcmpLoadBalancer>()
             .SetGroupName("Rdma")
             .AddConstructor<RdmaWcmpLoadBalancer>()
             .AddAttribute("MaxOversubscription",
@@ -89,10 +89,10 @@ RdmaWcmpLoadBalancer::Choose(const Candidates& candidates,
                                                                         : RdmaEdges::NONE;
     if (edge == RdmaEdges::NONE || m_groupOfEdge[edge].total == 0)
     {
-        return candidates.ports[rdma::EcmpPick(key, GetSeed(), candidates.size)];
+        return candidates.ports[PickEntry(key, candidates.size)];
     }
     const Group group = m_groupOfEdge[edge];
-    const uint32_t place = rdma::EcmpPick(key, GetSeed(), group.total);
+    const uint32_t place = PickEntry(key, group.total);
     const Entry* entry = &m_entries[group.first];
     while (entry->end <= place)
     {

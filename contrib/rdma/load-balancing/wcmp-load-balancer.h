@@ -4,9 +4,7 @@
 #ifndef WCMP_LOAD_BALANCER_H
 #define WCMP_LOAD_BALANCER_H
 
-#include "contrib/rdma/core/flow-hash.h"
-
-#include "ns3/rdma-load-balancer.h"
+#include "ecmp-load-balancer.h"
 
 #include <memory>
 #include <vector>
@@ -19,12 +17,13 @@ namespace ns3
  * Weighted-cost multipathing (Zhou et al.: WCMP: Weighted Cost Multipathing for Improved Fairness
  * in Data Centers, EuroSys 2014): the port by a hash of the flow, as with EcmpLoadBalancer, but in
  * proportion to the capacity that each port leads to, towards the switch of the destination
- * (rdma::PathCapacity). Where all ways are alike it chooses what EcmpLoadBalancer does.
+ * (rdma::PathCapacity). Where all ways are alike it chooses what EcmpLoadBalancer does, with its
+ * HashSeed and HashOffset. Resilient has no effect: weights divide the hash's range anew.
  *
  * Capacities follow the links that work, as routes do: at once when routes change. A cable that
  * has become slower counts with the rate that it was built for.
  */
-class RdmaWcmpLoadBalancer : public RdmaLoadBalancer
+class RdmaWcmpLoadBalancer : public RdmaEcmpLoadBalancer
 {
   public:
     static TypeId GetTypeId();
@@ -32,11 +31,6 @@ class RdmaWcmpLoadBalancer : public RdmaLoadBalancer
     std::string GetName() const override
     {
         return "wcmp";
-    }
-
-    bool KeepsFlows() const override
-    {
-        return true;
     }
 
     uint16_t Choose(const Candidates& candidates,

@@ -3,6 +3,7 @@
  *
  * WCMP: flows by the capacity of ways, exactly, and what becomes of it when a link fails.
  */
+#include "contrib/rdma/core/flow-hash.h"
 #include "rdma-test-fabric.h"
 
 #include "ns3/rdma-load-balancer.h"
@@ -67,6 +68,36 @@ class RdmaWcmpTestCase : public TestCase
         }
     }
 
+    /// --hash-seed and --hash-offset are EcmpLoadBalancer's, and reach WCMP.
+    void Hashes()
+    {
+        const Ptr<RdmaLoadBalancer> balancer = RdmaLoadBalancer::Make("wcmp");
+        balancer->SetAttribute("HashSeed", UintegerValue(5));
+        balancer->SetAttribute("HashOffset", UintegerValue(8));
+        balancer->Attach(0, 77);
+        NS_TEST_EXPECT_MSG_EQ(balancer->GetSeed(), 5, "one for all switches");
+        RdmaEdges edges;
+        edges.edges = 1;
+        edges.edgeOf = {0};
+        balancer->OnPlace(
+            {std::make_shared<const RdmaEdges>(edges), RdmaEdges::NONE, RdmaEdges::NONE, {}});
+        balancer->OnCapacity({{{4, 2 * GBPS}, {5, GBPS}}});
+        const uint16_t ports[] = {4, 5};
+        const uint16_t table[] = {4, 4, 5};
+        const std::vector<Ptr<RdmaPort>> none;
+        const RdmaQueues queues(none);
+        RdmaFrame frame;
+        frame.dst = 0;
+        for (uint32_t flow = 0; flow < 300; ++flow)
+        {
+            frame.route = RdmaRoute::OfFlow(flow * 2654435761U);
+            const RdmaLoadBalancer::Candidates all{ports, 2, 0, RdmaLoadBalancer::NO_PORT};
+            NS_TEST_EXPECT_MSG_EQ(balancer->Choose(all, frame, queues, {}),
+                                  table[rdma::RotatedPick(frame.route.GetKey(), 5, 3, 8)],
+                                  "by other bits of the hash");
+        }
+    }
+
     /// One packet each of 300 flows over two spines, each of which has two links to the other leaf.
     /// \return flows by spine
     std::array<uint64_t, 2> Run(bool fails)
@@ -105,6 +136,7 @@ class RdmaWcmpTestCase : public TestCase
     void DoRun() override
     {
         Choices();
+        Hashes();
         // Binomial: 150 each, standard deviation sqrt(300 / 4) = 8.7; and with one link of four
         // gone 200 and 100, sqrt(300 x 2 / 9) = 8.2. Within five of them but once in a million.
         const auto whole = Run(false);
