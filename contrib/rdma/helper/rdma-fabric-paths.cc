@@ -217,69 +217,41 @@ RdmaFabric::SerializationOver(uint32_t end, uint32_t wireBytes) const
         .ps;
 }
 
-int64_t
+rdma::RoundTripLink
 RdmaFabric::RoundTripOver(uint32_t end, const rdma::FrameSizes& sizes) const
 {
     const RdmaLinkSpec& link = m_links[end / 2];
-    const uint32_t data = sizes.DataWire(rdma::RoceOpcode::kWriteOnlyWithImmediate, m_mtu);
-    return SerializationOver(end, data) + SerializationOver(end, sizes.ackWire) + 2 * link.delayPs +
-           m_pipelinePs[link.a] + m_pipelinePs[link.b];
-}
-
-int64_t
-RdmaFabric::RoundTripToFarthestHost(uint32_t from, const rdma::FrameSizes& sizes) const
-{
-    // Breadth first: a node's time is final once all nodes nearer by a link have been looked at.
-    std::vector<int64_t> time(m_names.size());
-    std::vector<uint32_t> depthOf(m_names.size()); // 0: not seen
-    std::vector<uint32_t> level{from};
-    depthOf[from] = 1;
-    int64_t longest = 0;
-    for (uint32_t depth = 2; !level.empty(); ++depth)
-    {
-        std::vector<uint32_t> next;
-        for (const uint32_t node : level)
-        {
-            if (!m_isSwitch[node]) // hosts do not forward
-            {
-                longest = std::max(longest, time[node]);
-                continue;
-            }
-            for (const uint32_t end : m_endsOfNode[node])
-            {
-                const uint32_t to = GetNodeOfEnd(end ^ 1);
-                if (!depthOf[to])
-                {
-                    depthOf[to] = depth;
-                    next.push_back(to);
-                }
-                if (depthOf[to] == depth)
-                {
-                    time[to] = std::max(time[to], time[node] + RoundTripOver(end, sizes));
-                }
-            }
-        }
-        level.swap(next);
-    }
-    return longest;
+    rdma::RoundTripLink over;
+    over.to = GetNodeOfEnd(end ^ 1);
+    over.rate = rdma::BitRate(link.rateBps);
+    over.data =
+        SerializationOver(end, sizes.DataWire(rdma::RoceOpcode::kWriteOnlyWithImmediate, m_mtu));
+    over.ack = SerializationOver(end, sizes.ackWire);
+    over.rest = 2 * link.delayPs + m_pipelinePs[link.a] + m_pipelinePs[link.b];
+    const uint32_t headers = std::max(m_cutThroughBytes[link.a], m_cutThroughBytes[link.b]);
+    over.headers = headers ? SerializationOver(end, headers) : 0;
+    return over;
 }
 
 int64_t
 RdmaFabric::GetBaseRtt(uint32_t endpoint, uint8_t trafficClass)
 {
     const rdma::FrameSizes& sizes = GetFrameSizes(trafficClass);
-    const uint32_t end = m_endsOfNode[m_endpoints[endpoint].host][m_endpoints[endpoint].port];
-    int64_t roundTrip = RoundTripOver(end, sizes);
-    const uint32_t next = GetNodeOfEnd(end ^ 1);
-    if (m_isSwitch[next])
+    const auto [known, isNew] = m_roundTrips.try_emplace(trafficClass);
+    if (isNew)
     {
-        const auto place = std::make_pair(trafficClass, next);
-        const auto known = m_farthestHost.find(place);
-        roundTrip += known != m_farthestHost.end()
-                         ? known->second
-                         : m_farthestHost[place] = RoundTripToFarthestHost(next, sizes);
+        for (uint32_t node = 0; node < GetNNodes(); ++node)
+        {
+            known->second.AddNode(m_isSwitch[node], m_cutThroughBytes[node] > 0);
+            for (const uint32_t end :
+                 m_isSwitch[node] ? m_endsOfNode[node] : std::vector<uint32_t>())
+            {
+                known->second.AddLink(RoundTripOver(end, sizes));
+            }
+        }
     }
-    return roundTrip;
+    const uint32_t end = m_endsOfNode[m_endpoints[endpoint].host][m_endpoints[endpoint].port];
+    return known->second.ToFarthestHost(RoundTripOver(end, sizes));
 }
 
 uint64_t

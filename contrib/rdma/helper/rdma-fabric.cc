@@ -80,7 +80,7 @@ RdmaFabric::SetLinkDown(uint32_t link, bool down)
         return error;
     }
     m_classOfPair.clear();
-    m_farthestHost.clear();
+    m_roundTrips.clear();
     UpdateBroadcast();
     return {};
 }

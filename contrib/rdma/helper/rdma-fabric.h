@@ -6,6 +6,7 @@
 
 #include "contrib/rdma/core/ecmp-routes.h"
 #include "contrib/rdma/core/ideal-completion.h"
+#include "contrib/rdma/core/round-trips.h"
 #include "rdma-link-layer.h"
 
 #include "ns3/node-container.h"
@@ -509,10 +510,8 @@ class RdmaFabric
                     const std::vector<rdma::FrameRun>& runs) const;
 
     int64_t SerializationOver(uint32_t end, uint32_t wireBytes) const;
-    /// Round trip over a link on an idle path, largest data packet out and ACK back, ps.
-    int64_t RoundTripOver(uint32_t end, const rdma::FrameSizes& sizes) const;
-    /// From a switch to its farthest host, ps.
-    int64_t RoundTripToFarthestHost(uint32_t from, const rdma::FrameSizes& sizes) const;
+    /// A link on an idle path, largest data packet out and ACK back.
+    rdma::RoundTripLink RoundTripOver(uint32_t end, const rdma::FrameSizes& sizes) const;
     std::string MakeGateways();
     /// Broadcast tree over links that work and are not known as dead, if somebody asked for it.
     void UpdateBroadcast();
@@ -577,9 +576,9 @@ class RdmaFabric
     std::vector<uint32_t> m_queuePairsOf; //!< by endpoint: how many ConnectQueuePairs has made
     RdmaRemoteQueuePair m_nicDefaults;    //!< what the NICs of other ranks have, as ours
     int64_t m_timeUnitPs{1};              //!< RdmaPort::GetTransmitTimeUnitPs
-    std::unique_ptr<RdmaConnections> m_connections;                 //!< null: nobody asked for it
-    std::map<std::pair<uint8_t, uint32_t>, int64_t> m_farthestHost; //!< by class and switch, ps
-    std::vector<uint32_t> m_group; //!< RdmaNodeSpec::group, by node
+    std::unique_ptr<RdmaConnections> m_connections;       //!< null: nobody asked for it
+    std::map<uint8_t, rdma::RoundTripGraph> m_roundTrips; //!< by class
+    std::vector<uint32_t> m_group;                        //!< RdmaNodeSpec::group, by node
 };
 
 } // namespace ns3

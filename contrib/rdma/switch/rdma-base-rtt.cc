@@ -3,6 +3,7 @@
  */
 #include "rdma-base-rtt.h"
 
+#include "contrib/rdma/core/round-trips.h"
 #include "rdma-switch-base.h"
 
 #include "ns3/channel-list.h"
@@ -15,7 +16,6 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <vector>
 
 namespace ns3
 {
@@ -32,119 +32,74 @@ class IdlePaths
 
     IdlePaths(uint32_t mtu, const rdma::FrameSizes& sizes)
         : m_dataWire(sizes.DataWire(rdma::RoceOpcode::kWriteOnlyWithImmediate, mtu)),
-          m_ackWire(sizes.ackWire)
+          m_ackWire(sizes.ackWire),
+          m_channels(ChannelList::GetNChannels())
     {
-        const uint32_t nodes = NodeList::GetNNodes();
-        m_channels = ChannelList::GetNChannels();
-        m_longest.assign(nodes, UNKNOWN);
-        for (uint32_t i = 0; i < nodes; ++i)
+        for (uint32_t i = 0; i < NodeList::GetNNodes(); ++i)
         {
-            const Ptr<RdmaSwitchBase> device = NodeList::GetNode(i)->GetObject<RdmaSwitchBase>();
-            m_pipeline.push_back(device ? device->GetLatencyPs() : NO_SWITCH);
-        }
-        for (uint32_t i = 0; i < nodes; ++i)
-        {
-            m_first.push_back(static_cast<uint32_t>(m_links.size()));
             const Ptr<Node> node = NodeList::GetNode(i);
-            for (uint32_t d = 0; IsSwitch(i) && d < node->GetNDevices();
-                 ++d) // hosts do not forward
+            const Ptr<RdmaSwitchBase> device = node->GetObject<RdmaSwitchBase>();
+            m_graph.AddNode(device, device && GetHeaders(*node) > 0);
+            for (uint32_t d = 0; device && d < node->GetNDevices(); ++d) // hosts do not forward
             {
                 const Ptr<RdmaPort> out = DynamicCast<RdmaPort>(node->GetDevice(d));
                 if (out && out->GetPeer())
                 {
-                    m_links.push_back(
-                        {out->GetPeer()->GetNode()->GetId(), OverLink(PeekPointer(out))});
+                    m_graph.AddLink(LinkOf(PeekPointer(out)));
                 }
             }
         }
-        m_first.push_back(static_cast<uint32_t>(m_links.size()));
     }
 
     /// \return whether nodes or cables have come since
     bool IsOld() const
     {
-        return m_pipeline.size() != NodeList::GetNNodes() ||
+        return m_graph.GetNNodes() != NodeList::GetNNodes() ||
                m_channels != ChannelList::GetNChannels();
     }
 
-    bool IsSwitch(uint32_t node) const
+    /// \return from a host, out of a port, to the farthest host, ps
+    int64_t ToFarthestHost(RdmaPort* out)
     {
-        return m_pipeline[node] != NO_SWITCH;
-    }
-
-    /// \return over the link out of a port: serializations, delays, and pipelines at its ends, ps
-    int64_t OverLink(RdmaPort* out) const
-    {
-        RdmaPort* back = out->GetPeer();
-        return out->GetSerialization(m_dataWire) + out->GetDelayPs() +
-               back->GetSerialization(m_ackWire) + back->GetDelayPs() +
-               std::max<int64_t>(m_pipeline[back->GetNode()->GetId()], 0) +
-               std::max<int64_t>(m_pipeline[out->GetNode()->GetId()], 0);
-    }
-
-    /// \return from a switch to the farthest host, along the slowest of the paths with the fewest
-    /// links, ps
-    int64_t ToFarthestHost(uint32_t from)
-    {
-        if (m_longest[from] == UNKNOWN)
-        {
-            m_longest[from] = Find(from);
-        }
-        return m_longest[from];
+        return m_graph.ToFarthestHost(LinkOf(out));
     }
 
   private:
-    static constexpr int64_t UNKNOWN = -2;
-    static constexpr int64_t NO_SWITCH = -1;
-
-    struct Link
+    static int64_t GetPipeline(const Node& node)
     {
-        uint32_t to;
-        int64_t time;
-    };
-
-    int64_t Find(uint32_t from) const
-    {
-        // Breadth first: a node's time is final once all nodes nearer by a link have been looked
-        // at.
-        std::vector<int64_t> time(m_pipeline.size());
-        std::vector<uint32_t> depthOf(m_pipeline.size()); // 0: not seen
-        std::vector<uint32_t> level{from};
-        std::vector<uint32_t> next;
-        depthOf[from] = 1;
-        int64_t longest = 0;
-        for (uint32_t depth = 2; !level.empty(); ++depth)
-        {
-            next.clear();
-            for (const uint32_t node : level)
-            {
-                longest = IsSwitch(node) ? longest : std::max(longest, time[node]);
-                for (uint32_t i = m_first[node]; i < m_first[node + 1]; ++i)
-                {
-                    const Link& link = m_links[i];
-                    if (!depthOf[link.to])
-                    {
-                        depthOf[link.to] = depth;
-                        next.push_back(link.to);
-                    }
-                    if (depthOf[link.to] == depth)
-                    {
-                        time[link.to] = std::max(time[link.to], time[node] + link.time);
-                    }
-                }
-            }
-            level.swap(next);
-        }
-        return longest;
+        const Ptr<RdmaSwitchBase> device = node.GetObject<RdmaSwitchBase>();
+        return device ? device->GetLatencyPs() : 0;
     }
 
-    uint32_t m_channels{0};
+    /// \return bytes that an Ethernet switch which cuts through has to have; 0: it stores, or is
+    /// InfiniBand's, whose laws go by what is stored (assumed)
+    static uint32_t GetHeaders(const Node& node)
+    {
+        const Ptr<RdmaSwitchBase> device = node.GetObject<RdmaSwitchBase>();
+        const bool passes = device && device->IsCutThrough() && device->GetNPorts() > 0;
+        return passes ? device->GetCutThroughBytes(device->GetPort(0)->GetLineOverhead()) : 0;
+    }
+
+    rdma::RoundTripLink LinkOf(RdmaPort* out) const
+    {
+        RdmaPort* back = out->GetPeer();
+        const Node& near = *out->GetNode();
+        const Node& far = *back->GetNode();
+        rdma::RoundTripLink link;
+        link.to = far.GetId();
+        link.rate = rdma::BitRate(out->GetRate());
+        link.data = out->GetSerialization(m_dataWire);
+        link.ack = back->GetSerialization(m_ackWire);
+        link.rest = out->GetDelayPs() + back->GetDelayPs() + GetPipeline(near) + GetPipeline(far);
+        const uint32_t headers = std::max(GetHeaders(near), GetHeaders(far));
+        link.headers = headers ? out->GetSerialization(headers) : 0;
+        return link;
+    }
+
     uint32_t m_dataWire{0};
     uint32_t m_ackWire{0};
-    std::vector<int64_t> m_pipeline; //!< by node, ps
-    std::vector<uint32_t> m_first;   //!< of a node's links, in m_links; one more at the end
-    std::vector<Link> m_links;       //!< out of switches
-    std::vector<int64_t> m_longest;  //!< by node: ToFarthestHost
+    uint32_t m_channels{0};
+    rdma::RoundTripGraph m_graph;
 };
 
 /// Results of a simulation by MTU: what the first NIC has computed, for the others.
@@ -170,8 +125,7 @@ RdmaBaseRtt::Compute(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes
     {
         paths = IdlePaths(mtu, sizes);
     }
-    const uint32_t next = port->GetPeer()->GetNode()->GetId();
-    return paths.OverLink(port) + (paths.IsSwitch(next) ? paths.ToFarthestHost(next) : 0);
+    return paths.ToFarthestHost(port);
 }
 
 uint64_t

@@ -21,10 +21,10 @@ struct RdmaBaseRtt
 {
     /**
      * The base round-trip time to the farthest host that a NIC reaches, ps: that of a full packet
-     * and its ACK on an idle path of store-and-forward switches: serialization, propagation and
-     * pipeline of each link, along the slowest of the paths with the fewest links. Linear in the
-     * links of the fabric, once for each switch with hosts; links are read when the first NIC asks,
-     * and again when there are more nodes.
+     * and its ACK on an idle path: serialization, propagation and pipeline of each link, less what
+     * switches save that cut through (Ethernet: rdma::SavedByCutThrough), along the slowest of the
+     * paths with the fewest links. Linear in the links of the fabric, once for each switch with
+     * hosts; links are read when the first NIC asks, and again when there are more nodes.
      */
     static int64_t Compute(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes);
 

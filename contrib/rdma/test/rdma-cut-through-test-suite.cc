@@ -117,6 +117,50 @@ class RdmaCutThroughLatencyTestCase : public TestCase
     bool m_cutThrough;
 };
 
+/// The round trip that laws go by is what a packet and its ACK take.
+class RdmaCutThroughRoundTripTestCase : public TestCase
+{
+  public:
+    explicit RdmaCutThroughRoundTripTestCase(std::vector<uint64_t> gbps)
+        : TestCase("base round trip over " + RdmaCutThroughLatencyTestCase::Name(gbps) + " Gb/s"),
+          m_gbps(std::move(gbps))
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        CutThroughBed bed(m_gbps);
+        bed.Build();
+        const rdma::FrameSizes& sizes = bed.fabric->GetFrameSizes();
+        const uint32_t data = sizes.DataWire(rdma::RoceOpcode::kWriteOnlyWithImmediate, 4096);
+        const std::size_t links = m_gbps.size();
+        // Each way a cable and, but for the last, a switch; the packet is stored before faster
+        // links, and so is the ACK on its way back.
+        int64_t expected = static_cast<int64_t>(2 * links) * US +
+                           static_cast<int64_t>(2 * links - 2) * 500 * NS +
+                           LineTime(data, m_gbps.back()) + LineTime(sizes.ackWire, m_gbps.front());
+        int64_t stored = LineTime(4, m_gbps.back()); // of the immediate's 4 B
+        for (std::size_t i = 0; i + 1 < links; ++i)
+        {
+            const uint64_t before = m_gbps[i];
+            const uint64_t behind = m_gbps[i + 1];
+            expected += LineTime(behind <= before ? 72 : data, before);
+            stored += behind <= before ? 0 : LineTime(4, before);
+            expected += LineTime(before <= behind ? 72 : sizes.ackWire, behind);
+        }
+        NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetNic(0)->GetBaseRtt(), expected, "of the NIC");
+        NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetBaseRtt(0), expected, "of the fabric");
+        // The same without an immediate, which has 4 B.
+        bed.Connect(0, 1).first->PostWrite(4096, 1);
+        Simulator::Run();
+        const auto& done = bed.notes.completions.back();
+        NS_TEST_EXPECT_MSG_EQ(done.at - done.posted, expected - stored, "as it is");
+    }
+
+    std::vector<uint64_t> m_gbps;
+};
+
 /// Random rates, sizes and senders: each connection's packets arrive in order, none is lost, and
 /// frames that come to a busy port are stored.
 class RdmaCutThroughOrderTestCase : public TestCase
@@ -251,6 +295,13 @@ class RdmaCutThroughTestSuite : public TestSuite
         {
             AddTestCase(new RdmaCutThroughLatencyTestCase({100, 100, 400, 100}, 1024, cutThrough),
                         TestCase::QUICK);
+        }
+        for (const Rates& gbps : {Rates{100, 100},
+                                  Rates{100, 100, 400, 100},
+                                  Rates{25, 100, 100, 50},
+                                  Rates{200, 400, 400, 200, 100}})
+        {
+            AddTestCase(new RdmaCutThroughRoundTripTestCase(gbps), TestCase::QUICK);
         }
         std::mt19937 random(1);
         for (uint32_t n = 0; n < 20; ++n)
