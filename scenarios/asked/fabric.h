@@ -70,6 +70,7 @@ struct Fabric
     std::optional<Entries> set;
     std::optional<std::vector<std::string>> ets;
     std::optional<std::string> queueDisc;
+    std::optional<std::vector<std::string>> shaper;
     std::optional<Entries> trafficClasses;
     std::optional<uint32_t> payload;
     uint32_t headerBytes = 0;

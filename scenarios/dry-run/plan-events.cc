@@ -97,10 +97,12 @@ RecoveryText(const RecoverySpec& recovery, const topo::Topology& topology)
 std::string
 SchedulingText(const FabricSpec& fabric)
 {
+    const std::string before = fabric.queueDisc.empty() ? "" : fabric.queueDisc + "; ";
+    const std::string behind = fabric.shapers.empty() ? "" : "at most " + fabric.shapers;
     const EtsSpec& ets = fabric.ets;
     if (!ets.given)
     {
-        return fabric.queueDisc;
+        return behind.empty() ? fabric.queueDisc : before + behind;
     }
     // Relative to the least, which priorities without a weight of their own have.
     const uint32_t least = *std::min_element(ets.weights.begin(), ets.weights.end());
@@ -115,7 +117,7 @@ SchedulingText(const FabricSpec& fabric)
         }
     }
     text = text.empty() ? "all priorities alike" : text + ", others 1";
-    return fabric.queueDisc.empty() ? text : fabric.queueDisc + "; " + text;
+    return before + text + (behind.empty() ? "" : "; " + behind);
 }
 
 std::string

@@ -191,6 +191,7 @@ struct FabricSpec
     LoadBalancingSpec balancing;
     EtsSpec ets;
     std::string queueDisc;                  ///< of ports; empty: their own
+    std::string shapers;                    ///< of switches' ports; empty: none
     std::vector<TrafficClass> classes = {}; ///< from class 1 on; class 0 is what stands here
     bool variableWindow = false;            ///< windowBytes is that at line rate
     bool ecnBehind = false;                 ///< marked by the queue without the frame itself

@@ -20,6 +20,7 @@
 #include "scenarios/network/place-options.h"
 #include "scenarios/network/queue-disc-options.h"
 #include "scenarios/network/queueing-options.h"
+#include "scenarios/network/shaper-options.h"
 #include "scenarios/network/traffic-classes.h"
 #include "scenarios/network/transport-options.h"
 #include "scenarios/network/watch-options.h"
@@ -571,6 +572,7 @@ FabricOptionRows(Software software)
     Append(&rows, LoadBalancingOptionRows());
     Append(&rows, EtsOptionRows());
     Append(&rows, QueueDiscOptionRows());
+    Append(&rows, ShaperOptionRows());
     Append(&rows, TrafficClassRows());
     Append(&rows, PlaceOptionRows());
     Append(&rows, FrameOptionRows());

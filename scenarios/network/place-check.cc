@@ -12,6 +12,7 @@
 #include "scenarios/asked/traffic.h"
 #include "scenarios/network/load-balancing-options.h"
 #include "scenarios/network/network-checker.h"
+#include "scenarios/network/shaper-options.h"
 #include "scenarios/network/transport-options.h"
 #include "topologies/names.h"
 
@@ -78,6 +79,10 @@ class PlaceChecker
             {
                 WarnOfRecovery(setting);
             }
+        }
+        else if (IsShaper(setting.attribute))
+        {
+            Refuse(setting, WhyNoShaper(m_fabric.transport.name, setting.value));
         }
         else
         {

@@ -4,6 +4,7 @@
 #include "scenarios/network/place-words.h"
 
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/network/shaper-options.h"
 #include "scenarios/options/options-detail.h"
 
 #include <algorithm>
@@ -111,6 +112,10 @@ PlaceWords()
                                          detail::RealText(std::exp2(*power))}}
                           : PlaceValues{};
          }},
+        {"pir",
+         "SCHEDULER: rate that a queue may not exceed, bytes per second, and pbs bytes at once",
+         "a list of QUEUE:PIR or QUEUE:PIR:PBS, as 3:1250000000:8192",
+         ReadPir},
         {"xon_offset",
          "BUFFER_PROFILE: a paused port resumes this far below its threshold",
          "bytes, as 2288",

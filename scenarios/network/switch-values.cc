@@ -53,6 +53,7 @@ Setters()
         {"Alpha",
          [](SwitchValues& s, const std::string& v) { s.alpha = std::strtod(v.c_str(), nullptr); }},
         {"LoadBalancer", nullptr},
+        {"Shaper", nullptr},
         {"AlphaLossy", nullptr},
         {"PfcWatchdogDetection", nullptr},
         {"PfcWatchdogRestoration", nullptr},

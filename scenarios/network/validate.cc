@@ -27,6 +27,7 @@
 #include "scenarios/network/place-options.h"
 #include "scenarios/network/queue-disc-options.h"
 #include "scenarios/network/queueing-options.h"
+#include "scenarios/network/shaper-options.h"
 #include "scenarios/network/traffic-classes.h"
 #include "scenarios/network/transport-options.h"
 #include "scenarios/options/said.h"
@@ -158,6 +159,7 @@ MakeFabric(Validation* v)
     f.balancing = ApplyLoadBalancing(v);
     f.ets = ApplyEts(v);
     f.queueDisc = ApplyQueueDisc(v);
+    f.shapers = ApplyShapers(v);
     DecideForPlaces(v);
     ChooseLossLaw(v);
     const auto& values = v->values;

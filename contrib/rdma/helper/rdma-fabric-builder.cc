@@ -3,7 +3,6 @@
  */
 #include "rdma-fabric-builder.h"
 
-#include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/set-up-phase.h"
 #include "ethernet-link-layer.h"
 #include "ib-link-layer.h"
@@ -15,9 +14,7 @@
 #include "ns3/nstime.h"
 #include "ns3/quad-heap-scheduler.h"
 #include "ns3/rdma-channel.h"
-#include "ns3/rdma-queue-disc.h"
 #include "ns3/rdma-transport-schemes.h"
-#include "ns3/rng-seed-manager.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
@@ -332,6 +329,10 @@ RdmaFabricBuilder::Finish(std::string& error, int64_t stream)
     {
         error = StartQueueDiscs();
     }
+    if (error.empty())
+    {
+        error = StartShapers();
+    }
     m_fabric->m_standIns.clear();
     return error.empty() ? std::move(m_fabric) : nullptr;
 }
@@ -487,50 +488,6 @@ RdmaFabricBuilder::CheckTrimming() const
     }
     return error + "knows no trimmed packets, so none would be trimmed; allowed with it: 0; with " +
            names + ": 1 or more";
-}
-
-std::string
-RdmaFabricBuilder::StartQueueDiscs()
-{
-    // Ports of other ranks are seen by what all ports are made with.
-    const Ptr<RdmaPort> likeAll = m_settings.port.Create<RdmaPort>();
-    const std::string& ofAllName = likeAll->GetQueueDiscName();
-    const Ptr<RdmaQueueDisc> ofAll = ofAllName.empty() ? nullptr : RdmaQueueDisc::Make(ofAllName);
-    uint16_t needs = ofAll ? ofAll->GetNeeds() : 0;
-    const uint64_t run = uint64_t{RngSeedManager::GetSeed()} << 32 ^ RngSeedManager::GetRun();
-    for (const Ptr<RdmaPort>& port : m_fabric->m_ports)
-    {
-        if (port->GetQueueDiscName().empty())
-        {
-            continue;
-        }
-        const uint32_t end = port->GetEnd();
-        const RdmaLinkSpec& link = m_fabric->GetLink(end);
-        const RdmaPlaceSettings::Scope outer(m_fabric->GetSettings(m_fabric->GetNodeOfEnd(end)));
-        const RdmaPlaceSettings::Scope inner((end % 2 ? link.settingsB : link.settingsA).get());
-        const std::string error = port->StartQueueDisc(rdma::Mix64(rdma::Mix64(run) ^ end));
-        if (!error.empty())
-        {
-            return error;
-        }
-        const RdmaQueueDisc* disc = port->GetQueueDisc();
-        const auto* device = dynamic_cast<const RdmaSwitchBase*>(port->GetUser()->GetDevice());
-        if (disc && device && device->Trims())
-        {
-            return port->GetName() + ": ns3::RdmaPort::QueueDisc: '" + port->GetQueueDiscName() +
-                   "': a switch that trims packets (ns3::RdmaSwitch::TrimPackets) has its own "
-                   "queues; allowed with it: none";
-        }
-        needs |= disc ? disc->GetNeeds() : 0;
-    }
-    for (const Ptr<RdmaNic>& nic : m_fabric->m_nics)
-    {
-        if (nic && (needs & RdmaQueueDisc::RANK))
-        {
-            nic->TellRanks();
-        }
-    }
-    return {};
 }
 
 std::string

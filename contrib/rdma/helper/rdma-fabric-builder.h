@@ -105,6 +105,7 @@ class RdmaFabricBuilder
     /// Queue disciplines of all ports, and what they need of NICs. \return what is wrong, or
     /// nothing
     std::string StartQueueDiscs();
+    std::string StartShapers();
     /// \return what a class needs, and its NICs and switches do not have; or nothing
     std::string CheckClasses() const;
     /// The congestion controls of a NIC that is not attached: its own, and those of classes.

@@ -40,6 +40,13 @@ RdmaPort::GetTypeId()
                           StringValue(""),
                           RdmaFixed<RdmaPort>(MakeStringAccessor(&RdmaPort::m_discName)),
                           MakeStringChecker())
+            .AddAttribute("Shaper",
+                          "Of a switch's port: rates that priorities may not exceed, with the "
+                          "bytes that may go at once (8192): 3:25Gbps,4:10Gbps:64KB; none; empty: "
+                          "as RdmaSwitch::Shaper",
+                          StringValue(""),
+                          RdmaFixed<RdmaPort>(MakeStringAccessor(&RdmaPort::m_shaper)),
+                          MakeStringChecker())
             .AddAttribute(
                 "LineOverhead",
                 "What a frame occupies the line for besides its own bytes: preamble, "

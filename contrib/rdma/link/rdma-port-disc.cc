@@ -1,11 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * The part of a port that has a queue discipline.
+ * The part of a port that has a queue discipline or shapers.
  */
 #include "rdma-port-disc.h"
 
 #include "contrib/rdma/core/queue-disc-names.h"
+#include "contrib/rdma/core/shown-text.h"
 #include "rdma-port.h"
 
 #include "ns3/abort.h"
@@ -29,24 +30,53 @@ RdmaPortDisc::RdmaPortDisc(Ptr<RdmaQueueDisc> disc, RdmaPort& port)
 RdmaFrame*
 RdmaPortDisc::Next(int64_t now)
 {
-    if (const uint8_t eligible = m_port.m_waiting & ~m_port.m_paused)
+    if (const uint8_t ready = m_port.m_waiting & ~m_port.m_paused)
     {
-        if (RdmaFrame* frame = m_disc->Pop(eligible, now))
+        const uint8_t held = m_shapers ? m_shapers->GetHeld(ready, now) : 0;
+        const auto eligible = static_cast<uint8_t>(ready & ~held);
+        RdmaFrame* frame = eligible ? Pop(eligible, now) : nullptr;
+        if (frame && m_shapers)
         {
-            NS_ASSERT_MSG(eligible >> frame->priority & 1, "a frame that may not go");
-            const uint64_t before = m_port.m_queue[frame->priority].bytes;
-            m_port.OnDiscLeft(*frame, now);
-            // Busy before the user hears of it, as in RdmaPort::Dequeue.
-            m_port.m_busyUntil = now + m_port.GetSerialization(frame->wireBytes);
-            m_port.m_user->OnDequeue(&m_port, frame, before, now);
+            m_shapers->Charge(*frame, now);
+        }
+        if (frame)
+        {
             return frame;
         }
-        WakeAt(m_disc->NotBefore(eligible, now), now);
+        if (eligible)
+        {
+            WakeAt(m_disc->NotBefore(eligible, now), now);
+        }
+        if (held)
+        {
+            WakeAt(m_shapers->GetDue(held), now);
+        }
     }
     RdmaFrame* frame = m_port.m_user->Pull(&m_port, m_port.m_paused, now);
     if (frame)
     {
         m_port.m_busyUntil = now + m_port.GetSerialization(frame->wireBytes);
+    }
+    return frame;
+}
+
+/// \return null: only a discipline has it so
+RdmaFrame*
+RdmaPortDisc::Pop(uint8_t eligible, int64_t now)
+{
+    if (!m_disc)
+    {
+        return m_port.Dequeue(eligible, now);
+    }
+    RdmaFrame* frame = m_disc->Pop(eligible, now);
+    if (frame)
+    {
+        NS_ASSERT_MSG(eligible >> frame->priority & 1, "a frame that may not go");
+        const uint64_t before = m_port.m_queue[frame->priority].bytes;
+        m_port.OnDiscLeft(*frame, now);
+        // Busy before the user hears of it, as in RdmaPort::Dequeue.
+        m_port.m_busyUntil = now + m_port.GetSerialization(frame->wireBytes);
+        m_port.m_user->OnDequeue(&m_port, frame, before, now);
     }
     return frame;
 }
@@ -111,15 +141,43 @@ RdmaPort::StartQueueDisc(uint64_t seed)
     return {};
 }
 
+std::string
+RdmaPort::StartShapers(const std::string& ofSwitch)
+{
+    NS_LOG_FUNCTION(this << ofSwitch);
+    const std::string& text = m_shaper.empty() ? ofSwitch : m_shaper;
+    if (text.empty() || text == rdma::kNoShapers)
+    {
+        return {};
+    }
+    const std::string shown = m_name + ": ns3::RdmaPort::Shaper: '" + rdma::Shown(text, 60) + "'";
+    const auto shapers = rdma::ParseShapers(text);
+    if (!shapers)
+    {
+        return shown + "; allowed: " + rdma::kShapersAllowed;
+    }
+    if (m_hasCredits)
+    {
+        return shown + ": InfiniBand's ports arbitrate virtual lanes; allowed there: none";
+    }
+    if (!m_disc)
+    {
+        m_disc = std::make_unique<RdmaPortDisc>(nullptr, *this);
+    }
+    m_disc->SetShapers(*shapers);
+    m_ownOrder = true;
+    return {};
+}
+
 void
 RdmaPort::OnQueued(RdmaFrame* frame, int64_t now)
 {
     const uint8_t priority = frame->priority;
     Queue& queue = m_queue[priority];
-    if (m_disc)
+    if (RdmaQueueDisc* disc = m_disc ? m_disc->Find() : nullptr)
     {
         queue.list.Release(); // it held this frame alone
-        m_disc->Get().Push(frame, now);
+        disc->Push(frame, now);
     }
     m_queueTrace(this, priority, queue.bytes, now);
 }
@@ -142,8 +200,9 @@ RdmaFrame*
 RdmaPort::Evict(const RdmaFrame& arriving, int64_t now)
 {
     NS_LOG_FUNCTION(this << now);
+    RdmaQueueDisc* disc = m_disc ? m_disc->Find() : nullptr;
     RdmaFrame* evicted =
-        m_disc && GetQueueBytes(arriving.priority) ? m_disc->Get().Evict(arriving, now) : nullptr;
+        disc && GetQueueBytes(arriving.priority) ? disc->Evict(arriving, now) : nullptr;
     if (evicted)
     {
         NS_ABORT_MSG_UNLESS(evicted->priority == arriving.priority,
@@ -156,7 +215,7 @@ RdmaPort::Evict(const RdmaFrame& arriving, int64_t now)
 const RdmaQueueDisc*
 RdmaPortState::GetQueueDisc() const
 {
-    return m_disc ? &m_disc->Get() : nullptr;
+    return m_disc ? m_disc->Find() : nullptr;
 }
 
 void
@@ -166,9 +225,9 @@ RdmaPortState::ForEachQueued(uint8_t priority, const RdmaQueueDisc::Visitor& vis
     {
         visit(*frame);
     }
-    if (m_disc)
+    if (const RdmaQueueDisc* disc = GetQueueDisc())
     {
-        m_disc->Get().ForEach(priority, visit);
+        disc->ForEach(priority, visit);
     }
 }
 

@@ -4,11 +4,13 @@
 #ifndef RDMA_PORT_DISC_H
 #define RDMA_PORT_DISC_H
 
+#include "rdma-port-shapers.h"
 #include "rdma-queue-disc.h"
 
 #include "ns3/rdma-event.h"
 
 #include <cstdint>
+#include <memory>
 
 namespace ns3
 {
@@ -17,33 +19,38 @@ class RdmaPort;
 
 /**
  * \ingroup rdma
- * The part of an Ethernet port that has a queue discipline. The discipline has the frames; the port
- * goes on to count bytes by priority.
+ * The part of an Ethernet port that has a queue discipline, shapers or both. A discipline has the
+ * frames; the port goes on to count bytes by priority. Without one the frames stay in the port,
+ * which serves them as it does without this part.
  */
 class RdmaPortDisc
 {
   public:
-    /// \param port outlives this
+    /// \param disc null: the port's own order \param port outlives this
     RdmaPortDisc(Ptr<RdmaQueueDisc> disc, RdmaPort& port);
 
     /// The transmitter is idle. \return the next frame, or one that the user makes; null: none
     [[gnu::noinline]] RdmaFrame* Next(int64_t now);
 
-    const RdmaQueueDisc& Get() const
+    /// Before the first frame.
+    void SetShapers(const rdma::ClassShapers& shapers)
     {
-        return *m_disc;
+        m_shapers = std::make_unique<RdmaPortShapers>(shapers);
     }
 
-    RdmaQueueDisc& Get()
+    /// \return null: the port's own order
+    RdmaQueueDisc* Find() const
     {
-        return *m_disc;
+        return PeekPointer(m_disc);
     }
 
   private:
+    RdmaFrame* Pop(uint8_t eligible, int64_t now);
     void WakeAt(int64_t at, int64_t now);
     void OnWake();
 
     Ptr<RdmaQueueDisc> m_disc;
+    std::unique_ptr<RdmaPortShapers> m_shapers; //!< null: none
     RdmaPort& m_port;
     int64_t m_wakeAt{RdmaQueueDisc::NEVER};
     RdmaTimer<RdmaPortDisc, &RdmaPortDisc::OnWake> m_wakeEvent;

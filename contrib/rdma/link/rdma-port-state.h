@@ -256,6 +256,12 @@ class RdmaPortState : public RdmaNetDevice
         return m_discName;
     }
 
+    /// \return the attribute Shaper
+    const std::string& GetShaper() const
+    {
+        return m_shaper;
+    }
+
     /// Calls `visit` of each frame that waits with a priority, whoever has it.
     void ForEachQueued(uint8_t priority, const RdmaQueueDisc::Visitor& visit) const;
 
@@ -485,8 +491,9 @@ class RdmaPortState : public RdmaNetDevice
     double m_clockTolerance{0}; //!< ppm
     double m_clock{1};          //!< serialization times are as many times those of m_rate
     std::unique_ptr<IbPortCredits> m_credits;
-    std::unique_ptr<RdmaPortDisc> m_disc; //!< null: none
+    std::unique_ptr<RdmaPortDisc> m_disc; //!< null: neither discipline nor shapers
     std::string m_discName;               //!< attribute QueueDisc
+    std::string m_shaper;                 //!< attribute Shaper
     std::string m_name;
 
   private:

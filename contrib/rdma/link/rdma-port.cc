@@ -67,9 +67,10 @@ RdmaPort::DoDispose()
     {
         queue.list.Clear();
     }
-    for (uint8_t p = 0; m_disc && p < PRIORITIES; ++p)
+    RdmaQueueDisc* disc = m_disc ? m_disc->Find() : nullptr;
+    for (uint8_t p = 0; disc && p < PRIORITIES; ++p)
     {
-        m_disc->Get().Take(p).Clear();
+        disc->Take(p).Clear();
     }
     m_disc.reset();
     m_peer = nullptr;
@@ -493,7 +494,8 @@ RdmaPort::TakeQueue(uint8_t priority, int64_t now)
 {
     NS_LOG_FUNCTION(this << priority << now);
     Queue& queue = m_queue[priority];
-    const RdmaFrameList frames = m_disc ? m_disc->Get().Take(priority) : queue.list;
+    RdmaQueueDisc* disc = m_disc ? m_disc->Find() : nullptr;
+    const RdmaFrameList frames = disc ? disc->Take(priority) : queue.list;
     queue.list = {};
     m_queuedBytes -= queue.bytes;
     queue.bytes = 0;

@@ -40,7 +40,7 @@ struct IbPortConfig;
  * Scheduling: MAC control frames first, then the strict priorities from 7 down, then the others by
  * deficit weighted round robin (Shreedhar & Varghese, SIGCOMM 1995), then whatever the user makes
  * on demand (a NIC's queue pairs). A queue discipline (RdmaQueueDisc) takes the place of the two in
- * the middle.
+ * the middle. Shapers (attribute Shaper) keep a priority out of both while it exceeds its rate.
  *
  * With credits (UseCredits) it is one end of an InfiniBand link: a priority is a virtual lane, VL
  * arbitration takes the place of the schedule above, and a lane whose next packet has no credits is
@@ -67,6 +67,10 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     /// Makes the queue discipline of the attribute QueueDisc: once there is a cable, before the
     /// first frame. \param seed of its random numbers \return what is wrong, or nothing
     std::string StartQueueDisc(uint64_t seed);
+    /// Shapers of the attribute Shaper, or, if it is empty, as its switch has them: after
+    /// StartQueueDisc, before the first frame. \param ofSwitch as the attribute \return what is
+    /// wrong, or nothing
+    std::string StartShapers(const std::string& ofSwitch);
     /// \param mask bit p: priority p is strict
     void SetStrictMask(uint8_t mask);
     /// \param bytes quantum of a DWRR priority per round; more than 0

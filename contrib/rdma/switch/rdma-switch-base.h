@@ -153,6 +153,12 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
         return 0;
     }
 
+    /// \return RdmaPort::Shaper of those of its ports that have none of their own
+    virtual std::string GetShaper() const
+    {
+        return {};
+    }
+
     /// \return whether it cuts payload off
     virtual bool Trims() const
     {

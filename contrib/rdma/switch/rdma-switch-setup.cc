@@ -146,6 +146,12 @@ RdmaSwitch::GetTypeId()
                           UintegerValue(0),
                           RdmaFixed<RdmaSwitch>(MakeUintegerAccessor(&RdmaSwitch::m_staticXoff)),
                           MakeUintegerChecker<uint64_t>(0, MOST_BUFFER))
+            .AddAttribute("Shaper",
+                          "Rates that priorities of its ports may not exceed, by token buckets, "
+                          "with the bytes that may go at once (8192): 3:25Gbps,4:10Gbps:64KB",
+                          StringValue(""),
+                          RdmaFixed<RdmaSwitch>(MakeStringAccessor(&RdmaSwitch::m_shaper)),
+                          MakeStringChecker())
             .AddAttribute("PauseQuanta",
                           "Length of a pause (512 bit times); refreshed after half of it while the "
                           "cause lasts",

@@ -90,6 +90,11 @@ class RdmaSwitch : public RdmaSwitchBase
         return m_buffer.StoredPeak();
     }
 
+    std::string GetShaper() const override
+    {
+        return m_shaper;
+    }
+
     bool Trims() const override
     {
         return m_trimBytes > 0;
@@ -366,6 +371,7 @@ class RdmaSwitch : public RdmaSwitchBase
     double m_alpha;
     double m_alphaLossy;
     std::string m_alphaOfPriority;
+    std::string m_shaper;
     uint64_t m_guaranteedBytes;
     uint64_t m_xonOffset;
     uint64_t m_ecnKmin;

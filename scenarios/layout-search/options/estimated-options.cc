@@ -71,8 +71,8 @@ constexpr EstimateRow kEstimateRows[] = {
      "compat mtu ack-every cc cc-preset pfc pfc-watchdog pfc-watchdog-action arrivals ecn ecn-kmin "
      "ecn-kmax ecn-pmax buffer switch-latency window timeout-exponent loss-recovery retry-count "
      "transport "
-     "ets class queue-disc qps-per-connection split-data-on-qps load-balancer spray flowlet-gap "
-     "ecmp-resilient marker buffer-policy cut-through hash-seed "
+     "ets class queue-disc shaper qps-per-connection split-data-on-qps load-balancer spray "
+     "flowlet-gap ecmp-resilient marker buffer-policy cut-through hash-seed "
      "hash-offset set"},
     {InEstimate::kNoted,
      "ib-switch ib-routing lmc vls vl-buffer credit-block ib-fec vl-high vl-low vl-high-limit "

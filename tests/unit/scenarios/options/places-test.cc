@@ -232,7 +232,8 @@ TEST(Places, WordsOfSonicHaveItsUnits)
                               "--set=core:green_drop_probability=5",
                               "--set=core:dynamic_th=-3",
                               "--set=core:pfc_enable=3,4",
-                              "--set=core:size=33554432"});
+                              "--set=core:size=33554432",
+                              "--set=core-1:2:pir=3:1250000000,4:125000000:16384"});
     ASSERT_TRUE(result.scenario) << Errors(result);
     const TrafficScenario& s = *result.scenario;
     const SwitchValues& core = SwitchesOf(s.fabric, s.topology).Of(*s.topology.FindNode("core-0"));
@@ -248,7 +249,11 @@ TEST(Places, WordsOfSonicHaveItsUnits)
         });
     ASSERT_NE(mask, s.fabric.places.end());
     EXPECT_EQ(mask->value, "24"); // 2^3 + 2^4
-    for (const char* wrong : {"green_drop_probability=101", "dynamic_th=7", "pfc_enable=3,8"})
+    // Bytes per second, and SONiC's own burst unless pbs says another.
+    EXPECT_EQ(s.fabric.places.back().attribute, "ns3::RdmaSwitch::Shaper");
+    EXPECT_EQ(s.fabric.places.back().value, "3:10000000000bps:8192B,4:1000000000bps:16384B");
+    for (const char* wrong :
+         {"green_drop_probability=101", "dynamic_th=7", "pfc_enable=3,8", "pir=9:1", "pir=3"})
     {
         EXPECT_NE(Errors(Read({std::string("--set=core:") + wrong})).find("allowed for"),
                   std::string::npos)
