@@ -9,14 +9,19 @@
 #include "contrib/rdma/core/queue-disc-names.h"
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/asked/fabric.h"
+#include "scenarios/asked/network.h"
 #include "scenarios/asked/traffic.h"
 #include "scenarios/network/load-balancing-options.h"
 #include "scenarios/network/network-checker.h"
 #include "scenarios/network/shaper-options.h"
 #include "scenarios/network/transport-options.h"
+#include "topologies/family.h"
+#include "topologies/graph-settings.h"
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace scenario
 {
@@ -229,10 +234,17 @@ WhyNoQueueDisc(const std::string& transport, const std::string& queueDisc)
 void
 DecideForPlaces(Validation* v)
 {
+    const std::string& topology = v->values.Get(&asked::Network::topology);
+    auto settings = topo::FamilyOfParameters(topology)
+                        ? std::vector<std::pair<std::string, std::string>>()
+                        : topo::SettingsOfFile(topology);
     for (const auto& entry : v->values.Get(&asked::Fabric::set))
     {
-        const std::string& key = entry[1].second;
-        const std::string value = topo::FoldedName(entry[2].second);
+        settings.emplace_back(entry[1].second, entry[2].second);
+    }
+    for (const auto& [key, text] : settings)
+    {
+        const std::string value = topo::FoldedName(text);
         const bool balancer = topo::SameName(key, "load-balancer") || IsOneOf(key, "LoadBalancer");
         const bool disc = topo::SameName(key, "queue-disc") || key == kQueueDiscAttribute;
         if ((balancer && LosesOrder(value)) || (disc && Overtakes(value)))

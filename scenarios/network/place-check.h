@@ -19,8 +19,8 @@ namespace scenario
 /// \return why a transport cannot have a discipline in its ports; nothing: it can
 std::string WhyNoQueueDisc(const std::string& transport, const std::string& queueDisc);
 
-/// --loss-recovery, where packets overtake each other at a place of --set. After the options for
-/// the whole network, before --loss-recovery is read.
+/// --loss-recovery, where packets overtake each other at a place of --set or of a topology file.
+/// After the options for the whole network, before --loss-recovery is read.
 void DecideForPlaces(Validation* v);
 
 /// Errors and warnings about fabric.places. After all options of the fabric.

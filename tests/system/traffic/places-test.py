@@ -211,6 +211,23 @@ class Places(SameBytesTest):
         done = self.run_program(f"{line} --cc=hpcc --set=core:load-balancer=spray")
         self.assertIn("--cc=hpcc with --set=core:load-balancer=spray", done.out + done.err)
 
+        chain = json.loads(json.dumps(CHAIN))
+        chain["nodes"][2]["set"] = {"load_balancer": "spray"}
+        plan = self.write("spray.json", chain)
+        done = self.run_program(f"traffic --topology={plan} --bytes=10kB" + QUIET)
+        fabric = done.stats["configuration"]["fabric"]
+        self.assertEqual(fabric["loss_recovery"], "out-of-order")
+        self.assertNotIn("overtake", done.out + done.err)
+        done = self.run_program(f"traffic --topology={plan} --dry-run --loss-recovery=go-back-n")
+        self.assertIn("with --loss-recovery=go-back-n", done.out + done.err)
+
+    def test_keys_that_are_listed_are_settable(self):
+        run = self.refuse("traffic --k=4 --dry-run --set=*:speed=1", "is no setting of a place")
+        listed = run.err.split("allowed: ")[1].split(", ")
+        for key in ("mtu", "ack-every", "loss-recovery", "payload", "time-unit"):
+            self.assertNotIn(key, listed)
+        self.assertIn("shaper", listed)
+
     def test_bad_places(self):
         line = "traffic --k=4 --dry-run"
         for given, words in (
@@ -218,7 +235,8 @@ class Places(SameBytesTest):
             ("--set=core:ns3::RdmaSwitch::Alfa=1", ("Alfa", "did you mean")),
             ("--set=core:ns3::RdmaSwich::Alpha=1", ("RdmaSwich", "ns3::RdmaSwitch")),
             ("--set=core:ns3::RdmaSwitch::Alpha=x", ("'x'", "a number")),
-            ("--set=core:mtu=1024", ("ns3::RdmaNic::Mtu", "the whole network")),
+            ("--set=core:mtu=1024", ("one for the whole network", "for all, --mtu=1024")),
+            ("--set=hosts:loss-recovery=go-back-n", ("for all, --loss-recovery=go-back-n",)),
             ("--set=core:window=1MB", ("core:window=1MB", "NICs")),
             ("--set=hosts:ecn=on", ("hosts:ecn=on", "is of switches")),
             ("--set=core-0:1:ecn=on", ("core-0:1:ecn=on", "whole switches")),
