@@ -6,6 +6,7 @@
 #include "scenarios/asked/traffic.h"
 #include "scenarios/network/traffic-classes.h"
 #include "scenarios/network/traffic-flows.h"
+#include "scenarios/network/transport-options.h"
 #include "scenarios/traffic/flow-csv.h"
 #include "scenarios/traffic/hpcc-flows.h"
 #include "scenarios/traffic/htsim-matrix.h"
@@ -44,6 +45,15 @@ ClassOf(const std::vector<std::string>& columns,
         *wish.Find(columns[i]) = fields[i];
     }
     return FindTrafficClass(fabric, wish, problem);
+}
+
+/// \return why flows of a class name no priority; nothing: they may
+std::string
+WhyNoPriority(const Validation& v, const FabricSpec& fabric, uint8_t trafficClass)
+{
+    const std::string& transport =
+        trafficClass ? fabric.classes[trafficClass - 1].transport : fabric.transport.name;
+    return v.values.Get(&asked::Traffic::protocol) == "rdma" ? RefusalOfPriorities(transport) : "";
 }
 
 /// Hosts of a CSV file: numbers from 0 in every network, or names.
@@ -145,6 +155,15 @@ ReadCsvFlows(Validation* v,
             known = classes.emplace(c.wish, *found).first;
         }
         f.trafficClass = known->second.trafficClass;
+        const std::string refusal = c.priority ? WhyNoPriority(*v, s->fabric, f.trafficClass) : "";
+        if (!refusal.empty())
+        {
+            v->errors.push_back({file + ": column priority",
+                                 std::to_string(*c.priority),
+                                 refusal + "; allowed: without",
+                                 ""});
+            return;
+        }
         f.priority = c.priority ? *c.priority : known->second.priority.value_or(usual);
         f.tag = c.tag.empty() ? "flow-file" : c.tag;
         s->flows.push_back(std::move(f));
@@ -329,6 +348,10 @@ ReadFlowFile(Validation* v, const Network& network, TrafficScenario* s)
         v->notes.push_back(file + ": pg is ignored: with --protocol=" + protocol +
                            " flows have priority " + std::to_string(usual) +
                            "; the column priority of a CSV file sets another");
+    }
+    if (isRdma && !WhyNoPriority(*v, s->fabric, 0).empty())
+    {
+        v->notes.push_back(file + ": pg is ignored: it " + WhyNoPriority(*v, s->fabric, 0));
     }
     PortTurns turns(topology);
     s->flows.reserve(read.flows.size());
