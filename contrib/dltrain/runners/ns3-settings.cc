@@ -13,6 +13,7 @@
 #include "scenarios/asked/fabric.h"
 #include "scenarios/asked/run.h"
 #include "scenarios/launch/ns3-environment.h"
+#include "scenarios/launch/output-folder.h"
 #include "scenarios/launch/part.h"
 #include "scenarios/network/load-balancing-options.h"
 #include "scenarios/options/member.h"
@@ -400,9 +401,9 @@ Set(const std::string& where, const std::string& name, const std::string& value,
     return true;
 }
 
-/// --Print...: ends the program if it is valid.
+/// --Print...: ends the program if it is valid, and leaves no folder of results.
 bool
-Print(const std::string& argument, std::string& error)
+Print(const std::string& argument, const scenario::RunOptions& run, std::string& error)
 {
     const std::size_t equals = argument.find('=');
     const std::string name = argument.substr(2, equals == std::string::npos ? equals : equals - 2);
@@ -452,6 +453,7 @@ Print(const std::string& argument, std::string& error)
         understood = "--PrintAttributes=" + full;
     }
     Ranks::Leave(); // it ends the program, in every process alike
+    scenario::DropOutput(run);
     if (name == "PrintAttributes")
     {
         const std::string full = understood.substr(understood.find('=') + 1);
@@ -539,7 +541,7 @@ ApplyNs3Settings(const scenario::RunOptions& run, std::string& error)
     {
         if (argument.rfind("--Print", 0) == 0)
         {
-            if (!Print(argument, error))
+            if (!Print(argument, run, error))
             {
                 return false;
             }
