@@ -9,13 +9,13 @@
 #include "scenarios/launch/ns3-environment.h"
 #include "scenarios/options/member.h"
 #include "scenarios/startup/parse.h"
+#include "used-parts.h"
 
-#include "ns3/rdma-congestion-ops.h"
-#include "ns3/rdma-load-balancer.h"
 #include "ns3/type-id.h"
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace dltrain
@@ -94,23 +94,23 @@ std::vector<std::string>
 UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& run)
 {
     // (A scenario and the environment may serve runs with one control after another.)
-    const bool chosen = scenario::Ns3SettingsOf(run).count("ns3::RdmaSwitch::LoadBalancer") > 0;
-    std::vector<std::string> names; // "ns3::RdmaNic::Mtu"
+    std::vector<std::pair<std::string, std::string>> given; // as it was said, the attribute
     for (const std::string& argument : run.ns3Arguments)
     {
         const std::string option = argument.substr(0, argument.find('='));
-        names.push_back(option.substr(2));
+        given.emplace_back(option, option.substr(2));
     }
-    // Whether the run's object has the class whose default is set.
-    const auto isA = [](ns3::TypeId type, ns3::TypeId of) {
-        return type == of || type.IsChildOf(of);
-    };
-    bool known = false;
-    const ns3::TypeId control = ns3::RdmaCongestionOps::LookupByName(spec.cc, known);
-    const auto balancer = ns3::RdmaLoadBalancer::Make(spec.balancing.name); // null: not one class
-    const bool balances = balancer && !spec.infiniBand && !chosen;
+    for (const scenario::PlacedSetting& setting : spec.places)
+    {
+        const bool ofCommandLine = setting.where.rfind("--", 0) == 0;
+        if (ofCommandLine && setting.key == setting.attribute)
+        {
+            given.emplace_back(setting.where + "=" + setting.Said(), setting.attribute);
+        }
+    }
+    const UsedParts parts(spec);
     std::vector<std::string> unused;
-    for (const std::string& name : names)
+    for (const auto& [said, name] : given)
     {
         const std::size_t colons = name.rfind("::");
         ns3::TypeId type;
@@ -119,33 +119,15 @@ UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& 
         {
             continue; // a global value
         }
-        std::string why;
-        const bool ofClass =
-            std::any_of(spec.classes.begin(), spec.classes.end(), [&](const auto& of) {
-                bool there = false;
-                const ns3::TypeId law = ns3::RdmaCongestionOps::LookupByName(of.cc, there);
-                return there && isA(law, type);
-            });
-        if (known && type.IsChildOf(ns3::RdmaCongestionOps::GetTypeId()) && !isA(control, type) &&
-            !ofClass)
-        {
-            why = "the congestion control is " + spec.cc + " (" +
-                  scenario::Spell(&scenario::asked::Fabric::cc) + ")";
-        }
-        else if (balances && type.IsChildOf(ns3::RdmaLoadBalancer::GetTypeId()) &&
-                 !isA(balancer->GetInstanceTypeId(), type))
-        {
-            why = "the load balancer is " + spec.balancing.name + " (" +
-                  scenario::Spell(&scenario::asked::Fabric::loadBalancer) + ")";
-        }
-        else if (type.GetName() == (spec.infiniBand ? "ns3::RdmaSwitch" : "ns3::IbSwitch"))
-        {
-            why = scenario::Spell(&scenario::asked::Fabric::fabric) + "=" +
-                  (spec.infiniBand ? "ib" : "roce") + " has no such switches";
-        }
+        const bool ofOthers =
+            type.GetName() == (spec.infiniBand ? "ns3::RdmaSwitch" : "ns3::IbSwitch");
+        const std::string why = ofOthers ? scenario::Spell(&scenario::asked::Fabric::fabric) + "=" +
+                                               (spec.infiniBand ? "ib" : "roce") +
+                                               " has no such switches"
+                                         : parts.WhyUnused(type);
         if (!why.empty())
         {
-            unused.push_back("--" + rdma::Shown(name, 100) + " has no effect: " + why);
+            unused.push_back(rdma::Shown(said, 100) + " has no effect: " + why);
         }
     }
     return unused;

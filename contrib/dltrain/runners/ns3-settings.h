@@ -47,7 +47,7 @@ std::string OrderOfBalancer(const scenario::FabricSpec& spec,
 std::vector<std::string> OverriddenOptions(const scenario::RunOptions& run);
 
 /// \return of the attributes on the command line those that nothing in a run on this network reads,
-/// each with the reason: of congestion controls, load balancers and switches that it does not have
+/// each with the reason: of parts (UsedParts) and switches that it does not have
 std::vector<std::string> UnusedNs3Settings(const scenario::FabricSpec& spec,
                                            const scenario::RunOptions& run);
 

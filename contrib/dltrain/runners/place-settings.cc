@@ -7,12 +7,12 @@
 #include "ns3-settings.h"
 #include "scenarios/asked/fabric.h"
 #include "scenarios/options/member.h"
+#include "used-parts.h"
 
 #include "ns3/ib-switch.h"
 #include "ns3/rdma-congestion-ops.h"
 #include "ns3/rdma-fixed-attribute.h"
 #include "ns3/rdma-switch.h"
-#include "ns3/rdma-transport-schemes.h"
 #include "ns3/type-id.h"
 
 #include <map>
@@ -49,23 +49,6 @@ struct Takers
     /// The attribute that a port takes: of its own, or as a switch has it.
     std::string atPort;
 };
-
-/// Whether a transport makes such objects, for its NICs' connections: places do not reach them.
-bool
-IsOfTransport(ns3::TypeId type)
-{
-    for (const std::string& name : ns3::RdmaTransportSchemes::GetNames())
-    {
-        const ns3::RdmaTransportScheme* scheme = ns3::RdmaTransportSchemes::Find(name);
-        const auto parameters =
-            scheme->makeParameters ? scheme->makeParameters() : ns3::Ptr<ns3::Object>();
-        if (parameters && IsA(parameters->GetInstanceTypeId(), type))
-        {
-            return true;
-        }
-    }
-    return false;
-}
 
 /// \return what is wrong with a setting wherever it is, or nothing
 std::string
