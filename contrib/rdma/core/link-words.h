@@ -38,6 +38,21 @@ inline constexpr LinkWords kEthernetWords{"Ethernet",
                                           "waiting for acknowledgements, as the window was full",
                                           "PFC deadlock, each"};
 
+/// Ethernet whose lossless priorities have credits (CBFC).
+inline constexpr LinkWords kEthernetCreditWords{
+    "Ethernet",
+    "priority",
+    "no credits, ",
+    "pfc", // of captures: no filter sees a credit update
+    "ECN",
+    "CNPs",
+    "without credits",
+    "links without credits",
+    "in the sender's NIC, waiting for credits",
+    "in switches waiting for credits",
+    "waiting for acknowledgements, as the window was full",
+    "credit deadlock: no buffer empties, as each"};
+
 inline constexpr LinkWords kInfiniBandWords{"InfiniBand",
                                             "VL",
                                             "no credits, ",

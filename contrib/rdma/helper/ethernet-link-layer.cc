@@ -118,12 +118,100 @@ TellPlaces(const RdmaFabric& fabric)
     return nodes;
 }
 
+/// \return priorities without loss of whatever receives at an end, by credits if the link has them
+uint8_t
+GetLosslessMask(const RdmaFabric& fabric, uint32_t end)
+{
+    // A host does as its switch.
+    const uint32_t own = fabric.GetNodeOfEnd(end);
+    const RdmaSwitchBase& device =
+        fabric.GetSwitchAttributes(fabric.IsSwitch(own) ? own : fabric.GetNodeOfEnd(end ^ 1));
+    BooleanValue pfc;
+    UintegerValue lossless;
+    device.GetAttribute("Pfc", pfc);
+    device.GetAttribute("LosslessPriorities", lossless);
+    return pfc.Get() ? static_cast<uint8_t>(lossless.Get()) : 0;
+}
+
+/// Credits in place of PFC, on links that want them. \return what is wrong, or nothing
+std::string
+StartCells(const RdmaFabric& fabric, uint32_t largest)
+{
+    for (uint32_t end = 0; end < fabric.GetNEnds(); ++end)
+    {
+        RdmaPort* port = fabric.GetPortOfEnd(end);
+        if (!port || (port->GetFlowControl() != RdmaPort::CBFC &&
+                      port->GetPeer()->GetFlowControl() != RdmaPort::CBFC))
+        {
+            continue;
+        }
+        const auto bytes = [&](const RdmaPort& receiver, uint32_t at) -> uint64_t {
+            const uint32_t node = fabric.GetNodeOfEnd(at);
+            const int64_t pipeline =
+                fabric.IsSwitch(node) ? fabric.GetSwitchAttributes(node).GetLatencyPs() : 0;
+            return receiver.GetCreditBuffer() ? receiver.GetCreditBuffer()
+                                              : port->GetCreditsForRate(largest, pipeline);
+        };
+        RdmaPort::CellSetUp setUp;
+        setUp.receiveMask = GetLosslessMask(fabric, end);
+        setUp.receiveBytes = bytes(*port, end);
+        setUp.sendMask = GetLosslessMask(fabric, end ^ 1);
+        setUp.sendBytes = bytes(*port->GetPeer(), end ^ 1);
+        setUp.largestFrame = largest;
+        setUp.consumes = !fabric.IsSwitch(fabric.GetNodeOfEnd(end));
+        const std::string error =
+            !setUp.receiveMask && !setUp.sendMask
+                ? port->GetName() + ": ns3::RdmaPort::FlowControl=cbfc: no priority is lossless; "
+                                    "allowed where ns3::RdmaSwitch::Pfc says so"
+                : port->StartCells(setUp);
+        if (!error.empty())
+        {
+            return error;
+        }
+    }
+    for (uint32_t e = 0; e < fabric.GetNEndpoints(); ++e)
+    {
+        const Ptr<RdmaNic> nic = fabric.GetNic(e);
+        if (nic && nic->GetLimits() && nic->GetPort()->GetCells())
+        {
+            return nic->GetPort()->GetName() +
+                   ": ns3::RdmaPort::FlowControl=cbfc: a NIC with limits pauses its switch; "
+                   "allowed with them: pfc";
+        }
+    }
+    return {};
+}
+
+/// Link-level retry, on links that want it. \return what is wrong, or nothing
+std::string
+StartRetries(const RdmaFabric& fabric, uint32_t largest)
+{
+    for (const auto& port : fabric.GetPorts())
+    {
+        if (port->WantsRetry() || port->GetPeer()->WantsRetry())
+        {
+            const std::string error = port->StartRetry(largest);
+            if (!error.empty())
+            {
+                return error;
+            }
+        }
+        else if (port->GetCells() && port->GetBitErrorRate() > 0)
+        {
+            return port->GetName() + ": ns3::RdmaPort::FlowControl=cbfc: credits of frames with "
+                                     "bit errors do not come back; allowed with "
+                                     "ns3::RdmaPort::LinkRetry=true";
+        }
+    }
+    return {};
+}
+
 } // namespace
 
 const rdma::LinkWords&
 RdmaEthernetLinkLayer::GetWords() const
 {
-    return rdma::kEthernetWords;
+    return *m_words;
 }
 
 TypeId
@@ -262,6 +350,16 @@ RdmaEthernetLinkLayer::Start(RdmaFabric& fabric, int64_t stream)
         m_edgeNodes = TellPlaces(fabric);
     }
     ComputeCapacity(fabric);
+    // By what ports are if no place says otherwise: the same in all processes.
+    if (CreateObject<RdmaPort>()->GetFlowControl() == RdmaPort::CBFC)
+    {
+        m_words = &rdma::kEthernetCreditWords;
+    }
+    const std::string wrong = StartCells(fabric, largest);
+    if (!wrong.empty())
+    {
+        return wrong;
+    }
     AssignStreams(fabric, stream);
     const rdma::SetUpPhase phase("configuring switches", fabric.GetNNodes());
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
@@ -278,7 +376,7 @@ RdmaEthernetLinkLayer::Start(RdmaFabric& fabric, int64_t stream)
             }
         }
     }
-    return {};
+    return StartRetries(fabric, largest);
 }
 
 uint16_t

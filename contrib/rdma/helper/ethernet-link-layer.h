@@ -54,6 +54,7 @@ class RdmaEthernetLinkLayer : public RdmaLinkLayer
     /// Capacities of all ways, as routes are now, if load balancers hear of them.
     void ComputeCapacity(const RdmaFabric& fabric);
 
+    const rdma::LinkWords* m_words{&rdma::kEthernetWords};
     bool m_tellsCapacity{false};
     std::vector<uint32_t> m_edgeNodes; //!< by edge (RdmaEdges), with m_tellsCapacity
     rdma::PathCapacity m_capacity;

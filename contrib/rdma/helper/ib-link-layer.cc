@@ -180,6 +180,11 @@ IbLinkLayer::StartCredits(RdmaFabric& fabric)
     }
     for (const auto& port : fabric.GetPorts())
     {
+        if (port->WantsRetry())
+        {
+            return port->GetName() + ": ns3::RdmaPort::LinkRetry: is of Ethernet's links; allowed "
+                                     "with InfiniBand: false";
+        }
         port->StartCredits();
         if (port->GetPeer()->IsRemote())
         {

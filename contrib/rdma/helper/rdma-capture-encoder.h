@@ -47,7 +47,7 @@ class RdmaCaptureEncoder
     };
 
     /// \param kept bytes of the record that are needed \return length of the record, of which the
-    /// first `kept` bytes at least are in GetBytes()
+    /// first `kept` bytes at least are in GetBytes(); 0: it is no frame
     virtual size_t Encode(const Seen& seen, uint32_t kept) = 0;
 
     const uint8_t* GetBytes() const

@@ -168,6 +168,10 @@ class Capture : public SimpleRefCount<Capture>
         }
         RdmaCaptureEncoder& encoder = m_session->GetEncoder();
         const size_t length = encoder.Encode({from, frame, now}, m_snapLength);
+        if (length == 0)
+        {
+            return; // no frame
+        }
         if (!NodeWindows::InUnit())
         {
             Pass(direction, now, encoder.GetBytes(), length);

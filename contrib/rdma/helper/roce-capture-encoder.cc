@@ -90,6 +90,8 @@ RdmaRoceCaptureEncoder::Encode(const Seen& seen, uint32_t kept)
     {
     case RdmaOpcode::PAUSE:
         return EncodePause(seen.from, seen.frame);
+    case RdmaOpcode::FLOW_CONTROL:
+        return 0; // an ordered set of the PCS: no tap of frames sees it
     case RdmaOpcode::PACKET:
         return EncodePacket(seen.frame, MacOf(seen.from), MacOf(seen.from->GetPeer()));
     case RdmaOpcode::ETHERNET:

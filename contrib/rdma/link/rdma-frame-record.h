@@ -35,7 +35,8 @@ namespace ns3
  *     arrival - time, txBytes, queueBytes, rateBps  variable, for each hop
  *
  * An ns3::Packet and a journey in RdmaFrame::extra do not cross. RdmaFrame::inPort, its place in a
- * switch, has no meaning in the other process. A field that
+ * switch, has no meaning in the other process (its number on a link does, which RdmaGateway puts
+ * behind the record). A field that
  * RdmaFrame or RdmaTelemetry gains must be added here: the test fills all of their bytes.
  */
 class RdmaFrameRecord
@@ -46,7 +47,7 @@ class RdmaFrameRecord
     /// Most bytes of a frame without telemetry.
     static constexpr uint32_t MAX_PLAIN_BYTES = 64;
     static constexpr uint32_t MAX_TAG_BYTES = 8 + 3 * MAX_NUMBER_BYTES;
-    static constexpr uint32_t MAX_BYTES = MAX_PLAIN_BYTES + MAX_TAG_BYTES + 4 + 2 +
+    static constexpr uint32_t MAX_BYTES = MAX_PLAIN_BYTES + MAX_TAG_BYTES + 4 + 2 + 2 +
                                           2 * MAX_NUMBER_BYTES +
                                           RdmaTelemetry::MAX_HOPS * 4 * MAX_NUMBER_BYTES;
 

@@ -258,7 +258,8 @@ struct alignas(64) RdmaFrame : NodeWindowFrame
                         //!< (NDP_ACK, NDP_NACK, NDP_PULL), packets to be sent again
                         //!< (REQUEST_TO_SEND)
     uint16_t payload;   //!< bytes of message data, without padding
-    uint16_t inPort;    //!< in a switch: where it came in; InfiniBand: with its VL there << 13
+    uint16_t inPort;    //!< in a switch: where it came in; InfiniBand: with its VL there << 13; on
+                        //!< a link with RdmaLinkRetry: its number
     RdmaOpcode opcode;
     uint8_t priority; //!< 0..7; InfiniBand: the VL
     uint8_t flags;

@@ -62,6 +62,18 @@ RdmaGateway::Begin(Kind kind, int64_t base)
     m_end = m_message.data() + HEADER_BYTES;
 }
 
+inline uint8_t*
+RdmaGateway::Write(uint8_t* to, const RdmaFrame& frame, uint32_t link, int64_t at, int64_t base)
+{
+    to = RdmaFrameRecord::Write(to, frame, link, at, base);
+    if (m_numbered && m_ports[link]->GetRetry())
+    {
+        *to++ = static_cast<uint8_t>(frame.inPort);
+        *to++ = static_cast<uint8_t>(frame.inPort >> 8);
+    }
+    return to;
+}
+
 void
 RdmaGateway::Send(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at)
 {
@@ -87,7 +99,7 @@ RdmaGateway::Send(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at)
     }
     NS_ABORT_MSG_IF(at < m_flushDue + m_split.lookAheadPs,
                     "a frame crosses to another process faster than the look-ahead allows");
-    m_end = RdmaFrameRecord::Write(m_end, *frame, link, at, m_base);
+    m_end = Write(m_end, *frame, link, at, m_base);
     ++m_framesSent;
     RdmaFramePool::Get().Free(frame);
     if (m_end + RdmaFrameRecord::MAX_PLAIN_BYTES > m_message.data() + m_message.size())
@@ -190,6 +202,12 @@ RdmaGateway::TakeFrames(const uint8_t* at, const uint8_t* end, int64_t base)
         int64_t arrival;
         at = RdmaFrameRecord::Read(at, end, *frame, link, arrival, base);
         NS_ABORT_MSG_IF(link >= m_ports.size(), "a frame from another process, of no link");
+        if (m_numbered && m_ports[link]->GetRetry())
+        {
+            NS_ABORT_MSG_IF(end - at < 2, "a message from another process is cut off");
+            frame->inPort = static_cast<uint16_t>(at[0] | at[1] << 8);
+            at += 2;
+        }
         ++m_framesReceived;
         m_ports[link]->ArriveFromRemote(frame, arrival);
     }
@@ -231,8 +249,7 @@ RdmaGateway::Wait(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at)
         waiting.bytes.resize(2 * waiting.bytes.size() + 64 * RdmaFrameRecord::MAX_BYTES);
     }
     uint8_t* to = waiting.bytes.data() + waiting.used;
-    waiting.used +=
-        static_cast<std::size_t>(RdmaFrameRecord::Write(to, *frame, link, at, waiting.base) - to);
+    waiting.used += static_cast<std::size_t>(Write(to, *frame, link, at, waiting.base) - to);
     // Units of two sides send to each other only. (One side alone is 0, and nobody asks for 1.)
     const bool twoSides = NodeWindows::Active()->GetSides() > 1;
     for (uint32_t side = 0; side < 2; ++side)

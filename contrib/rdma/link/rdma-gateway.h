@@ -72,6 +72,13 @@ class RdmaGateway : public NodeWindowGateway
     /// Some words to whoever sits at the other end, in a message of their own; at most
     /// MAX_PAYLOAD_BYTES less the header, what is more is cut off.
     void SendNote(const std::string& text);
+
+    /// Some link has RdmaLinkRetry, whose frames have numbers.
+    void SetNumbered()
+    {
+        m_numbered = true;
+    }
+
     void SetNoteCallback(std::function<void(const std::string&)> callback);
     /// Called whenever frames have come.
     void SetArrivalCallback(std::function<void()> callback);
@@ -132,6 +139,8 @@ class RdmaGateway : public NodeWindowGateway
     static constexpr uint32_t HEADER_BYTES = 1 + 4 + 8;
 
     void Wait(uint32_t link, RdmaFrame* frame, int64_t from, int64_t at);
+    /// \return behind the frame, and its number if it has one
+    uint8_t* Write(uint8_t* to, const RdmaFrame& frame, uint32_t link, int64_t at, int64_t base);
     void TakeFrames(const uint8_t* at, const uint8_t* end, int64_t base);
     void Begin(Kind kind, int64_t base);
     void Flush();
@@ -147,6 +156,7 @@ class RdmaGateway : public NodeWindowGateway
     uint8_t* m_end{nullptr};        //!< end of the frames in m_message; null: there are none
     int64_t m_base{0};
     int64_t m_flushDue{0};
+    bool m_numbered{false};
     uint32_t m_sent{0};     //!< sequence number of the next message
     uint32_t m_expected{0}; //!< sequence number of the next message to come
     std::map<uint32_t, std::vector<uint8_t>> m_early;

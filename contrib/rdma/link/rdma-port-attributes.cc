@@ -8,7 +8,9 @@
 #include "rdma-gateway.h"
 #include "rdma-port.h"
 
+#include "ns3/boolean.h"
 #include "ns3/double.h"
+#include "ns3/enum.h"
 #include "ns3/node.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
@@ -94,6 +96,56 @@ RdmaPort::GetTypeId()
                 RdmaFixed<RdmaPort>(RdmaCommon(MakeTimeAccessor(&RdmaPort::SetTransmitTimeUnit,
                                                                 &RdmaPort::GetTransmitTimeUnit))),
                 MakeTimeChecker(Time(0), MilliSeconds(1)))
+            .AddAttribute("FlowControl",
+                          "What keeps the buffers of lossless priorities from overflowing: pfc, or "
+                          "cbfc, Ultra Ethernet's credits. At one end of a link cbfc is enough for "
+                          "both",
+                          EnumValue(RdmaPort::PFC),
+                          RdmaFixed<RdmaPort>(MakeEnumAccessor(&RdmaPort::m_flowControl)),
+                          MakeEnumChecker(RdmaPort::PFC, "pfc", RdmaPort::CBFC, "cbfc"))
+            .AddAttribute("CreditBuffer",
+                          "With cbfc: bytes that each lossless priority has here for what arrives; "
+                          "0: as many as one priority needs for the whole rate",
+                          UintegerValue(0),
+                          RdmaFixed<RdmaPort>(MakeUintegerAccessor(&RdmaPort::m_creditBuffer)),
+                          MakeUintegerChecker<uint64_t>(0, 268435200))
+            .AddAttribute("CreditUpdateSpacing",
+                          "With cbfc: bytes that the line takes from one credit update to the "
+                          "next, at least",
+                          UintegerValue(6400),
+                          RdmaFixed<RdmaPort>(MakeUintegerAccessor(&RdmaPort::m_creditSpacing)),
+                          MakeUintegerChecker<uint32_t>(8, 1000000))
+            .AddAttribute(
+                "LinkRetry",
+                "Link-level retry (Ultra Ethernet's LLR): a frame with bit errors is sent "
+                "again by its link. At one end of a link it is enough for both",
+                BooleanValue(false),
+                RdmaFixed<RdmaPort>(MakeBooleanAccessor(&RdmaPort::m_wantsRetry)),
+                MakeBooleanChecker())
+            .AddAttribute("ReplayBuffer",
+                          "With LinkRetry: bytes that wait for an ACK of the peer, from which on "
+                          "nothing new is sent",
+                          UintegerValue(1048576),
+                          RdmaFixed<RdmaPort>(MakeUintegerAccessor(&RdmaPort::m_replayBuffer)),
+                          MakeUintegerChecker<uint32_t>(1, 1000000000))
+            .AddAttribute("ReplayLimit",
+                          "With LinkRetry: replays in a row without an ACK, after which nothing is "
+                          "sent until the link has been down, or its cable cut; 0: no limit",
+                          UintegerValue(255),
+                          RdmaFixed<RdmaPort>(MakeUintegerAccessor(&RdmaPort::m_replayLimit)),
+                          MakeUintegerChecker<uint32_t>())
+            .AddAttribute("ReplayTimer",
+                          "With LinkRetry: time without an ACK after which all that waits for one "
+                          "is sent again; 0: twice the longest that an ACK takes",
+                          TimeValue(Time(0)),
+                          RdmaFixed<RdmaPort>(MakeTimeAccessor(&RdmaPort::m_replayTimer)),
+                          MakeTimeChecker(Time(0), Seconds(1)))
+            .AddAttribute("RetryAckSpacing",
+                          "With LinkRetry: bytes that the line takes from one ACK to the next, at "
+                          "least",
+                          UintegerValue(2048),
+                          RdmaFixed<RdmaPort>(MakeUintegerAccessor(&RdmaPort::m_ackSpacing)),
+                          MakeUintegerChecker<uint32_t>(8, 1000000))
             .AddAttribute("ClockTolerance",
                           "Its clock is off by up to this much (ppm), drawn once for each port by "
                           "the seed and the port's name; 0: exact. IEEE 802.3 allows 100",

@@ -35,12 +35,21 @@ struct RdmaPortCounters
     uint64_t pausesReceived{0};
     uint64_t pausedPs{0}; //!< time during which at least one priority of the transmitter was
                           //!< paused or without credits (ended pauses)
-    // InfiniBand:
-    uint64_t creditUpdatesSent{0}; //!< flow-control packets
+    // Credits, of InfiniBand or Ethernet (RdmaCellCredits):
+    uint64_t creditUpdatesSent{0}; //!< flow-control packets, or CF_Updates
     uint64_t creditUpdatesReceived{0};
-    uint64_t creditStalls{0};     //!< times a VL's next packet found too few credits
+    uint64_t creditStalls{0};     //!< times a VL's next packet found too few credits, or a priority
     uint64_t creditBlocksLost{0}; //!< 64 B each, of corrupted packets; flow-control packets
                                   //!< restored them
+    // Link-level retry (RdmaLinkRetry):
+    uint64_t linkReplays{0};    //!< times that a replay began: after a NACK, or by the timer
+    uint64_t replayTimeouts{0}; //!< those by the timer
+    uint64_t framesReplayed{0}; //!< frames sent again: of txFrames
+    uint64_t retryDiscarded{0}; //!< received whole, out of order or again, and dropped: of rxFrames
+    uint64_t retryCorrupted{0}; //!< received with bit errors, to be sent again: not of `corrupted`
+    uint64_t retryAcksSent{0};
+    uint64_t retryNacksSent{0};
+    uint64_t retryWordsReceived{0}; //!< ACKs and NACKs: of rxFrames
 };
 
 } // namespace ns3

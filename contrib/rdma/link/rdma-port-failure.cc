@@ -147,6 +147,10 @@ RdmaPort::GoDown(int64_t now)
         RdmaFramePool::Get().Free(frame);
     }
     m_hasControl = false;
+    if (m_retry)
+    {
+        m_retry->Forget();
+    }
     m_pauses.until.fill(now);
     SetPaused(0, now);
     for (uint8_t p = 0; p < PRIORITIES; ++p)
@@ -193,6 +197,9 @@ RdmaPort::MayFail(int64_t stream)
 {
     NS_LOG_FUNCTION(this << stream);
     NS_ABORT_MSG_IF(m_remote || m_peer->m_remote, "only a link of one process may fail");
+    NS_ABORT_MSG_IF(m_cells,
+                    m_name << ": ns3::RdmaPort::FlowControl=cbfc: credits of lost frames do not "
+                              "come back; allowed on a link that may fail: pfc");
     m_faults.Allow(stream);
     // Without credits nothing has to be known before.
     m_errorProne = m_faults.GetBitErrorRate() > 0 || m_hasCredits;
@@ -241,7 +248,7 @@ RdmaPort::Cut(int64_t now)
     NS_LOG_FUNCTION(this << now);
     NS_ABORT_MSG_UNLESS(m_faults.AreAllowed(), m_name << " is not one that may fail");
     NS_LOG_INFO(m_name << ": cable cut");
-    m_cut = true;
+    m_cut = m_sendsWithCare = true;
     LoseWire(now);
     if (m_hasCredits && !m_down)
     {
@@ -255,6 +262,11 @@ RdmaPort::Mend(int64_t now)
     NS_LOG_FUNCTION(this << now);
     NS_LOG_INFO(m_name << ": cable whole");
     m_cut = false;
+    m_sendsWithCare = m_retry || m_cells;
+    if (m_retry && !m_down)
+    {
+        m_retry->OnCableWhole(now);
+    }
     if (m_hasCredits && !m_down)
     {
         m_credits->TellAnew(now);

@@ -7,12 +7,23 @@
 
 #include "ns3/log.h"
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
+#include <string>
 
 namespace ns3
 {
 
 NS_LOG_COMPONENT_DEFINE("RdmaPortPfc");
+
+namespace
+{
+
+/// Of a control ordered set (RdmaLinkRetry, RdmaCellCredits), on the line.
+constexpr uint32_t WORD_BYTES = 8;
+
+} // namespace
 
 void
 RdmaPort::SendPause(uint8_t mask, uint16_t quanta, int64_t now)
@@ -63,9 +74,10 @@ RdmaPort::OnPauseEvent()
     }
     // Pauses that ran out because no refresh came.
     uint8_t paused = m_paused;
+    const uint8_t byCredits = m_cells ? m_cells->GetConfig().sendMask : 0;
     for (uint8_t p = 0; p < PRIORITIES; ++p)
     {
-        if ((paused >> p & 1) && m_pauses.until[p] <= tick)
+        if (((paused & ~byCredits) >> p & 1) && m_pauses.until[p] <= tick)
         {
             paused &= ~(1U << p);
         }
@@ -86,7 +98,12 @@ RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
         m_credits->CountAheadOf(*frame);
         m_credits->CountArrival(frame);
     }
-    if (m_errorProne && DropCorrupted(frame, now))
+    if (m_errorProne && m_retry && m_faults.IsCorrupted(frame->wireBytes))
+    {
+        m_retry->DropBad(frame, now);
+        return;
+    }
+    if (m_errorProne && !m_retry && DropCorrupted(frame, now))
     {
         return;
     }
@@ -96,7 +113,7 @@ RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
     }
     if (frame->opcode == RdmaOpcode::FLOW_CONTROL)
     {
-        m_credits->OnUpdate(*frame, now);
+        OnWord(*frame, now);
         RdmaFramePool::Get().Free(frame);
         return;
     }
@@ -122,6 +139,97 @@ RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
     {
         SetPaused(m_paused & ~mask, now);
     }
+}
+
+void
+RdmaPort::QueueWord(uint8_t flags, int64_t now)
+{
+    RdmaFrame* frame = RdmaFramePool::Get().Allocate();
+    frame->wireBytes = WORD_BYTES;
+    frame->src = frame->dst = 0;
+    frame->route = RdmaRoute::None();
+    frame->destQp = frame->psn = frame->aux = frame->dmaLength = 0;
+    frame->SetLabel(RdmaFrame::NO_LABEL);
+    frame->payload = 0;
+    frame->inPort = 0;
+    frame->opcode = RdmaOpcode::FLOW_CONTROL;
+    frame->priority = 7;
+    frame->flags = flags;
+    frame->dscp = 0;
+    m_control.PushBack(frame);
+    m_hasControl = true;
+    Kick(now);
+}
+
+void
+RdmaPort::FillWord(RdmaFrame* frame, int64_t now)
+{
+    if (frame->flags == RdmaCellCredits::UPDATE)
+    {
+        m_cells->FillUpdate(frame, now);
+    }
+    else
+    {
+        m_retry->FillWord(frame, now);
+    }
+}
+
+void
+RdmaPort::OnWord(const RdmaFrame& frame, int64_t now)
+{
+    if (m_hasCredits)
+    {
+        m_credits->OnUpdate(frame, now);
+    }
+    else if (frame.flags == RdmaCellCredits::UPDATE)
+    {
+        m_cells->OnUpdate(frame, now);
+    }
+    else
+    {
+        m_retry->OnWord(frame, now);
+    }
+}
+
+std::string
+RdmaPort::StartCells(const CellSetUp& setUp)
+{
+    NS_LOG_FUNCTION(this);
+    RdmaCellCredits::Config config;
+    config.sendMask = setUp.sendMask;
+    config.sendCells =
+        static_cast<uint32_t>(std::min<uint64_t>(setUp.sendBytes / RdmaCellCredits::CELL_BYTES,
+                                                 RdmaCellCredits::MAX_CELLS));
+    config.largestFrameCells = RdmaCellCredits::CellsOf(setUp.largestFrame);
+    config.spacingPs = ToPs(8 * uint64_t{m_creditSpacing}, m_rate);
+    config.consumes = setUp.consumes;
+    if (config.sendMask && config.sendCells < config.largestFrameCells)
+    {
+        return m_peer->m_name +
+               ": ns3::RdmaPort::CreditBuffer: " + std::to_string(setUp.sendBytes) +
+               ": allowed: at least " +
+               std::to_string(config.largestFrameCells * RdmaCellCredits::CELL_BYTES) +
+               ", the credits of the largest frame";
+    }
+    m_cells = std::make_unique<RdmaCellCredits>(config, *this);
+    m_creditMask = setUp.receiveMask;
+    m_creditBytes = setUp.receiveBytes;
+    m_sendsWithCare = true;
+    UpdateSuspicion();
+    return {};
+}
+
+uint64_t
+RdmaPort::GetCreditsForRate(uint32_t largestFrame, int64_t pipelinePs) const
+{
+    // A frame itself, one that the update waits for, one more that the sender looks for; the
+    // update's spacing; and the way there and back.
+    const double flight =
+        static_cast<double>(2 * m_delay + pipelinePs) * static_cast<double>(m_rate) / 8e12;
+    const double bytes = flight + 3.0 * (largestFrame + m_lineOverhead) + m_creditSpacing;
+    const double frames = std::ceil(bytes / largestFrame);
+    return static_cast<uint64_t>(frames) * RdmaCellCredits::CellsOf(largestFrame) *
+           RdmaCellCredits::CELL_BYTES;
 }
 
 void

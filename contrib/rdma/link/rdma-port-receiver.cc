@@ -136,7 +136,7 @@ RdmaPort::OnReceiveEvent()
 }
 
 bool
-RdmaPort::DropCorrupted(RdmaFrame* frame, int64_t now)
+RdmaPort::DropLostOnWire(RdmaFrame* frame, int64_t now)
 {
     if (m_faults.lostOnWire && !m_hasCredits && frame->opcode != RdmaOpcode::PAUSE &&
         (frame->dscp & RdmaFrame::LOST))
@@ -148,6 +148,16 @@ RdmaPort::DropCorrupted(RdmaFrame* frame, int64_t now)
         m_rxWireBytes -= frame->wireBytes;
         ++m_counters.linkDownLost;
         LoseWithLink(frame, now);
+        return true;
+    }
+    return false;
+}
+
+bool
+RdmaPort::DropCorrupted(RdmaFrame* frame, int64_t now)
+{
+    if (DropLostOnWire(frame, now))
+    {
         return true;
     }
     // With credits it was found out when the frame was counted.
@@ -189,6 +199,11 @@ RdmaPort::Deliver(RdmaFrame* frame, int64_t now)
     m_rxWireBytes += frame->wireBytes;
     if (m_suspicious)
     {
+        if (m_retry)
+        {
+            m_retry->Receive(frame, now);
+            return;
+        }
         if (m_hasCredits)
         {
             m_credits->CountIfNotYet(frame);
@@ -197,7 +212,14 @@ RdmaPort::Deliver(RdmaFrame* frame, int64_t now)
         {
             return;
         }
+        CountCells(*frame, now);
     }
+    HandOver(frame, now);
+}
+
+void
+RdmaPort::HandOver(RdmaFrame* frame, int64_t now)
+{
     if (m_rxTraced)
     {
         m_rxTrace(this, frame, now);

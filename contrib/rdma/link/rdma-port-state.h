@@ -7,7 +7,9 @@
 #include "contrib/rdma/core/ib/ib-sizes.h"
 #include "contrib/rdma/core/pint.h"
 #include "ib-port-credits.h"
+#include "rdma-cell-credits.h"
 #include "rdma-frame.h"
+#include "rdma-link-retry.h"
 #include "rdma-net-device.h"
 #include "rdma-pause-times.h"
 #include "rdma-port-counters.h"
@@ -191,7 +193,7 @@ class RdmaPortState : public RdmaNetDevice
 
     int64_t GetReceiveLatencyPs() const
     {
-        return m_receiveLatency;
+        return m_retry ? m_retry->GetLatency() : m_receiveLatency;
     }
 
     /// \return from the arrival of a pause until it holds, ps: attribute PauseResponse
@@ -240,6 +242,54 @@ class RdmaPortState : public RdmaNetDevice
     const IbLinkCredits* GetCredits() const
     {
         return m_credits.get();
+    }
+
+    /// \return null: the link has PFC, or InfiniBand's credits
+    const RdmaCellCredits* GetCells() const
+    {
+        return m_cells.get();
+    }
+
+    enum FlowControl : uint8_t
+    {
+        PFC,
+        CBFC //!< RdmaCellCredits
+    };
+
+    /// \return the attribute FlowControl: one end that has CBFC is enough for a link
+    FlowControl GetFlowControl() const
+    {
+        return m_flowControl;
+    }
+
+    /// \return the attribute CreditBuffer, bytes
+    uint64_t GetCreditBuffer() const
+    {
+        return m_creditBuffer;
+    }
+
+    /// \return priorities that have a buffer of their own here; 0: there are no cell credits
+    uint8_t GetCreditMask() const
+    {
+        return m_creditMask;
+    }
+
+    /// \return bytes of each of these buffers
+    uint64_t GetCreditBytes() const
+    {
+        return m_creditBytes;
+    }
+
+    /// \return null: the link has no link-level retry
+    const RdmaLinkRetry* GetRetry() const
+    {
+        return m_retry.get();
+    }
+
+    /// \return the attribute LinkRetry: one end is enough for a link to have it
+    bool WantsRetry() const
+    {
+        return m_wantsRetry;
     }
 
     int64_t GetBusyUntil() const
@@ -450,10 +500,11 @@ class RdmaPortState : public RdmaNetDevice
     bool m_txPending{false};                //!< and of a port whose link is down
     bool m_down : 1;
     bool m_cut : 1;             //!< what is sent is lost
+    bool m_sendsWithCare : 1;   //!< m_cut, or there is m_retry or m_cells
     bool m_hasControl : 1;      //!< m_control is not empty
     bool m_peerCutsThrough : 1; //!< the peer's m_cutThrough
     bool m_everPaused : 1;      //!< PFC has held some priority, or credits have
-    bool m_ownOrder : 1;        //!< m_credits or m_disc say what is sent next
+    bool m_ownOrder : 1;        //!< m_credits, m_disc or m_retry say what is sent next
     bool m_txTraced{false};     //!< somebody listens to m_txTrace
     bool m_queueTraced{false};  //!< somebody listens to m_queueTrace, or m_disc has the frames
     uint8_t m_lineOverhead{RdmaFrame::WIRE_ONLY_BYTES};
@@ -491,9 +542,21 @@ class RdmaPortState : public RdmaNetDevice
     double m_clockTolerance{0}; //!< ppm
     double m_clock{1};          //!< serialization times are as many times those of m_rate
     std::unique_ptr<IbPortCredits> m_credits;
-    std::unique_ptr<RdmaPortDisc> m_disc; //!< null: neither discipline nor shapers
-    std::string m_discName;               //!< attribute QueueDisc
-    std::string m_shaper;                 //!< attribute Shaper
+    std::unique_ptr<RdmaPortDisc> m_disc;     //!< null: neither discipline nor shapers
+    std::unique_ptr<RdmaLinkRetry> m_retry;   //!< null: none
+    std::unique_ptr<RdmaCellCredits> m_cells; //!< null: none
+    uint8_t m_creditMask{0};
+    uint64_t m_creditBytes{0};
+    FlowControl m_flowControl{PFC};
+    uint64_t m_creditBuffer{0};       //!< attribute CreditBuffer, bytes; 0: by the link
+    uint32_t m_creditSpacing{6400};   //!< attribute CreditUpdateSpacing, bytes
+    bool m_wantsRetry{false};         //!< attribute LinkRetry
+    uint32_t m_replayLimit{255};      //!< attribute ReplayLimit
+    uint32_t m_replayBuffer{1048576}; //!< attribute ReplayBuffer, bytes
+    uint32_t m_ackSpacing{2048};      //!< attribute RetryAckSpacing, bytes
+    Time m_replayTimer;               //!< attribute ReplayTimer; 0: by the link
+    std::string m_discName;           //!< attribute QueueDisc
+    std::string m_shaper;             //!< attribute Shaper
     std::string m_name;
 
   private:

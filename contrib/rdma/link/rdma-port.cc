@@ -73,6 +73,8 @@ RdmaPort::DoDispose()
         disc->Take(p).Clear();
     }
     m_disc.reset();
+    m_retry.reset();
+    m_cells.reset();
     m_peer = nullptr;
     m_user = &g_noUser;
     m_faults = {};
@@ -204,6 +206,11 @@ void
 RdmaPort::SetReceiveLatency(int64_t ps)
 {
     NS_LOG_FUNCTION(this << ps);
+    if (m_retry)
+    {
+        m_retry->SetLatency(ps); // what it takes is whole, and not judged later
+        return;
+    }
     m_receiveLatency = ps;
     if (m_peer && m_peer->m_peerUnit)
     {
@@ -324,27 +331,21 @@ RdmaPort::StartNext(int64_t now)
         {
             m_credits->FillUpdate(frame, now);
         }
-    }
-    else if (m_ownOrder)
-    {
-        frame = m_disc ? m_disc->Next(now) : m_credits->Next(now);
-        if (!frame)
+        else if (frame->opcode == RdmaOpcode::FLOW_CONTROL)
         {
-            return;
+            FillWord(frame, now);
         }
-    }
-    else if (const uint8_t eligible = m_waiting & ~m_paused)
-    {
-        frame = Dequeue(eligible, now);
     }
     else
     {
-        frame = m_user->Pull(this, m_paused, now);
+        frame = !m_ownOrder ? NextFrame(now)
+                : m_retry   ? m_retry->Next(now)
+                : m_disc    ? m_disc->Next(now)
+                            : m_credits->Next(now);
         if (!frame)
         {
             return;
         }
-        m_busyUntil = now + GetSerialization(frame->wireBytes);
     }
     Transmit(frame, now);
     GoOn();
@@ -426,10 +427,22 @@ RdmaPort::Transmit(RdmaFrame* frame, int64_t now)
     {
         m_txTrace(this, frame, now);
     }
-    if (m_cut)
+    if (m_sendsWithCare)
     {
-        LoseSent(frame, now);
-        return;
+        const bool isNew = !IsControl(frame) && (!m_retry || m_retry->OnSent(frame, now));
+        if (isNew && m_cells)
+        {
+            m_cells->OnSent(*frame, now);
+        }
+        if (m_retry)
+        {
+            m_retry->GoOn();
+        }
+        if (m_cut)
+        {
+            LoseSent(frame, now);
+            return;
+        }
     }
     if (m_peerUnit)
     {

@@ -45,6 +45,10 @@ struct IbPortConfig;
  * With credits (UseCredits) it is one end of an InfiniBand link: a priority is a virtual lane, VL
  * arbitration takes the place of the schedule above, and a lane whose next packet has no credits is
  * "paused" until it has: see IbLinkCredits.
+ *
+ * An Ethernet port may have cell credits instead of PFC (StartCells, RdmaCellCredits), by which
+ * priorities are "paused", and link-level retry (StartRetry, RdmaLinkRetry), which stands between
+ * the schedule and the line: at both ends of a link, or at none.
  */
 class RdmaPort : public RdmaPortState, public NodeWindowPort
 {
@@ -80,6 +84,27 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     /// RdmaEventOrder. The scheduler must be RdmaQuadHeapScheduler. \param number of the port at
     /// its node
     void SetArrivalOrder(uint32_t number);
+    /// Link-level retry: at both ends of an Ethernet link, before anything is sent, once the
+    /// receive latency is set. \param largestFrame bytes \return what is wrong, or nothing
+    std::string StartRetry(uint32_t largestFrame);
+
+    /// What the two ends of a link have agreed on (StartCells).
+    struct CellSetUp
+    {
+        uint8_t receiveMask{0};   //!< bit p: priority p has a buffer here
+        uint64_t receiveBytes{0}; //!< of each of these
+        uint8_t sendMask{0};      //!< the same of the peer
+        uint64_t sendBytes{0};
+        uint32_t largestFrame{0}; //!< bytes
+        bool consumes{false};     //!< what comes leaves the buffer at once
+    };
+
+    /// Credits instead of PFC: at both ends of an Ethernet link, before switches start. \return
+    /// what is wrong, or nothing
+    std::string StartCells(const CellSetUp& setUp);
+    /// \return bytes of a receive buffer that let one priority have the whole rate of this port,
+    /// or so \param pipelinePs from the arrival of a frame until it may leave the buffer
+    uint64_t GetCreditsForRate(uint32_t largestFrame, int64_t pipelinePs) const;
     /// An end of an InfiniBand link. Both ends, before anything is sent; then StartCredits.
     void UseCredits(const IbPortConfig& config);
     /// The initial flow-control packets of both ends have been exchanged.
@@ -308,6 +333,15 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
      */
     void ReturnCredits(uint8_t lane, uint32_t blocks, int64_t at, int64_t now);
 
+    /// With cell credits: so many bytes of a frame that was received here leave the buffer.
+    void ReturnCells(uint8_t priority, uint64_t bytes, int64_t now)
+    {
+        if (m_cells)
+        {
+            m_cells->Return(priority, bytes, now);
+        }
+    }
+
     /// PFC has no effect on these priorities until they are given up again (a watchdog's
     /// "forward"). Pauses are still heard: see GetPauseEnd. \param mask bit p: priority p
     void IgnorePauses(uint8_t mask, int64_t now);
@@ -335,7 +369,8 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     /// receive latency included, ps
     int64_t GetReachPs() const
     {
-        return m_peerUnit ? m_reach : m_delay + m_peer->m_receiveLatency;
+        return (m_peerUnit ? m_reach : m_delay + m_peer->m_receiveLatency) +
+               (m_retry ? m_peer->GetReceiveLatencyPs() : 0);
     }
 
     // NetDevice ----------------------------------------------------------------------------------
@@ -362,6 +397,8 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
 
   private:
     friend class IbPortCredits;
+    friend class RdmaLinkRetry;
+    friend class RdmaCellCredits;
     friend class RdmaPortDisc;
 
     /// Draws by how much its clock is off: within this much (ppm).
@@ -387,7 +424,23 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
         }
     }
 
-    RdmaFrame* Dequeue(uint8_t eligible, int64_t now);
+    [[gnu::returns_nonnull]] RdmaFrame* Dequeue(uint8_t eligible, int64_t now);
+
+    /// The transmitter is idle. \return what waits, or what the user makes; null: nothing
+    RdmaFrame* NextFrame(int64_t now)
+    {
+        if (const uint8_t eligible = m_waiting & ~m_paused)
+        {
+            return Dequeue(eligible, now);
+        }
+        RdmaFrame* frame = m_user->Pull(this, m_paused, now);
+        if (frame)
+        {
+            m_busyUntil = now + GetSerialization(frame->wireBytes);
+        }
+        return frame;
+    }
+
     /// A frame has joined a queue: its discipline and listeners. Not inlined: most ports have
     /// neither.
     [[gnu::noinline]] void OnQueued(RdmaFrame* frame, int64_t now);
@@ -414,6 +467,8 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     uint32_t ControlContext() const;
     /// \return whether the frame had bit errors or was lost with its link, and is gone
     bool DropCorrupted(RdmaFrame* frame, int64_t now);
+    /// \return whether a frame was lost with its link while it was on the way, and is gone
+    bool DropLostOnWire(RdmaFrame* frame, int64_t now);
     void GoDown(int64_t now);
     void ComeUp(int64_t now);
     /// What is on the wire towards this port is lost.
@@ -432,12 +487,28 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
 
     void UpdateSuspicion()
     {
-        m_suspicious =
-            m_errorProne || m_expectsBad || m_faults.lostOnWire || m_faults.DropsSilently();
+        m_suspicious = m_errorProne || m_expectsBad || m_faults.lostOnWire ||
+                       m_faults.DropsSilently() || m_retry || m_cells;
     }
 
     void Deliver(RdmaFrame* frame, int64_t now);
+    /// A good frame goes to the user.
+    void HandOver(RdmaFrame* frame, int64_t now);
     void OnPause(RdmaFrame* frame, int64_t now);
+    /// A control ordered set, of 8 B: an ACK or NACK of m_retry, or an update of m_cells.
+    void QueueWord(uint8_t flags, int64_t now);
+    void FillWord(RdmaFrame* frame, int64_t now);
+    void OnWord(const RdmaFrame& frame, int64_t now);
+
+    /// A frame has come: a host takes it out of its buffer.
+    void CountCells(const RdmaFrame& frame, int64_t now)
+    {
+        if (m_cells)
+        {
+            m_cells->OnArrival(frame, now);
+        }
+    }
+
     void SetPaused(uint8_t mask, int64_t now);
 
     RdmaListenedTrace<const RdmaPort*, const RdmaFrame*, int64_t> m_rxTrace{m_rxTraced};

@@ -385,6 +385,14 @@ RdmaSwitch::MakePolicy()
     return error;
 }
 
+bool
+RdmaSwitch::HasCells() const
+{
+    return std::any_of(m_ports.begin(), m_ports.end(), [](const auto& port) {
+        return port->GetCreditMask() != 0;
+    });
+}
+
 rdma::QueueLimit*
 RdmaSwitch::MakeLimit()
 {
@@ -395,12 +403,22 @@ RdmaSwitch::MakeLimit()
     {
         bytes.push_back(port->GetStaticXoff() ? port->GetStaticXoff() : m_staticXoff);
     }
-    if (std::all_of(bytes.begin(), bytes.end(), [](uint64_t b) { return b == 0; }))
+    if (std::any_of(bytes.begin(), bytes.end(), [](uint64_t b) { return b > 0; }))
     {
-        return limit;
+        m_xoffLimit = std::make_unique<rdma::StaticXoffLimit>(std::move(bytes), limit);
+        limit = m_xoffLimit.get();
     }
-    m_xoffLimit = std::make_unique<rdma::StaticXoffLimit>(std::move(bytes), limit);
-    return m_xoffLimit.get();
+    std::vector<RdmaPort*> ports;
+    for (const auto& port : m_ports)
+    {
+        ports.push_back(PeekPointer(port));
+    }
+    if (HasCells())
+    {
+        m_creditReturns = std::make_unique<RdmaCreditReturns>(std::move(ports), limit);
+        limit = m_creditReturns.get();
+    }
+    return limit;
 }
 
 void
@@ -451,6 +469,14 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
         error = "ns3::RdmaSwitch::CutThrough: load balancer '" + GetLoadBalancerName() +
                 "' keeps frames for a while, which takes whole ones; allowed with it: false";
     }
+    if (error.empty() && HasCells() && (m_cutThrough || m_watchdogDetection.IsStrictlyPositive()))
+    {
+        error = std::string("ns3::RdmaPort::FlowControl=cbfc: ") +
+                (m_cutThrough ? "what cuts through is in no buffer; allowed with it: "
+                                "ns3::RdmaSwitch::CutThrough=false"
+                              : "the PFC watchdog is for pauses; allowed with it: "
+                                "ns3::RdmaSwitch::PfcWatchdogDetection=0");
+    }
     if (!error.empty())
     {
         return GetName() + ": " + error;
@@ -471,15 +497,18 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
         const double scale = static_cast<double>(port->GetRate()) / 100e9;
         total += ofUnit ? 0 : scale * static_cast<double>(m_bufferPer100G);
         config.headroomBytes.push_back(
-            m_pfc ? rdma::HeadroomBytes(rdma::BitRate(port->GetRate()),
-                                        rdma::Duration(port->GetDelayPs()),
-                                        rdma::Duration(pipeline),
-                                        rdma::Duration(port->GetPeer()->GetPauseResponsePs()),
-                                        rdma::Bytes(largestFrameBytes),
-                                        rdma::Duration(port->GetTransmitTimeUnitPs()))
-                            .value *
-                        static_cast<uint64_t>(__builtin_popcount(m_losslessMask))
-                  : 0);
+            port->GetCreditMask()
+                ? port->GetCreditBytes() *
+                      static_cast<uint64_t>(__builtin_popcount(port->GetCreditMask()))
+            : m_pfc ? rdma::HeadroomBytes(rdma::BitRate(port->GetRate()),
+                                          rdma::Duration(port->GetDelayPs()),
+                                          rdma::Duration(pipeline),
+                                          rdma::Duration(port->GetPeer()->GetPauseResponsePs()),
+                                          rdma::Bytes(largestFrameBytes),
+                                          rdma::Duration(port->GetTransmitTimeUnitPs()))
+                              .value *
+                          static_cast<uint64_t>(__builtin_popcount(m_losslessMask))
+                    : 0);
         if (ofUnit)
         {
             ofUnits += config.headroomBytes.back() +

@@ -246,6 +246,7 @@ RdmaSwitch::ForwardToAll(RdmaPort* port, RdmaFrame* frame, uint16_t set, int64_t
     if (frame->opcode != RdmaOpcode::ETHERNET || frame->dst != RdmaPacketAddresses::EVERYBODY)
     {
         // A datagram may be for an endpoint that does not exist.
+        port->ReturnCells(frame->priority, FrameBytes(frame), now); // it is in no buffer
         Drop(nullptr, frame, set == NO_SET ? NO_ROUTE : DEAD_NEXT_HOP, now);
         return;
     }
@@ -272,6 +273,7 @@ RdmaSwitch::Store(RdmaFrame* frame, uint16_t inPort, int64_t now)
     const Candidates ways = FindCandidates(frame->dst);
     if (ways.size == 0)
     {
+        m_ports[inPort]->ReturnCells(frame->priority, FrameBytes(frame), now);
         Drop(nullptr, frame, ways.set == NO_SET ? NO_ROUTE : DEAD_NEXT_HOP, now);
         return false;
     }
@@ -401,6 +403,10 @@ RdmaSwitch::GetPausing(const RdmaPort* port) const
 void
 RdmaSwitch::Pause(RdmaPort* port, uint8_t priority, bool pause, int64_t now)
 {
+    if (port->GetCreditMask() >> priority & 1)
+    {
+        return; // credits do what a pause is for
+    }
     m_pfcTrace(port, priority, pause, m_buffer.StoredOf(port->GetPortIndex(), priority), now);
     port->SendPause(static_cast<uint8_t>(1U << priority), pause ? m_pauseQuanta : 0, now);
     if (!pause)

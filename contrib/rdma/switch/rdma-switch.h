@@ -9,6 +9,7 @@
 #include "contrib/rdma/core/flow-hash.h"
 #include "contrib/rdma/core/shared-buffer.h"
 #include "pfc-watchdog.h"
+#include "rdma-credit-returns.h"
 #include "rdma-cut-through.h"
 #include "rdma-switch-base.h"
 
@@ -268,6 +269,8 @@ class RdmaSwitch : public RdmaSwitchBase
     std::string StartMarkers();
     /// \return what is wrong with BufferPolicy, or nothing
     std::string MakePolicy();
+    /// \return whether some link has credits instead of PFC
+    bool HasCells() const;
     /// \return null: the buffer's own thresholds do
     rdma::QueueLimit* MakeLimit();
 
@@ -356,7 +359,8 @@ class RdmaSwitch : public RdmaSwitchBase
     uint8_t m_unmarked{0};                //!< bit p: EcnOfPriority turns priority p off
     Ptr<RdmaBufferPolicy> m_bufferPolicy; //!< null: the buffer has it inline
     std::unique_ptr<rdma::StaticXoffLimit> m_xoffLimit;
-    std::unique_ptr<RdmaCutThrough> m_passing; //!< null: frames are stored
+    std::unique_ptr<RdmaCreditReturns> m_creditReturns; //!< null: no port has cell credits
+    std::unique_ptr<RdmaCutThrough> m_passing;          //!< null: frames are stored
 
     // attributes
     Arrivals m_arrivals;
