@@ -41,6 +41,26 @@ struct CreditStats
     uint64_t rerouted{0}; //!< packets that adaptive routing sent another way
 };
 
+/// Ethernet links with credits in place of PFC (CBFC).
+struct LinkCreditStats
+{
+    uint64_t stalls{0};    //!< times a priority of a transmitter had too few credits
+    double stallTimeUs{0}; //!< sum over transmitters
+    uint64_t updates{0};
+};
+
+/// Ethernet links that send frames again (LLR).
+struct LinkRetryStats
+{
+    uint64_t corrupted{0};
+    uint64_t replays{0};
+    uint64_t replayTimeouts{0}; //!< replays that the timer began
+    uint64_t replayed{0};       //!< frames sent again
+    uint64_t discarded{0};
+    uint64_t acks{0};
+    uint64_t nacks{0};
+};
+
 /// Packets that switches had no room for, where switches trim.
 struct TrimmingStats
 {
@@ -85,8 +105,10 @@ struct RunStats
     uint64_t cnps{0};
     uint64_t pfcPauses{0};
     double pfcPauseTimeUs{0};
-    std::optional<CreditStats> credits;    //!< without PFC only
-    std::optional<TrimmingStats> trimming; //!< where switches trim only
+    std::optional<CreditStats> credits;         //!< without PFC only
+    std::optional<TrimmingStats> trimming;      //!< where switches trim only
+    std::optional<LinkCreditStats> linkCredits; //!< where some link has it only; the next one, too
+    std::optional<LinkRetryStats> linkRetry;
     const rdma::LinkWords* link{&rdma::kEthernetWords};
     BalanceStats balance;
     uint64_t retransmittedPackets{0}; //!< RDMA's and TCP's; the next two too

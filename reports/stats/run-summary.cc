@@ -192,6 +192,15 @@ PrintRunStats(std::ostream& os, const RunStats& s)
     {
         os << ", " << HumanTime(s.pfcPauseTimeUs) << " in all";
     }
+    if (s.linkCredits)
+    {
+        os << "; " << HumanCount(s.linkCredits->stalls)
+           << (s.linkCredits->stalls == 1 ? " wait for credits" : " waits for credits");
+    }
+    if (s.linkRetry)
+    {
+        os << "; " << HumanCount(s.linkRetry->replayed) << " frames sent again by links";
+    }
     if (!s.queuePeakLink.empty())
     {
         os << "; longest queue " << HumanBytes(static_cast<double>(s.queuePeakBytes)) << " at "

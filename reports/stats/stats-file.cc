@@ -185,6 +185,26 @@ const Object<TrimmingStats> TRIMMING{
     {"requests_to_send (frames): Separate packets in which senders ask for credits (EQDS, UET)",
      &TrimmingStats::requestsToSend}};
 
+const Object<LinkCreditStats> LINK_CREDITS{
+    {"stalls (count): Times a lossless priority of a transmitter had too few credits",
+     &LinkCreditStats::stalls},
+    {"stall_time_us (us): Time in which some priority of a transmitter had, summed over ports",
+     &LinkCreditStats::stallTimeUs},
+    {"updates (messages): Credit updates sent (CF_Update)", &LinkCreditStats::updates}};
+
+const Object<LinkRetryStats> LINK_RETRY{
+    {"corrupted_frames (frames): Frames, ACKs and NACKs that came with bit errors",
+     &LinkRetryStats::corrupted},
+    {"replays (count): Times a link began to send again", &LinkRetryStats::replays},
+    {"replay_timeouts (count): Replays that the replay timer began",
+     &LinkRetryStats::replayTimeouts},
+    {"replayed_frames (frames): Frames that links sent again", &LinkRetryStats::replayed},
+    {"discarded_frames (frames): Good frames that were dropped, as one before them was missing or "
+     "they had come before",
+     &LinkRetryStats::discarded},
+    {"acks (messages): ACKs that links sent", &LinkRetryStats::acks},
+    {"nacks (messages): NACKs that links sent", &LinkRetryStats::nacks}};
+
 const Object<RunStats> NIC_LIMITS{
     {"qp_cache_misses (count): Times a queue pair's state was fetched from memory",
      &RunStats::qpCacheMisses},
@@ -307,6 +327,14 @@ const Object<RunStats> RUN{
               &RunStats::trimming,
               TRIMMING)
         .Only([](const auto& s) { return s.packets && s.trimming; }),
+    OfPackets("link_credits: Of Ethernet links with credits (--flow-control=cbfc)",
+              &RunStats::linkCredits,
+              LINK_CREDITS)
+        .Only([](const auto& s) { return s.packets && s.linkCredits; }),
+    OfPackets("link_retry: Of Ethernet links with link-level retry (--link-retry)",
+              &RunStats::linkRetry,
+              LINK_RETRY)
+        .Only([](const auto& s) { return s.packets && s.linkRetry; }),
     OfPackets("retransmitted_packets (packets): Data packets sent again, TCP's segments too",
               &RunStats::retransmittedPackets),
     OfPackets("timeouts (count): Times a sender heard nothing and sent again, TCP's too",

@@ -39,6 +39,9 @@ struct Fabric
     std::optional<std::string> marker;
     std::optional<std::string> bufferPolicy;
     std::optional<bool> cutThrough;
+    std::optional<std::string> flowControl;
+    std::optional<rdma::Bytes> creditBuffer;
+    std::optional<bool> linkRetry;
     rdma::Bytes buffer;
     rdma::Duration switchLatency;
     rdma::Bytes window;

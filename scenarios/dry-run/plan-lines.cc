@@ -14,6 +14,7 @@
 #include "scenarios/network/background.h"
 #include "scenarios/network/cluster-options.h"
 #include "scenarios/network/infiniband.h"
+#include "scenarios/network/link-options.h"
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/places-as-run.h"
 #include "scenarios/network/processes.h"
@@ -216,6 +217,10 @@ FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
                          (f.bufferPolicy == "dynamic" ? "" : " by policy " + f.bufferPolicy) +
                          "; links " + rdma::ToString(f.linkDelay) +
                          (f.bitErrorRate > 0 ? Format(", bit error rate %g", f.bitErrorRate) : ""));
+    if (const std::string links = LinksText(f); !links.empty())
+    {
+        text += PlanLine("link layer", links);
+    }
     if (f.cutThrough)
     {
         text += PlanLine("stored before", StoringLinks(topology));

@@ -180,6 +180,8 @@ struct FabricSpec
     std::string marker;                   ///< by name; empty: by ecnKmin, ecnKmax, ecnPmax
     std::string bufferPolicy = "dynamic"; ///< by name
     bool cutThrough = false;              ///< of Ethernet's switches; InfiniBand's always do
+    bool linkCredits = false;             ///< Ethernet: credits (CBFC) in place of PFC
+    bool linkRetry = false;               ///< Ethernet: links send bad frames again (LLR)
     uint64_t windowBytes =
         0; ///< 0: unlimited; else largest number of unacknowledged payload bytes of a QP
     uint32_t timeoutExponent =

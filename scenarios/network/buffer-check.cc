@@ -94,9 +94,10 @@ NetworkChecker::RefuseBuffer(const topo::Node& node, const std::string& why)
 bool
 NetworkChecker::BuffersSuffice()
 {
-    // With credits a buffer is short for speed, never for frames; pools of headroom depend on
-    // attributes, by which the switches themselves check theirs.
-    if (m_fabric.infiniBand || m_fabric.bufferPolicy == rdma::kHeadroomPoolsPolicy.name)
+    // With credits a buffer is short for speed, never for frames; pools of headroom, and receive
+    // buffers, depend on attributes, by which the switches themselves check theirs.
+    if (m_fabric.infiniBand || m_fabric.linkCredits ||
+        m_fabric.bufferPolicy == rdma::kHeadroomPoolsPolicy.name)
     {
         return true;
     }

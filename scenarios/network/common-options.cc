@@ -14,6 +14,7 @@
 #include "scenarios/network/ets-options.h"
 #include "scenarios/network/fault-options.h"
 #include "scenarios/network/infiniband.h"
+#include "scenarios/network/link-options.h"
 #include "scenarios/network/load-balancing-options.h"
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/nic-names.h"
@@ -569,6 +570,7 @@ FabricOptionRows(Software software)
     Append(&rows, TransportOptionRows(section));
     Append(&rows, InfiniBandOptionRows());
     Append(&rows, QueueingOptionRows());
+    Append(&rows, LinkOptionRows());
     Append(&rows, LoadBalancingOptionRows());
     Append(&rows, EtsOptionRows());
     Append(&rows, QueueDiscOptionRows());

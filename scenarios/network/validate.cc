@@ -20,6 +20,7 @@
 #include "scenarios/network/compat.h"
 #include "scenarios/network/ets-options.h"
 #include "scenarios/network/infiniband.h"
+#include "scenarios/network/link-options.h"
 #include "scenarios/network/load-balancing-options.h"
 #include "scenarios/network/network-kinds.h"
 #include "scenarios/network/nic-names.h"
@@ -251,6 +252,7 @@ MakeFabric(Validation* v)
                          : "allowed: at least ecn-kmin, " + CanonicalBytes(f.ecnKmin.value));
     }
     ApplyQueueing(v, &f);
+    ApplyLinks(v, &f);
     if (f.windowBytes > 0 && f.windowBytes < f.mtu)
     {
         v->Fail(&asked::Fabric::window,

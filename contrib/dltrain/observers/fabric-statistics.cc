@@ -156,6 +156,43 @@ BusiestCarriers(TraceCollector& collector, int64_t now, std::size_t most)
     return links;
 }
 
+/// What Ethernet's links have done beyond PFC, if some have more. Collective over ranks.
+void
+AddLinkLayer(const ns3::RdmaPortCounters& now,
+             const ns3::RdmaPortCounters& base,
+             const ns3::RdmaFabric& fabric,
+             reports::RunStats* s)
+{
+    bool credits = false;
+    bool retry = false;
+    for (const auto& port : fabric.GetPorts())
+    {
+        credits |= port->GetCells() != nullptr;
+        retry |= port->GetRetry() != nullptr;
+    }
+    const Ranks& ranks = Ranks::Get();
+    if (ranks.Max(int64_t{credits}) > 0)
+    {
+        // A priority without credits is held as by a pause.
+        const uint64_t stalls = now.creditStalls - base.creditStalls;
+        s->linkCredits = reports::LinkCreditStats{stalls,
+                                                  s->pfcPauseTimeUs,
+                                                  now.creditUpdatesSent - base.creditUpdatesSent};
+        s->pfcPauses -= std::min(stalls, s->pfcPauses);
+        s->pfcPauseTimeUs = s->pfcPauses ? s->pfcPauseTimeUs : 0;
+    }
+    if (ranks.Max(int64_t{retry}) > 0)
+    {
+        s->linkRetry = reports::LinkRetryStats{now.retryCorrupted - base.retryCorrupted,
+                                               now.linkReplays - base.linkReplays,
+                                               now.replayTimeouts - base.replayTimeouts,
+                                               now.framesReplayed - base.framesReplayed,
+                                               now.retryDiscarded - base.retryDiscarded,
+                                               now.retryAcksSent - base.retryAcksSent,
+                                               now.retryNacksSent - base.retryNacksSent};
+    }
+}
+
 } // namespace
 
 reports::RunStats
@@ -285,6 +322,7 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     {
         s.pfcPauses = pauses;
         s.pfcPauseTimeUs = pausedUs;
+        AddLinkLayer(ports, base.ports, fabric, &s);
     }
     s.balance = CollectBalance(fabric, base, nowPs, nics, collector.GetFlowWays());
     s.retransmittedPackets = nics.retransmittedPackets - base.nics.retransmittedPackets;
@@ -296,7 +334,8 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.readRequests = nics.readRequests - base.nics.readRequests;
     s.dataPackets = nics.dataPackets - base.nics.dataPackets;
     s.dataBytes = nics.dataBytes - base.nics.dataBytes;
-    s.frameHops = ports.rxFrames - ports.creditUpdatesReceived; // these stay on their link
+    // These stay on their link.
+    s.frameHops = ports.rxFrames - ports.creditUpdatesReceived - ports.retryWordsReceived;
     for (const auto& device : fabric.GetSwitches())
     {
         s.bufferPeakBytes = std::max<uint64_t>(s.bufferPeakBytes, device->GetSharedBufferPeak());

@@ -73,6 +73,9 @@ constexpr EstimateRow kEstimateRows[] = {
      "transport "
      "ets class queue-disc shaper qps-per-connection split-data-on-qps load-balancer spray "
      "flowlet-gap ecmp-resilient marker buffer-policy cut-through hash-seed "
+     "ets class queue-disc qps-per-connection split-data-on-qps load-balancer spray flowlet-gap "
+     "ecmp-resilient marker buffer-policy cut-through flow-control credit-buffer "
+     "link-retry hash-seed "
      "hash-offset set"},
     {InEstimate::kNoted,
      "ib-switch ib-routing lmc vls vl-buffer credit-block ib-fec vl-high vl-low vl-high-limit "

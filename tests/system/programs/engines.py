@@ -54,6 +54,10 @@ RUNS = [
     "traffic --k=4 --pattern=poisson --sizes=google-rpc --load=0.8 --duration=100us"
     " --transport=homa",
     "traffic --k=4 --pattern=incast --fan-in=6 --bytes=300kB --transport=expresspass",
+    "traffic --k=4 --pattern=incast --fan-in=12 --bytes=300kB --flow-control=cbfc --link-retry"
+    " --bit-error-rate=3e-7 --cc=hpcc",
+    "traffic --k=4 --pattern=permutation --bytes=300kB --set=core:link_retry=1"
+    " --set=core:flow_control=cbfc --fault=link-down,at=10us,for=50us,on=edge-0-0-agg-0-0",
     "collperf --op=alltoall --ranks=12 --gpus-per-server=3 -b 64kB -e 64kB"
     " --qps-per-connection=3 --split-data-on-qps --load-balancer=reps",
     "dltrain --model=gpt2 --seq=64 --gpus=12 --gpus-per-server=3 --steps=1 --warmup=0"

@@ -86,6 +86,11 @@ RUNS = [
         " --pattern=permutation --offset=8 --load-balancer=conweave",
         (2, 3),
     ),
+    (
+        "traffic --k=4 --pattern=incast --bytes=200kB --flow-control=cbfc --link-retry"
+        " --bit-error-rate=3e-7 --cc=hpcc",
+        (3,),
+    ),
     ("traffic --k=4 --pattern=incast --bytes=100kB --transport=homa", (3,)),
     ("traffic --k=4 --pattern=incast --bytes=100kB --transport=expresspass", (3,)),
     (

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""--flow-control=cbfc and --link-retry: what they do to losses and pauses, what is told, errors."""
+
+import sys
+
+sys.path.append(sys.path[0] + "/../shared")
+from _system_test import SystemTest, main
+
+INCAST = (
+    "traffic --topology=single-switch --hosts=5 --pattern=incast --fan-in=4 --bytes=1MB --no-ecn"
+    " --report=0 --timeline=0"
+)
+
+
+class LinkLayer(SystemTest):
+    def test_credits_lose_and_pause_nothing(self):
+        stats = self.run_program(INCAST + " --flow-control=cbfc").stats
+        self.assertEqual(stats["flows"]["arrived"], 4)
+        self.assertEqual(set(stats["drops"].values()), {0})
+        self.assertEqual(stats["pfc_pauses"], 0)
+        self.assertGreater(stats["link_credits"]["stalls"], 100)
+        self.assertGreater(stats["link_credits"]["updates"], 100)
+        self.assertNotIn("link_retry", stats)
+        # One link's credits are far less than what PFC's thresholds let a port have.
+        paused = self.run_program(INCAST).stats
+        self.assertGreater(paused["pfc_pauses"], 0)
+        self.assertNotIn("link_credits", paused)
+        self.assertLess(stats["switch_buffer_peak_bytes"], paused["switch_buffer_peak_bytes"] / 3)
+
+    def test_links_repair_bit_errors(self):
+        for credits in ("", " --flow-control=cbfc"):
+            with self.subTest(credits=credits):
+                line = INCAST + " --bit-error-rate=1e-7 --link-retry" + credits
+                stats = self.run_program(line).stats
+                self.assertEqual(stats["flows"]["arrived"], 4)
+                self.assertEqual(stats["retransmitted_packets"], 0)
+                self.assertEqual(stats["drops"]["corrupted"], 0)
+                retry = stats["link_retry"]
+                self.assertGreater(retry["corrupted_frames"], 0)
+                self.assertGreaterEqual(retry["replayed_frames"], retry["replays"])
+                self.assertGreater(retry["nacks"], 0)
+        without = self.run_program(INCAST + " --bit-error-rate=1e-7").stats
+        self.assertGreater(without["retransmitted_packets"], 0)
+
+    def test_of_a_place(self):
+        line = (
+            "traffic --k=4 --pattern=permutation --bytes=100kB --report=0 --timeline=0"
+            " --set=core:link_retry=1 --set=core:flow_control=cbfc"
+        )
+        stats = self.run_program(line).stats
+        self.assertGreater(stats["link_retry"]["acks"], 0)
+        self.assertGreater(stats["link_credits"]["updates"], 0)
+
+    def test_a_deadlock_is_told_in_its_words(self):
+        ring = (
+            "traffic --topology=torus --torus=5 --hosts=5 --hosts-per-switch=1 --offset=2"
+            " --bytes=5MB --cc=none --no-ecn --report=0 --timeline=0 --flow-control=cbfc"
+        )
+        run = self.run_program(ring, status=3)
+        self.assertIn("credit deadlock: no buffer empties", run.out + run.err)
+
+    def test_plan(self):
+        plan = " ".join(self.run_program(INCAST + " --flow-control=cbfc --dry-run").out.split())
+        self.assertIn("link layer credits (CBFC) instead of PFC", plan)
+        self.assertNotIn("link layer", self.run_program(INCAST + " --dry-run").out)
+        run = self.run_program(INCAST + " --credit-buffer=64kB --dry-run")
+        self.assertIn("--credit-buffer has no effect", run.out + run.err)
+
+    def test_what_is_wrong(self):
+        for line, *words in (
+            ("--flow-control=cbcf", "--flow-control=cbcf", "'cbfc'"),
+            ("--fabric=ib --flow-control=cbfc", "--flow-control", "--fabric=roce"),
+            ("--fabric=ib --link-retry", "--link-retry", "--fabric=roce"),
+            ("--network=fluid --link-retry", "--link-retry", "--network=packet"),
+            ("--no-pfc --flow-control=cbfc", "--flow-control", "--pfc"),
+            ("--cut-through --link-retry", "--link-retry", "without --cut-through"),
+            ("--cut-through --flow-control=cbfc", "--flow-control", "without --cut-through"),
+            ("--flow-control=cbfc --pfc-watchdog=1ms", "--flow-control", "--pfc-watchdog"),
+            ("--flow-control=cbfc --bit-error-rate=1e-9", "--flow-control", "--link-retry"),
+            (
+                "--flow-control=cbfc --fault=link-down,at=1us,on=server-0-switch-0",
+                "--flow-control",
+                "without --fault",
+            ),
+            ("--flow-control=cbfc --credit-buffer=1kB", "CreditBuffer", "largest frame"),
+            (
+                "--cut-through --ns3::RdmaPort::LinkRetry=1",
+                "ns3::RdmaPort::LinkRetry",
+                "without cut-through",
+            ),
+        ):
+            with self.subTest(line=line):
+                self.refuse("traffic --topology=single-switch --hosts=4 " + line, *words)
+
+
+if __name__ == "__main__":
+    main()
