@@ -5,14 +5,16 @@
 
 #include "contrib/rdma/core/regular-file.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "topologies/graph-circuits.h"
+#include "topologies/graph-routes.h"
 #include "topologies/json-reader.h"
 #include "topologies/names.h"
-#include "topologies/routes.h"
 
 #include <algorithm>
 #include <cctype>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -63,6 +65,7 @@ struct GraphExtras
     std::vector<std::pair<NodeId, std::string>> tierNames;
     bool numbers = false; ///< a switch has the number of a tier
     std::vector<PlaceSetting> settings;
+    detail::CircuitReader circuits;
 };
 
 /// The settings under a key. \param at a node, or an end of a link
@@ -98,7 +101,7 @@ ReadSettings(JsonObject& in, const char* key, bool ofEnd, uint32_t at, GraphExtr
 void
 ReadNode(JsonObject in, Topology& t, GraphExtras& extras)
 {
-    static const std::vector<std::string> kKinds = {"host", "switch"};
+    static const std::vector<std::string> kKinds = {"host", "switch", "circuit-switch"};
     if (!in.Only({"name", "kind", "tier", "set"}))
     {
         return;
@@ -130,7 +133,7 @@ ReadNode(JsonObject in, Topology& t, GraphExtras& extras)
     {
         in.Fail("name", "is not a name: 1 to 64 letters, digits, '_', '.', ':' or '-'");
     }
-    else if (t.FindNode(name))
+    else if (t.FindNode(name) || extras.circuits.FindSwitch(name))
     {
         in.Fail("name", "is the name of an earlier node, too");
     }
@@ -159,49 +162,49 @@ ReadNode(JsonObject in, Topology& t, GraphExtras& extras)
                     "all are names");
         }
     }
+    else if (kind == "circuit-switch")
+    {
+        for (const char* key : {"tier", "set"})
+        {
+            if (in.Has(key))
+            {
+                in.Fail(key, "is of switches that forward frames");
+                return;
+            }
+        }
+        extras.circuits.AddSwitch(name);
+    }
     else
     {
         in.Fail("kind", "is not " + JoinNames(kKinds) + DidYouMean(kind, kKinds));
     }
 }
 
-/// The node that `key` names.
-std::optional<NodeId>
-ReadEnd(JsonObject& link, const char* key, const Topology& t)
+/// The circuit switch that `key` names, if it names one.
+std::optional<uint32_t>
+ReadCircuitSwitch(JsonObject& link, const char* key, const GraphExtras& extras)
 {
-    std::string name;
-    if (!link.Text(key, name, Need::kRequired))
-    {
-        return std::nullopt;
-    }
-    const auto node = t.FindNode(name);
-    if (!node)
-    {
-        // The nearest name costs a comparison with each; a large file is not worth it.
-        std::vector<std::string> names;
-        for (const Node& n : t.Nodes())
-        {
-            if (t.Nodes().size() > 10000)
-            {
-                break;
-            }
-            names.push_back(n.name);
-        }
-        link.Fail(key, "is not the name of a node" + DidYouMean(name, names));
-    }
-    return node;
+    const json* name = link.Find(key);
+    return name && name->is_string() ? extras.circuits.FindSwitch(name->get<std::string>())
+                                     : std::nullopt;
 }
 
 void
-ReadLink(JsonObject link, const LinkDefaults& defaults, Topology& t, GraphExtras& extras)
+ReadLink(JsonObject link,
+         uint32_t number,
+         const LinkDefaults& defaults,
+         Topology& t,
+         GraphExtras& extras)
 {
     if (!link.Only(
             {"from", "to", "rate", "delay", "bit_error_rate", "count", "set_from", "set_to"}))
     {
         return;
     }
-    const auto from = ReadEnd(link, "from", t);
-    const auto to = ReadEnd(link, "to", t);
+    const auto fromCircuits = ReadCircuitSwitch(link, "from", extras);
+    const auto toCircuits = ReadCircuitSwitch(link, "to", extras);
+    const auto from = fromCircuits ? std::nullopt : detail::ReadEnd(link, "from", t);
+    const auto to = toCircuits ? std::nullopt : detail::ReadEnd(link, "to", t);
     rdma::BitRate rate = defaults.rate;
     rdma::Duration delay = defaults.delay;
     double bitErrorRate = defaults.bitErrorRate;
@@ -212,6 +215,34 @@ ReadLink(JsonObject link, const LinkDefaults& defaults, Topology& t, GraphExtras
     ReadDelay(link, delay, unless(defaults.hasDelay));
     ReadBitErrorRate(link, bitErrorRate);
     link.Whole("count", count, 1, 1024);
+    if (hasRate && (fromCircuits || toCircuits))
+    {
+        const auto node = from ? from : to;
+        const char* far = fromCircuits ? "to" : "from";
+        if (fromCircuits && toCircuits)
+        {
+            link.Fail("to", "is a circuit switch, too; allowed at the other end: a switch");
+        }
+        else if (node && t.Nodes()[*node].kind == NodeKind::kHost)
+        {
+            link.Fail(far, "is a host; allowed at a circuit switch: a switch");
+        }
+        else if (link.Has(fromCircuits ? "set_from" : "set_to"))
+        {
+            link.Fail(fromCircuits ? "set_from" : "set_to", "is of a port that forwards no frames");
+        }
+        for (uint64_t i = 0; node && i < count; ++i)
+        {
+            extras.circuits.AddFibre({fromCircuits ? *fromCircuits : *toCircuits,
+                                      *node,
+                                      rate,
+                                      delay,
+                                      bitErrorRate,
+                                      number,
+                                      !fromCircuits});
+        }
+        return;
+    }
     if (!from || !to || !hasRate)
     {
         return;
@@ -237,157 +268,26 @@ ReadLink(JsonObject link, const LinkDefaults& defaults, Topology& t, GraphExtras
     }
 }
 
-/// One text, or a list of texts.
-std::vector<std::string>
-ReadTexts(JsonObject& in, const char* key)
-{
-    std::vector<std::string> texts;
-    const json* value = in.Find(key, Need::kRequired);
-    for (const json& one : !value              ? json::array()
-                           : value->is_array() ? *value
-                                               : json::array({*value}))
-    {
-        if (!one.is_string())
-        {
-            in.Fail(key, "is not a text, or a list of texts");
-            return {};
-        }
-        texts.push_back(one.get<std::string>());
-    }
-    if (value && texts.empty())
-    {
-        in.Fail(key, "names nothing");
-    }
-    return texts;
-}
-
-/// The endpoints of a host "b", or the one of its port, "b:1".
-std::vector<EndpointId>
-EndpointsOf(const Topology& t, const std::string& text)
-{
-    const std::size_t colon = text.rfind(':');
-    const auto whole = t.FindNode(text);
-    const auto node =
-        whole || colon == std::string::npos ? whole : t.FindNode(text.substr(0, colon));
-    const std::string port = whole || !node ? "" : text.substr(colon + 1);
-    std::vector<EndpointId> found;
-    for (EndpointId e = 0; node && e < t.Endpoints().size(); ++e)
-    {
-        const Endpoint& endpoint = t.Endpoints()[e];
-        if (endpoint.host == *node && (port.empty() || port == std::to_string(endpoint.port)))
-        {
-            found.push_back(e);
-        }
-    }
-    return found;
-}
-
+/// The key "circuits". \param links of the file, whose settings of ports are the circuits', too
 void
-ReadRoute(JsonObject in,
-          const Topology& t,
-          std::set<std::pair<NodeId, EndpointId>>& seen,
-          std::vector<StaticRoute>& routes)
+ReadCircuits(JsonObject& root,
+             const json& links,
+             Topology& t,
+             GraphExtras& extras,
+             Description& about)
 {
-    if (!in.Only({"at", "to", "via"}))
+    using Fibre = detail::CircuitReader::Fibre;
+    const auto read = [&](const Fibre& fibre, uint32_t end) {
+        JsonObject link = root.Inner(links[fibre.link], "links/" + std::to_string(fibre.link));
+        ReadSettings(link, fibre.from ? "set_from" : "set_to", true, end, extras);
+    };
+    auto plan = extras.circuits.Read(root, t, [&](LinkId link, const Fibre& a, const Fibre& b) {
+        read(a, 2 * link);
+        read(b, 2 * link + 1);
+    });
+    if (plan)
     {
-        return;
-    }
-    const auto at = ReadEnd(in, "at", t);
-    const std::vector<std::string> to = ReadTexts(in, "to");
-    const std::vector<std::string> via = ReadTexts(in, "via");
-    if (!at || to.empty() || via.empty())
-    {
-        return;
-    }
-    const Node& node = t.Nodes()[*at];
-    if (node.kind == NodeKind::kHost)
-    {
-        in.Fail("at", "is a host, and hosts do not forward");
-        return;
-    }
-    std::vector<PortId> out;
-    for (const std::string& name : via)
-    {
-        const std::size_t before = out.size();
-        for (std::size_t p = 0; p < node.ports.size(); ++p)
-        {
-            const auto port = static_cast<PortId>(p);
-            if (t.Nodes()[t.Peer(*at, port)].name == name)
-            {
-                out.push_back(port);
-            }
-        }
-        if (out.size() == before)
-        {
-            in.Fail("via",
-                    "names " + rdma::Shown(name, 64) + ", to which " + node.name + " has no link");
-            return;
-        }
-    }
-    std::sort(out.begin(), out.end());
-    if (std::adjacent_find(out.begin(), out.end()) != out.end())
-    {
-        in.Fail("via", "names a neighbour twice");
-        return;
-    }
-    for (const std::string& name : to)
-    {
-        const std::vector<EndpointId> endpoints = EndpointsOf(t, name);
-        if (endpoints.empty())
-        {
-            in.Fail("to",
-                    "names " + rdma::Shown(name, 64) + ", which is no host and no port of one");
-            return;
-        }
-        for (const EndpointId e : endpoints)
-        {
-            if (!seen.emplace(*at, e).second)
-            {
-                in.Fail("to", "has a route at " + node.name + " already");
-                return;
-            }
-            routes.push_back({*at, e, out});
-        }
-    }
-}
-
-/// The key "routes". \pre nodes and links are there
-void
-ReadRoutes(JsonObject& root, Topology& t, Description& about)
-{
-    const json* routes = root.List("routes");
-    if (!routes)
-    {
-        return;
-    }
-    const std::size_t before = root.Errors();
-    std::vector<std::size_t> last; // by entry: routes up to it
-    std::set<std::pair<NodeId, EndpointId>> seen;
-    for (std::size_t i = 0; i < routes->size() && !root.TooMany(); ++i)
-    {
-        ReadRoute(root.Inner((*routes)[i], "routes/" + std::to_string(i)), t, seen, about.routes);
-        last.push_back(about.routes.size());
-    }
-    if (root.Errors() != before)
-    {
-        return;
-    }
-    t.Describe(about);
-    const rdma::EcmpRoutes all = ComputeRoutes(t);
-    std::set<EndpointId> followed;
-    for (std::size_t r = 0, entry = 0; r < about.routes.size(); ++r)
-    {
-        entry += r >= last[entry];
-        const std::string wrong = followed.insert(about.routes[r].to).second
-                                      ? WhyNoRoute(t, all, about.routes[r].to)
-                                      : "";
-        if (!wrong.empty())
-        {
-            const Endpoint& to = t.Endpoints()[about.routes[r].to];
-            root.Say("routes/" + std::to_string(entry),
-                     "frames for " + t.Nodes()[to.host].name + " " + wrong);
-            return;
-        }
+        about.circuits = std::make_shared<const CircuitPlan>(std::move(*plan));
     }
 }
 
@@ -450,7 +350,7 @@ ReadGraph(const std::string& text, const std::string& name)
         return result;
     }
     JsonObject root(*document, "", name, result.errors);
-    if (!root.Only({"description", "defaults", "nodes", "links", "routes"}))
+    if (!root.Only({"description", "defaults", "nodes", "links", "routes", "circuits"}))
     {
         return result;
     }
@@ -492,7 +392,11 @@ ReadGraph(const std::string& text, const std::string& name)
     }
     for (size_t i = 0; i < links->size() && !root.TooMany(); ++i)
     {
-        ReadLink(root.Inner((*links)[i], "links/" + std::to_string(i)), defaults, t, extras);
+        ReadLink(root.Inner((*links)[i], "links/" + std::to_string(i)),
+                 static_cast<uint32_t>(i),
+                 defaults,
+                 t,
+                 extras);
         if (t.Links().size() > detail::kMostLinks)
         {
             root.Say("links", "has more than " + std::to_string(detail::kMostLinks) + " links");
@@ -500,6 +404,10 @@ ReadGraph(const std::string& text, const std::string& name)
         }
     }
     Description about;
+    if (result.errors.empty())
+    {
+        ReadCircuits(root, *links, t, extras, about);
+    }
     NumberTiers(extras, t, about);
     constexpr std::size_t kMostTiers = 9;
     if (about.tiers.size() > kMostTiers)
@@ -510,7 +418,7 @@ ReadGraph(const std::string& text, const std::string& name)
     }
     if (result.errors.empty())
     {
-        ReadRoutes(root, t, about);
+        detail::ReadRoutes(root, t, about);
     }
     if (result.errors.empty())
     {

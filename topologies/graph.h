@@ -18,7 +18,8 @@
  *          "bit_error_rate": 1e-12, "count": 2,                optional; count: parallel links
  *          "set_from": {}, "set_to": {}}                       optional: of the port at that end
  *       ],
- *       "routes": [{"at": "s", "to": ["b"], "via": ["t"]}]     optional: next hops of one's own
+ *       "routes": [{"at": "s", "to": ["b"], "via": ["t"]}],    optional: next hops of one's own
+ *       "circuits": {...}                                      optional: graph-circuits.h
  *     }
  *
  * At switch "at" frames for the hosts "to" (or ports of them, "b:1") go to the neighbours "via", by

@@ -12,6 +12,7 @@
 #define TOPOLOGIES_TOPOLOGY_H
 
 #include "contrib/rdma/core/units.h"
+#include "topologies/circuits.h"
 #include "topologies/parameter.h"
 
 #include <cstdint>
@@ -116,6 +117,8 @@ struct Description
     std::vector<PlaceSetting> settings; ///< of the user's file, in its order
     /// Of the user's file; each switch and endpoint once. All other routes are the shortest paths.
     std::vector<StaticRoute> routes;
+    /// Links that come and go by a plan; null: none.
+    std::shared_ptr<const CircuitPlan> circuits;
 };
 
 /// Built node by node and link by link. It is a value whose copies share one graph until they are

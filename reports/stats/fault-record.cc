@@ -20,8 +20,9 @@ RecordOf(const scenario::Fault& fault)
     record.cables = fault.cables;
     record.ofNetwork = fault.IsOfNetwork();
     record.isCut = fault.IsCut();
-    record.losesFrames =
-        fault.IsCut() || fault.kind == FaultKind::kBitErrors || fault.kind == FaultKind::kDrop;
+    record.isPlanned = fault.kind == FaultKind::kCircuits;
+    record.losesFrames = fault.IsCut() || record.isPlanned || fault.kind == FaultKind::kBitErrors ||
+                         fault.kind == FaultKind::kDrop;
     record.at = fault.at.ps;
     switch (fault.kind)
     {
@@ -73,6 +74,20 @@ Extent(const Words& words)
         .Only([find](const auto& r) { return find(r) != r.extents.end(); });
 }
 
+std::string
+LossText(const FaultRecord& r)
+{
+    std::string text =
+        HumanCount(r.framesLost) + (r.framesLost == 1 ? " frame lost" : " frames lost");
+    text +=
+        (r.isCut || r.isPlanned) && r.framesWithoutWay
+            ? ", " + HumanCount(r.framesWithoutWay) + " found no way left" + (r.pairsHit ? "," : "")
+            : "";
+    return text + (r.pairsHit ? " of " + HumanCount(r.pairsHit) +
+                                    (r.pairsHit == 1 ? " pair" : " pairs") + " of hosts"
+                              : "");
+}
+
 } // namespace
 
 const Object<FaultRecord>&
@@ -80,13 +95,14 @@ FaultKeys()
 {
     using Fault = FaultRecord;
     static const Object<Fault> keys{
-        {"what: Kind of the fault", &Fault::what},
+        {"what: Kind of the fault; circuits: those of the topology, which come and go by a plan",
+         &Fault::what},
         {"where: Link, port, node or GPU, as given", &Fault::where},
         {"at_us (us): When it was to begin", &Fault::at},
         {"begun: Whether it began before the run ended",
          [](const auto& r) { return r.begun >= 0; }},
         {"until_us (us): When it ended the last time; null: never", &Fault::ended},
-        {"times (count): How often it began", &Fault::times},
+        {"times (count): How often it began; circuits: how often they changed", &Fault::times},
         Key<Fault>("cables (count): Cables of a link", &Fault::cables).Only(&Fault::cables),
         Extent("rate_gbps (Gb/s): Severity: rate that is left"),
         Extent(
@@ -108,7 +124,7 @@ FaultKeys()
         Key<Fault>("frames_without_way (frames): Cut cables: dropped meanwhile anywhere as "
                    "dead_next_hop or no_route",
                    &Fault::framesWithoutWay)
-            .Only(&Fault::isCut),
+            .Only([](const auto& r) { return r.isCut || r.isPlanned; }),
         Key<Fault>("frames_lost (frames): On the wire, sent in vain, dropped from queues, "
                    "corrupted or dropped silently by it",
                    &Fault::framesLost)
@@ -126,11 +142,17 @@ PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults, int64_t me
     const char* head = "Faults           ";
     for (const FaultRecord& r : faults)
     {
-        std::string text = r.what + " on " + r.where;
+        head = r.isPlanned ? "Circuits         " : head;
+        std::string text = (r.isPlanned ? "of " : r.what + " on ") + r.where;
         std::string more = r.cables > 1 ? HumanCount(r.cables) + " cables" : "";
         more += (more.empty() || r.extent.empty() ? "" : "; ") + r.extent;
         text += more.empty() ? "" : " (" + more + ")";
-        if (r.begun < 0)
+        if (r.isPlanned)
+        {
+            text += ": " + HumanCount(r.times) + (r.times == 1 ? " change; " : " changes; ") +
+                    LossText(r);
+        }
+        else if (r.begun < 0)
         {
             text += ": was to begin at " + HumanTimeOfPs(r.at) + ", when the run was over";
         }
@@ -152,15 +174,7 @@ PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults, int64_t me
             if (r.losesFrames)
             {
                 text += r.begun < measuredFrom ? "; in the whole run " : "; ";
-                text +=
-                    HumanCount(r.framesLost) + (r.framesLost == 1 ? " frame lost" : " frames lost");
-                text += r.isCut && r.framesWithoutWay
-                            ? ", " + HumanCount(r.framesWithoutWay) + " found no way left" +
-                                  (r.pairsHit ? "," : "")
-                            : "";
-                text += r.pairsHit ? " of " + HumanCount(r.pairsHit) +
-                                         (r.pairsHit == 1 ? " pair" : " pairs") + " of hosts"
-                                   : "";
+                text += LossText(r);
             }
         }
         os << head << Wrapped(text, 17, 2) << "\n";

@@ -17,7 +17,8 @@
 namespace reports
 {
 
-/// The effect of an injected fault (--fault). Times are ps of the run; -1: never.
+/// The effect of an injected fault (--fault), or of circuits of the topology that come and go.
+/// Times are ps of the run; -1: never.
 struct FaultRecord
 {
     std::string what;   //!< "link-down"
@@ -29,6 +30,7 @@ struct FaultRecord
     bool ofNetwork{true};
     bool isCut{false};       //!< cables are cut by it
     bool losesFrames{false}; //!< by itself
+    bool isPlanned{false};   //!< circuits that come and go; `times` counts their changes
     int64_t at{0};           //!< when it was to begin
     int64_t begun{-1};
     int64_t ended{-1};            //!< the last time

@@ -64,15 +64,36 @@ std::string
 FaultsText(const FaultPlan& plan)
 {
     std::string text;
-    for (std::size_t i = 0; i < std::min(kShown, plan.faults.size()); ++i)
+    const std::size_t faults =
+        plan.faults.size() - (plan.faults.empty() || !plan.faults.back().circuits ? 0 : 1);
+    for (std::size_t i = 0; i < std::min(kShown, faults); ++i)
     {
         const Fault& fault = plan.faults[i];
         text += (i ? "; " : "") + fault.what + " on " + fault.where + " at " +
                 CanonicalDuration(fault.at.ps) +
                 (fault.length.ps > 0 ? " for " + CanonicalDuration(fault.length.ps) : "");
     }
-    const std::size_t more = plan.faults.size() - std::min(kShown, plan.faults.size());
+    const std::size_t more = faults - std::min(kShown, faults);
     return text + (more ? "; and " + std::to_string(more) + " more" : "");
+}
+
+std::string
+CircuitsText(const FaultPlan& faults)
+{
+    if (faults.faults.empty() || !faults.faults.back().circuits)
+    {
+        return "";
+    }
+    const topo::CircuitPlan& plan = *faults.faults.back().circuits;
+    const std::size_t changes = plan.every.ps ? plan.again : plan.changes.size();
+    std::string text = topo::Counted(plan.links.size(), "circuit") + " of " +
+                       faults.faults.back().where + ", " + topo::Counted(changes, "change") +
+                       " from " + CanonicalDuration(plan.changes[0].at.ps) + " on";
+    text += plan.every.ps ? ", again every " + CanonicalDuration(plan.every.ps) + " until " +
+                                CanonicalDuration(plan.until.ps)
+                          : "";
+    text += plan.dark.ps ? ", dark for " + CanonicalDuration(plan.dark.ps) : "";
+    return text + (plan.drain.ps ? ", drained for " + CanonicalDuration(plan.drain.ps) : "");
 }
 
 std::string

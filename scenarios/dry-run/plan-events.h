@@ -17,6 +17,8 @@ namespace scenario
 /// Each text is empty if it has no subject.
 
 std::string FaultsText(const FaultPlan& faults);
+/// "3 circuits of ocs, 2 changes from 0ns on".
+std::string CircuitsText(const FaultPlan& faults);
 /// \param topology names its hosts
 std::string RecoveryText(const RecoverySpec& recovery, const topo::Topology& topology);
 /// Which frame of a port is sent next.

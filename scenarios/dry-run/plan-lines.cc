@@ -249,6 +249,7 @@ EventLines(const RunOptions& run, const topo::Topology& topology)
     return PlanLineIf("ns-3 attributes", AttributesText(run)) +
            PlanLineIf("background", run.background ? BackgroundText(*run.background) : "") +
            PlanLineIf("faults", FaultsText(run.faults)) +
+           PlanLineIf("circuits", CircuitsText(run.faults)) +
            PlanLineIf("recovery", run.recovery ? RecoveryText(*run.recovery, topology) : "");
 }
 

@@ -7,8 +7,10 @@
 #define SCENARIOS_JOB_FAULT_PLAN_H
 
 #include "contrib/rdma/core/units.h"
+#include "topologies/circuits.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,7 @@ enum class FaultKind : uint8_t
     kPauseStorm,
     kGpuSlow,
     kGpuStop,
+    kCircuits, ///< no fault of --fault, but circuits of the topology that come and go
 };
 
 struct Fault
@@ -49,6 +52,7 @@ struct Fault
     /// ends.
     std::vector<uint32_t> ends;
     std::vector<uint32_t> dead; ///< ends in `ends` that are down themselves, not just their cable
+    std::shared_ptr<const topo::CircuitPlan> circuits; ///< of kCircuits, the last of a plan
     uint32_t cables = 0; ///< cables between the two nodes that `where` names, if it names a link
 
     /// Whether the fault hits the network, not a GPU.

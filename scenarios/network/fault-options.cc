@@ -197,6 +197,19 @@ MakeFaults(Validation* v, const topo::Topology* topology, const std::string& sev
         }
         plan.faults.push_back(std::move(*fault));
     }
+    if (topology && topology->About().circuits)
+    {
+        Fault circuits;
+        circuits.kind = FaultKind::kCircuits;
+        circuits.what = "circuits";
+        circuits.circuits = topology->About().circuits;
+        circuits.where = Join(circuits.circuits->switches, ", ");
+        for (const uint32_t link : circuits.circuits->links)
+        {
+            circuits.ends.insert(circuits.ends.end(), {2 * link, 2 * link + 1});
+        }
+        plan.faults.push_back(std::move(circuits));
+    }
     const bool cuts = std::any_of(plan.faults.begin(), plan.faults.end(), [](const Fault& f) {
         return f.IsCut();
     });

@@ -17,6 +17,7 @@
 #include "scenarios/network/transport-options.h"
 #include "scenarios/network/validate.h"
 #include "scenarios/network/watch-options.h"
+#include "scenarios/network/wiring-check.h"
 #include "scenarios/placement/queue-pair-pattern.h"
 #include "topologies/family.h"
 
@@ -173,6 +174,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.faults = MakeFaults(v, topology, several ? run.processes.by : "");
     if (topology)
     {
+        CheckWiring(v, *topology, several ? run.processes.by : "");
         CheckCaptureNames(v, *topology);
     }
     return run;

@@ -395,7 +395,8 @@ FabricRun::Run(FabricSimulation& simulation)
     {
         longest = fault.kind == scenario::FaultKind::kPauseStorm
                       ? std::max(longest, fault.length.ps)
-                      : longest;
+                  : fault.circuits ? std::max(longest, fault.circuits->changes.back().at.ps)
+                                   : longest;
     }
     if (m_run.recovery)
     {

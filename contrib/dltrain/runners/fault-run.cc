@@ -10,6 +10,7 @@
 #include "ns3/simulator.h"
 #include "ns3/uinteger.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -28,9 +29,12 @@ FaultRun::FaultRun(const scenario::FaultPlan& plan, ns3::RdmaFabric& fabric, Eve
 {
     for (std::size_t i = 0; i < plan.faults.size(); ++i)
     {
-        if (plan.faults[i].IsOfNetwork())
+        const scenario::Fault& fault = plan.faults[i];
+        if (fault.IsOfNetwork())
         {
-            m_numbers.emplace_back(m_faults.Add(Translate(plan.faults[i])));
+            m_numbers.emplace_back(fault.circuits
+                                       ? m_faults.AddCircuits(TranslateCircuits(*fault.circuits))
+                                       : m_faults.Add(Translate(fault)));
             m_indices.push_back(i);
         }
         else
@@ -40,6 +44,23 @@ FaultRun::FaultRun(const scenario::FaultPlan& plan, ns3::RdmaFabric& fabric, Eve
         }
     }
     m_faults.SetListener([this](const RdmaFaults::Event& event) { OnEvent(event); });
+}
+
+RdmaFaults::Circuits
+FaultRun::TranslateCircuits(const topo::CircuitPlan& plan)
+{
+    RdmaFaults::Circuits out;
+    out.links = plan.links;
+    for (const topo::CircuitPlan::Change& change : plan.changes)
+    {
+        out.changes.push_back({change.at.ps, change.up});
+    }
+    out.again = plan.again;
+    out.periodPs = plan.every.ps;
+    out.untilPs = plan.until.ps;
+    out.darkPs = plan.dark.ps;
+    out.drainPs = plan.drain.ps;
+    return out;
 }
 
 RdmaFaults::Fault
@@ -151,7 +172,15 @@ FaultRun::OnEvent(const RdmaFaults::Event& event)
         Write(event.now,
               m_fabric.GetLinkName(event.end),
               m_fabric.GetNodeName(m_fabric.GetNodeOfEnd(event.end)) +
-                  " knows that the link is dead, and leaves it out");
+                  " knows that the link is dead, and " +
+                  (m_fabric.IsSwitch(m_fabric.GetNodeOfEnd(event.end)) ? "leaves it out"
+                                                                       : "sends by other ports"));
+        return;
+    case RdmaFaults::Step::CHANGED:
+        Write(event.now,
+              fault.where,
+              "circuits change: " + std::to_string(event.links) +
+                  (event.links == 1 ? " circuit" : " circuits") + " from now on");
         return;
     case RdmaFaults::Step::REROUTED:
         Write(event.now,
@@ -213,7 +242,8 @@ FaultRun::AddTo(reports::LinkNotes& notes) const
         note.end = record.ended < 0 ? INT64_MAX : record.ended;
         note.losesFrames = record.losesFrames;
         const FaultKind kind = m_plan.faults[i].kind;
-        const bool onlyLoses = kind == FaultKind::kBitErrors || kind == FaultKind::kDrop;
+        const bool onlyLoses = kind == FaultKind::kBitErrors || kind == FaultKind::kDrop ||
+                               kind == FaultKind::kCircuits;
         if (onlyLoses && record.framesLost == 0)
         {
             continue; // it did nothing

@@ -62,6 +62,7 @@ class FaultRun
 
     /// \return as RdmaFaults takes it
     ns3::RdmaFaults::Fault Translate(const scenario::Fault& fault) const;
+    static ns3::RdmaFaults::Circuits TranslateCircuits(const topo::CircuitPlan& plan);
     void OnEvent(const ns3::RdmaFaults::Event& event);
     void ScheduleOfGpu(std::size_t index);
     void Write(int64_t now, const std::string& where, const std::string& details);

@@ -196,7 +196,10 @@ RdmaFaults::Start()
             }
             m_watchers[end] = std::make_unique<Watcher>(*m_fabric.GetPortOfEnd(end));
         }
-        Schedule(fault.beginPs, [this, f] { Begin(f); });
+        if (!m_circuits || f != m_circuitFault)
+        {
+            Schedule(fault.beginPs, [this, f] { Begin(f); });
+        }
     }
     if (std::any_of(m_faults.begin(), m_faults.end(), [](const Fault& fault) {
             return fault.kind == Kind::DOWN;
@@ -206,6 +209,10 @@ RdmaFaults::Start()
         {
             m_switchWatchers.push_back(std::make_unique<SwitchWatcher>(*device));
         }
+    }
+    if (m_circuits)
+    {
+        StartCircuits();
     }
 }
 
@@ -268,7 +275,6 @@ RdmaFaults::CutCables(uint32_t f)
 void
 RdmaFaults::MendCables(uint32_t f)
 {
-    const int64_t now = RdmaClock::Now();
     std::vector<uint32_t> whole;
     for (const uint32_t end : m_faults[f].ends)
     {
@@ -277,14 +283,25 @@ RdmaFaults::MendCables(uint32_t f)
             whole.push_back(end / 2);
         }
     }
-    for (const uint32_t link : whole)
+    if (Mend(whole))
+    {
+        ScheduleTables(f);
+    }
+}
+
+/// \return whether a switch had known them as cut
+bool
+RdmaFaults::Mend(const std::vector<uint32_t>& links)
+{
+    const int64_t now = RdmaClock::Now();
+    for (const uint32_t link : links)
     {
         ++m_cables[link].changes;
         m_fabric.GetPortOfEnd(2 * link)->Mend(now);
         m_fabric.GetPortOfEnd(2 * link + 1)->Mend(now);
     }
     bool wasKnown = false;
-    for (const uint32_t link : whole)
+    for (const uint32_t link : links)
     {
         for (const uint32_t end : {2 * link, 2 * link + 1})
         {
@@ -297,10 +314,7 @@ RdmaFaults::MendCables(uint32_t f)
         }
         wasKnown |= std::exchange(m_cables[link].known, false);
     }
-    if (wasKnown)
-    {
-        ScheduleTables(f);
-    }
+    return wasKnown;
 }
 
 /// The switch at an end knows.
@@ -378,9 +392,10 @@ RdmaFaults::MakeTables(uint32_t f)
     bool same = true;
     for (uint32_t link = 0; link < m_cables.size(); ++link)
     {
-        down.push_back(m_cables[link].known);
-        count += m_cables[link].known;
-        same &= m_cables[link].known == m_fabric.IsLinkDown(link);
+        const bool out = m_cables[link].known || m_cables[link].drained;
+        down.push_back(out);
+        count += out;
+        same &= out == m_fabric.IsLinkDown(link);
     }
     if (same)
     {

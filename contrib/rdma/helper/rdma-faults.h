@@ -36,9 +36,13 @@ namespace ns3
  *     whole         both ends send again, and their switches use the port if their tables have it;
  *                   tables with it come the time of a convergence later
  *
- * A NIC does not know: it sends in vain, times out, and its queue pairs fail when they have retried
- * as often as they may. A switch or NIC that is down itself (Fault::dead) knows at once, its
- * neighbours after the time of a detection. When tables are made, what is known then is in them.
+ * A NIC does not know: it sends in vain, times out, and its queue pairs fail when they have
+ * retried as often as they may. A switch or NIC that is down itself (Fault::dead) knows at once,
+ * its neighbours after the time of a detection. When tables are made, what is known then is in
+ * them.
+ *
+ * Circuits of optical switches are cables that come and go by a plan (AddCircuits): their switches
+ * know at once, and tables are new with each change.
  *
  * Faults may overlap: a cable is whole when no fault cuts it; the slowest rate, the worst error
  * rate hold; of silent drops each takes its share.
@@ -77,6 +81,24 @@ class RdmaFaults
         int64_t upPs{0};     //!< of each period it is not there for the last so much
     };
 
+    /// Cables that come and go by a plan.
+    struct Circuits
+    {
+        struct Change
+        {
+            int64_t atPs;             //!< >= 0; ascending
+            std::vector<uint32_t> up; //!< links that are there from then on, ascending
+        };
+
+        std::vector<uint32_t> links; //!< of all changes, ascending
+        std::vector<Change> changes; //!< before the first one, none is there
+        uint32_t again{0};           //!< changes from this one on come again,
+        int64_t periodPs{0};         //!< every so often (0: they do not),
+        int64_t untilPs{0};          //!< below this time
+        int64_t darkPs{0};           //!< from a change until circuits that it makes carry frames
+        int64_t drainPs{0};          //!< before a change tables leave out what it ends
+    };
+
     static constexpr int64_t NEVER = -1;
 
     /// What came of a fault.
@@ -100,6 +122,7 @@ class RdmaFaults
         ENDS,
         DETECTED, //!< by the switch at an end
         REROUTED, //!< new tables
+        CHANGED,  //!< circuits
     };
 
     struct Event
@@ -107,7 +130,7 @@ class RdmaFaults
         Step step;
         uint32_t fault;    //!< BEGINS, ENDS; else of some that it is due to
         uint32_t end;      //!< DETECTED
-        uint32_t links;    //!< REROUTED: that tables leave out
+        uint32_t links;    //!< REROUTED: that tables leave out; CHANGED: circuits from now on
         std::string error; //!< REROUTED: why the old ones stay; or nothing
         int64_t now;
     };
@@ -122,6 +145,9 @@ class RdmaFaults
 
     /// Before Start. \return its number, from 0
     uint32_t Add(Fault fault);
+    /// Before Start, once. \return its number, from 0, as of a fault of the kind DOWN that is there
+    /// from the beginning: what circuits lose is its record. `times` counts changes
+    uint32_t AddCircuits(Circuits circuits);
     /// Hears of all that happens, by events without context.
     void SetListener(Listener listener);
     /// Before the first event.
@@ -153,6 +179,7 @@ class RdmaFaults
         uint32_t cuts{0};    //!< faults that cut it
         uint64_t changes{0}; //!< of that from 0 to 1 and back
         bool known{false};   //!< to a switch, as cut
+        bool drained{false}; //!< a circuit that ends soon
         uint32_t fault{0};   //!< the last one
     };
 
@@ -178,6 +205,15 @@ class RdmaFaults
     void ScheduleTables(uint32_t fault);
     void MakeTables(uint32_t fault);
     void Pause(uint32_t fault);
+    void StartCircuits();
+    void ScheduleCircuits(uint64_t change);
+    void DrainCircuits(uint64_t change);
+    void ChangeCircuits(uint64_t change);
+    void SetCircuits(const std::vector<uint32_t>& up);
+    void LightCircuits();
+    bool Mend(const std::vector<uint32_t>& links);
+    const Circuits::Change& GetChange(uint64_t change) const;
+    int64_t GetTimeOf(uint64_t change) const;
     void Tell(Step step,
               uint32_t fault,
               uint32_t end = 0,
@@ -201,6 +237,10 @@ class RdmaFaults
     std::vector<uint64_t> m_flushed; //!< by end: frames that a switch dropped from its queue
     std::vector<std::unique_ptr<Watcher>> m_watchers; //!< by end; null: no fault is there
     std::vector<std::unique_ptr<SwitchWatcher>> m_switchWatchers; //!< if cables may be cut
+    std::unique_ptr<const Circuits> m_circuits;                   //!< null: none
+    uint32_t m_circuitFault{0};
+    std::vector<uint32_t> m_lit;     //!< circuits that are there, ascending
+    std::vector<uint32_t> m_getting; //!< those that are dark yet, ascending
 };
 
 } // namespace ns3

@@ -119,7 +119,8 @@ TEST(Graph, EveryErrorHasItsPath)
     EXPECT_EQ(ErrorsOfEdited("\"b\", \"kind\"", "\"a\", \"kind\""),
               "net.json: /nodes/2/name: \"a\" is the name of an earlier node, too\n");
     EXPECT_EQ(ErrorsOfEdited("\"kind\": \"switch\"}", "\"kind\": \"Swich\"}"),
-              "net.json: /nodes/3/kind: \"Swich\" is not host or switch (did you mean switch?)\n");
+              "net.json: /nodes/3/kind: \"Swich\" is not host, switch or circuit-switch (did you "
+              "mean switch?)\n");
     EXPECT_EQ(ErrorsOfEdited("\"name\": \"left\"", "\"name\": \"le,ft\""),
               "net.json: /nodes/1/name: \"le,ft\" is not a name: 1 to 64 letters, digits, '_', "
               "'.', ':' or '-'\n");

@@ -1,0 +1,65 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scenarios/network/wiring-check.h"
+
+#include "scenarios/asked/fabric.h"
+#include "scenarios/asked/network.h"
+#include "scenarios/asked/training.h"
+
+namespace scenario
+{
+
+namespace
+{
+
+bool
+IsInfiniBand(const Validation& v)
+{
+    return v.values.Get(&asked::Fabric::fabric) == "ib";
+}
+
+bool
+HasPackets(const Validation& v)
+{
+    return v.values.Get(&asked::Fabric::network) == "packet";
+}
+
+/// Why circuits cannot come and go.
+std::string
+WhyNoCircuits(const Validation& v, const std::string& several)
+{
+    if (!several.empty())
+    {
+        return "which one process simulates; allowed: without " + several;
+    }
+    if (!HasPackets(v))
+    {
+        return "which have no meaning without packets; allowed: with --network=packet";
+    }
+    if (IsInfiniBand(v))
+    {
+        return "which InfiniBand's subnet manager does not follow; allowed: with --fabric=roce";
+    }
+    return v.values.Has(&asked::Training::layers)
+               ? "and would hit steps of one number of blocks and not of others; allowed: without "
+                 "--layers"
+               : "";
+}
+
+} // namespace
+
+void
+CheckWiring(Validation* v, const topo::Topology& topology, const std::string& several)
+{
+    const topo::Description& about = topology.About();
+    const auto check = [v](bool there, const std::string& what, const std::string& wrong) {
+        if (there && !wrong.empty())
+        {
+            v->Fail(&asked::Network::topology, what + wrong);
+        }
+    };
+    check(about.circuits != nullptr, "has circuits that come and go, ", WhyNoCircuits(*v, several));
+}
+
+} // namespace scenario

@@ -1,0 +1,23 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * What a run must be for circuits.
+ */
+#ifndef SCENARIOS_NETWORK_WIRING_CHECK_H
+#define SCENARIOS_NETWORK_WIRING_CHECK_H
+
+#include "scenarios/network/validate.h"
+#include "topologies/topology.h"
+
+#include <string>
+
+namespace scenario
+{
+
+/// Adds an error for each of these that the run cannot have. \param several the option that asks
+/// for several processes, as given; empty: there is one
+void CheckWiring(Validation* v, const topo::Topology& topology, const std::string& several);
+
+} // namespace scenario
+
+#endif // SCENARIOS_NETWORK_WIRING_CHECK_H
