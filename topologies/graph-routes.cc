@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "topologies/names.h"
 #include "topologies/routes.h"
+#include "topologies/source-paths.h"
 
 #include <algorithm>
 #include <set>
@@ -161,7 +162,60 @@ ReadRoute(JsonObject in,
     }
 }
 
+/// The endpoint of a host with one port, or of its port "b:1".
+std::optional<EndpointId>
+ReadEndpoint(JsonObject& in, const char* key, const Topology& t)
+{
+    std::string name;
+    if (!in.Text(key, name, Need::kRequired))
+    {
+        return std::nullopt;
+    }
+    const std::vector<EndpointId> endpoints = EndpointsOf(t, name);
+    if (endpoints.size() != 1)
+    {
+        in.Fail(key,
+                endpoints.empty() ? "is no host and no port of one"
+                                  : "has several ports; allowed: one of them, such as " +
+                                        rdma::Shown(name, 64) + ":0");
+        return std::nullopt;
+    }
+    return endpoints[0];
+}
+
 } // namespace
+
+void
+ReadPaths(JsonObject& root, const Topology& t, Description& about)
+{
+    const json* paths = root.List("paths");
+    std::set<std::pair<EndpointId, EndpointId>> seen;
+    for (std::size_t i = 0; paths && i < paths->size() && !root.TooMany(); ++i)
+    {
+        JsonObject in = root.Inner((*paths)[i], "paths/" + std::to_string(i));
+        if (!in.Only({"from", "to", "via"}))
+        {
+            continue;
+        }
+        const auto from = ReadEndpoint(in, "from", t);
+        const auto to = ReadEndpoint(in, "to", t);
+        const std::vector<std::string> via = ReadTexts(in, "via");
+        if (!from || !to || via.empty())
+        {
+            continue;
+        }
+        if (!seen.emplace(*from, *to).second)
+        {
+            in.Say("", "is the second path from this host to that one");
+            continue;
+        }
+        const std::string wrong = AddSourcePath(t, *from, *to, via, &about.paths);
+        if (!wrong.empty())
+        {
+            in.Say("via", wrong);
+        }
+    }
+}
 
 void
 ReadRoutes(JsonObject& root, Topology& t, Description& about)

@@ -22,6 +22,9 @@ std::optional<NodeId> ReadEnd(JsonObject& object, const char* key, const Topolog
 /// The key "routes". \pre nodes and links are there
 void ReadRoutes(JsonObject& root, Topology& t, Description& about);
 
+/// The key "paths". \pre nodes and links are there
+void ReadPaths(JsonObject& root, const Topology& t, Description& about);
+
 } // namespace detail
 } // namespace topo
 

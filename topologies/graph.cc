@@ -350,7 +350,7 @@ ReadGraph(const std::string& text, const std::string& name)
         return result;
     }
     JsonObject root(*document, "", name, result.errors);
-    if (!root.Only({"description", "defaults", "nodes", "links", "routes", "circuits"}))
+    if (!root.Only({"description", "defaults", "nodes", "links", "routes", "paths", "circuits"}))
     {
         return result;
     }
@@ -419,6 +419,7 @@ ReadGraph(const std::string& text, const std::string& name)
     if (result.errors.empty())
     {
         detail::ReadRoutes(root, t, about);
+        detail::ReadPaths(root, t, about);
     }
     if (result.errors.empty())
     {

@@ -19,12 +19,17 @@
  *          "set_from": {}, "set_to": {}}                       optional: of the port at that end
  *       ],
  *       "routes": [{"at": "s", "to": ["b"], "via": ["t"]}],    optional: next hops of one's own
+ *       "paths": [{"from": "a", "to": "b", "via": ["s", "t"]}], optional: paths of pairs
  *       "circuits": {...}                                      optional: graph-circuits.h
  *     }
  *
  * At switch "at" frames for the hosts "to" (or ports of them, "b:1") go to the neighbours "via", by
  * the hash if these are several; all other ways are the shortest. Routes that go in circles or end
  * on the way are errors.
+ *
+ * A path is for all frames from one host (or port, "a:1") to another: via these switches, the
+ * sender's first and the receiver's last; "t#1" is reached by the second of several cables. It
+ * goes before routes. ACKs go back as any frame, or by a path of their own.
  *
  * Every link needs a rate and a delay, its own or from "defaults"; the error rate is 0 and the
  * count 1 if not given; links carry both directions. Hosts and endpoints are numbered in file

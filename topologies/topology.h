@@ -11,6 +11,7 @@
 #ifndef TOPOLOGIES_TOPOLOGY_H
 #define TOPOLOGIES_TOPOLOGY_H
 
+#include "contrib/rdma/core/source-routes.h"
 #include "contrib/rdma/core/units.h"
 #include "topologies/circuits.h"
 #include "topologies/parameter.h"
@@ -117,6 +118,8 @@ struct Description
     std::vector<PlaceSetting> settings; ///< of the user's file, in its order
     /// Of the user's file; each switch and endpoint once. All other routes are the shortest paths.
     std::vector<StaticRoute> routes;
+    /// Hops of paths that senders name.
+    std::vector<rdma::SourceHop> paths;
     /// Links that come and go by a plan; null: none.
     std::shared_ptr<const CircuitPlan> circuits;
 };

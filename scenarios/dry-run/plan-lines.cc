@@ -26,6 +26,9 @@
 #include "scenarios/placement/placement.h"
 #include "topologies/names.h"
 
+#include <set>
+#include <utility>
+
 namespace scenario
 {
 
@@ -108,6 +111,13 @@ PlacesText(const FabricSpec& f, const topo::Topology& topology)
     const std::size_t routes = topology.About().routes.size();
     std::string text =
         PlanLineIf("routes", routes ? topo::Counted(routes, "next hop") + " of the file" : "");
+    std::set<std::pair<uint32_t, uint32_t>> pairs;
+    for (const rdma::SourceHop& hop : f.paths)
+    {
+        pairs.emplace(hop.from, hop.to);
+    }
+    text += PlanLineIf("paths",
+                       pairs.empty() ? "" : topo::Counted(pairs.size(), "path") + " by the sender");
     const auto places = MakePlacesAsRun(f, topology);
     if (!places)
     {

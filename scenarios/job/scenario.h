@@ -169,6 +169,8 @@ struct FabricSpec
     uint32_t ackEvery = 16; ///< packets per ACK; every message's last packet is acknowledged too
     bool pfc = true;
     bool ecn = true;
+    std::vector<rdma::SourceHop> paths; ///< of the topology, and of flows that name theirs
+
     std::string cc = "dcqcn";     ///< congestion control by name
     std::string ccPreset;         ///< preset of `cc`; empty: it has none
     rdma::Duration linkDelay;     ///< used while building the topology

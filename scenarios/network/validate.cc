@@ -462,6 +462,7 @@ MakeNetwork(Validation* v,
         }
     }
     ApplyPlaces(v, network.topology, fabric);
+    fabric->paths = about.paths;
     return network;
 }
 

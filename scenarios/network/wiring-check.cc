@@ -49,6 +49,23 @@ WhyNoCircuits(const Validation& v, const std::string& several)
 
 } // namespace
 
+std::string
+WhyNoPaths(const Validation& v)
+{
+    if (!HasPackets(v))
+    {
+        return "has no meaning without packets; allowed: with --network=packet";
+    }
+    if (IsInfiniBand(v))
+    {
+        return "does not go over InfiniBand's switches, which look at LIDs; allowed: with "
+               "--fabric=roce";
+    }
+    return v.values.Get(&asked::Fabric::cutThrough)
+               ? "does not go over switches that cut through; allowed: without --cut-through"
+               : "";
+}
+
 void
 CheckWiring(Validation* v, const topo::Topology& topology, const std::string& several)
 {
@@ -60,6 +77,8 @@ CheckWiring(Validation* v, const topo::Topology& topology, const std::string& se
         }
     };
     check(about.circuits != nullptr, "has circuits that come and go, ", WhyNoCircuits(*v, several));
+    const std::string paths = about.paths.empty() ? "" : WhyNoPaths(*v);
+    check(!paths.empty(), "has paths; a path ", paths);
 }
 
 } // namespace scenario

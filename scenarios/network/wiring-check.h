@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What a run must be for circuits.
+ * What a run must be for paths that senders name and circuits.
  */
 #ifndef SCENARIOS_NETWORK_WIRING_CHECK_H
 #define SCENARIOS_NETWORK_WIRING_CHECK_H
@@ -13,6 +13,9 @@
 
 namespace scenario
 {
+
+/// Why frames cannot go by paths that senders name; empty: they can.
+std::string WhyNoPaths(const Validation& v);
 
 /// Adds an error for each of these that the run cannot have. \param several the option that asks
 /// for several processes, as given; empty: there is one

@@ -124,7 +124,7 @@ ReadFlowCsv(const std::string& text,
                 return fail("one column must be the start: start_ns, start_us or start_s");
             }
             std::vector<std::string> used =
-                {names[start], "src", "dst", "bytes", "priority", "tag"};
+                {names[start], "src", "dst", "bytes", "priority", "tag", "path"};
             for (const char* wish : {"class", "cc", "preset", "transport", "rate"})
             {
                 used.emplace_back(wish);
@@ -195,6 +195,10 @@ ReadFlowCsv(const std::string& text,
                 return fail("tag '" + rdma::Shown(flow.tag, 60) +
                             "' is no name; allowed: " + rdma::kNameHelp);
             }
+        }
+        if (const size_t at = Find(names, "path"); at < names.size())
+        {
+            flow.path = fields[at];
         }
         for (const std::string& wish : result.wishes)
         {

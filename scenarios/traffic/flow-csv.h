@@ -9,9 +9,10 @@
  *
  * The start is one of start_ns, start_us, start_s; src and dst are hosts from 0 or their names,
  * with a port or without ("server-1:0"); priority (0 to 7), tag, and class, cc, cc-preset,
- * transport and rate (traffic-classes.h; empty: as the network has it) may be there; a note names
- * other columns. So flows.csv of an earlier run is such a table. The lines may stand in any order:
- * flows are made by ascending start, those of one start in the order of the file.
+ * transport and rate (traffic-classes.h; empty: as the network has it) may be there, and path, the
+ * switches that its frames go over ("leaf-0>spine-1>leaf-2"; empty: as the network has it); a note
+ * names other columns. So flows.csv of an earlier run is such a table. The lines may stand in any
+ * order: flows are made by ascending start, those of one start in the order of the file.
  */
 #ifndef SCENARIOS_TRAFFIC_FLOW_CSV_H
 #define SCENARIOS_TRAFFIC_FLOW_CSV_H
@@ -35,6 +36,7 @@ struct CsvFlow
     rdma::TimePoint start;
     std::optional<uint8_t> priority; ///< nothing: there is no such column
     std::string tag;
+    std::string path;
     std::vector<std::string> wish; ///< by CsvFlows::wishes
 };
 

@@ -500,6 +500,7 @@ BuildFabric(const scenario::FabricSpec& spec,
         helper.SetNicAttribute("Ets", ns3::BooleanValue(true));
     }
     helper.SetRoutes(topo::StaticRoutes(topology));
+    helper.SetSourcePaths(spec.paths);
     if (run.protocol.IsOrdinary())
     {
         helper.SetLargestFrame(LargestFrameOf(run.protocol));

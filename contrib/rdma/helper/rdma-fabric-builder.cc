@@ -333,6 +333,10 @@ RdmaFabricBuilder::Finish(std::string& error, int64_t stream)
     {
         error = StartShapers();
     }
+    if (error.empty())
+    {
+        error = SetSourceRoutes();
+    }
     m_fabric->m_standIns.clear();
     return error.empty() ? std::move(m_fabric) : nullptr;
 }

@@ -4,6 +4,7 @@
 #ifndef RDMA_FABRIC_BUILDER_H
 #define RDMA_FABRIC_BUILDER_H
 
+#include "contrib/rdma/core/source-routes.h"
 #include "ib-subnet-helper.h"
 #include "rdma-fabric.h"
 
@@ -41,6 +42,7 @@ struct RdmaFabricSettings
     std::vector<RdmaTrafficClass> classes; //!< from class 1 on
     RdmaPartition partition;
     std::vector<rdma::StaticRoute> routes; //!< instead of shortest ones; of Ethernet
+    std::vector<rdma::SourceHop> paths;    //!< that senders name
     std::function<std::unique_ptr<RdmaLinkLayer>()> makeLinkLayer; //!< Ethernet's by default
 };
 
@@ -90,6 +92,7 @@ class RdmaFabricBuilder
     std::string Check(const RdmaLinkSpec& link) const;
     /// \return what is wrong with a static route, or nothing
     std::string CheckRoutes() const;
+    std::string SetSourceRoutes();
     Ptr<RdmaSwitchBase> MakeSwitch(const RdmaPlaceSettings* settings) const;
     /// Of a switch that is not here, or of a host's neighbours.
     void MakeStandIns();

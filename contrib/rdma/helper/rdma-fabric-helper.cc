@@ -78,6 +78,13 @@ RdmaFabricHelper::SetRoutes(std::vector<rdma::StaticRoute> routes)
 }
 
 void
+RdmaFabricHelper::SetSourcePaths(std::vector<rdma::SourceHop> hops)
+{
+    NS_LOG_FUNCTION(this << hops.size());
+    m_settings.paths = std::move(hops);
+}
+
+void
 RdmaFabricHelper::KeepMarking()
 {
     NS_LOG_FUNCTION(this);

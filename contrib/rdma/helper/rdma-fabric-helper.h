@@ -34,6 +34,10 @@ class RdmaFabricHelper
     /// endpoint, as links are down, has no way there. Circles are the caller's to avoid.
     void SetRoutes(std::vector<rdma::StaticRoute> routes);
 
+    /// Paths that senders name: frames from one endpoint to another leave these switches by these
+    /// ports. Ethernet that stores frames. Circles are the caller's to avoid.
+    void SetSourcePaths(std::vector<rdma::SourceHop> hops);
+
     /// Switches mark as their attributes say, whatever the congestion control would have
     /// (RdmaCongestionOps::GetEcn).
     void KeepMarking();

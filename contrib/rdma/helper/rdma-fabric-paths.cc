@@ -63,7 +63,9 @@ RdmaFabric::Walk(uint32_t from,
         {
             return next == m_endpoints[to].host ? ends : std::vector<uint32_t>{};
         }
-        const uint16_t port = nextPort(next);
+        const uint16_t own = m_sourceRoutes.empty() ? rdma::SourceRoutes::kNone
+                                                    : m_sourceRoutes[next].Find(from, to);
+        const uint16_t port = own != rdma::SourceRoutes::kNone ? own : nextPort(next);
         if (port == RdmaSwitchBase::NO_PORT || ends.size() > m_names.size())
         {
             return {};

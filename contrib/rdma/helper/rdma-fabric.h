@@ -545,7 +545,8 @@ class RdmaFabric
     std::vector<uint32_t> m_endOfPort;
     std::vector<RdmaPort*> m_portOfEnd;
     rdma::EcmpRoutes m_routes;
-    std::vector<rdma::StaticRoute> m_staticRoutes; //!< RdmaFabricSettings::routes
+    std::vector<rdma::StaticRoute> m_staticRoutes;  //!< RdmaFabricSettings::routes
+    std::vector<rdma::SourceRoutes> m_sourceRoutes; //!< by node; empty: none
     std::unique_ptr<const rdma::EcmpRoutes>
         m_wholeRoutes; //!< before SetLinksDown; null: as m_routes
     uint32_t m_mtu{4096};

@@ -201,11 +201,36 @@ RdmaSwitchBase::SetLoadBalancer(std::string name)
                                (m_balancer->MakesDetours() ? DETOURS : 0) |
                                (m_balancer->TakesFrames() ? TAKES : 0)
                          : 0;
+    m_hears |= m_paths ? PATHS : 0;
+}
+
+void
+RdmaSwitchBase::SetSourceRoutes(std::unique_ptr<const rdma::SourceRoutes> paths)
+{
+    NS_LOG_FUNCTION(this);
+    m_paths = std::move(paths);
+    m_hears = static_cast<uint8_t>((m_hears & ~PATHS) | (m_paths ? PATHS : 0));
+}
+
+void
+RdmaSwitchBase::SendAlong(uint16_t, const RdmaPort&, RdmaFrame* frame, int64_t now)
+{
+    NS_LOG_FUNCTION(this << frame << now);
+    Drop(nullptr, frame, NO_ROUTE, now);
 }
 
 bool
 RdmaSwitchBase::TellArrival(const RdmaPort& port, RdmaFrame& frame, int64_t now)
 {
+    if (m_hears & PATHS)
+    {
+        const uint16_t way = m_paths->Find(frame.src, frame.dst);
+        if (way != rdma::SourceRoutes::kNone)
+        {
+            SendAlong(way, port, &frame, now);
+            return true;
+        }
+    }
     if (m_hears & FRAMES)
     {
         m_balancer->OnArrival(frame, port.GetPortIndex(), rdma::TimePoint(now));

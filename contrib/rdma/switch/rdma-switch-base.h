@@ -5,6 +5,7 @@
 #define RDMA_SWITCH_BASE_H
 
 #include "contrib/rdma/core/range-table.h"
+#include "contrib/rdma/core/source-routes.h"
 #include "rdma-load-balancer.h"
 
 #include "ns3/object.h"
@@ -13,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -190,6 +192,11 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     virtual void Resume(RdmaFrame* frame, int64_t now);
     /// A frame that the load balancer has taken goes on, as if it had come in now. Ethernet only
     virtual void PutBack(RdmaFrame* frame, uint16_t inPort, int64_t now);
+
+    /// Paths that senders name, over this switch; their frames do not ask the load balancer. Where
+    /// the link of a path is dead, its frames are dropped (DEAD_NEXT_HOP). Ethernet that stores
+    /// frames. \param paths null: none
+    void SetSourceRoutes(std::unique_ptr<const rdma::SourceRoutes> paths);
     /// The same of a frame that the load balancer has made.
     void Originate(RdmaFrame* frame, uint16_t inPort, int64_t now);
     /// A frame that the load balancer has taken ends here.
@@ -308,13 +315,17 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     static constexpr uint8_t FRAMES = 2;
     static constexpr uint8_t DETOURS = 4;
     static constexpr uint8_t TAKES = 8;
+    static constexpr uint8_t PATHS = 16; //!< not the load balancer: m_paths
 
     static bool IsFeedback(RdmaOpcode opcode)
     {
         return opcode == RdmaOpcode::ACKNOWLEDGE || opcode == RdmaOpcode::CNP;
     }
 
-    /// \pre the load balancer hears of something \return whether it has taken the frame
+    /// A frame's sender has named its way from here.
+    virtual void SendAlong(uint16_t way, const RdmaPort& in, RdmaFrame* frame, int64_t now);
+
+    /// \pre m_hears \return whether the frame has gone on, or the load balancer has taken it
     bool TellArrival(const RdmaPort& port, RdmaFrame& frame, int64_t now);
 
     rdma::RangeTable m_setOf;
@@ -322,7 +333,8 @@ class RdmaSwitchBase : public Object, public RdmaPortUser
     std::vector<uint16_t> m_portsOfSets;
     Ptr<RdmaLoadBalancer> m_balancer;
     RdmaQueues m_queues{m_ports};
-    uint8_t m_hears{0}; //!< what the load balancer is told besides
+    uint8_t m_hears{0};                                //!< what the load balancer is told besides
+    std::unique_ptr<const rdma::SourceRoutes> m_paths; //!< null: none is over this switch
     uint64_t m_received{0};
     std::array<uint64_t, DROP_REASONS> m_drops{};
 

@@ -310,6 +310,18 @@ RdmaSwitch::PutBack(RdmaFrame* frame, uint16_t inPort, int64_t now)
 }
 
 void
+RdmaSwitch::SendAlong(uint16_t way, const RdmaPort& in, RdmaFrame* frame, int64_t now)
+{
+    NS_LOG_FUNCTION(this << way << frame << now);
+    if (m_ports[way]->IsDown())
+    {
+        Drop(PeekPointer(m_ports[way]), frame, DEAD_NEXT_HOP, now);
+        return;
+    }
+    ForwardBy(way, PeekPointer(m_ports[in.GetPortIndex()]), frame, now);
+}
+
+void
 RdmaSwitch::Prefetch(const NodeWindowBin& arrivals, uint32_t depth) const
 {
     RdmaSwitchBase::Prefetch(arrivals, depth);

@@ -149,6 +149,7 @@ class RdmaSwitch : public RdmaSwitchBase
     bool Store(RdmaFrame* frame, uint16_t inPort, int64_t now) override;
     void Resume(RdmaFrame* frame, int64_t now) override;
     void PutBack(RdmaFrame* frame, uint16_t inPort, int64_t now) override;
+    void SendAlong(uint16_t way, const RdmaPort& in, RdmaFrame* frame, int64_t now) override;
 
     // RdmaPortUser
     void OnFrame(RdmaPort* port, RdmaFrame* frame, int64_t now) override;

@@ -72,9 +72,7 @@ constexpr EstimateRow kEstimateRows[] = {
      "ecn-kmax ecn-pmax buffer switch-latency window timeout-exponent loss-recovery retry-count "
      "transport "
      "ets class queue-disc shaper qps-per-connection split-data-on-qps load-balancer spray "
-     "flowlet-gap ecmp-resilient marker buffer-policy cut-through hash-seed "
-     "ets class queue-disc qps-per-connection split-data-on-qps load-balancer spray flowlet-gap "
-     "ecmp-resilient marker buffer-policy cut-through flow-control credit-buffer "
+     "flowlet-gap ecmp-resilient marker buffer-policy cut-through flow-control credit-buffer "
      "link-retry hash-seed "
      "hash-offset set"},
     {InEstimate::kNoted,

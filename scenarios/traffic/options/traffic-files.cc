@@ -7,10 +7,12 @@
 #include "scenarios/network/traffic-classes.h"
 #include "scenarios/network/traffic-flows.h"
 #include "scenarios/network/transport-options.h"
+#include "scenarios/network/wiring-check.h"
 #include "scenarios/traffic/flow-csv.h"
 #include "scenarios/traffic/hpcc-flows.h"
 #include "scenarios/traffic/htsim-matrix.h"
 #include "topologies/family.h"
+#include "topologies/source-paths.h"
 
 #include <algorithm>
 #include <map>
@@ -54,6 +56,33 @@ WhyNoPriority(const Validation& v, const FabricSpec& fabric, uint8_t trafficClas
     const std::string& transport =
         trafficClass ? fabric.classes[trafficClass - 1].transport : fabric.transport.name;
     return v.values.Get(&asked::Traffic::protocol) == "rdma" ? RefusalOfPriorities(transport) : "";
+}
+
+/// The path that a flow names, "leaf-0>spine-1>leaf-2", if it names one. \return what is wrong
+std::string
+AddPath(const Validation& v,
+        const topo::Topology& topology,
+        const Flow& flow,
+        const std::string& path,
+        FabricSpec* fabric)
+{
+    if (path.empty())
+    {
+        return "";
+    }
+    const std::string refused = WhyNoPaths(v);
+    if (!refused.empty())
+    {
+        return refused;
+    }
+    std::vector<std::string> via;
+    for (std::size_t begin = 0; begin <= path.size();)
+    {
+        const std::size_t end = std::min(path.find('>', begin), path.size());
+        via.push_back(path.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return topo::AddSourcePath(topology, flow.src, flow.dst, via, &fabric->paths);
 }
 
 /// Hosts of a CSV file: numbers from 0 in every network, or names.
@@ -121,6 +150,7 @@ ReadCsvFlows(Validation* v,
         return;
     }
     PortTurns turns(topology);
+    std::map<std::pair<topo::EndpointId, topo::EndpointId>, std::string> paths;
     const uint8_t usual = UsualPriority(*v);
     std::map<std::vector<std::string>, ChannelClass> classes; // by wish
     s->flows.reserve(read.flows.size());
@@ -135,6 +165,17 @@ ReadCsvFlows(Validation* v,
                                  file + ": a flow from a host to itself: " +
                                      topology.Nodes()[topology.Endpoints()[f.src].host].name,
                                  ""});
+            return;
+        }
+        const auto [path, isNew] = paths.emplace(std::pair(f.src, f.dst), c.path);
+        const std::string wrong = isNew ? AddPath(*v, topology, f, c.path, &s->fabric)
+                                  : path->second == c.path
+                                      ? ""
+                                      : "is another one than that of an earlier flow of these "
+                                        "hosts; allowed: one path from a host to another";
+        if (!wrong.empty())
+        {
+            v->errors.push_back({file + ": column path", c.path, wrong, ""});
             return;
         }
         f.bytes = c.bytes;

@@ -230,7 +230,7 @@ MakeTrafficTable()
             .File("flows",
                   "flows from a file instead of a pattern: HPCC's flow format, an htsim connection "
                   "matrix, or CSV (start_ns, start_us or start_s; src, dst, bytes; may have "
-                  "priority, tag, class, cc, preset, transport, rate)")
+                  "priority, tag, class, cc, preset, transport, rate, path)")
             .As(&asked::Traffic::flows),
         section.Name("operation", "the verb that moves a flow's bytes")
             .As(&asked::Traffic::operation)
