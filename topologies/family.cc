@@ -409,6 +409,17 @@ Planes()
         .Example("2");
 }
 
+Parameter
+Bond()
+{
+    return CountParameter("bond",
+                          "ports of a NIC, at neighbouring switches, that stand in for "
+                          "each other; each has its share of the rate")
+        .Range(1, kMostPlanes)
+        .Chosen("1")
+        .Example("2");
+}
+
 std::string
 LargestNetwork()
 {
@@ -517,7 +528,10 @@ MakeFromFile(const TopologyRequest& request,
     result = read(*text, request.file);
     if (result.topology)
     {
-        CheckHosts(*result.topology, request, result.errors);
+        TopologyRequest ports = request;
+        ports.nicsPerServer *=
+            result.topology->About().bonded ? result.topology->About().planes : 1;
+        CheckHosts(*result.topology, ports, result.errors);
     }
     return result;
 }

@@ -16,6 +16,7 @@
 #include "topologies/parameter.h"
 #include "topologies/topology.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -34,6 +35,7 @@ struct TopologyRequest
     std::string family;
     uint32_t hosts = 0;                               ///< servers needed; 0: as many as fit
     uint32_t nicsPerServer = 1;                       ///< ports of every server
+    uint32_t bond = 1;                                ///< neighbouring ones that are one NIC's
     rdma::BitRate linkRate = rdma::Gbps(100);         ///< server to switch
     rdma::BitRate fabricRate;                         ///< switch to switch; 0: as linkRate
     rdma::Duration linkDelay = rdma::Microseconds(1); ///< propagation of every link, one way
@@ -157,6 +159,9 @@ Parameter Oversubscription();
 /// "planes": the number of copies of the family's network. Each has a port of every NIC and its
 /// share of the rates (planes.h).
 Parameter Planes();
+
+/// "bond": ports of each NIC, at as many neighbouring switches (MakePlanes).
+Parameter Bond();
 /// ", oversubscription 4", behind a network's name; "" if it is 1.
 std::string OversubscriptionText(double oversubscription);
 /// "1.5"
@@ -176,15 +181,31 @@ void
 ConnectServers(Topology* topology, const TopologyRequest& request, const F& switchOfPort)
 {
     uint64_t port = 0;
+    const uint64_t all = uint64_t{request.nicsPerServer} * topology->Hosts().size();
+    uint64_t atFirst = 0; // server ports of a switch
+    while (request.bond > 1 && atFirst < all && switchOfPort(atFirst) == switchOfPort(0))
+    {
+        ++atFirst;
+    }
+    const auto placeOf = [&](uint64_t p) {
+        // Ports of a bond are so far apart that each is at a switch of its own; of the last
+        // switches that are not full, they are not.
+        const uint64_t nic = p / request.bond;
+        const uint64_t first = nic / std::max<uint64_t>(atFirst, 1) * atFirst * request.bond;
+        return first + atFirst * request.bond > all
+                   ? p
+                   : first + p % request.bond * atFirst + nic % atFirst;
+    };
     for (const NodeId server : topology->Hosts())
     {
         for (uint32_t nic = 0; nic < request.nicsPerServer; ++nic)
         {
             topology->Connect(server,
-                              switchOfPort(port++),
+                              switchOfPort(request.bond > 1 ? placeOf(port) : port),
                               request.linkRate,
                               request.linkDelay,
                               request.bitErrorRate);
+            ++port;
         }
     }
 }

@@ -9,6 +9,7 @@
 #include "topologies/graph-routes.h"
 #include "topologies/json-reader.h"
 #include "topologies/names.h"
+#include "topologies/planes.h"
 
 #include <algorithm>
 #include <cctype>
@@ -291,6 +292,28 @@ ReadCircuits(JsonObject& root,
     }
 }
 
+/// The key "bond".
+void
+ReadBond(JsonObject& root, const Topology& t, Description& about)
+{
+    if (!root.Whole("bond", about.planes, 2, detail::kMostPlanes))
+    {
+        return;
+    }
+    about.bonded = true;
+    for (const NodeId host : t.Hosts())
+    {
+        const std::size_t ports = t.Nodes()[host].ports.size();
+        if (ports == 0 || ports % about.planes)
+        {
+            root.Fail("bond",
+                      "does not divide the " + Counted(ports, "port") + " of " +
+                          t.Nodes()[host].name);
+            return;
+        }
+    }
+}
+
 /// Numbers the tiers that have names from the hosts up.
 void
 NumberTiers(const GraphExtras& extras, Topology& t, Description& about)
@@ -350,7 +373,8 @@ ReadGraph(const std::string& text, const std::string& name)
         return result;
     }
     JsonObject root(*document, "", name, result.errors);
-    if (!root.Only({"description", "defaults", "nodes", "links", "routes", "paths", "circuits"}))
+    if (!root.Only(
+            {"description", "defaults", "nodes", "links", "routes", "paths", "bond", "circuits"}))
     {
         return result;
     }
@@ -420,6 +444,7 @@ ReadGraph(const std::string& text, const std::string& name)
     {
         detail::ReadRoutes(root, t, about);
         detail::ReadPaths(root, t, about);
+        ReadBond(root, t, about);
     }
     if (result.errors.empty())
     {

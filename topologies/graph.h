@@ -20,6 +20,7 @@
  *       ],
  *       "routes": [{"at": "s", "to": ["b"], "via": ["t"]}],    optional: next hops of one's own
  *       "paths": [{"from": "a", "to": "b", "via": ["s", "t"]}], optional: paths of pairs
+ *       "bond": 2,                                             optional: ports of a NIC
  *       "circuits": {...}                                      optional: graph-circuits.h
  *     }
  *
@@ -30,6 +31,8 @@
  * A path is for all frames from one host (or port, "a:1") to another: via these switches, the
  * sender's first and the receiver's last; "t#1" is reached by the second of several cables. It
  * goes before routes. ACKs go back as any frame, or by a path of their own.
+ *
+ * With "bond" ports k n to k n + n - 1 of every host are one NIC's and stand in for each other.
  *
  * Every link needs a rate and a delay, its own or from "defaults"; the error rate is 0 and the
  * count 1 if not given; links carry both directions. Hosts and endpoints are numbered in file

@@ -56,6 +56,64 @@ Repeated(const Topology& one, uint32_t planes)
     return t;
 }
 
+/// The family's network with so many ports of every NIC, each at another switch.
+TopologyResult
+MakeBond(const TopologyRequest& request, const Family& family, uint32_t bond)
+{
+    TopologyRequest ofPorts = request;
+    ofPorts.linkRate = Scaled(request.linkRate, 1.0 / bond);
+    ofPorts.nicsPerServer *= bond;
+    ofPorts.bond = bond;
+    TopologyResult result;
+    const std::string given = std::to_string(bond);
+    if (ofPorts.linkRate < kSlowestLink || ofPorts.nicsPerServer > kMostNics)
+    {
+        result.errors.push_back({"bond",
+                                 given,
+                                 ofPorts.linkRate < kSlowestLink
+                                     ? "leaves a port less than " + RateLimitsText()
+                                     : "of " + Counted(request.nicsPerServer, "NIC") +
+                                           " are more than the " + std::to_string(kMostNics) +
+                                           " ports that a server may have",
+                                 ""});
+        return result;
+    }
+    result = family.make(ofPorts);
+    if (!result.topology)
+    {
+        return result;
+    }
+    const Topology& t = *result.topology;
+    for (const NodeId host : t.Hosts())
+    {
+        for (std::size_t port = 1; port < t.Nodes()[host].ports.size(); ++port)
+        {
+            const auto at = static_cast<PortId>(port);
+            const auto before = static_cast<PortId>(port - 1);
+            if (port % bond && t.Peer(host, at) == t.Peer(host, before))
+            {
+                result.topology.reset();
+                result.errors.push_back(
+                    {"bond",
+                     given,
+                     "needs full switches, " + given +
+                         " at a time, for the ports of a NIC to be at several; allowed: as many "
+                         "NICs as a multiple of a switch's server ports",
+                     ""});
+                return result;
+            }
+        }
+    }
+    Description about = t.About();
+    about.planes = bond;
+    about.bonded = true;
+    about.name = (about.name.empty() ? family.name : about.name) + ", NICs of " +
+                 Counted(bond, "bonded port");
+    about.parameters.SetCount("bond", bond);
+    Topology bonded = std::move(*result.topology);
+    return Made(std::move(result), std::move(bonded), std::move(about));
+}
+
 } // namespace
 
 TopologyResult
@@ -64,6 +122,25 @@ MakePlanes(const TopologyRequest& request, const Family& family)
     const uint32_t planes = request.parameters.Has("planes")
                                 ? static_cast<uint32_t>(request.parameters.Count("planes"))
                                 : family.planes;
+    const uint32_t bond = request.parameters.Has("bond")
+                              ? static_cast<uint32_t>(request.parameters.Count("bond"))
+                              : 1;
+    if (bond > 1 && planes > 1)
+    {
+        TopologyResult both;
+        both.errors.push_back({"bond",
+                               std::to_string(bond),
+                               "ports at switches that are joined are not in planes; allowed: "
+                               "one of the two",
+                               "",
+                               "",
+                               "planes"});
+        return both;
+    }
+    if (bond > 1)
+    {
+        return MakeBond(request, family, bond);
+    }
     if (planes == 1)
     {
         TopologyResult one = family.make(request);

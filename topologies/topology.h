@@ -109,8 +109,8 @@ struct Description
     /// The node of each number that the user's file gives to nodes, kNoNode: left out. Empty: it
     /// gives none.
     std::vector<NodeId> nodeOfNumber;
-    /// Separate networks, each with a port of every NIC: NIC n of a server has its ports n x planes
-    /// to n x planes + planes - 1, plane by plane.
+    /// Separate networks, each with a port of every NIC, or ports of a bond: NIC n of a server has
+    /// its ports n x planes to n x planes + planes - 1, plane by plane.
     uint32_t planes = 1;
     /// NIC i of every server hangs on rail i mod rails; 0: NICs are on no rails.
     uint32_t rails = 0;
@@ -120,6 +120,8 @@ struct Description
     std::vector<StaticRoute> routes;
     /// Hops of paths that senders name.
     std::vector<rdma::SourceHop> paths;
+    /// The `planes` ports of a NIC stand in for each other, over switches that are joined.
+    bool bonded = false;
     /// Links that come and go by a plan; null: none.
     std::shared_ptr<const CircuitPlan> circuits;
 };

@@ -116,6 +116,13 @@ FaultKeys()
                    &Fault::missed)
             .NullUnless([](const auto& r) { return !r.missed.empty(); })
             .Only([](const auto& r) { return !r.ofNetwork; }),
+        Key<Fault>("nic_gbps (Gb/s): Cut cables of bonded NICs: rate of a NIC before",
+                   &Fault::nicGbps)
+            .Only(&Fault::nicGbps),
+        Key<Fault>(
+            "nic_left_gbps (Gb/s): Cut cables of bonded NICs: rate of the ports that are left",
+            &Fault::nicGbpsLeft)
+            .Only(&Fault::nicGbps),
         Key<Fault>("detected_us (us): Cut cables: when a switch first noticed", &Fault::detected)
             .Only(&Fault::isCut),
         Key<Fault>("rerouted_us (us): Cut cables: when all switches first had new tables",
@@ -171,6 +178,9 @@ PrintFaults(std::ostream& os, const std::vector<FaultRecord>& faults, int64_t me
                         : r.rerouted < 0 ? ", no new tables"
                                          : ", new tables at " + HumanTimeOfPs(r.rerouted);
             }
+            text += r.nicGbps > 0 ? "; bonded NIC at " + HumanRate(r.nicGbpsLeft) + " of " +
+                                        HumanRate(r.nicGbps) + " meanwhile"
+                                  : "";
             if (r.losesFrames)
             {
                 text += r.begun < measuredFrom ? "; in the whole run " : "; ";

@@ -33,12 +33,14 @@ struct FaultRecord
     bool isPlanned{false};   //!< circuits that come and go; `times` counts their changes
     int64_t at{0};           //!< when it was to begin
     int64_t begun{-1};
-    int64_t ended{-1};            //!< the last time
-    int64_t detected{-1};         //!< the first switch knew
-    int64_t rerouted{-1};         //!< all switches had new tables
-    uint64_t times{0};            //!< number of times that it began
-    std::string missed;           //!< why it had no target when it began; empty: it had one
-    uint64_t framesLost{0};       //!< on the wire, sent in vain, dropped from queues
+    int64_t ended{-1};      //!< the last time
+    int64_t detected{-1};   //!< the first switch knew
+    int64_t rerouted{-1};   //!< all switches had new tables
+    uint64_t times{0};      //!< number of times that it began
+    double nicGbps{0};      //!< of a bonded NIC that it hits: all ports together; 0: none
+    double nicGbpsLeft{0};  //!< the same without those that are cut, the least of several NICs
+    std::string missed;     //!< why it had no target when it began; empty: it had one
+    uint64_t framesLost{0}; //!< on the wire, sent in vain, dropped from queues
     uint64_t framesWithoutWay{0}; //!< dropped by switches without a route for them
     uint64_t pairsHit{0}; //!< pairs of a sender and a receiver, by direction, that lost data
 };

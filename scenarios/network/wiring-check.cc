@@ -41,10 +41,22 @@ WhyNoCircuits(const Validation& v, const std::string& several)
     {
         return "which InfiniBand's subnet manager does not follow; allowed: with --fabric=roce";
     }
-    return v.values.Has(&asked::Training::layers)
+    return v.table.Find(&asked::Training::layers) && v.values.Has(&asked::Training::layers)
                ? "and would hit steps of one number of blocks and not of others; allowed: without "
                  "--layers"
                : "";
+}
+
+/// Why ports cannot stand in for each other.
+std::string
+WhyNoBond(const Validation& v, const std::string& several)
+{
+    if (!several.empty())
+    {
+        return "which one process simulates; allowed: without " + several;
+    }
+    return IsInfiniBand(v) ? "but a port of InfiniBand keeps its LID; allowed: with --fabric=roce"
+                           : "";
 }
 
 } // namespace
@@ -70,15 +82,24 @@ void
 CheckWiring(Validation* v, const topo::Topology& topology, const std::string& several)
 {
     const topo::Description& about = topology.About();
-    const auto check = [v](bool there, const std::string& what, const std::string& wrong) {
-        if (there && !wrong.empty())
+    const auto check = [v](const std::string& what, const std::string& wrong) {
+        if (!wrong.empty())
         {
             v->Fail(&asked::Network::topology, what + wrong);
         }
     };
-    check(about.circuits != nullptr, "has circuits that come and go, ", WhyNoCircuits(*v, several));
-    const std::string paths = about.paths.empty() ? "" : WhyNoPaths(*v);
-    check(!paths.empty(), "has paths; a path ", paths);
+    if (about.circuits)
+    {
+        check("has circuits that come and go, ", WhyNoCircuits(*v, several));
+    }
+    if (about.bonded)
+    {
+        check("has bonded ports, ", WhyNoBond(*v, several));
+    }
+    if (!about.paths.empty())
+    {
+        check("has paths; a path ", WhyNoPaths(*v));
+    }
 }
 
 } // namespace scenario

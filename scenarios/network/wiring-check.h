@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * What a run must be for paths that senders name and circuits.
+ * What a run must be for paths that senders name, bonded ports and circuits.
  */
 #ifndef SCENARIOS_NETWORK_WIRING_CHECK_H
 #define SCENARIOS_NETWORK_WIRING_CHECK_H

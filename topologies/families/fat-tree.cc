@@ -45,6 +45,7 @@ FatTree()
         detail::Oversubscription(),
         CoreOversubscription(),
         detail::Planes(),
+        detail::Bond(),
     };
     f.sizedBy = {"k"};
     f.part = "pod";

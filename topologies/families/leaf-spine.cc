@@ -68,7 +68,7 @@ MakeLeafSpine(const TopologyRequest& r)
     if (hostsPerLeaf == 0)
     {
         hostsPerLeaf = leaves != 0 ? detail::CeilDiv(ports, leaves)
-                                   : std::min<uint64_t>(ports, kUsualHostsPerLeaf);
+                                   : std::min<uint64_t>(ports / r.bond, kUsualHostsPerLeaf);
     }
     if (leaves == 0)
     {
@@ -222,6 +222,7 @@ detail::LeafSpineFamily(const std::string& name, const std::string& description)
             .Chosen("16 at most")
             .Example("4"),
         Planes(),
+        Bond(),
     };
     f.sizedBy = {"leaves", "hosts-per-leaf"};
     f.tiers = {"leaf", "spine"};

@@ -501,6 +501,7 @@ BuildFabric(const scenario::FabricSpec& spec,
     }
     helper.SetRoutes(topo::StaticRoutes(topology));
     helper.SetSourcePaths(spec.paths);
+    helper.SetBond(topology.About().bonded ? topology.About().planes : 1);
     if (run.protocol.IsOrdinary())
     {
         helper.SetLargestFrame(LargestFrameOf(run.protocol));

@@ -194,6 +194,36 @@ FaultRun::OnEvent(const RdmaFaults::Event& event)
     }
 }
 
+void
+FaultRun::NoteBond(reports::FaultRecord& record, const scenario::Fault& fault) const
+{
+    const uint32_t bond = m_fabric.GetBond();
+    if (bond == 1 || !fault.IsCut())
+    {
+        return;
+    }
+    for (const uint32_t end : fault.ends)
+    {
+        const uint32_t node = m_fabric.GetNodeOfEnd(end);
+        if (m_fabric.IsSwitch(node))
+        {
+            continue;
+        }
+        double all = 0;
+        double left = 0;
+        const uint32_t first = m_fabric.GetPortNumber(end) / bond * bond;
+        for (uint32_t port = first; port < first + bond; ++port)
+        {
+            const uint32_t other = m_fabric.GetEndsOfNode(node)[port];
+            const double rate = static_cast<double>(m_fabric.GetLink(other).rateBps) / 1e9;
+            all += rate;
+            left += std::binary_search(fault.ends.begin(), fault.ends.end(), other) ? 0 : rate;
+        }
+        record.nicGbpsLeft = record.nicGbps == 0 ? left : std::min(left, record.nicGbpsLeft);
+        record.nicGbps = std::max(record.nicGbps, all);
+    }
+}
+
 std::vector<reports::FaultRecord>
 FaultRun::GetRecords() const
 {
@@ -212,6 +242,7 @@ FaultRun::GetRecords() const
             record.framesLost = of.framesLost;
             record.framesWithoutWay = of.framesStranded;
             record.pairsHit = of.pairsHit;
+            NoteBond(record, m_plan.faults[i]);
         }
         else
         {

@@ -62,6 +62,8 @@ class FaultRun
 
     /// \return as RdmaFaults takes it
     ns3::RdmaFaults::Fault Translate(const scenario::Fault& fault) const;
+    /// The rates of a bonded NIC that a fault hits.
+    void NoteBond(reports::FaultRecord& record, const scenario::Fault& fault) const;
     static ns3::RdmaFaults::Circuits TranslateCircuits(const topo::CircuitPlan& plan);
     void OnEvent(const ns3::RdmaFaults::Event& event);
     void ScheduleOfGpu(std::size_t index);

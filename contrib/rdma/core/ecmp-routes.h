@@ -134,6 +134,10 @@ class EcmpRoutes
         return {node.groupPorts.data() + begin, node.groupBegin[group + 1u] - begin};
     }
 
+    /// Endpoints that stand in for each other: a switch that has no way to one takes its ways to
+    /// another. \param next by endpoint: the next one of its ring, itself if it is alone
+    void StandIn(const std::vector<uint32_t>& next);
+
     /// Routes that are others than the shortest ones. Hops() stays that of the shortest.
     void Apply(const std::vector<StaticRoute>& routes);
 
@@ -220,6 +224,24 @@ EcmpRoutes::GroupBuilder::Find(PerNode& node, const std::vector<uint16_t>& ports
     node.groupBegin.push_back(static_cast<uint32_t>(node.groupPorts.size()));
     m_byHash.emplace(hash, static_cast<uint16_t>(id));
     return static_cast<uint16_t>(id);
+}
+
+inline void
+EcmpRoutes::StandIn(const std::vector<uint32_t>& next)
+{
+    for (PerNode& node : m_nodes)
+    {
+        const std::vector<uint16_t> own = node.groupOfEndpoint;
+        for (uint32_t e = 0; e < own.size(); ++e)
+        {
+            uint32_t other = e;
+            while (own[other] == kNoGroup && next[other] != e)
+            {
+                other = next[other];
+            }
+            node.groupOfEndpoint[e] = own[other];
+        }
+    }
 }
 
 inline void

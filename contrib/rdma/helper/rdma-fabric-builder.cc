@@ -308,6 +308,7 @@ RdmaFabricBuilder::Finish(std::string& error, int64_t stream)
         const rdma::SetUpPhase phase("computing routes");
         m_fabric->m_linkDown.resize(m_fabric->m_links.size());
         error = CheckRoutes();
+        error = error.empty() ? CheckBond() : error;
         error = error.empty() ? m_fabric->ComputeRoutes() : error;
         if (!error.empty())
         {
@@ -336,6 +337,10 @@ RdmaFabricBuilder::Finish(std::string& error, int64_t stream)
     if (error.empty())
     {
         error = SetSourceRoutes();
+    }
+    if (error.empty())
+    {
+        error = MakeBonds();
     }
     m_fabric->m_standIns.clear();
     return error.empty() ? std::move(m_fabric) : nullptr;

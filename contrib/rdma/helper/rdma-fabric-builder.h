@@ -43,6 +43,7 @@ struct RdmaFabricSettings
     RdmaPartition partition;
     std::vector<rdma::StaticRoute> routes; //!< instead of shortest ones; of Ethernet
     std::vector<rdma::SourceHop> paths;    //!< that senders name
+    uint32_t bond{1};                      //!< neighbouring ports of a host that are one NIC's
     std::function<std::unique_ptr<RdmaLinkLayer>()> makeLinkLayer; //!< Ethernet's by default
 };
 
@@ -93,6 +94,8 @@ class RdmaFabricBuilder
     /// \return what is wrong with a static route, or nothing
     std::string CheckRoutes() const;
     std::string SetSourceRoutes();
+    std::string CheckBond();
+    std::string MakeBonds();
     Ptr<RdmaSwitchBase> MakeSwitch(const RdmaPlaceSettings* settings) const;
     /// Of a switch that is not here, or of a host's neighbours.
     void MakeStandIns();

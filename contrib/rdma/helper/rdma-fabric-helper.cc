@@ -85,6 +85,13 @@ RdmaFabricHelper::SetSourcePaths(std::vector<rdma::SourceHop> hops)
 }
 
 void
+RdmaFabricHelper::SetBond(uint32_t ports)
+{
+    NS_LOG_FUNCTION(this << ports);
+    m_settings.bond = ports;
+}
+
+void
 RdmaFabricHelper::KeepMarking()
 {
     NS_LOG_FUNCTION(this);

@@ -38,6 +38,9 @@ class RdmaFabricHelper
     /// ports. Ethernet that stores frames. Circles are the caller's to avoid.
     void SetSourcePaths(std::vector<rdma::SourceHop> hops);
 
+    /// Ports k n to k n + n - 1 of every host stand in for each other (RdmaBond). \param ports n
+    void SetBond(uint32_t ports);
+
     /// Switches mark as their attributes say, whatever the congestion control would have
     /// (RdmaCongestionOps::GetEcn).
     void KeepMarking();

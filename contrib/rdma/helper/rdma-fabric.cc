@@ -7,6 +7,7 @@
 #include "rdma-connections.h"
 
 #include "ns3/log.h"
+#include "ns3/rdma-bond.h"
 
 #include <algorithm>
 #include <functional>
@@ -127,6 +128,23 @@ RdmaFabric::SetEndDead(uint32_t end, bool dead)
     UpdateBroadcast();
 }
 
+bool
+RdmaFabric::SetBondDead(uint32_t end, bool dead)
+{
+    NS_LOG_FUNCTION(this << end << dead);
+    const uint32_t node = GetNodeOfEnd(end);
+    if (m_bonds.empty() || m_isSwitch[node])
+    {
+        return false;
+    }
+    const auto endpoint = std::find_if(m_endpoints.begin(), m_endpoints.end(), [&](const auto& e) {
+        return e.host == node && e.port == GetPortNumber(end);
+    });
+    const auto number = static_cast<uint32_t>(endpoint - m_endpoints.begin());
+    m_bonds[number / m_bond]->SetDead(number % m_bond, dead, RdmaClock::Now());
+    return true;
+}
+
 void
 RdmaFabric::EnableBroadcast()
 {
@@ -205,6 +223,10 @@ RdmaFabric::ComputeRoutes()
     try
     {
         rdma::EcmpRoutes routes = rdma::EcmpRoutes::Compute(isHost, live, m_endpoints);
+        if (!m_nextOfBond.empty())
+        {
+            routes.StandIn(m_nextOfBond);
+        }
         std::vector<rdma::StaticRoute> own = m_staticRoutes;
         for (rdma::StaticRoute& route : own)
         {

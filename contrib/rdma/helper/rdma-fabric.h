@@ -29,6 +29,7 @@
 namespace ns3
 {
 
+class RdmaBond;
 class RdmaConnections;
 
 /// \ingroup rdma
@@ -246,9 +247,17 @@ class RdmaFabric
         return m_hasFaults;
     }
 
+    /// \return neighbouring ports of a host that stand in for each other; 1: none does
+    uint32_t GetBond() const
+    {
+        return m_bond;
+    }
+
     /// The switch of an end knows that the link there is dead, or no more: it leaves the port out
     /// of its ways, now (RdmaLinkLayer::Configure).
     void SetEndDead(uint32_t end, bool dead);
+    /// The same of a host, whose bond sends by other ports. \return whether the port has a bond
+    bool SetBondDead(uint32_t end, bool dead);
 
     /// \return whether the node knows that the link at this port is dead
     bool IsPortDead(uint32_t node, uint16_t port) const
@@ -547,6 +556,9 @@ class RdmaFabric
     rdma::EcmpRoutes m_routes;
     std::vector<rdma::StaticRoute> m_staticRoutes;  //!< RdmaFabricSettings::routes
     std::vector<rdma::SourceRoutes> m_sourceRoutes; //!< by node; empty: none
+    std::vector<uint32_t> m_nextOfBond;             //!< by endpoint; empty: no bonds
+    uint32_t m_bond{1};                             //!< ports of each
+    std::vector<std::unique_ptr<RdmaBond>> m_bonds; //!< by host's first endpoint / m_bond
     std::unique_ptr<const rdma::EcmpRoutes>
         m_wholeRoutes; //!< before SetLinksDown; null: as m_routes
     uint32_t m_mtu{4096};

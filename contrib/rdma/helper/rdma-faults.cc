@@ -259,6 +259,7 @@ RdmaFaults::CutCables(uint32_t f)
     for (const uint32_t end : fault.dead)
     {
         MarkDead(end);
+        FailOver(end, f);
     }
     for (const auto& [link, change] : cut)
     {
@@ -311,6 +312,11 @@ RdmaFaults::Mend(const std::vector<uint32_t>& links)
                 m_fabric.SetEndDead(end, false);
                 port.SetLinkUp(true, now);
             }
+            if (!m_failedOver.empty() && m_failedOver[end])
+            {
+                m_failedOver[end] = false;
+                m_fabric.SetBondDead(end, false);
+            }
         }
         wasKnown |= std::exchange(m_cables[link].known, false);
     }
@@ -339,6 +345,18 @@ RdmaFaults::MarkDead(uint32_t end)
     m_flushed[end] += device->GetDrops(RdmaSwitchBase::LINK_DOWN) - before;
 }
 
+/// The host at an end knows, if its port is one of a bond.
+void
+RdmaFaults::FailOver(uint32_t end, uint32_t f)
+{
+    m_failedOver.resize(m_fabric.GetNEnds());
+    if (!m_failedOver[end] && m_fabric.SetBondDead(end, true))
+    {
+        m_failedOver[end] = true;
+        Tell(Step::DETECTED, f, end);
+    }
+}
+
 void
 RdmaFaults::Detect(uint32_t link, uint64_t change)
 {
@@ -357,6 +375,7 @@ RdmaFaults::Detect(uint32_t link, uint64_t change)
             Tell(Step::DETECTED, cable.fault, end);
         }
         cable.known |= isSwitch;
+        FailOver(end, cable.fault);
     }
     if (!cable.known)
     {

@@ -36,7 +36,10 @@ namespace ns3
  *     whole         both ends send again, and their switches use the port if their tables have it;
  *                   tables with it come the time of a convergence later
  *
- * A NIC does not know: it sends in vain, times out, and its queue pairs fail when they have
+ * A NIC of a bond (RdmaBond) knows as switches do: its other ports stand in, and it uses the port
+ * again when the cable is whole.
+ *
+ * Another NIC does not know: it sends in vain, times out, and its queue pairs fail when they have
  * retried as often as they may. A switch or NIC that is down itself (Fault::dead) knows at once,
  * its neighbours after the time of a detection. When tables are made, what is known then is in
  * them.
@@ -202,6 +205,7 @@ class RdmaFaults
     void MendCables(uint32_t fault);
     void Detect(uint32_t link, uint64_t change);
     void MarkDead(uint32_t end);
+    void FailOver(uint32_t end, uint32_t fault);
     void ScheduleTables(uint32_t fault);
     void MakeTables(uint32_t fault);
     void Pause(uint32_t fault);
@@ -239,7 +243,9 @@ class RdmaFaults
     std::vector<std::unique_ptr<SwitchWatcher>> m_switchWatchers; //!< if cables may be cut
     std::unique_ptr<const Circuits> m_circuits;                   //!< null: none
     uint32_t m_circuitFault{0};
-    std::vector<uint32_t> m_lit;     //!< circuits that are there, ascending
+    std::vector<bool>
+        m_failedOver;            //!< by end: of a bond, whose NICs send by other ports; empty: none
+    std::vector<uint32_t> m_lit; //!< circuits that are there, ascending
     std::vector<uint32_t> m_getting; //!< those that are dark yet, ascending
 };
 

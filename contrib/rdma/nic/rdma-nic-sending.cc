@@ -17,6 +17,7 @@
 #include "ns3/rng-seed-manager.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ns3
 {
@@ -26,7 +27,16 @@ NS_LOG_COMPONENT_DEFINE("RdmaNicSending");
 void
 RdmaNic::UpdatePullMask()
 {
-    m_port->SetPullMask(m_readyMask | m_preparedMask | m_packetMask);
+    m_port->SetPullMask(m_readyMask | m_preparedMask | m_packetMask | m_sharedMask);
+}
+
+void
+RdmaNic::SendBy(Ptr<RdmaPort> port, bool shared)
+{
+    NS_LOG_FUNCTION(this << port << shared);
+    m_port = std::move(port);
+    m_sharedMask = shared ? 0xff : 0;
+    UpdatePullMask();
 }
 
 void
@@ -217,6 +227,12 @@ RdmaNic::SetPackets(Ptr<RdmaPackets> packets)
     {
         return "ns3::RdmaNic::Scheduling: 'scan' has no ordinary packets beside it; allowed with "
                "these: round-robin";
+    }
+    if (m_port->GetUser() != this)
+    {
+        return m_port->GetName() +
+               ": ordinary packets (TCP, UDP) do not move to other ports of a bond; allowed: at "
+               "ports that are not bonded";
     }
     if (m_packets)
     {

@@ -185,9 +185,20 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     /// \return what the peer of a new queue pair of this number has to know of it
     RdmaRemoteQueuePair Describe(uint32_t number, uint8_t trafficClass = 0);
 
+    /// \return by which it sends
     Ptr<RdmaPort> GetPort() const
     {
         return m_port;
+    }
+
+    /// For RdmaBond: send by this port of the node from now on. \param shared others send by it,
+    /// too: whoever pulls asks all of them
+    void SendBy(Ptr<RdmaPort> port, bool shared);
+
+    /// \return whether its Scheduling is scan
+    bool IsScanning() const
+    {
+        return m_scan != nullptr;
     }
 
     uint32_t GetEndpoint() const
@@ -485,6 +496,7 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     const RdmaPathSource* m_paths{nullptr};
     std::unique_ptr<RdmaNicLimits> m_limits; //!< null: none
     uint8_t m_limitsLossless = 0;            //!< StartLimits()
+    uint8_t m_sharedMask{0};                 //!< 0xff: the port is always to ask (SendBy)
     uint32_t m_limitsLargest = 0;            //!< the same; 0: not started
     std::unique_ptr<RdmaNicScan> m_scan;     //!< null: round robin
     rdma::FrameSizes m_sizes;

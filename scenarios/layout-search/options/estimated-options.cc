@@ -25,7 +25,8 @@ struct EstimateRow
 /// What links there are between switches, and their rates.
 constexpr const char* kLinks =
     "topology groups group-switches hosts-per-switch global-links group-leaves group-spines "
-    "hosts-per-leaf oversubscription leaves spines planes k core-oversubscription hyperx rails "
+    "hosts-per-leaf oversubscription leaves spines planes bond k core-oversubscription hyperx "
+    "rails "
     "hosts-per-rail switch-ports torus wrap children parents fabric-rate tier-rate";
 
 // tests/system/dlplan/dlplan-options.py runs the known ones against dltrain.

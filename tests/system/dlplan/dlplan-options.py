@@ -21,6 +21,7 @@ COPIES = f"{JOB} --fix=tp=1,pp=1,micro-batch=2,zero=1,cp=1,recompute=none"
 WITH = {
     "fabric-rate": "--topology=leaf-spine --hosts-per-leaf=1",
     "planes": "--topology=leaf-spine",
+    "bond": "--topology=leaf-spine",
     "hyperx": "--topology=hyperx",
     "groups": "--topology=dragonfly",
     "group-switches": "--topology=dragonfly",
@@ -33,6 +34,7 @@ VALUES = {
     "loader": ["10", "100"],
     "bit-error-rate": ["1e-9"],
     "planes": ["2"],
+    "bond": ["2"],
     "topology": ["hyperx", "dragonfly", "torus", "rail-optimized", "leaf-spine"],
     "link-delay": ["100us"],
     "load-balancer": ["drill"],

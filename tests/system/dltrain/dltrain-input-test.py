@@ -343,6 +343,8 @@ class Help(SystemTest):
         "backup-workers": "--strategy=backup-workers --backup-workers=2",
         "lbfgs-history": "--strategy=sandblaster --lbfgs-history=5",
         "leaves": "--topology=leaf-spine --leaves=4 --hosts-per-leaf=8",
+        "bond": "--topology=leaf-spine --servers=8 --hosts-per-leaf=4 --bond=2",
+        "traffic bond": "--topology=leaf-spine --hosts=8 --hosts-per-leaf=4 --bond=2",
         "spines": "--topology=leaf-spine --spines=4",
         "alone": f"--jobs={os.path.join(ROOT, 'scenarios/jobs/two-rings-and-a-copy.json')} --alone",
         "hosts-per-leaf": "--topology=leaf-spine --hosts-per-leaf=4",

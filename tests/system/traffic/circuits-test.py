@@ -47,7 +47,7 @@ MOVES = {
 }
 
 # Four racks, one uplink each, all matchings in turn.
-ROTOR = os.path.join(ROOT, "scenarios", "presets", "circuits", "rotor.json")
+ROTOR = os.path.join(ROOT, "topologies", "examples", "rotor.json")
 
 
 class Circuits(SameBytesTest):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Paths that senders name: closed forms, the same bytes over engines, threads and ranks, errors.
+"""Paths that senders name, and bonded ports that stand in for each other: closed forms, the same
+bytes over engines, threads and ranks, errors.
 """
 
 import json
@@ -14,6 +15,12 @@ QUIET = " --report=0 --timeline=0"
 LEAF_SPINE = (
     "traffic --topology=leaf-spine --hosts=4 --hosts-per-leaf=2 --spines=2 --cc=none" + QUIET
 )
+BOND = (
+    "traffic --topology=leaf-spine --hosts=8 --hosts-per-leaf=4 --bond=2 --nic=100GbE --cc=none"
+    + QUIET
+)
+# B/s of data of a NIC of 100 Gb/s: 4,096 B in 4,178 on the line.
+FULL = 100e9 / 8 * 4096 / 4178
 
 
 class Wiring(SameBytesTest):
@@ -94,6 +101,83 @@ class Wiring(SameBytesTest):
         ):
             line = LEAF_SPINE.replace(" --cc=none", "") if "fluid" in more else LEAF_SPINE
             self.refuse(line + self.flows(rows, columns) + more, *words)
+
+    def test_a_bond_at_half_rate(self):
+        """Two flows, one a port. From 5 to 15 ms one port is dead: the other has both."""
+        line = BOND + " --fault-detection=0s --convergence=0s"
+        line += " --fault=link-down,at=5ms,on=server-0:0,for=10ms"
+        flows = self.flows([f"0,server-0:{p},server-4:{p},100000000" for p in range(2)])
+        run = self.run_program(line + flows)
+        stats = run.stats
+        self.assertEqual(stats["flows"]["arrived"], 2)
+        (record,) = stats["faults"]
+        self.assertEqual((record["nic_gbps"], record["nic_left_gbps"]), (100, 50))
+        self.assertIn("bonded NIC at 50.0 Gb/s of 100 Gb/s", " ".join(run.out.split()))
+        last = max(float(row["end_us"]) for row in run.rows("flows.csv"))
+        # 200 MB: 5 ms at the full rate, 10 ms at half of it, then at the full rate until the first
+        # flow ends. The flow whose port dies sends again what was on the wire, no more.
+        expected = 5e-3 + 10e-3 + (200e6 - FULL * 10e-3) / FULL
+        self.assertAlmostEqual(last * 1e-6 / expected, 1, delta=0.01)
+        shares = {"server-0->leaf-0": {}, "server-0->leaf-1": {}}
+        for row in run.rows("links.csv"):
+            if row["link"] in shares:
+                shares[row["link"]][float(row["time_us"])] = float(row["utilization"])
+        dead = [u for t, u in shares["server-0->leaf-0"].items() if 5_300 < t < 14_900]
+        left = [u for t, u in shares["server-0->leaf-1"].items() if 5_300 < t < 14_900]
+        after = [u for t, u in shares["server-0->leaf-0"].items() if 15_500 < t < 19_000]
+        self.assertLess(max(dead, default=0), 0.01)
+        self.assertGreater(min(left), 0.98)
+        self.assertGreater(min(after), 0.95)
+
+    def test_a_bond_keeps_connections(self):
+        """With the usual times: nothing fails, what is lost is sent again."""
+        line = BOND + " --pattern=all-to-all --bytes=2MB --timeout-exponent=8"
+        line += " --fault=link-down,at=100us,on=server-0:0,for=1ms --convergence=200us"
+        expected = self.written(line)
+        stats = json.loads(expected["stats.json"])
+        self.assertEqual(stats["flows"]["arrived"], 56)
+        for more in (" --engine=ns3", " --threads=3" + ALWAYS):
+            with self.subTest(more):
+                self.check_same(self.written(line + more), expected)
+
+    def test_a_bond_without_faults_is_as_so_many_ports(self):
+        """Until a port dies a bond costs no picosecond."""
+        line = BOND.replace(" --cc=none", "") + " --pattern=permutation --bytes=1MB"
+        run = self.run_program(line)
+        self.assertEqual(run.stats["flows"]["arrived"], 8)
+        plan = self.run_program(line + " --dry-run").out
+        self.assertIn("NICs of 2 bonded ports", " ".join(plan.split()))
+        # The same network by hand, without a bond.
+        nodes = [{"name": f"server-{i}", "kind": "host"} for i in range(8)]
+        nodes += [{"name": f"leaf-{i}", "kind": "switch"} for i in range(4)]
+        nodes += [{"name": f"spine-{i}", "kind": "switch"} for i in range(4)]
+        links = [
+            {"from": f"server-{i}", "to": f"leaf-{i // 4 * 2 + p}"}
+            for i in range(8)
+            for p in range(2)
+        ]
+        links += [{"from": f"leaf-{i}", "to": f"spine-{j}"} for i in range(4) for j in range(4)]
+        graph = {"defaults": {"rate": "50Gbps", "delay": "1us"}, "nodes": nodes, "links": links}
+        columns = ("src", "dst", "fct_us")
+        expected = [[row[c] for c in columns] for row in run.rows("flows.csv")]
+        for bond in ({}, {"bond": 2}):
+            path = self.write("net.json", json.dumps({**graph, **bond}))
+            other = f"traffic --topology={path} --hosts=8{QUIET} --pattern=permutation --bytes=1MB"
+            rows = self.run_program(other).rows("flows.csv")
+            self.assertEqual([[row[c] for c in columns] for row in rows], expected)
+
+    def test_wrong_bonds(self):
+        for more, *words in (
+            (" --hosts=6", "--bond", "full switches"),
+            (" --planes=2", "--bond", "one of the two"),
+            (" --fabric=ib --nic=HDR", "bonded ports", "--fabric=roce"),
+            (" --mpi-ranks=2", "bonded ports", "without --mpi-ranks=2"),
+        ):
+            hosts = more if "hosts" in more else " --hosts=8" + more
+            line = BOND.replace(" --nic=100GbE", "") if "--nic" in more else BOND
+            self.refuse(line.replace(" --hosts=8", hosts), *words)
+        run = self.run_program(BOND + " --protocol=tcp", status=2)
+        self.assertIn("do not move to other ports of a bond", run.err)
 
     def test_ranks(self):
         if not MPIRUN:

@@ -473,9 +473,10 @@ TEST(FlowCsv, ReadsInAnyOrder)
     const CsvFlows read = ReadCsv("bytes,start_ns,dst,src,priority,tag,more\n2000,1500.25,b,a,5,"
                                   "\"x, y\",\n1000,0.0001,a,b,3,,z\n\n");
     ASSERT_EQ(read.error, "");
-    EXPECT_EQ(read.note,
-              "f.csv: column not used: more; known: start_ns, src, dst, bytes, priority, tag, "
-              "class, cc, preset, transport or rate");
+    EXPECT_EQ(
+        read.note,
+        "f.csv: column not used: more; known: start_ns, src, dst, bytes, priority, tag, path, "
+        "class, cc, preset, transport or rate");
     ASSERT_EQ(read.flows.size(), 2U);
     EXPECT_EQ(read.flows[0].bytes, 1000U); // ascending start
     EXPECT_EQ(read.flows[0].start.ps, 0);
