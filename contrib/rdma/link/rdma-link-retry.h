@@ -44,8 +44,9 @@ class RdmaPort;
  * has gone down and come up. The start of the protocol (INIT, INIT_ECHO) is over
  * before the first frame.
  *
- * When the link goes down, both ends forget everything, and begin anew when it comes up. Of a cable
- * that is cut for so short a time that nobody notices, all that was lost is sent again.
+ * When a switch is told that the link is down, both ends begin anew when it comes up, and what they
+ * had not delivered is lost: the host at the other end, which is told nothing, too. Of a cable that
+ * is cut for so short a time that nobody notices, all that was lost is sent again.
  *
  * Law: the user of a port gets the frames that the peer has sent, each once and in order, but for
  * those that a link going down takes.

@@ -263,7 +263,13 @@ RdmaPort::Mend(int64_t now)
     NS_LOG_INFO(m_name << ": cable whole");
     m_cut = false;
     m_sendsWithCare = m_retry || m_cells;
-    if (m_retry && !m_down)
+    if (m_retry && (m_down || m_peer->m_down))
+    {
+        // One end was told, a switch, and a host was not: neither's numbers mean anything now.
+        m_retry->Forget();
+        Kick(now); // the replay buffer may have been full
+    }
+    else if (m_retry)
     {
         m_retry->OnCableWhole(now);
     }

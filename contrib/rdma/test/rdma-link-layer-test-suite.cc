@@ -187,6 +187,56 @@ class RdmaLinkRetryFlapTestCase : public TestCase
     }
 };
 
+/**
+ * A cable that is cut for 30 us, of which the switch hears after 10 us, and its host nothing: what
+ * RdmaFaults does to a host's cable. The switch forgets its numbers, so the NIC has to.
+ */
+class RdmaLinkRetryRepairTestCase : public TestCase
+{
+  public:
+    /// \param link 0: the sender's, 1: the receiver's
+    explicit RdmaLinkRetryRepairTestCase(uint32_t link)
+        : TestCase("a switch is told that the link of host " + std::to_string(link) + " is down"),
+          m_link(link)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        LinkBed bed(2, US, true, false);
+        bed.helper.SetNicAttribute("TimeoutExponent", UintegerValue(5)); // 131 us
+        // So that it is full before the cable is whole: it has to be emptied, too.
+        bed.helper.SetPortAttribute("ReplayBuffer", UintegerValue(50000));
+        bed.Build();
+        const Ptr<RdmaPort> host = bed.fabric->GetPorts()[2 * m_link];
+        const Ptr<RdmaPort> device = bed.fabric->GetPorts()[2 * m_link + 1];
+        host->MayFail(100);
+        device->MayFail(102);
+        Simulator::Schedule(MicroSeconds(10), [host, device] {
+            host->Cut(RdmaClock::Now());
+            device->Cut(RdmaClock::Now());
+        });
+        Simulator::Schedule(MicroSeconds(20),
+                            [device] { device->SetLinkUp(false, RdmaClock::Now()); });
+        Simulator::Schedule(MicroSeconds(40), [host, device] {
+            host->Mend(RdmaClock::Now());
+            device->Mend(RdmaClock::Now());
+            device->SetLinkUp(true, RdmaClock::Now());
+        });
+        bed.Run(400);
+        NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 1, "the transport repairs it");
+        NS_TEST_EXPECT_MSG_GT(bed.Of(0).retransmittedPackets, 0, "what the link had not delivered");
+        for (const Ptr<RdmaPort>& end : {host, device})
+        {
+            NS_TEST_EXPECT_MSG_EQ(end->GetRetry()->GetOutstanding(), 0, "all acknowledged");
+            NS_TEST_EXPECT_MSG_LT(end->GetCounters().replayTimeouts, 10, "none once it is whole");
+        }
+    }
+
+    uint32_t m_link;
+};
+
 /// A link that nothing gets through gives up.
 class RdmaLinkRetryLimitTestCase : public TestCase
 {
@@ -308,6 +358,8 @@ class RdmaLinkLayerTestSuite : public TestSuite
             AddTestCase(new RdmaLinkRetryEfficiencyTestCase(p), TestCase::QUICK);
         }
         AddTestCase(new RdmaLinkRetryFlapTestCase, TestCase::QUICK);
+        AddTestCase(new RdmaLinkRetryRepairTestCase(0), TestCase::QUICK);
+        AddTestCase(new RdmaLinkRetryRepairTestCase(1), TestCase::QUICK);
         AddTestCase(new RdmaLinkRetryLimitTestCase, TestCase::QUICK);
         AddTestCase(new RdmaCellCreditsRateTestCase, TestCase::QUICK);
         AddTestCase(new RdmaCellCreditsIncastTestCase(0), TestCase::QUICK);

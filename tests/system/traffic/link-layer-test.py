@@ -42,6 +42,25 @@ class LinkLayer(SystemTest):
         without = self.run_program(INCAST + " --bit-error-rate=1e-7").stats
         self.assertGreater(without["retransmitted_packets"], 0)
 
+    def test_a_cable_that_is_repaired(self):
+        # Detection takes 10 us: a switch hears of the cut, its host does not.
+        flows = self.write("one.csv", "start_ns,src,dst,bytes\n0,0,1,8000000\n")
+        line = (
+            f"traffic --topology=single-switch --hosts=2 --flows={flows} --cc=none --report=0"
+            " --timeline=0 --timeout-exponent=8 --convergence=50us --link-retry"
+        )
+        for what, where, more in (
+            ("link-down", "server-0-switch-0", ",for=30us"),
+            ("link-down", "server-1-switch-0", ",for=30us"),
+            ("nic-down", "server-0:0", ",for=30us"),
+            ("switch-down", "switch-0", ",for=30us"),
+            ("flap", "server-1-switch-0", ",for=200us,period=100us,duty=0.3"),
+        ):
+            with self.subTest(what=what, where=where):
+                run = self.run_program(f"{line} --fault={what},at=200us,on={where}{more}")
+                self.assertEqual(run.stats["flows"]["arrived"], 1)
+                self.assertLess(run.stats["link_retry"]["discarded_frames"], 200)
+
     def test_of_a_place(self):
         line = (
             "traffic --k=4 --pattern=permutation --bytes=100kB --report=0 --timeline=0"
