@@ -255,7 +255,7 @@ RdmaLinkRetry::Accept(RdmaFrame* frame)
     }
     if (bad)
     {
-        DropBad(frame, now);
+        DropBad(frame);
         return false;
     }
     ++m_port.m_counters.retryDiscarded;
@@ -264,10 +264,9 @@ RdmaLinkRetry::Accept(RdmaFrame* frame)
 }
 
 void
-RdmaLinkRetry::DropBad(RdmaFrame* frame, int64_t now)
+RdmaLinkRetry::DropBad(RdmaFrame* frame)
 {
     ++m_port.m_counters.retryCorrupted;
-    m_port.m_corruptTrace(&m_port, frame, now);
     RdmaFramePool::Get().Free(frame);
 }
 

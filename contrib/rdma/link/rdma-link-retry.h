@@ -98,7 +98,7 @@ class RdmaLinkRetry
     /// A frame is here, whole.
     void Receive(RdmaFrame* frame, int64_t now);
     /// A frame with bit errors, or a word, goes; the peer sends it again, or another word.
-    void DropBad(RdmaFrame* frame, int64_t now);
+    void DropBad(RdmaFrame* frame);
     /// An ACK or NACK starts to be sent. What it says holds then, not when it was queued.
     void FillWord(RdmaFrame* frame, int64_t now);
     void OnWord(const RdmaFrame& frame, int64_t now);

@@ -162,7 +162,8 @@ RdmaPort::GetTypeId()
                             MakeTraceSourceAccessor(&RdmaPort::m_rxTrace),
                             "ns3::RdmaPort::FrameTracedCallback")
             .AddTraceSource("PhyRxDrop",
-                            "A frame has been received with bit errors and is dropped",
+                            "A frame has been received with bit errors and is dropped; not told "
+                            "of where the link sends it again (LinkRetry)",
                             MakeTraceSourceAccessor(&RdmaPort::m_corruptTrace),
                             "ns3::RdmaPort::FrameTracedCallback")
             .AddTraceSource("CutSent",

@@ -100,7 +100,7 @@ RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
     }
     if (m_errorProne && m_retry && m_faults.IsCorrupted(frame->wireBytes))
     {
-        m_retry->DropBad(frame, now);
+        m_retry->DropBad(frame);
         return;
     }
     if (m_errorProne && !m_retry && DropCorrupted(frame, now))
