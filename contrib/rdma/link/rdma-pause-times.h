@@ -4,6 +4,7 @@
 #ifndef RDMA_PAUSE_TIMES_H
 #define RDMA_PAUSE_TIMES_H
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -25,14 +26,15 @@ struct RdmaPauseTimes
     std::array<int64_t, PRIORITIES> endedOf{}; //!< sum of the pauses that have ended
     uint8_t ignored{0};                        //!< bit p: pauses of priority p have no effect
 
-    /// Other priorities are paused now. \param before, after masks
+    /// Other priorities are paused now. \param before, after masks \param from when what begins now
+    /// is felt: not before now
     /// \return how long any priority was paused, if none is any more; else 0
-    int64_t Change(uint8_t before, uint8_t after, int64_t now)
+    int64_t Change(uint8_t before, uint8_t after, int64_t now, int64_t from)
     {
-        const int64_t ended = before && !after ? now - since : 0;
+        const int64_t ended = before && !after ? std::max<int64_t>(0, now - since) : 0;
         if (!before)
         {
-            since = now;
+            since = from;
         }
         const uint8_t released = before & ~after;
         const uint8_t changed = before ^ after;
@@ -40,11 +42,11 @@ struct RdmaPauseTimes
         {
             if (released >> p & 1)
             {
-                endedOf[p] += now - sinceOf[p];
+                endedOf[p] += std::max<int64_t>(0, now - sinceOf[p]);
             }
             else if (changed >> p & 1)
             {
-                sinceOf[p] = now;
+                sinceOf[p] = from;
             }
         }
         return ended;
@@ -53,7 +55,8 @@ struct RdmaPauseTimes
     /// \param paused mask \return how long a priority was paused so far
     int64_t GetSum(uint8_t priority, uint8_t paused, int64_t now) const
     {
-        return endedOf[priority] + (paused >> priority & 1 ? now - sinceOf[priority] : 0);
+        const int64_t lasts = paused >> priority & 1 ? now - sinceOf[priority] : 0;
+        return endedOf[priority] + std::max<int64_t>(0, lasts);
     }
 };
 

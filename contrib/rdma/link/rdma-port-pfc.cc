@@ -240,7 +240,9 @@ RdmaPort::SetPaused(uint8_t mask, int64_t now)
     {
         return;
     }
-    m_counters.pausedPs += m_pauses.Change(m_paused, mask, now);
+    // Credits run out with the frame that takes the last ones, and the line rests when it has gone.
+    const int64_t from = m_cells ? std::max(now, m_busyUntil) : now;
+    m_counters.pausedPs += m_pauses.Change(m_paused, mask, now, from);
     const uint8_t released = m_paused & ~mask;
     m_paused = mask;
     m_everPaused = true;

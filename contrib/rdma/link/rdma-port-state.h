@@ -351,7 +351,7 @@ class RdmaPortState : public RdmaNetDevice
     /// \return the same of any priority
     uint64_t GetPausedPs(int64_t now) const
     {
-        return m_counters.pausedPs + (m_paused ? now - m_pauses.since : 0);
+        return m_counters.pausedPs + (m_paused && now > m_pauses.since ? now - m_pauses.since : 0);
     }
 
     /// \return the next frame of a queue, linked to those behind it; null: it is empty, or a

@@ -264,7 +264,8 @@ class RdmaLinkRetryLimitTestCase : public TestCase
 /**
  * Credits of two frames, C = 2 x 17 cells. A frame's credits are at the sender again after
  * T = S + d + P + 640 ps + d: the frame, the way, the pipeline (it leaves at once), the update, the
- * way back. Two frames a T.
+ * way back. Two frames a T: the line rests from the end of the second one, 2 S, to T, and that long
+ * the priority counts as paused.
  */
 class RdmaCellCreditsRateTestCase : public TestCase
 {
@@ -286,6 +287,7 @@ class RdmaCellCreditsRateTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(bed.fabric->GetPortTotals().pausesSent, 0, "no PFC frame");
         NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 1, "whole");
         NS_TEST_EXPECT_MSG_EQ(bed.AreCreditsBack(), true, "conservation");
+        m_paused = bed.fabric->GetPorts()[0]->GetPausedPs(RdmaClock::Now());
         return arrived;
     }
 
@@ -298,8 +300,12 @@ class RdmaCellCreditsRateTestCase : public TestCase
                                   static_cast<double>(expected),
                                   1e-5 * static_cast<double>(expected),
                                   "C / T");
+        const double rest = 500.0 * static_cast<double>(roundTrip - 2 * FULL_TIME);
+        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(m_paused), rest, 1e-3 * rest, "rest");
         NS_TEST_EXPECT_MSG_EQ(Run(0, true), Run(0, false), "the whole rate");
     }
+
+    uint64_t m_paused{0}; //!< of the sender, ps
 };
 
 /// Four senders, one receiver: nothing is lost, and nobody is paused; with bit errors neither.
