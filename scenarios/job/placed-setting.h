@@ -42,6 +42,15 @@ struct PlacedSetting
     {
         return place + ":" + key + "=" + text;
     }
+
+    /// What an error says behind `where`: "1MB" if that names place and key.
+    std::string SaidThere() const
+    {
+        const std::string last = "/" + key;
+        const bool named = where.size() > last.size() &&
+                           where.compare(where.size() - last.size(), last.size(), last) == 0;
+        return named ? text : Said();
+    }
 };
 
 } // namespace scenario

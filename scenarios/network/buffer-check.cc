@@ -85,7 +85,7 @@ NetworkChecker::RefuseBuffer(const topo::Node& node, const std::string& why)
         if (setting.attribute == "ns3::RdmaSwitch::BufferBytes" &&
             std::binary_search(setting.nodes.begin(), setting.nodes.end(), id))
         {
-            m_errors->push_back({setting.where, setting.Said(), node.name + ": " + why, ""});
+            m_errors->push_back({setting.where, setting.SaidThere(), node.name + ": " + why, ""});
             return;
         }
     }

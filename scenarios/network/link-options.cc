@@ -36,7 +36,9 @@ LinkOptionRows()
             .Example(kCredits)
             .Sets("ns3::RdmaPort::FlowControl")
             .Only(when::On("pfc").Usual()),
-        ethernet.Bytes("credit-buffer", "receive buffer of a lossless priority of a port")
+        ethernet
+            .Bytes("credit-buffer",
+                   "receive buffer of a lossless priority of a port; 0: as by default")
             .As(&asked::Fabric::creditBuffer)
             .Otherwise("what one priority needs for the whole rate")
             .Range(0, 268435200)
@@ -68,11 +70,6 @@ ApplyLinks(Validation* v, FabricSpec* fabric)
     }
     if (!fabric->linkCredits)
     {
-        if (values.Given(&asked::Fabric::creditBuffer) && !values.Given(&asked::Fabric::set))
-        {
-            v->notes.push_back(values.Where(&asked::Fabric::creditBuffer) +
-                               " has no effect without --flow-control=cbfc");
-        }
         return;
     }
     if (fabric->cutThrough)

@@ -115,6 +115,8 @@ NetworkChecker::Check()
         return;
     }
     RefuseQueueDisc();
+    RefuseFaultsOnCredits();
+    WarnOfShapers();
     if (!ThresholdsAreInOrder())
     {
         return;
@@ -266,6 +268,7 @@ CheckCluster(const ReadResult& read,
     NetworkChecker(
         read,
         fabric,
+        run.faults,
         cluster.topology,
         PairsOf(cluster),
         FansOf(cluster.topology, kJobPriority),
@@ -318,6 +321,7 @@ CheckNetwork(const ReadResult& read,
     }
     NetworkChecker(read,
                    s.fabric,
+                   s.run.faults,
                    s.topology,
                    std::move(pairs),
                    s.run.protocol.IsOrdinary() ? std::vector<Fan>() : FansOf(s.topology, s.flows),

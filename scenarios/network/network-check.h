@@ -6,6 +6,7 @@
  *   error  two ends that must talk and that no route connects (as rdma::EcmpRoutes routes: hosts do
  *          not forward)
  *   error  a switch whose buffer does not hold its headroom and guaranteed minima
+ *   error  credits (CBFC) on a link that faults or circuits take frames from
  *   note   settings that are valid and must go wrong: time-outs shorter than the round trip or than
  *          the time between ACKs, ECN marking from less than one frame
  *

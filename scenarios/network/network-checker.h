@@ -38,6 +38,7 @@ class NetworkChecker
   public:
     NetworkChecker(const ReadResult& read,
                    const FabricSpec& fabric,
+                   const FaultPlan& faults,
                    const topo::Topology& topology,
                    Pairs pairs,
                    std::vector<Fan> fans,
@@ -48,6 +49,7 @@ class NetworkChecker
                    std::vector<std::string>* notes)
         : m_read(read),
           m_fabric(fabric),
+          m_faults(faults),
           m_topology(topology),
           m_pairs(std::move(pairs)),
           m_fans(std::move(fans)),
@@ -112,6 +114,12 @@ class NetworkChecker
     /// same: of m ports and priorities each may hold alpha B / (1 + m alpha) of the pool B.
     void WarnOfPauses();
 
+    // link-check.cc
+
+    /// Credits of a link that faults or circuits cut, or that gets bit errors.
+    void RefuseFaultsOnCredits();
+    void WarnOfShapers();
+
     // place-check.cc
 
     /// --ns3::RdmaPort::QueueDisc, which the transport's switches cannot have.
@@ -146,6 +154,7 @@ class NetworkChecker
 
     const ReadResult& m_read;
     const FabricSpec& m_fabric;
+    const FaultPlan& m_faults;
     const topo::Topology& m_topology;
     Pairs m_pairs;
     std::vector<Fan> m_fans;

@@ -100,7 +100,7 @@ class PlaceChecker
     {
         if (!why.empty())
         {
-            m_v->errors.push_back({setting.where, setting.Said(), std::move(why), ""});
+            m_v->errors.push_back({setting.where, setting.SaidThere(), std::move(why), ""});
         }
     }
 
@@ -297,7 +297,7 @@ NetworkChecker::ThresholdsAreInOrder()
                 const std::string scale = values.per100G ? " per 100 Gb/s" : " of each port";
                 m_errors->push_back(
                     {setting->where,
-                     setting->Said(),
+                     setting->SaidThere(),
                      "marking at " + nodes[node].name + " begins at " +
                          CanonicalBytes(values.kmin) + " and is full at " +
                          CanonicalBytes(values.kmax) + scale +

@@ -398,7 +398,7 @@ ApplyPlaces(Validation* v, const topo::Topology& topology, FabricSpec* fabric)
         const auto attributes = keys.Read(setting.key, setting.text, setting.where, &error);
         if (attributes.empty())
         {
-            error.value = setting.Said();
+            error.value = setting.SaidThere();
             v->errors.push_back(std::move(error));
             return;
         }
@@ -433,8 +433,10 @@ ApplyPlaces(Validation* v, const topo::Topology& topology, FabricSpec* fabric)
         const auto place = places.Find(setting.place, &problem, &nearest);
         if (!place)
         {
-            v->errors.push_back(
-                {setting.where, setting.Said(), "'" + setting.place + "' " + problem, nearest});
+            v->errors.push_back({setting.where,
+                                 setting.SaidThere(),
+                                 "'" + setting.place + "' " + problem,
+                                 nearest});
             continue;
         }
         setting.level = place->level;
@@ -449,7 +451,7 @@ ApplyPlaces(Validation* v, const topo::Topology& topology, FabricSpec* fabric)
     if (!fabric->places.empty() && !HasPackets(*fabric))
     {
         v->errors.push_back({fabric->places.front().where,
-                             fabric->places.front().Said(),
+                             fabric->places.front().SaidThere(),
                              "is of switches and ports, which there are only with --network=packet",
                              ""});
     }

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """--flow-control=cbfc and --link-retry: what they do to losses and pauses, what is told, errors."""
 
+import os
 import sys
 
 sys.path.append(sys.path[0] + "/../shared")
-from _system_test import SystemTest, main
+from _system_test import ROOT, SystemTest, main
 
 INCAST = (
     "traffic --topology=single-switch --hosts=5 --pattern=incast --fan-in=4 --bytes=1MB --no-ecn"
@@ -113,6 +114,19 @@ class LinkLayer(SystemTest):
         ):
             with self.subTest(line=line):
                 self.refuse("traffic --topology=single-switch --hosts=4 " + line, *words)
+
+    def test_circuits_take_frames(self):
+        rotor = os.path.join(ROOT, "topologies", "examples", "rotor.json")
+        for option in ("--flow-control=cbfc", "--set=t0:flow-control=cbfc"):
+            for more in ("", " --dry-run"):
+                with self.subTest(option=option, more=more):
+                    line = f"traffic --topology={rotor} --hosts=4 {option}{more}"
+                    self.refuse(line, option, "credits of frames that circuits take", "pfc")
+        # Credits at other links than the fault's.
+        self.run_program(
+            "traffic --k=4 --set=core:flow-control=cbfc --dry-run"
+            " --fault=link-down,at=1us,on=edge-0-0-agg-0-0"
+        )
 
 
 if __name__ == "__main__":

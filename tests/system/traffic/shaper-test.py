@@ -101,6 +101,19 @@ class Shapers(SameBytesTest):
         ):
             with self.subTest(given):
                 self.refuse(f"{line} {given}", *words)
+        # The place and the key once.
+        path = self.write("bad.json", json.dumps({"fabric": {"set": {"core": {"pir": "3"}}}}))
+        self.refuse(f"{line} --scenario={path}", "/fabric/set/core/pir=3: allowed for pir")
+
+    def test_a_shaper_above_the_rate(self):
+        for given, warns in (
+            ("--shaper=3:200Gbps", True),
+            ("--shaper=3:99Gbps", False),
+            ("--set=core:shaper=3:100Gbps", True),
+        ):
+            with self.subTest(given):
+                run = self.run_program(f"traffic --k=4 --dry-run {given}")
+                self.assertIs("has no effect: no port of a switch" in run.out + run.err, warns)
 
 
 if __name__ == "__main__":
