@@ -513,7 +513,7 @@ BuildFabric(const scenario::FabricSpec& spec,
     auto fabric = helper.Build(nodes, links, error);
     if (!fabric)
     {
-        error = linkLayer->Explain(error);
+        error = WithOption(spec, run, linkLayer->Explain(error));
         return nullptr;
     }
     if (spec.ets.given)

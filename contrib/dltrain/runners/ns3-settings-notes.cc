@@ -6,6 +6,8 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "ns3-settings.h"
 #include "scenarios/asked/fabric.h"
+#include "scenarios/asked/traffic.h"
+#include "scenarios/job/background.h"
 #include "scenarios/launch/ns3-environment.h"
 #include "scenarios/options/member.h"
 #include "scenarios/startup/parse.h"
@@ -57,10 +59,14 @@ OrderOfBalancer(const scenario::FabricSpec& spec,
                    : "");
 }
 
-std::vector<std::string>
-OverriddenOptions(const scenario::RunOptions& run)
+namespace
 {
-    std::map<std::string, std::string> optionOf; // by attribute
+
+/// \return names of options, by attribute
+std::map<std::string, std::string>
+OptionsOfAttributes()
+{
+    std::map<std::string, std::string> optionOf;
     for (const scenario::OptionTable* table : {&scenario::TrainingOptionTable(),
                                                &scenario::CollperfOptionTable(),
                                                &scenario::TrafficOptionTable(),
@@ -74,6 +80,38 @@ OverriddenOptions(const scenario::RunOptions& run)
             }
         }
     }
+    return optionOf;
+}
+
+} // namespace
+
+std::string
+WithOption(const scenario::FabricSpec& spec,
+           const scenario::RunOptions& run,
+           const std::string& error)
+{
+    const auto optionOf = OptionsOfAttributes();
+    const auto settings = scenario::Ns3SettingsOf(run);
+    for (const auto& [attribute, value] : run.optionAttributes)
+    {
+        const auto option = optionOf.find(attribute);
+        const bool atPlace = std::any_of(
+            spec.places.begin(),
+            spec.places.end(),
+            [&name = attribute](const auto& setting) { return setting.attribute == name; });
+        if (option != optionOf.end() && !atPlace && !settings.count(attribute) &&
+            error.find(": " + attribute + ": " + value + ":") != std::string::npos)
+        {
+            return "--" + option->second + ": " + error;
+        }
+    }
+    return error;
+}
+
+std::vector<std::string>
+OverriddenOptions(const scenario::RunOptions& run)
+{
+    const auto optionOf = OptionsOfAttributes();
     const auto settings = scenario::Ns3SettingsOf(run);
     std::vector<std::string> overridden;
     for (const auto& [attribute, value] : run.optionAttributes)
@@ -109,6 +147,7 @@ UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& 
         }
     }
     const UsedParts parts(spec);
+    const bool tcp = run.protocol.IsTcp() || (run.background && run.background->protocol.IsTcp());
     std::vector<std::string> unused;
     for (const auto& [said, name] : given)
     {
@@ -121,10 +160,15 @@ UnusedNs3Settings(const scenario::FabricSpec& spec, const scenario::RunOptions& 
         }
         const bool ofOthers =
             type.GetName() == (spec.infiniBand ? "ns3::RdmaSwitch" : "ns3::IbSwitch");
-        const std::string why = ofOthers ? scenario::Spell(&scenario::asked::Fabric::fabric) + "=" +
-                                               (spec.infiniBand ? "ib" : "roce") +
-                                               " has no such switches"
-                                         : parts.WhyUnused(type);
+        std::string why = ofOthers ? scenario::Spell(&scenario::asked::Fabric::fabric) + "=" +
+                                         (spec.infiniBand ? "ib" : "roce") + " has no such switches"
+                                   : parts.WhyUnused(type);
+        why = why.empty() ? parts.WhyUnused(name) : why;
+        why = why.empty() && !tcp && type.GetGroupName() == "Internet" &&
+                      type.GetName().rfind("ns3::Tcp", 0) == 0
+                  ? "nothing is sent by TCP (" +
+                        scenario::Spell(&scenario::asked::Traffic::protocol) + ")"
+                  : why;
         if (!why.empty())
         {
             unused.push_back(rdma::Shown(said, 100) + " has no effect: " + why);

@@ -46,6 +46,12 @@ std::string OrderOfBalancer(const scenario::FabricSpec& spec,
 /// derived from the option do not know of them.
 std::vector<std::string> OverriddenOptions(const scenario::RunOptions& run);
 
+/// \param error of the network's making: "switch-0:0: ns3::RdmaPort::CreditBuffer: 4000: allowed:"
+/// \return the same, behind the option that the value is of
+std::string WithOption(const scenario::FabricSpec& spec,
+                       const scenario::RunOptions& run,
+                       const std::string& error);
+
 /// \return of the attributes on the command line those that nothing in a run on this network reads,
 /// each with the reason: of parts (UsedParts) and switches that it does not have
 std::vector<std::string> UnusedNs3Settings(const scenario::FabricSpec& spec,

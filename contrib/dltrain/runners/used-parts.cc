@@ -3,9 +3,11 @@
  */
 #include "used-parts.h"
 
+#include "contrib/rdma/core/queue-disc-names.h"
 #include "scenarios/asked/fabric.h"
 #include "scenarios/options/member.h"
 
+#include "ns3/boolean.h"
 #include "ns3/rdma-buffer-policy.h"
 #include "ns3/rdma-congestion-ops.h"
 #include "ns3/rdma-load-balancer.h"
@@ -58,6 +60,14 @@ NamesOf(const scenario::FabricSpec& spec, const std::string& attribute)
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
+}
+
+/// As ns-3 reads a boolean.
+bool
+IsTrue(const std::string& value)
+{
+    ns3::BooleanValue read;
+    return read.DeserializeFromString(value, ns3::MakeBooleanChecker()) && read.Get();
 }
 
 /// \return "the marker is pie (--marker)"
@@ -153,7 +163,8 @@ UsedParts::UsedParts(const scenario::FabricSpec& spec)
     m_kinds.push_back({{ns3::RdmaPathSelector::GetTypeId()},
                        TypesOf<ns3::RdmaPathSelector>(selectors),
                        Reason("load balancer", {spec.balancing.name}, &Fabric::loadBalancer)});
-    const auto discs = NamesOf(spec, "ns3::RdmaPort::QueueDisc");
+    auto discs = NamesOf(spec, "ns3::RdmaPort::QueueDisc");
+    std::replace(discs.begin(), discs.end(), std::string(), std::string(rdma::kPortDwrr));
     m_kinds.push_back({{ns3::RdmaQueueDisc::GetTypeId()},
                        TypesOf<ns3::RdmaQueueDisc>(discs),
                        Reason("queue discipline", discs, &Fabric::queueDisc)});
@@ -165,6 +176,30 @@ UsedParts::UsedParts(const scenario::FabricSpec& spec)
     m_kinds.push_back({{ns3::RdmaBufferPolicy::GetTypeId()},
                        TypesOf<ns3::RdmaBufferPolicy>(policies),
                        Reason("buffer policy", policies, &Fabric::bufferPolicy)});
+    const std::string port = "ns3::RdmaPort::";
+    const auto controls = NamesOf(spec, port + "FlowControl");
+    if (std::find(controls.begin(), controls.end(), "cbfc") == controls.end())
+    {
+        for (const char* name : {"CreditBuffer", "CreditUpdateSpacing"})
+        {
+            m_idle[port + name] = Reason("flow control", controls, &Fabric::flowControl);
+        }
+    }
+    const auto retries = NamesOf(spec, port + "LinkRetry");
+    if (std::none_of(retries.begin(), retries.end(), IsTrue))
+    {
+        for (const char* name : {"ReplayBuffer", "ReplayLimit", "ReplayTimer", "RetryAckSpacing"})
+        {
+            m_idle[port + name] = Reason("link-level retry", {}, &Fabric::linkRetry);
+        }
+    }
+}
+
+std::string
+UsedParts::WhyUnused(const std::string& attribute) const
+{
+    const auto idle = m_idle.find(attribute);
+    return idle == m_idle.end() ? "" : idle->second;
 }
 
 std::string

@@ -8,6 +8,7 @@
 
 #include "ns3/type-id.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,10 @@ class UsedParts
     /// \return why attributes of a class have no effect; nothing: they may have one
     std::string WhyUnused(ns3::TypeId type) const;
 
+    /// \return why one attribute has no effect, though others of its class may; nothing: it may
+    /// have one
+    std::string WhyUnused(const std::string& attribute) const;
+
   private:
     struct Kind
     {
@@ -41,6 +46,7 @@ class UsedParts
     };
 
     std::vector<Kind> m_kinds;
+    std::map<std::string, std::string> m_idle; ///< why, by attribute
 };
 
 } // namespace dltrain

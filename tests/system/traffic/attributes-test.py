@@ -16,7 +16,7 @@ class Unused(SystemTest):
     def test_attributes_of_parts_that_a_run_does_not_choose(self):
         for attribute, chosen, why in (
             ("PieMarker::Target=1us", "--marker=pie", "there is no marker (--marker)"),
-            ("FqQueueDisc::Queues=4", "--queue-disc=fq", "there is no queue discipline"),
+            ("FqQueueDisc::Queues=4", "--queue-disc=fq", "the queue discipline is drr"),
             (
                 "HeadroomPoolsBufferPolicy::Pools=2",
                 "--buffer-policy=headroom-pools",

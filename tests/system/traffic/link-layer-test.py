@@ -89,6 +89,27 @@ class LinkLayer(SystemTest):
         run = self.run_program(INCAST + " --credit-buffer=64kB --dry-run")
         self.assertIn("--credit-buffer has no effect", run.out + run.err)
 
+    def test_what_has_no_effect(self):
+        for options, why in (
+            ("--ns3::RdmaPort::CreditUpdateSpacing=800", "the flow control is pfc"),
+            ("--ns3::RdmaPort::ReplayTimer=1us", "there is no link-level retry (--link-retry)"),
+            ("--ns3::RdmaPort::ReplayBuffer=9000", "there is no link-level retry (--link-retry)"),
+            ("--ns3::TcpSocket::SegmentSize=1000", "nothing is sent by TCP (--protocol)"),
+            ("--ns3::FqQueueDisc::Queues=128", "the queue discipline is drr (--queue-disc)"),
+        ):
+            with self.subTest(options=options):
+                run = self.run_program(f"{INCAST} {options} --dry-run")
+                self.assertIn(f"has no effect: {why}", run.out + run.err)
+        for options in (
+            "--set=switch-0:flow-control=cbfc --credit-buffer=64kB",
+            "--flow-control=cbfc --ns3::RdmaPort::CreditUpdateSpacing=800",
+            "--set=switch-0:link-retry=1 --ns3::RdmaPort::ReplayTimer=1us",
+            "--protocol=tcp --ns3::TcpSocket::SegmentSize=1000",
+        ):
+            with self.subTest(options=options):
+                run = self.run_program(f"{INCAST} {options} --dry-run")
+                self.assertNotIn("has no effect", run.out + run.err)
+
     def test_what_is_wrong(self):
         for line, *words in (
             ("--flow-control=cbcf", "--flow-control=cbcf", "'cbfc'"),
@@ -105,7 +126,18 @@ class LinkLayer(SystemTest):
                 "--flow-control",
                 "without --fault",
             ),
-            ("--flow-control=cbfc --credit-buffer=1kB", "CreditBuffer", "largest frame"),
+            ("--flow-control=cbfc --credit-buffer=1kB", "--credit-buffer: ", "largest frame"),
+            (
+                "--set=switch-0:flow-control=cbfc --fault=link-down,at=1us,on=server-0-switch-0",
+                "--set=switch-0:flow-control=cbfc",
+                "--fault=link-down",
+                "pfc",
+            ),
+            (
+                "--ns3::RdmaPort::FlowControl=cbfc --fault=drop,at=1us,on=server-0-switch-0,to=0.1",
+                "--ns3::RdmaPort::FlowControl=cbfc",
+                "--fault=drop",
+            ),
             (
                 "--cut-through --ns3::RdmaPort::LinkRetry=1",
                 "ns3::RdmaPort::LinkRetry",
