@@ -1337,6 +1337,39 @@ class Honest(Base):
         self.assertEqual(len(lines), 4)
         self.assertTrue(all(line.endswith(where) for line in lines[:3]), done.stderr)
 
+    def test_watched_ports(self):
+        """Six ports at most: those with the longest queues, the most paused one and the one with
+        the most marks. Rates of more than a hundred intervals are means over several."""
+        # Eight ports, 250 intervals. Port 6, of the shortest queues but one, is paused; port 0 has
+        # the marks. Three and four frames in turn are 75 and 100 Gb/s.
+        head = "time_us,port,queue_bytes,rate_gbps,pause_share,ecn_marks".split(",")
+        rows = [
+            (t, f"p{i}", 1000 - i, 75 + 25 * (t % 2), 0.5 * (i == 6), int(i == 0))
+            for t in range(1, 251)
+            for i in range(8)
+        ]
+        run = self.folder_of("many", watch=[head, *rows], stats={"watch_csv": {"interval_us": 1}})
+        figure = self.plots.draw("watch", [run])
+        self.check_layout(figure)
+        queue, rate, paused, marks = figure.axes
+        names = [one.get_text() for one in queue.get_legend().get_texts()]
+        self.assertEqual(names, ["p0", "p1", "p2", "p3", "p4", "p6"])
+        # 250 intervals in at most 100 means: of three, the last one of one.
+        self.assertEqual(rate.get_ylabel(), "rate (Gb/s)\nmean of 3 \N{MICRO SIGN}s")
+        line = rate.lines[0]
+        self.assertEqual(line.get_xdata()[:3].tolist(), [0, 3, 6])
+        self.assertAlmostEqual(line.get_ydata()[1], (100 + 75 + 100) / 3)
+        self.assertAlmostEqual(line.get_ydata()[2], (75 + 100 + 75) / 3)
+        self.assertEqual((line.get_xdata()[-1], line.get_ydata()[-1]), (250, 75))
+        self.assertEqual({y for one in paused.lines for y in one.get_ydata()}, {0, 50})
+        self.assertEqual(max(marks.lines[0].get_ydata()), 1)
+        # Few intervals are drawn as they are, and what has no row is zero.
+        few = self.folder_of("few", watch=[head, (2, "a", 9, 100, 0, 0), (9, "a", 9, 50, 0, 0)])
+        rate = self.plots.draw("watch", [few]).axes[1]
+        self.assertEqual(rate.get_ylabel(), "rate (Gb/s)")
+        self.assertEqual(rate.lines[0].get_xdata().tolist(), [1, 2, 8, 9])
+        self.assertEqual(rate.lines[0].get_ydata().tolist(), [0, 100, 0, 50])
+
     def queue_pairs(self, name, pairs):
         """queue_pairs.csv as --trace-qps writes it: {(src, dst, number): [(time, rate, window or
         "")]}
