@@ -26,13 +26,19 @@ function banner() {
         : element("p", { id: "unmeasured" },
         "It ended before its measured time: messages, links and losses have no numbers.")));
   }
-  if (Array.isArray(stats.faults) && stats.faults.length) {
+  const noted = Array.isArray(stats.faults) ? stats.faults : [];
+  const faults = noted.filter((fault) => fault.what !== "circuits");
+  if (faults.length) {
     main.append(element("details", { class: "banner note", id: "faults", open: "" },
       element("summary", {},
-        (stats.faults.length === 1 ? "A fault" : count(stats.faults.length) + " faults")
+        (faults.length === 1 ? "A fault" : count(faults.length) + " faults")
         + (clockZero ? ", at times since the run began" : "")),
-      element("ul", {}, stats.faults.map((fault) => element("li", {}, faultText(fault))))));
+      element("ul", {}, faults.map((fault) => element("li", {}, faultText(fault))))));
   }
+  // They come and go by a plan: nothing is wrong.
+  main.append(...noted.filter((fault) => fault.what === "circuits").map((plan) =>
+    element("p", { class: "circuits" }, "Circuits of " + plan.where + ": "
+      + [counted(plan.times, "change"), ...lossWords(plan)].join("; "))));
   if (data.events && data.events.last.length) {
     main.append(element("details", { class: "banner note", id: "last-events" },
       element("summary", {}, "The last " + data.events.last.length
@@ -59,11 +65,19 @@ function faultText(fault) {
   if (fault.times > 1) words.push(count(fault.times) + " times");
   if (isNumber(fault.detected_us)) words.push("noticed at " + at(fault.detected_us));
   if (isNumber(fault.rerouted_us)) words.push("new tables at " + at(fault.rerouted_us));
+  if (isNumber(fault.nic_left_gbps))
+    words.push("bonded NIC at " + rate(fault.nic_left_gbps) + " of " + rate(fault.nic_gbps)
+      + " meanwhile");
+  return [...words, ...lossWords(fault)].join("; ");
+}
+
+function lossWords(fault) {
+  const words = [];
   if (isNumber(fault.frames_lost))
     words.push(counted(fault.frames_lost, "frame") + " lost"
       + (data.measured && stats.measured_from_us > 0 ? " in the whole run" : ""));
   if (fault.frames_without_way) words.push(count(fault.frames_without_way) + " found no way left");
-  return words.join("; ");
+  return words;
 }
 
 // How far a fault goes; nothing: all the way.

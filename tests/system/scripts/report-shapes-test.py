@@ -767,6 +767,34 @@ class ShapesTest(SystemTest):
             page = self.run_js("return document.querySelector('main').innerText")
             self.assertEqual(page.count(row["text"]), len(kinds))
 
+    def test_circuits_are_no_fault(self):
+        """They have a line of their own; a bond's box has its rates."""
+        circuits = {"what": "circuits", "where": "o", "at_us": 0, "begun": True, "times": 33}
+        circuits.update({"frames_lost": 1, "frames_without_way": 2})
+        cut = {"what": "link-down", "where": "a:0", "at_us": 5, "begun": True, "times": 1}
+        cut.update({"nic_gbps": 200, "nic_left_gbps": 100, "frames_lost": 7})
+        for name, faults, told in (
+            ("both", [cut, circuits], "A fault"),
+            ("circuits", [circuits], None),
+        ):
+            folder = os.path.join(self.folder, name)
+            os.makedirs(folder)
+            stats = {"program": "traffic", "completed": True, "faults": faults}
+            self.write(os.path.join(folder, "stats.json"), stats)
+            self.assertEqual(report(folder).returncode, 0)
+            self.show(folder)
+            self.assertEqual(
+                self.run_js("return document.querySelector('.circuits').textContent"),
+                "Circuits of o: 33 changes; 1 frame lost; 2 found no way left",
+            )
+            box = self.run_js("return (document.querySelector('#faults') || {}).innerText")
+            if not told:
+                self.assertIsNone(box)
+                continue
+            self.assertEqual(box.splitlines()[0].strip(), told)
+            words = box.replace("\N{NO-BREAK SPACE}", " ")
+            self.assertIn("bonded NIC at 100 Gb/s of 200 Gb/s meanwhile; 7 frames lost", words)
+
     def test_idle_is_a_bubble_in_pipelines_only(self):
         for options, word in (("", "idle"), (" --pp=2 --accumulation=2", "idle (bubble, waiting)")):
             run = self.run_program(DL + "--gpus=16 --servers=2" + options)
