@@ -44,7 +44,7 @@ RdmaBond::End::Pull(RdmaPort* by, uint8_t pausedMask, int64_t now)
     for (std::size_t i = 0; i < n; ++i)
     {
         const std::size_t at = (turn + i) % n;
-        if (RdmaFrame* frame = senders[at]->Pull(by, pausedMask, now))
+        if (RdmaFrame* frame = senders[at]->PullBy(by, pausedMask, now))
         {
             turn = (at + 1) % n;
             return frame;
@@ -108,21 +108,38 @@ RdmaBond::SetDead(std::size_t port, bool dead, int64_t now)
         end->port->SetPullMask(0);
     }
     const std::size_t n = m_ends.size();
-    std::vector<End*> by; // by NIC: where it sends
+    std::vector<RdmaPort*> left;
+    for (const auto& end : m_ends)
+    {
+        if (!end->dead)
+        {
+            left.push_back(PeekPointer(end->port));
+        }
+    }
     for (std::size_t i = 0; i < n; ++i)
     {
-        // The next one that works, so that several dead ports of many do not meet at one.
+        for (const auto& end : m_ends)
+        {
+            if (end->own == m_ends[i]->own ? !end->dead || left.empty()
+                                           : !end->dead && m_ends[i]->dead)
+            {
+                end->senders.push_back(m_ends[i]->own);
+            }
+        }
+    }
+    for (std::size_t i = 0; i < n; ++i)
+    {
+        // Answers go by the next one that works, so that several dead ports of many do not meet
+        // at one; queue pairs by all that are left.
         std::size_t at = i;
         for (std::size_t k = 0; k < n && m_ends[at]->dead; ++k)
         {
             at = (i + k + 1) % n;
         }
-        by.push_back(m_ends[at].get());
-        by.back()->senders.push_back(m_ends[i]->own);
-    }
-    for (std::size_t i = 0; i < n; ++i)
-    {
-        m_ends[i]->own->SendBy(by[i]->port, by[i]->senders.size() > 1);
+        m_ends[i]->own->SendBy(m_ends[at]->port,
+                               m_ends[at]->senders.size() > 1,
+                               m_ends[i]->dead && left.size() > 1 ? left
+                                                                  : std::vector<RdmaPort*>());
     }
     for (const auto& end : m_ends)
     {

@@ -23,9 +23,12 @@ class RdmaNic;
  * ports:
  *
  *     NIC 0   NIC 1             NIC 0   NIC 1
- *       |       |                  '----. |        all queue pairs send by port 1, in turns, packet
- *     port 0  port 1   port 0   -----   port 1     by packet; what is for either comes by any port
+ *       |       |                  '----. |        both NICs send by port 1, in turns, packet by
+ *     port 0  port 1   port 0   -----   port 1     packet; what is for either comes by any port
  *                      is dead
+ *
+ * Of three ports and more a hash spreads the queue pairs of a dead one over those that are left:
+ * each keeps its order by going one way. Its answers (ACKs, CNPs) go by the next one.
  *
  * Queue pairs stay where they are: their numbers, addresses, rates and windows do not change, and
  * what is lost with the link they send again. Of a port's control frames those that wait are lost

@@ -31,12 +31,64 @@ RdmaNic::UpdatePullMask()
 }
 
 void
-RdmaNic::SendBy(Ptr<RdmaPort> port, bool shared)
+RdmaNic::SendBy(Ptr<RdmaPort> port, bool shared, std::vector<RdmaPort*> spread)
 {
-    NS_LOG_FUNCTION(this << port << shared);
+    NS_LOG_FUNCTION(this << port << shared << spread.size());
     m_port = std::move(port);
     m_sharedMask = shared ? 0xff : 0;
+    m_spread = std::move(spread);
+    m_isOther = m_scan || !m_spread.empty();
     UpdatePullMask();
+}
+
+RdmaPort*
+RdmaNic::PortOf(const RdmaQueuePair& qp) const
+{
+    return m_spread[rdma::Mix64(uint64_t{m_endpoint} << 32 | qp.GetNumber()) % m_spread.size()];
+}
+
+uint8_t
+RdmaNic::BringForward(uint8_t mask)
+{
+    uint8_t found = 0;
+    for (uint8_t left = mask; left; left &= left - 1)
+    {
+        const auto priority = static_cast<uint8_t>(__builtin_ctz(left));
+        Ready& ready = m_ready[priority];
+        RdmaQueuePair* before = nullptr;
+        RdmaQueuePair* qp = ready.head;
+        while (qp && PortOf(*qp) != m_pulling)
+        {
+            before = std::exchange(qp, qp->m_requester.m_nextReady);
+        }
+        found |= qp ? 1U << priority : 0;
+        if (qp && before)
+        {
+            before->m_requester.m_nextReady = qp->m_requester.m_nextReady;
+            ready.tail = ready.tail == qp ? before : ready.tail;
+            qp->m_requester.m_nextReady = std::exchange(ready.head, qp);
+        }
+    }
+    return found;
+}
+
+void
+RdmaNic::ActivateOther(RdmaQueuePair* qp, int64_t now)
+{
+    if (m_scan)
+    {
+        m_scan->Activate(qp, now);
+        return;
+    }
+    if (qp->m_requester.m_schedule == RdmaRequester::Schedule::IDLE && qp->CanSend())
+    {
+        if (qp->m_requester.m_sender->clock)
+        {
+            qp->m_requester.NoteWindow(now);
+        }
+        PushReady(qp);
+        PortOf(*qp)->Kick(now);
+    }
 }
 
 void
@@ -167,15 +219,19 @@ RdmaNic::OnWake()
         m_limits->Prepare(m_port->GetPausedMask(), due);
     }
     m_port->Kick(due);
+    for (RdmaPort* port : m_spread)
+    {
+        port->Kick(due);
+    }
     WakeForThrottled(due);
 }
 
 void
 RdmaNic::Activate(RdmaQueuePair* qp, int64_t now)
 {
-    if (m_scan)
+    if (m_isOther)
     {
-        m_scan->Activate(qp, now);
+        ActivateOther(qp, now);
         return;
     }
     if (qp->m_requester.m_schedule == RdmaRequester::Schedule::IDLE && qp->CanSend())
@@ -197,9 +253,10 @@ RdmaFrame*
 RdmaNic::PullPairs(uint8_t pausedMask, int64_t now)
 {
     NS_LOG_FUNCTION(this << pausedMask << now);
-    return m_limits ? m_limits->Pull(pausedMask, now)
-           : m_scan ? m_scan->Pull(pausedMask, now)
-                    : Choose<false>(pausedMask, now);
+    return m_limits     ? m_limits->Pull(pausedMask, now)
+           : !m_isOther ? Choose<false>(pausedMask, now)
+           : m_scan     ? m_scan->Pull(pausedMask, now)
+                        : Choose<false, true>(pausedMask, now);
 }
 
 RdmaFrame*
@@ -255,6 +312,10 @@ RdmaNic::GetReadyPairs(int64_t now)
     {
         return m_preparedMask;
     }
+    if (!m_spread.empty())
+    {
+        return BringForward(m_readyMask);
+    }
     ReleaseThrottled(now);
     return m_readyMask;
 }
@@ -269,17 +330,22 @@ RdmaNic::WakePairs(int64_t now)
     }
 }
 
-template <bool Limited>
+template <bool Limited, bool Spread>
 RdmaFrame*
 RdmaNic::Choose(uint8_t pausedMask, int64_t now)
 {
-    if (!m_throttled.empty())
+    // Of a NIC that is spread some go by ports that nobody asks now: OnWake asks all.
+    if (!Spread && !m_throttled.empty())
     {
         ReleaseThrottled(now);
     }
     for (;;)
     {
-        const uint8_t mask = m_readyMask & ~pausedMask;
+        uint8_t mask = m_readyMask & ~pausedMask;
+        if constexpr (Spread)
+        {
+            mask = BringForward(mask);
+        }
         if (!mask)
         {
             WakeForThrottled(now);
@@ -351,9 +417,9 @@ RdmaNic::Choose(uint8_t pausedMask, int64_t now)
         {
             qp->m_requester.NoteWindow(now + m_port->GetSerialization(frame->wireBytes));
         }
-        if (!(m_readyMask & ~pausedMask))
+        if (Spread || !(m_readyMask & ~pausedMask))
         {
-            WakeForThrottled(now);
+            WakeForThrottled(now); // those that are ready may be at another port
         }
         return frame;
     }

@@ -42,6 +42,8 @@ RdmaNic::DoDispose()
 {
     m_limits.reset();
     m_scan.reset();
+    m_isOther = false;
+    m_spread.clear();
     m_pulls.reset();
     m_turns.reset();
     m_lateCnps.reset();
@@ -85,6 +87,7 @@ RdmaNic::Attach(Ptr<RdmaPort> port, uint32_t endpoint)
     if (m_scheduling == SCAN)
     {
         m_scan = std::make_unique<RdmaNicScan>(this);
+        m_isOther = true;
     }
     m_nakIntervalPs = m_nakInterval.GetPicoSeconds();
     m_endpoint = endpoint;

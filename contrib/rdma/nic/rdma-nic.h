@@ -192,8 +192,16 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     }
 
     /// For RdmaBond: send by this port of the node from now on. \param shared others send by it,
-    /// too: whoever pulls asks all of them
-    void SendBy(Ptr<RdmaPort> port, bool shared);
+    /// too: whoever pulls asks all of them. \param spread ports over which a hash spreads the
+    /// queue pairs, each of which pulls what is its own; empty: all are at `port`
+    void SendBy(Ptr<RdmaPort> port, bool shared, std::vector<RdmaPort*> spread = {});
+
+    /// Pull, of a NIC that may be spread.
+    RdmaFrame* PullBy(RdmaPort* port, uint8_t pausedMask, int64_t now)
+    {
+        m_pulling = port;
+        return Pull(port, pausedMask, now);
+    }
 
     /// \return whether its Scheduling is scan
     bool IsScanning() const
@@ -342,8 +350,15 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
 
     /// What Pull does without limits, and how a packet is chosen with them: its `time` is then when
     /// it is prepared.
-    template <bool Limited>
+    template <bool Limited, bool Spread = false>
     RdmaFrame* Choose(uint8_t pausedMask, int64_t now);
+    /// \return the port of m_spread that a queue pair sends by
+    RdmaPort* PortOf(const RdmaQueuePair& qp) const;
+    /// Puts the first ready queue pair of m_pulling in front of its priority's. \param mask
+    /// priorities \return those that have one
+    uint8_t BringForward(uint8_t mask);
+    /// Activate with m_scan, or with m_spread.
+    void ActivateOther(RdmaQueuePair* qp, int64_t now);
     /// \param place among the sender's requests
     static void PrefetchRequest(const RdmaRequester::Sender& sender, std::size_t place);
     /// Queue pairs that send in turn find their state cold. Fetches what the next one will read,
@@ -498,7 +513,10 @@ class RdmaNic : public RdmaNicAttributes, public RdmaPortUser
     uint8_t m_limitsLossless = 0;            //!< StartLimits()
     uint8_t m_sharedMask{0};                 //!< 0xff: the port is always to ask (SendBy)
     uint32_t m_limitsLargest = 0;            //!< the same; 0: not started
+    bool m_isOther{false};                   //!< m_scan is not null, or m_spread not empty
     std::unique_ptr<RdmaNicScan> m_scan;     //!< null: round robin
+    std::vector<RdmaPort*> m_spread;         //!< SendBy
+    RdmaPort* m_pulling{nullptr};            //!< of m_spread
     rdma::FrameSizes m_sizes;
     int64_t m_timeUnit{1};                       //!< the port's
     bool m_plainPace{true};                      //!< m_timeUnit is 1, and PaceJitter 0
