@@ -107,6 +107,7 @@ MakeBond(const TopologyRequest& request, const Family& family, uint32_t bond)
     Description about = t.About();
     about.planes = bond;
     about.bonded = true;
+    about.bondedBy = Bond().name;
     about.name = (about.name.empty() ? family.name : about.name) + ", NICs of " +
                  Counted(bond, "bonded port");
     about.parameters.SetCount("bond", bond);
@@ -130,8 +131,8 @@ MakePlanes(const TopologyRequest& request, const Family& family)
         TopologyResult both;
         both.errors.push_back({"bond",
                                std::to_string(bond),
-                               "ports at switches that are joined are not in planes; allowed: "
-                               "one of the two",
+                               "ports of a bond are at switches that are joined, those of planes "
+                               "are not; allowed: --bond or --planes",
                                "",
                                "",
                                "planes"});

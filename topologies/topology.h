@@ -122,6 +122,7 @@ struct Description
     std::vector<rdma::SourceHop> paths;
     /// The `planes` ports of a NIC stand in for each other, over switches that are joined.
     bool bonded = false;
+    std::string bondedBy; ///< name of the parameter that asks for it; empty: none does
     /// Links that come and go by a plan; null: none.
     std::shared_ptr<const CircuitPlan> circuits;
 };

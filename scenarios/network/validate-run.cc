@@ -174,7 +174,7 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
     run.faults = MakeFaults(v, topology, several ? run.processes.by : "");
     if (topology)
     {
-        CheckWiring(v, *topology, several ? run.processes.by : "");
+        CheckWiring(v, *topology, several ? run.processes.by : "", Ns3SettingsOf(run));
         CheckCaptureNames(v, *topology);
     }
     return run;

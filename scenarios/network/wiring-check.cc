@@ -5,7 +5,10 @@
 
 #include "scenarios/asked/fabric.h"
 #include "scenarios/asked/network.h"
+#include "scenarios/asked/traffic.h"
 #include "scenarios/asked/training.h"
+
+#include <cstdlib>
 
 namespace scenario
 {
@@ -49,14 +52,37 @@ WhyNoCircuits(const Validation& v, const std::string& several)
 
 /// Why ports cannot stand in for each other.
 std::string
-WhyNoBond(const Validation& v, const std::string& several)
+WhyNoBond(const Validation& v,
+          const std::string& several,
+          const std::map<std::string, std::string>& attributes)
 {
     if (!several.empty())
     {
         return "which one process simulates; allowed: without " + several;
     }
-    return IsInfiniBand(v) ? "but a port of InfiniBand keeps its LID; allowed: with --fabric=roce"
-                           : "";
+    if (IsInfiniBand(v))
+    {
+        return "but a port of InfiniBand keeps its LID; allowed: with --fabric=roce";
+    }
+    const Member protocol = &asked::Traffic::protocol;
+    if (v.table.Find(protocol) && v.values.Get(&asked::Traffic::protocol) != "rdma")
+    {
+        return "by which TCP and UDP do not stand in for each other; allowed: with "
+               "--protocol=rdma";
+    }
+    // RdmaBond::Check; 0 is without.
+    for (const char* name : {"PcieBandwidth", "MessageRate", "QpCacheEntries", "Scheduling"})
+    {
+        const auto set = attributes.find(std::string("ns3::RdmaNic::") + name);
+        if (set != attributes.end() &&
+            (name == std::string("Scheduling") ? set->second == "scan"
+                                               : std::strtod(set->second.c_str(), nullptr) != 0))
+        {
+            return "whose packets must not wait in the NIC; allowed: without --" + set->first +
+                   "=" + set->second;
+        }
+    }
+    return "";
 }
 
 } // namespace
@@ -79,7 +105,10 @@ WhyNoPaths(const Validation& v)
 }
 
 void
-CheckWiring(Validation* v, const topo::Topology& topology, const std::string& several)
+CheckWiring(Validation* v,
+            const topo::Topology& topology,
+            const std::string& several,
+            const std::map<std::string, std::string>& attributes)
 {
     const topo::Description& about = topology.About();
     const auto check = [v](const std::string& what, const std::string& wrong) {
@@ -94,7 +123,15 @@ CheckWiring(Validation* v, const topo::Topology& topology, const std::string& se
     }
     if (about.bonded)
     {
-        check("has bonded ports, ", WhyNoBond(*v, several));
+        const std::string wrong = WhyNoBond(*v, several, attributes);
+        if (!wrong.empty() && !about.bondedBy.empty())
+        {
+            v->Fail(about.bondedBy, "means bonded ports, " + wrong);
+        }
+        else
+        {
+            check("has bonded ports, ", wrong);
+        }
     }
     if (!about.paths.empty())
     {

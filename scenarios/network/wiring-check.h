@@ -9,6 +9,7 @@
 #include "scenarios/network/validate.h"
 #include "topologies/topology.h"
 
+#include <map>
 #include <string>
 
 namespace scenario
@@ -18,8 +19,11 @@ namespace scenario
 std::string WhyNoPaths(const Validation& v);
 
 /// Adds an error for each of these that the run cannot have. \param several the option that asks
-/// for several processes, as given; empty: there is one
-void CheckWiring(Validation* v, const topo::Topology& topology, const std::string& several);
+/// for several processes, as given; empty: there is one. \param attributes ns-3's, as given
+void CheckWiring(Validation* v,
+                 const topo::Topology& topology,
+                 const std::string& several,
+                 const std::map<std::string, std::string>& attributes);
 
 } // namespace scenario
 

@@ -53,6 +53,26 @@ ReadWhole(const std::string& text, uint64_t most, uint64_t* value)
     return *value <= most;
 }
 
+/// "leaf-0 > spine-1": its names without the spaces around them.
+std::vector<std::string>
+SplitPath(const std::string& text)
+{
+    std::vector<std::string> names;
+    if (text.find_first_not_of(" \t") == std::string::npos)
+    {
+        return names;
+    }
+    for (size_t begin = 0; begin <= text.size();)
+    {
+        const size_t end = std::min(text.find('>', begin), text.size());
+        const std::string name = text.substr(begin, end - begin);
+        const size_t first = std::min(name.find_first_not_of(" \t"), name.size());
+        names.push_back(name.substr(first, name.find_last_not_of(" \t") + 1 - first));
+        begin = end + 1;
+    }
+    return names;
+}
+
 size_t
 Find(const std::vector<std::string>& names, const std::string& name)
 {
@@ -150,6 +170,7 @@ ReadFlowCsv(const std::string& text,
                         std::to_string(names.size()));
         }
         CsvFlow flow;
+        flow.line = number;
         if (!ReadTime(fields[start], digits, &flow.start.ps))
         {
             return fail(names[start] + " '" + rdma::Shown(fields[start], 60) +
@@ -198,7 +219,7 @@ ReadFlowCsv(const std::string& text,
         }
         if (const size_t at = Find(names, "path"); at < names.size())
         {
-            flow.path = fields[at];
+            flow.path = SplitPath(fields[at]);
         }
         for (const std::string& wish : result.wishes)
         {

@@ -33,10 +33,11 @@ struct CsvFlow
     uint32_t src = 0;
     uint32_t dst = 0;
     uint64_t bytes = 0;
+    uint32_t line = 0; ///< of the file, from 1
     rdma::TimePoint start;
     std::optional<uint8_t> priority; ///< nothing: there is no such column
     std::string tag;
-    std::string path;
+    std::vector<std::string> path; ///< names of switches; empty: none is named
     std::vector<std::string> wish; ///< by CsvFlows::wishes
 };
 

@@ -222,7 +222,6 @@ detail::LeafSpineFamily(const std::string& name, const std::string& description)
             .Chosen("16 at most")
             .Example("4"),
         Planes(),
-        Bond(),
     };
     f.sizedBy = {"leaves", "hosts-per-leaf"};
     f.tiers = {"leaf", "spine"};
@@ -234,10 +233,18 @@ detail::LeafSpineFamily(const std::string& name, const std::string& description)
 namespace
 {
 
-const RegisteredFamily g_leafSpine(
-    detail::LeafSpineFamily("leaf-spine",
-                            "two layers, every leaf wired to every spine (leaves, spines, hosts "
-                            "per leaf, oversubscription)"));
+Family
+LeafSpine()
+{
+    Family f =
+        detail::LeafSpineFamily("leaf-spine",
+                                "two layers, every leaf wired to every spine (leaves, spines, "
+                                "hosts per leaf, oversubscription)");
+    f.parameters.push_back(detail::Bond());
+    return f;
+}
+
+const RegisteredFamily g_leafSpine(LeafSpine());
 
 } // namespace
 

@@ -58,12 +58,12 @@ WhyNoPriority(const Validation& v, const FabricSpec& fabric, uint8_t trafficClas
     return v.values.Get(&asked::Traffic::protocol) == "rdma" ? RefusalOfPriorities(transport) : "";
 }
 
-/// The path that a flow names, "leaf-0>spine-1>leaf-2", if it names one. \return what is wrong
+/// The path that a flow names, if it names one. \return what is wrong
 std::string
 AddPath(const Validation& v,
         const topo::Topology& topology,
         const Flow& flow,
-        const std::string& path,
+        const std::vector<std::string>& path,
         FabricSpec* fabric)
 {
     if (path.empty())
@@ -71,18 +71,8 @@ AddPath(const Validation& v,
         return "";
     }
     const std::string refused = WhyNoPaths(v);
-    if (!refused.empty())
-    {
-        return refused;
-    }
-    std::vector<std::string> via;
-    for (std::size_t begin = 0; begin <= path.size();)
-    {
-        const std::size_t end = std::min(path.find('>', begin), path.size());
-        via.push_back(path.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    return topo::AddSourcePath(topology, flow.src, flow.dst, via, &fabric->paths);
+    return refused.empty() ? topo::AddSourcePath(topology, flow.src, flow.dst, path, &fabric->paths)
+                           : refused;
 }
 
 /// Hosts of a CSV file: numbers from 0 in every network, or names.
@@ -150,19 +140,23 @@ ReadCsvFlows(Validation* v,
         return;
     }
     PortTurns turns(topology);
-    std::map<std::pair<topo::EndpointId, topo::EndpointId>, std::string> paths;
+    std::map<std::pair<topo::EndpointId, topo::EndpointId>, std::vector<std::string>> paths;
     const uint8_t usual = UsualPriority(*v);
     std::map<std::vector<std::string>, ChannelClass> classes; // by wish
     s->flows.reserve(read.flows.size());
     for (const auto& c : read.flows)
     {
+        const auto column = [&](const std::string& name) {
+            return file + ":" + std::to_string(c.line) + ": column " + name;
+        };
         Flow f;
         std::tie(f.src, f.dst) = turns.Next(sides[c.src], sides[c.dst]);
         if (topology.Endpoints()[f.src].host == topology.Endpoints()[f.dst].host)
         {
             v->errors.push_back({"",
                                  "",
-                                 file + ": a flow from a host to itself: " +
+                                 file + ":" + std::to_string(c.line) +
+                                     ": a flow from a host to itself: " +
                                      topology.Nodes()[topology.Endpoints()[f.src].host].name,
                                  ""});
             return;
@@ -175,7 +169,7 @@ ReadCsvFlows(Validation* v,
                                         "hosts; allowed: one path from a host to another";
         if (!wrong.empty())
         {
-            v->errors.push_back({file + ": column path", c.path, wrong, ""});
+            v->errors.push_back({column("path"), Join(c.path, ">"), wrong, ""});
             return;
         }
         f.bytes = c.bytes;
@@ -187,10 +181,8 @@ ReadCsvFlows(Validation* v,
             const auto found = ClassOf(read.wishes, c.wish, &s->fabric, &problem);
             if (!found)
             {
-                v->errors.push_back({file + ": column " + problem.key,
-                                     problem.value,
-                                     problem.problem,
-                                     problem.nearest});
+                v->errors.push_back(
+                    {column(problem.key), problem.value, problem.problem, problem.nearest});
                 return;
             }
             known = classes.emplace(c.wish, *found).first;
@@ -199,7 +191,7 @@ ReadCsvFlows(Validation* v,
         const std::string refusal = c.priority ? WhyNoPriority(*v, s->fabric, f.trafficClass) : "";
         if (!refusal.empty())
         {
-            v->errors.push_back({file + ": column priority",
+            v->errors.push_back({column("priority"),
                                  std::to_string(*c.priority),
                                  refusal + "; allowed: without",
                                  ""});

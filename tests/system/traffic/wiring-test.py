@@ -3,6 +3,7 @@
 bytes over engines, threads and ranks, errors.
 """
 
+import csv
 import json
 import sys
 
@@ -49,6 +50,8 @@ class Wiring(SameBytesTest):
         self.assertGreater(float(together["server-0"]), 1.9 * float(alone[0]["server-0"]))
         apart = self.times(line + self.flows(named, columns))
         self.assertEqual(apart, {**alone[0], **alone[1]})
+        spaced = [row.replace(">", " > ").replace(",leaf", ", leaf") for row in named]
+        self.assertEqual(apart, self.times(line + self.flows(spaced, columns)))
         # On the path that it takes anyway, a flow is as without.
         self.assertEqual(alone[0], self.times(LEAF_SPINE + self.flows(named[:1], columns)))
         # And over one spine, both at half the rate.
@@ -93,7 +96,12 @@ class Wiring(SameBytesTest):
     def test_wrong_paths_of_flows(self):
         columns = "start_ns,src,dst,bytes,path"
         for rows, more, *words in (
-            (["0,0,2,1000,leaf-0>leaf-1"], "", "column path", "leaf-0 has no link to leaf-1"),
+            (
+                ["0,1,2,1000,", "0,0,2,1000,leaf-0>leaf-1"],
+                "",
+                "flows.csv:3: column path",
+                "leaf-0 has no link to leaf-1",
+            ),
             (["0,0,2,1000,leaf-0>spine-0>leaf-1", "0,0,2,1000,"], "", "an earlier flow"),
             (["0,0,2,1000,leaf-0>spine-0>leaf-1"], " --cut-through", "without --cut-through"),
             (["0,0,2,1000,leaf-0>spine-0>leaf-1"], " --fabric=ib", "--fabric=roce"),
@@ -128,6 +136,33 @@ class Wiring(SameBytesTest):
         self.assertLess(max(dead, default=0), 0.01)
         self.assertGreater(min(left), 0.98)
         self.assertGreater(min(after), 0.95)
+
+    def test_a_bond_of_three_uses_all_ports_that_are_left(self):
+        """Eight flows of port 0, each to another host. When it dies a hash spreads them over ports
+        1 and 2: both are full, and each flow keeps its order, so that only what was lost with the
+        cable, and what was on its way then (2 us of propagation, 4 us of switches and the path
+        back: 30 frames of 1 us), is sent again."""
+        line = BOND.replace("--hosts=8", "--hosts=12").replace("--bond=2", "--bond=3")
+        line += " --fault-detection=0s --convergence=0s --fault=link-down,at=1ms,on=server-0:0"
+        line += " --link-interval=10us"
+        flows = [f"0,server-0:0,server-{i}:0,2000000" for i in range(4, 12)]
+        expected = self.written(line + self.flows(flows))
+        stats = json.loads(expected["stats.json"])
+        self.assertEqual(stats["flows"]["arrived"], 8)
+        (record,) = stats["faults"]
+        self.assertAlmostEqual(record["nic_left_gbps"], 2 / 3 * record["nic_gbps"])
+        rows = list(csv.DictReader(expected["links.csv"].decode().splitlines()))
+        for leaf in (1, 2):
+            used = [
+                float(row["utilization"])
+                for row in rows
+                if row["link"] == f"server-0->leaf-{leaf}" and 1_100 < float(row["time_us"]) < 1_300
+            ]
+            self.assertGreater(min(used), 0.98)
+        self.assertLess(stats["retransmitted_packets"], 60)
+        for more in (" --engine=ns3", " --threads=3" + ALWAYS):
+            with self.subTest(more):
+                self.check_same(self.written(line + self.flows(flows) + more), expected)
 
     def test_a_bond_keeps_connections(self):
         """With the usual times: nothing fails, what is lost is sent again."""
@@ -169,15 +204,19 @@ class Wiring(SameBytesTest):
     def test_wrong_bonds(self):
         for more, *words in (
             (" --hosts=6", "--bond", "full switches"),
-            (" --planes=2", "--bond", "one of the two"),
-            (" --fabric=ib --nic=HDR", "bonded ports", "--fabric=roce"),
-            (" --mpi-ranks=2", "bonded ports", "without --mpi-ranks=2"),
+            (" --planes=2", "--bond=2: with --planes=2", "allowed: --bond or --planes"),
+            (" --topology=dual-plane", "--bond=2", "fat-tree or leaf-spine"),
+            (" --fabric=ib --nic=HDR", "--bond=2: means bonded ports", "--fabric=roce"),
+            (" --mpi-ranks=2", "--bond=2: means bonded ports", "without --mpi-ranks=2"),
+            (" --protocol=tcp --dry-run", "--bond=2: means bonded ports", "--protocol=rdma"),
+            (" --ns3::RdmaNic::PcieBandwidth=100Gbps --dry-run", "--bond=2", "PcieBandwidth"),
+            (" --ns3::RdmaNic::Scheduling=scan --dry-run", "--bond=2", "Scheduling=scan"),
         ):
             hosts = more if "hosts" in more else " --hosts=8" + more
             line = BOND.replace(" --nic=100GbE", "") if "--nic" in more else BOND
+            line = line.replace(" --topology=leaf-spine", "") if "--topology" in more else line
+            line = line.replace(" --cc=none", "") if "tcp" in more else line
             self.refuse(line.replace(" --hosts=8", hosts), *words)
-        run = self.run_program(BOND + " --protocol=tcp", status=2)
-        self.assertIn("do not move to other ports of a bond", run.err)
 
     def test_ranks(self):
         if not MPIRUN:
