@@ -19,6 +19,8 @@
 namespace topo
 {
 
+class Topology;
+
 struct CircuitPlan
 {
     struct Change
@@ -37,6 +39,10 @@ struct CircuitPlan
     rdma::Duration dark;  ///< of circuits that a change makes, from the change on
     rdma::Duration drain; ///< before a change routes avoid the circuits that it ends
 };
+
+/// What is wrong with a place (a node, a port "ocs:1", a link "ocs-tor") that is a circuit
+/// switch's, which is no node of the topology. \return nothing: it names none
+std::string WhyNoCircuitSwitch(const Topology& topology, const std::string& place);
 
 } // namespace topo
 

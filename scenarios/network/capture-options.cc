@@ -288,6 +288,11 @@ CheckCaptureName(const topo::Topology& topology, const std::string& name, std::s
     {
         return "";
     }
+    const std::string circuits = topo::WhyNoCircuitSwitch(topology, name);
+    if (!circuits.empty())
+    {
+        return circuits;
+    }
     if (const auto node = NodeBeforeColon(topology, name))
     {
         return "has no such port; allowed: " + PortsOf(topology.Nodes()[*node]);

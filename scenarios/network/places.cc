@@ -211,6 +211,11 @@ Places::Find(const std::string& text, std::string* problem, std::string* nearest
     }
     if (place.nodes.empty())
     {
+        *problem = topo::WhyNoCircuitSwitch(m_topology, text);
+        if (!problem->empty())
+        {
+            return std::nullopt;
+        }
         const bool hasPort = text.find("->") != std::string::npos || PortBehindColon(text);
         *problem = std::string("is no place of this network; allowed: ") +
                    (m_tiers.empty() ? "" : "a tier (" + TierNames() + "), ") +

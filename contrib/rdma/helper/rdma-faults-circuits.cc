@@ -78,10 +78,14 @@ RdmaFaults::StartCircuits()
     m_active[m_circuitFault] = true;
     Own(m_circuitFault);
     m_lit = m_circuits->links;
-    const bool first = GetTimeOf(0) == 0;
-    SetCircuits(first ? GetChange(0).up : std::vector<uint32_t>());
-    LightCircuits();
-    ScheduleCircuits(first ? 1 : 0);
+    SetCircuits({});
+    if (GetTimeOf(0) == 0)
+    {
+        ChangeCircuits(0);
+        return;
+    }
+    MakeTables(m_circuitFault);
+    ScheduleCircuits(0);
 }
 
 void
