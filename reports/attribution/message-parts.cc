@@ -41,7 +41,7 @@ GetTimeShareWords(TimeShare share, const rdma::LinkWords& link)
     case TimeShare::WINDOW:
         return link.windowClosed;
     case TimeShare::REPEATING:
-        return "repeating lost packets";
+        return "repeating packets";
     case TimeShare::SERIALIZATION:
         return "sending its own bytes";
     case TimeShare::PROPAGATION:

@@ -175,7 +175,7 @@ rows, told = attribution(
     "--seed=2",
     out="lossy",
 )
-blames(rows[0], "repeating_us", "repeating lost packets", "lossy")
+blames(rows[0], "repeating_us", "repeating packets", "lossy")
 
 # ---- and without it there is none
 
