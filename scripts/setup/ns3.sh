@@ -155,17 +155,20 @@ mark_fresh() {
     mv -- "$WORK/fresh/$1.new" "$WORK/fresh/$1"
 }
 
-# build_program <program>: with the parts that were once asked for, which would not fit otherwise.
+# part_targets: of the parts that were once asked for, which would not fit programs otherwise.
+part_targets() {
+    local part
+    [[ -f $WORK/parts ]] || return 0
+    while read -r part; do
+        echo "dltrain-part-$part"
+    done <"$WORK/parts"
+}
+
 build_program() {
-    local part targets
-    targets=("scratch_$1")
+    local targets
+    mapfile -t targets < <(part_targets)
     : >"$WORK/begin"
-    if [[ -f $WORK/parts ]]; then
-        while read -r part; do
-            targets+=("dltrain-part-$part")
-        done <"$WORK/parts"
-    fi
-    build_targets "${targets[@]}"
+    build_targets "scratch_$1" "${targets[@]}"
     mark_fresh "$1" "$WORK/begin"
 }
 
