@@ -77,6 +77,12 @@ class RdmaCellCredits
         return m_config;
     }
 
+    /// \param ps between updates, from the next one on
+    void SetSpacing(int64_t ps)
+    {
+        m_config.spacingPs = ps;
+    }
+
     /// \return cells that may be in the peer's buffer, as far as this end knows
     uint32_t GetInUse(uint8_t priority) const
     {

@@ -160,6 +160,15 @@ RdmaLinkRetry::OnCableWhole(int64_t now)
 }
 
 void
+RdmaLinkRetry::SetTimes(int64_t timerPs, int64_t spacingPs)
+{
+    // The event of an earlier deadline finds the later one.
+    m_deadline += std::max<int64_t>(0, timerPs - m_config.timerPs);
+    m_config.timerPs = timerPs;
+    m_config.spacingPs = spacingPs;
+}
+
+void
 RdmaLinkRetry::SetDeadline(int64_t at)
 {
     m_deadline = at;
@@ -399,17 +408,11 @@ RdmaPort::StartRetry(uint32_t largestFrame)
     RdmaLinkRetry::Config config;
     config.bufferBytes = m_replayBuffer;
     config.limit = m_replayLimit;
-    config.spacingPs = ToPs(8 * uint64_t{m_ackSpacing}, m_rate);
-    config.timerPs = m_replayTimer.GetPicoSeconds();
-    if (config.timerPs == 0)
-    {
-        // Twice the longest that an ACK takes: the frame itself is counted from its end.
-        const uint64_t bytes = 2 * (uint64_t{largestFrame} + m_lineOverhead) + m_ackSpacing;
-        config.timerPs = 2 * (2 * m_delay + ToPs(8 * bytes, m_rate));
-    }
+    config.largestFrame = largestFrame;
     const int64_t latency = m_receiveLatency;
     SetReceiveLatency(0);
     m_retry = std::make_unique<RdmaLinkRetry>(config, *this);
+    TimeRetry();
     m_retry->SetLatency(latency);
     m_ownOrder = m_sendsWithCare = true;
     UpdateSuspicion();
@@ -418,6 +421,21 @@ RdmaPort::StartRetry(uint32_t largestFrame)
         m_peer->m_gateway->SetNumbered();
     }
     return {};
+}
+
+void
+RdmaPort::TimeRetry()
+{
+    int64_t timer = m_replayTimer.GetPicoSeconds();
+    if (timer == 0)
+    {
+        // Twice the longest that an ACK takes: the frame itself is counted from its end. The ACK
+        // goes by the peer's rate, which a fault may have made another one.
+        const uint64_t largest = m_retry->GetConfig().largestFrame;
+        const uint64_t bytes = 2 * (largest + m_lineOverhead) + m_ackSpacing;
+        timer = 2 * (2 * m_delay + ToPs(8 * bytes, std::min(m_rate, m_peer->m_rate)));
+    }
+    m_retry->SetTimes(timer, ToPs(8 * uint64_t{m_ackSpacing}, m_rate));
 }
 
 } // namespace ns3

@@ -56,10 +56,11 @@ class RdmaLinkRetry
   public:
     struct Config
     {
-        uint32_t bufferBytes{0}; //!< replay buffer; a frame is started while it holds less
-        int64_t timerPs{0};      //!< replay timer
-        uint32_t limit{0};       //!< replays in a row that free nothing; 0: no limit
-        int64_t spacingPs{0};    //!< between ACKs
+        uint32_t bufferBytes{0};  //!< replay buffer; a frame is started while it holds less
+        int64_t timerPs{0};       //!< replay timer
+        uint32_t limit{0};        //!< replays in a row that free nothing; 0: no limit
+        int64_t spacingPs{0};     //!< between ACKs
+        uint32_t largestFrame{0}; //!< bytes, Ethernet header to FCS
     };
 
     /// \param port outlives this
@@ -75,6 +76,16 @@ class RdmaLinkRetry
     uint32_t GetOutstanding() const
     {
         return static_cast<uint16_t>(m_next - m_first);
+    }
+
+    /// The link has another rate: a replay timer that is running ends no earlier than a new one of
+    /// its start would. \param timerPs, spacingPs as of Config
+    void SetTimes(int64_t timerPs, int64_t spacingPs);
+
+    /// \return whether nothing is sent any more, after `limit` replays in vain
+    bool HasGivenUp() const
+    {
+        return m_blocked;
     }
 
     /// Frames go on to the user this much after they came whole (a switch's pipeline).

@@ -115,6 +115,18 @@ RdmaPort::SetRate(uint64_t bps)
     const bool fits = perByte <= UINT32_MAX && perByte % static_cast<uint64_t>(m_timeUnit) == 0;
     m_psPerByte = fits && m_clock == 1 ? static_cast<uint32_t>(perByte) : 0;
     m_serialization = {};
+    if (m_retry)
+    {
+        TimeRetry();
+    }
+    if (m_peer && m_peer->m_retry)
+    {
+        m_peer->TimeRetry();
+    }
+    if (m_cells)
+    {
+        m_cells->SetSpacing(ToPs(8 * uint64_t{m_creditSpacing}, m_rate));
+    }
 }
 
 void

@@ -495,6 +495,8 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     /// A good frame goes to the user.
     void HandOver(RdmaFrame* frame, int64_t now);
     void OnPause(RdmaFrame* frame, int64_t now);
+    /// Replay timer and spacing of ACKs, by the link's rates as they are now. \pre m_retry
+    void TimeRetry();
     /// A control ordered set, of 8 B: an ACK or NACK of m_retry, or an update of m_cells.
     void QueueWord(uint8_t flags, int64_t now);
     void FillWord(RdmaFrame* frame, int64_t now);

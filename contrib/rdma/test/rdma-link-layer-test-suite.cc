@@ -237,6 +237,45 @@ class RdmaLinkRetryRepairTestCase : public TestCase
     uint32_t m_link;
 };
 
+/**
+ * A link that a fault makes 100 times slower, and whole again. A frame takes 33.4 us at 1 Gb/s; the
+ * replay timer of 100 Gb/s is 2 (2 d + 2 x 4,178 B + 2,048 B) = 5.7 us.
+ */
+class RdmaLinkRetrySlowTestCase : public TestCase
+{
+  public:
+    RdmaLinkRetrySlowTestCase()
+        : TestCase("the replay timer is that of the rate as it is now")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        LinkBed bed(2, US, true, false);
+        bed.Build();
+        const Ptr<RdmaPort> ends[] = {bed.fabric->GetPorts()[0], bed.fabric->GetPorts()[1]};
+        const RdmaLinkRetry::Config whole = ends[0]->GetRetry()->GetConfig();
+        for (const Ptr<RdmaPort>& end : ends)
+        {
+            Simulator::Schedule(MicroSeconds(10), [end] { end->SetRate(GBPS); });
+            Simulator::Schedule(MicroSeconds(1000), [this, end, whole] {
+                NS_TEST_EXPECT_MSG_EQ(end->GetRetry()->GetConfig().spacingPs,
+                                      100 * whole.spacingPs,
+                                      "ACKs are as many bytes apart");
+                end->SetRate(100 * GBPS);
+            });
+        }
+        bed.Run(100);
+        for (const Ptr<RdmaPort>& end : ends)
+        {
+            NS_TEST_EXPECT_MSG_EQ(end->GetCounters().linkReplays, 0, "nothing is lost");
+            NS_TEST_EXPECT_MSG_EQ(end->GetRetry()->GetConfig().timerPs, whole.timerPs, "as before");
+        }
+        NS_TEST_EXPECT_MSG_EQ(bed.notes.messages.size(), 1, "whole");
+    }
+};
+
 /// A link that nothing gets through gives up.
 class RdmaLinkRetryLimitTestCase : public TestCase
 {
@@ -366,6 +405,7 @@ class RdmaLinkLayerTestSuite : public TestSuite
         AddTestCase(new RdmaLinkRetryFlapTestCase, TestCase::QUICK);
         AddTestCase(new RdmaLinkRetryRepairTestCase(0), TestCase::QUICK);
         AddTestCase(new RdmaLinkRetryRepairTestCase(1), TestCase::QUICK);
+        AddTestCase(new RdmaLinkRetrySlowTestCase, TestCase::QUICK);
         AddTestCase(new RdmaLinkRetryLimitTestCase, TestCase::QUICK);
         AddTestCase(new RdmaCellCreditsRateTestCase, TestCase::QUICK);
         AddTestCase(new RdmaCellCreditsIncastTestCase(0), TestCase::QUICK);
