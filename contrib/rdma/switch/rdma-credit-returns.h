@@ -5,10 +5,12 @@
 #define RDMA_CREDIT_RETURNS_H
 
 #include "contrib/rdma/core/queue-limit.h"
+#include "contrib/rdma/core/shared-buffer.h"
 
 #include "ns3/rdma-port.h"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,12 @@ class RdmaCreditReturns : public rdma::QueueLimit
           m_others(others)
     {
     }
+
+    /// Of memory that does not suffice. \return what receive buffers may have, where an attribute
+    /// says how much that is and less of it would do: "ns3::RdmaPort::CreditBuffer: 100000000:
+    /// allowed: at most 995904, as 4 are in this memory: "; else nothing
+    static std::string WhyTooLarge(const std::vector<Ptr<RdmaPort>>& ports,
+                                   const rdma::SharedBufferConfig& config);
 
     uint64_t Limit(rdma::QueueSide side,
                    uint32_t port,

@@ -537,7 +537,7 @@ RdmaSwitch::Start(uint32_t largestFrameBytes)
     error = rdma::SharedBuffer::WhyNot(config);
     if (!error.empty())
     {
-        return GetName() + ": " + error +
+        return GetName() + ": " + RdmaCreditReturns::WhyTooLarge(m_ports, config) + error +
                "; what decides: ns3::RdmaSwitch::BufferBytes, BufferPer100G, Chip, "
                "GuaranteedBytes, PipelineLatency, ns3::RdmaPort::PauseResponse, InterfaceDelay "
                "and the delays of its links";
