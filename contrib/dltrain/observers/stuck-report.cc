@@ -169,9 +169,20 @@ DescribePart(TraceCollector& collector, std::size_t most)
         held.push_back(collector.GetPortNames()[fabric.GetEnd(port)] +
                        (queued ? ", " + std::to_string(queued) + " B queued" : ""));
     }
+    std::vector<std::string> silent;
+    for (uint32_t i = 0; i < ports.size(); ++i)
+    {
+        const ns3::RdmaLinkRetry* retry = ports[i]->GetRetry();
+        if (retry && retry->HasGivenUp())
+        {
+            silent.push_back(collector.GetPortNames()[fabric.GetEnd(i)] + ", " +
+                             std::to_string(retry->GetConfig().limit) + " replays in a row");
+        }
+    }
     std::string text;
     AddList(text, "failed queue pairs (retried in vain):", failed, most);
     AddList(text, "queue pairs with outstanding bytes:", waiting, most);
+    AddList(text, "links that replayed in vain and are silent:", silent, most);
     AddList(text, std::string(fabric.GetLinkLayer().GetWords().heldLinks) + ":", held, most);
     return text;
 }
