@@ -5,6 +5,7 @@
 
 #include "contrib/rdma/core/look-ahead.h"
 #include "scenarios/asked/collective.h"
+#include "scenarios/asked/network.h"
 #include "scenarios/asked/run.h"
 #include "scenarios/launch/launcher.h"
 #include "scenarios/network/infiniband.h"
@@ -106,11 +107,15 @@ class ProcessCheck
             const int64_t delay = link.delay.ps + FecDelay(m_fabric, link.rate).ps;
             if (of[link.a] != of[link.b] && !rdma::SplitDelay(delay))
             {
-                return Fail("link " + m_topology.LinkName(id, true) + " is cut between ranks " +
-                            std::to_string(of[link.a]) + " and " + std::to_string(of[link.b]) +
-                            ", and has a delay of " + std::to_string(delay) +
-                            " ps; allowed between ranks: 1 ps or more, or without " +
-                            m_processes.by);
+                const Values& values = m_read.values;
+                const Member member = values.Given(&asked::Network::linkDelay)
+                                          ? Member(&asked::Network::linkDelay)
+                                          : Member(&asked::Network::topology);
+                return Fail(member,
+                            "link " + m_topology.LinkName(id, true) + " is cut between ranks " +
+                                std::to_string(of[link.a]) + " and " + std::to_string(of[link.b]) +
+                                ", and has a delay of " + std::to_string(delay) +
+                                " ps; allowed between ranks: 1 ps or more");
             }
         }
         return true;

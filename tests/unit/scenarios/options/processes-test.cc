@@ -71,7 +71,7 @@ TEST(Processes, RefuseWhatOneCanDo)
 TEST(Processes, NeedTimeBetweenThem)
 {
     const std::string error = ErrorOf<TrafficScenario>("--k=4 --link-delay=0ns --mpi-ranks=2");
-    EXPECT_EQ(error.rfind("link ", 0), 0u) << error;
+    EXPECT_EQ(error.rfind("--link-delay=0ns: link ", 0), 0u) << error;
     EXPECT_NE(error.find("is cut between ranks 0 and 1, and has a delay of 0 ps"),
               std::string::npos)
         << error;
