@@ -31,6 +31,22 @@ TakesFrames(const Fault& fault)
            fault.kind == FaultKind::kCircuits;
 }
 
+/// \return why a link with credits cannot have this fault; nothing: it can
+std::string
+WhyNoCreditsWith(const Fault& fault)
+{
+    return fault.kind == FaultKind::kPauseStorm
+               ? "credits take the place of pauses, so that --fault=" + fault.what +
+                     " does nothing; allowed where pauses are to come: pfc"
+           : fault.kind == FaultKind::kCircuits
+               ? "the credits of frames that circuits take as they end do not come back; allowed "
+                 "where circuits come and go: pfc"
+           : TakesFrames(fault)
+               ? "the credits of frames that --fault=" + fault.what +
+                     " takes do not come back; allowed on a link that may fail: pfc"
+               : "";
+}
+
 topo::NodeId
 NodeAtEnd(const topo::Topology& topology, uint32_t end)
 {
@@ -92,7 +108,8 @@ NetworkChecker::RefuseFaultsOnCredits()
     }
     for (const Fault& fault : m_faults.faults)
     {
-        if (!TakesFrames(fault))
+        const std::string why = WhyNoCreditsWith(fault);
+        if (why.empty())
         {
             continue;
         }
@@ -111,12 +128,6 @@ NetworkChecker::RefuseFaultsOnCredits()
                     continue;
                 }
                 const std::string link = m_topology.LinkName(end / 2, end % 2 == 0);
-                const std::string why =
-                    fault.kind == FaultKind::kCircuits
-                        ? "the credits of frames that circuits take as they end do not come back; "
-                          "allowed where circuits come and go: pfc"
-                        : "the credits of frames that --fault=" + fault.what +
-                              " takes do not come back; allowed on a link that may fail: pfc";
                 const std::string problem = link + ": " + why;
                 m_errors->push_back(
                     by ? Error{by->where, by->SaidThere(), problem, ""}
@@ -141,6 +152,15 @@ NetworkChecker::WarnOfShapers()
             const rdma::BitRate fastest = FastestPortOf(m_topology, setting);
             for (std::size_t p = 0; shapers && fastest.bps && p < shapers->size(); ++p)
             {
+                const bool set = (*shapers)[p].rate.bps > 0;
+                if (set && !(m_used >> p & 1) && !Ns3Sets("ns3::RdmaNic::CnpPriority") &&
+                    !Ns3Sets("ns3::RdmaNic::AckPriority"))
+                {
+                    m_notes->push_back("warning: " + where + ": the shaper of priority " +
+                                       std::to_string(p) +
+                                       " has no effect: nothing is sent in that priority");
+                    continue;
+                }
                 if ((*shapers)[p].rate.bps >= fastest.bps)
                 {
                     m_notes->push_back("warning: " + where + ": the shaper of priority " +

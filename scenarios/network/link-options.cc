@@ -6,7 +6,6 @@
 #include "scenarios/asked/fabric.h"
 #include "scenarios/asked/modes.h"
 #include "scenarios/asked/network.h"
-#include "scenarios/asked/recovery.h"
 #include "scenarios/options/format.h"
 #include "scenarios/options/member.h"
 
@@ -88,11 +87,6 @@ ApplyLinks(Validation* v, FabricSpec* fabric)
         v->Fail(&asked::Fabric::flowControl,
                 "loses the credits of frames with bit errors; allowed with --bit-error-rate: "
                 "--link-retry");
-    }
-    if (values.Given(&asked::Recovery::fault))
-    {
-        v->Fail(&asked::Fabric::flowControl,
-                "loses the credits of frames that faults take; allowed without --fault");
     }
 }
 

@@ -81,6 +81,19 @@ FansOf(const topo::Topology& topology, uint8_t priority)
     return fans;
 }
 
+/// Every priority that a transport may choose, or what flows have, their ACKs and CNPs.
+uint8_t
+UsedPriorities(const FabricSpec& fabric, uint8_t ofFlows, bool rdma)
+{
+    if (rdma && (fabric.transport.name != TransportSpec().name || !fabric.classes.empty()))
+    {
+        return UINT8_MAX;
+    }
+    constexpr uint8_t kCnps = 1U << 6; // ns3::RdmaNic::CnpPriority
+    const uint32_t acks = fabric.ackPriority < 8 ? 1U << fabric.ackPriority : 0;
+    return static_cast<uint8_t>(ofFlows | (rdma ? kCnps | acks : 0));
+}
+
 /// Pairs of NICs with the same number in two servers, as few as are enough: server 0 with every
 /// other one, both ways. If NIC i of server 0 reaches two others, it does so through switches. The
 /// switches that connect them to it also connect them to each other.
@@ -115,7 +128,10 @@ NetworkChecker::Check()
         return;
     }
     RefuseQueueDisc();
+    RefuseLinkAttributes();
+    RefusePathsThatCutThrough();
     RefuseFaultsOnCredits();
+    WarnOfIdleCredits();
     WarnOfShapers();
     if (!ThresholdsAreInOrder())
     {
@@ -265,6 +281,7 @@ CheckCluster(const ReadResult& read,
              std::vector<std::string>* notes)
 {
     const bool beside = run.background && !run.background->protocol.IsOrdinary();
+    const uint32_t ofBackground = run.background ? 1U << run.background->priority : 0;
     NetworkChecker(
         read,
         fabric,
@@ -272,7 +289,8 @@ CheckCluster(const ReadResult& read,
         cluster.topology,
         PairsOf(cluster),
         FansOf(cluster.topology, kJobPriority),
-        static_cast<uint8_t>(1U << kJobPriority | (beside ? 1U << run.background->priority : 0)),
+        static_cast<uint8_t>(1U << kJobPriority | (beside ? ofBackground : 0)),
+        UsedPriorities(fabric, static_cast<uint8_t>(1U << kJobPriority | ofBackground), true),
         true,
         kUnknown,
         errors,
@@ -313,8 +331,10 @@ CheckNetwork(const ReadResult& read,
     Pairs pairs;
     pairs.reserve(2 * s.flows.size());
     uint64_t largest = 0;
+    uint8_t priorities = 0;
     for (const Flow& f : s.flows)
     {
+        priorities |= static_cast<uint8_t>(1U << f.priority);
         pairs.emplace_back(f.src, f.dst);
         pairs.emplace_back(f.dst, f.src); // ACKs
         largest = std::max(largest, f.bytes);
@@ -326,6 +346,7 @@ CheckNetwork(const ReadResult& read,
                    std::move(pairs),
                    s.run.protocol.IsOrdinary() ? std::vector<Fan>() : FansOf(s.topology, s.flows),
                    static_cast<uint8_t>(s.LosslessPriorities()),
+                   UsedPriorities(s.fabric, priorities, !s.run.protocol.IsOrdinary()),
                    false,
                    largest,
                    errors,

@@ -43,6 +43,7 @@ class NetworkChecker
                    Pairs pairs,
                    std::vector<Fan> fans,
                    uint8_t lossless,
+                   uint8_t used,
                    bool cluster,
                    uint64_t largestMessage,
                    std::vector<Error>* errors,
@@ -54,6 +55,7 @@ class NetworkChecker
           m_pairs(std::move(pairs)),
           m_fans(std::move(fans)),
           m_lossless(lossless),
+          m_used(used),
           m_cluster(cluster),
           m_largestMessage(largestMessage),
           m_switches(fabric, topology),
@@ -116,9 +118,18 @@ class NetworkChecker
 
     // link-check.cc
 
-    /// Credits of a link that faults or circuits cut, or that gets bit errors.
+    /// Credits of a link that faults or circuits cut, or that gets bit errors or pauses.
     void RefuseFaultsOnCredits();
     void WarnOfShapers();
+
+    // link-use-check.cc
+
+    /// Attributes of Ethernet's link layer with InfiniBand.
+    void RefuseLinkAttributes();
+    /// Paths that senders name, over switches that cut through.
+    void RefusePathsThatCutThrough();
+    /// Credits where no flow is in a lossless priority.
+    void WarnOfIdleCredits();
 
     // place-check.cc
 
@@ -159,6 +170,7 @@ class NetworkChecker
     Pairs m_pairs;
     std::vector<Fan> m_fans;
     uint8_t m_lossless; ///< bit p: priority p, if there is PFC
+    uint8_t m_used;     ///< bit p: flows, or what answers them, have priority p
     bool m_cluster;
     uint64_t m_largestMessage; ///< bytes
     SwitchesOf m_switches;

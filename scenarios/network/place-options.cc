@@ -261,6 +261,11 @@ class KeyReader
                       ""};
             return {};
         }
+        if (m_infiniBand && IsOfEthernet(*option))
+        {
+            *error = {where, key, key + " has no effect with --fabric=ib", ""};
+            return {};
+        }
         Value value;
         if (!ParseValue(*option, text, where, &value, error))
         {
@@ -286,6 +291,16 @@ class KeyReader
     }
 
   private:
+    /// Whether InfiniBand refuses the option itself.
+    static bool IsOfEthernet(const Option& option)
+    {
+        return std::any_of(option.conditions.begin(),
+                           option.conditions.end(),
+                           [ethernet = when::Ethernet()](const Condition& condition) {
+                               return condition.refuses && condition.when.needs == ethernet.needs;
+                           });
+    }
+
     const Option* FindOption(const std::string& key) const
     {
         for (const Option& option : m_table.options)

@@ -104,6 +104,12 @@ class Wiring(SameBytesTest):
             ),
             (["0,0,2,1000,leaf-0>spine-0>leaf-1", "0,0,2,1000,"], "", "an earlier flow"),
             (["0,0,2,1000,leaf-0>spine-0>leaf-1"], " --cut-through", "without --cut-through"),
+            (
+                ["0,0,2,1000,leaf-0>spine-0>leaf-1"],
+                " --set=leaf:cut-through=1",
+                "--set=leaf:cut-through=1",
+                "leaf-0",
+            ),
             (["0,0,2,1000,leaf-0>spine-0>leaf-1"], " --fabric=ib", "--fabric=roce"),
             (["0,0,2,1000,leaf-0>spine-0>leaf-1"], " --network=fluid", "--network=packet"),
         ):
