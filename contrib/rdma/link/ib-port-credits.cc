@@ -3,6 +3,7 @@
  */
 #include "ib-port-credits.h"
 
+#include "rdma-control-frame.h"
 #include "rdma-port.h"
 
 #include "ns3/abort.h"
@@ -225,17 +226,9 @@ void
 IbPortCredits::QueueUpdate(uint8_t index, int64_t now)
 {
     lanes[index].updateQueued = true;
-    RdmaFrame* frame = RdmaFramePool::Get().Allocate();
-    frame->wireBytes = rdma::kIbFlowControlBytes + m_port.m_lineOverhead;
-    frame->src = frame->dst = 0;
-    frame->route = RdmaRoute::None();
-    frame->destQp = frame->psn = frame->aux = frame->dmaLength = 0;
-    frame->SetLabel(RdmaFrame::NO_LABEL);
-    frame->payload = 0;
-    frame->inPort = 0;
-    frame->opcode = RdmaOpcode::FLOW_CONTROL;
-    frame->priority = index;
-    frame->flags = 0;
+    RdmaFrame* frame = MakeControlFrame(RdmaOpcode::FLOW_CONTROL,
+                                        index,
+                                        rdma::kIbFlowControlBytes + m_port.m_lineOverhead);
     frame->serviceLevel = 0;
     m_port.m_control.PushBack(frame);
     m_port.m_hasControl = true;

@@ -3,6 +3,7 @@
  *
  * The part of a port that sends and obeys PFC frames; with credits, what holds its lanes back.
  */
+#include "rdma-control-frame.h"
 #include "rdma-port.h"
 
 #include "ns3/log.h"
@@ -33,18 +34,9 @@ RdmaPort::SendPause(uint8_t mask, uint16_t quanta, int64_t now)
     {
         return; // the peer hears of what holds then when the link comes up
     }
-    RdmaFrame* frame = RdmaFramePool::Get().Allocate();
-    frame->wireBytes = rdma::kMinimumFrameBytes + m_lineOverhead;
-    frame->src = frame->dst = 0;
-    frame->route = RdmaRoute::None();
-    frame->destQp = frame->psn = 0;
-    frame->SetLabel(RdmaFrame::NO_LABEL);
+    RdmaFrame* frame =
+        MakeControlFrame(RdmaOpcode::PAUSE, 7, rdma::kMinimumFrameBytes + m_lineOverhead);
     frame->aux = quanta;
-    frame->dmaLength = 0;
-    frame->payload = 0;
-    frame->opcode = RdmaOpcode::PAUSE;
-    frame->priority = 7;
-    frame->flags = 0;
     frame->classEnable = mask;
     if (quanta)
     {
@@ -144,16 +136,7 @@ RdmaPort::OnPause(RdmaFrame* frame, int64_t now)
 void
 RdmaPort::QueueWord(uint8_t flags, int64_t now)
 {
-    RdmaFrame* frame = RdmaFramePool::Get().Allocate();
-    frame->wireBytes = WORD_BYTES;
-    frame->src = frame->dst = 0;
-    frame->route = RdmaRoute::None();
-    frame->destQp = frame->psn = frame->aux = frame->dmaLength = 0;
-    frame->SetLabel(RdmaFrame::NO_LABEL);
-    frame->payload = 0;
-    frame->inPort = 0;
-    frame->opcode = RdmaOpcode::FLOW_CONTROL;
-    frame->priority = 7;
+    RdmaFrame* frame = MakeControlFrame(RdmaOpcode::FLOW_CONTROL, 7, WORD_BYTES);
     frame->flags = flags;
     frame->dscp = 0;
     m_control.PushBack(frame);
