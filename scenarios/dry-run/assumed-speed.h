@@ -1,15 +1,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * An estimate of a run's time before it runs. It assumes that this machine is as fast as the one of
- * docs/measured.md, with a core for each process.
+ * The time and the events of a run before it runs: the counts of work.h times what each costs. All
+ * costs are assumed: as on the machine and day of assumed-speed.cc, with a core for each process.
  */
 #ifndef SCENARIOS_DRY_RUN_ASSUMED_SPEED_H
 #define SCENARIOS_DRY_RUN_ASSUMED_SPEED_H
 
+#include "scenarios/dry-run/work.h"
 #include "scenarios/job/scenario.h"
 
-#include <string>
+#include <array>
 
 namespace scenario
 {
@@ -17,52 +18,57 @@ namespace scenario
 /// The quantities that the speed depends on.
 struct SpeedNeeds
 {
-    double hosts = 0; ///< network interfaces that send or receive
-    double links = 0; ///< links of the network
+    double hosts = 0;       ///< network interfaces that send or receive
+    double links = 0;       ///< links of the network
+    double connections = 0; ///< pairs of queue pairs: state that frames look up
+    bool mixed = false;     ///< flows begin at random, or many meet on a link
     bool infiniBand = false;
     bool windows = true; ///< the engine; else ns-3's
+    bool packets = true; ///< the network has packets
+    bool attribution = true;
+    bool report = true;
+    bool timeline = true;
+    uint32_t threads = 0; ///< as given; 0: those that are idle, of which a plan knows nothing
     Processes processes;
 };
 
-struct AssumedSpeed
+/// \return what those options say that cost time
+SpeedNeeds SpeedNeedsOf(const RunOptions& run, const FabricSpec& fabric);
+
+struct Cost
 {
+    double seconds = 0; ///< of one core
+    double events = 0;
+};
+
+class AssumedSpeed
+{
+  public:
     double setUpSeconds = 0;
-    double frameHopsPerSecond = 0; ///< frame-hops per second of one core
-    double gain = 1;               ///< speed-up by several processes
+    double gain = 1; ///< speed-up of the events by several threads or processes
 
-    /// \param inside messages inside servers
-    double Seconds(double frameHops, double inside) const
+    Cost& operator[](WorkKind kind)
     {
-        return setUpSeconds + (frameHops + kInside * inside) / (frameHopsPerSecond * gain);
+        return m_costs[static_cast<std::size_t>(kind)];
     }
 
-    /// Frame-hops that take as long as one message inside a server. Measured with 25,400 samples of
-    /// a step of 3,072 GPUs without attribution: 37% were in the code that moves its 91 million
-    /// such messages, the rest in 176 million frame-hops (November 2026, the machine of
-    /// docs/measured.md).
-    static constexpr double kInside = 1.1;
+    const Cost& operator[](WorkKind kind) const
+    {
+        return m_costs[static_cast<std::size_t>(kind)];
+    }
+
+    /// The time of work of one sort, with the gain.
+    double Seconds(const Work& work, WorkOf sort) const;
+    /// All of it, with set-up.
+    double Seconds(const Work& work) const;
+    double Events(const Work& work) const;
+
+  private:
+    std::array<Cost, kWorkKinds> m_costs{};
 };
 
-/// A pure function. It does not know of small messages, which take up to three times as long a
-/// frame-hop (docs/measured.md: all-to-all-128), nor of attribution.
+/// A pure function.
 AssumedSpeed AssumeSpeed(const SpeedNeeds& needs);
-
-/// The time of messages on a network without packets, seconds of one core.
-struct AssumedMessages
-{
-    double between = 0; ///< of a message between servers
-    double inside = 0;  ///< of one inside
-    double channel = 0; ///< of opening a channel, with its path
-
-    double Seconds(double messages, double messagesInside, double channels) const
-    {
-        return messages * between + messagesInside * inside + channels * channel;
-    }
-};
-
-/// \param network "analytic", "fluid". It does not know of messages that share links, each of which
-/// takes the fluid network up to three times as long.
-AssumedMessages AssumeMessages(const std::string& network);
 
 } // namespace scenario
 

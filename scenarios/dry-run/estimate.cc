@@ -34,7 +34,9 @@ Times(Estimate e, double n)
     e.dataPackets *= n;
     e.arriving *= n;
     e.ackPackets *= n;
+    e.cnps *= n;
     e.frameHops *= n;
+    e.work.Scale(n);
     e.busiestPortSeconds *= n;
     e.computeSeconds *= n;
     e.graphSeconds *= n;
@@ -57,7 +59,9 @@ Add(const Estimate& e, Estimate* sum)
     sum->dataPackets += e.dataPackets;
     sum->arriving += e.arriving;
     sum->ackPackets += e.ackPackets;
+    sum->cnps += e.cnps;
     sum->frameHops += e.frameHops;
+    sum->work.Add(e.work);
     sum->busiestPortSeconds += e.busiestPortSeconds;
     sum->computeSeconds += e.computeSeconds;
     sum->graphSeconds += e.graphSeconds;
@@ -162,7 +166,8 @@ EstimateTogether(const TrainingScenario& s, const std::vector<Estimate>& ofJobs)
 {
     // None of them ends sooner than it would alone.
     Estimate all;
-    double links = 0; // links that packets of all jobs cross
+    double links = 0;    // links that packets of all jobs cross
+    double measured = 0; // messages
     for (std::size_t i = 0; i < ofJobs.size(); ++i)
     {
         const Job& job = s.jobs->jobs[i];
@@ -176,10 +181,18 @@ EstimateTogether(const TrainingScenario& s, const std::vector<Estimate>& ofJobs)
         all.computeSeconds = all.graphSeconds = all.loadingSeconds = 0; // in `end`
         all.lastStartSeconds = std::max(all.lastStartSeconds, end);
         all.connections += e.connections;
+        all.queuePairs += e.queuePairs;
+        all.calls += e.calls;
+        all.usedLinks = std::max(all.usedLinks, e.usedLinks);
+        measured += e.measured * e.messages;
         all.sampled = all.sampled || e.sampled;
         const double hosts = all.speedNeeds.hosts + e.speedNeeds.hosts;
+        const bool mixed = all.speedNeeds.mixed || e.speedNeeds.mixed;
+        const double connections = all.speedNeeds.connections + e.speedNeeds.connections;
         all.speedNeeds = e.speedNeeds;
         all.speedNeeds.hosts = hosts;
+        all.speedNeeds.connections = connections;
+        all.speedNeeds.mixed = mixed;
         MemoryNeeds needs = e.memoryNeeds; // needs of the network: the same for all
         const MemoryNeeds& others = all.memoryNeeds;
         needs.connections += others.connections;
@@ -193,6 +206,7 @@ EstimateTogether(const TrainingScenario& s, const std::vector<Estimate>& ofJobs)
         all.memoryNeeds = needs;
     }
     all.meanHops = all.dataPackets > 0 ? links / all.dataPackets : 0;
+    all.measured = all.messages > 0 ? measured / all.messages : 1;
     all.memory = EstimateMemory(all.memoryNeeds);
     all.speed = AssumeSpeed(all.speedNeeds);
     return all;
@@ -217,6 +231,8 @@ EstimateRun(const TrainingScenario& s, EstimateFor what)
     }
     const double steps = static_cast<double>(s.steps) + s.warmupSteps;
     all = Times(std::move(all), steps);
+    all.measured = steps > 0 ? s.steps / steps : 1;
+    all.calls = all.work[WorkKind::kTask] * all.measured;
     if (s.served)
     {
         // Nobody waits for the last pushes, nor for what has been fetched ahead by the end.
@@ -249,6 +265,8 @@ EstimateRun(const CollperfScenario& s)
     {
         members[r] = r;
     }
+    const double times = static_cast<double>(s.iterations) + s.warmupIterations;
+    double chainSeconds = 0;
     CommunicatorNeeds all;
     for (const CollectiveOptions* choice : s.Choices())
     {
@@ -257,19 +275,19 @@ EstimateRun(const CollperfScenario& s)
         for (const uint64_t bytes : s.sizes)
         {
             ofOne.Cover(
-                counter.AddCollective(s.CollectiveOf(bytes),
-                                      members,
-                                      s.cluster,
-                                      *choice,
-                                      static_cast<double>(s.iterations) + s.warmupIterations));
+                counter.AddCollective(s.CollectiveOf(bytes), members, s.cluster, *choice, times));
+            counter.AddTasks(s.ranks * times);
         }
         all.connections += ofOne.connections;
+        chainSeconds += times * ofOne.chainSeconds;
         all.lanes = std::max(all.lanes, ofOne.lanes);
         all.posted = std::max(all.posted, ofOne.posted);
         all.postedInside = std::max(all.postedInside, ofOne.postedInside);
     }
     counter.Connect(all);
-    return counter.Result(s.run, s.ranks, 0, 1);
+    Estimate e = counter.Result(s.run, s.ranks, 0, 1);
+    e.chainSeconds = chainSeconds;
+    return e;
 }
 
 /// Bytes of a flow that has not begun, or has ended: the list, and what ends remember of it
@@ -286,22 +304,63 @@ EstimateRun(const TrafficScenario& s)
                                                        s.queuePairs,
                                                        {s.outstanding, s.queuePairRest});
     Estimate e = counter.Result(s.run, 0, 0, 1);
+    if (s.offered.load > 0)
+    {
+        e.speedNeeds.mixed = true;
+        e.speed = AssumeSpeed(e.speedNeeds);
+    }
     if (s.outstanding)
     {
         e.memory.messages += static_cast<double>(s.flows.size()) * kPlannedFlow;
     }
     e.lastStartSeconds = static_cast<double>(lastStart.ps) * 1e-12;
+    if (s.measuring.queueInterval.ps > 0)
+    {
+        const double ports = 2 * static_cast<double>(s.topology.Links().size()) -
+                             static_cast<double>(s.topology.Endpoints().size());
+        e.queueLooks = e.LowerBoundSeconds() / s.measuring.queueInterval.Seconds() * ports;
+    }
     const double stop = static_cast<double>(s.stopAfter.ps) * 1e-12;
     if (stop > 0 && stop < e.LowerBoundSeconds())
     {
         const double share = stop / e.LowerBoundSeconds();
-        for (double* counted : {&e.dataPackets, &e.ackPackets, &e.frameHops})
+        for (double* counted : {&e.dataPackets, &e.ackPackets, &e.cnps, &e.frameHops})
         {
             *counted *= share;
         }
+        e.work.KeepPackets(share);
         e.stopSeconds = stop;
     }
     return e;
+}
+
+Work
+RunWork(const Estimate& e)
+{
+    // LinkSampler: a row for each direction that is not idle, of intervals that grow beyond a
+    // limit.
+    constexpr double kLinkInterval = 100e-6;
+    constexpr double kMostRows = 200000;
+    constexpr double kLonger = 1.3; // than the least time (assumed)
+    Work work = e.work;
+    work.Add(e.background.work);
+    if (e.speedNeeds.packets)
+    {
+        const double seconds = std::max(e.LowerBoundSeconds() * kLonger, e.background.seconds);
+        const double rows = e.usedLinks * seconds / kLinkInterval;
+        work[WorkKind::kQueuePair] += e.queuePairs;
+        work[WorkKind::kLinkRow] += rows > kMostRows ? 0.75 * kMostRows : rows;
+        work[WorkKind::kQueueLook] += e.queueLooks;
+    }
+    else
+    {
+        work[WorkKind::kChannel] += e.connections;
+    }
+    // FlowTable: beyond these it is a sample.
+    constexpr double kMostFlows = 1e6;
+    work[WorkKind::kRecorded] += std::min(kMostFlows, e.messages * e.measured);
+    work[WorkKind::kCall] += e.calls;
+    return work;
 }
 
 double

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * The amount of work in a run, before it is simulated. Packets and frame-hops are counted over the
- * messages of schedules and flows, with the hops of their routes. Congestion, retransmission and
- * CNPs are left out. Schedules of more than some million steps are sampled evenly.
+ * messages of schedules and flows, with the hops of their routes. Retransmissions are left out, and
+ * of congestion all but the CNPs of queue pairs that meet on a link by plan (congested.h).
+ * Schedules of more than some million steps are sampled evenly.
  *
  *   frame-hops = sum over messages of  hops x (packets + ACKs),   packets = ceil(bytes / mtu)
  *
@@ -22,6 +23,7 @@
 #define SCENARIOS_DRY_RUN_ESTIMATE_H
 
 #include "scenarios/dry-run/assumed-speed.h"
+#include "scenarios/dry-run/work.h"
 #include "scenarios/job/scenario.h"
 
 #include <algorithm>
@@ -78,6 +80,19 @@ MemoryEstimate EstimateProcess(const MemoryEstimate& alone, const Processes& pro
 /// The bytes of both ends of a connection, with the messages that wait in them.
 double ConnectionBytes(const FabricSpec& fabric, bool attribution);
 
+/// The flows beside a job, while it lasts (background-count.h).
+struct BackgroundEstimate
+{
+    double seconds = 0; ///< simulated, assumed
+    double flows = 0;
+    double bytes = 0;
+    double dataPackets = 0;
+    double ackPackets = 0;
+    double cnps = 0;
+    double frameHops = 0;
+    Work work;
+};
+
 struct Estimate
 {
     double messages = 0;       ///< between servers
@@ -86,7 +101,8 @@ struct Estimate
     double dataPackets = 0;
     double arriving = 0; ///< data packets that pass all their links without a bit error
     double ackPackets = 0;
-    double frameHops = 0;        ///< frame-hops of data and ACKs
+    double cnps = 0;             ///< see congested.h
+    double frameHops = 0;        ///< frame-hops of data, ACKs and CNPs
     double meanHops = 0;         ///< links a data packet crosses
     double lastStartSeconds = 0; ///< when the last flow starts
     double stopSeconds = 0;      ///< the run is stopped then, before all can have been done; else 0
@@ -103,7 +119,19 @@ struct Estimate
     /// Bytes that all ranks together send, inside servers too, as the algorithms have it: by
     /// operation, and `send`, messages from one rank to another.
     std::map<std::string, double> sent;
-    double connections = 0; ///< pairs of queue pairs, all collectives of the run or flows
+    double connections = 0; ///< of all collectives of the run or flows: pairs of queue pairs, TCP
+    double queuePairs = 0;  ///< those that are pairs of queue pairs
+    Work work;              ///< what grows with messages; RunWork() has all
+    double calls = 0;       ///< tasks of all measured steps
+    double measured = 1;    ///< share of messages that are no warm-up
+    /// Of the bytes of the network: the share that ranks send after a message has come in, so that
+    /// a ring goes as fast as its slowest link.
+    double chainedShare = 0;
+    double sideBySide = 1;   ///< messages that a NIC begins at the same time, in any collective
+    double chainSeconds = 0; ///< latencies of the longest chain of messages, one after the other
+    double usedLinks = 0;    ///< directions of links that some message crosses, at most
+    double queueLooks = 0;   ///< looks at a port (--queue-interval)
+    BackgroundEstimate background;
     MemoryNeeds memoryNeeds;
     MemoryEstimate memory; ///< memory of the simulator for the whole run, as one process
     SpeedNeeds speedNeeds;
@@ -119,6 +147,9 @@ struct Estimate
                          lastStartSeconds});
     }
 };
+
+/// All the work of the run by kind, with its background, outputs and connections.
+Work RunWork(const Estimate& e);
 
 /// The purpose of an estimate. A check whether a run can start (memory, time) needs no bounds of
 /// the time that GPUs wait for each other. Those bounds take a second for large plans.

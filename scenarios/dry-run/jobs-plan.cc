@@ -31,7 +31,7 @@ JobsPlanText(const TrainingScenario& s)
     for (const Job& job : set.jobs)
     {
         const Estimate& e = ofJobs.emplace_back(EstimateJob(job, s));
-        alone += e.speed.Seconds(e.frameHops, e.messagesInside);
+        alone += e.speed.Seconds(RunWork(e));
         text += Format("%-16s %-10s %10s %16s %16s\n",
                        job.name.c_str(),
                        SecondsText(e.LowerBoundSeconds()).c_str(),

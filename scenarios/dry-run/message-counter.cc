@@ -9,6 +9,7 @@
 #include "contrib/rdma/core/roce-sizes.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/network/cluster-options.h"
+#include "scenarios/network/network-kinds.h"
 #include "scenarios/network/rail-options.h"
 
 #include <algorithm>
@@ -24,9 +25,29 @@ namespace
 
 /// Beyond this a schedule is sampled.
 constexpr double kMostSteps = 4e6;
-/// Until a queue pair serves another flow, with --queue-pairs=reused: it rests for 2 ms; as long
-/// again for the flow (assumed).
-constexpr rdma::Duration kReuseTime = rdma::Milliseconds(4);
+
+/// How CollectiveRunner works out the messages of a collective inside servers.
+WorkKind
+InsideKind(const coll::Collective& what,
+           const coll::Placement& placement,
+           const coll::Schedule& schedule,
+           const coll::Choice& choice,
+           const CollectiveOptions& options)
+{
+    if (options.insideOneByOne || options.stepLatency.ps > 0)
+    {
+        return WorkKind::kInside;
+    }
+    if (coll::HasSeveralServers(placement))
+    {
+        return schedule.PassesOn() && choice.protocol != topo::Protocol::kExchange
+                   ? WorkKind::kPassedOn
+                   : WorkKind::kInside;
+    }
+    const bool needsAll = what.op == coll::Op::kAllReduce || what.op == coll::Op::kAllGather ||
+                          what.op == coll::Op::kReduceScatter || what.op == coll::Op::kAllToAll;
+    return needsAll && what.bytes >= what.ranks ? WorkKind::kAtOnce : WorkKind::kInside;
+}
 
 } // namespace
 
@@ -36,6 +57,7 @@ MessageCounter::MessageCounter(const topo::Topology& topology,
     : m_topology(topology),
       m_fabric(fabric),
       m_connection(connections),
+      m_hasPackets(HasPackets(fabric)),
       m_hops(topology),
       m_out(topology.Endpoints().size()),
       m_in(topology.Endpoints().size())
@@ -46,36 +68,54 @@ MessageCounter::MessageCounter(const topo::Topology& topology,
     }
 }
 
+MessageCounter::Kinds
+MessageCounter::KindsOf(bool flow) const
+{
+    return {m_fabric.network == "fluid"      ? WorkKind::kFluidMessage
+            : m_fabric.network == "analytic" ? WorkKind::kAnalyticMessage
+            : flow                           ? WorkKind::kFlow
+                                             : WorkKind::kMessage,
+            WorkKind::kFrame,
+            WorkKind::kFrameHop};
+}
+
 void
 MessageCounter::Add(topo::EndpointId from, topo::EndpointId to, uint64_t bytes, double times)
+{
+    AddMessage(from, to, bytes, KindsOf(false), times);
+}
+
+void
+MessageCounter::AddMessage(topo::EndpointId from,
+                           topo::EndpointId to,
+                           uint64_t bytes,
+                           const Kinds& kinds,
+                           double times)
 {
     const uint32_t parts = m_connection.split ? m_connection.queuePairs : 1;
     for (uint32_t i = 0; i < parts; ++i)
     {
         const uint64_t part = m_connection.split ? m_connection.PartOf(bytes, i) : bytes;
-        AddPart(from, to, part, AcksOfEach(Packets(part), times), times);
+        AddPart(from, to, part, AcksOfEach(Packets(part), times), kinds, times);
     }
 }
 
-/// A flow of TCP or UDP.
 void
-MessageCounter::AddOrdinary(const Flow& flow, const ProtocolSpec& protocol)
+MessageCounter::AddCnps(const std::vector<SendAtOnce>& sends)
 {
-    constexpr uint32_t kEthernet = rdma::kEthernetHeaderBytes + rdma::kFcsBytes +
-                                   rdma::kPreambleBytes + rdma::kInterFrameGapBytes;
-    const uint32_t headers = protocol.HeaderBytes();
-    const uint64_t payload = protocol.packetMtu - headers;
-    const uint64_t packets = std::max<uint64_t>(1, (flow.bytes + payload - 1) / payload);
-    const double acks = protocol.IsTcp() ? static_cast<double>(packets) + 3 : 0;
-    AddPackets(flow.src, flow.dst, flow.bytes, packets, headers + kEthernet, acks, 1);
-}
-
-/// Bytes that are fetched: a request for them, which their arrival answers.
-void
-MessageCounter::AddRead(const Flow& flow)
-{
-    AddPart(flow.src, flow.dst, flow.bytes, 0, 1);
-    m_sum.frameHops += Hops(flow.dst, flow.src);
+    const std::vector<double> shares = CnpsOfPackets(m_topology, sends);
+    for (std::size_t i = 0; i < sends.size(); ++i)
+    {
+        const double cnps = shares[i] * sends[i].packets;
+        if (cnps > 0)
+        {
+            const double hops = cnps * Hops(sends[i].to, sends[i].from);
+            m_sum.cnps += cnps;
+            m_sum.frameHops += hops;
+            m_sum.work[WorkKind::kFrame] += cnps;
+            m_sum.work[WorkKind::kFrameHop] += hops;
+        }
+    }
 }
 
 CommunicatorNeeds
@@ -130,6 +170,17 @@ MessageCounter::AddCollective(const coll::Collective& what,
         m_sum.sampled = true;
     }
     const uint32_t nics = std::max(1u, cluster.server.nics);
+    const WorkKind inside = InsideKind(what, placement, *schedule, choice, options);
+    const bool byFormula =
+        options.insideByFormula && (options.allByFormula || !coll::HasSeveralServers(placement));
+    std::vector<SendAtOnce> atOnce; // of every lane
+    const bool meets = HasCnps(m_fabric);
+    double chain = 0;    // steps of the longest lane that wait for a message
+    double all = 0;      // messages
+    double between = 0;  // servers
+    double farthest = 0; // links
+    double first = 0;    // messages between servers that wait for none
+    std::unordered_set<topo::EndpointId> senders;
     CommunicatorNeeds kept;
     // The last lane of a member that sent to this one.
     std::vector<uint32_t> metIn(schedule->Members(), 0);
@@ -145,6 +196,7 @@ MessageCounter::AddCollective(const coll::Collective& what,
             double sends = 0;
             double posted = 0;
             double postedInside = 0;
+            double chained = 0;
             const coll::StepIndex count = schedule->Steps(r, l);
             const coll::StepIndex samples = (count + stride - 1) / stride;
             if (samples == 0)
@@ -173,136 +225,99 @@ MessageCounter::AddCollective(const coll::Collective& what,
                 {
                     Send(coll::OpName(what.op), static_cast<double>(step.sendBytes) * weight);
                 }
+                if (byFormula)
+                {
+                    continue;
+                }
                 const uint32_t to = hostOf(step.sendPeer);
-                if (step.recvPeer == coll::kNoRank)
+                const bool waits = step.recvPeer != coll::kNoRank;
+                chained += waits ? static_cast<double>(count) / samples : 0;
+                all += weight;
+                if (!waits)
                 {
                     (to == from ? postedInside : posted) += static_cast<double>(count) / samples;
                 }
                 if (to == from)
                 {
-                    AddInside(weight);
+                    AddInside(weight, inside);
                     continue;
                 }
                 ++sends;
                 peers += metIn[step.sendPeer] == lane ? 0 : 1;
                 metIn[step.sendPeer] = lane;
                 const bool peers = own && options.peersRail;
-                Add(endpointOf(from, to, peers ? nicOf(step.sendPeer) : nic),
-                    endpointOf(to, from, own ? nicOf(step.sendPeer) : nic),
-                    wire.BytesOnWire(step.sendBytes),
-                    weight);
+                const topo::EndpointId sender =
+                    endpointOf(from, to, peers ? nicOf(step.sendPeer) : nic);
+                const topo::EndpointId receiver =
+                    endpointOf(to, from, own ? nicOf(step.sendPeer) : nic);
+                const uint64_t bytes = wire.BytesOnWire(step.sendBytes);
+                const double before = m_wireBytes;
+                Add(sender, receiver, bytes, weight);
+                between += weight;
+                farthest = std::max(farthest, Hops(sender, receiver));
+                if (waits)
+                {
+                    m_chainedBytes += m_wireBytes - before;
+                }
+                else
+                {
+                    first += static_cast<double>(count) / samples;
+                    senders.insert(sender);
+                    if (meets && atOnce.size() < kMostAtOnce)
+                    {
+                        const auto packets = static_cast<double>(Packets(bytes));
+                        atOnce.push_back({sender, receiver, packets * weight});
+                    }
+                }
             }
+            chain = std::max(chain, chained);
             constexpr double kMany = 1000; // less is a few hundred kB
             kept.posted += posted > kMany ? posted : 0;
             kept.postedInside += postedInside > kMany ? postedInside : 0;
             // If no peer comes twice in a sample, the peers between the samples are others still.
             kept.connections += peers == sends ? std::min(peers * stride, what.ranks - 1.0) : peers;
-        }
-    }
-    return kept;
-}
-
-rdma::TimePoint
-MessageCounter::AddFlows(const std::vector<Flow>& flows,
-                         FlowOperation operation,
-                         const ProtocolSpec& protocol,
-                         QueuePairUse queuePairs,
-                         const FlowWindow& window)
-{
-    std::unordered_set<uint64_t> pairs;
-    std::size_t resting = 0; // the first flow whose queue pair is not yet free for another
-    std::size_t most = 0;
-    rdma::TimePoint lastStart;
-    for (std::size_t i = 0; i < flows.size(); ++i)
-    {
-        const Flow& f = flows[i];
-        lastStart = std::max(lastStart, f.start);
-        if (protocol.IsOrdinary())
-        {
-            AddOrdinary(f, protocol);
-        }
-        else if (operation == FlowOperation::kRead)
-        {
-            AddRead(f);
-        }
-        else
-        {
-            Add(f.src, f.dst, f.bytes, 1);
-        }
-        switch (queuePairs)
-        {
-        case QueuePairUse::kPerFlow:
-            most = i + 1;
-            break;
-        case QueuePairUse::kReused:
-            while (flows[resting].start.ps + kReuseTime.ps < f.start.ps)
+            if (m_fabric.network == "fluid" && posted > 1)
             {
-                ++resting;
+                // Each begins and ends beside half of the others.
+                m_sum.work[WorkKind::kFluidSharer] += posted * posted * times;
             }
-            most = std::max(most, i + 1 - resting);
-            break;
-        case QueuePairUse::kPerPair:
-            pairs.insert(static_cast<uint64_t>(f.src) << 32 | f.dst);
-            most = pairs.size();
-            break;
         }
     }
-    const double connections = static_cast<double>(most);
-    Connect({window.outstanding && queuePairs == QueuePairUse::kReused
-                 ? std::min(connections, Reused(flows, operation, window))
-                 : connections,
-             0});
-    return lastStart;
-}
-
-double
-MessageCounter::Reused(const std::vector<Flow>& flows,
-                       FlowOperation operation,
-                       const FlowWindow& window) const
-{
-    const auto& endpoints = m_topology.Endpoints();
-    std::vector<double> count(endpoints.size());
-    std::vector<double> bytes(endpoints.size());
-    for (const Flow& f : flows)
+    if (atOnce.size() > 1)
     {
-        const uint32_t poster = operation == FlowOperation::kRead ? f.dst : f.src;
-        ++count[poster];
-        bytes[poster] += static_cast<double>(f.bytes);
+        AddCnps(atOnce);
     }
-    double sum = 0;
-    for (size_t i = 0; i < endpoints.size(); ++i)
+    if (!senders.empty())
     {
-        // As many as the NIC's rate lets end while one rests, and those under way.
-        const topo::Node& host = m_topology.Nodes()[endpoints[i].host];
-        const auto rate =
-            static_cast<double>(m_topology.Links()[host.ports[endpoints[i].port]].rate.bps);
-        const double seconds = static_cast<double>(window.rest.ps) * 1e-12;
-        const double ended = rate * seconds / 8 / std::max(1.0, bytes[i]) * count[i];
-        sum += std::min(count[i], window.outstanding + ended);
+        m_sideBySide = std::max(m_sideBySide, first / static_cast<double>(senders.size()));
     }
-    return sum;
+    // Of a chain's messages as large a share is between servers as of all.
+    const double outside = wire.outside.Seconds() + farthest * m_fabric.linkDelay.Seconds() +
+                           std::max(0.0, farthest - 1) * m_fabric.switchLatency.Seconds();
+    const double share = all > 0 ? between / all : 0;
+    kept.chainSeconds = chain * (share * outside + (1 - share) * wire.inside.Seconds());
+    return kept;
 }
 
 Estimate
 MessageCounter::Result(const RunOptions& run, double ranks, double paths, double times) const
 {
+    constexpr double kMany = 0.1; // CNPs of a packet
     Estimate e = m_sum;
     const auto links = static_cast<double>(m_topology.Links().size());
     SpeedNeeds& speed = e.speedNeeds;
+    speed = SpeedNeedsOf(run, m_fabric);
     speed.links = links;
-    speed.infiniBand = m_fabric.infiniBand;
-    speed.windows = run.engine == "windows";
-    speed.processes = run.processes;
+    speed.connections = m_sum.queuePairs;
+    speed.mixed = m_sum.cnps > kMany * m_sum.dataPackets;
     e.meanHops = e.dataPackets > 0 ? m_dataHops / e.dataPackets : 0;
+    e.chainedShare = m_wireBytes > 0 ? m_chainedBytes / m_wireBytes : 0;
+    e.usedLinks = std::min(m_usedLinks, 2 * links);
+    e.sideBySide = m_sideBySide;
+    e.busiestPortSeconds = BusiestPortSeconds();
     const auto& endpoints = m_topology.Endpoints();
     for (size_t i = 0; i < endpoints.size(); ++i)
     {
-        const auto& link =
-            m_topology.Links()[m_topology.Nodes()[endpoints[i].host].ports[endpoints[i].port]];
-        e.busiestPortSeconds =
-            std::max(e.busiestPortSeconds,
-                     std::max(m_out[i], m_in[i]) * 8 /
-                         (static_cast<double>(link.rate.bps) * m_topology.About().planes));
         speed.hosts += m_out[i] + m_in[i] > 0 ? 1 : 0;
     }
     e.speed = AssumeSpeed(speed);
@@ -324,6 +339,22 @@ MessageCounter::Result(const RunOptions& run, double ranks, double paths, double
     memory.infiniBand = m_fabric.infiniBand;
     e.memory = EstimateMemory(memory);
     return e;
+}
+
+double
+MessageCounter::BusiestPortSeconds() const
+{
+    double most = 0;
+    const auto& endpoints = m_topology.Endpoints();
+    for (size_t i = 0; i < endpoints.size(); ++i)
+    {
+        const auto& link =
+            m_topology.Links()[m_topology.Nodes()[endpoints[i].host].ports[endpoints[i].port]];
+        most = std::max(most,
+                        std::max(m_out[i], m_in[i]) * 8 /
+                            (static_cast<double>(link.rate.bps) * m_topology.About().planes));
+    }
+    return most;
 }
 
 uint64_t
@@ -355,6 +386,7 @@ MessageCounter::AddPart(topo::EndpointId from,
                         topo::EndpointId to,
                         uint64_t bytes,
                         double acks,
+                        const Kinds& kinds,
                         double times)
 {
     // The header of a whole packet: a short frame is padded.
@@ -362,34 +394,40 @@ MessageCounter::AddPart(topo::EndpointId from,
         static_cast<double>(
             m_fabric.frames.DataWire(rdma::RoceOpcode::kWriteMiddle, m_fabric.mtu)) -
         m_fabric.mtu;
-    AddPackets(from, to, bytes, Packets(bytes), header, acks, times);
+    AddPackets(from, to, bytes, {Packets(bytes), header, acks}, kinds, times);
 }
 
 void
 MessageCounter::AddPackets(topo::EndpointId from,
                            topo::EndpointId to,
                            uint64_t bytes,
-                           uint64_t packets,
-                           double header,
-                           double acks,
+                           const Framing& framing,
+                           const Kinds& kinds,
                            double times)
 {
     const double hops = Hops(from, to);
-    const double n = static_cast<double>(packets) * times;
+    const double n = static_cast<double>(framing.packets) * times;
+    const double acks = framing.acks * times;
     m_usedLinks += hops;
     m_sum.messages += times;
     m_sum.networkBytes += static_cast<double>(bytes) * times;
     m_sum.dataPackets += n;
-    m_sum.ackPackets += acks * times;
-    m_sum.frameHops += hops * (n + acks * times);
+    m_sum.ackPackets += acks;
+    m_sum.frameHops += hops * (n + acks);
+    m_sum.work[kinds.message] += times;
+    if (m_hasPackets)
+    {
+        m_sum.work[kinds.frame] += n + acks;
+        m_sum.work[kinds.hop] += hops * (n + acks);
+    }
     m_dataHops += hops * n;
-    const double frame = static_cast<double>(bytes) / static_cast<double>(packets) + header -
-                         m_fabric.frames.lineOverhead;
+    const double frame = static_cast<double>(bytes) / static_cast<double>(framing.packets) +
+                         framing.header - m_fabric.frames.lineOverhead;
     m_sum.arriving += n * std::exp(8 * frame * hops * std::log1p(-m_errorRate));
-    const double wire =
-        (static_cast<double>(bytes) + static_cast<double>(packets) * header) * times;
+    const double wire = static_cast<double>(bytes) * times + n * framing.header;
     m_out[from] += wire;
     m_in[to] += wire;
+    m_wireBytes += wire;
 }
 
 /// The hops of a pair. If the routes of a network would take minutes, the paths that are not looked

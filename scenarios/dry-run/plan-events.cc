@@ -179,10 +179,6 @@ std::string
 LeftOutText(const RunOptions& run)
 {
     std::vector<std::string> left;
-    if (run.background)
-    {
-        left.push_back("the background");
-    }
     if (!run.faults.faults.empty())
     {
         left.push_back("faults");

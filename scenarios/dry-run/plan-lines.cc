@@ -323,35 +323,30 @@ namespace
 
 /// All of it assumed.
 std::string
-WallTimeText(const Estimate& e, const RunOptions& run)
+WallTimeText(const Estimate& e, const Work& work)
 {
+    constexpr double kWorthTelling = 1e-3; // seconds
     const AssumedSpeed& speed = e.speed;
-    const std::string processes = std::to_string(run.processes.count) + " processes";
-    return "about " + SecondsText(speed.Seconds(e.frameHops, e.messagesInside)) + ": an assumed " +
-           SecondsText(speed.setUpSeconds) + " of set-up and " +
-           Format("%.3g", speed.frameHopsPerSecond * 1e-6) + " million frame-hops/s" +
-           (e.messagesInside > 0
-                ? Format(" (a message inside a server as %.2g)", AssumedSpeed::kInside)
-                : "") +
-           (!run.processes.Several() ? " of one core"
-            : speed.gain > 1 ? Format(" x %.2g in ", speed.gain) + processes + " with a core each"
-                             : " as of one core, in " + processes);
-}
-
-/// The same of a network without packets.
-std::string
-MessageTimeText(const Estimate& e, const FabricSpec& fabric)
-{
-    const AssumedMessages each = AssumeMessages(fabric.network);
-    return "about " +
-           SecondsText(e.speed.setUpSeconds +
-                       each.Seconds(e.messages, e.messagesInside, e.connections)) +
-           ": an assumed " + SecondsText(e.speed.setUpSeconds) + " of set-up, " +
-           SecondsText(each.between) + " a message between servers, " +
-           (e.messagesInside > 0
-                ? SecondsText(each.inside) + " one of " + CountText(e.messagesInside) + " inside, "
-                : "") +
-           SecondsText(each.channel) + " a channel, of one core";
+    std::string text = "about " + SecondsText(speed.Seconds(work)) +
+                       ", assumed: " + SecondsText(speed.setUpSeconds) + " of set-up";
+    const auto add = [&](WorkOf sort, const char* what) {
+        const double seconds = speed.Seconds(work, sort);
+        text += seconds >= kWorthTelling ? ", " + SecondsText(seconds) + " of " + what : "";
+    };
+    add(WorkOf::kPackets, "packets");
+    add(WorkOf::kMessages, "messages");
+    add(WorkOf::kOutputs, "outputs");
+    const Processes& processes = e.speedNeeds.processes;
+    if (processes.Several())
+    {
+        const std::string count = std::to_string(processes.count) + " processes";
+        return text + (speed.gain > 1
+                           ? Format(", x %.2g as fast in ", speed.gain) + count + " of a core each"
+                           : ", as of one core, in " + count);
+    }
+    return text + (speed.gain > 1 ? Format(", x %.2g as fast by ", speed.gain) +
+                                        std::to_string(e.speedNeeds.threads) + " threads"
+                                  : std::string(", of one core"));
 }
 
 std::string
@@ -379,42 +374,49 @@ std::string
 EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
 {
     const bool packets = HasPackets(fabric);
+    const BackgroundEstimate& beside = e.background;
+    const Work work = RunWork(e);
     std::string text =
-        std::string("\nEstimate, whole run") +
-        (packets ? " (no congestion, no retransmission" + LeftOutText(run) + ")\n" : "\n");
+        "\nEstimate, whole run" +
+        (packets ? " (no retransmission" + LeftOutText(run) + ")\n" : std::string("\n"));
     text += PlanLine("messages",
                      CountText(e.messages) + " between servers, " + SizeText(e.networkBytes) +
                          (e.sampled ? " (sampled)" : ""));
-    if (!packets)
+    if (packets)
     {
-        text += PlanLine("simulated time", SimulatedText(e));
-        text += PlanLine("wall time", MessageTimeText(e, fabric));
-        text +=
-            PlanLine("host memory", HostMemoryText(e.memory, run.processes, AvailableHostMemory()));
-        return text +
-               PlanLine("results",
-                        rdma::Printable(run.out) +
-                            (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
-    }
-    const bool detours = fabric.balancing.name == "valiant" || fabric.balancing.name == "ugal";
-    text += PlanLine("packets",
-                     CountText(e.dataPackets) + " data, " + CountText(e.ackPackets) + " ACK, " +
-                         Format("%.2f", e.meanHops) + " links each" +
-                         (detours ? ", were they on shortest ways" : ""));
-    if (const double share = ArrivingShare(e); share < 1)
-    {
-        text += PlanLine("bit errors",
+        const bool detours = fabric.balancing.name == "valiant" || fabric.balancing.name == "ugal";
+        text += PlanLine("packets",
+                         CountText(e.dataPackets) + " data, " + CountText(e.ackPackets) + " ACK, " +
+                             (e.cnps >= 1 ? "about " + CountText(e.cnps) + " CNP, " : "") +
+                             Format("%.2f", e.meanHops) + " links each" +
+                             (detours ? ", were they on shortest ways" : ""));
+        if (const double share = ArrivingShare(e); share < 1)
+        {
+            text +=
+                PlanLine("bit errors",
                          Format(share < 1e-3 ? "%.2g%%" : "%.4g%%", 100 * share) +
                              " of data packets pass their links without one; the others are lost");
+        }
     }
-    text += PlanLine("frame-hops", CountText(e.frameHops));
+    if (run.background)
+    {
+        text += PlanLine("beside it",
+                         "about " + CountText(beside.flows) + " flows of the background, " +
+                             SizeText(beside.bytes) + ", if the run takes " +
+                             SecondsText(beside.seconds) +
+                             (packets ? ": " + CountText(beside.frameHops) + " frame-hops" : ""));
+    }
+    if (packets)
+    {
+        text += PlanLine("frame-hops", CountText(e.frameHops + beside.frameHops));
+    }
+    text += PlanLine("events", "about " + CountText(e.speed.Events(work)));
     text += PlanLine("simulated time", SimulatedText(e));
-    text += PlanLine("wall time", WallTimeText(e, run));
+    text += PlanLine("wall time", WallTimeText(e, work));
     text += PlanLine("host memory", HostMemoryText(e.memory, run.processes, AvailableHostMemory()));
-    text += PlanLine("results",
-                     rdma::Printable(run.out) +
-                         (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
-    return text;
+    return text + PlanLine("results",
+                           rdma::Printable(run.out) +
+                               (run.dryRun ? "  (dry run: nothing is simulated or written)" : ""));
 }
 
 std::string

@@ -11,6 +11,7 @@
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/network-choices.h"
+#include "scenarios/dry-run/background-count.h"
 #include "scenarios/dry-run/estimate.h"
 #include "scenarios/dry-run/formula-text.h"
 #include "scenarios/dry-run/plan-events.h"
@@ -108,7 +109,9 @@ PlanText(const CollperfScenario& s)
     text += FabricText(s.fabric, s.cluster.topology) +
             PlanLineIf("scheduling", SchedulingText(s.fabric)) + ProcessesLine(s.run);
     text += FormulaText(s, whats);
-    return text + EstimateText(EstimateRun(s), s.fabric, s.run);
+    Estimate e = EstimateRun(s);
+    CountBackground(s.run, s.fabric, s.cluster.topology, &e);
+    return text + EstimateText(e, s.fabric, s.run);
 }
 
 std::string

@@ -266,6 +266,10 @@ CountStep(const TrainingScenario& s, EstimateFor what)
         }
         computing.push_back(seconds);
     }
+    for (const uint32_t role : s.plan.roleOf)
+    {
+        counter.AddTasks(static_cast<double>(s.plan.roles[role].tasks.size()));
+    }
     // (The step that fills a pipeline has a role of its own, but is only one of many.)
     std::map<std::pair<uint32_t, std::size_t>, CommunicatorNeeds> communicators;
     for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)

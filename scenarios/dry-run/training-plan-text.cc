@@ -8,6 +8,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/network-choices.h"
+#include "scenarios/dry-run/background-count.h"
 #include "scenarios/dry-run/estimate.h"
 #include "scenarios/dry-run/jobs-plan.h"
 #include "scenarios/dry-run/plan-events.h"
@@ -507,7 +508,8 @@ PlanText(const TrainingScenario& s)
     text += ClusterText(s.cluster, s.fabric, s.run) + EventLines(s.run, s.cluster.topology);
     text += FabricText(s.fabric, s.cluster.topology) +
             PlanLineIf("scheduling", SchedulingText(s.fabric)) + ProcessesLine(s.run);
-    const Estimate e = EstimateRun(s);
+    Estimate e = EstimateRun(s);
+    CountBackground(s.run, s.fabric, s.cluster.topology, &e);
     if (!s.served)
     {
         text += CollectivesText(s);

@@ -3,6 +3,7 @@
  *
  * The plan of dlserve.
  */
+#include "scenarios/dry-run/background-count.h"
 #include "scenarios/dry-run/plan-events.h"
 #include "scenarios/dry-run/plan-lines.h"
 #include "scenarios/dry-run/plan-text.h"
@@ -172,7 +173,9 @@ PlanText(const ServingScenario& s)
     text += ClusterText(s.cluster, s.fabric, s.run) + EventLines(s.run, s.cluster.topology);
     text += FabricText(s.fabric, s.cluster.topology) +
             PlanLineIf("scheduling", SchedulingText(s.fabric)) + ProcessesLine(s.run);
-    return text + EstimateText(EstimateRun(s), s.fabric, s.run);
+    Estimate e = EstimateRun(s);
+    CountBackground(s.run, s.fabric, s.cluster.topology, &e);
+    return text + EstimateText(e, s.fabric, s.run);
 }
 
 } // namespace scenario

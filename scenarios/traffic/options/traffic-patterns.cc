@@ -137,8 +137,8 @@ FlowsFit(Validation* v, const TrafficScenario& s, const topo::Topology& topology
     needs.infiniBand = s.fabric.infiniBand;
     if (s.queuePairs != QueuePairUse::kPerPair)
     {
-        // A queue pair rests for 2 ms (EstimateRun, with the time under way, takes 4): flows that
-        // start within need one each.
+        // A queue pair rests for 2 ms (EstimateRun, with the time under way, takes up to 4): flows
+        // that start within need one each.
         const double made =
             static_cast<double>(s.measuring.until.ps + v->values.Get(&asked::Traffic::coolDown).ps);
         const double kept =

@@ -6,6 +6,7 @@
  * progress; November 2026.
  */
 #include "parse-words.h"
+#include "scenarios/dry-run/background-count.h"
 #include "scenarios/dry-run/estimate.h"
 
 #include <cmath>
@@ -98,14 +99,23 @@ TEST(Estimate, CountsMessagesInsideServers)
 {
     // A ring of n ranks in servers of g: all-reduce has 2 (n - 1) steps of n messages, of which one
     // a server leaves it.
-    const auto estimate =
-        EstimateOf<CollperfScenario>("--op=all_reduce --ranks=24 --gpus-per-server=8 -b 1M -n 3");
+    const std::string line = "--op=all_reduce --ranks=24 --gpus-per-server=8 -b 1M -n 3";
+    const auto estimate = EstimateOf<CollperfScenario>(line);
     EXPECT_DOUBLE_EQ(estimate.messages, 3 * 2 * 23 * 3);
     EXPECT_DOUBLE_EQ(estimate.messagesInside, 3 * 2 * 23 * 21);
-    EXPECT_NEAR(estimate.speed.Seconds(0, 1e9),
-                estimate.speed.setUpSeconds +
-                    AssumedSpeed::kInside * 1e9 / estimate.speed.frameHopsPerSecond,
-                1e-9);
+    // A ring passes them on, worked out when one enters a server; else each has its events.
+    const auto of = [](const Estimate& e, WorkKind kind) { return RunWork(e)[kind]; };
+    EXPECT_DOUBLE_EQ(of(estimate, WorkKind::kPassedOn), estimate.messagesInside);
+    EXPECT_DOUBLE_EQ(of(estimate, WorkKind::kInside), 0);
+    const auto each = EstimateOf<CollperfScenario>(line + " --in-server=one-by-one");
+    EXPECT_DOUBLE_EQ(of(each, WorkKind::kInside), estimate.messagesInside);
+    const std::string one = "--op=all_reduce --ranks=8 --gpus-per-server=8 -b 1M -n 3";
+    const auto alone = EstimateOf<CollperfScenario>(one);
+    EXPECT_GT(alone.messagesInside, 0);
+    EXPECT_DOUBLE_EQ(of(alone, WorkKind::kAtOnce), alone.messagesInside);
+    const auto formula = EstimateOf<CollperfScenario>(one + " --in-server=formula");
+    EXPECT_DOUBLE_EQ(formula.messagesInside, 0);
+    EXPECT_DOUBLE_EQ(of(formula, WorkKind::kTask), 3 * 8);
 }
 
 TEST(MemoryEstimate, Training)
@@ -179,52 +189,175 @@ TEST(MemoryEstimate, OfSeveralProcesses)
     EXPECT_NEAR(EstimateProcess(alone, processes).Total() / (1 << 20), 75, 5);
 }
 
+/// ns.
 double
-SpeedOf(double hosts, bool windows = true, bool infiniBand = false)
+FrameHopOf(double hosts, bool windows = true, bool infiniBand = false)
 {
     SpeedNeeds needs;
     needs.hosts = hosts;
     needs.windows = windows;
     needs.infiniBand = infiniBand;
-    return AssumeSpeed(needs).frameHopsPerSecond;
+    return 1e9 * AssumeSpeed(needs)[WorkKind::kFrameHop].seconds;
 }
 
+// The lines of assumed-speed.cc.
 TEST(AssumedSpeed, IsWhatWasMeasured)
 {
-    // docs/measured.md: the permutations on one core.
-    EXPECT_NEAR(SpeedOf(16), 13.6e6, 1);
-    EXPECT_NEAR(SpeedOf(128), 10.4e6, 1);
-    EXPECT_NEAR(SpeedOf(1024), 5.90e6, 1);
-    EXPECT_NEAR(SpeedOf(8192), 2.78e6, 1);
-    EXPECT_NEAR(SpeedOf(1024, false), 1.41e6, 1);
-    // main-job-ib, of the speed of main-job-roce.
-    EXPECT_NEAR(SpeedOf(16, true, true), 13.6e6 * 9.54 / 13.5, 1);
-    EXPECT_EQ(SpeedOf(2), SpeedOf(16)) << "of the nearest that was measured";
-    EXPECT_EQ(SpeedOf(1e6), SpeedOf(8192));
+    EXPECT_NEAR(FrameHopOf(16), 52, 1e-6);
+    EXPECT_NEAR(FrameHopOf(128), 78, 1e-6);
+    EXPECT_NEAR(FrameHopOf(1024), 109, 1e-6);
+    EXPECT_NEAR(FrameHopOf(8192), 176, 1e-6);
+    EXPECT_NEAR(FrameHopOf(1024, false), 292, 1e-6);
+    EXPECT_NEAR(FrameHopOf(16, true, true), 52 * 1.45, 1e-6);
+    EXPECT_EQ(FrameHopOf(2), FrameHopOf(16)) << "of the nearest that was measured";
+    EXPECT_EQ(FrameHopOf(1e6), FrameHopOf(8192));
     for (double hosts = 17; hosts < 8192; hosts *= 1.3)
     {
-        EXPECT_LT(SpeedOf(hosts), SpeedOf(hosts / 1.3)) << hosts;
+        EXPECT_GT(FrameHopOf(hosts), FrameHopOf(hosts / 1.3)) << hosts;
     }
+    // 16 hosts with 1,344 pairs of queue pairs look up as much as 128 hosts.
+    SpeedNeeds needs;
+    needs.hosts = 16;
+    needs.connections = 1344;
+    EXPECT_NEAR(AssumeSpeed(needs)[WorkKind::kFrameHop].seconds, 78e-9, 1e-15);
 }
 
-TEST(AssumedSpeed, HasSetUpAndProcesses)
+TEST(AssumedSpeed, HasSetUpThreadsAndProcesses)
 {
     // Measured: 27,648 hosts on a fat-tree of k = 48, 82,944 links: 5.4 s.
     SpeedNeeds needs;
     needs.hosts = 27648;
     needs.links = 82944;
     EXPECT_NEAR(AssumeSpeed(needs).setUpSeconds, 5.4, 1);
-    const double one = AssumeSpeed(needs).Seconds(1e9, 0);
+    Work work;
+    work[WorkKind::kFrameHop] = 1e9;
+    work[WorkKind::kRecorded] = 1e6;
+    const AssumedSpeed one = AssumeSpeed(needs);
+    const double hops = one.Seconds(work, WorkOf::kPackets);
+    const double outputs = one.Seconds(work, WorkOf::kOutputs);
+    EXPECT_NEAR(hops, 176, 1e-6);
+    EXPECT_NEAR(one.Seconds(work), one.setUpSeconds + hops + outputs, 1e-6);
+    needs.threads = 2;
+    const AssumedSpeed two = AssumeSpeed(needs);
+    EXPECT_NEAR(two.Seconds(work), one.setUpSeconds + hops / 1.5 + outputs, 1e-6);
+    needs.windows = false; // has one thread
+    EXPECT_DOUBLE_EQ(AssumeSpeed(needs).gain, 1);
+    needs.windows = true;
     needs.processes.count = 2;
     needs.processes.hostsApart = true;
-    const AssumedSpeed two = AssumeSpeed(needs);
-    EXPECT_DOUBLE_EQ(two.gain, 1.8); // docs/ranks.md, k = 8
-    EXPECT_NEAR(one - two.Seconds(1e9, 0), 1e9 / two.frameHopsPerSecond * (1 - 1 / 1.8), 1e-6);
+    EXPECT_DOUBLE_EQ(AssumeSpeed(needs).gain, 1.8); // docs/ranks.md, k = 8
     needs.processes.hostsApart = false;
     needs.processes.busyHosts = 16;
     EXPECT_DOUBLE_EQ(AssumeSpeed(needs).gain, 1.1); // there, the main job
     needs.processes.busyHosts = 4;
     EXPECT_DOUBLE_EQ(AssumeSpeed(needs).gain, 1) << "they do not gain";
+}
+
+// A share that is simulated in packets leaves messages and outputs as they are.
+TEST(RunWork, HasAShareInPackets)
+{
+    Work work;
+    work[WorkKind::kFrameHop] = 100;
+    work[WorkKind::kTcpFrame] = 100;
+    work[WorkKind::kMessage] = 100;
+    work[WorkKind::kRecorded] = 100;
+    work.KeepPackets(0.25);
+    EXPECT_DOUBLE_EQ(work[WorkKind::kFrameHop], 25);
+    EXPECT_DOUBLE_EQ(work[WorkKind::kTcpFrame], 25);
+    EXPECT_DOUBLE_EQ(work[WorkKind::kMessage], 100);
+    EXPECT_DOUBLE_EQ(work[WorkKind::kRecorded], 100);
+}
+
+// 4 flows of TCP over two links: packets of 1,500 B hold 1,448 B, so 10 kB are 7 segments, each
+// with an ACK, and 3 packets open the connection.
+TEST(RunWork, KindsOfOrdinaryPackets)
+{
+    const std::string line = "--topology=single-switch --hosts=4 --offset=1 --bytes=10kB ";
+    const Work tcp = RunWork(EstimateOf<TrafficScenario>(line + "--protocol=tcp"));
+    EXPECT_DOUBLE_EQ(tcp[WorkKind::kTcpFlow], 4);
+    EXPECT_DOUBLE_EQ(tcp[WorkKind::kTcpConnection], 4);
+    EXPECT_DOUBLE_EQ(tcp[WorkKind::kTcpFrame], 4 * (7 + 7 + 3));
+    EXPECT_DOUBLE_EQ(tcp[WorkKind::kTcpHop], 2 * 4 * (7 + 7 + 3));
+    EXPECT_DOUBLE_EQ(tcp[WorkKind::kFrameHop], 0);
+    EXPECT_DOUBLE_EQ(tcp[WorkKind::kQueuePair], 0);
+    // Flows of a load take an idle connection: two hosts have at most one each way.
+    const Work loaded = RunWork(EstimateOf<TrafficScenario>(
+        "--topology=single-switch --hosts=2 --pattern=poisson --sizes=google-rpc --protocol=tcp "
+        "--duration=1ms"));
+    EXPECT_GT(loaded[WorkKind::kTcpFlow], 100);
+    EXPECT_DOUBLE_EQ(loaded[WorkKind::kTcpConnection], 2);
+    // 1,472 B in a packet of UDP, and nothing comes back.
+    const Work udp = RunWork(EstimateOf<TrafficScenario>(line + "--protocol=udp"));
+    EXPECT_DOUBLE_EQ(udp[WorkKind::kUdpFlow], 4);
+    EXPECT_DOUBLE_EQ(udp[WorkKind::kUdpFrame], 4 * 7);
+    const Work rdma = RunWork(EstimateOf<TrafficScenario>(line));
+    EXPECT_DOUBLE_EQ(rdma[WorkKind::kFlow], 4);
+    EXPECT_DOUBLE_EQ(rdma[WorkKind::kFrame], 4 * (3 + 1));
+    EXPECT_DOUBLE_EQ(rdma[WorkKind::kQueuePair], 4);
+    EXPECT_DOUBLE_EQ(rdma[WorkKind::kRecorded], 4);
+}
+
+// N senders to one receiver share its link: N / 150 CNPs a packet, 245 packets of 1 MB each.
+TEST(Congested, AnIncastAndAnOversubscribedSwitch)
+{
+    const std::string incast = "--topology=single-switch --hosts=31 --pattern=incast --fan-in=30 ";
+    const std::string megabyte = "--bytes=1MB ";
+    EXPECT_NEAR(EstimateOf<TrafficScenario>(incast + megabyte).cnps, 30 * 245 * 30 / 150.0, 1e-6);
+    EXPECT_EQ(EstimateOf<TrafficScenario>(incast + megabyte + "--cc=none").cnps, 0);
+    EXPECT_EQ(EstimateOf<TrafficScenario>(incast + megabyte + "--fabric=ib --nic=EDR").cnps, 0);
+    // One after the other they do not meet: 1 MB takes some 80 us, all some 2.4 ms.
+    EXPECT_EQ(EstimateOf<TrafficScenario>(incast + megabyte + "--start-jitter=10ms").cnps, 0);
+    // 16 hosts of a leaf send to as many of the other, over 16 uplinks or over 4, four queue pairs
+    // on each.
+    const std::string leaves =
+        "--topology=leaf-spine --hosts=32 --hosts-per-leaf=16 --offset=16 " + megabyte;
+    EXPECT_EQ(EstimateOf<TrafficScenario>(leaves).cnps, 0);
+    EXPECT_NEAR(EstimateOf<TrafficScenario>(leaves + "--oversubscription=4").cnps,
+                32 * 245 * 4 / 150.0,
+                1e-6);
+}
+
+TEST(Background, SlowsARingToItsSlowestLink)
+{
+    // One link: 1 + r + r^2 + ... = 1 / (1 - r), within what is left out.
+    EXPECT_NEAR(RingBesideLoad(0.5, 1), 2, 0.01);
+    EXPECT_NEAR(RingBesideLoad(0, 32), 1, 1e-9);
+    // 32 links at 0.3: of k = 0, 1, ... the sum of 1 - (1 - 0.3^(k + 1))^32 is 1.000 + 0.951 +
+    // 0.584 + 0.229 + 0.075 + 0.023 + 0.007 + 0.002 + 0.001. Measured: collperf --ranks=16 -b 64M
+    // --background=pattern=poisson,load=0.3 takes 3.9 times its least time.
+    EXPECT_NEAR(RingBesideLoad(0.3, 32), 3.87, 0.01);
+}
+
+// Flows that repeat beside a ring have half of each link while it runs.
+TEST(Background, IsCountedForAsLongAsTheRun)
+{
+    const auto with = [](const std::string& background) {
+        const auto result = ParseWords<CollperfScenario>(
+            "--ranks=4 --gpus-per-server=1 --algorithm=ring --library=none --link-delay=5ns "
+            "--switch-latency=0ns -b 64M --background=" +
+            background);
+        EXPECT_TRUE(result.scenario);
+        Estimate e = EstimateRun(*result.scenario);
+        CountBackground(result.scenario->run,
+                        result.scenario->fabric,
+                        result.scenario->cluster.topology,
+                        &e);
+        return e;
+    };
+    const Estimate repeated = with("pattern=permutation,bytes=1MB");
+    EXPECT_NEAR(repeated.chainedShare, 5 / 6.0, 1e-9) << "of 6 steps only the first does not wait";
+    EXPECT_NEAR(repeated.background.seconds, 2 * repeated.busiestPortSeconds, 1e-6);
+    // 100 Gb/s: half of 4 links for that time.
+    EXPECT_NEAR(repeated.background.bytes, 4 * 6.25e9 * repeated.background.seconds, 1e3);
+    EXPECT_NEAR(repeated.background.flows, repeated.background.bytes / 1e6, 1);
+    const Estimate loaded = with("pattern=poisson,load=0.2,sizes=google-rpc");
+    EXPECT_NEAR(loaded.background.seconds,
+                loaded.busiestPortSeconds * (5 * RingBesideLoad(0.2, 8) + 1 / 0.8) / 6,
+                1e-5);
+    // Sizes are drawn: thousands of flows give the load within a tenth.
+    const double bytes = 0.2 * 4 * 12.5e9 * loaded.background.seconds;
+    EXPECT_NEAR(loaded.background.bytes, bytes, 0.1 * bytes);
+    EXPECT_GT(RunWork(loaded)[WorkKind::kFlow], 1000);
 }
 
 } // namespace

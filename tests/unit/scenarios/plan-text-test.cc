@@ -52,10 +52,10 @@ TEST(PlanOfMessages, HasWallTimeAndMemory)
             EXPECT_NE(plan.find(line), std::string::npos) << network << plan;
         }
     }
-    // A ring of 1,024 servers: 2.1 million messages, 3.7 s.
-    const AssumedMessages analytic = AssumeMessages("analytic");
-    EXPECT_NEAR(analytic.Seconds(2095104, 0, 1024), 3.7, 0.5);
-    EXPECT_LT(analytic.between, AssumeMessages("fluid").between);
+    SpeedNeeds needs;
+    needs.packets = false;
+    const AssumedSpeed speed = AssumeSpeed(needs);
+    EXPECT_LT(speed[WorkKind::kAnalyticMessage].seconds, speed[WorkKind::kFluidMessage].seconds);
 }
 
 // What the server's CPU takes for the optimizer is known before: 28 B a parameter over the rate of
