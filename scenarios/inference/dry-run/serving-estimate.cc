@@ -73,11 +73,20 @@ TokensOf(const ServingScenario& s, const PoolSpec& pool)
     return all / pool.instances / pool.dp;
 }
 
+/// The endpoint of the NIC beside a GPU.
+topo::EndpointId
+EndpointOfGpu(const ServingScenario& s, uint32_t gpu)
+{
+    const uint32_t gpus = s.cluster.server.gpus;
+    const uint32_t nic = gpu % gpus % std::max(1u, s.cluster.server.nics);
+    return s.cluster.topology.EndpointOf(s.cluster.hostOfServer[gpu / gpus],
+                                         PortOf(s.cluster.topology, nic));
+}
+
 /// KV from pool to pool: each prefill GPU sends its share to one of as many decode GPUs as there
 /// are, an even share of the requests to each instance.
-template <class Endpoint>
 void
-AddKv(const ServingScenario& s, const Endpoint& endpoint, MessageCounter* counter)
+AddKv(const ServingScenario& s, MessageCounter* counter)
 {
     const PoolSpec& from = s.serving.pools[0];
     const PoolSpec& to = s.serving.pools[1];
@@ -107,27 +116,164 @@ AddKv(const ServingScenario& s, const Endpoint& endpoint, MessageCounter* counte
                     counter->AddInside(times);
                     continue;
                 }
-                counter->Add(endpoint(sender), endpoint(receiver), bytes, times);
+                counter->Add(EndpointOfGpu(s, sender), EndpointOfGpu(s, receiver), bytes, times);
             }
         }
     }
 }
 
-/// Iterations of an engine: as many as requests that come one by one make while they come, but no
-/// more than all tokens need one by one.
+/// Iterations of an engine: as many as fit into the time in which it has requests, but no more than
+/// all tokens need one by one.
+/// \param exchanges seconds of messages between servers in each
 double
-IterationsOf(const ServingScenario& s, const PoolSpec& pool)
+IterationsOf(const ServingScenario& s, const PoolSpec& pool, double exchanges)
 {
     const double least = LeastIterations(s, pool);
     const double rate = s.serving.requests.rate;
+    const double engines = static_cast<double>(pool.instances) * pool.dp;
     if (s.plain || rate <= 0)
     {
         return least;
     }
     const auto index = static_cast<std::size_t>(&pool - s.serving.pools.data());
-    const double span = s.serving.requests.count / rate;
+    const double iteration = ShortestIteration(s, index) + exchanges;
+    // Poisson arrivals, each served for so long whoever else is: with probability exp(-mean) there
+    // is none.
+    const double count = std::max(1.0, static_cast<double>(s.serving.requests.count));
+    const double answer = pool.role == PoolRole::kPrefill ? 1 : SumTokens(s).out / count;
+    const double served = answer * iteration;
+    const double busy = 1 - std::exp(-rate / engines * served);
+    const double span = count / rate * busy + served;
     const double most = TokensOf(s, pool);
-    return std::max(least, std::min(most, span / ShortestIteration(s, index)));
+    return std::max(least, std::min(most, span / iteration));
+}
+
+/// Seconds of an all-reduce over servers by itself.
+double
+ReduceSeconds(const ServingScenario& s, const std::vector<coll::Rank>& members, uint64_t bytes)
+{
+    MessageCounter counter(s.cluster.topology, s.fabric, s.cluster.connections);
+    const CommunicatorNeeds needs = counter.AddCollective(
+        {coll::Op::kAllReduce, bytes, static_cast<coll::Rank>(members.size()), 0, nullptr},
+        members,
+        s.cluster,
+        s.collectives,
+        1);
+    return needs.chainSeconds + counter.Result(s.run, 0, 0, 1).busiestPortSeconds;
+}
+
+/// Iterations of an engine that are alike.
+struct Pass
+{
+    double times = 0;
+    uint64_t bytes = 0; ///< between two layers, of all its tokens
+    double reduces = 0; ///< all-reduces of a tensor group
+    uint64_t reduced = 0;
+};
+
+/// The passes of a pool. Where its instances do both, prompts make few large iterations among many
+/// small ones.
+std::vector<Pass>
+PassesOf(const ServingScenario& s, const PoolSpec& pool)
+{
+    const double perToken = WidthOf(s) * training::DtypeBytes(s.dtype) * s.serving.sparse.share;
+    const double reduces = 2 * PipelineLayersOf(s.model); // after attention and after the MLP
+    const auto pass = [&](double times, double tokens) {
+        const auto bytes =
+            static_cast<uint64_t>(std::clamp(std::ceil(tokens * perToken), 1.0, 1e15));
+        return Pass{times, bytes, reduces, bytes};
+    };
+    const double tokens = TokensOf(s, pool);
+    double iterations = IterationsOf(s, pool, 0);
+    if (s.plain)
+    {
+        Pass only = pass(iterations, tokens / iterations);
+        const serving::PlainPass of = serving::PlainPassOf(s); // as its layers need it
+        only.reduces = of.reduces.count + of.gathers.count;
+        only.reduced = static_cast<uint64_t>((of.reduces.bytes + of.gathers.bytes) /
+                                             std::max(1.0, only.reduces));
+        return {only};
+    }
+    if (pool.tp > s.cluster.server.gpus)
+    {
+        std::vector<coll::Rank> members(pool.tp);
+        std::iota(members.begin(), members.end(), pool.firstGpu);
+        const Pass mean = pass(iterations, tokens / iterations);
+        iterations = IterationsOf(s, pool, reduces * ReduceSeconds(s, members, mean.bytes));
+    }
+    const double engines = static_cast<double>(pool.instances) * pool.dp;
+    const TokenSums sums = SumTokens(s);
+    const double in = sums.in * (1 - s.serving.prefixCache) / engines;
+    const double out = sums.out / engines;
+    // Requests that come one by one: each prompt has iterations of its own.
+    const double requests =
+        s.serving.requests.rate > 0 ? std::max(1.0, s.serving.requests.count / engines) : 1;
+    const double prompts =
+        std::ceil(in / requests / s.serving.tokenBudget) * requests; // iterations
+    const bool both = pool.role != PoolRole::kPrefill && pool.role != PoolRole::kDecode;
+    if (!both || prompts >= iterations || prompts < 1)
+    {
+        return {pass(iterations, tokens / iterations)};
+    }
+    return {pass(prompts, in / prompts + out / iterations),
+            pass(iterations - prompts, out / iterations)};
+}
+
+/// Messages of an instance of a pool in iterations that are alike. \param connects its groups, too
+void
+AddPass(const ServingScenario& s,
+        const PoolSpec& pool,
+        uint32_t instance,
+        const Pass& pass,
+        bool connects,
+        MessageCounter* counter)
+{
+    const uint32_t gpus = s.cluster.server.gpus;
+    const double layers = PipelineLayersOf(s.model);
+    // --packet-blocks: of the blocks of a stage.
+    const double simulated =
+        s.packetBlocks > 0 ? std::min(1.0, s.packetBlocks * pool.pp / layers) : 1;
+    const uint32_t first = pool.firstGpu + instance * pool.GpusOfInstance();
+    counter->AddTasks(pass.times * pool.pp);
+    const auto add = [&](uint32_t from, const coll::Collective& what, double times) {
+        std::vector<coll::Rank> members(what.ranks);
+        std::iota(members.begin(), members.end(), from);
+        if (members.front() / gpus != members.back() / gpus || s.plain)
+        {
+            const CommunicatorNeeds needs =
+                counter->AddCollective(what, members, s.cluster, s.collectives, times);
+            counter->Connect(connects ? needs : CommunicatorNeeds());
+        } // else by formula
+    };
+    for (uint32_t group = 0; pool.tp > 1 && group < pool.pp * pool.dp; ++group)
+    {
+        add(first + group * pool.tp,
+            {coll::Op::kAllReduce, pass.reduced, pool.tp, 0, nullptr},
+            pass.reduces / pool.pp * pass.times * simulated);
+    }
+    const auto routing = training::RoutingOf(s.model);
+    const uint32_t perStage = pool.tp * pool.dp;
+    for (uint32_t stage = 0; routing && pool.dp > 1 && stage < pool.pp; ++stage)
+    {
+        // Dispatch and combine.
+        add(first + stage * perStage,
+            {coll::Op::kAllToAll, pass.bytes / pool.tp * routing->topK + 1, perStage, 0, nullptr},
+            2 * layers / pool.pp * pass.times * simulated);
+    }
+    for (uint32_t rank = 0; rank + perStage < pool.GpusOfInstance(); ++rank)
+    {
+        const uint32_t from = first + rank;
+        const uint32_t to = from + perStage;
+        if (from / gpus == to / gpus)
+        {
+            counter->AddInside(pass.times);
+            continue;
+        }
+        counter->Add(EndpointOfGpu(s, from),
+                     EndpointOfGpu(s, to),
+                     pass.bytes / pool.tp + 1,
+                     pass.times);
+    }
 }
 
 } // namespace
@@ -145,93 +291,22 @@ Estimate
 EstimateRun(const ServingScenario& s)
 {
     MessageCounter counter(s.cluster.topology, s.fabric, s.cluster.connections);
-    const double element = training::DtypeBytes(s.dtype) * s.serving.sparse.share;
-    const double width = WidthOf(s);
-    const double layers = PipelineLayersOf(s.model);
     double ranks = 0;
-    const uint32_t gpus = s.cluster.server.gpus;
-    const topo::Topology& topology = s.cluster.topology;
-    const auto endpoint = [&](uint32_t gpu) {
-        const uint32_t nic = gpu % gpus % std::max(1u, s.cluster.server.nics);
-        return topology.EndpointOf(s.cluster.hostOfServer[gpu / gpus], PortOf(topology, nic));
-    };
-    const auto routing = training::RoutingOf(s.model);
     for (const PoolSpec& pool : s.serving.pools)
     {
-        // --packet-blocks: of the blocks of a stage.
-        const double simulated =
-            s.packetBlocks > 0 ? std::min(1.0, s.packetBlocks * pool.pp / layers) : 1;
-        const double iterations = IterationsOf(s, pool);
-        const double tokens = TokensOf(s, pool) / iterations;
-        const auto bytes =
-            static_cast<uint64_t>(std::clamp(std::ceil(tokens * width * element), 1.0, 1e15));
-        // After attention and after the MLP; or as the layers of a plain network need it.
-        double reduces = 2 * layers;
-        uint64_t reduced = bytes;
-        if (s.plain)
-        {
-            const serving::PlainPass pass = serving::PlainPassOf(s);
-            reduces = pass.reduces.count + pass.gathers.count;
-            reduced = static_cast<uint64_t>((pass.reduces.bytes + pass.gathers.bytes) /
-                                            std::max(1.0, reduces));
-        }
         ranks += static_cast<double>(pool.instances) * pool.GpusOfInstance();
-        CommunicatorNeeds needs;
+        const std::vector<Pass> passes = PassesOf(s, pool);
         for (uint32_t instance = 0; instance < pool.instances; ++instance)
         {
-            const uint32_t first = pool.firstGpu + instance * pool.GpusOfInstance();
-            for (uint32_t group = 0; pool.tp > 1 && group < pool.pp * pool.dp; ++group)
+            for (const Pass& pass : passes)
             {
-                std::vector<coll::Rank> members(pool.tp);
-                std::iota(members.begin(), members.end(), first + group * pool.tp);
-                if (members.front() / gpus == members.back() / gpus && !s.plain)
-                {
-                    continue; // by formula
-                }
-                needs = counter.AddCollective({coll::Op::kAllReduce, reduced, pool.tp, 0, nullptr},
-                                              members,
-                                              s.cluster,
-                                              s.collectives,
-                                              reduces / pool.pp * iterations * simulated);
-                counter.Connect(needs);
-            }
-            const uint32_t perStage = pool.tp * pool.dp;
-            for (uint32_t stage = 0; routing && pool.dp > 1 && stage < pool.pp; ++stage)
-            {
-                std::vector<coll::Rank> members(perStage);
-                std::iota(members.begin(), members.end(), first + stage * perStage);
-                if (members.front() / gpus == members.back() / gpus)
-                {
-                    continue;
-                }
-                // Dispatch and combine.
-                needs = counter.AddCollective({coll::Op::kAllToAll,
-                                               bytes / pool.tp * routing->topK + 1,
-                                               perStage,
-                                               0,
-                                               nullptr},
-                                              members,
-                                              s.cluster,
-                                              s.collectives,
-                                              2 * layers / pool.pp * iterations * simulated);
-                counter.Connect(needs);
-            }
-            for (uint32_t rank = 0; rank + perStage < pool.GpusOfInstance(); ++rank)
-            {
-                const uint32_t from = first + rank;
-                const uint32_t to = from + perStage;
-                if (from / gpus == to / gpus)
-                {
-                    counter.AddInside(iterations);
-                    continue;
-                }
-                counter.Add(endpoint(from), endpoint(to), bytes / pool.tp + 1, iterations);
+                AddPass(s, pool, instance, pass, &pass == &passes.front(), &counter);
             }
         }
     }
     if (s.serving.pools.size() > 1)
     {
-        AddKv(s, endpoint, &counter);
+        AddKv(s, &counter);
     }
     Estimate e = counter.Result(s.run, ranks, 0, 1);
     if (s.serving.requests.rate > 0)
