@@ -79,13 +79,17 @@ AddCounted(const Estimate& counted, double times, BackgroundEstimate* sum)
 void
 AddQueuePairs(const Background& background, double pairs, Estimate* e)
 {
-    if (!background.protocol.IsOrdinary())
+    if (background.protocol.IsOrdinary())
+    {
+        e->memoryNeeds.ordinary = true;
+    }
+    else
     {
         e->background.work[WorkKind::kQueuePair] += pairs;
         e->speedNeeds.connections += pairs;
         e->memoryNeeds.connections += pairs;
-        e->memory = EstimateMemory(e->memoryNeeds);
     }
+    e->memory = EstimateMemory(e->memoryNeeds);
 }
 
 void

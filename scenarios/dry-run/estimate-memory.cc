@@ -34,6 +34,10 @@ constexpr double kPostedInside = 120;
 constexpr double kRank = 1000;
 constexpr double kLane = 200;
 constexpr double kPathRecord = 256;
+// traffic --protocol=tcp --hosts=40 --topology=leaf-spine --pattern=random-permutation with
+// --bytes=100kB, 1500kB and 4MB: 41, 52, 68 MiB, of which 33 are RDMA's.
+constexpr double kOrdinary = 8e6;
+constexpr double kBuffered = 0.2; ///< of a byte under way
 
 } // namespace
 
@@ -48,6 +52,8 @@ EstimateMemory(const MemoryNeeds& needs)
     e.messages = needs.messages <= kMostMessagesKept ? needs.messages * kMessage
                                                      : kMostMessagesKept * kSampledMessage;
     e.messages += needs.posted * kPosted + needs.postedInside * kPostedInside;
+    e.program += needs.ordinary ? kOrdinary : 0;
+    e.messages += needs.buffered * kBuffered;
     e.ranks = needs.ranks * kRank + needs.lanes * kLane + needs.paths * kPathRecord;
     return e;
 }

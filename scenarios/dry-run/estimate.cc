@@ -202,6 +202,8 @@ EstimateTogether(const TrainingScenario& s, const std::vector<Estimate>& ofJobs)
         needs.lanes += others.lanes;
         needs.posted += others.posted;
         needs.postedInside += others.postedInside;
+        needs.buffered += others.buffered;
+        needs.ordinary = needs.ordinary || others.ordinary;
         needs.paths = 0; // there is no critical path
         all.memoryNeeds = needs;
     }

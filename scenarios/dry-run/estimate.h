@@ -52,6 +52,8 @@ struct MemoryNeeds
     double posted = 0;       ///< messages that these post at once, between servers
     double postedInside = 0; ///< and inside
     double paths = 0;        ///< records of the critical path
+    double buffered = 0;     ///< bytes of TCP and UDP flows that are under way together
+    bool ordinary = false;   ///< there are such flows: ns-3's stack
     bool infiniBand = false;
 };
 

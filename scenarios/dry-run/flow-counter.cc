@@ -22,6 +22,7 @@ namespace
 /// flow's time: assumed to be ten times that of the mean flow alone, 2 ms at most.
 constexpr double kRest = 2e-3;
 constexpr double kSlowdown = 10;
+constexpr double kBuffer = 4e6; ///< bytes of a TCP connection (docs/tcp.md)
 
 uint64_t
 PairOf(const Flow& flow)
@@ -156,6 +157,12 @@ MessageCounter::AddFlows(const std::vector<Flow>& flows,
     if (protocol.IsOrdinary())
     {
         m_sum.connections += protocol.IsTcp() ? 0 : connections; // those of TCP are counted
+        double bytes = 0;
+        for (const Flow& flow : flows)
+        {
+            bytes += std::min(kBuffer, static_cast<double>(flow.bytes));
+        }
+        m_buffered += bytes * connections / std::max(1.0, static_cast<double>(flows.size()));
         return lastStart;
     }
     Connect({window.outstanding && queuePairs == QueuePairUse::kReused

@@ -336,6 +336,8 @@ MessageCounter::Result(const RunOptions& run, double ranks, double paths, double
     memory.posted = m_posted;
     memory.postedInside = m_postedInside;
     memory.paths = paths;
+    memory.buffered = m_buffered;
+    memory.ordinary = m_sum.work[WorkKind::kTcpFlow] + m_sum.work[WorkKind::kUdpFlow] > 0;
     memory.infiniBand = m_fabric.infiniBand;
     e.memory = EstimateMemory(memory);
     return e;

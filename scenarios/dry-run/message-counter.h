@@ -205,6 +205,7 @@ class MessageCounter
     double m_errorRate = 0;                  ///< of bits, of the worst link
     double m_usedLinks = 0;                  ///< at most
     std::unordered_set<uint64_t> m_tcpPairs; ///< endpoints with a connection
+    double m_buffered = 0;                   ///< see MemoryNeeds
     double m_sideBySide = 1;
     double m_wireBytes = 0;
     double m_chainedBytes = 0; ///< of m_wireBytes: those of Estimate::chainedShare

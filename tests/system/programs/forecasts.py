@@ -259,7 +259,7 @@ def print_table(rows):
             f"| {row['kind']} | {row['counted']} | {row['frame-hops']:.2f} | {row['events']:.2f}"
             f" | {row['forecast']:.2f} s | {row['run']:.2f} s | {row['time']:.2f} |"
         )
-    for name in ("frame-hops", "events", "time"):
+    for name in ("frame-hops", "events", "time", "memory"):
         # How far from 1, by whichever factor.
         factors = sorted(max(row[name], 1 / row[name]) for row in rows)
         print(f"{name}: median {factors[len(factors) // 2]:.2f}, worst {factors[-1]:.2f}")

@@ -88,6 +88,13 @@ TEST(MemoryEstimate, Traffic)
         {"--topology=fat-tree --k=32 --pattern=permutation --bytes=10kB", 295.6},
         {"--topology=single-switch --hosts=256 --pattern=all-to-all --bytes=10kB", 207.3},
         {"--topology=single-switch --hosts=256 --pattern=all-to-all --bytes=10kB --cc=hpcc", 243},
+        // without a report: 52.4 and 68.3 MiB
+        {"--protocol=tcp --hosts=40 --topology=leaf-spine --pattern=random-permutation "
+         "--bytes=1500kB",
+         54.9},
+        {"--protocol=tcp --hosts=40 --topology=leaf-spine --pattern=random-permutation "
+         "--bytes=4MB",
+         71.6},
     };
     for (const Measured& run : runs)
     {
