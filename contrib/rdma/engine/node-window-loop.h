@@ -41,6 +41,7 @@ namespace ns3
  * | `Take(frame)` | a frame is on its way that the port must know before it arrives |
  * | `Receive(frame)`, `Receive()` | a frame is here; the one that the port expected is here |
  * | `TransmitNext()` | the transmitter is idle |
+ * | `Listen()` | what is on its way here without an event gets one |
  * | `PrefetchReceiver()`, `PrefetchTransmitter()`, `PrefetchQueue()`, `PrefetchFront()` | its lines
  * | | `static PrefetchFrame(frame, depth, deep)` | what a frame points to | | `static Free(frame)`,
  * `static LeaveThread()` | pool of frames |
@@ -97,6 +98,11 @@ class NodeWindowPortsOf final : public NodeWindowPorts
     void SetShard(const NodeWindowPort& port, uint32_t shard) const override
     {
         Port::Of(&port)->GetPeer()->SetPeerShard(shard);
+    }
+
+    void Listen(NodeWindowPort& port) const override
+    {
+        Port::Of(&port)->Listen();
     }
 
     void Free(NodeWindowFrame* frame) const override
@@ -259,6 +265,7 @@ NodeWindowShard::RunUnit(Unit& unit, int64_t cut)
             ++count;
             if (what & NodeWindowEvent::PORT)
             {
+                unit.quietUntil = std::min(arrival, cut);
                 Port::Of(reinterpret_cast<NodeWindowPort*>(what & ~NodeWindowEvent::PORT))
                     ->TransmitNext();
             }

@@ -56,6 +56,9 @@ class NodeWindowPorts
 
     /// \param port its unit runs in this shard from now on: the other end of the link knows
     virtual void SetShard(const NodeWindowPort& port, uint32_t shard) const = 0;
+    /// No unit has an event: what is on its way to this port without one, as nobody waits for it,
+    /// gets one.
+    virtual void Listen(NodeWindowPort& port) const = 0;
     virtual void Free(NodeWindowFrame* frame) const = 0;
     /// A thread of the engine ends.
     virtual void LeaveThread() const = 0;

@@ -22,6 +22,7 @@ struct NodeWindowScale
     static constexpr std::size_t LARGE = 512;
 
     static inline bool isLarge = false;
+    static inline std::size_t units = 0; //!< how many there are
 };
 
 } // namespace ns3

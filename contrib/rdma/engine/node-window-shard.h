@@ -4,8 +4,10 @@
 #ifndef NODE_WINDOW_SHARD_H
 #define NODE_WINDOW_SHARD_H
 
+#include "node-window-scale.h"
 #include "node-window-unit.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -336,7 +338,9 @@ class alignas(64) NodeWindowShard
     /// \return how many units share the cache in this window: with sides the other one's as well
     std::size_t GetRunning() const
     {
-        return m_near == this ? m_running.size() : 2 * m_running.size();
+        // The list has some several times.
+        const std::size_t listed = m_near == this ? m_running.size() : 2 * m_running.size();
+        return std::min(listed, NodeWindowScale::units);
     }
 
     /// Hands over what a unit has sent.

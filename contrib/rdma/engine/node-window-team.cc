@@ -131,6 +131,7 @@ void
 NodeWindowTeam::RegisterAll()
 {
     DeliverPosts();
+    NodeWindowScale::units = m_units.size();
     NodeWindowScale::isLarge = m_units.size() >= NodeWindowScale::LARGE;
     for (uint32_t i = 0; i < m_shards.size(); ++i)
     {

@@ -337,6 +337,8 @@ struct alignas(64) NodeWindowUnit
     /// A handful, two for each port at most, which stay in the cache while the unit runs.
     RdmaQuadHeap<NodeWindowEvent, NodeWindowEvent::Rank> events;
     uint32_t uid{FIRST_UID};               //!< uid of the next event
+    int64_t quietUntil{0};                 //!< no arrival of this window, nor its end, is before
+    int64_t spared{0};                     //!< NodeWindows::GetSparedEvents
     uint32_t raised{0};                    //!< Raise: the last context
     int64_t raisedAt{-1};                  //!< Raise: of this time
     bool together{false};                  //!< NodeWindows::KeepTogether
@@ -350,6 +352,21 @@ struct alignas(64) NodeWindowUnit
     std::vector<const NodeWindowUser*> users; //!< users of its ports, each once
     const NodeWindowAhead* ahead{nullptr};    //!< whose events it runs, of several the first
     uint64_t load{0};                         //!< events since loads were balanced
+
+    /// The event that runs does at once what it would schedule for `ts`, if nothing comes before.
+    /// \param context a node's \return whether it may: it is then as if that event ran
+    bool RunOn(int64_t ts, uint32_t context)
+    {
+        const NodeWindowEvent* front = events.Front();
+        if (ts >= quietUntil || arrivals.FirstTime() <= ts || (front && front->ts <= ts))
+        {
+            return false;
+        }
+        now = ts;
+        tie = uint64_t{context} << 32 | uid++;
+        ++spared;
+        return true;
+    }
 
     /// The event that runs schedules one of its own time that would have come before it.
     void Raise()

@@ -355,13 +355,13 @@ NodeWindows::GetContext() const
 uint64_t
 NodeWindows::GetEventCount() const
 {
-    return m_globalCount + m_team.GetEventCount();
+    return m_globalCount + m_team.GetEventCount() + GetSparedEvents();
 }
 
 double
 NodeWindows::GetParallelShare() const
 {
-    const uint64_t all = GetEventCount();
+    const uint64_t all = m_globalCount + m_team.GetEventCount();
     return all ? static_cast<double>(m_team.GetParallelEvents()) / static_cast<double>(all) : 0;
 }
 
@@ -469,7 +469,9 @@ NodeWindows::RunGlobal(const NodeWindowPlan& plan)
     {
         if (!m_before.empty() && m_before.begin()->first.ts == at)
         {
+            m_isBefore = true;
             RunGlobal(m_before);
+            m_isBefore = false;
         }
         return;
     }
@@ -543,11 +545,19 @@ NodeWindows::Run()
     m_team.Begin(m_unitCount);
     SetLookAhead(m_ranks ? m_ranks->Least(m_lookAhead) : m_lookAhead);
     m_done = {};
+    bool hasListened = false;
     for (;;)
     {
         const NodeWindowPlan plan = MakePlan();
+        if (!plan.stop && plan.IsEmpty() && !hasListened)
+        {
+            hasListened = true;
+            Listen(); // in all ranks
+            continue;
+        }
         if (plan.stop || plan.IsEmpty())
         {
+            Listen();
             m_stop = plan.stop; // of another rank, it may be
             m_notes.TellBefore(NEVER);
             return;

@@ -280,7 +280,23 @@ class NodeWindows
     /// \return the node whose event runs, or Simulator::NO_CONTEXT
     uint32_t GetContext() const;
 
+    /// \return whether an event would have run by now, in the running event's unit or, between
+    /// windows, in any one. \param context of RdmaEventOrder, a node's or of arrivals
+    bool HasPassed(int64_t ts, uint32_t context) const
+    {
+        if (const Unit* unit = Unit::Running())
+        {
+            return ts < unit->now || (ts == unit->now && context < unit->GetPlace());
+        }
+        return ts < m_now || (ts == m_now && !m_isBefore);
+    }
+
+    /// \return events so far, the spared ones included: as many as under other engines
     uint64_t GetEventCount() const;
+
+    /// \return of these, events that were not needed: what they would have done was done in another
+    /// one, or when somebody looked
+    uint64_t GetSparedEvents() const;
 
     // Observers ----------------------------------------------------------------------------------
 
@@ -427,6 +443,8 @@ class NodeWindows
     void TakeWindow(uint32_t side);
     void DeliverLetters();
     void TakeFromElsewhere();
+    /// Ports hear of what came without an event; what is still to come gets one.
+    void Listen();
 
     static NodeWindows* g_active;
 
@@ -436,7 +454,8 @@ class NodeWindows
     /// For each side the time before which its nodes have no event.
     std::array<int64_t, NodeWindowTeam::MOST_SIDES> m_done{};
     int64_t m_now{0};
-    int64_t m_last{0}; //!< time of the last event so far
+    int64_t m_last{0};      //!< time of the last event so far
+    bool m_isBefore{false}; //!< an event runs that is ahead of the nodes' of its time
     std::atomic<bool> m_stop{false};
     uint64_t m_globalCount{0}; //!< events
     uint32_t m_globalUid{Unit::FIRST_UID};

@@ -56,42 +56,70 @@ struct IbLinkCredits
     /// Blocks of a packet that is on its way out of the switch.
     struct Leaving
     {
-        int64_t at; //!< when it has left, ps
-        uint32_t blocks;
+        int64_t at{0}; //!< when it has left, ps
+        uint32_t blocks{0};
     };
 
-    struct Lane
+    /// What every packet touches comes first, in one cache line.
+    struct alignas(64) Lane
     {
         rdma::IbCreditSender sender;
         rdma::IbCreditReceiver receiver;
-        uint32_t untold{
-            0}; //!< blocks free, or free soon (`leaving`), that the peer does not know of
+        /// Blocks free, or free soon (`leaving`), that the peer does not know of.
+        uint32_t untold{0};
+        uint32_t updateBlocks{512}; //!< as the port's, and so `consumes`
+        bool consumes{false};
         bool updateQueued{false};    //!< a flow-control packet waits for the transmitter
         bool updateScheduled{false}; //!< it will, at updateAt, once what leaves has left
+        Leaving leaving;             //!< the last one, which may have left
+        std::vector<Leaving> before; //!< those before it that have not left when it came
         int64_t updateAt{0};         //!< ps
         uint32_t repeats{0};         //!< to go
         uint16_t toldFctbs{0};
         uint16_t toldFccl{0};
         int64_t stalledUntil{-1}; //!< when it last had too few credits, ps
-        std::vector<Leaving> leaving;
+
+        void Leave(int64_t at, uint32_t blocks, int64_t now)
+        {
+            if (leaving.at <= now)
+            {
+                receiver.OnFreed(leaving.blocks);
+            }
+            else
+            {
+                before.push_back(leaving);
+            }
+            leaving = {at, blocks};
+        }
+
+        /// What has left is free. \return blocks that have not
+        uint32_t FreeLeft(int64_t now);
+
+        /// \return blocks that are free or will be, as far as nobody has looked
+        uint32_t GetLeaving() const;
     };
 
     explicit IbLinkCredits(const IbPortConfig& port)
         : config(port),
-          arbiter(port.arbitration)
+          arbiter(port.arbitration),
+          hasOneLane(port.lanes == 1)
     {
         for (Lane& lane : lanes)
         {
             lane.sender = rdma::IbCreditSender(port.creditShift);
             lane.receiver = rdma::IbCreditReceiver(port.bufferBlocks, port.creditShift);
-            lane.leaving.reserve(16);
+            lane.updateBlocks = port.updateBlocks;
+            lane.consumes = port.consumes;
+            lane.before.reserve(16);
         }
     }
 
     IbPortConfig config;
-    std::array<Lane, LANES> lanes;
     rdma::IbVlArbiter arbiter;
+    std::array<Lane, LANES> lanes;
+    // In one line with what IbPortCredits adds:
     bool timerPending{false};
+    bool hasOneLane;
 };
 
 } // namespace ns3

@@ -6,9 +6,10 @@
 #include "rdma-control-frame.h"
 #include "rdma-port.h"
 
-#include "ns3/abort.h"
+#include "ns3/node-windows.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ns3
 {
@@ -32,6 +33,50 @@ IbPortCredits::Start(IbPortCredits& peer)
     }
 }
 
+uint32_t
+IbLinkCredits::Lane::FreeLeft(int64_t now)
+{
+    std::size_t kept = 0;
+    uint32_t blocks = 0;
+    for (const Leaving& one : before)
+    {
+        if (one.at <= now)
+        {
+            receiver.OnFreed(one.blocks);
+        }
+        else
+        {
+            blocks += one.blocks;
+            before[kept++] = one;
+        }
+    }
+    before.resize(kept);
+    if (leaving.at > now)
+    {
+        return blocks + leaving.blocks;
+    }
+    receiver.OnFreed(leaving.blocks);
+    leaving.blocks = 0;
+    return blocks;
+}
+
+uint32_t
+IbLinkCredits::Lane::GetLeaving() const
+{
+    uint32_t blocks = leaving.blocks;
+    for (const Leaving& one : before)
+    {
+        blocks += one.blocks;
+    }
+    return blocks;
+}
+
+const std::string&
+IbPortCredits::GetPortName() const
+{
+    return m_port.m_name;
+}
+
 uint8_t
 IbPortCredits::WithCredits(uint8_t candidates, int64_t now)
 {
@@ -39,7 +84,7 @@ IbPortCredits::WithCredits(uint8_t candidates, int64_t now)
     for (uint8_t waiting = candidates & m_port.m_waiting; waiting; waiting &= waiting - 1)
     {
         const int lane = __builtin_ctz(waiting);
-        if (!lanes[lane].sender.CanSend(m_port.GetBlocks(m_port.m_queue[lane].list.Front())))
+        if (!HasCredits(lanes[lane], m_port.GetBlocks(m_port.m_queue[lane].list.Front())))
         {
             ++m_port.m_counters.creditStalls;
             paused |= 1U << lane;
@@ -52,15 +97,48 @@ IbPortCredits::WithCredits(uint8_t candidates, int64_t now)
 RdmaFrame*
 IbPortCredits::Next(int64_t now)
 {
+    TellAlong();
     uint8_t candidates = (m_port.m_waiting | m_port.m_pull) & ~m_port.m_paused;
-    if (config.lanes > 1 && !m_port.m_cut)
+    if (!hasOneLane || m_port.m_countsAhead || !(candidates & 1))
+    {
+        return NextOfAny(candidates, now);
+    }
+    // As NextOfAny has it, where there is nothing to choose.
+    candidates &= 0xfe;
+    const RdmaFrame* front = m_port.m_queue[0].list.Front();
+    RdmaFrame* made = front ? nullptr : m_port.m_user->Pull(&m_port, 0xfe, now);
+    const RdmaFrame* frame = front ? front : made;
+    if (!frame)
+    {
+        return NextOfAny(candidates, now);
+    }
+    const uint8_t lane = made ? made->priority : 0;
+    const uint32_t blocks = m_port.GetBlocks(frame);
+    if ((m_port.m_paused >> lane & 1) || !HasCredits(lanes[lane], blocks))
+    {
+        Hold(made, lane, now);
+        return NextOfAny(candidates & ~(1U << lane), now);
+    }
+    lanes[lane].sender.OnSent(blocks);
+    if (!made)
+    {
+        return m_port.Dequeue(1, now);
+    }
+    m_port.m_busyUntil = now + m_port.GetSerialization(made->wireBytes);
+    return made;
+}
+
+RdmaFrame*
+IbPortCredits::NextOfAny(uint8_t candidates, int64_t now)
+{
+    if (!hasOneLane && !m_port.m_cut)
     {
         candidates = WithCredits(candidates, now);
     }
     while (candidates)
     {
         // Frames that queue are older than what a NIC makes on demand.
-        uint8_t lane = config.lanes == 1
+        uint8_t lane = hasOneLane
                            ? __builtin_ctz(candidates)
                            : static_cast<uint8_t>(arbiter.Next(candidates, [this](int v) {
                                  const RdmaFrame* front = m_port.m_queue[v].list.Front();
@@ -82,31 +160,19 @@ IbPortCredits::Next(int64_t now)
             bit = 1U << lane;
         }
         const uint32_t blocks = m_port.GetBlocks(frame);
-        rdma::IbCreditSender& sender = lanes[lane].sender;
         if (m_port.m_cut)
         {
             // It is lost, whatever the peer has room for.
         }
-        else if ((m_port.m_paused & bit) || !sender.CanSend(blocks))
+        else if ((m_port.m_paused & bit) || !HasCredits(lanes[lane], blocks))
         {
-            if (!queued)
-            {
-                // It is made, so it waits at the head of its lane.
-                frame->time = now;
-                m_port.m_queue[lane].list.PushBack(frame);
-                m_port.m_queue[lane].bytes += m_port.GetFrameBytes(frame);
-                m_port.m_queuedBytes += m_port.GetFrameBytes(frame);
-                m_port.m_maxQueueBytes = std::max(m_port.m_maxQueueBytes, m_port.m_queuedBytes);
-                m_port.m_waiting |= bit;
-            }
+            Hold(queued ? nullptr : frame, lane, now);
             candidates &= ~(bit | asked);
-            m_port.m_counters.creditStalls += !(m_port.m_paused & bit);
-            m_port.SetPaused(m_port.m_paused | bit, now);
             continue;
         }
         if (!m_port.m_cut)
         {
-            sender.OnSent(blocks);
+            lanes[lane].sender.OnSent(blocks);
             if (m_port.m_errorProne) // its loss is to be told
             {
                 StartTimer(now);
@@ -123,18 +189,35 @@ IbPortCredits::Next(int64_t now)
 }
 
 void
+IbPortCredits::Hold(RdmaFrame* made, uint8_t lane, int64_t now)
+{
+    const uint8_t bit = 1U << lane;
+    if (made)
+    {
+        // It waits at the head of its lane.
+        made->time = now;
+        m_port.m_queue[lane].list.PushBack(made);
+        m_port.m_queue[lane].bytes += m_port.GetFrameBytes(made);
+        m_port.m_queuedBytes += m_port.GetFrameBytes(made);
+        m_port.m_maxQueueBytes = std::max(m_port.m_maxQueueBytes, m_port.m_queuedBytes);
+        m_port.m_waiting |= bit;
+    }
+    m_port.m_counters.creditStalls += !(m_port.m_paused & bit);
+    m_port.SetPaused(m_port.m_paused | bit, now);
+}
+
+void
 IbPortCredits::CountArrival(RdmaFrame* frame)
 {
-    if (m_port.m_errorProne && m_port.m_faults.IsCorrupted(m_port.GetFrameBytes(frame)))
+    if (m_port.m_faults.IsCorrupted(m_port.GetFrameBytes(frame)))
     {
         frame->serviceLevel |= RdmaFrame::CORRUPTED;
         return;
     }
-    Lane& lane = lanes[frame->priority];
-    rdma::IbCreditReceiver& receiver = lane.receiver;
     if (frame->opcode == RdmaOpcode::FLOW_CONTROL)
     {
-        const uint32_t lost = receiver.OnFlowControl(static_cast<uint16_t>(frame->aux));
+        Lane& lane = lanes[frame->priority];
+        const uint32_t lost = lane.receiver.OnFlowControl(static_cast<uint16_t>(frame->aux));
         if (lost)
         {
             m_port.m_counters.creditBlocksLost += lost;
@@ -144,8 +227,7 @@ IbPortCredits::CountArrival(RdmaFrame* frame)
     }
     else
     {
-        const bool room = receiver.OnReceived(m_port.GetBlocks(frame));
-        NS_ABORT_MSG_UNLESS(room, m_port.m_name << ": a packet came without credits");
+        Count(frame->priority, m_port.GetBlocks(frame));
     }
 }
 
@@ -175,22 +257,9 @@ IbPortCredits::CountAheadOf(const RdmaFrame& control)
 }
 
 void
-IbPortCredits::Return(uint8_t index, uint32_t blocks, int64_t at, int64_t now)
+IbPortCredits::TellOrWait(uint8_t index, int64_t at, int64_t now, IbPortCredits* out)
 {
     Lane& lane = lanes[index];
-    lane.untold += blocks;
-    if (at <= now)
-    {
-        lane.receiver.OnFreed(blocks);
-    }
-    else
-    {
-        lane.leaving.push_back({at, blocks});
-    }
-    if (lane.updateQueued || lane.updateScheduled)
-    {
-        return;
-    }
     if (lane.untold < config.updateBlocks)
     {
         StartTimer(now);
@@ -203,8 +272,31 @@ IbPortCredits::Return(uint8_t index, uint32_t blocks, int64_t at, int64_t now)
     {
         lane.updateScheduled = true;
         lane.updateAt = at;
-        m_event.ScheduleAt(at, RdmaEventOrder::NodeOf(m_port.m_context));
+        if (!out || !out->TakesAlong(*this))
+        {
+            m_event.ScheduleAt(at, RdmaEventOrder::NodeOf(m_port.m_context));
+        }
     }
+}
+
+bool
+IbPortCredits::TakesAlong(IbPortCredits& other)
+{
+    // The port schedules that event as the next of its node, so what is done first in it comes when
+    // it would in an event of its own. On a link that may fail it may never come.
+    if (!m_port.GoesOn() || !m_port.m_unit || m_port.m_countsAhead || &other == this)
+    {
+        return false;
+    }
+    m_along = &other;
+    return true;
+}
+
+void
+IbPortCredits::TellOther()
+{
+    ++m_port.m_unit->spared;
+    std::exchange(m_along, nullptr)->OnEvent();
 }
 
 void
@@ -238,23 +330,10 @@ IbPortCredits::QueueUpdate(uint8_t index, int64_t now)
 void
 IbPortCredits::FillUpdate(RdmaFrame* frame, int64_t now)
 {
+    TellAlong();
     Lane& lane = lanes[frame->priority];
     lane.updateQueued = false;
-    lane.untold = 0;
-    std::size_t kept = 0;
-    for (const Leaving& leaving : lane.leaving)
-    {
-        if (leaving.at <= now)
-        {
-            lane.receiver.OnFreed(leaving.blocks);
-        }
-        else
-        {
-            lane.untold += leaving.blocks;
-            lane.leaving[kept++] = leaving;
-        }
-    }
-    lane.leaving.resize(kept);
+    lane.untold = lane.FreeLeft(now);
     if (lane.toldFctbs != lane.sender.Fctbs() || lane.toldFccl != lane.receiver.Fccl())
     {
         lane.repeats = REPEATS;
@@ -267,7 +346,7 @@ IbPortCredits::FillUpdate(RdmaFrame* frame, int64_t now)
     if (lane.untold >= config.updateBlocks)
     {
         lane.updateScheduled = true;
-        lane.updateAt = lane.leaving.back().at;
+        lane.updateAt = lane.leaving.at > now ? lane.leaving.at : lane.before.back().at;
         m_event.ScheduleAt(lane.updateAt, RdmaEventOrder::NodeOf(m_port.m_context));
     }
     else if (lane.untold)
@@ -290,6 +369,48 @@ IbPortCredits::OnUpdate(const RdmaFrame& frame, int64_t now)
         lane.stalledUntil = now;
         m_port.SetPaused(m_port.m_paused & ~bit, now);
     }
+}
+
+bool
+IbPortCredits::GoesUnheard()
+{
+    if (!m_port.m_unit || m_port.m_paused || m_port.m_errorProne || m_port.m_rxTraced)
+    {
+        return false;
+    }
+    m_unheard = true;
+    return true;
+}
+
+void
+IbPortCredits::HearAll()
+{
+    const NodeWindows* windows = NodeWindows::Active(); // null: all is over
+    const uint32_t context = m_port.ControlContext();
+    const RdmaFrame* front = m_port.m_controlInFlight.Front();
+    while (front && windows && windows->HasPassed(RdmaClock::TickAt(front->time), context))
+    {
+        RdmaFrame* frame = m_port.m_controlInFlight.PopFront();
+        m_port.OnPause(frame, frame->time);
+        ++m_port.m_unit->spared;
+        front = m_port.m_controlInFlight.Front();
+    }
+    m_unheard = front != nullptr;
+}
+
+void
+IbPortCredits::Listen()
+{
+    Hear();
+    if (!m_unheard)
+    {
+        return;
+    }
+    for (const RdmaFrame* frame = m_port.m_controlInFlight.Front(); frame; frame = frame->next)
+    {
+        m_port.m_pauseEvent.ScheduleAt(frame->time, m_port.ControlContext());
+    }
+    m_unheard = false;
 }
 
 void

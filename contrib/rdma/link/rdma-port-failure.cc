@@ -236,7 +236,7 @@ RdmaPort::DropSilently(RdmaFrame* frame, int64_t now)
     m_silentDropTrace(this, frame, now);
     if (m_hasCredits) // it has been in the buffer
     {
-        ReturnCredits(frame->priority, GetBlocks(frame), now, now);
+        ReturnCredits(frame->priority, GetBlocks(frame), now);
     }
     RdmaFramePool::Get().Free(frame);
     return true;

@@ -55,13 +55,19 @@ void
 RdmaPort::OnPauseEvent()
 {
     const int64_t tick = RdmaClock::Now();
+    int64_t heard = 0;
     while (!m_controlInFlight.IsEmpty() && m_controlInFlight.Front()->time <= tick)
     {
         RdmaFrame* frame = m_controlInFlight.PopFront();
         OnPause(frame, frame->time);
+        ++heard;
     }
     if (m_hasCredits)
     {
+        if (m_unit && !m_countsAhead)
+        {
+            m_unit->spared += heard - 1; // each counts as one: IbPortCredits::HearAll
+        }
         return;
     }
     // Pauses that ran out because no refresh came.
@@ -222,6 +228,10 @@ RdmaPort::SetPaused(uint8_t mask, int64_t now)
     if (!changed)
     {
         return;
+    }
+    if (m_hasCredits && (mask & changed))
+    {
+        m_credits->Listen(); // a lane waits for credits from now on
     }
     // Credits run out with the frame that takes the last ones, and the line rests when it has gone.
     const int64_t from = m_cells ? std::max(now, m_busyUntil) : now;

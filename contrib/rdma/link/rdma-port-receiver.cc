@@ -69,13 +69,13 @@ RdmaPort::Arrive(RdmaFrame* frame, int64_t from, int64_t at)
 void
 RdmaPort::ArriveAsTold(RdmaFrame* frame)
 {
-    if (m_hasCredits && !m_errorProne)
-    {
-        m_credits->CountArrival(frame);
-    }
     if (IsControl(frame))
     {
         m_controlInFlight.PushBack(frame);
+        if (m_hasCredits && m_credits->GoesUnheard())
+        {
+            return;
+        }
         m_pauseEvent.ScheduleAt(frame->time, ControlContext());
         return;
     }
@@ -214,6 +214,10 @@ RdmaPort::Deliver(RdmaFrame* frame, int64_t now)
         }
         CountCells(*frame, now);
     }
+    else if (m_hasCredits)
+    {
+        m_credits->Count(frame->priority, GetBlocks(frame));
+    }
     HandOver(frame, now);
 }
 
@@ -226,7 +230,7 @@ RdmaPort::HandOver(RdmaFrame* frame, int64_t now)
     }
     if (m_hasCredits && (m_credits->config.consumes || frame->opcode == RdmaOpcode::PACKET))
     {
-        ReturnCredits(frame->priority, GetBlocks(frame), now, now);
+        ReturnCredits(frame->priority, GetBlocks(frame), now);
     }
     if (frame->opcode != RdmaOpcode::PACKET)
     {

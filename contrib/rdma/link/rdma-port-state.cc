@@ -32,6 +32,7 @@ RdmaPortState::RdmaPortState()
       m_expectsBad(false),
       m_down(false),
       m_cut(false),
+      m_countsAhead(false),
       m_sendsWithCare(false),
       m_hasControl(false),
       m_peerCutsThrough(false),

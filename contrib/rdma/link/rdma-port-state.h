@@ -241,6 +241,10 @@ class RdmaPortState : public RdmaNetDevice
     /// \return null: this end has PFC, not credits
     const IbLinkCredits* GetCredits() const
     {
+        if (m_credits)
+        {
+            m_credits->Hear();
+        }
         return m_credits.get();
     }
 
@@ -390,6 +394,10 @@ class RdmaPortState : public RdmaNetDevice
 
     RdmaPortCounters GetCounters() const
     {
+        if (m_credits)
+        {
+            m_credits->Hear();
+        }
         RdmaPortCounters counters = m_counters;
         counters.rxFrames = m_rxFrames;
         counters.rxWireBytes = m_rxWireBytes;
@@ -500,6 +508,7 @@ class RdmaPortState : public RdmaNetDevice
     bool m_txPending{false};                //!< and of a port whose link is down
     bool m_down : 1;
     bool m_cut : 1;             //!< what is sent is lost
+    bool m_countsAhead : 1;     //!< with credits, frames count by their place on the wire
     bool m_sendsWithCare : 1;   //!< m_cut, or there is m_retry or m_cells
     bool m_hasControl : 1;      //!< m_control is not empty
     bool m_peerCutsThrough : 1; //!< the peer's m_cutThrough
@@ -526,6 +535,8 @@ class RdmaPortState : public RdmaNetDevice
     bool m_txScheduled{false};
     int64_t m_delay{0};
     int64_t m_receiveLatency{0};
+    // with credits, in one line
+    alignas(64) std::unique_ptr<IbPortCredits> m_credits; //!< null: none
     RdmaFrameList m_control; //!< MAC control frames that wait for the transmitter
     /// MAC control frames towards this port: a switch's pipeline does not delay them.
     RdmaFrameList m_controlInFlight;
@@ -538,11 +549,10 @@ class RdmaPortState : public RdmaNetDevice
     RdmaPortFaults m_faults;
     uint64_t m_rate{100000000000};
     RdmaRateHistory m_rates;
-    int64_t m_timeUnit{1};      //!< ps
-    double m_clockTolerance{0}; //!< ppm
-    double m_clock{1};          //!< serialization times are as many times those of m_rate
-    std::unique_ptr<IbPortCredits> m_credits;
-    std::unique_ptr<RdmaPortDisc> m_disc;     //!< null: neither discipline nor shapers
+    int64_t m_timeUnit{1};                //!< ps
+    double m_clockTolerance{0};           //!< ppm
+    double m_clock{1};                    //!< serialization times are as many times those of m_rate
+    std::unique_ptr<RdmaPortDisc> m_disc; //!< null: neither discipline nor shapers
     std::unique_ptr<RdmaLinkRetry> m_retry;   //!< null: none
     std::unique_ptr<RdmaCellCredits> m_cells; //!< null: none
     uint8_t m_creditMask{0};

@@ -198,6 +198,7 @@ RdmaPort::UseCredits(const IbPortConfig& config)
     NS_LOG_FUNCTION(this);
     m_credits = std::make_unique<IbPortCredits>(config, *this);
     m_hasCredits = m_ownOrder = true;
+    UpdateSuspicion();
 }
 
 void
@@ -205,13 +206,6 @@ RdmaPort::StartCredits()
 {
     NS_LOG_FUNCTION(this);
     m_credits->Start(*m_peer->m_credits);
-}
-
-void
-RdmaPort::ReturnCredits(uint8_t lane, uint32_t blocks, int64_t at, int64_t now)
-{
-    NS_LOG_FUNCTION(this << lane << blocks << at << now);
-    m_credits->Return(lane, blocks, at, now);
 }
 
 void
@@ -327,13 +321,14 @@ RdmaPort::OnTransmitEvent()
         return;
     }
     m_txPending = false;
-    StartNext(m_busyUntil); // nothing is sent while the event is pending
+    StartNext(m_busyUntil, true); // nothing is sent while the event is pending
 }
 
 void
-RdmaPort::StartNext(int64_t now)
+RdmaPort::StartNext(int64_t now, bool isAll)
 {
     RdmaFrame* frame;
+    bool isUpdate = false;
     if (m_hasControl)
     {
         frame = m_control.PopFront();
@@ -342,6 +337,7 @@ RdmaPort::StartNext(int64_t now)
         if (m_hasCredits)
         {
             m_credits->FillUpdate(frame, now);
+            isUpdate = isAll && m_unit && !m_countsAhead;
         }
         else if (frame->opcode == RdmaOpcode::FLOW_CONTROL)
         {
@@ -360,6 +356,12 @@ RdmaPort::StartNext(int64_t now)
         }
     }
     Transmit(frame, now);
+    if (isUpdate && GoesOn() &&
+        m_unit->RunOn(RdmaClock::TickAt(m_busyUntil), RdmaEventOrder::NodeOf(m_context)))
+    {
+        StartNext(m_busyUntil, true); // a flow-control packet takes next to no time
+        return;
+    }
     GoOn();
 }
 
@@ -486,17 +488,18 @@ inline void
 RdmaPort::SendToUnit(RdmaFrame* frame, int64_t now)
 {
     // As DeliveryTime has it, without a look at the peer unless need be: it is cold.
-    frame->time = IsControl(frame)
-                      ? m_peer->DeliveryTime(frame, now + m_delay, m_busyUntil + m_delay)
-                      : (m_peerCutsThrough ? now : m_busyUntil) + m_reach;
-    // With credits a frame is counted by its place on the wire: IbPortCredits.
-    const bool plain = !m_hasCredits && !IsControl(frame);
+    const bool plain = !IsControl(frame);
+    frame->time = plain ? (m_peerCutsThrough ? now : m_busyUntil) + m_reach
+                  : frame->opcode == RdmaOpcode::FLOW_CONTROL
+                      ? m_busyUntil + m_delay
+                      : m_peer->DeliveryTime(frame, now + m_delay, m_busyUntil + m_delay);
     NodeWindows::Unit* unit = NodeWindows::Unit::Running();
     if (!unit)
     {
-        NodeWindows::Active()->Send(*m_peerUnit,
-                                    m_peerShard,
-                                    {RdmaClock::TickAt(frame->time), frame, m_peerSlot, plain});
+        NodeWindows::Active()->Send(
+            *m_peerUnit,
+            m_peerShard,
+            {RdmaClock::TickAt(frame->time), frame, m_peerSlot, plain && !m_countsAhead});
         return;
     }
     if (unit->shard->GetNear() == m_peerShard)
@@ -507,7 +510,7 @@ RdmaPort::SendToUnit(RdmaFrame* frame, int64_t now)
     sent.mail.ts = RdmaClock::TickAt(frame->time);
     sent.mail.frame = frame;
     sent.mail.slot = m_peerSlot;
-    sent.mail.plain = plain;
+    sent.mail.plain = plain && !m_countsAhead;
     sent.to = m_peerUnit;
     sent.shard = m_peerShard;
 }

@@ -150,6 +150,15 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
         RdmaFramePool::LeaveThread();
     }
 
+    /// Nothing else is to happen: what is on its way here without an event gets one.
+    void Listen()
+    {
+        if (m_hasCredits)
+        {
+            m_credits->Listen();
+        }
+    }
+
     // Before each run, in this order, of all ports:
 
     /// \param slot of its table of arrivals
@@ -184,13 +193,17 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     /// A frame is here.
     void Receive(RdmaFrame* frame)
     {
-        if (m_suspicious || m_rxTraced || m_hasCredits || frame->opcode == RdmaOpcode::PACKET)
+        if (m_suspicious || m_rxTraced || frame->opcode == RdmaOpcode::PACKET)
         {
             Deliver(frame, frame->time);
             return;
         }
         ++m_rxFrames;
         m_rxWireBytes += frame->wireBytes;
+        if (m_hasCredits)
+        {
+            m_credits->Take(frame->priority, GetBlocks(frame), frame->time);
+        }
         m_user->OnFrame(this, frame, frame->time);
     }
 
@@ -286,6 +299,19 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
         m_maxQueueBytes = std::max(m_maxQueueBytes, m_queuedBytes); // what is sent at once is out
     }
 
+    /// The same, of a port with credits.
+    void EnqueueOnLane(RdmaFrame* frame, int64_t now)
+    {
+        const bool idle = now >= m_busyUntil && !m_txPending && !m_waiting && !m_pull &&
+                          !m_hasControl && !m_paused && !m_countsAhead && !m_queueTraced;
+        if (idle && m_credits->Spend(frame->priority, GetBlocks(frame)))
+        {
+            SendAtOnce(frame, now);
+            return;
+        }
+        Enqueue(frame, now);
+    }
+
     /// As Enqueue, without the queue. \pre IsIdle
     void SendAtOnce(RdmaFrame* frame, int64_t now)
     {
@@ -329,9 +355,19 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
 
     /**
      * InfiniBand: a frame that was received here leaves the buffer. \param blocks of the frame, see
-     * GetBlocks. \param at when its last bit has left, ps: now or later
+     * GetBlocks
      */
-    void ReturnCredits(uint8_t lane, uint32_t blocks, int64_t at, int64_t now);
+    void ReturnCredits(uint8_t lane, uint32_t blocks, int64_t now)
+    {
+        m_credits->Return(lane, blocks, now, now, nullptr);
+    }
+
+    /// The same, by another port of the switch, whose user hears that it leaves the queue there
+    /// (OnDequeue): it has left when its last bit has.
+    void ReturnCreditsAfter(uint8_t lane, uint32_t blocks, RdmaPort& out, int64_t now)
+    {
+        m_credits->Return(lane, blocks, out.m_busyUntil, now, out.m_credits.get());
+    }
 
     /// With cell credits: so many bytes of a frame that was received here leave the buffer.
     void ReturnCells(uint8_t priority, uint64_t bytes, int64_t now)
@@ -412,16 +448,22 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
 
     /// An event for when the transmitter is idle. \pre none is pending
     void ScheduleTransmit();
-    /// \pre the transmitter is idle
-    void StartNext(int64_t now);
+    /// \pre the transmitter is idle \param isAll whether the event that runs does nothing else
+    void StartNext(int64_t now, bool isAll = false);
 
     /// A frame has been started: if more waits, an event for when the transmitter is idle.
     void GoOn()
     {
-        if (!m_txPending && (m_hasControl || ((m_waiting | m_pull) & ~m_paused)))
+        if (GoesOn())
         {
             ScheduleTransmit();
         }
+    }
+
+    /// \return whether GoOn makes one
+    bool GoesOn() const
+    {
+        return !m_txPending && (m_hasControl || ((m_waiting | m_pull) & ~m_paused));
     }
 
     [[gnu::returns_nonnull]] RdmaFrame* Dequeue(uint8_t eligible, int64_t now);
@@ -489,6 +531,7 @@ class RdmaPort : public RdmaPortState, public NodeWindowPort
     {
         m_suspicious = m_errorProne || m_expectsBad || m_faults.lostOnWire ||
                        m_faults.DropsSilently() || m_retry || m_cells;
+        m_countsAhead = m_errorProne && m_hasCredits;
     }
 
     void Deliver(RdmaFrame* frame, int64_t now);

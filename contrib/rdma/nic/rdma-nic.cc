@@ -507,7 +507,7 @@ RdmaNic::Deliver(RdmaFrame* frame, int64_t now)
 {
     if (m_limits && m_paths) // it has been in the buffer of its VL until now
     {
-        m_port->ReturnCredits(frame->priority, m_port->GetBlocks(frame), now, now);
+        m_port->ReturnCredits(frame->priority, m_port->GetBlocks(frame), now);
     }
     if (frame->opcode == RdmaOpcode::RETURNED)
     {

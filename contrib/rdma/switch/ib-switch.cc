@@ -242,7 +242,7 @@ IbSwitch::Forward(uint16_t in, RdmaFrame* frame, int64_t now)
         RdmaPort* port = PeekPointer(m_ports[in]);
         const uint32_t blocks = port->GetBlocks(frame);
         Drop(nullptr, frame, out == DEAD_PORT ? DEAD_NEXT_HOP : NO_ROUTE, now);
-        port->ReturnCredits(laneIn, blocks, now, now);
+        port->ReturnCredits(laneIn, blocks, now);
         return;
     }
     RdmaPort* egress = PeekPointer(m_ports[out]);
@@ -253,7 +253,7 @@ IbSwitch::Forward(uint16_t in, RdmaFrame* frame, int64_t now)
     {
         frame->extra->journey->Join(egress, *frame, now);
     }
-    egress->Enqueue(frame, now);
+    egress->EnqueueOnLane(frame, now);
 }
 
 uint16_t
@@ -294,7 +294,7 @@ IbSwitch::OnLinkDown(RdmaPort* port, RdmaFrameList frames, int64_t now)
         const uint8_t lane = LaneOf(frame->inPort);
         const uint32_t blocks = port->GetBlocks(frame);
         Drop(port, frame, LINK_DOWN, now);
-        ingress->ReturnCredits(lane, blocks, now, now);
+        ingress->ReturnCredits(lane, blocks, now);
     }
 }
 
@@ -336,10 +336,7 @@ IbSwitch::OnDequeue(RdmaPort* port, RdmaFrame* frame, uint64_t queueBytes, int64
         NoteLeaving(*port, *frame, now);
     }
     RdmaPort* ingress = PeekPointer(m_ports[PortOf(frame->inPort)]);
-    ingress->ReturnCredits(LaneOf(frame->inPort),
-                           port->GetBlocks(frame),
-                           port->GetBusyUntil(),
-                           now);
+    ingress->ReturnCreditsAfter(LaneOf(frame->inPort), port->GetBlocks(frame), *port, now);
 }
 
 } // namespace ns3

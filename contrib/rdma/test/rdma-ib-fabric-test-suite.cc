@@ -132,12 +132,8 @@ Leaked(const Bed& bed)
         for (uint32_t v = 0; v < credits.config.lanes; ++v)
         {
             const auto& lane = credits.lanes[v];
-            uint32_t leaving = 0; // has left by now, and nobody has looked
-            for (const auto& gone : lane.leaving)
-            {
-                leaving += gone.blocks;
-            }
-            if (lane.receiver.Occupied() != leaving ||
+            // What is leaving has left by now, and nobody has looked.
+            if (lane.receiver.Occupied() != lane.GetLeaving() ||
                 lane.sender.Available() != credits.config.bufferBlocks)
             {
                 return port->GetName() + " VL " + std::to_string(v) + ": " +

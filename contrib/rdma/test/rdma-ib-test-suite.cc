@@ -63,11 +63,7 @@ LeakedCredits(const Bed& bed)
         {
             const auto& lane = credits.lanes[v];
             const std::string where = port->GetName() + " VL " + std::to_string(v) + ": ";
-            uint32_t leaving = 0; // has left by now, and nobody has looked
-            for (const auto& gone : lane.leaving)
-            {
-                leaving += gone.blocks;
-            }
+            const uint32_t leaving = lane.GetLeaving(); // has left by now
             expect(lane.receiver.Occupied() == leaving,
                    where + std::to_string(lane.receiver.Occupied()) + " blocks held");
             const uint32_t available = lane.sender.Available();
