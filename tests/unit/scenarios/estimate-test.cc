@@ -215,7 +215,7 @@ TEST(AssumedSpeed, IsWhatWasMeasured)
     EXPECT_NEAR(FrameHopOf(1024), 109, 1e-6);
     EXPECT_NEAR(FrameHopOf(8192), 176, 1e-6);
     EXPECT_NEAR(FrameHopOf(1024, false), 292, 1e-6);
-    EXPECT_NEAR(FrameHopOf(16, true, true), 52 * 1.45, 1e-6);
+    EXPECT_NEAR(FrameHopOf(16, true, true), 52 * 1.45 / 1.27, 1e-6);
     EXPECT_EQ(FrameHopOf(2), FrameHopOf(16)) << "of the nearest that was measured";
     EXPECT_EQ(FrameHopOf(1e6), FrameHopOf(8192));
     for (double hosts = 17; hosts < 8192; hosts *= 1.3)
