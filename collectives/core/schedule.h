@@ -133,6 +133,15 @@ struct Collective
     std::shared_ptr<const BlockSizes> blocks = nullptr;
 };
 
+/// No rank has all that it waits for before each other one has sent.
+inline bool
+NeedsAll(const Collective& what)
+{
+    const bool all = what.op == Op::kAllReduce || what.op == Op::kAllGather ||
+                     what.op == Op::kReduceScatter || what.op == Op::kAllToAll;
+    return all && what.bytes >= what.ranks; // each piece has some
+}
+
 /// Whether two ask for the same.
 bool operator==(const Collective& a, const Collective& b);
 

@@ -44,9 +44,7 @@ InsideKind(const coll::Collective& what,
                    ? WorkKind::kPassedOn
                    : WorkKind::kInside;
     }
-    const bool needsAll = what.op == coll::Op::kAllReduce || what.op == coll::Op::kAllGather ||
-                          what.op == coll::Op::kReduceScatter || what.op == coll::Op::kAllToAll;
-    return needsAll && what.bytes >= what.ranks ? WorkKind::kAtOnce : WorkKind::kInside;
+    return coll::NeedsAll(what) ? WorkKind::kAtOnce : WorkKind::kInside;
 }
 
 } // namespace

@@ -20,8 +20,6 @@ CollectiveRunner::AtOnce::Suits(const CollectiveRunner& runner,
                                 const Plan& plan)
 {
     const coll::Collective& what = plan.schedule->What();
-    const bool needsAll = what.op == coll::Op::kAllReduce || what.op == coll::Op::kAllGather ||
-                          what.op == coll::Op::kReduceScatter || what.op == coll::Op::kAllToAll;
     const std::vector<coll::NetworkNode> nodes = plan.schedule->NetworkNodes();
     const bool inside = std::all_of(nodes.begin(), nodes.end(), [](const auto& node) {
         return node.kind != coll::NetworkNode::kFabricSwitch;
@@ -30,8 +28,7 @@ CollectiveRunner::AtOnce::Suits(const CollectiveRunner& runner,
     return !runner.m_options.insideOneByOne && runner.m_options.stepLatency.ps == 0 &&
            ns3::RdmaClock::TickAt(1) == 1 && ns3::RdmaClock::TicksToPs(1) == 1 &&
            runner.m_interconnect.GetPlaces().HasTurns() && plan.formula < 0 && !plan.between &&
-           needsAll && inside && what.ranks > 1 && what.bytes >= what.ranks &&
-           what.ranks == comm.ranks.size();
+           coll::NeedsAll(what) && inside && what.ranks > 1 && what.ranks == comm.ranks.size();
 }
 
 CollectiveRunner::AtOnce::AtOnce(CollectiveRunner& runner, const Member& first)
