@@ -42,6 +42,16 @@ Us(int64_t ps)
 /// "37%", of a whole that may be 0.
 std::string Percent(int64_t part, int64_t whole);
 
+/// \return a share in percent: one digit, two below 0.1%
+inline std::string
+HumanPercent(double share)
+{
+    const bool isLittle = share > 0 && share < 1e-4;
+    return share == 0 ? "0%"
+           : isLittle ? "less than 0.01%"
+                      : Format(share >= 1e-3 ? "%.1f%%" : "%.2f%%", 100 * share);
+}
+
 } // namespace reports
 
 #endif // REPORTS_BASE_HUMAN_TEXT_H

@@ -90,9 +90,11 @@ class TrainingResults
     /// \return means over the measured steps of the largest size; empty: no pipeline
     std::vector<StageRecord> GetStages() const;
 
+    /// \param error stated, of --fidelity=fast: a share of the step's time
     void Print(std::ostream& os,
                const CriticalPath* critical,
-               const workload::ServedStatistics* served = nullptr) const;
+               const workload::ServedStatistics* served = nullptr,
+               std::optional<double> error = {}) const;
 
   private:
     /// Collectives of one operation and algorithm, all measured steps.
@@ -233,7 +235,9 @@ class TrainingResults
     void PrintHead(std::ostream& os) const;
     std::string ExtrapolationText() const;
     std::string StepsText() const;
-    void PrintStep(std::ostream& os, const CriticalPath* critical) const;
+    void PrintStep(std::ostream& os,
+                   const CriticalPath* critical,
+                   std::optional<double> error) const;
     void PrintStages(std::ostream& os) const;
     void PrintThroughput(std::ostream& os) const;
     void PrintBand(std::ostream& os) const;

@@ -205,7 +205,9 @@ TrainingResults::StepsText() const
 }
 
 void
-TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
+TrainingResults::PrintStep(std::ostream& os,
+                           const CriticalPath* critical,
+                           std::optional<double> error) const
 {
     const Breakdown parts = GetBreakdown();
     const auto line = [&](const char* what, double us, const std::string& words) {
@@ -214,8 +216,13 @@ TrainingResults::PrintStep(std::ostream& os, const CriticalPath* critical) const
         os << Format("  %-21s%10s   %5.1f%%", what, HumanTime(us).c_str(), share)
            << (words.empty() ? "" : "   (" + words + ")") << "\n";
     };
-    os << Format("Step time              %10s   ", HumanTime(parts.step).c_str()) << StepsText()
-       << "\n";
+    // A line through fewer blocks is off by more than its points.
+    const bool isStated = error && *error > 0 && !IsExtrapolated();
+    const std::string stated = !isStated      ? ""
+                               : *error > 0.5 ? "(fast, error not known), "
+                                              : "+-" + HumanPercent(*error) + " (fast), ";
+    os << Format("Step time              %10s   ", HumanTime(parts.step).c_str()) << stated
+       << StepsText() << "\n";
     line("computing", parts.compute, "");
     line("exposed communication",
          parts.Exposed(),
@@ -384,7 +391,8 @@ TrainingResults::PrintCollectives(std::ostream& os) const
 void
 TrainingResults::Print(std::ostream& os,
                        const CriticalPath* critical,
-                       const workload::ServedStatistics* served) const
+                       const workload::ServedStatistics* served,
+                       std::optional<double> error) const
 {
     PrintHead(os);
     if (m_measured == 0)
@@ -412,7 +420,7 @@ TrainingResults::Print(std::ostream& os,
            << "), and a line needs two numbers of them\n\n";
         return;
     }
-    PrintStep(os, critical);
+    PrintStep(os, critical, error);
     if (!m_scenario.trace || m_scenario.plan.samplesPerStep > 0 || HasFlops())
     {
         PrintThroughput(os);

@@ -85,6 +85,32 @@ struct ClassStats
     Quantiles slowdown;
 };
 
+/// Of --fidelity=fast: what was recalled instead of sent, of the whole run.
+struct FastForwardStats
+{
+    uint64_t collectives{0}; //!< between servers, that may be recalled
+    uint64_t inPackets{0};
+    uint64_t foreseen{0}; //!< of these, in packets at first only
+    uint64_t recalled{0};
+    uint64_t checks{0};
+    double errorMean{0}; //!< of checks: the largest difference of an end over the time
+    double errorWorst{0};
+    double error{0}; //!< stated, of the simulated time
+    uint64_t frameHopsSkipped{0};
+    double recalledUs{0};  //!< of the group that was recalled longest
+    uint32_t shared{0};    //!< kinds of collectives that are recalled by whole steps
+    bool untracked{false}; //!< some messages belong to no collective that it knows: none recalled
+    uint32_t kinds{0};     //!< by group, operation and bytes
+};
+
+/// \return whether the stated error tells anything
+inline bool
+IsErrorKnown(const FastForwardStats& fast)
+{
+    constexpr double kMost = 0.5;
+    return fast.error <= kMost;
+}
+
 /// The results of a fabric, as numbers. Made at the end of a run, before the fabric goes.
 struct RunStats
 {
@@ -109,6 +135,7 @@ struct RunStats
     std::optional<TrimmingStats> trimming;      //!< where switches trim only
     std::optional<LinkCreditStats> linkCredits; //!< where some link has it only; the next one, too
     std::optional<LinkRetryStats> linkRetry;
+    std::optional<FastForwardStats> fastForward; //!< --fidelity=fast only
     const rdma::LinkWords* link{&rdma::kEthernetWords};
     BalanceStats balance;
     uint64_t retransmittedPackets{0}; //!< RDMA's and TCP's; the next two too

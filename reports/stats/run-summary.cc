@@ -264,6 +264,50 @@ PrintLuckOfWays(std::ostream& os, const RunStats& s)
        << "\n";
 }
 
+namespace
+{
+
+/// What was not sent, and how sure that is.
+std::string
+FastText(const RunStats& s)
+{
+    const FastForwardStats& fast = *s.fastForward;
+    const std::string all = HumanCount(fast.collectives);
+    if (fast.untracked)
+    {
+        return "nothing: some messages are not followed, and what they delay is not known: of "
+               "collectives that ranks leave before others begin (broadcast, reduce, send and "
+               "receive), of sums in switches, of workers that do not wait";
+    }
+    if (fast.recalled + fast.foreseen == 0)
+    {
+        return "nothing: none of " + all + " collectives between servers began as one before it" +
+               (fast.shared ? " did, and there was no further step; more --steps help" : " did") +
+               (fast.error > 0
+                    ? "; times within " + HumanPercent(fast.error) + ", as some ranks waited for it"
+                    : "");
+    }
+    std::string text =
+        HumanCount(fast.inPackets) + " of " + all + " collectives between servers in packets";
+    text += fast.foreseen ? ", " + HumanCount(fast.foreseen) + " of them in their first steps only"
+                          : "";
+    const double hops = static_cast<double>(s.frameHops + fast.frameHopsSkipped);
+    text += Format(", %.1f times fewer frame-hops", hops / static_cast<double>(s.frameHops)) +
+            (IsErrorKnown(fast) ? "; times within " + HumanPercent(fast.error)
+                                : "; how far off times may be is not known: more --steps tell, or "
+                                  "--fidelity=packet");
+    text += fast.checks ? " (" + Counted(fast.checks, "check") + ", off by " +
+                              HumanPercent(fast.errorMean) + " on average, " +
+                              HumanPercent(fast.errorWorst) + " at most)"
+                        : " (assumed: nothing was checked)";
+    text += fast.shared ? "; " + HumanCount(fast.shared) + " of " + Counted(fast.kinds, "kind") +
+                              " by whole steps, as they meet at ports"
+                        : "";
+    return text;
+}
+
+} // namespace
+
 void
 PrintEnd(std::ostream& os,
          const scenario::RunOptions& run,
@@ -271,6 +315,10 @@ PrintEnd(std::ostream& os,
          const RunStats& network,
          const std::string& moreFiles)
 {
+    if (network.fastForward)
+    {
+        os << "Fast             " << Wrapped(FastText(network), 17, 2) << "\n";
+    }
     os << "Simulation       " << HumanTime(static_cast<double>(outcome.simulatedPs) / 1e6)
        << " simulated in " << HumanTime(outcome.eventLoopS * 1e6) << ": ";
     // The units that the run was made of.

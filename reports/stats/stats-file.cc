@@ -205,6 +205,33 @@ const Object<LinkRetryStats> LINK_RETRY{
     {"acks (messages): ACKs that links sent", &LinkRetryStats::acks},
     {"nacks (messages): NACKs that links sent", &LinkRetryStats::nacks}};
 
+const Object<FastForwardStats> FAST_FORWARD{
+    {"collectives (count): Between servers, of kinds that can be recalled; whole run, as all here",
+     &FastForwardStats::collectives},
+    {"in_packets (count): Of these in packets", &FastForwardStats::inPackets},
+    {"foreseen (count): Of those in packets, rings whose end followed from their first steps: the "
+     "rest was not sent",
+     &FastForwardStats::foreseen},
+    {"recalled (count): Of all, ended as they did in packets", &FastForwardStats::recalled},
+    {"checks (count): Of those in packets that one before could have stood for",
+     &FastForwardStats::checks},
+    {"error_mean: Of checks, the largest difference of a rank's end, as a share of the "
+     "collective's time",
+     &FastForwardStats::errorMean},
+    {"error_worst: The largest of these", &FastForwardStats::errorWorst},
+    {"error: Stated error of the simulated time, a share", &FastForwardStats::error},
+    {"frame_hops_skipped (frames): That recalled collectives would have had, without "
+     "retransmissions",
+     &FastForwardStats::frameHopsSkipped},
+    {"recalled_us (us): Time in recalled collectives of the group with most",
+     &FastForwardStats::recalledUs},
+    {"kinds (count): Groups, operations and bytes", &FastForwardStats::kinds},
+    {"shared (count): Of these kinds recalled by whole steps, as groups meet at ports",
+     &FastForwardStats::shared},
+    {"untracked: Whether other messages than those of collectives of all ranks were sent, so that "
+     "nothing was recalled",
+     &FastForwardStats::untracked}};
+
 const Object<RunStats> NIC_LIMITS{
     {"qp_cache_misses (count): Times a queue pair's state was fetched from memory",
      &RunStats::qpCacheMisses},
@@ -335,6 +362,10 @@ const Object<RunStats> RUN{
               &RunStats::linkRetry,
               LINK_RETRY)
         .Only([](const auto& s) { return s.packets && s.linkRetry; }),
+    OfAllPackets("fast_forward: Of --fidelity=fast: collectives that were not sent",
+                 &RunStats::fastForward,
+                 FAST_FORWARD)
+        .Only([](const auto& s) { return s.packets && s.fastForward; }),
     OfPackets("retransmitted_packets (packets): Data packets sent again, TCP's segments too",
               &RunStats::retransmittedPackets),
     OfPackets("timeouts (count): Times a sender heard nothing and sent again, TCP's too",

@@ -23,6 +23,9 @@ struct Fabric
 {
     std::string compat;
     std::optional<std::string> network;
+    std::optional<std::string> fidelity;
+    std::optional<double> fastError;
+    std::optional<uint32_t> fastChecks;
     std::optional<std::string> fabric;
     std::string nic;
     uint32_t mtu = 0;

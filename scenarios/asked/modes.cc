@@ -18,6 +18,12 @@ Packets()
 }
 
 When
+Fast()
+{
+    return Is("fidelity", {"fast"});
+}
+
+When
 Ethernet()
 {
     return Is("fabric", {"roce"})

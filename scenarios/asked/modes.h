@@ -17,6 +17,7 @@ namespace when
 {
 
 When Packets();
+When Fast(); ///< --fidelity
 When Ethernet();
 When InfiniBand();
 When Rdma();                   ///< --protocol of traffic

@@ -18,6 +18,7 @@
 #include "scenarios/collective/nccl-environment.h"
 #include "scenarios/collective/network-choices.h"
 #include "scenarios/network/cluster-options.h"
+#include "scenarios/network/fidelity-options.h"
 #include "scenarios/network/infiniband.h"
 #include "scenarios/network/rail-options.h"
 #include "scenarios/network/switch-values.h"
@@ -292,6 +293,7 @@ MakeCollectives(Validation* v,
     c.allByFormula = values.Has(&asked::Collective::collectiveTimes) &&
                      values.Get(&asked::Collective::collectiveTimes) == "formula";
     c.insideByFormula = c.allByFormula || values.Get(&asked::Collective::inServer) == "formula";
+    c.recall = RecallOf(v);
     c.insideOneByOne = values.Get(&asked::Collective::inServer) == "one-by-one";
     if (cluster && !c.allByFormula && !cluster->server.library.fall.empty() && cluster->servers > 1)
     {

@@ -18,6 +18,7 @@
 #include "scenarios/network/background.h"
 #include "scenarios/network/cluster-options.h"
 #include "scenarios/network/common-options.h"
+#include "scenarios/network/fidelity-options.h"
 #include "scenarios/network/recovery-options.h"
 
 namespace scenario
@@ -291,6 +292,7 @@ MakeCollperfTable()
     t.Add(NcclOptionRows());
     t.Add(NetworkOptionRows("single-switch", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));
+    t.Add(FidelityOptionRows(true));
     t.Add(BackgroundOptionRows());
     t.Add(RecoveryOptionRows(Checkpoints::kNone));
     t.Add(RunOptionRows("collperf"));

@@ -412,7 +412,9 @@ EstimateText(const Estimate& e, const FabricSpec& fabric, const RunOptions& run)
     }
     text += PlanLine("events", "about " + CountText(e.speed.Events(work)));
     text += PlanLine("simulated time", SimulatedText(e));
-    text += PlanLine("wall time", WallTimeText(e, work));
+    text += PlanLine("wall time",
+                     WallTimeText(e, work) +
+                         (fabric.recalls ? ", if all is sent: --fidelity=fast takes less" : ""));
     text += PlanLine("host memory", HostMemoryText(e.memory, run.processes, AvailableHostMemory()));
     return text + PlanLine("results",
                            rdma::Printable(run.out) +

@@ -159,6 +159,7 @@ struct IbSpec
 struct FabricSpec
 {
     std::string network = "packet"; ///< a name of Networks(): how the network is simulated
+    bool recalls = false;           ///< --fidelity=fast: what comes again is not sent
     bool infiniBand = false;        ///< or Ethernet
     IbSpec ib;
     std::string nic; ///< preset name: "100GbE"
@@ -308,6 +309,13 @@ struct NcclLimits
 
 class MeasuredChoices;
 
+/// How far recalled times are trusted.
+struct RecallOptions
+{
+    double error = 0.01; ///< --fast-error
+    uint32_t checks = 4; ///< --fast-checks
+};
+
 struct CollectiveOptions
 {
     std::vector<AlgorithmRule> algorithms;  ///< later ones win; for the rest the tuner chooses
@@ -330,11 +338,13 @@ struct CollectiveOptions
     bool insideByFormula = false;
     bool allByFormula = false;   ///< the same of groups of several servers: --collective-times
     bool insideOneByOne = false; ///< --in-server=one-by-one
-    bool ownNics = false;        ///< --peer-nic=own or pxn (rail-options.h)
-    bool peersRail = false;      ///< pxn: both ends at the NIC beside the receiving GPU
-    uint32_t besideGpu = 1;      ///< NICs beside a GPU, so channels of an exchange with own NICs
-    uint32_t rails = 0;          ///< topo::Description::rails
-    bool railsApart = false;     ///< topo::Description::railsApart
+    /// What has run in packets before is recalled: --fidelity=fast.
+    std::optional<RecallOptions> recall = {};
+    bool ownNics = false;    ///< --peer-nic=own or pxn (rail-options.h)
+    bool peersRail = false;  ///< pxn: both ends at the NIC beside the receiving GPU
+    uint32_t besideGpu = 1;  ///< NICs beside a GPU, so channels of an exchange with own NICs
+    uint32_t rails = 0;      ///< topo::Description::rails
+    bool railsApart = false; ///< topo::Description::railsApart
 
     /// Options for making schedules of an operation. A library sends the data of one GPU for one
     /// other through the NIC beside it, unless channels are asked for.

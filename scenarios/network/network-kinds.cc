@@ -6,6 +6,7 @@
 #include "scenarios/asked/fabric.h"
 #include "scenarios/asked/modes.h"
 #include "scenarios/asked/run.h"
+#include "scenarios/network/fidelity-options.h"
 #include "scenarios/network/processes.h"
 
 namespace scenario
@@ -95,6 +96,7 @@ ApplyNetwork(Validation* v, FabricSpec* fabric)
 {
     const Values& values = v->values;
     v->Settle(&asked::Fabric::network);
+    fabric->recalls = IsFast(values);
     if (HasPackets(*fabric))
     {
         return;

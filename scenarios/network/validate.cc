@@ -19,6 +19,7 @@
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/compat.h"
 #include "scenarios/network/ets-options.h"
+#include "scenarios/network/fidelity-options.h"
 #include "scenarios/network/infiniband.h"
 #include "scenarios/network/link-options.h"
 #include "scenarios/network/load-balancing-options.h"
@@ -154,6 +155,7 @@ FabricSpec
 MakeFabric(Validation* v)
 {
     FabricSpec f;
+    ApplyFidelity(v);
     ApplyInfiniBand(v);
     ApplyCompat(v);
     f.transport = ApplyTransport(v); // which may have a way of its own to recover

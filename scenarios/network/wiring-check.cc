@@ -7,7 +7,9 @@
 #include "scenarios/asked/network.h"
 #include "scenarios/asked/traffic.h"
 #include "scenarios/asked/training.h"
+#include "scenarios/network/fidelity-options.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace scenario
@@ -136,6 +138,29 @@ CheckWiring(Validation* v,
     if (!about.paths.empty())
     {
         check("has paths; a path ", WhyNoPaths(*v));
+    }
+    if (!IsFast(v->values))
+    {
+        return;
+    }
+    const auto& links = topology.Links();
+    const bool loses = std::any_of(links.begin(), links.end(), [](const topo::Link& link) {
+        return link.bitErrorRate > 0;
+    });
+    if (loses)
+    {
+        v->Fail(&asked::Fabric::fidelity,
+                "links with bit errors lose other frames of each collective; allowed: packet");
+    }
+    const std::string changes = about.circuits         ? "circuits that come and go"
+                                : about.bonded         ? "bonded ports"
+                                : !about.paths.empty() ? "paths that senders name"
+                                                       : "";
+    if (!changes.empty())
+    {
+        v->Fail(&asked::Fabric::fidelity,
+                "needs to know which ports a collective uses, and the topology has " + changes +
+                    "; allowed: packet");
     }
 }
 

@@ -63,6 +63,12 @@ class LaneArrivals
         return false;
     }
 
+    /// \pre all are of one sender
+    uint32_t Count() const
+    {
+        return m_count;
+    }
+
     bool IsEmpty() const
     {
         return m_count == 0 && (!m_others || m_others->empty());

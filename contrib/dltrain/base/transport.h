@@ -329,6 +329,20 @@ class Transport
         return Open(name, user, cookie, 0);
     }
 
+    /// The way that the messages of a channel take.
+    struct Way
+    {
+        std::vector<uint32_t> ends; ///< of RdmaFabric, the sender's first
+        std::vector<rdma::PathLink> links;
+        std::vector<uint32_t> back; ///< as `ends`, of the ACKs
+    };
+
+    /// \return nothing: not known, or not always the same
+    virtual std::optional<Way> FindWay(const ChannelName& /* name */) const
+    {
+        return std::nullopt;
+    }
+
     virtual void Post(ChannelId channel, const TransportPost& post) = 0;
 
     /// \return ps, of a message between two endpoints alone on the idle network; nothing: as

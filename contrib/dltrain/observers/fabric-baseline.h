@@ -25,6 +25,8 @@ struct FabricBaseline
     std::vector<uint64_t> txWireBytes;   //!< by port of RdmaFabric::GetPorts
     std::vector<uint64_t> pausedPs;      //!< the same
     std::vector<uint64_t> ordinaryBytes; //!< the same
+    std::vector<uint64_t> recalledBytes; //!< the same: RecalledLoads; empty: there are none
+    uint64_t recalledMessages{0};        //!< RecalledLoads::GetMessageBytes
     std::vector<uint64_t> carried;       //!< TraceCollector::GetCarried
     uint64_t rerouted{0};
     ns3::RdmaTrimCounters trims;

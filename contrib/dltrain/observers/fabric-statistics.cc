@@ -46,12 +46,18 @@ BusiestLinks(TraceCollector& collector, int64_t now, std::size_t most)
     const int64_t passed = now - base.time;
     const double elapsed =
         passed > 0 ? static_cast<double>(passed) : std::numeric_limits<double>::infinity();
+    RecalledLoads* const loads = collector.FindRecalledLoads();
     std::vector<LinkUse> links;
     for (uint32_t i = 0; i < ports.size(); ++i)
     {
         const ns3::RdmaPort& port = *ports[i];
         const double rate = port.GetMeanRate(base.time, now);
-        const double wire = static_cast<double>(port.GetTxWireBytes() - base.txWireBytes[i]);
+        const uint64_t recalled =
+            loads ? loads->GetBytes(collector.GetFabric().GetEnd(i), now) -
+                        (i < base.recalledBytes.size() ? base.recalledBytes[i] : 0)
+                  : 0;
+        const double wire =
+            static_cast<double>(port.GetTxWireBytes() - base.txWireBytes[i] + recalled);
         const double paused = static_cast<double>(port.GetPausedPs(now) - base.pausedPs[i]);
         links.push_back({collector.GetPortNames()[collector.GetFabric().GetEnd(i)],
                          rate / 1e9,
@@ -191,6 +197,27 @@ AddLinkLayer(const ns3::RdmaPortCounters& now,
                                                now.retryAcksSent - base.retryAcksSent,
                                                now.retryNacksSent - base.retryNacksSent};
     }
+}
+
+reports::FastForwardStats
+FastForwardOf(const RecalledLoads& recalled, int64_t measuredFrom, int64_t nowPs)
+{
+    const coll::RecallStatistics now = recalled.GetStatistics(nowPs);
+    reports::FastForwardStats s;
+    s.collectives = now.episodes;
+    s.inPackets = now.episodes - now.recalled;
+    s.foreseen = now.foreseen;
+    s.recalled = now.recalled;
+    s.checks = now.checks;
+    s.errorMean = now.checks ? now.missSum / static_cast<double>(now.checks) : 0;
+    s.errorWorst = now.missMost;
+    s.error = recalled.GetError(measuredFrom, nowPs);
+    s.frameHopsSkipped = recalled.GetFrames();
+    s.recalledUs = static_cast<double>(now.recalledTime) / 1e6;
+    s.shared = now.shared;
+    s.untracked = recalled.IsOpaque();
+    s.kinds = now.tracks;
+    return s;
 }
 
 } // namespace
@@ -336,6 +363,10 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     s.dataBytes = nics.dataBytes - base.nics.dataBytes;
     // These stay on their link.
     s.frameHops = ports.rxFrames - ports.creditUpdatesReceived - ports.retryWordsReceived;
+    if (const RecalledLoads* recalled = collector.FindRecalledLoads())
+    {
+        s.fastForward = FastForwardOf(*recalled, collector.GetBaseline().time, nowPs);
+    }
     for (const auto& device : fabric.GetSwitches())
     {
         s.bufferPeakBytes = std::max<uint64_t>(s.bufferPeakBytes, device->GetSharedBufferPeak());

@@ -116,7 +116,9 @@ LinkSampler::Look(int64_t now)
         received += counters.rxFrames + counters.linkDownLost + counters.linkDownSent;
         Last& last = m_last[i];
         held = held || port.GetPausedMask();
-        const uint64_t wire = counters.txWireBytes - last.txWireBytes;
+        const uint64_t sent =
+            counters.txWireBytes + (m_recalled ? m_recalled->GetBytes(m_fabric.GetEnd(i), now) : 0);
+        const uint64_t wire = sent - last.txWireBytes;
         const uint64_t queued = port.GetQueuedBytes();
         const uint64_t marks = counters.ecnMarks - last.ecnMarks;
         if (!wire && !queued && !marks && !last.residualPs && !port.GetPausedMask() &&
@@ -137,12 +139,11 @@ LinkSampler::Look(int64_t now)
             residual = std::llround(std::min(static_cast<double>(residual) * rate / cable, most));
         }
         // From the beginning, so that the sum over intervals is that of one long interval.
-        const int64_t busySoFar =
-            std::llround(static_cast<double>(counters.txWireBytes) * 8e12 / cable) - residual;
+        const int64_t busySoFar = std::llround(static_cast<double>(sent) * 8e12 / cable) - residual;
         const int64_t busy = busySoFar - last.busyPs;
         const uint64_t pausedPs = port.GetPausedPs(now);
         const int64_t paused = static_cast<int64_t>(pausedPs - last.pausedPs);
-        last = {counters.txWireBytes, residual, busySoFar, pausedPs, counters.ecnMarks};
+        last = {sent, residual, busySoFar, pausedPs, counters.ecnMarks};
         if (m_measuring && (busy != 0 || queued || paused || marks))
         {
             m_table.Add(
@@ -150,7 +151,7 @@ LinkSampler::Look(int64_t now)
         }
     }
     m_lastFrames = sight.frames;
-    m_inFlight = IsInFlight(sight.frames, received);
+    m_inFlight = IsInFlight(sight.frames, received) || (m_recalled && m_recalled->IsSending(now));
     m_looks.Note(now);
     m_table.EndInterval(now);
     if (m_observer)

@@ -6,6 +6,7 @@
 
 #include "looks.h"
 #include "port-watch.h"
+#include "recalled-loads.h"
 #include "reports/tables/link-table.h"
 
 #include "ns3/rdma-fabric-helper.h"
@@ -55,6 +56,12 @@ class LinkSampler
     void SetWatch(PortWatch* watch)
     {
         m_watch = watch;
+    }
+
+    /// Adds what was not sent, but recalled. \param loads outlives this
+    void SetRecalled(RecalledLoads* loads)
+    {
+        m_recalled = loads;
     }
 
     /// \return whether frames move or will, as far as this process knows
@@ -128,7 +135,8 @@ class LinkSampler
     uint64_t m_count{0};    //!< of looks
     std::vector<Last> m_last;
     std::function<void(const Sight&)> m_observer;
-    PortWatch* m_watch{nullptr}; //!< null: nobody
+    PortWatch* m_watch{nullptr};        //!< null: nobody
+    RecalledLoads* m_recalled{nullptr}; //!< null: everything is sent
     ns3::RdmaGridTimer m_timer;
 };
 

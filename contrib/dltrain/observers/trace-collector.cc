@@ -232,6 +232,20 @@ TraceCollector::AddOwner(const std::string& name, bool aside)
     return owner;
 }
 
+RecalledLoads&
+TraceCollector::GetRecalledLoads(uint32_t ranks, const coll::RecallSettings& settings)
+{
+    if (!m_recalled)
+    {
+        m_recalled = std::make_unique<RecalledLoads>(m_fabric.GetNEnds(), ranks, settings);
+        if (m_links)
+        {
+            m_links->SetRecalled(m_recalled.get());
+        }
+    }
+    return *m_recalled;
+}
+
 void
 TraceCollector::StartMeasuring(int64_t nowPs)
 {
@@ -253,6 +267,11 @@ TraceCollector::StartMeasuring(int64_t nowPs)
     }
     m_baseline = FabricBaseline(m_fabric, nowPs);
     m_baseline.carried = m_carried;
+    m_baseline.recalledMessages = m_recalled ? m_recalled->GetMessageBytes() : 0;
+    for (uint32_t i = 0; m_recalled && i < m_fabric.GetPorts().size(); ++i)
+    {
+        m_baseline.recalledBytes.push_back(m_recalled->GetBytes(m_fabric.GetEnd(i), nowPs));
+    }
     m_events->StartMeasuring(nowPs);
 }
 

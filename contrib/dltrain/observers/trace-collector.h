@@ -235,6 +235,21 @@ class TraceCollector : public ns3::RdmaNicWatcher
         return m_fabric;
     }
 
+    /// For collectives that are recalled instead of sent. \param ranks of all jobs
+    RecalledLoads& GetRecalledLoads(uint32_t ranks, const coll::RecallSettings& settings);
+
+    /// \return bytes of measured messages that were recalled
+    uint64_t GetRecalledBytes() const
+    {
+        return m_recalled ? m_recalled->GetMessageBytes() - m_baseline.recalledMessages : 0;
+    }
+
+    /// \return null: nobody has asked for them
+    RecalledLoads* FindRecalledLoads() const
+    {
+        return m_recalled.get();
+    }
+
     LinkSampler& GetLinkSampler()
     {
         return *m_links;
@@ -483,6 +498,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     std::unique_ptr<JourneyCollector> m_journeys; //!< null: journeys are not noted
     std::vector<Arriving> m_arriving;             //!< by endpoint; empty: the same
     std::unique_ptr<QueuePairLog> m_queuePairLog;
+    std::unique_ptr<RecalledLoads> m_recalled; //!< null: nobody has asked for them
     std::unique_ptr<LinkSampler> m_links;
     std::unique_ptr<PortWatch> m_watch; //!< null: no ports are watched
     std::unique_ptr<EventCollector> m_events;

@@ -48,7 +48,9 @@ CollperfSimulation::Run()
 std::string
 CollperfSimulation::Populate()
 {
-    if (m_scenario.run.attribution)
+    // What is recalled has no path.
+    const bool recalls = m_scenario.Choices().front()->recall.has_value();
+    if (m_scenario.run.attribution && !recalls)
     {
         // Only the sums of a path are needed.
         constexpr uint16_t kLinked = 0;

@@ -10,6 +10,7 @@
 #include "scenarios/asked/recovery.h"
 #include "scenarios/layout-search/options/planner-options.h"
 #include "scenarios/layout-search/search.h"
+#include "scenarios/network/fidelity-options.h"
 #include "topologies/names.h"
 
 #include <numeric>
@@ -83,7 +84,8 @@ class Measurement
             m_goesOn);
         const std::optional<double> step = StepOf(layout, results);
         m_times.step = step.value_or(0);
-        m_times.stepFrom = "simulated, " + job.network;
+        const std::string fast = FastTextOf(results);
+        m_times.stepFrom = "simulated, " + (fast.empty() ? job.network : fast);
         if (step)
         {
             m_tell("step: " + reports::HumanTime(m_times.step * 1e6));
@@ -204,6 +206,13 @@ class Measurement
         for (const char* const option : {"checkpoint-async", "checkpoint-copy-rate"})
         {
             read.values.Slot(option) = {}; // the write is measured, by itself
+        }
+        if (scenario::IsFast(read.values)) // faults and checkpoints are in packets
+        {
+            for (const char* const option : {"fidelity", "fast-error", "fast-checks"})
+            {
+                scenario::ClearOption(option, &read);
+            }
         }
         scenario::SetOption("recovery", "restart", &read);
         const training::TrainingOptions& o = m_job.options;

@@ -3,10 +3,12 @@
  */
 #include "layout-runs.h"
 
+#include "reports/base/human-text.h"
 #include "scenarios/asked/fabric.h"
 #include "scenarios/asked/training.h"
 #include "scenarios/layout-search/options/estimated-options.h"
 #include "scenarios/layout-search/search.h"
+#include "scenarios/network/fidelity-options.h"
 #include "scenarios/startup/parse.h"
 #include "scenarios/training/fewer-layers.h"
 
@@ -74,7 +76,9 @@ NetworksOf(const scenario::ReadResult& job, const std::string& wanted)
         return {wanted};
     }
     const scenario::Values& values = job.values;
-    return values.Given(&scenario::asked::Fabric::network)
+    const std::string network = scenario::NetworkOfFidelity(values);
+    return !network.empty() ? std::vector<std::string>{network}
+           : values.Given(&scenario::asked::Fabric::network)
                ? std::vector<std::string>{values.Get(&scenario::asked::Fabric::network)}
            : scenario::ChangesLinks(values) ? std::vector<std::string>{"fluid", "packet"}
                                             : std::vector<std::string>{"analytic", "packet"};
@@ -157,7 +161,8 @@ RunsOf(const scenario::ReadResult& job,
     const planner::FewerMicroBatches fewer(layout.pipeline);
     const bool isWhole = layout.accumulation <= 2 * fewer.more;
     const std::string network = job.values.Get(&scenario::asked::Fabric::network);
-    const std::string name = folder + "/" + NameOf(layout, network);
+    const std::string name =
+        folder + "/" + NameOf(layout, scenario::IsFast(job.values) ? "fast" : network);
     std::vector<ChildJob> runs;
     for (const uint32_t m : isWhole ? std::vector<uint32_t>{layout.accumulation}
                                     : std::vector<uint32_t>{fewer.less, fewer.more})
@@ -190,6 +195,21 @@ StepOf(const planner::Layout& layout, const std::vector<ChildResult>& runs)
                             : planner::FewerMicroBatches(layout.pipeline)
                                   .Extended(*runs[0].step, *runs[1].step, layout.accumulation);
     return std::max(step, layout.bound); // as the search does
+}
+
+std::string
+FastTextOf(const std::vector<ChildResult>& runs)
+{
+    std::optional<double> error;
+    for (const ChildResult& run : runs)
+    {
+        if (run.stats.is_object() && run.stats.contains("fast_forward"))
+        {
+            const double its = run.stats["fast_forward"]["error"].get<double>();
+            error = std::max(error.value_or(0), its);
+        }
+    }
+    return error ? "fast, +-" + reports::HumanPercent(*error) : "";
 }
 
 } // namespace dltrain

@@ -40,6 +40,10 @@ std::vector<ChildJob> RunsOf(const scenario::ReadResult& job,
 /// \param runs those of RunsOf \return s; nothing: a run has no step
 std::optional<double> StepOf(const planner::Layout& layout, const std::vector<ChildResult>& runs);
 
+/// \param runs those of RunsOf, at --fidelity=fast \return "fast, +-0.3%": the largest error that
+/// one states; empty: they were not fast
+std::string FastTextOf(const std::vector<ChildResult>& runs);
+
 } // namespace dltrain
 
 #endif // DLTRAIN_LAYOUT_RUNS_H

@@ -94,8 +94,10 @@ RunPlans(const scenario::PlannerScenario& scenario,
         plan.verified = StepOf(plan.layout, runsOf[index]);
         if (plan.verified)
         {
+            const std::string fast = FastTextOf(runsOf[index]);
             watch.tell(name + ": " + scenario::SecondsText(*plan.verified) + ", estimated " +
-                       scenario::SecondsText(plan.estimate.step));
+                       scenario::SecondsText(plan.estimate.step) +
+                       (fast.empty() ? "" : " (" + fast + ")"));
         }
     });
     for (planner::Plan* plan : plans)

@@ -137,7 +137,8 @@ ServingSimulation::OnEnd(reports::RunOutcome& outcome)
     {
         m_outcome = m_job->TakeOutcome(outcome.simulatedPs);
         m_run.Collector().Finish(outcome.simulatedPs); // joins what all ranks have sent
-        m_outcome.networkBytes = m_run.Collector().GetFlows().GetBytes();
+        m_outcome.networkBytes =
+            m_run.Collector().GetFlows().GetBytes() + m_run.Collector().GetRecalledBytes();
     }
     else
     {

@@ -119,7 +119,8 @@ TrainingSimulation::GetStatistics() const
 void
 TrainingSimulation::PrintSummary(std::ostream& os, const reports::RunStats& network) const
 {
-    m_job.Get().Print(os);
+    const auto& fast = network.fastForward;
+    m_job.Get().Print(os, fast ? std::optional(fast->error) : std::nullopt);
     if (m_scenario.collectives.measured)
     {
         reports::PrintTuner(os, *m_scenario.collectives.measured);

@@ -79,6 +79,31 @@ CollectiveRunner::RailOf(const Member& member, const Plan& plan, Rank to, coll::
     return static_cast<uint16_t>((first + plan.schedule->Channel(lane)) % nics);
 }
 
+ChannelName
+CollectiveRunner::NameOf(const Member& member,
+                         const Plan& plan,
+                         Rank to,
+                         coll::Lane lane,
+                         uint16_t rail) const
+{
+    const Member& peer = m_communicators[member.communicator].members[to];
+    ChannelName name;
+    name.job = static_cast<uint16_t>(m_job);
+    name.communicator = member.communicator;
+    name.from = member.rank;
+    name.to = peer.rank;
+    name.lane = lane;
+    name.rail = rail;
+    name.turn = static_cast<uint8_t>(lane / m_cluster.server.nics);
+    if (plan.ownNics)
+    {
+        name.railThere = static_cast<uint8_t>(
+            (m_interconnect.GetPlaces().NicBeside(peer.rank) + plan.schedule->Channel(lane)) %
+            m_cluster.server.nics);
+    }
+    return name;
+}
+
 const CollectiveRunner::Connection&
 CollectiveRunner::FindConnection(Member& member,
                                  const Plan& plan,
@@ -90,20 +115,7 @@ CollectiveRunner::FindConnection(Member& member,
     if (!connection.transport)
     {
         const Member& peer = m_communicators[member.communicator].members[to];
-        ChannelName name;
-        name.job = static_cast<uint16_t>(m_job);
-        name.communicator = member.communicator;
-        name.from = member.rank;
-        name.to = peer.rank;
-        name.lane = lane;
-        name.rail = rail;
-        name.turn = static_cast<uint8_t>(lane / m_cluster.server.nics);
-        if (plan.ownNics)
-        {
-            name.railThere = static_cast<uint8_t>(
-                (m_interconnect.GetPlaces().NicBeside(peer.rank) + plan.schedule->Channel(lane)) %
-                m_cluster.server.nics);
-        }
+        const ChannelName name = NameOf(member, plan, to, lane, rail);
         Transport& transport = m_interconnect.Serving(name.from, name.to);
         connection.peer = to;
         connection.inside = member.server == peer.server;

@@ -5,6 +5,7 @@
  */
 #include "collective-runner-at-once.h"
 #include "collective-runner-cookies.h"
+#include "collective-runner-recall.h"
 #include "collective-runner-relay.h"
 #include "collective-runner.h"
 #include "reports/attribution/collective-paths.h"
@@ -164,10 +165,21 @@ CollectiveRunner::StartUnit(Member& unit, uint32_t immediate, int64_t now)
 void
 CollectiveRunner::Launch(Member& member, Part& part, int64_t now)
 {
+    const bool recalls = part.plan->track != UINT32_MAX && member.kind == Kind::RANK;
+    if (recalls && m_recall->Launch(member, part, now))
+    {
+        return;
+    }
     if (part.plan->atOnce && LaunchAtOnce(member, part, now))
     {
         return;
     }
+    LaunchLanes(member, part, now);
+}
+
+void
+CollectiveRunner::LaunchLanes(Member& member, Part& part, int64_t now)
+{
     for (LaneState& state : part.lanes)
     {
         state.started = true;
@@ -200,7 +212,13 @@ CollectiveRunner::LaunchAtOnce(Member& member, const Part& part, int64_t now)
 void
 CollectiveRunner::EndRank(Member& member, const Part& part, int64_t now)
 {
-    if (member.gotInside && member.kind == Kind::RANK)
+    if (part.plan->track != UINT32_MAX && member.kind == Kind::RANK)
+    {
+        now += part.log ? part.log->late : 0;
+        m_recall->NoteEnd(member, part, now);
+    }
+    const bool isLate = part.log && part.log->late > 0;
+    if (!isLate && member.gotInside && member.kind == Kind::RANK)
     {
         m_interconnect.Leaves().Add(member.server,
                                     {member.rank,

@@ -17,13 +17,8 @@ namespace dltrain
 
 using reports::CollectivePaths;
 
-namespace
-{
-
-/// ps: no collective between servers is faster than two links. An engine that runs servers apart
-/// relies on it.
 int64_t
-LeastBetween(const topo::Topology& topology)
+CollectiveRunner::LeastBetween(const topo::Topology& topology)
 {
     int64_t least = INT64_MAX / 2;
     for (const topo::Link& link : topology.Links())
@@ -32,8 +27,6 @@ LeastBetween(const topo::Topology& topology)
     }
     return topology.Links().empty() ? 0 : 2 * least;
 }
-
-} // namespace
 
 void
 CollectiveRunner::TakeFormula(Plan* plan, const coll::Placement& placement) const
@@ -59,6 +52,13 @@ CollectiveRunner::TakeFormula(Plan* plan, const coll::Placement& placement) cons
     {
         plan->formula = std::max(plan->formula, LeastBetween(m_cluster.topology));
     }
+    CountBytes(plan);
+}
+
+void
+CollectiveRunner::CountBytes(Plan* plan)
+{
+    const coll::Collective& what = plan->schedule->What();
     // Of a large schedule the first rank stands for all: they differ by the rounding of S / n.
     constexpr uint64_t kMostCounted = 1u << 24;
     uint64_t steps = 0;

@@ -5,6 +5,7 @@
  */
 #include "collective-runner-at-once.h"
 #include "collective-runner-cookies.h"
+#include "collective-runner-recall.h"
 #include "collective-runner.h"
 #include "collectives/aggregation/aggregation.h"
 #include "collectives/core/placement.h"
@@ -197,7 +198,11 @@ CollectiveRunner::Prepare(uint32_t communicator, const coll::Collective& what)
         comm);
     plan.number = static_cast<uint32_t>(comm.numbered.size());
     plan.id = ++m_plans;
-    const Plan& kept = comm.plans.emplace(what.bytes, std::move(plan))->second;
+    Plan& kept = comm.plans.emplace(what.bytes, std::move(plan))->second;
+    if (m_recall)
+    {
+        m_recall->Add(communicator, &kept);
+    }
     if (choice.algorithm->Uses().fabricSwitches)
     {
         if (kept.number == MOST_NUMBERED)

@@ -141,7 +141,7 @@ CollectiveRunner::Relay::GiveBack(int64_t now)
 bool
 CollectiveRunner::Relay::Begin(Member& entry, const Part& part, int64_t now)
 {
-    if (m_entry)
+    if (m_entry || (part.log && part.log->steps > 0))
     {
         return false;
     }

@@ -5,6 +5,7 @@
 
 #include "collective-runner-at-once.h"
 #include "collective-runner-cookies.h"
+#include "collective-runner-recall.h"
 #include "collective-runner-relay.h"
 #include "reports/attribution/collective-paths.h"
 #include "scenarios/collective/collective-options.h"
@@ -49,9 +50,31 @@ CollectiveRunner::CollectiveRunner(const scenario::ClusterSpec& cluster,
         m_events.emplace_back(this);
     }
     m_relays.resize(interconnect.GetPlaces().GetNServers());
+    if (options.recall)
+    {
+        m_recall = std::make_unique<Recall>(*this, *options.recall);
+    }
 }
 
 CollectiveRunner::~CollectiveRunner() = default;
+
+void
+CollectiveRunner::BeginRound(Rank rank, uint32_t round, int64_t now)
+{
+    if (m_recall)
+    {
+        m_recall->BeginRound(rank, round, now);
+    }
+}
+
+void
+CollectiveRunner::Distrust()
+{
+    if (m_recall)
+    {
+        m_recall->Distrust();
+    }
+}
 
 void
 CollectiveRunner::SetStep(const Plan& plan, Rank as, coll::Lane lane, LaneState& state)
@@ -155,6 +178,10 @@ CollectiveRunner::Deliver(Member& member,
                           Rank from,
                           int64_t now)
 {
+    if (m_recall && !m_recall->Hear(member, sequence, lane, now))
+    {
+        return;
+    }
     Part& part = GetPart(member, sequence);
     if (!part.plan && part.lanes.size() <= lane)
     {
@@ -310,6 +337,21 @@ CollectiveRunner::OnEvent(const EventPayload& e, int64_t now)
     if (e.kind == EventKind::AT_ONCE)
     {
         m_communicators[e.member->communicator].atOnce->OnEnds(e.sequence, now);
+        return;
+    }
+    if (e.kind == EventKind::RECALLED)
+    {
+        m_recall->OnEnd(e, now);
+        return;
+    }
+    if (e.kind == EventKind::CUT)
+    {
+        m_recall->OnCut(e, now);
+        return;
+    }
+    if (e.kind == EventKind::LAUNCH_HELD)
+    {
+        m_recall->LaunchLate(*e.member, e.sequence, now);
         return;
     }
     if (e.kind == EventKind::LAUNCH)

@@ -101,6 +101,12 @@ class CollectiveRunner : public TransportUser, private LeaveUser
         m_speeds = speeds->empty() ? nullptr : speeds;
     }
 
+    /// In an event of a rank's server, or before the first one: it begins a round of its job.
+    void BeginRound(Rank rank, uint32_t round, int64_t now);
+
+    /// Somebody else sends messages that are no collectives, and not in the order of rounds.
+    void Distrust();
+
     /// Is told when messages of a rank begin to fail, in words, by an event of its server.
     void SetFailureListener(std::function<void(const std::string& what)> listener)
     {
@@ -233,7 +239,9 @@ class CollectiveRunner : public TransportUser, private LeaveUser
         uint64_t parts = 1;   ///< Schedule::PartsOfMessage
         bool relays = false;  ///< messages may pass servers by Relay
         bool atOnce = false;  ///< AtOnce may work it out
-        std::vector<uint64_t> bytesOf = {}; ///< bytes that ranks send, with a formula
+        std::vector<uint64_t> bytesOf = {}; ///< bytes that ranks send, without messages
+        uint32_t track = UINT32_MAX;        ///< Recall's number; UINT32_MAX: it is never recalled
+        uint32_t trackOfGroup = 0;          ///< of its communicator
         bool between = false;               ///< with a formula: several servers
     };
 
@@ -241,6 +249,19 @@ class CollectiveRunner : public TransportUser, private LeaveUser
     class Relay;
     /// A collective inside a server (collective-runner-at-once.h).
     class AtOnce;
+    /// Collectives that end as they did before (collective-runner-recall.h).
+    class Recall;
+    /// Rings whose end follows from their first steps (collective-runner-foresight.h).
+    class Foresight;
+
+    /// When a rank did the first steps of its part: at step 0 it launched, then messages came.
+    struct StepLog
+    {
+        uint32_t steps;             ///< room, of a lane; 0: no more are noted
+        int64_t late = 0;           ///< ps: the rank leaves so much later than it would
+        std::vector<uint32_t> done; ///< by lane
+        std::vector<int64_t> times; ///< ps, by lane and step
+    };
 
     /// A rank's part of a collective, or a switch's.
     struct Part
@@ -256,6 +277,10 @@ class CollectiveRunner : public TransportUser, private LeaveUser
         // behind what a message needs
         int64_t entered = 0; ///< ps
         uint64_t cookie = 0;
+        uint32_t episode = 0;                 ///< of Recall
+        int64_t endsAt = -1;                  ///< ps: when Recall makes it leave
+        reports::PathRecord* entry = nullptr; ///< while Recall holds the launch; held
+        std::unique_ptr<StepLog> log;         ///< of Foresight; null: nothing is noted
     };
 
     /// Where a rank sends.
@@ -325,6 +350,8 @@ class CollectiveRunner : public TransportUser, private LeaveUser
         // seldom needed
         int64_t postsFrom = 0; ///< when its next message can be given to a NIC (LibraryTimes::post)
         std::map<uint32_t, Part> others;     ///< by sequence: if it is in several
+        std::vector<uint32_t> episodes;      ///< entered so far, by Plan::trackOfGroup
+        uint32_t lastTrack = UINT32_MAX;     ///< Plan::track of the last
         std::vector<Connection> lastOfLanes; ///< by lane, as `last`: of the first few
         std::unordered_map<uint64_t, Connection> connections; ///< by ConnectionKey
         std::unique_ptr<Failure> failure;                     ///< null: none
@@ -361,6 +388,7 @@ class CollectiveRunner : public TransportUser, private LeaveUser
         /// The same of several servers, between the nodes' events.
         std::map<uint32_t, Meeting> meetingsBetween;
         std::unordered_multimap<uint64_t, Plan> plans; ///< by the collective's bytes
+        uint32_t tracks = 0;                           ///< of Recall
     };
 
     static uint64_t ConnectionKey(Rank to, coll::Lane lane, uint16_t rail, const Plan& plan)
@@ -393,6 +421,9 @@ class CollectiveRunner : public TransportUser, private LeaveUser
         MEET_BETWEEN, ///< the same, of several servers
         SEND_OUT,     ///< Relay::SendOut
         AT_ONCE,      ///< AtOnce::OnEnds
+        RECALLED,     ///< Recall::OnEnd
+        LAUNCH_HELD,  ///< it begins, and Recall has held it
+        CUT,          ///< Recall::OnCut
     };
 
     /// The payload of a rank's event.
@@ -427,6 +458,11 @@ class CollectiveRunner : public TransportUser, private LeaveUser
                   const Communicator& comm) const;
     /// --in-server=formula, of ranks of one server; --collective-times=formula, of all.
     void TakeFormula(Plan* plan, const coll::Placement& placement) const;
+    /// Plan::bytesOf
+    static void CountBytes(Plan* plan);
+    /// ps: no collective between servers is faster than two links. An engine that runs servers
+    /// apart relies on it.
+    static int64_t LeastBetween(const topo::Topology& topology);
     /// As asked for, else as the tuner chooses; where switches have no room, as it does without.
     coll::Choice Choose(Communicator& comm, const coll::Collective& what);
     /// Asks the switches between servers for room, once.
@@ -455,6 +491,8 @@ class CollectiveRunner : public TransportUser, private LeaveUser
                       const EventPayload& payload);
     /// A rank's lanes begin.
     void Launch(Member& member, Part& part, int64_t now);
+    /// The same, whatever was tried to do without messages.
+    void LaunchLanes(Member& member, Part& part, int64_t now);
     /// Its communicator's AtOnce, if any, takes the launch. \return whether it does
     bool LaunchAtOnce(Member& member, const Part& part, int64_t now);
     /// A rank has entered a collective with a formula.
@@ -491,6 +529,12 @@ class CollectiveRunner : public TransportUser, private LeaveUser
     const Connection& GetConnection(Member& member, const Plan& plan, Rank to, coll::Lane lane);
     /// The one used last becomes that to this member.
     void Change(Connection& last, Member& member, const Plan& plan, Rank to, coll::Lane lane);
+    /// \return name of the channel of a connection
+    ChannelName NameOf(const Member& member,
+                       const Plan& plan,
+                       Rank to,
+                       coll::Lane lane,
+                       uint16_t rail) const;
     /// Whatever was used last.
     const Connection& FindConnection(Member& member,
                                      const Plan& plan,
@@ -516,6 +560,7 @@ class CollectiveRunner : public TransportUser, private LeaveUser
     const std::map<Rank, training::SpeedProfile>* m_speeds = nullptr; ///< null: all are as ever
     std::deque<Events> m_events;                                      ///< by server
     std::vector<std::unique_ptr<Relay>> m_relays; ///< by server; null: none so far
+    std::unique_ptr<Recall> m_recall;             ///< null: nothing is recalled
 };
 
 } // namespace dltrain

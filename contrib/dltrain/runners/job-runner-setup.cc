@@ -75,6 +75,10 @@ JobRunner::SetServices(const RankServices& services)
 {
     m_collectives = services.collectives;
     m_messages = services.messages;
+    if (m_plan.HasActors())
+    {
+        m_collectives->Distrust();
+    }
     const std::vector<std::vector<Seat>> seats = MakeSeats();
     m_ranks.resize(m_plan.Runners());
     for (Rank runner = 0; runner < m_plan.Runners(); ++runner)

@@ -4,6 +4,7 @@
 #include "message-runner.h"
 
 #include "collectives/core/placement.h"
+#include "contrib/dltrain/transports/recall-transport.h"
 #include "reports/attribution/collective-paths.h"
 #include "topologies/names.h"
 
@@ -114,7 +115,17 @@ MessageRunner::MessageRunner(Interconnect& interconnect,
     {
         m_servers.emplace_back(this);
     }
+    if (options.recall)
+    {
+        m_recall = std::make_unique<RecallTransport>(
+            interconnect,
+            coll::RecallSettings{options.recall->error,
+                                 options.recall->checks,
+                                 2 * interconnect.Fabric().GetDecisionDelay()});
+    }
 }
+
+MessageRunner::~MessageRunner() = default;
 
 MessageRunner::Server&
 MessageRunner::ServerOf(Rank rank, const char* what)
@@ -193,7 +204,9 @@ MessageRunner::Post(const EventPayload& send)
         }
         const uint32_t server = places.ServerOf(order.from);
         sending.inside = server == places.ServerOf(order.to);
-        sending.transport = &m_interconnect.Serving(name.from, name.to);
+        sending.transport = m_recall && !sending.inside
+                                ? static_cast<Transport*>(m_recall.get())
+                                : &m_interconnect.Serving(name.from, name.to);
         sending.channel = sending.transport->Open(name,
                                                   *this,
                                                   CookieOf(server, sending.number),

@@ -31,6 +31,8 @@ namespace dltrain
 
 using coll::Rank;
 
+class RecallTransport;
+
 /// Hears of messages.
 class MessageUser
 {
@@ -88,6 +90,7 @@ class MessageRunner : public TransportUser
                   const scenario::CollectiveOptions& options,
                   MessageUser& user,
                   uint32_t job = 0);
+    ~MessageRunner() override;
 
     /// Note what receives end after. \param paths must outlive this
     void SetPaths(reports::CollectivePaths* paths)
@@ -247,6 +250,7 @@ class MessageRunner : public TransportUser
     std::function<std::string(Rank rank)> m_nameOf;
     bool m_aborted = false;
     std::deque<Server> m_servers;
+    std::unique_ptr<RecallTransport> m_recall; ///< between servers; null: nothing is recalled
 };
 
 } // namespace dltrain

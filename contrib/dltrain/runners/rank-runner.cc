@@ -89,6 +89,10 @@ RankRunner::Begin(const workload::Round& round, const GraphTables& tables, int64
     ns3::RdmaOwner::Check(m_services.collectives->ContextOf(m_rank), "begins a round of a rank");
     NS_ASSERT_MSG(m_left == 0, "rank " << m_rank << " is in round " << m_round.number);
     m_round = round;
+    if (m_runner == m_rank) // else an actor
+    {
+        m_services.collectives->BeginRound(m_rank, round.number, now);
+    }
     m_factor = m_slowness * training::JitterOf(m_jitter, m_rank, round.number);
     m_stopped = false;
     m_tables = &tables;

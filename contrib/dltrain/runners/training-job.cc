@@ -345,9 +345,9 @@ TrainingJob::GetStepStatistics() const
 }
 
 void
-TrainingJob::Print(std::ostream& os) const
+TrainingJob::Print(std::ostream& os, std::optional<double> error) const
 {
-    m_results.Print(os, m_critical.get(), Now().workload->Statistics());
+    m_results.Print(os, m_critical.get(), Now().workload->Statistics(), error);
 }
 
 void

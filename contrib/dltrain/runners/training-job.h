@@ -149,7 +149,8 @@ class TrainingJob : public JobListener
     void Close();
 
     nlohmann::ordered_json GetStatistics() const;
-    void Print(std::ostream& os) const;
+    /// \param error TrainingResults::Print
+    void Print(std::ostream& os, std::optional<double> error = {}) const;
     /// reports::TrainingResults::WriteTables
     void WriteTables(const std::string& out) const;
     /// reports::TrainingResults::StepsToJson

@@ -6,6 +6,7 @@
 #include "bundled-transport.h"
 #include "collectives/aggregation/aggregators.h"
 #include "contrib/dltrain/base/console.h"
+#include "contrib/dltrain/observers/trace-collector.h"
 #include "scale-up-transport.h"
 #include "scenarios/asked/collective.h"
 #include "scenarios/options/member.h"
@@ -23,7 +24,9 @@ Interconnect::Interconnect(const scenario::ClusterSpec& cluster,
                            TraceCollector& collector,
                            Places::NicsInUse nicsInUse,
                            NetworkShare* share)
-    : m_places(cluster, fabric, std::move(nicsInUse)),
+    : m_fabric(fabric),
+      m_collector(collector),
+      m_places(cluster, fabric, std::move(nicsInUse)),
       m_leaves(m_places),
       m_inside(std::make_unique<ScaleUpTransport>(m_places, cluster)),
       m_between(
@@ -70,6 +73,12 @@ Interconnect::TakeAggregation(const std::vector<uint32_t>& units)
         ++m_groups[unit];
     }
     return true;
+}
+
+RecalledLoads&
+Interconnect::GetRecalledLoads(const coll::RecallSettings& settings) const
+{
+    return m_collector.GetRecalledLoads(m_places.PlaceOfSwitch(0), settings); // behind all GPUs
 }
 
 } // namespace dltrain

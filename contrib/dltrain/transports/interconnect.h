@@ -13,8 +13,15 @@
 #include <string>
 #include <vector>
 
+namespace coll
+{
+struct RecallSettings;
+} // namespace coll
+
 namespace dltrain
 {
+
+class RecalledLoads;
 
 /// The transports for the messages of a job on a cluster: inside its servers, and between them.
 class Interconnect
@@ -34,6 +41,12 @@ class Interconnect
     {
         return m_places.ServerOf(from) == m_places.ServerOf(to) ? static_cast<Transport&>(*m_inside)
                                                                 : *m_between;
+    }
+
+    /// The transport between servers.
+    Transport& Between() const
+    {
+        return *m_between;
     }
 
     /// The transport inside servers.
@@ -66,6 +79,19 @@ class Interconnect
         m_between->Abort();
     }
 
+    TraceCollector& Collector() const
+    {
+        return m_collector;
+    }
+
+    /// For what is recalled instead of sent.
+    RecalledLoads& GetRecalledLoads(const coll::RecallSettings& settings) const;
+
+    ns3::RdmaFabric& Fabric() const
+    {
+        return m_fabric;
+    }
+
     const Places& GetPlaces() const
     {
         return m_places;
@@ -76,6 +102,8 @@ class Interconnect
     bool TakeAggregation(const std::vector<uint32_t>& units);
 
   private:
+    ns3::RdmaFabric& m_fabric;
+    TraceCollector& m_collector;
     Places m_places;
     LeaveTurn m_leaves;
     std::unique_ptr<ScaleUpTransport> m_inside;

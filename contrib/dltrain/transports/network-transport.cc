@@ -334,6 +334,24 @@ NetworkTransport::Expect(const ChannelName& name,
     }
 }
 
+std::optional<Transport::Way>
+NetworkTransport::FindWay(const ChannelName& name) const
+{
+    const uint32_t from = m_places.FromOf(name);
+    const uint32_t to = m_places.ToOf(name);
+    const uint16_t port = rdma::RoceSourcePortOfName(HashOf(name), false);
+    Way way;
+    way.ends = m_fabric.GetEndsOfFlow(from, to, rdma::FlowHash({from, to, port}));
+    if (way.ends.empty())
+    {
+        return std::nullopt;
+    }
+    way.links = m_fabric.GetLinksOf(way.ends);
+    const uint16_t back = rdma::RoceSourcePortOfName(HashOf(name), true);
+    way.back = m_fabric.GetEndsOfFlow(to, from, rdma::FlowHash({to, from, back}));
+    return way;
+}
+
 uint16_t
 NetworkTransport::GetSourcePort(ChannelId channel) const
 {

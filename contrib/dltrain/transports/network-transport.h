@@ -42,6 +42,7 @@ class NetworkTransport : public Transport, public ns3::RdmaNicUser, public ns3::
                    TransportUser& user,
                    uint64_t cookie,
                    uint64_t mostBps) override;
+    std::optional<Way> FindWay(const ChannelName& name) const override;
     void Post(ChannelId channel, const TransportPost& post) override;
     void PrefetchPost(ChannelId channel, uint32_t depth) const override;
     void CarryCauses() override;

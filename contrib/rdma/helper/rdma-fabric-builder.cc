@@ -541,13 +541,15 @@ RdmaFabricBuilder::ReadAttributes()
         fabric.m_mtu = nic->GetMtu();
         fabric.m_ackEvery = nic->GetAckEvery();
         fabric.m_sizes = nic->GetFrameSizes();
+        const auto answersEach = [&nic](uint8_t c) {
+            return nic->GetTransportScheme(c).ackPerPacket || nic->GetAckEvery() == 1 ||
+                   (nic->GetPrototype(c).GetNeeds() & RdmaCongestionOps::ACK_PER_PACKET) != 0;
+        };
+        fabric.m_answersEach = answersEach(0);
         for (uint8_t c = 1; c < nic->GetNClasses(); ++c)
         {
-            const RdmaTransportScheme& recovery = nic->GetTransportScheme(c);
-            const uint16_t needs = nic->GetPrototype(c).GetNeeds();
-            const bool each = recovery.ackPerPacket || (needs & RdmaCongestionOps::ACK_PER_PACKET);
             fabric.m_classes.push_back(
-                {nic->GetFrameSizes(c), &recovery, each || nic->GetAckEvery() == 1});
+                {nic->GetFrameSizes(c), &nic->GetTransportScheme(c), answersEach(c)});
         }
         UintegerValue initialPsn;
         nic->GetAttribute("InitialPsn", initialPsn);

@@ -124,6 +124,23 @@ RdmaFabric::GetPathClass(uint32_t from, uint32_t to)
     return m_classOfPair[pair] = m_pathClasses.emplace(signature, number).first->second;
 }
 
+RdmaFabric::MessageLoad
+RdmaFabric::GetLoadOfMessage(uint64_t bytes, bool withImmediate) const
+{
+    const rdma::FrameSizes& sizes = GetFrameSizes(0);
+    MessageLoad load{};
+    for (const rdma::FrameRun& run :
+         rdma::RoceWriteRuns(rdma::Bytes(bytes), m_mtu, withImmediate, sizes))
+    {
+        load.frames += run.count;
+        load.wireBytes += run.count * run.wireBytes.value;
+    }
+    const uint32_t every = m_answersEach ? 1 : m_ackEvery;
+    load.acks = (load.frames + every - 1) / every;
+    load.ackWireBytes = load.acks * sizes.ackWire;
+    return load;
+}
+
 int64_t
 RdmaFabric::GetIdealCompletion(uint32_t from,
                                uint32_t to,

@@ -410,6 +410,17 @@ class RdmaFabric
     /// \return the directed links out of these ends, for closed forms
     std::vector<rdma::PathLink> GetLinksOf(const std::vector<uint32_t>& ends) const;
 
+    /// What a WRITE is on the wire, with preambles and gaps, without retransmissions.
+    struct MessageLoad
+    {
+        uint64_t frames;
+        uint64_t wireBytes;
+        uint64_t acks; //!< on the way back
+        uint64_t ackWireBytes;
+    };
+
+    MessageLoad GetLoadOfMessage(uint64_t bytes, bool withImmediate) const;
+
     /**
      * \return completion time on an idle network, ps: post to last byte at the receiver, which for
      * a READ is who posts it (`from` asks `to`); or with `atSender` (not of a READ) to the last ACK
@@ -564,6 +575,7 @@ class RdmaFabric
     uint32_t m_mtu{4096};
     uint32_t m_largestFrame{0}; //!< 0: as RDMA's
     bool m_hasBroadcast{false};
+    bool m_answersEach{false}; //!< the NICs' own congestion control has each packet acknowledged
     uint32_t m_ackEvery{16};
     rdma::FrameSizes m_sizes;
 

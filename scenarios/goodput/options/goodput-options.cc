@@ -12,6 +12,7 @@
 #include "scenarios/job/parse-result.h"
 #include "scenarios/layout-search/options/planner-options.h"
 #include "scenarios/network/common-options.h"
+#include "scenarios/network/fidelity-options.h"
 #include "scenarios/network/recovery-options.h"
 #include "scenarios/options/format.h"
 #include "scenarios/options/span.h"
@@ -413,7 +414,7 @@ class GoodputReader
             job.values.Slot(name) = {};
             job.kept.erase(name);
         }
-        if (!job.values.Given(&asked::Fabric::network))
+        if (!job.values.Given(&asked::Fabric::network) && NetworkOfFidelity(job.values).empty())
         {
             const bool narrow =
                 job.values.Given(kOversubscription) && job.values.Real(kOversubscription) > 1;

@@ -24,6 +24,7 @@
 #include "scenarios/multiplex/policy.h"
 #include "scenarios/network/background.h"
 #include "scenarios/network/common-options.h"
+#include "scenarios/network/fidelity-options.h"
 #include "scenarios/training/options/training-options.h"
 
 #include <string>
@@ -484,6 +485,7 @@ MakeServingTable()
     t.Add(NcclOptionRows());
     t.Add(NetworkOptionRows("fat-tree", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));
+    t.Add(FidelityOptionRows(true));
     t.Add(BackgroundOptionRows());
     t.Add(RunOptionRows("dlserve"));
     t.lists = {{"models", "Models (--model), or a JSON file", ZooItems, ZooText},

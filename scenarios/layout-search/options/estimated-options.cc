@@ -58,7 +58,8 @@ constexpr EstimateRow kEstimateRows[] = {
      "capture-step capture-network capture-patience"},
     // Servers and their links.
     {InEstimate::kKnown,
-     "servers gpus server gpus-per-server nics-per-server server-kinds fabric nic network"},
+     "servers gpus server gpus-per-server nics-per-server server-kinds fabric nic network "
+     "fidelity fast-error fast-checks"},
     {InEstimate::kNoted, "placement occupied peer-nic"},
     // Collectives.
     {InEstimate::kKnown, "algorithm protocol library channels nccl-env"},

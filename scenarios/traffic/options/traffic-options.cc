@@ -11,6 +11,7 @@
 #include "scenarios/job/parse-result.h"
 #include "scenarios/launch/launcher.h"
 #include "scenarios/network/common-options.h"
+#include "scenarios/network/fidelity-options.h"
 #include "scenarios/network/protocol-options.h"
 #include "scenarios/traffic/flow-sizes.h"
 #include "topologies/family.h"
@@ -335,6 +336,7 @@ MakeTrafficTable()
     t.Add(ProtocolOptionRows(section));
     t.Add(NetworkOptionRows("fat-tree", ServerCount::kHosts));
     t.Add(FabricOptionRows(Software::kDrivers));
+    t.Add(FidelityOptionRows(false));
     t.Add(RunOptionRows("traffic"));
     t.foreign = ServerNames();
     t.lists = FabricLists();

@@ -17,6 +17,7 @@
 #include "scenarios/network/background.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/compute-options.h"
+#include "scenarios/network/fidelity-options.h"
 #include "scenarios/network/recovery-options.h"
 #include "scenarios/network/server-kinds.h"
 #include "scenarios/operator-search/options/sharding-options.h"
@@ -498,6 +499,7 @@ MakeTrainingTable()
     t.Add(NcclOptionRows());
     t.Add(NetworkOptionRows("fat-tree", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));
+    t.Add(FidelityOptionRows(true));
     t.Add(BackgroundOptionRows());
     t.Add(JobsOptionRows());
     t.Add(RecoveryOptionRows(Checkpoints::kOfModel));

@@ -273,6 +273,8 @@ class Help(SystemTest):
             "--model=gpt2 --servers=1 --gpus-per-server=4 --pp=4 --pipeline-layout=3-3-3-3"
         ),
         "collective-times": "--network=analytic --collective-times=formula",
+        "fast-error": "--fidelity=fast --fast-error=0.02",
+        "fast-checks": "--fidelity=fast --fast-checks=6",
         "flow-class": "--class=bulk:cc=hpcc --flow-class=bulk",
         "dltrain dimensions": "--algorithm=torus --dimensions=16x8",
         "dltrain levels": "--zero=0 --algorithm=all_reduce=hierarchical --levels=ring,ring",
