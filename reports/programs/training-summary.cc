@@ -8,6 +8,7 @@
 #include "reports/programs/capture-results.h"
 #include "reports/programs/served-results.h"
 #include "reports/programs/training-results.h"
+#include "reports/stats/run-stats.h"
 #include "scenarios/dry-run/plan-text.h"
 #include "scenarios/network/cluster-options.h"
 #include "scenarios/network/network-kinds.h"
@@ -218,9 +219,9 @@ TrainingResults::PrintStep(std::ostream& os,
     };
     // A line through fewer blocks is off by more than its points.
     const bool isStated = error && *error > 0 && !IsExtrapolated();
-    const std::string stated = !isStated      ? ""
-                               : *error > 0.5 ? "(fast, error not known), "
-                                              : "+-" + HumanPercent(*error) + " (fast), ";
+    const std::string stated = !isStated               ? ""
+                               : !IsErrorKnown(*error) ? "(fast, error not known), "
+                                                       : "+-" + HumanPercent(*error) + " (fast), ";
     os << Format("Step time              %10s   ", HumanTime(parts.step).c_str()) << stated
        << StepsText() << "\n";
     line("computing", parts.compute, "");

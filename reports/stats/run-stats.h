@@ -103,12 +103,12 @@ struct FastForwardStats
     uint32_t kinds{0};     //!< by group, operation and bytes
 };
 
-/// \return whether the stated error tells anything
+/// \return whether a FastForwardStats::error tells anything
 inline bool
-IsErrorKnown(const FastForwardStats& fast)
+IsErrorKnown(double error)
 {
     constexpr double kMost = 0.5;
-    return fast.error <= kMost;
+    return error <= kMost;
 }
 
 /// The results of a fabric, as numbers. Made at the end of a run, before the fabric goes.

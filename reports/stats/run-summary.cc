@@ -293,9 +293,10 @@ FastText(const RunStats& s)
                           : "";
     const double hops = static_cast<double>(s.frameHops + fast.frameHopsSkipped);
     text += Format(", %.1f times fewer frame-hops", hops / static_cast<double>(s.frameHops)) +
-            (IsErrorKnown(fast) ? "; times within " + HumanPercent(fast.error)
-                                : "; how far off times may be is not known: more --steps tell, or "
-                                  "--fidelity=packet");
+            (IsErrorKnown(fast.error)
+                 ? "; times within " + HumanPercent(fast.error)
+                 : "; how far off times may be is not known: more --steps tell, or "
+                   "--fidelity=packet");
     text += fast.checks ? " (" + Counted(fast.checks, "check") + ", off by " +
                               HumanPercent(fast.errorMean) + " on average, " +
                               HumanPercent(fast.errorWorst) + " at most)"

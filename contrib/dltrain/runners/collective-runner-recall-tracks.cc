@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace dltrain
 {
@@ -22,6 +23,31 @@ InsideOf(Rank rank)
     return {kBehindPorts + rank, 1, false};
 }
 
+/// \param holds of (rank, lane, receiver), in this order; of a lane that passes on one step is all.
+/// \return whether it does for all that ranks send, up to the first for which it does not
+template <class Holds>
+bool
+AllSends(const coll::Schedule& schedule, const Holds& holds)
+{
+    for (Rank rank = 0; rank < schedule.What().ranks; ++rank)
+    {
+        for (coll::Lane lane = 0; lane < schedule.Lanes(rank); ++lane)
+        {
+            const coll::StepIndex all = schedule.Steps(rank, lane);
+            const coll::StepIndex steps = schedule.PassesOn() ? std::min(1U, all) : all;
+            for (coll::StepIndex i = 0; i < steps; ++i)
+            {
+                const Rank to = schedule.At(rank, lane, i).sendPeer;
+                if (to != coll::kNoRank && !holds(rank, lane, to))
+                {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
 } // namespace
 
 bool
@@ -29,36 +55,23 @@ CollectiveRunner::Recall::FindPaths(uint32_t communicator,
                                     const Plan& plan,
                                     std::vector<Path>* paths) const
 {
-    const coll::Schedule& schedule = *plan.schedule;
     const std::vector<Member>& members = m_runner.m_communicators[communicator].members;
-    for (Rank rank = 0; rank < schedule.What().ranks; ++rank)
-    {
-        std::set<std::pair<Rank, uint16_t>> known; // in each lane a ring has one
-        for (coll::Lane lane = 0; lane < schedule.Lanes(rank); ++lane)
+    std::set<std::tuple<Rank, Rank, coll::Lane>> known;
+    return AllSends(*plan.schedule, [&](Rank rank, coll::Lane lane, Rank to) {
+        if (members[to].server == members[rank].server || !known.emplace(rank, to, lane).second)
         {
-            const coll::StepIndex steps = schedule.Steps(rank, lane);
-            for (coll::StepIndex i = 0; i < (schedule.PassesOn() ? std::min(1U, steps) : steps);
-                 ++i)
-            {
-                const Rank to = schedule.At(rank, lane, i).sendPeer;
-                if (to == coll::kNoRank || members[to].server == members[rank].server ||
-                    !known.emplace(to, lane).second)
-                {
-                    continue;
-                }
-                const uint16_t rail = m_runner.RailOf(members[rank], plan, to, lane);
-                const ChannelName name = m_runner.NameOf(members[rank], plan, to, lane, rail);
-                const auto way = m_runner.m_interconnect.Serving(name.from, name.to).FindWay(name);
-                if (!way)
-                {
-                    return false;
-                }
-                const Places& places = m_runner.m_interconnect.GetPlaces();
-                paths->push_back({rank, to, lane, places.FromOf(name), places.ToOf(name), *way});
-            }
+            return true;
         }
-    }
-    return true;
+        const uint16_t rail = m_runner.RailOf(members[rank], plan, to, lane);
+        const ChannelName name = m_runner.NameOf(members[rank], plan, to, lane, rail);
+        const auto way = m_runner.m_interconnect.Serving(name.from, name.to).FindWay(name);
+        if (way)
+        {
+            const Places& places = m_runner.m_interconnect.GetPlaces();
+            paths->push_back({rank, to, lane, places.FromOf(name), places.ToOf(name), *way});
+        }
+        return way.has_value();
+    });
 }
 
 std::string
@@ -227,26 +240,15 @@ CollectiveRunner::Recall::Add(uint32_t communicator, Plan* plan)
 std::set<Rank>
 CollectiveRunner::Recall::FindPassing(uint32_t communicator, const Plan& plan) const
 {
-    const coll::Schedule& schedule = *plan.schedule;
     const std::vector<Member>& members = m_runner.m_communicators[communicator].members;
     std::set<Rank> passing;
-    for (Rank rank = 0; rank < schedule.What().ranks; ++rank)
-    {
-        for (coll::Lane lane = 0; lane < schedule.Lanes(rank); ++lane)
+    AllSends(*plan.schedule, [&](Rank rank, coll::Lane, Rank to) {
+        if (members[to].server == members[rank].server)
         {
-            const coll::StepIndex steps = schedule.Steps(rank, lane);
-            for (coll::StepIndex i = 0; i < (schedule.PassesOn() ? std::min(1U, steps) : steps);
-                 ++i)
-            {
-                const Rank to = schedule.At(rank, lane, i).sendPeer;
-                if (to != coll::kNoRank && members[to].server == members[rank].server)
-                {
-                    passing.insert(rank);
-                    passing.insert(to);
-                }
-            }
+            passing.insert({rank, to});
         }
-    }
+        return true;
+    });
     return passing;
 }
 
