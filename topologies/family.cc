@@ -96,7 +96,7 @@ FindFamily(const std::string& name)
 {
     const auto& families = Families();
     const auto family = std::find_if(families.begin(), families.end(), [&](const Family& f) {
-        return f.name == name;
+        return f.name == name || (f.answersTo && f.answersTo(name));
     });
     return family == families.end() ? nullptr : &*family;
 }
@@ -232,7 +232,9 @@ CheckRequest(const TopologyRequest& r, const Family& family, std::vector<Error>&
         }
         const ParameterValue& value = r.parameters.All().at(p.name);
         const std::string text =
-            p.kind == ParameterKind::kSizes ? Quoted(ValueText(value)) : ValueText(value);
+            p.kind == ParameterKind::kSizes || p.kind == ParameterKind::kText
+                ? Quoted(ValueText(value))
+                : ValueText(value);
         if (const std::string why = WhyNotValue(p, value); !why.empty())
         {
             errors.push_back({p.name, text, why, ""});

@@ -86,6 +86,12 @@ struct Family
     /// For a family that reads its networks from files, and so has no parameters: the kind of file,
     /// "a graph in JSON".
     std::string file;
+    /// Whether a name that is not the family's asks for it: by another convention, of which `make`
+    /// knows (TopologyRequest::family is as typed).
+    std::function<bool(const std::string& name)> answersTo;
+    /// NICs of a host, of a network that says how its hosts are: each is one GPU. Nothing if the
+    /// request is wrong. Without this function hosts are as the user says.
+    std::function<std::optional<uint32_t>(const TopologyRequest& r)> portsOfHost;
     /// Whether a file is of this kind. A family without this function takes the files that no other
     /// family reads.
     std::function<bool(const std::string& path)> reads;

@@ -125,6 +125,12 @@ SizesParameter(std::string name, std::string help)
     return Make(std::move(name), ParameterKind::kSizes, std::move(help)).Range(2, 65535);
 }
 
+Parameter
+TextParameter(std::string name, std::string help)
+{
+    return Make(std::move(name), ParameterKind::kText, std::move(help));
+}
+
 const char* const kSizesHelp =
     "1 to 6 sizes from 2 to 65535 with an x between them, such as 4x4x2, or 6 for a ring";
 
@@ -186,6 +192,10 @@ ValueText(const ParameterValue& value)
     {
         return *flag ? "1" : "0";
     }
+    if (const auto* text = std::get_if<std::string>(&value))
+    {
+        return *text;
+    }
     return SizesText(std::get<std::vector<uint32_t>>(value));
 }
 
@@ -229,6 +239,8 @@ ParseParameter(const Parameter& parameter, const std::string& text, std::string*
         }
         *allowed = parameter.min < 2 ? kSizesFromOneHelp : kSizesHelp;
         return std::nullopt;
+    case ParameterKind::kText:
+        return text;
     }
     return std::nullopt;
 }
@@ -281,6 +293,12 @@ Parameters&
 Parameters::SetSizes(const std::string& name, std::vector<uint32_t> value)
 {
     return Set(name, std::move(value));
+}
+
+Parameters&
+Parameters::SetText(const std::string& name, std::string value)
+{
+    return Set(name, ParameterValue(std::move(value)));
 }
 
 bool
@@ -340,6 +358,13 @@ Parameters::Sizes(const std::string& name) const
 {
     const auto* value = Find<std::vector<uint32_t>>(name);
     return value ? *value : std::vector<uint32_t>{};
+}
+
+std::string
+Parameters::Text(const std::string& name) const
+{
+    const auto* value = Find<std::string>(name);
+    return value ? *value : std::string();
 }
 
 const std::map<std::string, ParameterValue>&

@@ -24,11 +24,12 @@ enum class ParameterKind : uint8_t
     kCount,  ///< a whole number of something
     kFactor, ///< a number
     kFlag,
-    kSizes ///< "4x4x2", one number a dimension
+    kSizes, ///< "4x4x2", one number a dimension
+    kText   ///< read by the family itself
 };
 
-/// uint64_t: kCount, double: kFactor, bool: kFlag, the list: kSizes.
-using ParameterValue = std::variant<uint64_t, double, bool, std::vector<uint32_t>>;
+/// uint64_t: kCount, double: kFactor, bool: kFlag, the list: kSizes, std::string: kText.
+using ParameterValue = std::variant<uint64_t, double, bool, std::vector<uint32_t>, std::string>;
 
 /// One line of a family's table. Made by CountParameter() and its like, and the setters.
 struct Parameter
@@ -67,6 +68,7 @@ Parameter CountParameter(std::string name, std::string help); ///< 1 to 65535 if
 Parameter FactorParameter(std::string name, std::string help);
 Parameter FlagParameter(std::string name, std::string help);
 Parameter SizesParameter(std::string name, std::string help);
+Parameter TextParameter(std::string name, std::string help);
 
 /// Names and pictures are not readable with more dimensions.
 constexpr uint32_t kMostDimensions = 6;
@@ -102,6 +104,7 @@ class Parameters
     Parameters& SetFactor(const std::string& name, double value);
     Parameters& SetFlag(const std::string& name, bool value);
     Parameters& SetSizes(const std::string& name, std::vector<uint32_t> value);
+    Parameters& SetText(const std::string& name, std::string value);
     Parameters& Set(const std::string& name, ParameterValue value);
 
     bool Has(const std::string& name) const;
@@ -109,6 +112,7 @@ class Parameters
     double Factor(const std::string& name) const;               ///< throws if it has no value
     bool Flag(const std::string& name) const;                   ///< throws if it has no value
     std::vector<uint32_t> Sizes(const std::string& name) const; ///< empty if it has no value
+    std::string Text(const std::string& name) const;            ///< empty if it has no value
 
     /// By name, in the order of names.
     const std::map<std::string, ParameterValue>& All() const;

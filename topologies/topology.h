@@ -14,6 +14,7 @@
 #include "contrib/rdma/core/source-routes.h"
 #include "contrib/rdma/core/units.h"
 #include "topologies/circuits.h"
+#include "topologies/dimensions.h"
 #include "topologies/parameter.h"
 
 #include <cstdint>
@@ -106,6 +107,9 @@ struct Description
     std::vector<std::string> tiers; ///< names of switches of tier 1, 2 and on: "edge"
     uint64_t partPorts = 0;         ///< server ports of one part; 0: no parts
     bool grid = false;              ///< coordinates are places on a grid of cables
+    /// What the network is a product of, with all rates and delays: hosts and their NICs are those
+    /// of families/dims.h. Empty: it is none.
+    std::vector<Dimension> dimensions;
     /// The node of each number that the user's file gives to nodes, kNoNode: left out. Empty: it
     /// gives none.
     std::vector<NodeId> nodeOfNumber;

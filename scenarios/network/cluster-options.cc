@@ -23,6 +23,7 @@
 #include "scenarios/network/queue-pair-options.h"
 #include "scenarios/network/rail-options.h"
 #include "scenarios/network/recovery-options.h"
+#include "scenarios/network/validate.h"
 #include "scenarios/placement/placement.h"
 #include "scenarios/placement/switch-groups.h"
 #include "topologies/family.h"
@@ -199,11 +200,47 @@ ChooseTopology(Validation* v)
     }
 }
 
+/// Hosts as the network has them. \return whether it says so
+bool
+TakeHosts(Validation* v)
+{
+    const auto& values = v->values;
+    ChooseDimensions(v);
+    const std::optional<uint32_t> ports = PortsOfHost(v);
+    if (!ports)
+    {
+        return false;
+    }
+    const auto demand = [&](auto member, uint32_t must) {
+        if (values.Given(member) && values.Get(member) != must)
+        {
+            v->Fail(member,
+                    "each host of --topology=" + values.Get(&asked::Network::topology) +
+                        " is one GPU with a NIC for each of its links; allowed: " +
+                        std::to_string(must));
+        }
+        v->DecideUnlessGiven(member, must);
+    };
+    demand(&asked::Cluster::gpusPerServer, 1);
+    demand(&asked::Cluster::nicsPerServer, *ports);
+    if (!values.Given(&asked::Collective::library))
+    {
+        v->DecideUnlessGiven(&asked::Collective::library, "none");
+        v->notes.push_back("--library=none on a network of dimensions: no time of a library is "
+                           "known there; --library=nccl adds NCCL's");
+    }
+    return true;
+}
+
 /// What a --server that was named has, unless it is given: GPUs, NICs and their rate.
 void
 TakeServer(Validation* v, const std::optional<topo::ServerSpec>& server)
 {
     const auto& values = v->values;
+    if (TakeHosts(v))
+    {
+        return;
+    }
     const bool ofTopology = TopologyHasServer(values);
     if (!server || !(values.Given(&asked::Cluster::server) || ofTopology))
     {
@@ -375,7 +412,8 @@ MakeCluster(Validation* v,
     const uint32_t perServer = c.server.gpus;
 
     // How many servers there are, and how many of them work.
-    const bool fromFile = !topo::FamilyOfParameters(values.Get(&asked::Network::topology));
+    const bool fromFile = !topo::FamilyOfParameters(values.Get(&asked::Network::topology)) ||
+                          PortsOfHost(v); // it says how many there are
     const bool haveServers = values.Given(&asked::Cluster::servers);
     const bool haveTotal = values.Given(d.counts) && !v->seat;
     uint32_t installed =
@@ -520,6 +558,7 @@ PlacementOf(const ClusterSpec& cluster, const std::vector<coll::Rank>& ranks)
     }
     placement.groupOf = SwitchGroups(cluster, ranks);
     placement.at = GridPlaces(cluster, ranks);
+    placement.along = GridDimensions(cluster);
     return placement;
 }
 

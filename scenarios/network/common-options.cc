@@ -292,6 +292,7 @@ KindOf(topo::ParameterKind kind)
     case topo::ParameterKind::kFlag:
         return Kind::kFlag;
     case topo::ParameterKind::kSizes:
+    case topo::ParameterKind::kText:
         break;
     }
     return Kind::kText;
@@ -344,6 +345,10 @@ NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
             .NameOrFile("topology", JoinNames(TopologyItems()) + ", or a file: " + TopologyFiles())
             .As(&asked::Network::topology)
             .Names("topology", TopologyItems)
+            .Aliases([](const std::string& text) {
+                const topo::Family* family = topo::FamilyOfParameters(text);
+                return family && family->answersTo && family->answersTo(text) ? text : "";
+            })
             .Default(defaultTopology)
             .Example("leaf-spine"),
     };

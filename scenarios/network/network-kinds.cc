@@ -23,6 +23,10 @@ Networks()
         {"analytic",
          "a formula: latency, the path's slowest link, NICs shared; no packets",
          "NICs are shared, links between switches have room for everything"},
+        {"dims",
+         "ASTRA-sim's formulas by dimension, on networks of dimensions; no packets or sharing",
+         "each dimension of a GPU serves one chunk at a time; messages do not slow each other "
+         "down"},
     };
     return kinds;
 }

@@ -102,6 +102,21 @@ NetworkChecker::WarnOfCircles()
     {
         return;
     }
+    const auto& dimensions = m_topology.About().dimensions;
+    if (!dimensions.empty() && !m_topology.About().routes.empty())
+    {
+        const bool rings = std::any_of(dimensions.begin(), dimensions.end(), [](const auto& one) {
+            return one.kind == topo::DimensionKind::kRing && one.size > 3;
+        });
+        if (rings)
+        {
+            m_notes->push_back("warning: PFC can deadlock on this network: messages over several "
+                               "links of a ring can wait for each other in a circle. Those of "
+                               "algorithms torus and by-dimension go to neighbours and cannot, but "
+                               "for all-to-all; --fabric=ib has lanes for it");
+        }
+        return;
+    }
     constexpr size_t kShown = 6;
     const auto cycle = topo::FindRouteCycle(m_topology);
     if (!cycle || cycle->empty())

@@ -151,10 +151,21 @@ ChooseLossLaw(Validation* v)
 
 } // namespace
 
+void
+ChooseDimensions(Validation* v)
+{
+    constexpr const char* kDims = "dims";
+    if (v->table.Find(kDims) && v->values.Given(kDims))
+    {
+        v->DecideUnlessGiven(&asked::Network::topology, kDims);
+    }
+}
+
 FabricSpec
 MakeFabric(Validation* v)
 {
     FabricSpec f;
+    ChooseDimensions(v);
     ApplyFidelity(v);
     ApplyInfiniBand(v);
     ApplyCompat(v);
@@ -336,12 +347,33 @@ ReadParameters(Validation* v, topo::Parameters* parameters)
             parameters->Set(p.name, *value);
             break;
         }
+        case topo::ParameterKind::kText:
+            parameters->SetText(p.name, v->values.Text(p.name));
+            break;
         }
     }
     return true;
 }
 
 } // namespace
+
+std::optional<uint32_t>
+PortsOfHost(Validation* v)
+{
+    topo::TopologyRequest request;
+    const std::string& name = v->values.Get(&asked::Network::topology);
+    const topo::Family* family = topo::FamilyOfParameters(name);
+    request.family = name;
+    if (!family)
+    {
+        family = &topo::FamilyOfFile(name);
+        request.file = name;
+    }
+    Validation quiet = *v; // who makes the network says what is wrong
+    return family->portsOfHost && ReadParameters(&quiet, &request.parameters)
+               ? family->portsOfHost(request)
+               : std::nullopt;
+}
 
 Network
 MakeNetwork(Validation* v,
@@ -433,6 +465,18 @@ MakeNetwork(Validation* v,
     }
     network.topology = std::move(*made.topology);
     network.valid = true;
+    if (fabric->infiniBand && !network.topology.About().dimensions.empty())
+    {
+        topo::Description bySubnet = network.topology.About();
+        bySubnet.routes.clear(); // the subnet manager makes its own
+        network.topology.Describe(std::move(bySubnet));
+    }
+    if (fabric->network == "dims" && network.topology.About().dimensions.empty())
+    {
+        v->Fail(&asked::Fabric::network,
+                "has formulas for networks of dimensions; allowed with --topology=dims, "
+                "ASTRA-sim's words (Ring_Switch), or a network file of ASTRA-sim");
+    }
     ApplyTiers(v, &network.topology, fabric);
 
     const topo::Description& about = network.topology.About();
@@ -449,7 +493,24 @@ MakeNetwork(Validation* v,
     {
         CheckInfiniBandNetwork(v, network.topology);
     }
-    if (network.fromFile)
+    if (!about.dimensions.empty())
+    {
+        const auto [slowest, fastest] =
+            std::minmax_element(about.dimensions.begin(),
+                                about.dimensions.end(),
+                                [](const auto& a, const auto& b) { return a.rate < b.rate; });
+        fabric->nicRate = fastest->rate;
+        fabric->linkDelay = *fastest->delay;
+        if (!values.Given(&asked::Fabric::switchLatency))
+        {
+            fabric->switchLatency = {}; // a dimension's delay is all there is
+            v->Decide(&asked::Fabric::switchLatency, rdma::Duration(0));
+        }
+        fabric->nic =
+            (slowest->rate == fastest->rate ? "" : rdma::ToString(slowest->rate) + " to ") +
+            rdma::ToString(fastest->rate);
+    }
+    else if (network.fromFile)
     {
         const auto& host = network.topology.Nodes()[network.topology.Hosts()[0]];
         fabric->nicRate = network.topology.Links()[host.ports[0]].rate;

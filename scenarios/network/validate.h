@@ -31,6 +31,13 @@ struct Network
     bool valid = false;
 };
 
+/// --dims alone asks for --topology=dims.
+void ChooseDimensions(Validation* v);
+
+/// NICs of a host, where --topology says how hosts are: each is one GPU. Nothing elsewhere, and if
+/// what is said of it is wrong.
+std::optional<uint32_t> PortsOfHost(Validation* v);
+
 /// `hosts`: servers needed, 0: as many as fit. `hostsOption` is blamed for their number. Sets
 /// fabric->nicRate and nic from a file's links.
 Network MakeNetwork(Validation* v,

@@ -48,6 +48,11 @@ Places::Places(const scenario::ClusterSpec& cluster,
     {
         hosts.push_back(cluster.hostOfServer[server]);
     }
+    if (!cluster.topology.About().dimensions.empty())
+    {
+        m_grid.emplace(cluster.topology.About().dimensions);
+        m_hostOf = hosts;
+    }
     if (m_aggregators)
     {
         for (const coll::Aggregator& unit : m_aggregators->Units())
@@ -92,17 +97,34 @@ Places::PlaneOf(const ChannelName& name) const
     return static_cast<uint32_t>((hash + name.turn) % m_planes);
 }
 
+std::optional<uint32_t>
+Places::EndTowards(uint32_t place, uint32_t other, bool sends) const
+{
+    if (!m_grid || IsUnit(place) || IsUnit(other) || ServerOf(place) == ServerOf(other))
+    {
+        return std::nullopt;
+    }
+    const uint32_t server = ServerOf(place);
+    const uint32_t here = m_hostOf[server];
+    const uint32_t there = m_hostOf[ServerOf(other)];
+    const uint32_t nic =
+        sends ? m_grid->FirstHop(here, there).nic : m_grid->Ends(there, here).there;
+    return m_firstEndpoint[server] + nic;
+}
+
 uint32_t
 Places::FromOf(const ChannelName& name) const
 {
-    return EndpointOf(name.from, name.rail, name.to, PlaneOf(name));
+    const auto end = EndTowards(name.from, name.to, true);
+    return end ? *end : EndpointOf(name.from, name.rail, name.to, PlaneOf(name));
 }
 
 uint32_t
 Places::ToOf(const ChannelName& name) const
 {
     const uint16_t rail = name.railThere == ChannelName::SAME_RAIL ? name.rail : name.railThere;
-    return EndpointOf(name.to, rail, name.from, PlaneOf(name));
+    const auto end = EndTowards(name.to, name.from, false);
+    return end ? *end : EndpointOf(name.to, rail, name.from, PlaneOf(name));
 }
 
 uint32_t

@@ -5,6 +5,7 @@
 #define DLTRAIN_TRANSPORT_H
 
 #include "scenarios/job/scenario.h"
+#include "topologies/families/dims.h"
 
 #include "ns3/rdma-fabric-helper.h"
 
@@ -169,6 +170,10 @@ class Places
     }
 
   private:
+    /// On a network of dimensions: the NIC out of which the way to another place begins, or into
+    /// which that from there ends. \return endpoint; nothing elsewhere, and for units
+    std::optional<uint32_t> EndTowards(uint32_t place, uint32_t other, bool sends) const;
+
     uint32_t NicOf(uint32_t server, uint32_t rail) const
     {
         return m_nicsInUse.empty() ? rail % m_nics : m_nicsInUse[server][rail % m_nics];
@@ -192,6 +197,8 @@ class Places
     const coll::Aggregators* m_aggregators = nullptr;
     std::vector<uint32_t> m_firstEndpoint;
     std::vector<uint32_t> m_contextOfServer;
+    std::optional<topo::DimensionGrid> m_grid; ///< topo::Description::dimensions
+    std::vector<uint32_t> m_hostOf;            ///< by server, with such a grid: its number there
     bool m_hasTurns = false; ///< the scheduler knows ns3::RdmaEventOrder
     std::vector<bool> m_isServerHere;
 };
