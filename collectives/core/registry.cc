@@ -161,6 +161,9 @@ AllKnobs()
                                          Knob::kRadix,
                                          Knob::kLevels,
                                          Knob::kDimensions,
+                                         Knob::kSplits,
+                                         Knob::kOrder,
+                                         Knob::kRows,
                                          Knob::kParameterServers};
     return knobs;
 }
@@ -180,6 +183,12 @@ KnobName(Knob knob)
         return "levels";
     case Knob::kDimensions:
         return "dimensions";
+    case Knob::kSplits:
+        return "splits";
+    case Knob::kOrder:
+        return "dimension-order";
+    case Knob::kRows:
+        return "dimension-algorithms";
     case Knob::kParameterServers:
         return "parameter-servers";
     }
@@ -200,9 +209,26 @@ AlgorithmsReading(Knob knob)
     return {names.begin(), names.end()};
 }
 
-const Algorithm&
-DefaultAlgorithm(Op op, const Placement& /* placement */)
+bool
+FollowsGrids(const Algorithm& algorithm)
 {
+    return algorithm.Reads(Knob::kDimensions);
+}
+
+const Algorithm&
+DefaultAlgorithm(Op op, const Placement& placement)
+{
+    const bool rings =
+        std::all_of(placement.along.begin(), placement.along.end(), [](const GridDimension& one) {
+            return one.kind == GridDimension::kRing;
+        });
+    // Shares in all dimensions at once, without chunks, are the fastest where all are alike.
+    const Algorithm* grid =
+        placement.along.empty() ? nullptr : Find(op, rings ? "torus" : "by-dimension");
+    if (grid)
+    {
+        return *grid;
+    }
     // A ring moves the fewest bytes whatever the placement; which algorithm is fastest at a size is
     // for a tuner. Where no two ranks get the same, each sends for itself, as nccl-tests do it.
     const bool direct =

@@ -46,6 +46,9 @@ std::string KnobName(Knob knob);
 /// The names of all that read a knob, sorted and each once.
 std::vector<std::string> AlgorithmsReading(Knob knob);
 
+/// Whether an algorithm goes along the cables of a grid (Placement::at).
+bool FollowsGrids(const Algorithm& algorithm);
+
 /// The algorithm that runs when none is named. It can do every well-formed placement.
 const Algorithm& DefaultAlgorithm(Op op, const Placement& placement);
 

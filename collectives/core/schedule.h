@@ -189,6 +189,22 @@ struct AggregationTree
     std::vector<uint32_t> stationOf;
 };
 
+/// A dimension of a grid of cables (topologies/dimensions.h).
+struct GridDimension
+{
+    enum Kind : uint8_t
+    {
+        kRing,
+        kLine,
+        kFull,  ///< each is linked to all others of its row
+        kSwitch ///< each is linked to the switch of its row
+    };
+
+    Kind kind = kRing;
+    double rate = 0;    ///< bytes/s of a link
+    double latency = 0; ///< s, of a link
+};
+
 /**
  * Where ranks live, as far as algorithms need to know: rank r is GPU `gpuOf[r]` of server
  * `serverOf[r]`. `nicsPerServer` bounds how many channels enter a server in parallel.
@@ -208,12 +224,23 @@ struct Placement
     /// dimension d, of the switch behind rank r's first NIC. In the last dimension switches are
     /// closest to each other in the order of servers. Empty: the network is no grid.
     std::vector<std::vector<uint32_t>> at = {};
+    /// How the rows of each of these dimensions are linked, in the same order. Empty: the network
+    /// does not tell.
+    std::vector<GridDimension> along = {};
     /// The switches inside servers add up and copy.
     bool serverSwitchAdds = false;
     /// By NIC of a server; empty: no switch between servers adds up.
     std::vector<AggregationTree> aggregation = {};
     /// Bytes that a switch between servers has room for, of one tree; 0: as many as it takes.
     uint64_t aggregationBytes = 0;
+};
+
+/// In which order chunks go through the dimensions of a network (dimension-plan.h).
+enum class DimensionOrder : uint8_t
+{
+    kAscending,
+    kRoundRobin,
+    kThemis,
 };
 
 /// Knobs an algorithm may read; unknown to most.
@@ -228,6 +255,12 @@ struct AlgorithmOptions
     /// Torus: ranks along each dimension, the last the closest, as --torus counts switches
     /// ("4x4x8"); empty: its own choice.
     std::vector<uint32_t> dimensions = {};
+    /// By dimension: chunks of S; 0: the algorithm's own choice.
+    uint32_t splits = 0;
+    /// By dimension: nothing: the algorithm's own choice.
+    std::optional<DimensionOrder> order = {};
+    /// By dimension: how each goes (RowAlgorithmNames), the nearest first; empty: as it is linked.
+    std::vector<std::string> rows = {};
     /// Parameter server: how many of the ranks are servers; 0: one, the root.
     uint32_t parameterServers = 0;
     /// Bounds of the channels that an algorithm takes by itself; 0: none.
@@ -359,6 +392,9 @@ enum class Knob : uint8_t
     kRadix,
     kLevels,
     kDimensions,
+    kSplits,
+    kOrder,
+    kRows,
     kParameterServers,
 };
 

@@ -13,13 +13,8 @@
 namespace coll
 {
 
-namespace
-{
-
-/// Ranks by coordinate of their switch, at a switch by server, in a server by GPU: positions in the
-/// torus.
 std::vector<Rank>
-Positions(const Placement& placement)
+TorusPositions(const Placement& placement)
 {
     std::vector<Rank> ranks;
     ranks.reserve(placement.serverOf.size());
@@ -36,10 +31,8 @@ Positions(const Placement& placement)
     return ranks;
 }
 
-/// Dimensions of the box of a grid that the ranks fill, the closest first, with as many ranks at
-/// each of its switches; empty: they fill none.
 std::vector<uint32_t>
-BoxOf(const Placement& placement)
+TorusBox(const Placement& placement)
 {
     if (placement.at.empty())
     {
@@ -69,6 +62,9 @@ BoxOf(const Placement& placement)
     return even && switches == ranksAt.size() ? sizes : std::vector<uint32_t>();
 }
 
+namespace
+{
+
 std::vector<uint32_t>
 Strides(const std::vector<uint32_t>& dimensions)
 {
@@ -90,7 +86,7 @@ TorusDimensions(const Placement& placement, const AlgorithmOptions& options)
     std::vector<uint32_t> sizes(options.dimensions.rbegin(), options.dimensions.rend());
     if (sizes.empty())
     {
-        sizes = BoxOf(placement);
+        sizes = TorusBox(placement);
     }
     if (sizes.empty())
     {
@@ -130,7 +126,7 @@ TorusSchedule::TorusSchedule(const Collective& what,
       m_dimensions(dimensions),
       m_strides(Strides(dimensions)),
       m_positionOf(what.ranks),
-      m_rankAt(Positions(placement)),
+      m_rankAt(TorusPositions(placement)),
       m_shares(SharesOf(dimensions)),
       m_loops(shape.loops),
       m_stepsPerLoop(stepsPerLoop)
@@ -175,7 +171,7 @@ TorusSchedule::CostOfRounds(const Collective& what,
     cost.totalBytes = rounds * (n - 1) * what.bytes;
 
     // Bytes that leave servers: (d - 1) / d of the remaining part of a share along a dimension.
-    const std::vector<Rank> rankAt = Positions(placement);
+    const std::vector<Rank> rankAt = TorusPositions(placement);
     const std::vector<uint32_t> strides = Strides(dimensions);
     const auto count = static_cast<uint32_t>(dimensions.size());
     std::unordered_map<uint32_t, double> outOf;

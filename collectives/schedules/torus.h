@@ -48,6 +48,15 @@ namespace coll
 /// Sizes of the dimensions, all above one, the closest first; none for a single rank.
 std::vector<uint32_t> TorusDimensions(const Placement& placement, const AlgorithmOptions& options);
 
+/// Ranks by coordinate of their switch, at a switch by server, in a server by GPU: positions in the
+/// torus.
+std::vector<Rank> TorusPositions(const Placement& placement);
+
+/// Sizes of the box of a grid of switches that the ranks fill, with as many ranks at each, the
+/// closest first: the ranks at a switch, then dimension by dimension, 1 included. Empty: they fill
+/// none.
+std::vector<uint32_t> TorusBox(const Placement& placement);
+
 class TorusSchedule : public Schedule
 {
   public:

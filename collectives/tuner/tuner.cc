@@ -367,6 +367,10 @@ Choose(const Collective& what,
         algorithms = {&DefaultAlgorithm(what.op, placement)};
         for (const char* name : kCandidates)
         {
+            if (FollowsGrids(*algorithms.front()))
+            {
+                break; // no formula knows better than the cables
+            }
             const Algorithm* algorithm = Find(what.op, name);
             // Switches between servers have to be asked for.
             const bool between =
@@ -555,6 +559,7 @@ Candidates(const Collective& what,
     }
     const auto bySeconds = [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; };
     std::stable_sort(candidates.begin(), candidates.end(), bySeconds);
+    const std::vector<Choice> all = candidates;
     candidates.erase(std::remove_if(candidates.begin(),
                                     candidates.end(),
                                     [&first](const Choice& c) {
@@ -562,6 +567,17 @@ Candidates(const Collective& what,
                                     }),
                      candidates.end());
     candidates.resize(std::min(candidates.size(), kOtherAlgorithms));
+    // Formulas know nothing of cables: what follows those of a grid is always among them.
+    for (const Choice& one : all)
+    {
+        if (!placement.at.empty() && FollowsGrids(*one.algorithm) &&
+            std::none_of(candidates.begin(), candidates.end(), [&one](const Choice& c) {
+                return c.algorithm == one.algorithm;
+            }))
+        {
+            candidates.push_back(one);
+        }
+    }
     std::vector<Choice> result = {first};
     result.insert(result.end(), candidates.begin(), candidates.end());
     // Its next protocol.

@@ -30,7 +30,14 @@ struct Collective
     std::optional<uint32_t> radix;
     std::optional<std::vector<std::string>> levels;
     std::optional<std::string> dimensions;
+    std::optional<uint32_t> splits;
+    std::optional<std::string> dimensionOrder;
+    std::optional<std::vector<std::string>> dimensionAlgorithms;
     std::optional<uint32_t> parameterServers;
+    std::optional<rdma::Duration> endpointDelay;
+    std::optional<rdma::BitRate> localMemoryRate;
+    std::optional<uint32_t> activeChunks;
+    std::optional<std::string> collectiveOptimization;
     rdma::Duration aggregationDelay;
     rdma::Bytes aggregationMemory;
     uint32_t aggregationGroups = 0;

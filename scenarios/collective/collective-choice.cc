@@ -129,7 +129,9 @@ IsByNetwork(const CollectiveOptions& options,
             const coll::Collective& what,
             const coll::Placement& placement)
 {
+    // A replay does not know the NIC for each link of a network of dimensions.
     return options.measured && options.measured->Network() && what.ranks > 1 &&
+           !coll::FollowsGrids(coll::DefaultAlgorithm(what.op, placement)) &&
            what.op != coll::Op::kAllToAllV &&
            !(options.insideByFormula &&
              (options.allByFormula || !coll::HasSeveralServers(placement)));

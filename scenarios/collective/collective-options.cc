@@ -7,6 +7,7 @@
 
 #include "collectives/core/placement.h"
 #include "collectives/core/registry.h"
+#include "collectives/schedules/dimension-plan.h"
 #include "scenarios/asked/collective.h"
 #include "scenarios/asked/collperf.h"
 #include "scenarios/asked/fabric.h"
@@ -22,10 +23,13 @@
 #include "scenarios/network/infiniband.h"
 #include "scenarios/network/rail-options.h"
 #include "scenarios/network/switch-values.h"
+#include "topologies/error.h"
 #include "topologies/hop-counter.h"
+#include "topologies/names.h"
 #include "topologies/reach.h"
 
 #include <algorithm>
+#include <set>
 
 namespace scenario
 {
@@ -114,6 +118,16 @@ MachineOf(const ClusterSpec& cluster, const FabricSpec& fabric, bool hasLibrary)
             static_cast<double>(links.between->perGpu.bps) / 8 * links.between->efficiency;
     }
     machine.nicRate = static_cast<double>(fabric.nicRate.bps) / 8;
+    const auto& dimensions = cluster.topology.About().dimensions;
+    if (!dimensions.empty())
+    {
+        double all = 0;
+        for (const topo::Dimension& one : dimensions)
+        {
+            all += static_cast<double>(one.rate.bps) / 8 * one.Ports();
+        }
+        machine.nicRate = all / cluster.server.nics; // each has its own
+    }
     machine.nics = std::max(1u, cluster.server.nics);
     machine.hasLibrary = hasLibrary;
     machine.library = cluster.server.library;
@@ -219,6 +233,79 @@ CheckTuner(Validation* v,
             "allowed: model");
 }
 
+/// --splits, --dimension-order, --dimension-algorithms.
+void
+ReadByDimension(Validation* v, coll::AlgorithmOptions* options)
+{
+    const auto& values = v->values;
+    options->splits =
+        values.Has(&asked::Collective::splits) ? values.Get(&asked::Collective::splits) : 0;
+    if (values.Has(&asked::Collective::dimensionOrder))
+    {
+        const auto& names = coll::DimensionOrderNames();
+        const auto found =
+            std::find(names.begin(), names.end(), values.Get(&asked::Collective::dimensionOrder));
+        options->order = static_cast<coll::DimensionOrder>(found - names.begin());
+    }
+    if (!values.Has(&asked::Collective::dimensionAlgorithms))
+    {
+        return;
+    }
+    options->rows = values.Get(&asked::Collective::dimensionAlgorithms);
+    for (const std::string& row : options->rows)
+    {
+        if (!coll::ParseRowAlgorithm(row))
+        {
+            v->Fail(&asked::Collective::dimensionAlgorithms,
+                    "has " + topo::Quoted(row) + topo::DidYouMean(row, coll::RowAlgorithmNames()) +
+                        "; allowed: " + topo::JoinNames(coll::RowAlgorithmNames()));
+        }
+    }
+}
+
+/// --network=dims: as ASTRA-sim, where nothing else is asked for.
+void
+ApplyDimensionTimes(Validation* v,
+                    const topo::Topology& topology,
+                    const std::set<coll::Op>& ops,
+                    CollectiveOptions* c)
+{
+    const auto& values = v->values;
+    coll::DimensionTimes& times = c->byDimension.emplace();
+    if (values.Has(&asked::Collective::endpointDelay))
+    {
+        times.endpointDelay = values.Get(&asked::Collective::endpointDelay).Seconds();
+    }
+    if (values.Has(&asked::Collective::localMemoryRate))
+    {
+        times.memoryRate =
+            static_cast<double>(values.Get(&asked::Collective::localMemoryRate).bps) / 8;
+    }
+    if (values.Has(&asked::Collective::activeChunks))
+    {
+        times.active = values.Get(&asked::Collective::activeChunks);
+    }
+    times.baseline = values.Has(&asked::Collective::collectiveOptimization) &&
+                     values.Get(&asked::Collective::collectiveOptimization) == "baseline";
+    constexpr uint32_t kSplits = 4; // preferred-dataset-splits of ASTRA-sim's example systems
+    c->options.splits = c->options.splits ? c->options.splits : kSplits;
+    c->options.order = c->options.order.value_or(coll::DimensionOrder::kAscending);
+    const auto& dimensions = topology.About().dimensions;
+    for (std::size_t d = c->options.rows.size(); d < dimensions.size(); ++d)
+    {
+        // "": as its links are.
+        c->options.rows.push_back(dimensions[d].kind == topo::DimensionKind::kRing ? "one-way-ring"
+                                                                                   : "");
+    }
+    for (const coll::Op op : ops)
+    {
+        if (coll::Find(op, "by-dimension"))
+        {
+            c->algorithms.push_back({op, "by-dimension"}); // what the user names comes later
+        }
+    }
+}
+
 /// The choices of --compare: as the table's, but for the algorithm. \return whether there is no
 /// error
 bool
@@ -283,6 +370,17 @@ MakeCollectives(Validation* v,
     if (values.Has(&asked::Collective::dimensions))
     {
         ReadDimensions(v, &c.options.dimensions);
+    }
+    ReadByDimension(v, &c.options);
+    if (cluster && values.Has(&asked::Fabric::network) &&
+        values.Get(&asked::Fabric::network) == "dims")
+    {
+        std::set<coll::Op> ops;
+        for (const coll::Collective& one : used)
+        {
+            ops.insert(one.op);
+        }
+        ApplyDimensionTimes(v, cluster->topology, ops, &c);
     }
     c.stepLatency = values.Get(&asked::Collective::stepLatency);
     if (cluster && cluster->servers > 1 && !cluster->server.library.fall.empty() &&

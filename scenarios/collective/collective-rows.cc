@@ -47,6 +47,7 @@ CollectiveOptionRows()
 {
     const Section section{"/collectives", "Collectives"};
     const Section collective = section.Only(when::Collectives());
+    const Section dims = collective.Only(when::Is("network", {"dims"}));
     return {
         collective
             .List("algorithm",
@@ -134,6 +135,56 @@ CollectiveOptionRows()
             .Shows("NxN")
             .Otherwise("the network's on a torus or HyperX; elsewhere servers by GPUs of a server")
             .Example("4x4"),
+        collective
+            .Integer("splits", "by-dimension: chunks that go through the dimensions as a pipeline")
+            .As(&asked::Collective::splits)
+            .Otherwise("as many as leave messages of 64 KiB, at most 16; with --network=dims 4")
+            .Range(1, 4096)
+            .Example("16"),
+        collective
+            .Name("dimension-order", "by-dimension: in which order chunks go through dimensions")
+            .As(&asked::Collective::dimensionOrder)
+            .Names("dimension order",
+                   {{"ascending", "the nearest first; all_gather the farthest first"},
+                    {"round-robin", "each chunk begins with another dimension"},
+                    {"themis", "the least loaded first, by bytes and rates"}})
+            .Otherwise("themis; with --network=dims ascending")
+            .Example("round-robin"),
+        collective
+            .List("dimension-algorithms",
+                  "by-dimension: how each dimension goes, the nearest first: ring, one-way-ring, "
+                  "direct, halving-doubling")
+            .As(&asked::Collective::dimensionAlgorithms)
+            .Shows("NAME,NAME")
+            .Otherwise("as its links are: ring, direct where all are linked, halving-doubling at a "
+                       "switch; with --network=dims one-way-ring for ring")
+            .Example("ring,direct"),
+        dims.Duration("endpoint-delay", "before a phase of a chunk, and behind each message of it")
+            .As(&asked::Collective::endpointDelay)
+            .Otherwise("10ns, as in ASTRA-sim's example systems")
+            .Range(0, 1e9)
+            .Example("50ns"),
+        dims.Rate("local-memory-rate", "rate at which a GPU's memory is read and written to add up")
+            .As(&asked::Collective::localMemoryRate)
+            .Otherwise("1600GBps, as in ASTRA-sim's example systems")
+            .Range(1e6, 1e15)
+            .Example("3350GBps"),
+        dims.Integer("active-chunks",
+                     "phases of chunks at once in a dimension of a GPU, each at "
+                     "the full rate, as ASTRA-sim has it: more than 1 is too fast")
+            .As(&asked::Collective::activeChunks)
+            .Otherwise("1")
+            .Range(1, 4096)
+            .Example("4"),
+        dims.Name("collective-optimization", "all-reduce by dimension")
+            .As(&asked::Collective::collectiveOptimization)
+            .Names("optimization",
+                   {{"local-bandwidth",
+                     "reduce-scatter towards the last dimension, all-gather back (ASTRA-sim's "
+                     "localBWAware)"},
+                    {"baseline", "an all-reduce of all the bytes in every dimension"}})
+            .Otherwise("local-bandwidth")
+            .Example("baseline"),
         section
             .Integer("parameter-servers",
                      "how many of the ranks are servers of a shard, too: of the algorithm "

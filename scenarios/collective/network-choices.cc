@@ -438,8 +438,9 @@ NetworkAdvice(const CollectiveOptions& options,
         return GainsText(ChoicesByNetwork(*options.measured->Network(), options, cluster, groups));
     }
     // (Who limits the choice by NCCL's variables has made it.)
-    if (options.measured || options.protocol || !options.nccl.text.empty() ||
-        cluster.servers * cluster.server.gpus > kMostAdvised)
+    // A replay does not know the NIC for each link of a network of dimensions.
+    if (!cluster.topology.About().dimensions.empty() || options.measured || options.protocol ||
+        !options.nccl.text.empty() || cluster.servers * cluster.server.gpus > kMostAdvised)
     {
         return {};
     }

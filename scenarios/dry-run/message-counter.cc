@@ -69,10 +69,11 @@ MessageCounter::MessageCounter(const topo::Topology& topology,
 MessageCounter::Kinds
 MessageCounter::KindsOf(bool flow) const
 {
-    return {m_fabric.network == "fluid"      ? WorkKind::kFluidMessage
-            : m_fabric.network == "analytic" ? WorkKind::kAnalyticMessage
-            : flow                           ? WorkKind::kFlow
-                                             : WorkKind::kMessage,
+    return {m_fabric.network == "fluid" ? WorkKind::kFluidMessage
+            : m_fabric.network == "analytic" || m_fabric.network == "dims"
+                ? WorkKind::kAnalyticMessage
+            : flow ? WorkKind::kFlow
+                   : WorkKind::kMessage,
             WorkKind::kFrame,
             WorkKind::kFrameHop};
 }

@@ -10,6 +10,7 @@
 
 #include "collectives/core/block-weights.h"
 #include "collectives/core/schedule.h"
+#include "collectives/schedules/dimension-times.h"
 #include "collectives/tuner/tuner.h"
 #include "contrib/rdma/core/frame-sizes.h"
 #include "contrib/rdma/core/ib/ib-link.h"
@@ -338,6 +339,8 @@ struct CollectiveOptions
     bool insideByFormula = false;
     bool allByFormula = false;   ///< the same of groups of several servers: --collective-times
     bool insideOneByOne = false; ///< --in-server=one-by-one
+    /// Collectives by dimension take the time of these formulas: --network=dims.
+    std::optional<coll::DimensionTimes> byDimension = {};
     /// What has run in packets before is recalled: --fidelity=fast.
     std::optional<RecallOptions> recall = {};
     bool ownNics = false;    ///< --peer-nic=own or pxn (rail-options.h)

@@ -99,4 +99,19 @@ GridPlaces(const ClusterSpec& cluster, const std::vector<coll::Rank>& ranks)
     return places;
 }
 
+std::vector<coll::GridDimension>
+GridDimensions(const ClusterSpec& cluster)
+{
+    std::vector<coll::GridDimension> along;
+    const auto& dimensions = cluster.topology.About().dimensions;
+    for (auto one = dimensions.rbegin(); one != dimensions.rend(); ++one)
+    {
+        // Both enumerations are in the same order.
+        along.push_back({static_cast<coll::GridDimension::Kind>(one->kind),
+                         static_cast<double>(one->rate.bps) / 8,
+                         static_cast<double>(one->delay->ps) * 1e-12});
+    }
+    return along;
+}
+
 } // namespace scenario

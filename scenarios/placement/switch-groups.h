@@ -48,6 +48,10 @@ std::vector<std::vector<uint32_t>> SwitchGroups(const ClusterSpec& cluster,
 std::vector<std::vector<uint32_t>> GridPlaces(const ClusterSpec& cluster,
                                               const std::vector<coll::Rank>& ranks);
 
+/// How the rows of the dimensions of GridPlaces() are linked, in their order. Empty: the network
+/// does not tell (topo::Description::dimensions).
+std::vector<coll::GridDimension> GridDimensions(const ClusterSpec& cluster);
+
 } // namespace scenario
 
 #endif // SCENARIOS_PLACEMENT_SWITCH_GROUPS_H

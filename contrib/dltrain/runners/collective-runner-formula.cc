@@ -56,6 +56,22 @@ CollectiveRunner::TakeFormula(Plan* plan, const coll::Placement& placement) cons
 }
 
 void
+CollectiveRunner::TakeTimetable(Plan* plan, const Communicator& comm) const
+{
+    const coll::Collective& what = plan->schedule->What();
+    if (!m_options.byDimension || plan->algorithm->Name() != "by-dimension")
+    {
+        return;
+    }
+    plan->timetable = coll::TimetableOf(what,
+                                        comm.placement,
+                                        m_options.OptionsFor(what.op),
+                                        *m_options.byDimension);
+    plan->formula = plan->timetable.end;
+    CountBytes(plan);
+}
+
+void
 CollectiveRunner::CountBytes(Plan* plan)
 {
     const coll::Collective& what = plan->schedule->What();
@@ -144,6 +160,11 @@ CollectiveRunner::MeetBetween(const Member& member, uint32_t sequence, int64_t n
     const Meeting all = meeting;
     comm.meetingsBetween.erase(found);
     const Rank last = comm.members[all.position].rank;
+    const Plan& first = *GetPart(comm.members.front(), sequence).plan;
+    const int64_t end = first.timetable.chunks.empty()
+                            ? all.last + first.formula
+                            : std::max(m_turns.Take(comm.ranks, first.timetable, all.last),
+                                       all.last + LeastBetween(m_cluster.topology));
     for (Rank position = 0; position < comm.ranks.size(); ++position)
     {
         Member& one = comm.members[position];
@@ -158,7 +179,7 @@ CollectiveRunner::MeetBetween(const Member& member, uint32_t sequence, int64_t n
         meet.sequence = sequence;
         // A path for each: their servers run apart.
         meet.path = m_paths ? m_paths->Enter(last, part.tag, all.last) : CollectivePaths::NONE;
-        Schedule(one, all.last + plan.formula, meet);
+        Schedule(one, end, meet);
     }
 }
 

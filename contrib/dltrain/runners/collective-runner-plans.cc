@@ -252,6 +252,7 @@ CollectiveRunner::MakePlan(const coll::Choice& choice,
     {
         TakeFormula(&plan, comm.placement);
     }
+    TakeTimetable(&plan, comm);
     for (const coll::NetworkNode& node : plan.schedule->NetworkNodes())
     {
         plan.positions.push_back(comm.nodes.at(NodeKey(node)));

@@ -5,6 +5,7 @@
 #define DLTRAIN_COLLECTIVE_RUNNER_H
 
 #include "collectives/core/schedule.h"
+#include "collectives/schedules/dimension-times.h"
 #include "collectives/tuner/exchange-rates.h"
 #include "contrib/dltrain/base/event-pool.h"
 #include "contrib/dltrain/base/lane-arrivals.h"
@@ -235,10 +236,11 @@ class CollectiveRunner : public TransportUser, private LeaveUser
         std::vector<Rank> positions = {}; ///< by network node: index of its member
         uint32_t number = 0;              ///< in Communicator::numbered
         int64_t formula = -1; ///< ps from the last entry on, instead of messages; -1: messages
-        uint32_t id = 0;      ///< among all that there ever were, from 1 on
-        uint64_t parts = 1;   ///< Schedule::PartsOfMessage
-        bool relays = false;  ///< messages may pass servers by Relay
-        bool atOnce = false;  ///< AtOnce may work it out
+        coll::DimensionTimetable timetable; ///< of such a formula by dimension
+        uint32_t id = 0;                    ///< among all that there ever were, from 1 on
+        uint64_t parts = 1;                 ///< Schedule::PartsOfMessage
+        bool relays = false;                ///< messages may pass servers by Relay
+        bool atOnce = false;                ///< AtOnce may work it out
         std::vector<uint64_t> bytesOf = {}; ///< bytes that ranks send, without messages
         uint32_t track = UINT32_MAX;        ///< Recall's number; UINT32_MAX: it is never recalled
         uint32_t trackOfGroup = 0;          ///< of its communicator
@@ -458,6 +460,8 @@ class CollectiveRunner : public TransportUser, private LeaveUser
                   const Communicator& comm) const;
     /// --in-server=formula, of ranks of one server; --collective-times=formula, of all.
     void TakeFormula(Plan* plan, const coll::Placement& placement) const;
+    /// --network=dims: likewise of collectives by dimension.
+    void TakeTimetable(Plan* plan, const Communicator& comm) const;
     /// Plan::bytesOf
     static void CountBytes(Plan* plan);
     /// ps: no collective between servers is faster than two links. An engine that runs servers
@@ -561,6 +565,7 @@ class CollectiveRunner : public TransportUser, private LeaveUser
     std::deque<Events> m_events;                                      ///< by server
     std::vector<std::unique_ptr<Relay>> m_relays; ///< by server; null: none so far
     std::unique_ptr<Recall> m_recall;             ///< null: nothing is recalled
+    coll::DimensionTurns m_turns;                 ///< of collectives with timetables
 };
 
 } // namespace dltrain
