@@ -18,8 +18,8 @@ Networks()
     static const std::vector<NetworkKindName> kinds = {
         {"packet", "every packet over every link, queue and switch", nullptr},
         {"fluid",
-         "messages share every link on their way, NICs' and switches'; no packets or queues",
-         "messages share every link on their way as fluids, without queues"},
+         "max-min fair rates of all messages over all links of their paths; no packets or queues",
+         "messages have max-min fair rates over all links of their paths, without queues"},
         {"analytic",
          "a formula: latency, the path's slowest link, NICs shared; no packets",
          "NICs are shared, links between switches have room for everything"},

@@ -13,7 +13,7 @@ namespace dltrain
 {
 
 /**
- * A resource that messages share (topo::NicServer, topo::FairLink), with the events that were
+ * A resource that messages share (topo::NicServer), with the events that were
  * scheduled for the ends of messages. Each new message changes these ends, while a scheduled event
  * stays: an earlier event also takes care of later ends.
  */

@@ -4,12 +4,10 @@
 #ifndef DLTRAIN_FLUID_TRANSPORT_H
 #define DLTRAIN_FLUID_TRANSPORT_H
 
-#include "contrib/dltrain/base/woken-server.h"
 #include "formula-transport.h"
-#include "topologies/scale-up/fair-link.h"
+#include "topologies/scale-up/fair-network.h"
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -18,27 +16,27 @@ namespace dltrain
 
 /**
  * Moves messages as fluids, without packets, over the very links that their packets would take:
- * NICs' and those between switches, each shared by what is on it (topo::FairLink).
+ * NICs' and those between switches. A message is a flow over all links of its path at once. The
+ * rates of all flows are max-min fair from end to end (topo::FairNetwork), at every instant.
  *
- *     post --> [link 0] --> [link 1] --> ... --> [link n] --> delivered
- *              each from when the first frame is there; done when every link is, and the last frame
- *              has crossed what is behind it
+ *     post --> a flow of the message's bytes --> its bytes are out --> the last frame's way -->
+ * there
+ *                                                '--> the channel's next message
  *
  * A flow goes where ECMP switches send its packets, by the same hash of the same ports, or as
- * InfiniBand's forwarding tables have it. On a link it takes as long as the link shares it, but no
- * less than the links before let it come; alone, all links together take what the closed form of
- * the idle path says (rdma::IdealCompletion), to the picosecond.
+ * InfiniBand's forwarding tables have it. Alone it takes what the closed form of the idle path says
+ * (rdma::IdealCompletion), to the picosecond: its bytes at the rate of its slowest link, and the
+ * rest as a latency. If another link holds it up in the end, the latency is that of its first frame
+ * to that link and of its last frame from there.
  *
- * Messages of a channel cross each link one after the other. A channel has as many in flight as
- * keep an idle path busy until the first is acknowledged; so its sender waits if a link is shared.
+ * Messages of a channel are flows one after the other; so a channel keeps an idle path busy.
  *
- * It has no queues and none of their effects. A message that is held up at one link is not late at
- * the others, which may so do more in parallel than switches that store it. No sender reacts too
- * much or too little, and there are no pauses and no losses. So where links are contended it is
- * faster than packets with any congestion control.
+ * It has no queues and none of their effects. A flow takes its rate at once, from end to end: no
+ * sender reacts too much or too little or late, and there are no pauses and no losses. So where
+ * links are contended it is faster than packets with any congestion control.
  *
- * Two events a link, and one more a message; what is of a link is touched in events of the node
- * that sends on it.
+ * All transports of a network, one for each job, share one set of flows. What a flow does touches
+ * flows anywhere, so all nodes are one unit of the engine, and run on one thread.
  */
 class FluidTransport : public FormulaTransport
 {
@@ -46,79 +44,62 @@ class FluidTransport : public FormulaTransport
     explicit FluidTransport(const NetworkParts& parts);
 
   private:
-    /// One kind of message at one link of its path.
-    struct Leg
-    {
-        int64_t offset = 0;  ///< ps from the message's begin until its first frame may be sent here
-        int64_t alone = 0;   ///< ps that it takes here, alone
-        int64_t tail = 0;    ///< ps from its end here until its last frame is at the receiver
-        rdma::BitRate speed; ///< at most: the link's own, and what comes in
-    };
-
-    /// The common data of all messages of a size on a path.
+    /// The common data of all messages of a kind on a path.
     struct Course
     {
-        std::vector<Leg> legs;
+        int64_t alone = 0;   ///< ps that its bytes take, at the flow's limit
+        int64_t latency = 0; ///< ps: all else of the idle path
+        int64_t apart = 0;   ///< ps from a begin to the next one, at least
         uint64_t wireBytes = 0;
-        int64_t slowest = 0; ///< ps: one behind the other, so far apart
-        uint32_t window = 1; ///< messages under way that keep an idle path busy
-        uint32_t users = 0;  ///< messages, and a channel
-    };
-
-    /// Where a channel crosses a link.
-    struct Crossing
-    {
-        uint32_t end = 0;             ///< end in the fabric: the link out of it
-        int64_t lastReach = 0;        ///< ps: when its last message comes here
-        bool busy = false;            ///< with one of the channel's
-        std::deque<uint32_t> waiting; ///< messages that are here, behind that one
+        std::vector<int64_t> held; ///< ps: the latency by the link that holds it up
+        uint32_t users = 0;        ///< messages, and a channel
     };
 
     struct Way
     {
-        std::vector<Crossing> crossings;
-        uint32_t course = NONE; ///< course of messages from now on
-        uint32_t underWay = 0;
-        uint32_t number = 0;  ///< grows with every channel that has this number
-        bool blocked = false; ///< by the window, until `next` at least
-        int64_t next = 0;
+        std::vector<uint32_t> ends; ///< links, by the end in the fabric that they go out of
+        uint32_t flow = NONE;
+        uint32_t course = NONE;  ///< course of messages from now on
+        int64_t begun = 0;       ///< ps: the message that is a flow now
+        int64_t lastArrival = 0; ///< ps
     };
 
-    struct Progress
+    /// The flows of a network.
+    class Flows
     {
-        uint32_t course = NONE;
-        uint32_t missing = 0; ///< links that it has not crossed, as the receiver knows
-        int64_t begun = 0;
-    };
+      public:
+        explicit Flows(const NetworkParts& parts);
 
-    /// A directed link.
-    struct Link : WokenServer<topo::FairLink>
-    {
-        uint32_t context = 0; ///< ns-3 node id
-    };
-
-    /// The links of a network, and the transports that send over it, one for each job.
-    struct Links
-    {
-        std::vector<Link> of; ///< by end
+        topo::FairNetwork network;
         std::vector<FluidTransport*> users;
+
+        /// Flows have begun, ended or been closed.
+        void Changed(int64_t now);
+
+      private:
+        enum class Event : uint8_t
+        {
+            WAKE,   ///< flows may have ended
+            SETTLE, ///< the end of an instant with changes
+        };
+
+        friend class EventPool<Flows, Event>;
+        void OnEvent(const Event& event, int64_t now);
+        void Wake();
+
+        uint32_t m_context;           ///< of wakes
+        uint32_t m_last;              ///< a context behind all others
+        bool m_settles = false;       ///< SETTLE is pending
+        std::vector<int64_t> m_wakes; ///< pending ones, the next last
+        EventPool<Flows, Event> m_events;
     };
 
-    static std::shared_ptr<Links> LinksOf(const NetworkParts& parts);
+    static std::shared_ptr<Flows> FlowsOf(const NetworkParts& parts);
 
-    enum class EventKind : uint8_t
-    {
-        REACH, ///< a message comes to a link
-        WAKE,  ///< a link has something to tell
-        CROSS, ///< a message has crossed a link, as the receiver sees it
-        CREDIT ///< a channel's sender knows of a delivery
-    };
-
+    /// A message arrives.
     struct Event
     {
-        EventKind kind;
-        uint32_t which; ///< message, end or channel
-        uint32_t leg;
+        uint32_t message;
     };
 
     friend class EventPool<FluidTransport, Event>;
@@ -132,22 +113,16 @@ class FluidTransport : public FormulaTransport
     void Send(uint32_t channel, int64_t now) override;
     void OnDelivered(uint32_t message, int64_t now) override;
 
-    /// Sets the pace of a leg whose message comes in more slowly than the link could send it.
-    /// \param nearest delay of the path's first link: no news reaches another node sooner
-    static void SetPace(Leg& leg, uint64_t wireBytes, rdma::Duration nearest);
-    void OnReach(uint32_t message, uint32_t leg, int64_t now);
-    void OnWake(uint32_t end, int64_t now);
-    void OnCredit(uint32_t channel, int64_t now);
-    void Enter(uint32_t message, uint32_t leg, int64_t now);
-    void OnCrossed(uint32_t message, uint32_t leg, int64_t now);
-    void Wake(uint32_t end);
+    /// The bytes of a channel's first message are out.
+    /// \param link what held it up, kNone: its own limit
+    void OnOut(uint32_t channel, uint32_t link, int64_t now);
     /// Drops a use of a course. \param course NONE: no effect
     void Leave(uint32_t course);
 
-    const std::shared_ptr<Links> m_links;
-    const uint64_t m_user;            ///< number of this transport among m_links->users
+    const std::shared_ptr<Flows> m_flows;
+    const uint64_t m_user;            ///< number of this transport among m_flows->users
     std::vector<Way> m_ways;          ///< by channel
-    std::vector<Progress> m_progress; ///< by message
+    std::vector<uint32_t> m_courseOf; ///< by message
     Slots<Course> m_courses;
     EventPool<FluidTransport, Event> m_events;
 };

@@ -93,7 +93,7 @@ PlanningRows()
                      "fluid where links between switches are given, else analytic; packet where an "
                      "option needs it"},
                     {"analytic", "formulas, links between switches have no limit"},
-                    {"fluid", "rates shared out on all links"},
+                    {"fluid", "max-min fair rates over all links"},
                     {"packet", "every packet"}})
             .Default("auto")
             .Example("fluid"),

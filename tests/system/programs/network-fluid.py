@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 300
-"""--network=fluid: what all networks without packets do; and links between switches are shared, by
-the flows whose packets would take them.
+"""--network=fluid: what all networks without packets do; and flows have max-min fair rates over the
+links that their packets would take, from end to end.
 """
 
 import sys
@@ -76,6 +76,7 @@ class FluidTest(_packetless.PacketlessTest):
         """Of a permutation whose flows meet at one stage only, every one takes what it takes with
         packets and nobody who slows down; where they meet at several, the last one does.
         """
+        # On the torus frames wait at up to five switches behind those of others: 2%.
         for line, all_of_them in (
             (
                 "--topology=leaf-spine --leaves=4 --hosts-per-leaf=16 --spines=4"
@@ -93,28 +94,60 @@ class FluidTest(_packetless.PacketlessTest):
         ):
             with self.subTest(line):
                 packet, fluid, _ = self.both(f"traffic {line} --bytes=1MB")
-                self.assertLess(abs(max(packet) / max(fluid) - 1), 0.015)
+                within = 0.02 if "torus" in line else 0.015
+                self.assertLess(abs(max(packet) / max(fluid) - 1), within)
                 if all_of_them:
                     for with_packets, as_fluid in zip(packet, fluid):
                         self.assertLess(abs(with_packets / as_fluid - 1), 0.015)
 
     def test_a_sender_gives_others_what_a_narrow_link_cannot_take(self):
-        # From one host 20 MB over 10 Gb/s between leaves, and 20 MB to its neighbour: those take
-        # what the NIC has left, so nine tenths of it, and a message or two at half of it first.
+        # From one host 20 MB over 10 Gb/s between leaves, and 20 MB to its neighbour: those have
+        # the other 90 Gb/s of the NIC from the first bit on, in one message or in 20. Behind their
+        # bytes come two links' delays, a switch, and frames.
+        for count, wire in ((20, WIRE), (1, 20000000 + 4883 * HEADERS + RETH)):
+            with self.subTest(count):
+                size = 20000000 // count
+                flows = self.write(
+                    "flows.csv",
+                    "start_us,src,dst,bytes,tag\n"
+                    + f"0,0,2,{size},far\n0,0,1,{size},near\n" * count,
+                )
+                _, run = self.fct(
+                    "traffic --topology=leaf-spine --leaves=2 --hosts-per-leaf=2 --spines=1"
+                    f" --fabric-rate=10Gbps --queue-pairs=per-pair --flows={flows}"
+                    " --network=fluid"
+                )
+                ends = {
+                    tag: max(row["fct_us"] for row in run.rows("flows.csv") if row["tag"] == tag)
+                    for tag in ("near", "far")
+                }
+                self.assertAlmostEqual(ends["near"], count * wire * 8 / 9e4 + 3, delta=1.5)
+                self.assertAlmostEqual(ends["far"], count * wire * 8 / 1e4, delta=15)
+
+    def test_each_flow_has_a_bottleneck(self):
+        # Three to host 0, so 100 / 3 Gb/s each; their senders have 200 / 3 left for others. Hosts
+        # 1 and 2 send to host 4 as well: 50 each there, so of host 4 nothing is left, and of NICs
+        # 1 and 2 100 - 33.3 - 50 = 16.7 is not used. Host 3 sends to host 5 at 66.7.
+        # In units of 1 MB at 100 Gb/s (u): those to host 0 and 4 need 3 u for 1 MB and 2 u for
+        # 1 MB. At 2 u the flows to host 4 end. Those to host 0 go on as before, as their bottleneck
+        # is host 0: they end at 3 u, having 1 MB each. That to host 5 has 2 MB by then.
         flows = self.write(
             "flows.csv",
-            "start_us,src,dst,bytes,tag\n" + "0,0,2,1000000,far\n0,0,1,1000000,near\n" * 20,
+            "start_us,src,dst,bytes,tag\n"
+            + "".join(f"0,{src},0,1000000,three\n" for src in (1, 2, 3))
+            + "".join(f"0,{src},4,1000000,two\n" for src in (1, 2))
+            + "0,3,5,2000000,one\n",
         )
         _, run = self.fct(
-            "traffic --topology=leaf-spine --leaves=2 --hosts-per-leaf=2 --spines=1"
-            f" --fabric-rate=10Gbps --queue-pairs=per-pair --flows={flows} --network=fluid"
+            f"traffic --topology=single-switch --hosts=6 --flows={flows} --network=fluid"
         )
-        ends = {
-            tag: max(row["fct_us"] for row in run.rows("flows.csv") if row["tag"] == tag)
-            for tag in ("near", "far")
-        }
-        self.assertLess(ends["near"], 20 * WIRE * 8 / 1e5 / 0.9 * 1.1)
-        self.assertAlmostEqual(ends["far"], 20 * WIRE * 8 / 1e4, delta=10)
+        unit = WIRE * 8 / 1e5
+        rows = run.rows("flows.csv")
+        for tag, units in (("three", 3), ("two", 2), ("one", 3)):
+            for row in rows:
+                if row["tag"] == tag:
+                    # Behind the bytes: two links of 1 us, a switch, a frame.
+                    self.assertAlmostEqual(row["fct_us"], units * unit + 2.8, delta=0.6)
 
     def test_a_channels_messages_come_in_the_order_of_their_posts(self):
         # Large and tiny ones in turns, while another flow takes half of the NIC and another half of
