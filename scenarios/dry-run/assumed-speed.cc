@@ -198,11 +198,11 @@ AssumeSpeed(const SpeedNeeds& needs)
     // collperf --ranks=256 and 512 -b 64M --network=analytic, and fluid: 1.1 to 1.8 us, 1.3 to 1.8;
     // 7.0 and 4.2 events a message. dltrain --model=gpt2 --gpus=128: 12 and 9.2; --model=
     // deepseek-v2-lite --servers=4 --ep=32: 5.6 and 4.2. --op=alltoall --topology=fat-tree
-    // --network=fluid, 64, 128 and 256 ranks: 3.6, 4.0 and 6.2 us a message beside 62, 126 and 254
-    // others of its NIC. --network=analytic, 200 ranks: 3.4 us, a channel each.
+    // --network=fluid, 64, 128 and 1,024 ranks: 3.6, 3.4 and 7.1 us a message beside 62, 126 and
+    // 1,022 others of its NIC. --network=analytic, 200 ranks: 3.4 us, a channel each.
     speed[WorkKind::kAnalyticMessage] = {0.9e-6, 8};
     speed[WorkKind::kFluidMessage] = {1.0e-6, 5.5};
-    speed[WorkKind::kFluidSharer] = {0.01e-6, 0};
+    speed[WorkKind::kFluidSharer] = {0.004e-6, 0};
     speed[WorkKind::kChannel] = {2.5e-6, 0};
     // collperf --ranks=512 --gpus-per-server=8 -b 1M -n 10 --algorithm=ring, and with
     // --in-server=one-by-one: 0.08 us more for each message inside.

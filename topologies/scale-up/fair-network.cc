@@ -277,6 +277,10 @@ FairNetwork::TakeOff(uint32_t number, int64_t now)
 {
     Flow& flow = m_flows[number];
     flow.isOn = false;
+    if (flow.home != kNone)
+    {
+        --m_links[flow.home].homes;
+    }
     m_leaves = std::min(m_leaves, flow.rate);
     for (uint32_t leg = flow.first; leg < flow.first + flow.legs; ++leg)
     {
@@ -326,6 +330,7 @@ FairNetwork::AddToNear(uint32_t number)
     link.next = kNever.ps;
     Sift(number); // out of the heap, as all of them change
     link.room = link.rate - link.carried;
+    link.mine = 0;
     m_near.push_back(number);
 }
 
@@ -346,6 +351,10 @@ FairNetwork::AddToRegion(uint32_t number)
             AddToNear(m_legs[leg].link);
             m_links[m_legs[leg].link].room += flow.rate;
         }
+    }
+    if (flow.home != kNone)
+    {
+        ++m_links[flow.home].mine;
     }
 }
 
@@ -370,15 +379,20 @@ FairNetwork::BeginRegion()
         }
     }
     m_dirty.resize(changed);
+    for (const uint32_t number : m_dirty)
+    {
+        AddToNear(number); // first, as `mine` counts from here
+    }
     for (const uint32_t number : m_fresh)
     {
         AddToRegion(number);
     }
     for (const uint32_t number : m_dirty)
     {
-        AddToNear(number);
-        for (const Entry& entry : m_links[number].flows)
+        const Link& link = m_links[number];
+        for (std::size_t i = 0; link.homes > link.mine && i < link.flows.size(); ++i)
         {
+            const Entry& entry = link.flows[i];
             if (m_flows[entry.flow].limit == number)
             {
                 AddToRegion(entry.flow);
@@ -403,6 +417,10 @@ FairNetwork::GrowRegion(uint64_t all)
         const bool isFull = link.left <= (link.rate >> 26) + link.flows.size();
         const uint64_t level =
             i >= known || link.level == kUnknown ? kUnknown : JustAbove(link.level);
+        if (level == kUnknown && all == kUnknown && link.homes == link.mine)
+        {
+            continue; // it holds up no other flow, and knows of no other end
+        }
         for (const Entry& entry : link.flows)
         {
             if (m_seen[entry.flow] >= m_round)
@@ -637,6 +655,14 @@ FairNetwork::Apply(uint32_t number, int64_t now)
         home = home == kNone && link.tight ? m_legs[leg].link : home;
     }
     const bool moved = flow.home != home;
+    if (moved && flow.home != kNone)
+    {
+        --m_links[flow.home].homes;
+    }
+    if (moved && home != kNone)
+    {
+        ++m_links[home].homes;
+    }
     flow.home = home;
     if (flow.given != flow.rate)
     {

@@ -13,13 +13,13 @@
  *     100 Gb/s     a: over x and y; b: over x; c, d: over y
  *     60 Gb/s      y is full first: a, c and d have 20 each. b has what a leaves of x: 80
  *
- * **Changes.** Flows that begin and end in one instant change the rates once, in Settle(). It begins
- * with the flows that began, and those that a changed link held up, and fills again beside the rates
- * of all others. Then it adds each flow of a touched link that no longer has a bottleneck, or is
- * faster than the link allows, until there is none: then all flows have one. Links whose flows
- * cannot fill them even together are left out. After some turns it adds all that can be reached,
- * but for flows slower than all that change, which filling comes to first. A flow that begins when
- * the same flow has just ended takes its rate; nothing is solved.
+ * **Changes.** Flows that begin and end in one instant change the rates once, in Settle(). It
+ * begins with the flows that began, and those that a changed link held up, and fills again beside
+ * the rates of all others. Then it adds each flow of a touched link that no longer has a
+ * bottleneck, or is faster than the link allows, until there is none: then all flows have one.
+ * Links whose flows cannot fill them even together are left out. After some turns it adds all that
+ * can be reached, but for flows slower than all that change, which filling comes to first. A flow
+ * that begins when the same flow has just ended takes its rate; nothing is solved.
  *
  * **Patience.** Each change of a component of thousands of flows may change thousands of rates a
  * little. If more than kExact rates were set last time, Settle() gathers changes for a part of a
@@ -152,6 +152,8 @@ class FairNetwork
         uint64_t top = 0;         ///< solving: the fastest of the region's flows, bit/s
         uint64_t fair = 0;        ///< what a new flow could have had at the last solve, bit/s
         int64_t next = kNever.ps; ///< first end of the flows whose home it is
+        uint32_t homes = 0;       ///< flows whose home it is
+        uint32_t mine = 0;        ///< solving: of these the region's
         uint32_t waiting = 0;     ///< solving: flows without a rate
         uint32_t seen = 0;        ///< solving
         uint32_t reach = 0;       ///< flows of its component at the last solve
