@@ -90,6 +90,9 @@ IbRoutingItems()
 namespace
 {
 
+/// What networks from files are routed by: shortest paths, if the lanes are enough.
+constexpr const char* kFileRouting = "ftree,dfsssp,updn";
+
 /// "ftree,updn; torus,updn on a torus": what each family's networks are routed by.
 std::string
 RoutingNote()
@@ -117,6 +120,7 @@ RoutingNote()
         }
         text += "; " + engine + " on a " + topo::JoinNames(names);
     }
+    text += std::string("; ") + kFileRouting + " on a file's";
     return text;
 }
 
@@ -297,7 +301,7 @@ ApplyInfiniBand(Validation* v)
     const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(values.Get(&asked::Fabric::ibSwitch));
     v->DecideUnlessGiven(&asked::Fabric::switchLatency, rdma::Duration(device->latency.ps));
     const topo::Family* family = topo::FamilyOfParameters(values.Get(&asked::Network::topology));
-    v->DecideUnlessGiven(&asked::Fabric::ibRouting, family ? family->routing : topo::kUsualRouting);
+    v->DecideUnlessGiven(&asked::Fabric::ibRouting, family ? family->routing : kFileRouting);
     v->DecideUnlessGiven(&asked::Fabric::ibDump, false);
     v->DecideUnlessGiven(&asked::Fabric::lmc, 0);
     // A cable is as long as the fastest links that it is for allow.

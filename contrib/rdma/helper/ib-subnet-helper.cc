@@ -4,6 +4,7 @@
 #include "ib-subnet-helper.h"
 
 #include "contrib/rdma/core/ib/ib-congestion.h"
+#include "contrib/rdma/core/ib/ib-path-lengths.h"
 #include "contrib/rdma/core/ib/ib-sizes.h"
 #include "contrib/rdma/core/ib/ib-tables-reading.h"
 #include "contrib/rdma/core/ib/ib-tables.h"
@@ -13,8 +14,10 @@
 #include "ns3/log.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/algorithm/string.hpp>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <utility>
@@ -117,6 +120,35 @@ IbSubnetHelper::ReadTables(const rdma::IbSubnet& subnet) const
     return tables;
 }
 
+std::string
+IbSubnetHelper::LongerPathsNote() const
+{
+    constexpr double LONGER = 1.02; // less is a matter of a few pairs
+    constexpr uint32_t MOST_VLS = 8;
+    constexpr std::size_t QUICK = 500; // switches: above, a search for lanes may take minutes
+    if (m_tables.engine != "updn")
+    {
+        return {};
+    }
+    const rdma::IbPathLengths lengths = rdma::IbMeasurePaths(m_subnet, m_tables);
+    if (lengths.taken <= LONGER * lengths.shortest)
+    {
+        return {};
+    }
+    const auto text = [](double links) {
+        std::array<char, 32> digits{};
+        std::snprintf(digits.data(), digits.size(), "%.2f", links);
+        return std::string(digits.data());
+    };
+    const bool isQuick = m_subnet.Switches().size() <= QUICK;
+    const uint32_t lanes = isQuick ? rdma::IbLanesOfShortest(m_subnet, MOST_VLS) : MOST_VLS;
+    return "note: the subnet: paths of updn have " + text(lengths.taken) +
+           " links between switches on average, shortest paths " + text(lengths.shortest) +
+           (lanes == 0 ? "; --ib-routing=minhop takes these, and can deadlock"
+                       : "; --ib-routing=dfsssp --vls=" + std::to_string(lanes) + " takes these") +
+           (isQuick ? "" : ", if these lanes are enough");
+}
+
 std::vector<std::string>
 IbSubnetHelper::GetNotes() const
 {
@@ -128,6 +160,10 @@ IbSubnetHelper::GetNotes() const
     if (!m_tables.note.empty())
     {
         notes.push_back("note: the subnet: " + m_tables.note);
+    }
+    if (const std::string longer = LongerPathsNote(); !longer.empty())
+    {
+        notes.push_back(longer);
     }
     if (!safe || m_config.unsafe)
     {

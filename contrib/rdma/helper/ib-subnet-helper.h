@@ -111,6 +111,10 @@ class IbSubnetHelper : public RdmaPathSource
     Path GetPath(uint32_t from, uint32_t to, uint8_t serviceLevel, uint32_t entropy) const override;
 
   private:
+    /// \return how much longer than shortest paths its own are, and what ends it; empty: they are
+    /// not
+    std::string LongerPathsNote() const;
+
     /// \return of the LIDs that an endpoint has, the one that a flow with this entropy uses
     uint32_t LidOf(const rdma::IbSubnet::Endpoint& endpoint, uint32_t entropy) const
     {
