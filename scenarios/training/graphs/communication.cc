@@ -146,8 +146,10 @@ SpreadParameters(const TrainingOptions& o,
                shared,
                shared.gradients,
                std::min(most, total - done),
-               "parameters " + std::to_string(index++),
+               "parameters " + std::to_string(index),
                transfers);
+        // In the order of the layers, as they lie in the flat parameters.
+        transfers.back().task.layer = LayerNumber(index++);
     }
 }
 

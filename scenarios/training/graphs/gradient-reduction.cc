@@ -61,6 +61,7 @@ class Reduction
         m_name = std::string(m_shared.of) + "bucket " + std::to_string(index) +
                  OfMicroBatch(o, microBatch);
         m_elements = bucket.elements;
+        m_layer = LayerNumber(bucket.last);
         m_fused = ReductionsOf(m_options).inCycles && bucket.tensors > 1;
         // Batches of BATCHED_D2D_CAPACITY tensors by a kernel (horovod/horovod horovod/common/ops/
         // cuda/cuda_kernels.h; HOROVOD_BATCH_D2D_MEMCOPIES is on).
@@ -233,6 +234,7 @@ class Reduction
 
     void Push(Transfer t)
     {
+        t.task.layer = m_layer;
         t.behind = m_behind;
         m_behind = {static_cast<uint32_t>(m_transfers.size())};
         m_transfers.push_back(std::move(t));
@@ -248,6 +250,7 @@ class Reduction
     // State of the bucket:
     Position m_made = 0;
     Position m_user = 0;
+    int16_t m_layer = kNoLayer;
     uint64_t m_elements = 0;
     bool m_fused = false; ///< copied into a buffer and out of it
     double m_copies = 0;  ///< kernels that do so, each way

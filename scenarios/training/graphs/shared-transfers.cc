@@ -6,8 +6,17 @@
 #include "scenarios/training/spec/bounded-time.h"
 #include "scenarios/training/spec/kernel-time.h"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace training
 {
+
+int16_t
+LayerNumber(uint32_t layer)
+{
+    return static_cast<int16_t>(std::min<uint32_t>(layer, INT16_MAX));
+}
 
 Task
 Collective(Phase phase,

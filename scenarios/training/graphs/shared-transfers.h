@@ -30,6 +30,9 @@ struct Shared
     const char* of = ""; ///< for names
 };
 
+/// Task::layer of an index into RankWork::layers. Beyond 32,767 layers the last ones share theirs.
+int16_t LayerNumber(uint32_t layer);
+
 Task Collective(Phase phase,
                 uint8_t stream,
                 GroupOf group,

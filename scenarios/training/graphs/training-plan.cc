@@ -6,8 +6,11 @@
 #include "collectives/core/block-sizes.h"
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/gpu-kinds.h"
+#include "scenarios/training/graphs/collective-chunks.h"
+#include "scenarios/training/graphs/next-forward.h"
 #include "scenarios/training/graphs/offload.h"
 #include "scenarios/training/graphs/overlap.h"
+#include "scenarios/training/graphs/shared-transfers.h"
 #include "scenarios/training/graphs/tensor-sums.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/spec/bounded-time.h"
@@ -74,6 +77,7 @@ ToStepGraph(std::vector<std::string> streams, const RankWork& work, std::vector<
         task.stream = c.onHost ? kHostStream : kComputeStream;
         task.duration = c.duration;
         task.name = c.name;
+        task.layer = c.phase == Phase::kOptimizer ? kNoLayer : LayerNumber(c.layer);
         for (const uint32_t i : awaited[p])
         {
             task.after.push_back(moved[i]);
@@ -204,7 +208,11 @@ AddLoading(const TrainingOptions& o, StepGraph& graph)
 }
 
 void
-AddRole(const TrainingOptions& o, const RankWork& work, uint32_t stage, TrainingPlan& plan)
+AddRole(const TrainingOptions& o,
+        const RankWork& work,
+        uint32_t stage,
+        bool fills,
+        TrainingPlan& plan)
 {
     std::vector<Transfer> transfers = ModelParallelTransfers(o, work, stage);
     std::vector<Transfer> shared = DataParallelTransfers(o, work);
@@ -220,7 +228,9 @@ AddRole(const TrainingOptions& o, const RankWork& work, uint32_t stage, Training
         }
         transfers.push_back(std::move(t));
     }
-    plan.roles.push_back(ToStepGraph({}, work, std::move(transfers)));
+    StepGraph graph = ToStepGraph({}, work, std::move(transfers));
+    plan.roles.push_back(o.overlapNextForward ? WithNextForward(work.layers, graph, fills)
+                                              : std::move(graph));
     if (o.loaderRate > 0 && stage == 0)
     {
         AddLoading(o, plan.roles.back());
@@ -282,8 +292,7 @@ ShareBlocks(std::vector<RankLayer>& layers, BlockPool& pool)
 }
 
 /// One role a stage and kind of GPU, or for each place in an expert group or, where micro-batches
-/// go round a stage's replicas, for each of them. \param fills of the first step of a pipeline that
-/// is never empty
+/// go round a stage's replicas, for each of them. \param fills TrainingPlan::fillRoles
 void
 AddRoles(const TrainingOptions& given, bool fills, TrainingPlan& plan)
 {
@@ -312,7 +321,9 @@ AddRoles(const TrainingOptions& given, bool fills, TrainingPlan& plan)
             {
                 for (const std::vector<RankLayer>& layers : all[kind])
                 {
-                    AddRole(o, WorkOfStage(o, layers, stage, replica, fills), stage, plan);
+                    const bool early = fills && !Flushes(o);
+                    const RankWork work = WorkOfStage(o, layers, stage, replica, early);
+                    AddRole(o, work, stage, fills, plan);
                 }
             }
         }
@@ -366,7 +377,7 @@ MakePlan(const TrainingOptions& given)
         plan.sizes.push_back({blocks, static_cast<uint32_t>(plan.roles.size())});
         AddRoles(WithBlocks(o, blocks), false, plan);
     }
-    if (!Flushes(o))
+    if (!Flushes(o) || o.overlapNextForward)
     {
         plan.fillRoles = static_cast<uint32_t>(plan.roles.size());
         AddRoles(o, true, plan);
@@ -385,6 +396,15 @@ MakePlan(const TrainingOptions& given)
         }
     }
     LeaveOutUnused(o, plan);
+    plan.nextForward = o.overlapNextForward;
+    if (o.order != CollectiveOrder::kFifo || o.inFlight > 1)
+    {
+        plan.queue = CollectiveQueueSpec{o.order, o.inFlight};
+    }
+    if (o.chunkBytes > 0)
+    {
+        SplitQueued(o.chunkBytes, &plan);
+    }
     SetContention(o, plan);
     plan.peakFlops = o.kinds.empty() ? 0 : MeanPeak(o);
     plan.samplesPerStep = o.GlobalBatch();

@@ -280,6 +280,29 @@ ParseBucketing(std::string_view text)
                                 : std::nullopt;
 }
 
+std::string
+CollectiveOrderName(CollectiveOrder order)
+{
+    switch (order)
+    {
+    case CollectiveOrder::kLifo:
+        return "lifo";
+    case CollectiveOrder::kPriority:
+        return "priority";
+    default:
+        return "fifo";
+    }
+}
+
+std::optional<CollectiveOrder>
+ParseCollectiveOrder(std::string_view text)
+{
+    return text == "fifo"       ? std::optional(CollectiveOrder::kFifo)
+           : text == "lifo"     ? std::optional(CollectiveOrder::kLifo)
+           : text == "priority" ? std::optional(CollectiveOrder::kPriority)
+                                : std::nullopt;
+}
+
 TrainingOptions
 ResolvedOptions(TrainingOptions o)
 {

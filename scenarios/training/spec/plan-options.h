@@ -17,6 +17,7 @@
 #include "scenarios/training/spec/layer-profile.h"
 #include "scenarios/training/spec/sharding.h"
 #include "scenarios/training/steps/layout.h"
+#include "scenarios/training/steps/step-graph.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -214,6 +215,10 @@ enum class Bucketing : uint8_t
 
 std::optional<Bucketing> ParseBucketing(std::string_view text);
 
+/// "fifo", "lifo", "priority".
+std::string CollectiveOrderName(CollectiveOrder order);
+std::optional<CollectiveOrder> ParseCollectiveOrder(std::string_view text);
+
 /// Fields that are std::optional take the implementation's default (ResolvedOptions()).
 struct TrainingOptions
 {
@@ -342,8 +347,12 @@ struct TrainingOptions
     bool gradientCopies = false;    ///< 16-bit gradients stay beside the sum in 32 bits
     bool wholeAccumulation = false; ///< stages 2, 3: gradients are reduced once a step
     double overlapShare = 1;        ///< of buckets and gathers, with `overlap`
-    uint32_t collectiveSms = 0;     ///< multiprocessors that a collective takes from computing
-    bool ignoreMemory = false;      ///< run what would not fit a GPU
+    CollectiveOrder order = CollectiveOrder::kFifo;
+    uint32_t inFlight = 1;           ///< collectives of a group of ranks at once
+    uint64_t chunkBytes = 0;         ///< largest part of a queued collective; 0: all of it
+    bool overlapNextForward = false; ///< graphs/next-forward.h
+    uint32_t collectiveSms = 0;      ///< multiprocessors that a collective takes from computing
+    bool ignoreMemory = false;       ///< run what would not fit a GPU
     std::optional<LayerProfile> profile;
     /// No pass of the profile takes less than its FLOPs at the GPU's peak: of one measured on a
     /// faster GPU.

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,8 @@ enum class Phase : uint8_t
     kOther,
 };
 
+constexpr int16_t kNoLayer = -1;
+
 struct Task
 {
     TaskKind kind = TaskKind::kCompute;
@@ -63,9 +66,12 @@ struct Task
     /// kCollective, all-to-all-v: as Collective::blocks. Ranks whose sizes belong to one matrix
     /// share it.
     std::shared_ptr<const coll::BlockSizes> blocks;
-    uint32_t group = 0;        ///< index into TrainingPlan::groupKinds
-    int32_t peerOffset = 0;    ///< kSend, kRecv: peer = position in the group + peerOffset
-    uint16_t tag = 0;          ///< kSend, kRecv: see message-match.h
+    uint32_t group = 0;     ///< index into TrainingPlan::groupKinds
+    int32_t peerOffset = 0; ///< kSend, kRecv: peer = position in the group + peerOffset
+    uint16_t tag = 0;       ///< kSend, kRecv: see message-match.h
+    /// The layer of a computation; of gradients or parameters under way, the lowest layer that they
+    /// belong to, which is the first to need them. kNoLayer: of none.
+    int16_t layer = kNoLayer;
     std::string name;          ///< "backward layer 7 micro-batch 2", "reduce-scatter bucket 3"
     std::vector<TaskId> after; ///< indices below this task's own
 };
@@ -105,6 +111,29 @@ struct GroupKind
     std::vector<std::vector<coll::Rank>> groups; ///< each in communicator order
 };
 
+/// The order of collectives that are ready at one time.
+enum class CollectiveOrder : uint8_t
+{
+    kFifo,     ///< as they stand in the graph
+    kLifo,     ///< what became ready last goes first
+    kPriority, ///< what the next forward needs first goes first
+};
+
+/// The queue in front of the collectives of data parallelism.
+struct CollectiveQueueSpec
+{
+    CollectiveOrder order = CollectiveOrder::kFifo;
+    uint32_t inFlight = 1; ///< collectives of a group that run at once
+};
+
+/// Reductions of gradients, and gathers of parameters behind the optimizer: they stand in the
+/// queue, if there is one. Other collectives hold computing up, and pass by it.
+inline bool
+IsQueued(const Task& task)
+{
+    return task.kind == TaskKind::kCollective && task.layer != kNoLayer;
+}
+
 /// A model of fewer blocks than it has, for a part of the run: what the whole takes is extrapolated
 /// from several (--layers).
 struct PlanSize
@@ -125,7 +154,12 @@ struct TrainingPlan
     /// For a pipeline that is never empty: in the first step, which fills it, rank r plays
     /// roles[fillRoles + roleOf[r]]. 0: all steps are alike.
     uint32_t fillRoles = 0;
+    /// A step goes from one backward to the next, and the forward of the next step is its end
+    /// (graphs/next-forward.h). The first one, fillRoles, has a forward at its beginning, too.
+    bool nextForward = false;
     std::vector<GroupKind> groupKinds;
+    /// Nothing: streams run their collectives in the order of the graph, one at a time.
+    std::optional<CollectiveQueueSpec> queue;
     std::vector<double>
         slowness;  ///< per rank: computing takes so many times as long; empty: 1 for all
     Jitter jitter; ///< jitter of computing, beside the slowness
