@@ -67,6 +67,7 @@ struct CallRecord
     const training::Task* task;
     const training::StepGraph* graph;
     uint32_t step;
+    int64_t queued = -1; ///< ps that it was ready and waited in a queue before; -1: in none
 };
 
 /// What one rank waited for in a round, ps. In each instant without computing that a collective or
@@ -104,6 +105,9 @@ struct StepRecord
     /// does; and nothing but loading data.
     double hostPs = 0;
     double loadingPs = 0;
+    /// Of collectives that stood in a queue: time from ready to begin, mean and longest.
+    double queuedPs = 0;
+    double longestQueuedPs = 0;
     uint64_t messageBytes = 0; ///< bytes of sends, by all ranks and actors together
     std::vector<CollectiveRecord> collectives;
     std::vector<StageRecord> stages; ///< of a pipeline; else empty

@@ -306,6 +306,13 @@ TrainingResults::TimeKeys()
         T::Number("data_loading_time_us (us): With --loader: only loading runs; mean over GPUs",
                   [](const TrainingResults& r) { return r.Mean(&Size::loadingUs); })
             .Only([](const T& t) { return t.scenario.options.loaderRate > 0; }),
+        T::Number("queue_wait_us (us): With --collective-order or --in-flight: time that a "
+                  "collective was ready and waited in the queue; mean over them",
+                  [](const TrainingResults& r) { return r.Mean(&Size::queuedUs); })
+            .Only([](const T& t) { return t.scenario.plan.queue.has_value(); }),
+        T::Number("longest_queue_wait_us (us): The same of the one that waited longest in a step",
+                  [](const TrainingResults& r) { return r.Mean(&Size::longestQueuedUs); })
+            .Only([](const T& t) { return t.scenario.plan.queue.has_value(); }),
         Key<T>("moe_dropped_share (0 to 1): With --capacity-factor or --moe-skew: share of the "
                "tokens' expert choices that is dropped",
                [](const T& t) { return training::DroppedShare(t.scenario.options); })
@@ -530,7 +537,7 @@ TrainingResults::ToJson(const CriticalPath* critical,
     {
         AddServers(body, *m_scenario.served, *served, MeasuredUs());
     }
-    else if (m_scenario.plan.fillRoles > 0)
+    else if (m_scenario.plan.fillRoles > 0 && !m_scenario.plan.nextForward)
     {
         AddStaleness(body, StalenessOfStages(m_scenario.options, m_measured));
     }

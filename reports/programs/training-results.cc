@@ -77,6 +77,8 @@ TrainingResults::Add(const StepRecord& record, int64_t begin)
     }
     of.hostUs += record.hostPs * us;
     of.loadingUs += record.loadingPs * us;
+    of.queuedUs += record.queuedPs * 1e-6; // means of collectives, not of GPUs
+    of.longestQueuedUs += record.longestQueuedPs * 1e-6;
     of.messageBytes += static_cast<double>(record.messageBytes);
     if (m_stepUs.size() < MOST_STEP_TIMES)
     {

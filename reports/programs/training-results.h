@@ -123,6 +123,8 @@ class TrainingResults
         double bubbleUs = 0;
         double hostUs = 0;
         double loadingUs = 0;
+        double queuedUs = 0;
+        double longestQueuedUs = 0;
         double messageBytes = 0;                                 ///< bytes of sends
         std::map<std::pair<std::string, std::string>, Sum> sums; ///< by operation and algorithm
     };

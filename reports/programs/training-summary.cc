@@ -229,6 +229,13 @@ TrainingResults::PrintStep(std::ostream& os,
          parts.Exposed(),
          ExposedText(parts) + "communication was under way for " + HumanTime(parts.underWay) +
              CommunicationOfSizes());
+    if (m_scenario.plan.queue)
+    {
+        line("wait in the queue",
+             Mean(&Size::queuedUs),
+             "of a collective that was ready; the longest " +
+                 HumanTime(Mean(&Size::longestQueuedUs)));
+    }
     if (m_scenario.options.pipeline > 1)
     {
         line("bubble",

@@ -129,6 +129,17 @@ Pass(Io& io, TransferEnded& d)
     io.Number(d.orders);
 }
 
+template <class Io>
+void
+Pass(Io& io, CollectiveChosen& d)
+{
+    io.Number(d.attempt);
+    io.Number(d.communicator);
+    io.Number(d.kind);
+    io.Number(d.round);
+    io.Number(d.index);
+}
+
 } // namespace
 
 std::string
@@ -153,7 +164,8 @@ DecisionOf(const std::string& text)
                                              SizeEnded{},
                                              RoundEnded{},
                                              IterationEnded{},
-                                             TransferEnded{}};
+                                             TransferEnded{},
+                                             CollectiveChosen{}};
     reader.Check(kind < std::size(kinds));
     decision.what = kinds[kind];
     reader.Number(decision.job);

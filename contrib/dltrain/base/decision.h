@@ -30,6 +30,17 @@ struct RoundEnded
     workload::Notice notice = {};
 };
 
+/// A training job: the first rank of a group chooses the group's next collective
+/// (CollectiveChoice).
+struct CollectiveChosen
+{
+    uint64_t attempt = 0;
+    uint32_t communicator = 0;
+    uint32_t kind = 0;
+    uint32_t round = 0;
+    uint32_t index = 0;
+};
+
 /// A serving job: an instance has computed an iteration.
 struct IterationEnded
 {
@@ -48,7 +59,9 @@ struct TransferEnded
 /// A consequence of hosts' events for hosts of all processes (FabricRun::DecideForAll).
 struct Decision
 {
-    std::variant<WarmupEnded, SizeEnded, RoundEnded, IterationEnded, TransferEnded> what = {};
+    std::
+        variant<WarmupEnded, SizeEnded, RoundEnded, IterationEnded, TransferEnded, CollectiveChosen>
+            what = {};
     uint32_t job = 0; ///< of several
 };
 

@@ -34,6 +34,11 @@ JobRunner::JobRunner(workload::Workload& workload,
                                               ns3::Time(0),
                                               [this, notice] { Act(notice); });
       }),
+      m_choose([this](const CollectiveChoice& choice) {
+          ns3::Simulator::ScheduleWithContext(ns3::Simulator::NO_CONTEXT,
+                                              ns3::Time(0),
+                                              [this, choice] { Act(choice); });
+      }),
       m_roundsEnded(m_plan.ranks, m_start.first),
       m_closed(m_start.first),
       m_begun(m_start.first),
@@ -53,7 +58,7 @@ JobRunner::JobRunner(workload::Workload& workload,
     }
     for (const training::StepGraph& graph : m_plan.roles)
     {
-        m_graphs.emplace_back(graph, m_plan.groupKinds, tagOf);
+        m_graphs.emplace_back(graph, m_plan, tagOf);
     }
 }
 
@@ -66,6 +71,8 @@ JobRunner::SetNotes(RankNotes* notes)
         m_kinds.begin = notes->Add<uint32_t>([this](uint32_t round) { HearBegin(round); });
         m_kinds.part = notes->Add<PartNote>([this](const PartNote& n) { HearPart(n.GetPart()); });
         m_kinds.call = notes->Add<CallNote>([this](const CallNote& n) { HearCall(CallOf(n)); });
+        m_kinds.choice =
+            notes->Add<CollectiveChoice>([this](const CollectiveChoice& c) { m_choose(c); });
         m_kinds.roundEnd = notes->Add<RoundEnd>([this](const RoundEnd& e) { HearRoundEnd(e); });
     }
 }
@@ -75,7 +82,8 @@ JobRunner::SetServices(const RankServices& services)
 {
     m_collectives = services.collectives;
     m_messages = services.messages;
-    if (m_plan.HasActors())
+    // What goes first may differ from step to step.
+    if (m_plan.HasActors() || m_plan.queue)
     {
         m_collectives->Distrust();
     }
@@ -98,6 +106,10 @@ JobRunner::SetServices(const RankServices& services)
                 seats[rank],
                 services,
                 *this);
+            if (m_plan.queue && runner < m_plan.ranks)
+            {
+                m_ranks[runner]->SetQueue(*m_plan.queue);
+            }
             if (m_plan.SendsForItsRank(runner))
             {
                 m_ranks[runner]->SendFor(*m_ranks[rank]);

@@ -130,6 +130,10 @@ JobRunner::Join(OpenRound& round) const
     record.hostPs = static_cast<double>(round.hostPs) / ranks;
     record.loadingPs = static_cast<double>(round.loadingPs) / ranks;
     record.messageBytes = round.messageBytes;
+    record.queuedPs = round.queuedCalls == 0 ? 0
+                                             : static_cast<double>(round.queuedPs) /
+                                                   static_cast<double>(round.queuedCalls);
+    record.longestQueuedPs = static_cast<double>(round.longestQueuedPs);
     record.collectives = std::move(round.collectives);
     // Whoever was simulated first at one time.
     std::sort(record.collectives.begin(),
@@ -239,6 +243,7 @@ JobRunner::NoteOf(const Call& ended) const
             call.end,
             ended.communicated,
             ended.bubble,
+            call.queued,
             call.rank,
             call.step,
             static_cast<uint32_t>(call.graph - m_plan.roles.data()),
@@ -249,9 +254,10 @@ JobRunner::Call
 JobRunner::CallOf(const CallNote& note) const
 {
     const training::StepGraph& graph = m_plan.roles[note.role];
-    return {{note.start, note.end, note.rank, &graph.tasks[note.task], &graph, note.step},
-            note.communicated,
-            note.bubble};
+    return {
+        {note.start, note.end, note.rank, &graph.tasks[note.task], &graph, note.step, note.queued},
+        note.communicated,
+        note.bubble};
 }
 
 void
@@ -280,6 +286,12 @@ JobRunner::HearCall(const Call& ended)
     ++m_tasksDone;
     OpenRound& round = Open(StepOf(call.step));
     round.messageBytes += call.task->kind == TaskKind::kSend ? call.task->bytes : 0;
+    if (call.queued >= 0)
+    {
+        round.queuedPs += static_cast<uint64_t>(call.queued);
+        round.longestQueuedPs = std::max(round.longestQueuedPs, call.queued);
+        ++round.queuedCalls;
+    }
     if (call.task->stream == 0)
     {
         round.computePs += Measured(call.start, call.end);
@@ -308,7 +320,8 @@ JobRunner::HearCall(const Call& ended)
                            call.rank,
                            call.task,
                            call.graph,
-                           StepOf(call.step)});
+                           StepOf(call.step),
+                           call.queued});
     }
 }
 
@@ -370,6 +383,38 @@ JobRunner::HearRoundEnd(const RoundEnd& ended)
     {
         m_decide(notice);
     }
+}
+
+void
+JobRunner::OnChoice(const CollectiveChoice& choice)
+{
+    NodeWindows::Note<&JobRunner::TellChoice>(this, choice);
+}
+
+void
+JobRunner::TellChoice(const CollectiveChoice& choice)
+{
+    if (m_notes)
+    {
+        m_notes->Tell(m_kinds.choice, choice, true);
+        return;
+    }
+    m_choose(choice);
+}
+
+void
+JobRunner::Act(const CollectiveChoice& choice)
+{
+    if (m_aborted)
+    {
+        return;
+    }
+    const int64_t now = ns3::RdmaClock::Now();
+    const std::vector<Rank>& group = m_rankAt[m_firstAt + choice.communicator];
+    ForEachHere(
+        group.size(),
+        [&](uint32_t i) { return group[i]; },
+        [&](Rank rank, uint32_t) { m_ranks[rank]->OnTold(choice, now); });
 }
 
 void

@@ -25,6 +25,8 @@ namespace dltrain
 /// Has JobRunner::Act done later with this, in an event without context, which may touch any host;
 /// what was decided at one time in that order.
 using Decider = std::function<void(const workload::Notice& notice)>;
+/// The same for what a group's first rank has chosen.
+using ChoiceDecider = std::function<void(const CollectiveChoice& choice)>;
 
 class RankNotes;
 
@@ -94,6 +96,12 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         m_decide = std::move(decide);
     }
 
+    /// The same for choices of queued collectives.
+    void SetChoiceDecider(ChoiceDecider choose)
+    {
+        m_choose = std::move(choose);
+    }
+
     /// With several Ranks that have hosts, before SetServices: the first one hears by these notes
     /// of the events of all ranks of the job, and decides. \param notes null: a single process
     void SetNotes(RankNotes* notes);
@@ -160,6 +168,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
 
     /// As decided.
     void Act(const workload::Notice& notice);
+    void Act(const CollectiveChoice& choice);
 
     bool IsDone() const
     {
@@ -204,6 +213,9 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         std::array<unsigned __int128, training::kParallelisms> exposedPs{};
         unsigned __int128 hostPs = 0;
         unsigned __int128 loadingPs = 0;
+        unsigned __int128 queuedPs = 0;
+        uint64_t queuedCalls = 0;
+        int64_t longestQueuedPs = 0;
         uint64_t messageBytes = 0;
         std::vector<CollectiveRecord> collectives;
 
@@ -228,6 +240,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
                     const workload::Round& round,
                     const reports::ExposedTimes& exposed,
                     int64_t now) override;
+    void OnChoice(const CollectiveChoice& choice) override;
 
     std::string NameOfRound(uint32_t number) const override
     {
@@ -258,6 +271,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         int64_t end;   ///< ps
         int64_t communicated;
         int64_t bubble;
+        int64_t queued; ///< CallRecord
         Rank rank;
         uint32_t step;
         uint32_t role; ///< index of the graph
@@ -268,6 +282,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     void TellPart(const reports::CollectivePart& part);
     void TellCall(const Call& ended);
     void TellRoundEnd(const RoundEnd& ended);
+    void TellChoice(const CollectiveChoice& choice);
     // At once or, of several processes, in the first one.
     void HearBegin(uint32_t round);
     void HearPart(const reports::CollectivePart& part);
@@ -343,6 +358,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
     bool m_aborted = false;
     JobListener& m_listener;
     Decider m_decide;
+    ChoiceDecider m_choose;
     CollectiveRunner* m_collectives = nullptr;
     MessageRunner* m_messages = nullptr;
     RankNotes* m_notes = nullptr;
@@ -368,6 +384,7 @@ class JobRunner : public CollectiveUser, public MessageUser, public RankListener
         uint16_t part;
         uint16_t call;
         uint16_t roundEnd;
+        uint16_t choice;
     };
 
     Kinds m_kinds{};

@@ -19,7 +19,7 @@ using training::TaskId;
 using training::TaskKind;
 
 GraphTables::GraphTables(const training::StepGraph& what,
-                         const std::vector<training::GroupKind>& kinds,
+                         const training::TrainingPlan& plan,
                          const std::function<uint32_t(const std::string&)>& tagOf)
     : graph(&what),
       dependencies(what.tasks.size()),
@@ -29,6 +29,7 @@ GraphTables::GraphTables(const training::StepGraph& what,
       receives(what.tasks.size(), NONE),
       parallelism(what.tasks.size(), training::Parallelism::kOther)
 {
+    queue.tasks.resize(plan.queue ? plan.groupKinds.size() : 0);
     for (TaskId id = 0; id < what.tasks.size(); ++id)
     {
         const Task& task = what.tasks[id];
@@ -37,12 +38,25 @@ GraphTables::GraphTables(const training::StepGraph& what,
         {
             after[before].push_back(id);
         }
-        streams[task.stream].push_back(id);
+        if (plan.queue)
+        {
+            auto& tasks = queue.tasks[task.group];
+            queue.places.push_back(IsQueued(task) ? static_cast<uint32_t>(tasks.size())
+                                                  : CollectiveQueue::Tables::NOT_QUEUED);
+            if (IsQueued(task))
+            {
+                tasks.push_back(id);
+            }
+        }
+        if (!plan.queue || !IsQueued(task))
+        {
+            streams[task.stream].push_back(id);
+        }
         const bool named = task.kind == TaskKind::kCollective || task.kind == TaskKind::kSend;
         tags[id] = named ? tagOf(task.name) : 0;
         if (Communicates(task))
         {
-            parallelism[id] = training::ParallelismOf(kinds[task.group], task);
+            parallelism[id] = training::ParallelismOf(plan.groupKinds[task.group], task);
         }
         if (task.kind == TaskKind::kRecv)
         {
@@ -105,6 +119,20 @@ RankRunner::Begin(const workload::Round& round, const GraphTables& tables, int64
         m_computedUntil = m_accounted = now;
     }
     m_streams.assign(tables.streams.size(), Stream());
+    if (m_queue)
+    {
+        m_queue->Begin(*tables.graph, tables.queue, round.number);
+        for (const std::vector<TaskId>& tasks : tables.queue.tasks)
+        {
+            for (const TaskId id : tasks)
+            {
+                if (m_waiting[id] == 0)
+                {
+                    m_queue->OnReady(id, now);
+                }
+            }
+        }
+    }
     // A round without tasks never ends from within its beginning: such rounds would nest.
     if (m_left == 0 || round.earliest.ps > now)
     {
@@ -114,6 +142,19 @@ RankRunner::Begin(const workload::Round& round, const GraphTables& tables, int64
         return;
     }
     GoOn(now);
+}
+
+void
+RankRunner::SetQueue(const training::CollectiveQueueSpec& spec)
+{
+    std::vector<uint32_t> communicators;
+    std::vector<bool> leads;
+    for (const Seat& seat : m_seats)
+    {
+        communicators.push_back(seat.communicator);
+        leads.push_back(seat.group && seat.position == 0);
+    }
+    m_queue = std::make_unique<CollectiveQueue>(spec, communicators, leads);
 }
 
 void
@@ -135,6 +176,49 @@ RankRunner::GoOn(int64_t now)
     for (uint32_t s = 0; s < m_streams.size(); ++s)
     {
         TryStart(s, now);
+    }
+    if (m_queue)
+    {
+        TryQueue(now);
+    }
+}
+
+void
+RankRunner::TryQueue(int64_t now)
+{
+    while (const std::optional<TaskId> id = m_queue->Next(now))
+    {
+        Start(*id, now);
+    }
+    if (!m_choosing && m_queue->MayChoose())
+    {
+        // What else becomes ready at this time is chosen from, too.
+        m_choosing = true;
+        m_events.Schedule(now, m_services.collectives->ContextOf(m_rank), CHOOSING);
+    }
+}
+
+void
+RankRunner::Choose(int64_t now)
+{
+    m_choosing = false;
+    if (m_speed && StandsStill(now))
+    {
+        return; // GoOn comes back to it
+    }
+    for (const CollectiveChoice& choice : m_queue->Choose())
+    {
+        m_listener.OnChoice(choice);
+    }
+}
+
+void
+RankRunner::OnTold(const CollectiveChoice& choice, int64_t now)
+{
+    m_queue->OnTold(choice);
+    if (!m_aborted && m_left > 0 && !(m_speed && StandsStill(now)))
+    {
+        TryQueue(now);
     }
 }
 
@@ -160,9 +244,15 @@ RankRunner::TryStart(uint32_t s, int64_t now)
         return;
     }
     const TaskId id = order[stream.next++];
-    const Task& task = m_tables->graph->tasks[id];
     stream.busy = true;
     stream.since = now;
+    Start(id, now);
+}
+
+void
+RankRunner::Start(TaskId id, int64_t now)
+{
+    const Task& task = m_tables->graph->tasks[id];
     if (Computes(task))
     {
         Account(now);
@@ -351,6 +441,11 @@ RankRunner::OnEvent(TaskId task, int64_t now)
         GoOn(now);
         return;
     }
+    if (task == CHOOSING)
+    {
+        Choose(now);
+        return;
+    }
     const bool computes = training::Computes(m_tables->graph->tasks[task]);
     if (computes && m_contention > 0)
     {
@@ -373,8 +468,15 @@ RankRunner::EndTask(TaskId id, int64_t now, int64_t sent, reports::PathRecord* p
 {
     ns3::RdmaOwner::Check(m_services.collectives->ContextOf(m_rank), "ends a task of a rank");
     const Task& task = m_tables->graph->tasks[id];
-    Stream& stream = m_streams[task.stream];
-    stream.busy = false;
+    CollectiveQueue::Times times{-1, m_streams[task.stream].since};
+    if (m_queue && m_tables->queue.Has(id))
+    {
+        times = m_queue->End(id);
+    }
+    else
+    {
+        m_streams[task.stream].busy = false;
+    }
     Account(now);
     const bool idle = Communicates(task) && task.kind != TaskKind::kRecv &&
                       --m_sending->busy == 0 && (m_runner == m_rank || m_sending != &m_ownSending);
@@ -411,13 +513,22 @@ RankRunner::EndTask(TaskId id, int64_t now, int64_t sent, reports::PathRecord* p
         }
         --m_collectivesBusy;
     }
-    m_listener.OnCall({stream.since, now, m_rank, &task, m_tables->graph, m_round.number},
+    m_listener.OnCall({times.begin,
+                       now,
+                       m_rank,
+                       &task,
+                       m_tables->graph,
+                       m_round.number,
+                       times.ready < 0 ? -1 : times.begin - times.ready},
                       idle ? now - m_sending->since : waited,
                       Computes(task) ? m_bubble : 0,
                       path);
     for (const TaskId next : m_tables->after[id])
     {
-        --m_waiting[next];
+        if (--m_waiting[next] == 0 && m_queue && m_tables->queue.Has(next))
+        {
+            m_queue->OnReady(next, now);
+        }
     }
     m_left = m_stopped ? 0 : m_left - 1;
     GoOn(now);
@@ -427,7 +538,7 @@ void
 RankRunner::Stop()
 {
     ns3::RdmaOwner::Check(m_services.collectives->ContextOf(m_rank), "stops a round of a rank");
-    NS_ASSERT_MSG(m_left == 0 || !FindCommunicating(), "rank " << m_rank << " communicates");
+    NS_ASSERT_MSG(m_left == 0 || !FindCommunicating().task, "rank " << m_rank << " communicates");
     m_stopped = true;
 }
 
@@ -437,55 +548,70 @@ RankRunner::TaskOf(uint32_t stream) const
     return m_tables->graph->tasks[m_tables->streams[stream][m_streams[stream].next - 1]];
 }
 
-std::optional<uint32_t>
+RankRunner::UnderWay
 RankRunner::FindCommunicating() const
 {
-    std::optional<uint32_t> longest;
+    UnderWay longest;
+    const auto look = [&longest](const Task& task, uint32_t stream, int64_t since) {
+        if (Communicates(task) && (!longest.task || since < longest.since))
+        {
+            longest = {&task, stream, since};
+        }
+    };
+    ForEachUnderWay(look);
+    return longest;
+}
+
+template <class Look>
+void
+RankRunner::ForEachUnderWay(const Look& look) const
+{
     for (uint32_t s = 0; s < m_streams.size(); ++s)
     {
-        if (m_streams[s].busy && Communicates(TaskOf(s)) &&
-            (!longest || m_streams[s].since < m_streams[*longest].since))
+        if (m_streams[s].busy)
         {
-            longest = s;
+            look(TaskOf(s), s, m_streams[s].since);
         }
     }
-    return longest;
+    if (m_queue)
+    {
+        for (const auto& [id, times] : m_queue->GetUnderWay())
+        {
+            const Task& task = m_tables->graph->tasks[id];
+            look(task, task.stream, times.begin);
+        }
+    }
 }
 
 int64_t
 RankRunner::CommunicatesSince() const
 {
-    const std::optional<uint32_t> stream = FindCommunicating();
-    return stream ? m_streams[*stream].since : -1;
+    const UnderWay longest = FindCommunicating();
+    return longest.task ? longest.since : -1;
 }
 
 std::string
 RankRunner::DescribeCommunicating() const
 {
-    const std::optional<uint32_t> stream = FindCommunicating();
-    return stream ? Describe(*stream) : std::string();
+    const UnderWay longest = FindCommunicating();
+    return longest.task ? Describe(*longest.task, longest.stream) : std::string();
 }
 
 std::string
-RankRunner::Describe(uint32_t stream) const
+RankRunner::Describe(const Task& task, uint32_t stream) const
 {
     return (m_runner == m_rank ? "rank " : "a server beside rank ") + std::to_string(m_rank) +
            ", " + m_listener.NameOfRound(m_round.number) + ", stream " +
-           m_tables->graph->streams[stream] + ": in \"" + TaskOf(stream).name + "\"";
+           m_tables->graph->streams[stream] + ": in \"" + task.name + "\"";
 }
 
 std::vector<reports::CallRecord>
 RankRunner::GetUnderWay(int64_t now) const
 {
     std::vector<reports::CallRecord> calls;
-    for (uint32_t s = 0; s < m_streams.size(); ++s)
-    {
-        if (m_streams[s].busy)
-        {
-            calls.push_back(
-                {m_streams[s].since, now, m_rank, &TaskOf(s), m_tables->graph, m_round.number});
-        }
-    }
+    ForEachUnderWay([&](const Task& task, uint32_t, int64_t since) {
+        calls.push_back({since, now, m_rank, &task, m_tables->graph, m_round.number});
+    });
     return calls;
 }
 
@@ -493,13 +619,9 @@ std::vector<std::string>
 RankRunner::DescribeUnfinished() const
 {
     std::vector<std::string> lines;
-    for (uint32_t s = 0; s < m_streams.size(); ++s)
-    {
-        if (m_streams[s].busy)
-        {
-            lines.push_back(Describe(s));
-        }
-    }
+    ForEachUnderWay([&](const Task& task, uint32_t stream, int64_t) {
+        lines.push_back(Describe(task, stream));
+    });
     return lines;
 }
 

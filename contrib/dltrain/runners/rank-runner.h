@@ -4,6 +4,7 @@
 #ifndef DLTRAIN_RANK_RUNNER_H
 #define DLTRAIN_RANK_RUNNER_H
 
+#include "collective-queue.h"
 #include "collective-runner.h"
 #include "contrib/dltrain/base/event-pool.h"
 #include "message-runner.h"
@@ -13,6 +14,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,16 +27,18 @@ namespace dltrain
 struct GraphTables
 {
     /// \param tagOf gives the number of a name
-    /// \param kinds kinds of groups of the plan
+    /// \param plan of the graph
     GraphTables(const training::StepGraph& graph,
-                const std::vector<training::GroupKind>& kinds,
+                const training::TrainingPlan& plan,
                 const std::function<uint32_t(const std::string&)>& tagOf);
 
     const training::StepGraph* graph;
-    std::vector<uint16_t> dependencies;                 ///< per task
-    std::vector<std::vector<training::TaskId>> after;   ///< per task: those that wait for it
-    std::vector<std::vector<training::TaskId>> streams; ///< tasks of each stream in order
-    std::vector<uint32_t> tags; ///< per task: of collectives and sends; of others 0
+    std::vector<uint16_t> dependencies;               ///< per task
+    std::vector<std::vector<training::TaskId>> after; ///< per task: those that wait for it
+    /// Tasks of each stream in order, without those that are queued.
+    std::vector<std::vector<training::TaskId>> streams;
+    CollectiveQueue::Tables queue; ///< empty: there is none
+    std::vector<uint32_t> tags;    ///< per task: of collectives and sends; of others 0
     /// Per task: the number among receives. A receive has its own; a computation, and a collective
     /// that puts received data together, has that of the receive it waits for. NONE: there is none.
     std::vector<uint32_t> receives;
@@ -82,6 +86,8 @@ class RankListener
                             const workload::Round& round,
                             const reports::ExposedTimes& exposed,
                             int64_t now) = 0;
+    /// The rank has chosen for its group.
+    virtual void OnChoice(const CollectiveChoice& choice) = 0;
     /// \return what people call a round of this number: "step 3"
     virtual std::string NameOfRound(uint32_t number) const = 0;
 };
@@ -121,6 +127,11 @@ class RankRunner
 
     /// \pre the rank is in no round
     void Begin(const workload::Round& round, const GraphTables& tables, int64_t now);
+    /// Collectives of data parallelism wait in a queue. Before the first round.
+    void SetQueue(const training::CollectiveQueueSpec& spec);
+    /// What its group's first rank has chosen. In an event without context.
+    void OnTold(const CollectiveChoice& choice, int64_t now);
+
     /// Its round, if it is in one, ends with the tasks under way. \pre the round only computes
     void Stop();
 
@@ -210,11 +221,21 @@ class RankRunner
     /// \pre the stream is busy
     /// \return its current task
     const training::Task& TaskOf(uint32_t stream) const;
-    /// \return the stream that has been in a collective or message for the longest time
-    std::optional<uint32_t> FindCommunicating() const;
-    /// \pre the stream is busy
-    /// \return a line about its current task
-    std::string Describe(uint32_t stream) const;
+
+    struct UnderWay
+    {
+        const training::Task* task = nullptr; ///< null: there is none
+        uint32_t stream = 0;
+        int64_t since = 0;
+    };
+
+    /// \return the collective or message that has been under way for the longest time
+    UnderWay FindCommunicating() const;
+    /// Calls look(task, stream, since) for all.
+    template <class Look>
+    void ForEachUnderWay(const Look& look) const;
+
+    /// \return a line about a task under way
 
     struct Stream
     {
@@ -225,6 +246,8 @@ class RankRunner
 
     /// The event of a round's beginning, or of a GPU that goes on.
     static constexpr training::TaskId BEGINNING = UINT32_MAX;
+    /// The event in which the rank chooses, behind all that happens to it at that time.
+    static constexpr training::TaskId CHOOSING = UINT32_MAX - 1;
 
     /// Whether the GPU stands still; then it goes on by itself, if ever.
     bool StandsStill(int64_t now);
@@ -234,6 +257,11 @@ class RankRunner
     /// The next task of each stream that can, or the round's end.
     void GoOn(int64_t now);
     void TryStart(uint32_t stream, int64_t now);
+    void Start(training::TaskId id, int64_t now);
+    /// Begins queued collectives that can, and chooses.
+    void TryQueue(int64_t now);
+    void Choose(int64_t now);
+    std::string Describe(const training::Task& task, uint32_t stream) const;
     void Compute(training::TaskId id, int64_t now);
     /// Time without computing, up to now.
     void Account(int64_t now);
@@ -277,9 +305,11 @@ class RankRunner
     workload::Round m_round;
     std::vector<uint16_t> m_waiting; ///< per task: how many it waits for
     std::vector<Stream> m_streams;
-    std::vector<int64_t> m_received; ///< per receive of the round: when it ended
-    int64_t m_computedUntil = -1;    ///< end of the last computation; -1: there was none
-    int64_t m_bubble = 0;            ///< bubble of the computation that runs
+    std::unique_ptr<CollectiveQueue> m_queue; ///< null: there is none
+    bool m_choosing = false;                  ///< an event of CHOOSING is to come
+    std::vector<int64_t> m_received;          ///< per receive of the round: when it ended
+    int64_t m_computedUntil = -1;             ///< end of the last computation; -1: there was none
+    int64_t m_bubble = 0;                     ///< bubble of the computation that runs
 
     /// Time since the last computation, ps.
     struct Wait

@@ -74,6 +74,9 @@ TrainingJob::Add(const Whereabouts& where, const JobStart& start)
     attempt.job->SetDecider([this, number](const workload::Notice& n) {
         m_setting.decide({RoundEnded{number, n}});
     });
+    attempt.job->SetChoiceDecider([this, number](const CollectiveChoice& c) {
+        m_setting.decide({CollectiveChosen{number, c.communicator, c.kind, c.round, c.index}});
+    });
 }
 
 RankServices
@@ -201,9 +204,11 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
     }
     // There is no critical path for a step that replicas do each at its own pace, nor for one in
     // which a pipeline goes on with the messages of the step before. Without packets the time of
-    // messages between servers is not divided; noting paths takes a tenth of such a run.
+    // messages between servers is not divided; noting paths takes a tenth of such a run. What waits
+    // in a queue is begun by no call's end.
     const bool noted = scenario::NotesWaiting(m_scenario.run, m_scenario.fabric);
-    if (m_setting.criticalPath && noted && !m_scenario.served && m_scenario.plan.fillRoles == 0)
+    if (m_setting.criticalPath && noted && !m_scenario.served && m_scenario.plan.fillRoles == 0 &&
+        !m_scenario.plan.queue)
     {
         const TraceCollector& collector = run.Collector();
         m_critical = std::make_unique<reports::CriticalPath>(m_scenario.plan,
@@ -255,6 +260,15 @@ TrainingJob::Populate(FabricRun& run, Setting setting)
 void
 TrainingJob::Apply(const Decision& decision)
 {
+    if (const auto* const chosen = std::get_if<CollectiveChosen>(&decision.what))
+    {
+        if (chosen->attempt + 1 == m_attempts.size())
+        {
+            Now().job->Act(
+                CollectiveChoice{chosen->communicator, chosen->kind, chosen->round, chosen->index});
+        }
+        return;
+    }
     auto [attempt, notice] = std::get<RoundEnded>(decision.what);
     if (attempt + 1 != m_attempts.size())
     {

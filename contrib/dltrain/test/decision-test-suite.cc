@@ -47,6 +47,10 @@ class DecisionTextCase : public TestCase
         const Decision size = DecisionOf(ToText({SizeEnded{}}));
         NS_TEST_EXPECT_MSG_EQ(std::holds_alternative<SizeEnded>(size.what), true, "kind");
 
+        const Decision chosen = DecisionOf(ToText({CollectiveChosen{1, 2, 3, 4, 5}}));
+        NS_TEST_EXPECT_MSG_EQ(std::get<CollectiveChosen>(chosen.what).communicator, 2, "group");
+        NS_TEST_EXPECT_MSG_EQ(std::get<CollectiveChosen>(chosen.what).index, 5, "collective");
+
         for (const char* const broken : {"", "x", "9 0 ", "3 0 1 ", "1 0 7 ", "2 0 0 0 0 0 99 1 "})
         {
             bool refused = false;
