@@ -74,6 +74,11 @@ struct Training
     std::optional<bool> zeroTensorLists;
     std::optional<rdma::Duration> cycleTime;
     std::optional<std::string> gradientCompression;
+    std::optional<std::string> collectiveOrder;
+    std::optional<rdma::Bytes> collectiveChunk;
+    std::optional<uint32_t> inFlight;
+    std::optional<bool> overlapNextForward;
+    std::optional<std::vector<std::string>> study;
     std::string offload;
     std::optional<rdma::BitRate> hostLink;
     std::optional<rdma::BitRate> hostMemoryRate;

@@ -243,7 +243,7 @@ EstimateRun(const TrainingScenario& s, EstimateFor what)
         all.busiestPortSeconds *= std::max(0.0, steps - unawaited) / steps;
         all.portsAwaited = WaitsForPorts(s);
     }
-    if (s.plan.fillRoles > 0)
+    if (s.plan.fillRoles > 0 && !s.plan.nextForward)
     {
         // The first step fills the pipeline, and no rank waits for the last one's messages.
         const double whole = std::max(0.0, steps - 1) / steps;

@@ -25,6 +25,7 @@
 #include "scenarios/job/placed-setting.h"
 #include "scenarios/job/protocol.h"
 #include "scenarios/job/reference.h"
+#include "scenarios/job/study.h"
 #include "scenarios/job/traffic-class.h"
 #include "scenarios/job/transport-spec.h"
 #include "scenarios/training/spec/plan-options.h"
@@ -399,6 +400,7 @@ struct TrainingScenario
     uint32_t warmupSteps = 1; ///< before them, excluded from all statistics
     /// Several jobs on this network, of which this scenario is the first one; null: it is alone.
     std::shared_ptr<const JobSet> jobs;
+    Study study = {}; ///< to be run in place of this (--study)
 
     /// Whether the scenario has steps. A script that is not captured yet, or that has mistakes, has
     /// none.

@@ -70,6 +70,11 @@ WhyNot(const Validation& v, const ClusterSpec& cluster, const TrainingScenario& 
                "allowed: "
                "without it";
     }
+    if (s.plan.queue || s.plan.nextForward)
+    {
+        return "is of steps that end, with collectives in one order; allowed: without "
+               "--overlap-next-forward, --collective-order and --in-flight";
+    }
     if (s.plan.fillRoles > 0)
     {
         return "is of steps that end; allowed: without --pipeline-schedule=" + s.options.schedule +

@@ -20,6 +20,7 @@
 #include "scenarios/startup/parse.h"
 #include "shard-verification.h"
 #include "simulate.h"
+#include "study.h"
 
 #include <csignal>
 #include <exception>
@@ -149,6 +150,10 @@ Before(scenario::TrainingScenario* s)
     }
     int status = Tune(s->run, s->fabric, s->cluster, s->collectives);
     status = status ? status : VerifySharding(s);
+    if (status == 0 && !s->study.runs.empty() && !s->run.dryRun)
+    {
+        return RunStudy(*s);
+    }
     return status ? std::optional(status) : std::nullopt;
 }
 

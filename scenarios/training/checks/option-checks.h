@@ -34,6 +34,9 @@ void CheckCopies(const TrainingOptions& o, const Refuse& error);
 /// What computes (optimizer, kernels, load of experts), and from which data.
 void CheckCompute(const TrainingOptions& o, const Refuse& error);
 
+/// The order of collectives, and the next forward beside them.
+void CheckOrder(const TrainingOptions& o, const Refuse& error);
+
 void CheckOffload(const TrainingOptions& o, const Refuse& error);
 
 } // namespace training

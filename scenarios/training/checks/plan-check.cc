@@ -297,6 +297,7 @@ Check(const TrainingOptions& options)
     CheckTasks(options, resolved, error);
     CheckParallel(options, error);
     CheckOffload(options, error);
+    CheckOrder(options, error);
     CheckCompute(options, error);
     for (uint32_t kind = 0; kind < std::max<std::size_t>(1, options.kinds.size()); ++kind)
     {

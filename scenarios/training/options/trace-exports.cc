@@ -183,8 +183,10 @@ CheckExports(Validation* v, TrainingScenario* s, const ClusterSpec& cluster)
     if (s->served || s->plan.fillRoles > 0)
     {
         v->Fail(&asked::Training::exports,
-                s->served
-                    ? "what replicas of parameter servers do is no step that repeats"
+                s->served ? "what replicas of parameter servers do is no step that repeats"
+                : s->plan.nextForward
+                    ? "with --overlap-next-forward a step goes from one backward to the next, and "
+                      "its forward is that of the step behind"
                     : "a pipeline without a flush goes on from step to step, so no step of it "
                       "stands alone");
         return;

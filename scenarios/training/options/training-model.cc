@@ -18,6 +18,7 @@
 #include "scenarios/training/options/data-parallel-options.h"
 #include "scenarios/training/options/idle-options.h"
 #include "scenarios/training/options/micro-batch.h"
+#include "scenarios/training/options/order-options.h"
 #include "scenarios/training/options/parallel-options.h"
 #include "scenarios/training/options/pipeline-options.h"
 #include "scenarios/training/options/slow-gpus.h"
@@ -302,6 +303,8 @@ TrainingReader::TrainModel()
     if (IsFine())
     {
         MakeDataParallel(&m_v, &o, m_cluster.spec.server.gpus);
+        MakeOrder(&m_v, &o);
+        m_s.study = MakeStudy(&m_v, o);
         MakeSoftware(&m_v, &o);
         MakeCompute(&m_v, m_cluster.spec.server, &o);
     }

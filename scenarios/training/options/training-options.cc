@@ -26,6 +26,7 @@
 #include "scenarios/training/options/data-parallel-options.h"
 #include "scenarios/training/options/jobs.h"
 #include "scenarios/training/options/launch-options.h"
+#include "scenarios/training/options/order-options.h"
 #include "scenarios/training/options/parallel-options.h"
 #include "scenarios/training/options/recipes.h"
 #include "scenarios/training/options/software-options.h"
@@ -487,6 +488,7 @@ MakeTrainingTable()
     });
     t.Add(SoftwareOptionRows());
     t.Add(DataParallelOptionRows());
+    t.Add(OrderOptionRows());
     t.Add(ComputeOptionRows(section));
     t.Add(ParallelOptionRows());
     t.Add(ShardingOptionRows());

@@ -24,6 +24,7 @@
 #include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/options/jobs.h"
 #include "scenarios/training/options/launch-options.h"
+#include "scenarios/training/options/order-options.h"
 #include "scenarios/training/options/parallel-options.h"
 #include "scenarios/training/options/pipeline-options.h"
 #include "scenarios/training/options/recipes.h"
@@ -73,7 +74,7 @@ TrainingReader::DecideZero()
     const bool whole = training::NeedsWholeTensors(
         *training::ParseOptimizer(values.Get(&asked::Training::optimizer)));
     m_v.DecideTextUnlessGiven(&asked::Training::zero,
-                              whole || !HasFlush(m_v) ? "0"
+                              whole || !HasFlush(m_v) || OverlapsNextForward(values) ? "0"
                               : static_cast<uint32_t>(values.Get(&asked::Degrees::pp).number) > 1
                                   ? "1"
                                   : "2");
