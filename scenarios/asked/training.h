@@ -79,6 +79,7 @@ struct Training
     std::optional<uint32_t> inFlight;
     std::optional<bool> overlapNextForward;
     std::optional<std::vector<std::string>> study;
+    std::optional<std::vector<std::string>> serviceLevels;
     std::string offload;
     std::optional<rdma::BitRate> hostLink;
     std::optional<rdma::BitRate> hostMemoryRate;

@@ -7,6 +7,7 @@
 #include "reports/stats/run-summary.h"
 #include "reports/stats/tuner-record.h"
 #include "scenarios/operator-search/options/sharding-options.h"
+#include "scenarios/training/options/order-options.h"
 #include "scenarios/training/options/trace-options.h"
 
 #include <utility>
@@ -25,7 +26,8 @@ TrainingSimulation::TrainingSimulation(const scenario::TrainingScenario& scenari
            false,
            scenario.plan.ranks,
            std::cout,
-           true}),
+           true,
+           scenario::LosslessPriorities(scenario.plan)}),
       m_job(scenario, m_run)
 {
 }

@@ -86,8 +86,10 @@ CollectiveRunner::NameOf(const Member& member,
                          coll::Lane lane,
                          uint16_t rail) const
 {
-    const Member& peer = m_communicators[member.communicator].members[to];
+    const Communicator& comm = m_communicators[member.communicator];
+    const Member& peer = comm.members[to];
     ChannelName name;
+    name.priority = comm.priority;
     name.job = static_cast<uint16_t>(m_job);
     name.communicator = member.communicator;
     name.from = member.rank;

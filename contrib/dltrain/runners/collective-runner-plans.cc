@@ -43,7 +43,7 @@ SharesServers(const coll::Placement& placement)
 } // namespace
 
 uint32_t
-CollectiveRunner::AddCommunicator(std::vector<Rank> ranks)
+CollectiveRunner::AddCommunicator(std::vector<Rank> ranks, uint8_t priority)
 {
     const auto number = static_cast<uint32_t>(m_communicators.size());
     if (number == MOST_COMMUNICATORS)
@@ -51,6 +51,7 @@ CollectiveRunner::AddCommunicator(std::vector<Rank> ranks)
         throw std::length_error("more than 2^24 communicators");
     }
     Communicator& comm = m_communicators.emplace_back();
+    comm.priority = priority;
     comm.placement = scenario::PlacementOf(m_cluster, ranks);
     for (const Rank rank : ranks)
     {

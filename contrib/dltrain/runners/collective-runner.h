@@ -136,8 +136,9 @@ class CollectiveRunner : public TransportUser, private LeaveUser
     /// \return how many collectives of the communicator a rank has entered
     uint32_t CountEntered(uint32_t communicator, Rank position) const;
 
-    /// \param ranks in communicator order. \return the communicator's number
-    uint32_t AddCommunicator(std::vector<Rank> ranks);
+    /// \param ranks in communicator order. \param priority of its packets
+    /// \return the communicator's number
+    uint32_t AddCommunicator(std::vector<Rank> ranks, uint8_t priority = 3);
 
     /// \return why this collective cannot run as asked for, in a sentence; empty: it can
     std::string WhyNot(uint32_t communicator, const coll::Collective& what) const;
@@ -378,6 +379,7 @@ class CollectiveRunner : public TransportUser, private LeaveUser
     struct Communicator
     {
         std::vector<Rank> ranks;
+        uint8_t priority = 3; ///< ChannelName
         coll::Placement placement;
         std::vector<Member> members;              ///< by position: ranks, then switches
         std::unordered_map<uint64_t, Rank> nodes; ///< positions of switches, by NodeKey

@@ -87,6 +87,12 @@ JobRunner::SetServices(const RankServices& services)
     {
         m_collectives->Distrust();
     }
+    std::vector<uint8_t> priorities;
+    for (const training::GroupKind& kind : m_groupKinds)
+    {
+        priorities.push_back(kind.priority);
+    }
+    m_messages->SetPriorities(std::move(priorities));
     const std::vector<std::vector<Seat>> seats = MakeSeats();
     m_ranks.resize(m_plan.Runners());
     for (Rank runner = 0; runner < m_plan.Runners(); ++runner)
@@ -130,7 +136,8 @@ JobRunner::MakeSeats()
             {
                 continue; // all have left
             }
-            const uint32_t communicator = m_collectives->AddCommunicator(group);
+            const uint32_t communicator =
+                m_collectives->AddCommunicator(group, m_groupKinds[kind].priority);
             for (Rank position = 0; position < group.size(); ++position)
             {
                 seats[group[position]][kind] = {communicator, position, &group};

@@ -188,6 +188,10 @@ MessageRunner::Post(const EventPayload& send)
         ChannelName name;
         name.job = static_cast<uint16_t>(m_job);
         name.communicator = order.group;
+        if (!m_priorities.empty())
+        {
+            name.priority = m_priorities[order.group];
+        }
         name.from = order.from;
         name.to = order.to;
         name.lane = static_cast<uint16_t>(FIRST_LANE + order.tag);

@@ -111,6 +111,12 @@ class MessageRunner : public TransportUser
         m_nameOf = std::move(nameOf);
     }
 
+    /// Before the first message. \param byGroup priorities of packets, by MessageOrder::group
+    void SetPriorities(std::vector<uint8_t> byGroup)
+    {
+        m_priorities = std::move(byGroup);
+    }
+
     /// CollectiveRunner::Abort
     void Abort()
     {
@@ -238,6 +244,7 @@ class MessageRunner : public TransportUser
     static std::vector<PairRates> RatesOf(const scenario::CollectiveOptions& options);
     const PairRates& RatesAt(uint32_t server) const;
 
+    std::vector<uint8_t> m_priorities; ///< of packets, by group; empty: all as usual
     LibraryTimes m_times;
     std::vector<PairRates> m_rates; ///< by kind of the sender's server
     std::vector<uint32_t> m_kindOf; ///< by server; empty: all are alike

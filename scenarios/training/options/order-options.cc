@@ -99,6 +99,17 @@ OrderOptionRows()
             .Otherwise("0")
             .Example("1")
             .To(&training::TrainingOptions::overlapNextForward),
+        Section{"/training", "Order of collectives"}
+            .List("service-levels",
+                  "priorities of packets by kind of group, with shares by --ets: dp, tp, pp, cp, "
+                  "ep, or another one that this job has")
+            .As(&asked::Training::serviceLevels)
+            .Shows("GROUP:P,...")
+            .Otherwise("3 for all")
+            .Example("dp:1")
+            .Only(when::Packets())
+            .Only(when::Ethernet())
+            .Only(when::OneJob()),
         section
             .List("study",
                   "run all combinations of these options and print a table, the fastest first: "
@@ -134,6 +145,56 @@ MakeOrder(Validation* v, training::TrainingOptions* o)
                            "changes almost nothing; --overlap-next-forward lets each layer wait "
                            "for its own");
     }
+}
+
+void
+SetServiceLevels(Validation* v, training::TrainingPlan* plan)
+{
+    if (!v->values.Given(&asked::Training::serviceLevels))
+    {
+        return;
+    }
+    std::vector<std::string> names;
+    for (const training::GroupKind& kind : plan->groupKinds)
+    {
+        names.push_back(kind.name);
+    }
+    for (const std::string& word : v->values.Get(&asked::Training::serviceLevels))
+    {
+        const std::string name = word.substr(0, word.find(':'));
+        const auto found = std::find(names.begin(), names.end(), name);
+        if (found == names.end())
+        {
+            v->Fail(&asked::Training::serviceLevels,
+                    "has '" + word + "', and the groups of this job are " + topo::JoinNames(names) +
+                        topo::DidYouMean(name, names));
+            return;
+        }
+        const std::string level = word.substr(std::min(word.size(), name.size() + 1));
+        if (level.size() != 1 || level[0] < '0' || level[0] > '7')
+        {
+            v->Fail(&asked::Training::serviceLevels,
+                    "has '" + word + "'; allowed: GROUP:P with a priority from 0 to 7");
+            return;
+        }
+        plan->groupKinds[static_cast<std::size_t>(found - names.begin())].priority =
+            static_cast<uint8_t>(level[0] - '0');
+    }
+    v->Settle(when::SeveralPriorities(),
+              std::any_of(plan->groupKinds.begin(), plan->groupKinds.end(), [&](const auto& kind) {
+                  return kind.priority != plan->groupKinds.front().priority;
+              }));
+}
+
+uint32_t
+LosslessPriorities(const training::TrainingPlan& plan)
+{
+    uint32_t priorities = 0;
+    for (const training::GroupKind& kind : plan.groupKinds)
+    {
+        priorities |= kind.priority != 3 ? 1U << kind.priority : 0;
+    }
+    return priorities;
 }
 
 Study

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * The order of the collectives of data parallelism: --collective-order, --collective-chunk,
- * --in-flight, --overlap-next-forward; and --study, which compares them.
+ * --in-flight, --overlap-next-forward, --service-levels; and --study, which compares them.
  */
 #ifndef SCENARIOS_TRAINING_OPTIONS_ORDER_OPTIONS_H
 #define SCENARIOS_TRAINING_OPTIONS_ORDER_OPTIONS_H
@@ -24,6 +24,12 @@ bool OverlapsNextForward(const Values& values);
 
 /// Sets the order of the options, and notes what has no effect.
 void MakeOrder(Validation* v, training::TrainingOptions* o);
+
+/// The priorities of --service-levels, into the plan's groups.
+void SetServiceLevels(Validation* v, training::TrainingPlan* plan);
+
+/// \return bits of the priorities of a plan's packets
+uint32_t LosslessPriorities(const training::TrainingPlan& plan);
 
 /// \return what --study asks for
 Study MakeStudy(Validation* v, const training::TrainingOptions& o);

@@ -265,6 +265,7 @@ TrainingReader::MakeModelPlan(const training::TrainingOptions& o,
     {
         m_s.plan = training::MakePlan(o);
     }
+    SetServiceLevels(&m_v, &m_s.plan);
     NoteIdleOptions(&m_v, m_s.options, m_s.plan, m_nccl, isServed);
     m_used = CollectivesOf(m_s.plan, m_cluster.spec.server.gpus);
     SlowDown(&m_v, &m_s.plan);

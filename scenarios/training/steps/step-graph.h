@@ -109,6 +109,7 @@ struct GroupKind
 {
     std::string name;
     std::vector<std::vector<coll::Rank>> groups; ///< each in communicator order
+    uint8_t priority = 3; ///< of its packets between servers (--service-levels)
 };
 
 /// The order of collectives that are ready at one time.
