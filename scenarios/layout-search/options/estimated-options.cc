@@ -50,12 +50,14 @@ constexpr EstimateRow kEstimateRows[] = {
      "gradient-accumulation-fusion context-exchange pipeline-schedule partition pipeline-layout "
      "account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split partition-fill "
      "pipeline-sends virtual-stages"},
-    {InEstimate::kNoted, "slow-gpu gpu-spread jitter loader workload"},
+    {InEstimate::kNoted,
+     "slow-gpu gpu-spread jitter loader workload collective-order collective-chunk in-flight "
+     "service-levels"},
     {InEstimate::kRefused,
      "accumulation layers strategy fetch-every push-every backup-workers lbfgs-history "
      "vertical-sync replicas trace trace-ranks replicate jobs alone auto-parallel shard shard-file "
      "shard-cost device-matrix shard-verify explain-sharding launch capture-ranks capture-steps "
-     "capture-step capture-network capture-patience"},
+     "capture-step capture-network capture-patience overlap-next-forward study"},
     // Servers and their links.
     {InEstimate::kKnown,
      "servers gpus server gpus-per-server nics-per-server server-kinds fabric nic network "

@@ -15,7 +15,7 @@ namespace
 {
 
 StepGraph
-Split(uint64_t most, const std::vector<uint64_t>& units, const StepGraph& whole)
+GraphInChunks(uint64_t most, const std::vector<uint64_t>& units, const StepGraph& whole)
 {
     StepGraph graph;
     graph.streams = whole.streams;
@@ -75,7 +75,7 @@ SplitQueued(uint64_t most, TrainingPlan* plan)
     }
     for (StepGraph& role : plan->roles)
     {
-        role = Split(most, units, role);
+        role = GraphInChunks(most, units, role);
     }
 }
 

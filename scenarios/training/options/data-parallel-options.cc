@@ -256,6 +256,22 @@ DataParallelText(const training::TrainingOptions& o)
     {
         text += ", gradients sent in fp16";
     }
+    if (o.order != training::CollectiveOrder::kFifo)
+    {
+        text += ", collectives by " + training::CollectiveOrderName(o.order);
+    }
+    if (o.chunkBytes > 0)
+    {
+        text += ", chunks of " + HumanBytes(static_cast<double>(o.chunkBytes));
+    }
+    if (o.inFlight > 1)
+    {
+        text += ", " + std::to_string(o.inFlight) + " in flight";
+    }
+    if (o.overlapNextForward)
+    {
+        text += ", the next forward beside reductions";
+    }
     if (o.compression == training::Compression::kTopK)
     {
         text += ", the largest " + Format("%.4g", o.topRatio * 100) + "% of gradients sent";

@@ -155,12 +155,32 @@ class CollectiveOrder(SameBytesTest):
                 "--overlap-next-forward",
                 "--gradient-compression",
             ),
+            ("--service-levels=tp:1", "--service-levels", "dp"),
+            ("--service-levels=dp:9", "--service-levels", "0 to 7"),
+            ("--service-levels=dp:1 --network=fluid", "--service-levels", "--network=packet"),
+            ("--service-levels=dp:1 --fabric=ib", "--service-levels", "--fabric=roce"),
             ("--study=in-fligth", "--study", "did you mean in-flight"),
         ):
             with self.subTest(given):
                 self.refuse(line + given, *words)
         said = self.run_program(line + "--collective-order=priority")
         self.assertIn("--overlap-next-forward", said.out + said.err)
+
+    def test_service_levels(self):
+        """With a strict priority of its own a group's packets pass those of the others."""
+        line = (
+            "dltrain --model=gpt2 --servers=4 --gpus-per-server=1 --nics-per-server=1 "
+            "--topology=single-switch --nic=25GbE --tp=2 --zero=0 --micro-batch=1 --steps=1 "
+        )
+        exposed = {}
+        for levels in ("dp:7,tp:0", "dp:0,tp:7"):
+            stats = self.run_program(f"{line} --service-levels={levels}").stats
+            exposed[levels] = stats["exposed_by_parallelism_us"]["tp"]
+        self.assertLess(exposed["dp:0,tp:7"], exposed["dp:7,tp:0"])
+        # One priority for all is as the usual one.
+        usual = self.run_program(line).stats["step_time_us"]
+        same = self.run_program(f"{line} --service-levels=dp:4,tp:4").stats["step_time_us"]
+        self.assertAlmostEqual(same, usual, delta=usual * 1e-3)
 
     def test_study(self):
         line = self.chain(

@@ -272,6 +272,7 @@ class Help(SystemTest):
         "pipeline-layout": (
             "--model=gpt2 --servers=1 --gpus-per-server=4 --pp=4 --pipeline-layout=3-3-3-3"
         ),
+        "overlap-next-forward": "--zero=0 --overlap-next-forward",
         "collective-times": "--network=analytic --collective-times=formula",
         "fast-error": "--fidelity=fast --fast-error=0.02",
         "fast-checks": "--fidelity=fast --fast-checks=6",
