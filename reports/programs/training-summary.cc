@@ -229,13 +229,6 @@ TrainingResults::PrintStep(std::ostream& os,
          parts.Exposed(),
          ExposedText(parts) + "communication was under way for " + HumanTime(parts.underWay) +
              CommunicationOfSizes());
-    if (m_scenario.plan.queue)
-    {
-        line("wait in the queue",
-             Mean(&Size::queuedUs),
-             "of a collective that was ready; the longest " +
-                 HumanTime(Mean(&Size::longestQueuedUs)));
-    }
     if (m_scenario.options.pipeline > 1)
     {
         line("bubble",
@@ -260,6 +253,12 @@ TrainingResults::PrintStep(std::ostream& os,
     if (parts.waiting > LEAST_WAITING * parts.step)
     {
         line("waiting", parts.waiting, "nothing of the GPU's own was under way");
+    }
+    if (m_scenario.plan.queue)
+    {
+        os << "Collective queue " << HumanTime(Mean(&Size::queuedUs))
+           << " from ready to begin, mean of the collectives; the longest "
+           << HumanTime(Mean(&Size::longestQueuedUs)) << "\n";
     }
     PrintStages(os);
     if (critical)

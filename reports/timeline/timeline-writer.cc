@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -124,6 +125,10 @@ Tracks::WriteCalls(TraceEventFile& trace)
                                                      {collective, "collective"},
                                                      {m_records.names("send"), "send"},
                                                      {m_records.names("recv"), "recv"}};
+    // Of a queue with several in flight calls of a stream overlap.
+    const ordered_json& training = Member(Member(m_records.stats, "configuration"), "training");
+    const bool overlap = NumberOf(Member(training, "in_flight")) > 1;
+    std::optional<TraceLanes> lanes;
     uint32_t pid = 0;
     uint32_t tid = 0;
     const Call* before = nullptr;
@@ -143,8 +148,16 @@ Tracks::WriteCalls(TraceEventFile& trace)
         }
         if (other || before->stream != call.stream)
         {
-            tid = trace.Thread(pid, m_records.names.Text(call.stream));
+            if (overlap)
+            {
+                lanes.emplace(trace, pid, m_records.names.Text(call.stream));
+            }
+            else
+            {
+                tid = trace.Thread(pid, m_records.names.Text(call.stream));
+            }
         }
+        tid = overlap ? lanes->Place(call.start, call.end) : tid;
         before = &call;
         call.pid = pid;
         call.tid = tid;

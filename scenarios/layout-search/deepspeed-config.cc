@@ -106,6 +106,10 @@ class DeepSpeedWriter
                         ? "zero-impl=horovod --cycle-time"
                         : "zero-impl=horovod");
         }
+        for (const std::string& typed : training::OrderTyped(o))
+        {
+            HasNone(typed);
+        }
         if (o.sharding.gradients && o.pipeline > 1)
         {
             // deepspeed/runtime/pipe/engine.py asserts it.

@@ -99,6 +99,10 @@ MegatronWriter::AddDataParallel()
             HasNone(option);
         }
     }
+    for (const std::string& typed : training::OrderTyped(o))
+    {
+        HasNone(typed);
+    }
     if (o.secondary > 1)
     {
         HasNone(Typed("zero-hpz-partition-size", o.secondary));

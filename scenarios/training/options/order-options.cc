@@ -154,6 +154,12 @@ SetServiceLevels(Validation* v, training::TrainingPlan* plan)
     {
         return;
     }
+    if (v->seat)
+    {
+        v->Fail(&asked::Training::serviceLevels,
+                "is of a job by itself; allowed: without --jobs, or the job's own priority");
+        return;
+    }
     std::vector<std::string> names;
     for (const training::GroupKind& kind : plan->groupKinds)
     {

@@ -169,7 +169,7 @@ MakeSoftware(Validation* v, training::TrainingOptions* o)
          o->scoreBytes > 0 && o->fusedAttention,
          "with --fused-attention");
     idle(&asked::Training::overlapShare,
-         o->overlapShare < 1 && o->overlap && !*o->overlap,
+         o->overlapShare < 1 && !*training::ResolvedOptions(*o).overlap,
          "without --overlap");
     o->wholeAccumulation = values.Get(&asked::Training::accumulate) == "unsharded";
     if (o->wholeAccumulation && (!o->sharding.gradients || o->offload != training::Offload::kNone))

@@ -303,6 +303,28 @@ ParseCollectiveOrder(std::string_view text)
                                 : std::nullopt;
 }
 
+std::vector<std::string>
+OrderTyped(const TrainingOptions& o)
+{
+    const auto typed = [](auto member, const std::string& value) {
+        return scenario::OptionOf(member) + "=" + value;
+    };
+    std::vector<std::string> all;
+    if (o.order != CollectiveOrder::kFifo)
+    {
+        all.push_back(typed(&asked::Training::collectiveOrder, CollectiveOrderName(o.order)));
+    }
+    if (o.chunkBytes > 0)
+    {
+        all.push_back(typed(&asked::Training::collectiveChunk, std::to_string(o.chunkBytes) + "B"));
+    }
+    if (o.inFlight > 1)
+    {
+        all.push_back(typed(&asked::Training::inFlight, std::to_string(o.inFlight)));
+    }
+    return all;
+}
+
 TrainingOptions
 ResolvedOptions(TrainingOptions o)
 {

@@ -219,6 +219,10 @@ std::optional<Bucketing> ParseBucketing(std::string_view text);
 std::string CollectiveOrderName(CollectiveOrder order);
 std::optional<CollectiveOrder> ParseCollectiveOrder(std::string_view text);
 
+struct TrainingOptions;
+/// As one types them, without "--": "collective-order=priority". \return those that are not usual
+std::vector<std::string> OrderTyped(const TrainingOptions& options);
+
 /// Fields that are std::optional take the implementation's default (ResolvedOptions()).
 struct TrainingOptions
 {

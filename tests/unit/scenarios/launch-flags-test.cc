@@ -56,7 +56,11 @@ const std::set<std::string> kOfTheJob = {
     "recipe",
     "dp",
     "accumulation",
+    // the network's
+    "service-levels",
     // dlplan refuses them
+    "overlap-next-forward",
+    "study",
     "replicas",
     "vertical-sync",
     "auto-parallel",
@@ -149,6 +153,9 @@ ToldOptions()
         {"cycle-time", "5ms", one + "--zero=0 --zero-impl=horovod"},
         {"gradient-compression", "topk:0.01", one + "--zero=0"},
         {"gradient-compression", "fp16", one + "--zero=0 --dtype=fp32"},
+        {"collective-order", "priority", one},
+        {"collective-chunk", "4MB", one},
+        {"in-flight", "2", one},
         {"offload", "optimizer", one + "--zero=1"},
         {"offload", "all", zero3},
         {"optimizer", "sgd", one},

@@ -102,6 +102,13 @@ PlanOf(const training::TrainingPlan& plan, Print& out)
     out << plan.jitter.sigma << (plan.jitter.sigma > 0 ? plan.jitter.seed : 0) << plan.contention
         << plan.speeds.size() << plan.samplesPerStep << plan.flopsPerGpuPerStep
         << plan.gpuMemoryBytes;
+    out << plan.queue.has_value()
+        << int(plan.queue ? plan.queue->order : training::CollectiveOrder::kFifo)
+        << (plan.queue ? plan.queue->inFlight : 1) << plan.nextForward;
+    for (const training::GroupKind& kind : plan.groupKinds)
+    {
+        out << int(kind.priority);
+    }
     for (const coll::Rank at : plan.actorAt)
     {
         out << at;
@@ -117,7 +124,7 @@ EffectOf(const TrainingScenario& s)
     const auto memory = training::EstimateMemory(s.options);
     out << memory.parameters << memory.gradients << memory.optimizer << memory.activations
         << memory.buffers << memory.host;
-    out << s.workload << s.steps << s.warmupSteps << s.gpu << s.dtype;
+    out << s.study.runs.size() << s.workload << s.steps << s.warmupSteps << s.gpu << s.dtype;
     if (s.served)
     {
         const auto& o = s.served->Options();
@@ -241,6 +248,8 @@ const std::map<std::string, std::string> kUsual = {
     {"zero-quantized-weights", "0"},
     {"zero-quantized-gradients", "0"},
     {"zero-tensor-lists", "0"},
+    {"collective-order", "fifo"},
+    {"overlap-next-forward", "0"},
 };
 
 } // namespace
