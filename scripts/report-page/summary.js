@@ -266,6 +266,10 @@ function stepTiles() {
   if (stats.waiting_time_us > 0.0005 * step)
     tiles.push(tile("Waiting", time(stats.waiting_time_us), percent(stats.waiting_time_us / step)
       + " of the step: nothing of the GPU\u2019s own was under way"));
+  if (isNumber(stats.queue_wait_us))
+    tiles.push(tile("Collective queue", time(stats.queue_wait_us),
+      "mean time that a collective was ready and waited; the longest "
+      + time(stats.longest_queue_wait_us)));
   for (const [name, value,
     what] of [["Offloading", stats.offload_time_us,
     "copies over PCIe and the CPU\u2019s optimizer"],
