@@ -56,9 +56,9 @@ def closed_form(case, order):
 class CollectiveOrder(SameBytesTest):
     def chain(self, case, order):
         """The line that runs a case exactly."""
-        chunk_ns = round(case["reduce_us"] * 1000 / case["chunks"])
-        chunk = RATE * chunk_ns - ALPHA_BYTES
-        self.assertEqual(chunk % 8, 0, "chunks are of whole elements on both GPUs")
+        # Of whole elements on both GPUs: to 0.08 ns, where r is no multiple of c.
+        chunk = RATE * case["reduce_us"] * 1000 / case["chunks"] - ALPHA_BYTES
+        chunk = 8 * round(chunk / 8)
         self.assertGreaterEqual(chunk, LEAST_CHUNK, "shorter chunks are refused")
         layer = {
             "forward_us": case["forward_us"],
@@ -91,7 +91,8 @@ class CollectiveOrder(SameBytesTest):
                 if "step_us" in case:
                     self.assertAlmostEqual(case["step_us"][order], expected, places=6)
                 stats = self.run_program(self.chain(case, order)).stats
-                self.assertAlmostEqual(stats["step_time_us"], expected, places=3)
+                rounding = 1e-4 * case["layers"] * case["chunks"]
+                self.assertAlmostEqual(stats["step_time_us"], expected, delta=1e-3 + rounding)
 
     def test_closed_form(self):
         cases = [
@@ -118,7 +119,7 @@ class CollectiveOrder(SameBytesTest):
                     "layers": draw.randint(1, 16),
                     "backward_us": draw.randint(5, 200),
                     "forward_us": draw.randint(5, 200),
-                    "reduce_us": chunks * draw.randint(2, 80),
+                    "reduce_us": draw.randint(2 * chunks, 80 * chunks),
                     "chunks": chunks,
                 },
                 [draw.choice(ORDERS)],
