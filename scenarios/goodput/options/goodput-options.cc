@@ -281,6 +281,18 @@ class GoodputReader
             Fail(&asked::Training::layers,
                  "the step has all blocks; allowed: without it, or --step-time");
         }
+        for (const Member ordered : {Member(&asked::Training::overlapNextForward),
+                                     Member(&asked::Training::collectiveOrder),
+                                     Member(&asked::Training::inFlight),
+                                     Member(&asked::Training::study)})
+        {
+            if (values.Given(ordered))
+            {
+                Fail(ordered,
+                     "is of steps without --recovery, which checkpoints and restarts are measured "
+                     "with; allowed: without it, and --step-time of a run of dltrain");
+            }
+        }
         if (values.Given(&asked::Training::strategy) &&
             values.Get(&asked::Training::strategy) != "sync")
         {

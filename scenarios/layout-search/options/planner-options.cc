@@ -198,6 +198,17 @@ class PlannerReader
         {
             Fail(&asked::Training::layers, "a search looks at all blocks; allowed: without it");
         }
+        if (values.Given(&asked::Training::overlapNextForward) &&
+            values.Get(&asked::Training::overlapNextForward))
+        {
+            Fail(&asked::Training::overlapNextForward,
+                 "has no step of its own to estimate: its forward is beside the reductions of the "
+                 "step before; allowed: without it");
+        }
+        if (values.Given(&asked::Training::study))
+        {
+            Fail(&asked::Training::study, "is of one layout; allowed: without it, or dltrain");
+        }
         if (values.Given(&asked::Training::strategy) &&
             values.Get(&asked::Training::strategy) != "sync")
         {

@@ -79,9 +79,10 @@ class CollectiveOrder(SameBytesTest):
         return (
             f"dltrain --profile={profile} --overlap-next-forward --collective-order={order} "
             f"--collective-chunk={chunk} --buckets={layer['parameter_bytes']} --micro-batch=1 "
-            "--dtype=fp32 --gpu=A100 --servers=2 --gpus-per-server=1 --nics-per-server=1 --topology=single-switch "
-            "--network=analytic --collective-times=formula --library=none --nic=400GbE "
-            "--link-delay=0ns --switch-latency=0ns --ignore-memory --steps=2"
+            "--dtype=fp32 --gpu=A100 --servers=2 --gpus-per-server=1 --nics-per-server=1 "
+            "--topology=single-switch --network=analytic --collective-times=formula "
+            "--library=none --nic=400GbE --link-delay=0ns --switch-latency=0ns --ignore-memory "
+            "--steps=2"
         )
 
     def check_case(self, case, orders=ORDERS):
@@ -164,6 +165,10 @@ class CollectiveOrder(SameBytesTest):
         ):
             with self.subTest(given):
                 self.refuse(line + given, *words)
+        for given in ("--overlap-next-forward", "--study=in-flight"):
+            self.refuse(f"dlplan --model=gpt2 --servers=2 --global-batch=64 {given}", given[:7])
+            self.refuse(f"dlgoodput --model=gpt2 --servers=2 --step-time=1s {given}", given[:7])
+        self.refuse("dlgoodput --servers=2 --collective-order=lifo", "--collective-order")
         said = self.run_program(line + "--collective-order=priority")
         self.assertIn("--overlap-next-forward", said.out + said.err)
 
