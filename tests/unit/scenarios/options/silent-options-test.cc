@@ -102,13 +102,7 @@ PlanOf(const training::TrainingPlan& plan, Print& out)
     out << plan.jitter.sigma << (plan.jitter.sigma > 0 ? plan.jitter.seed : 0) << plan.contention
         << plan.speeds.size() << plan.samplesPerStep << plan.flopsPerGpuPerStep
         << plan.gpuMemoryBytes;
-    out << plan.queue.has_value()
-        << int(plan.queue ? plan.queue->order : training::CollectiveOrder::kFifo)
-        << (plan.queue ? plan.queue->inFlight : 1) << plan.nextForward;
-    for (const training::GroupKind& kind : plan.groupKinds)
-    {
-        out << int(kind.priority);
-    }
+    out << (plan.queue ? int(plan.queue->order) + 4 * int(plan.queue->inFlight) : 0);
     for (const coll::Rank at : plan.actorAt)
     {
         out << at;
@@ -154,6 +148,7 @@ EffectOf(const TrainingScenario& s)
     }
     for (uint32_t kind = 0; kind < s.plan.groupKinds.size(); ++kind)
     {
+        out << int(s.plan.groupKinds[kind].priority);
         const auto& groups = s.plan.groupKinds[kind].groups;
         std::set<std::pair<coll::Op, uint64_t>> seen;
         for (const auto& role : s.plan.roles)
