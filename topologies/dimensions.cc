@@ -164,6 +164,25 @@ Exactly(rdma::Duration time)
     return back && back->ps == time.ps ? text : std::to_string(time.ps) + "ps";
 }
 
+/// \param rate,time how they are written
+template <class Rate, class Time>
+std::string
+TextOf(const std::vector<Dimension>& dimensions, const Rate& rate, const Time& time)
+{
+    std::string text;
+    for (const Dimension& one : dimensions)
+    {
+        text += text.empty() ? "" : "+";
+        text += std::string(KindText(one.kind)) + ":" + std::to_string(one.size);
+        if (one.rate.bps)
+        {
+            text += "@" + rate(one.rate);
+            text += one.delay ? "," + time(*one.delay) : "";
+        }
+    }
+    return text;
+}
+
 /// A number of a list of ASTRA-sim's.
 std::optional<double>
 NumberOf(const std::string& text)
@@ -247,18 +266,19 @@ ParseDimensions(const std::string& text, std::string* problem)
 std::string
 DimensionsText(const std::vector<Dimension>& dimensions)
 {
-    std::string text;
-    for (const Dimension& one : dimensions)
-    {
-        text += text.empty() ? "" : "+";
-        text += std::string(KindText(one.kind)) + ":" + std::to_string(one.size);
-        if (one.rate.bps)
-        {
-            text += "@" + Exactly(one.rate);
-            text += one.delay ? "," + Exactly(*one.delay) : "";
-        }
-    }
-    return text;
+    return TextOf(
+        dimensions,
+        [](rdma::BitRate rate) { return Exactly(rate); },
+        [](rdma::Duration time) { return Exactly(time); });
+}
+
+std::string
+DimensionsName(const std::vector<Dimension>& dimensions)
+{
+    return TextOf(
+        dimensions,
+        [](rdma::BitRate rate) { return rdma::ToString(rate); },
+        [](rdma::Duration time) { return rdma::ToString(time); });
 }
 
 std::string

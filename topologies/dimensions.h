@@ -64,8 +64,11 @@ std::optional<std::vector<Dimension>> ParseDimensions(const std::string& text,
 /// The form that ParseDimensions takes, for people.
 extern const char* const kDimensionsHelp;
 
-/// The same as text: what is not said stays unsaid.
+/// The same as text: what is not said stays unsaid. It reads back as the same.
 std::string DimensionsText(const std::vector<Dimension>& dimensions);
+
+/// The same for people, with rates rounded.
+std::string DimensionsName(const std::vector<Dimension>& dimensions);
 
 /// "4x8x4": sizes alone, the nearest first.
 std::string DimensionSizes(const std::vector<Dimension>& dimensions);

@@ -209,6 +209,35 @@ AlgorithmsReading(Knob knob)
     return {names.begin(), names.end()};
 }
 
+namespace
+{
+
+/// Whether all dimensions are rings of the same size and rate.
+bool
+AreAlike(const Placement& placement)
+{
+    std::vector<uint32_t> sizes(placement.along.size(), 0);
+    for (const std::vector<uint32_t>& at : placement.at)
+    {
+        for (std::size_t d = 0; d < sizes.size(); ++d)
+        {
+            sizes[d] = std::max(sizes[d], at[d] + 1);
+        }
+    }
+    const GridDimension& first = placement.along.front();
+    for (std::size_t d = 0; d < sizes.size(); ++d)
+    {
+        const GridDimension& one = placement.along[d];
+        if (one.kind != GridDimension::kRing || one.rate != first.rate || sizes[d] != sizes.front())
+        {
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
+
 bool
 FollowsGrids(const Algorithm& algorithm)
 {
@@ -218,13 +247,11 @@ FollowsGrids(const Algorithm& algorithm)
 const Algorithm&
 DefaultAlgorithm(Op op, const Placement& placement)
 {
-    const bool rings =
-        std::all_of(placement.along.begin(), placement.along.end(), [](const GridDimension& one) {
-            return one.kind == GridDimension::kRing;
-        });
-    // Shares in all dimensions at once, without chunks, are the fastest where all are alike.
-    const Algorithm* grid =
-        placement.along.empty() ? nullptr : Find(op, rings ? "torus" : "by-dimension");
+    // Shares in all dimensions at once, without chunks, are the fastest where all are alike. What
+    // an all-to-all sends by dimension it would send several times.
+    const Algorithm* grid = placement.along.empty() || IsAllToAll(op)
+                                ? nullptr
+                                : Find(op, AreAlike(placement) ? "torus" : "by-dimension");
     if (grid)
     {
         return *grid;

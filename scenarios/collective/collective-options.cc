@@ -297,6 +297,17 @@ ApplyDimensionTimes(Validation* v,
         c->options.rows.push_back(dimensions[d].kind == topo::DimensionKind::kRing ? "one-way-ring"
                                                                                    : "");
     }
+    if (values.Given(&asked::Collective::splits) +
+            values.Given(&asked::Collective::dimensionOrder) +
+            values.Given(&asked::Collective::dimensionAlgorithms) <
+        3)
+    {
+        v->notes.push_back(
+            "--network=dims is ASTRA-sim's: what is not given is as there, --splits=" +
+            std::to_string(kSplits) +
+            ", --dimension-order=ascending, and all data of a ring goes one way "
+            "round (--dimension-algorithms=one-way-ring)");
+    }
     for (const coll::Op op : ops)
     {
         if (coll::Find(op, "by-dimension"))

@@ -340,7 +340,7 @@ MakeDimensions(const TopologyRequest& r, std::vector<Dimension> dimensions, Topo
     Builder builder(r, dimensions);
     Topology t = builder.Build();
     Description about;
-    about.name = DimensionsText(dimensions);
+    about.name = DimensionsName(dimensions);
     about.grid = true;
     about.dimensions = dimensions;
     about.parameters.SetText(kDims, DimensionsText(dimensions));

@@ -111,7 +111,8 @@ Rounded(long double quantity)
 inline constexpr const char* kBytesHelp =
     "a size in whole bytes such as 4096, 40MB (10^6), 25MiB (2^20) or 1M, 1m (2^20, as nccl-tests)";
 /// What ParseBitRate accepts, for error messages.
-inline constexpr const char* kBitRateHelp = "a rate such as 100Gbps, 25Gb/s, 400G or 50GBps (bytes)";
+inline constexpr const char* kBitRateHelp =
+    "a rate such as 100Gbps, 25Gb/s, 400G or 50GBps (bytes)";
 /// What ParseDuration accepts, for error messages.
 inline constexpr const char* kDurationHelp = "a time such as 500ns, 1us, 2.5ms or 1s";
 
@@ -156,34 +157,16 @@ ParseBytes(std::string_view text)
                : std::optional<Bytes>(Bytes(whole));
 }
 
-/// "100Gbps", "100Gb/s", "100G", "54.54Gbps", "1e11bps", and bytes: "50GBps", "50GB/s". Nothing if malformed, or if it rounds to 0
-/// without being 0; a bare number has no unit and is refused.
+/// "100Gbps", "100Gb/s", "100G", "54.54Gbps", "1e11bps", and bytes: "50GBps", "50GB/s". Nothing if
+/// malformed, or if it rounds to 0 without being 0; a bare number has no unit and is refused.
 inline std::optional<BitRate>
 ParseBitRate(std::string_view text)
 {
     static constexpr detail::Unit units[] = {
-        {"bps", 1},
-        {"b/s", 1},
-        {"K", 1e3},
-        {"M", 1e6},
-        {"G", 1e9},
-        {"T", 1e12},
-        {"kbps", 1e3},
-        {"Kbps", 1e3},
-        {"Mbps", 1e6},
-        {"Gbps", 1e9},
-        {"Tbps", 1e12},
-        {"kb/s", 1e3},
-        {"Kb/s", 1e3},
-        {"Mb/s", 1e6},
-        {"Gb/s", 1e9},
-        {"Tb/s", 1e12},
-        {"MBps", 8e6},
-        {"GBps", 8e9},
-        {"TBps", 8e12},
-        {"MB/s", 8e6},
-        {"GB/s", 8e9},
-        {"TB/s", 8e12},
+        {"bps", 1},     {"b/s", 1},    {"K", 1e3},    {"M", 1e6},     {"G", 1e9},     {"T", 1e12},
+        {"kbps", 1e3},  {"Kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9},  {"Tbps", 1e12}, {"kb/s", 1e3},
+        {"Kb/s", 1e3},  {"Mb/s", 1e6}, {"Gb/s", 1e9}, {"Tb/s", 1e12}, {"MBps", 8e6},  {"GBps", 8e9},
+        {"TBps", 8e12}, {"MB/s", 8e6}, {"GB/s", 8e9}, {"TB/s", 8e12},
     };
     const auto v = detail::Scale(text, units);
     const auto bps = v ? detail::Rounded(*v) : std::nullopt;
