@@ -42,11 +42,14 @@ class ByDimensionAlgorithm : public TorusAlgorithm
 };
 
 AlgorithmFacts
-Facts()
+Facts(std::vector<Knob> more)
 {
-    return {"sum over dimensions, or that of the busiest one with many chunks",
-            "Won et al., ISPASS 2023; Rashidi et al., ISCA 2022",
-            {Knob::kChannels, Knob::kDimensions, Knob::kSplits, Knob::kOrder, Knob::kRows}};
+    AlgorithmFacts facts{
+        "alpha of each dimension's hops, and beta of the bytes of the busiest one with many chunks",
+        "Won et al., ISPASS 2023; Rashidi et al., ISCA 2022",
+        {Knob::kChannels, Knob::kDimensions, Knob::kSplits, Knob::kOrder}};
+    facts.reads.insert(facts.reads.end(), more.begin(), more.end());
+    return facts;
 }
 
 constexpr const char* kByDimension = "by-dimension";
@@ -57,19 +60,22 @@ const Registered<PlacedAlgorithm<ByDimensionSchedule, ByDimensionAlgorithm>> g_a
     kByDimension,
     Op::kAllReduce,
     kAbout,
-    Facts()};
+    Facts({Knob::kPhases, Knob::kRows})};
 const Registered<PlacedAlgorithm<ByDimensionSchedule, ByDimensionAlgorithm>>
-    g_reduceScatterByDimension{kByDimension, Op::kReduceScatter, kAbout, Facts()};
+    g_reduceScatterByDimension{kByDimension,
+                               Op::kReduceScatter,
+                               kAbout,
+                               Facts({Knob::kPhases, Knob::kRows})};
 const Registered<PlacedAlgorithm<ByDimensionSchedule, ByDimensionAlgorithm>> g_allGatherByDimension{
     kByDimension,
     Op::kAllGather,
     kAbout,
-    Facts()};
+    Facts({Knob::kPhases, Knob::kRows})};
 const Registered<PlacedAlgorithm<ByDimensionSchedule, ByDimensionAlgorithm>> g_allToAllByDimension{
     kByDimension,
     Op::kAllToAll,
     "dimension after dimension in chunks, blocks passed on by the GPUs between",
-    Facts()};
+    Facts({})};
 
 } // namespace
 

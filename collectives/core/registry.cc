@@ -163,6 +163,7 @@ AllKnobs()
                                          Knob::kDimensions,
                                          Knob::kSplits,
                                          Knob::kOrder,
+                                         Knob::kPhases,
                                          Knob::kRows,
                                          Knob::kParameterServers};
     return knobs;
@@ -187,6 +188,8 @@ KnobName(Knob knob)
         return "splits";
     case Knob::kOrder:
         return "dimension-order";
+    case Knob::kPhases:
+        return "phase-order";
     case Knob::kRows:
         return "dimension-algorithms";
     case Knob::kParameterServers:

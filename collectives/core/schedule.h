@@ -243,6 +243,14 @@ enum class DimensionOrder : uint8_t
     kThemis,
 };
 
+/// Which of the chunks that wait for a dimension goes first (dimension-plan.h).
+enum class WaitOrder : uint8_t
+{
+    kFifo,
+    kShortest,
+    kFewestLeft,
+};
+
 /// Knobs an algorithm may read; unknown to most.
 struct AlgorithmOptions
 {
@@ -259,6 +267,8 @@ struct AlgorithmOptions
     uint32_t splits = 0;
     /// By dimension: nothing: the algorithm's own choice.
     std::optional<DimensionOrder> order = {};
+    /// By dimension, likewise.
+    WaitOrder phases = WaitOrder::kFifo;
     /// By dimension: how each goes (RowAlgorithmNames), the nearest first; empty: as it is linked.
     std::vector<std::string> rows = {};
     /// Parameter server: how many of the ranks are servers; 0: one, the root.
@@ -394,6 +404,7 @@ enum class Knob : uint8_t
     kDimensions,
     kSplits,
     kOrder,
+    kPhases,
     kRows,
     kParameterServers,
 };

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <tuple>
 #include <unordered_map>
 
@@ -214,7 +215,7 @@ ByDimensionSchedule::ByDimensionSchedule(const Collective& what,
     }
     for (uint32_t channel = 0; channel < m_channels; ++channel)
     {
-        Merge(std::move(times[channel]), channel);
+        Merge(std::move(times[channel]), options.phases, channel);
     }
 }
 
@@ -237,9 +238,9 @@ ByDimensionSchedule::StepsOf(const Phase& phase) const
 }
 
 void
-ByDimensionSchedule::Merge(std::vector<ChunkPhases> times, uint32_t channel)
+ByDimensionSchedule::Merge(std::vector<ChunkPhases> times, WaitOrder order, uint32_t channel)
 {
-    TimePhases(&times, m_dimensions.size());
+    TimePhases(&times, m_dimensions.size(), 1, order);
 
     struct Timed
     {
@@ -576,56 +577,51 @@ ByDimensionSchedule::CostOf(const Collective& what,
         cost.reducedPerRank = what.op == Op::kAllGather ? 0 : cost.sentPerRank / rounds;
     }
     cost.serialBytes = cost.sentPerRank;
-    // Each rank's messages, and the bytes that leave its server, are those of its coordinates: the
-    // first rank of each server stands for it.
-    std::unordered_map<uint32_t, double> outOf;
-    const bool apart = HasSeveralServers(placement);
-    for (uint32_t channel = 0; channel < schedule.m_channels; ++channel)
+    // Where the first rank sends to, by its place in the row, says it of all, but for rounding.
+    using Relation = std::tuple<uint32_t, bool, uint32_t>; // dimension, halving, how far
+    std::map<Relation, double> sentTo;
+    for (Lane lane = 0; lane < schedule.Lanes(0); ++lane)
     {
-        for (const Due& due : schedule.m_steps[channel])
+        for (StepIndex k = 0; k < schedule.Steps(0, lane); ++k)
         {
-            const Chunk& chunk = schedule.m_chunks[channel][due.chunk];
-            cost.posts +=
-                schedule.MoveOf(chunk.phases[due.phase], 0, due.step, false).to != UINT32_MAX
-                    ? schedule.m_ways
-                    : 0;
-        }
-    }
-    if (apart)
-    {
-        std::vector<uint32_t> gpus;
-        for (const auto& server : RanksByServer(placement))
-        {
-            gpus.push_back(static_cast<uint32_t>(server.size()));
-        }
-        if (*std::max_element(gpus.begin(), gpus.end()) == 1)
-        {
-            cost.outOfServer = cost.sentPerRank;
-            return cost;
-        }
-        for (Rank rank = 0; rank < what.ranks; ++rank)
-        {
-            for (Lane lane = 0; lane < schedule.Lanes(rank); ++lane)
+            const Due& due = schedule.m_steps[lane / schedule.m_ways][k];
+            const Chunk& chunk = schedule.m_chunks[lane / schedule.m_ways][due.chunk];
+            const Phase& phase = chunk.phases[due.phase];
+            const Move move = schedule.MoveOf(phase, 0, due.step, lane % schedule.m_ways == 1);
+            if (move.to == UINT32_MAX)
             {
-                for (StepIndex k = 0; k < schedule.Steps(rank, lane); ++k)
-                {
-                    const Step step = schedule.At(rank, lane, k);
-                    if (step.sendPeer != kNoRank &&
-                        placement.serverOf[step.sendPeer] != placement.serverOf[rank])
-                    {
-                        outOf[placement.serverOf[rank]] += static_cast<double>(step.sendBytes);
-                    }
-                }
+                continue;
             }
-        }
-        for (const auto& [server, sent] : outOf)
-        {
-            cost.outOfServer = std::max(cost.outOfServer, sent);
+            ++cost.posts;
+            const bool halves =
+                schedule.m_dimensions[phase.dimension].algorithm == RowAlgorithm::kHalving;
+            sentTo[{phase.dimension, halves, move.to}] +=
+                static_cast<double>(schedule.At(schedule.m_rankAt[0], lane, k).sendBytes);
         }
     }
-    else
+    if (!HasSeveralServers(placement))
     {
         cost.chainOutside = 0;
+        return cost;
+    }
+    std::unordered_map<uint32_t, double> outOf;
+    for (uint32_t position = 0; position < what.ranks; ++position)
+    {
+        const uint32_t server = placement.serverOf[schedule.m_rankAt[position]];
+        for (const auto& [relation, bytes] : sentTo)
+        {
+            const auto [dimension, halves, far] = relation;
+            const uint32_t size = schedule.m_dimensions[dimension].size;
+            const uint32_t own = schedule.Coordinate(position, dimension);
+            const uint32_t to = halves ? own ^ far : Wrap(own + far, size);
+            const uint32_t stride = schedule.m_strides[dimension];
+            const Rank peer = schedule.m_rankAt[position - own * stride + to * stride];
+            outOf[server] += placement.serverOf[peer] != server ? bytes : 0;
+        }
+    }
+    for (const auto& [server, sent] : outOf)
+    {
+        cost.outOfServer = std::max(cost.outOfServer, sent);
     }
     return cost;
 }

@@ -192,7 +192,7 @@ class ByDimensionSchedule final : public Schedule
     }
 
     /// Puts the steps of a channel's chunks in order.
-    void Merge(std::vector<ChunkPhases> times, uint32_t channel);
+    void Merge(std::vector<ChunkPhases> times, WaitOrder order, uint32_t channel);
     /// The message that a receiving step waits for: the step of its sender.
     uint32_t SendOf(const Phase& phase, uint32_t step) const;
     uint64_t LongestChain() const;

@@ -212,8 +212,18 @@ PhasesOf(Op op,
     return phases;
 }
 
+const std::vector<std::string>&
+WaitOrderNames()
+{
+    static const std::vector<std::string> names = {"fifo", "shortest", "fewest-left"};
+    return names;
+}
+
 int64_t
-TimePhases(std::vector<ChunkPhases>* chunks, std::size_t dimensions, uint32_t active)
+TimePhases(std::vector<ChunkPhases>* chunks,
+           std::size_t dimensions,
+           uint32_t active,
+           WaitOrder order)
 {
     using Ending = std::tuple<int64_t, uint64_t, std::size_t, std::size_t>; // end, count, chunk
     std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings;
@@ -221,11 +231,22 @@ TimePhases(std::vector<ChunkPhases>* chunks, std::size_t dimensions, uint32_t ac
     std::vector<uint32_t> busy(dimensions, 0);
     uint64_t count = 0;
     int64_t now = 0;
+    const auto before = [&](const auto& a, const auto& b) {
+        const auto key = [&](const auto& one) -> int64_t {
+            const ChunkPhases& its = (*chunks)[one.first];
+            return order == WaitOrder::kShortest     ? its[one.second].duration
+                   : order == WaitOrder::kFewestLeft ? static_cast<int64_t>(its.size() - one.second)
+                                                     : 0;
+        };
+        return key(a) < key(b);
+    };
     const auto serve = [&](uint32_t d) {
         while (busy[d] < active && !waiting[d].empty())
         {
-            const auto [c, p] = waiting[d].front();
-            waiting[d].pop_front();
+            // Of several alike the first that came.
+            const auto next = std::min_element(waiting[d].begin(), waiting[d].end(), before);
+            const auto [c, p] = *next;
+            waiting[d].erase(next);
             DimensionPhase& phase = (*chunks)[c][p];
             phase.begin = now;
             phase.end = now + phase.duration;

@@ -19,6 +19,9 @@
  *     themis        the least loaded first, as far as loads differ by more than 1/16 of a chunk;
  *                   each phase's bytes by the dimension's rate are its load
  *
+ * phase order: of the chunks that wait for a dimension, the one that came first (fifo), whose phase
+ * is the shortest, or that has the fewest phases left.
+ *
  * S. Rashidi, W. Won, S. Srinivasan, S. Sridharan, T. Krishna, "Themis: A Network Bandwidth-Aware
  * Collective Scheduling Policy for Distributed Training of DL Models", ISCA 2022 (algorithm 1); the
  * threshold is that of astra-sim/astra-sim@12737a6 system/scheduling/OfflineGreedy.cc. W. Won et
@@ -104,9 +107,15 @@ ChunkPhases PhasesOf(Op op,
                      bool apart,
                      bool baseline = false);
 
+/// "fifo", "shortest", "fewest-left", in the order of WaitOrder.
+const std::vector<std::string>& WaitOrderNames();
+
 /// Gives phases with durations their times: each dimension serves `active` phases at once, each as
-/// long as alone, in the order in which they come. \return the end of the last one
-int64_t TimePhases(std::vector<ChunkPhases>* chunks, std::size_t dimensions, uint32_t active = 1);
+/// long as alone. \return the end of the last one
+int64_t TimePhases(std::vector<ChunkPhases>* chunks,
+                   std::size_t dimensions,
+                   uint32_t active = 1,
+                   WaitOrder order = WaitOrder::kFifo);
 
 } // namespace coll
 

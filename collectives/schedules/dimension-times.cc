@@ -125,7 +125,7 @@ TimetableOf(const Collective& what,
             phase.duration = PhaseTime(dimensions[phase.dimension], phase, times);
         }
     }
-    table.end = TimePhases(&table.chunks, dimensions.size(), times.active);
+    table.end = TimePhases(&table.chunks, dimensions.size(), times.active, options.phases);
     return table;
 }
 

@@ -32,6 +32,7 @@ struct Collective
     std::optional<std::string> dimensions;
     std::optional<uint32_t> splits;
     std::optional<std::string> dimensionOrder;
+    std::optional<std::string> phaseOrder;
     std::optional<std::vector<std::string>> dimensionAlgorithms;
     std::optional<uint32_t> parameterServers;
     std::optional<rdma::Duration> endpointDelay;

@@ -240,12 +240,18 @@ ReadByDimension(Validation* v, coll::AlgorithmOptions* options)
     const auto& values = v->values;
     options->splits =
         values.Has(&asked::Collective::splits) ? values.Get(&asked::Collective::splits) : 0;
+    const auto indexOf = [](const std::vector<std::string>& names, const std::string& name) {
+        return std::find(names.begin(), names.end(), name) - names.begin();
+    };
     if (values.Has(&asked::Collective::dimensionOrder))
     {
-        const auto& names = coll::DimensionOrderNames();
-        const auto found =
-            std::find(names.begin(), names.end(), values.Get(&asked::Collective::dimensionOrder));
-        options->order = static_cast<coll::DimensionOrder>(found - names.begin());
+        options->order = static_cast<coll::DimensionOrder>(
+            indexOf(coll::DimensionOrderNames(), values.Get(&asked::Collective::dimensionOrder)));
+    }
+    if (values.Has(&asked::Collective::phaseOrder))
+    {
+        options->phases = static_cast<coll::WaitOrder>(
+            indexOf(coll::WaitOrderNames(), values.Get(&asked::Collective::phaseOrder)));
     }
     if (!values.Has(&asked::Collective::dimensionAlgorithms))
     {

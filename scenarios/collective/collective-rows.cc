@@ -151,6 +151,15 @@ CollectiveOptionRows()
             .Otherwise("themis; with --network=dims ascending")
             .Example("round-robin"),
         collective
+            .Name("phase-order", "by-dimension: which of the chunks that wait for a dimension")
+            .As(&asked::Collective::phaseOrder)
+            .Names("phase order",
+                   {{"fifo", "the one that came first"},
+                    {"shortest", "the one that takes it for the shortest time"},
+                    {"fewest-left", "the one with the fewest phases to come"}})
+            .Otherwise("fifo")
+            .Example("shortest"),
+        collective
             .List("dimension-algorithms",
                   "by-dimension: how each dimension goes, the nearest first: ring, one-way-ring, "
                   "direct, halving-doubling")

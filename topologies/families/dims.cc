@@ -328,7 +328,7 @@ MakeDimensions(const TopologyRequest& r, std::vector<Dimension> dimensions, Topo
         result.errors.push_back({"hosts",
                                  std::to_string(r.hosts),
                                  "GPUs are more than the " + std::to_string(nodes) + " of " +
-                                     DimensionsText(dimensions),
+                                     DimensionsName(dimensions),
                                  ""});
         return result;
     }
@@ -416,7 +416,8 @@ Dims()
     f.portsOfHost = [](const TopologyRequest& r) -> std::optional<uint32_t> {
         std::vector<Error> errors;
         const auto dimensions = Wanted(r, &errors);
-        return dimensions ? std::optional<uint32_t>(PortsOf(*dimensions)) : std::nullopt;
+        const uint32_t ports = dimensions ? PortsOf(*dimensions) : 0;
+        return ports ? std::optional<uint32_t>(ports) : std::nullopt;
     };
     f.make = MakeDims;
     return f;

@@ -256,8 +256,8 @@ Astra()
     f.portsOfHost = [](const TopologyRequest& r) -> std::optional<uint32_t> {
         std::vector<Error> errors;
         const auto dimensions = DimensionsOfFile(r, &errors);
-        return dimensions ? std::optional<uint32_t>(DimensionGrid(std::move(*dimensions)).Ports())
-                          : std::nullopt;
+        const uint32_t ports = dimensions ? DimensionGrid(std::move(*dimensions)).Ports() : 0;
+        return ports ? std::optional<uint32_t>(ports) : std::nullopt;
     };
     f.make = MakeAstra;
     return f;

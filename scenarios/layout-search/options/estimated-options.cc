@@ -27,7 +27,8 @@ constexpr const char* kLinks =
     "topology groups group-switches hosts-per-switch global-links group-leaves group-spines "
     "hosts-per-leaf oversubscription leaves spines planes bond k core-oversubscription hyperx "
     "rails "
-    "hosts-per-rail switch-ports torus wrap children parents fabric-rate tier-rate";
+    "hosts-per-rail switch-ports torus wrap children parents fabric-rate tier-rate "
+    "dims npus-count bandwidth latency";
 
 // tests/system/dlplan/dlplan-options.py runs the known ones against dltrain.
 constexpr EstimateRow kEstimateRows[] = {
@@ -66,7 +67,9 @@ constexpr EstimateRow kEstimateRows[] = {
     // Collectives.
     {InEstimate::kKnown, "algorithm protocol library channels nccl-env"},
     {InEstimate::kNoted,
-     "tuner tuner-cache pipeline radix levels dimensions parameter-servers aggregation-delay "
+     "tuner tuner-cache pipeline radix levels dimensions splits dimension-order phase-order "
+     "dimension-algorithms endpoint-delay local-memory-rate active-chunks collective-optimization "
+     "parameter-servers aggregation-delay "
      "aggregation-memory aggregation-groups step-latency in-server collective-times"},
     // The network between servers: estimates know the NICs alone.
     {InEstimate::kNoted, kLinks},

@@ -272,7 +272,7 @@ ValidateTraffic(const ReadResult& read)
             !by.empty() && std::all_of(by.begin(), by.end(), [&](const std::string& name) {
                 return v.values.Given(name);
             });
-        hosts = sized ? 0 : kDefaultHosts;
+        hosts = sized || PortsOfHost(&v) ? 0 : kDefaultHosts;
     }
     const Network network = MakeNetwork(&v, hosts, 1, &asked::Traffic::hosts, &s.fabric);
     for (const std::string& name : chosen)

@@ -278,6 +278,30 @@ class Help(SystemTest):
         "fast-checks": "--fidelity=fast --fast-checks=6",
         "flow-class": "--class=bulk:cc=hpcc --flow-class=bulk",
         "dltrain dimensions": "--algorithm=torus --dimensions=16x8",
+        "dltrain splits": "--algorithm=by-dimension --splits=16",
+        "dltrain dimension-order": "--algorithm=by-dimension --dimension-order=round-robin",
+        "dltrain phase-order": "--algorithm=by-dimension --phase-order=shortest",
+        "dltrain dimension-algorithms": (
+            "--dims=ring:4+ring:4 --algorithm=by-dimension --dimension-algorithms=ring,direct"
+        ),
+        "collperf splits": "--algorithm=by-dimension --splits=16",
+        "collperf dimension-order": "--algorithm=by-dimension --dimension-order=round-robin",
+        "collperf phase-order": "--algorithm=by-dimension --phase-order=shortest",
+        "collperf dimension-algorithms": (
+            "--dims=ring:4+ring:4 --algorithm=by-dimension --dimension-algorithms=ring,direct"
+        ),
+        "endpoint-delay": "--dims=ring:4+ring:4 --network=dims --endpoint-delay=50ns",
+        "local-memory-rate": "--dims=ring:4+ring:4 --network=dims --local-memory-rate=1TBps",
+        "active-chunks": "--dims=ring:4+ring:4 --network=dims --active-chunks=2",
+        "collective-optimization": (
+            "--dims=ring:4+ring:4 --network=dims --collective-optimization=baseline"
+        ),
+        "dims": "--dims=ring:4+switch:4@200Gbps,1us",
+        "npus-count": (
+            "--topology=Ring_Switch --npus-count=4,4 --bandwidth=100,50 --latency=500,1000"
+        ),
+        "bandwidth": "--topology=Ring --npus-count=4 --bandwidth=100 --latency=500",
+        "latency": "--topology=Switch --npus-count=8 --bandwidth=100 --latency=500",
         "dltrain levels": "--zero=0 --algorithm=all_reduce=hierarchical --levels=ring,ring",
         "dltrain parameter-servers": (
             "--zero=0 --algorithm=all_reduce=parameter-server --parameter-servers=2"

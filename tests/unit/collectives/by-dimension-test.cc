@@ -75,6 +75,7 @@ TEST(ByDimension, RandomNetworksAreProved)
         options.channels = some(0, 3);
         options.splits = some(0, 9);
         options.order = static_cast<DimensionOrder>(some(0, 2));
+        options.phases = static_cast<WaitOrder>(some(0, 2));
         if (some(0, 1))
         {
             for (uint32_t d = 0; d < count; ++d)

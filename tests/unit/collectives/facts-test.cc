@@ -75,7 +75,7 @@ Settings(Knob knob)
     switch (knob)
     {
     case Knob::kChannels:
-        all[0].channels = 3;
+        all[0].channels = 2;
         all[1].channels = 4;
         break;
     case Knob::kPipeline:
@@ -93,6 +93,22 @@ Settings(Knob knob)
     case Knob::kDimensions:
         all[0].dimensions = {4, 2};
         all[1].dimensions = {8};
+        break;
+    case Knob::kSplits:
+        all[0].splits = 2;
+        all[1].splits = 5;
+        break;
+    case Knob::kOrder:
+        all[0].order = DimensionOrder::kAscending;
+        all[1].order = DimensionOrder::kRoundRobin;
+        break;
+    case Knob::kPhases:
+        all[0].phases = WaitOrder::kShortest;
+        all[1].phases = WaitOrder::kFewestLeft;
+        break;
+    case Knob::kRows:
+        all[0].rows = {"direct"};
+        all[1].rows = {"one-way-ring", "one-way-ring"};
         break;
     case Knob::kParameterServers:
         all[0].parameterServers = 2;
@@ -134,7 +150,12 @@ TEST(Facts, SchedulesDependOnWhatIsNamedAndOnNothingElse)
                 for (const Placement& placement : placements)
                 {
                     const auto ranks = static_cast<Rank>(placement.serverOf.size());
-                    for (const uint64_t bytes : {uint64_t{0}, uint64_t{20000}, uint64_t{400000}})
+                    std::vector<uint64_t> sizes = {0, 20000, 400000};
+                    if (algorithm->Reads(Knob::kPhases))
+                    {
+                        sizes.push_back(4000000); // several chunks a lane, which can wait
+                    }
+                    for (const uint64_t bytes : sizes)
                     {
                         const Collective what{op, op == Op::kBarrier ? 0 : bytes, ranks, 0};
                         const std::string plain = Everything(*algorithm, what, placement, {});
@@ -157,7 +178,8 @@ TEST(Facts, WhoReadsAnOptionIsFoundByItsName)
 {
     EXPECT_EQ(AlgorithmsReading(Knob::kRadix), std::vector<std::string>{"k-nomial"});
     EXPECT_EQ(AlgorithmsReading(Knob::kLevels), std::vector<std::string>{"hierarchical"});
-    EXPECT_EQ(AlgorithmsReading(Knob::kDimensions), std::vector<std::string>{"torus"});
+    EXPECT_EQ(AlgorithmsReading(Knob::kDimensions),
+              (std::vector<std::string>{"by-dimension", "torus"}));
     EXPECT_EQ(AlgorithmsReading(Knob::kParameterServers),
               std::vector<std::string>{"parameter-server"});
 }
