@@ -15,6 +15,7 @@
 #include "contrib/rdma/core/units.h"
 #include "topologies/circuits.h"
 #include "topologies/dimensions.h"
+#include "topologies/pair-nics.h"
 #include "topologies/parameter.h"
 
 #include <cstdint>
@@ -122,6 +123,11 @@ struct Description
     std::vector<PlaceSetting> settings; ///< of the user's file, in its order
     /// Of the user's file; each switch and endpoint once. All other routes are the shortest paths.
     std::vector<StaticRoute> routes;
+    /// Static routes lead to all, and messages on them never wait for each other in a circle.
+    bool noCircles = false;
+    /// By host: NICs of pairs, where each stands for a link of the host's router. Null: there are
+    /// none, or those of `dimensions`.
+    std::shared_ptr<const PairNics> nics;
     /// Hops of paths that senders name.
     std::vector<rdma::SourceHop> paths;
     /// The `planes` ports of a NIC stand in for each other, over switches that are joined.

@@ -274,6 +274,21 @@ MayMissShape(const CollectiveOptions& c,
            placement.at.empty() && !(family && family->noCycles);
 }
 
+/// Of a wafer with holes, whose rows are not those of an algorithm that goes row by row.
+std::string
+WhyNoBox(const CollectiveOptions& c,
+         const coll::Algorithm& algorithm,
+         const ClusterSpec& cluster,
+         const coll::Placement& placement)
+{
+    const topo::Description& about = cluster.topology.About();
+    return about.nics && algorithm.Reads(coll::Knob::kDimensions) && c.options.dimensions.empty() &&
+                   coll::TorusBox(placement).empty()
+               ? "goes along rows of a mesh, and the ranks of " + about.name +
+                     " fill no box of it; allowed: ring or others, or --dimensions"
+               : "";
+}
+
 /// A rank posts the messages of all its loops at once, a few hundred bytes each.
 std::string
 WhyTooMany(const coll::Algorithm& algorithm,
@@ -323,6 +338,7 @@ CheckChoices(Validation* v,
         const coll::Algorithm& algorithm = *ChoiceOf(c, collective, placement).algorithm;
         std::string why = algorithm.WhyNot(collective, placement, c.OptionsFor(collective.op));
         why = why.empty() ? coll::WhyNoElements(algorithm, collective.bytes, elementBytes) : why;
+        why = why.empty() ? WhyNoBox(c, algorithm, cluster, placement) : why;
         if (why.empty() && shape.empty() && MayMissShape(c, algorithm, cluster, placement))
         {
             shape = ShapeText(coll::TorusDimensions(placement, c.options));

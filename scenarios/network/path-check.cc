@@ -102,6 +102,10 @@ NetworkChecker::WarnOfCircles()
     {
         return;
     }
+    if (pauses && m_topology.About().noCircles && !m_topology.About().routes.empty())
+    {
+        return;
+    }
     const auto& dimensions = m_topology.About().dimensions;
     if (!dimensions.empty() && !m_topology.About().routes.empty())
     {

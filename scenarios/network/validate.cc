@@ -154,10 +154,13 @@ ChooseLossLaw(Validation* v)
 void
 ChooseDimensions(Validation* v)
 {
-    constexpr const char* kDims = "dims";
-    if (v->table.Find(kDims) && v->values.Given(kDims))
+    for (const topo::Family& family : topo::Families())
     {
-        v->DecideUnlessGiven(&asked::Network::topology, kDims);
+        // The option of its own name says all of the network: --dims, --wafer.
+        if (family.portsOfHost && v->table.Find(family.name) && v->values.Given(family.name))
+        {
+            v->DecideUnlessGiven(&asked::Network::topology, family.name);
+        }
     }
 }
 
@@ -465,7 +468,9 @@ MakeNetwork(Validation* v,
     }
     network.topology = std::move(*made.topology);
     network.valid = true;
-    if (fabric->infiniBand && !network.topology.About().dimensions.empty())
+    const bool hasHosts = !network.topology.About().dimensions.empty() ||
+                          network.topology.About().nics; // each a GPU with a NIC for each link
+    if (fabric->infiniBand && hasHosts)
     {
         topo::Description bySubnet = network.topology.About();
         bySubnet.routes.clear(); // the subnet manager makes its own
@@ -493,14 +498,23 @@ MakeNetwork(Validation* v,
     {
         CheckInfiniBandNetwork(v, network.topology);
     }
-    if (!about.dimensions.empty())
+    if (hasHosts)
     {
+        // Links between routers: those to hosts have no delay.
+        std::vector<topo::Link> links;
+        for (const topo::Link& link : network.topology.Links())
+        {
+            if (network.topology.Nodes()[link.a].kind == topo::NodeKind::kSwitch)
+            {
+                links.push_back(link);
+            }
+        }
         const auto [slowest, fastest] =
-            std::minmax_element(about.dimensions.begin(),
-                                about.dimensions.end(),
-                                [](const auto& a, const auto& b) { return a.rate < b.rate; });
+            std::minmax_element(links.begin(), links.end(), [](const auto& a, const auto& b) {
+                return a.rate < b.rate;
+            });
         fabric->nicRate = fastest->rate;
-        fabric->linkDelay = *fastest->delay;
+        fabric->linkDelay = fastest->delay;
         if (!values.Given(&asked::Fabric::switchLatency))
         {
             fabric->switchLatency = {}; // a dimension's delay is all there is

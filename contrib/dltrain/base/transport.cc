@@ -51,6 +51,10 @@ Places::Places(const scenario::ClusterSpec& cluster,
     if (!cluster.topology.About().dimensions.empty())
     {
         m_grid.emplace(cluster.topology.About().dimensions);
+    }
+    m_pairNics = cluster.topology.About().nics;
+    if (m_grid || m_pairNics)
+    {
         m_hostOf = hosts;
     }
     if (m_aggregators)
@@ -100,13 +104,18 @@ Places::PlaneOf(const ChannelName& name) const
 std::optional<uint32_t>
 Places::EndTowards(uint32_t place, uint32_t other, bool sends) const
 {
-    if (!m_grid || IsUnit(place) || IsUnit(other) || ServerOf(place) == ServerOf(other))
+    if (m_hostOf.empty() || IsUnit(place) || IsUnit(other) || ServerOf(place) == ServerOf(other))
     {
         return std::nullopt;
     }
     const uint32_t server = ServerOf(place);
     const uint32_t here = m_hostOf[server];
     const uint32_t there = m_hostOf[ServerOf(other)];
+    if (m_pairNics)
+    {
+        return m_firstEndpoint[server] +
+               (sends ? m_pairNics->At(here, there).from : m_pairNics->At(there, here).to);
+    }
     const uint32_t nic =
         sends ? m_grid->FirstHop(here, there).nic : m_grid->Ends(there, here).there;
     return m_firstEndpoint[server] + nic;

@@ -197,8 +197,10 @@ class Places
     const coll::Aggregators* m_aggregators = nullptr;
     std::vector<uint32_t> m_firstEndpoint;
     std::vector<uint32_t> m_contextOfServer;
-    std::optional<topo::DimensionGrid> m_grid; ///< topo::Description::dimensions
-    std::vector<uint32_t> m_hostOf;            ///< by server, with such a grid: its number there
+    std::optional<topo::DimensionGrid> m_grid;        ///< topo::Description::dimensions
+    std::shared_ptr<const topo::PairNics> m_pairNics; ///< topo::Description::nics
+    /// By server, where a message's way tells its NICs: the number of its host.
+    std::vector<uint32_t> m_hostOf;
     bool m_hasTurns = false; ///< the scheduler knows ns3::RdmaEventOrder
     std::vector<bool> m_isServerHere;
 };
