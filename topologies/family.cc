@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <stdexcept>
 #include <unistd.h>
 #include <utility>
@@ -231,10 +232,9 @@ CheckRequest(const TopologyRequest& r, const Family& family, std::vector<Error>&
             continue;
         }
         const ParameterValue& value = r.parameters.All().at(p.name);
-        const std::string text =
-            p.kind == ParameterKind::kSizes || p.kind == ParameterKind::kText
-                ? Quoted(ValueText(value))
-                : ValueText(value);
+        const std::string text = p.kind == ParameterKind::kSizes || p.kind == ParameterKind::kText
+                                     ? Quoted(ValueText(value))
+                                     : ValueText(value);
         if (const std::string why = WhyNotValue(p, value); !why.empty())
         {
             errors.push_back({p.name, text, why, ""});
@@ -380,6 +380,20 @@ ReadWholeFile(const std::string& path, std::vector<Error>& errors)
     return text;
 }
 
+std::string
+BeginOfFile(const std::string& path)
+{
+    std::string text;
+    if (rdma::IsReadable(path))
+    {
+        text.resize(4096);
+        std::ifstream in(path, std::ios::binary);
+        in.read(text.data(), static_cast<std::streamsize>(text.size()));
+        text.resize(static_cast<std::size_t>(in.gcount()));
+    }
+    return text;
+}
+
 namespace detail
 {
 
@@ -518,8 +532,9 @@ CheckHosts(const Topology& topology, const TopologyRequest& request, std::vector
 } // namespace
 
 TopologyResult
-MakeFromFile(const TopologyRequest& request,
-             TopologyResult (*read)(const std::string&, const std::string&))
+MakeFromFile(
+    const TopologyRequest& request,
+    const std::function<TopologyResult(const std::string& text, const std::string& name)>& read)
 {
     TopologyResult result;
     const auto text = ReadWholeFile(request.file, result.errors);

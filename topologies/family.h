@@ -86,6 +86,7 @@ struct Family
     /// For a family that reads its networks from files, and so has no parameters: the kind of file,
     /// "a graph in JSON".
     std::string file;
+    bool leavesDelay = false; ///< a file may leave the delay of links to the request
     /// Whether a name that is not the family's asks for it: by another convention, of which `make`
     /// knows (TopologyRequest::family is as typed).
     std::function<bool(const std::string& name)> answersTo;
@@ -141,6 +142,9 @@ TopologyResult MakeTopology(const TopologyRequest& request);
 
 /// The whole file, or an error with field "file". At most 256 MiB.
 std::optional<std::string> ReadWholeFile(const std::string& path, std::vector<Error>& errors);
+
+/// The first 4 KiB of a file, for those who only want to know its kind; empty if it cannot be read.
+std::string BeginOfFile(const std::string& path);
 
 namespace detail
 {
@@ -222,8 +226,9 @@ TopologyResult Made(TopologyResult result, Topology topology, Description about)
 /// A topology from request.file, read by `read` (its text, its name). Checked: every host has a
 /// link, there are enough hosts, and they have enough ports. Reachability is left to callers that
 /// know which hosts communicate (topologies/routes.h).
-TopologyResult MakeFromFile(const TopologyRequest& request,
-                            TopologyResult (*read)(const std::string&, const std::string&));
+TopologyResult MakeFromFile(
+    const TopologyRequest& request,
+    const std::function<TopologyResult(const std::string& text, const std::string& name)>& read);
 } // namespace detail
 
 } // namespace topo

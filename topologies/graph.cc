@@ -455,6 +455,16 @@ ReadGraph(const std::string& text, const std::string& name)
     return result;
 }
 
+bool
+IsRunTopology(const std::string& path)
+{
+    const std::string text = BeginOfFile(path);
+    constexpr const char* kKey = "\"schema_version\"";
+    const std::size_t brace = text.find_first_not_of(" \t\r\n");
+    return brace != std::string::npos && text[brace] == '{' &&
+           text.find_first_not_of(" \t\r\n", brace + 1) == text.find(kKey);
+}
+
 namespace
 {
 
@@ -472,7 +482,7 @@ LooksLikeJson(const std::string& path)
     {
         if (!std::isspace(static_cast<unsigned char>(c)))
         {
-            return c == '{' || c == '[';
+            return (c == '{' || c == '[') && !IsRunTopology(path);
         }
     }
     return path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0;

@@ -60,6 +60,10 @@ namespace topo
 /// for messages. It checks the graph alone, not whether hosts reach each other.
 TopologyResult ReadGraph(const std::string& text, const std::string& name);
 
+/// Whether a file is no such graph, but a run's topology.json (formats/run-format.h), by its first
+/// key.
+bool IsRunTopology(const std::string& path);
+
 } // namespace topo
 
 #endif // TOPOLOGIES_GRAPH_H

@@ -372,6 +372,7 @@ PrintEnd(std::ostream& os,
     {
         os << "Files            " << rdma::Printable(run.out) << "/: stats.json, flows.csv, "
            << (network.packets && network.linkTable ? "links.csv, " : "") << "topology.json"
+           << (std::filesystem::exists(run.out + "/network.yml") ? ", network.yml" : "")
            << (network.packets ? ", network_events.log" : "")
            << (std::filesystem::exists(run.out + "/attribution.csv") ? ", attribution.csv" : "")
            << (run.traceQueuePairs.empty() ? "" : ", queue_pairs.csv")

@@ -4,6 +4,7 @@
 #include "reports/tables/topology-file.h"
 
 #include "reports/base/line-log.h"
+#include "topologies/formats/astra-format.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -42,6 +43,17 @@ ValueJson(const topo::ParameterValue& value)
     return std::visit([](const auto& v) { return nlohmann::json(v).dump(); }, value);
 }
 
+std::string
+DimensionJson(const topo::Dimension& one)
+{
+    std::string text = std::string("{\"kind\": \"") + topo::KindText(one.kind) +
+                       "\", \"size\": " + std::to_string(one.size) + ", \"rate_gbps\": ";
+    AppendDecimal(text, static_cast<double>(one.rate.bps) * 1e-9);
+    text += ", \"delay_us\": ";
+    AppendMicroseconds(text, one.delay->ps);
+    return text + "}";
+}
+
 /// The family's description of its network, in one line each: family, parameters, part, tiers,
 /// grid.
 std::string
@@ -75,7 +87,40 @@ AboutText(const topo::Description& about)
     {
         text += " \"grid\": true,";
     }
+    if (!about.dimensions.empty())
+    {
+        text += " \"dimensions\": " + ListText(about.dimensions, DimensionJson) + ",";
+    }
     return text;
+}
+
+/// Where a host of a router stands, the nearest dimension first; "" of other hosts.
+std::string
+PlaceJson(const topo::Topology& topology, topo::NodeId node)
+{
+    const topo::Description& about = topology.About();
+    if (topology.Nodes()[node].kind != topo::NodeKind::kHost ||
+        (about.dimensions.empty() && !about.nics))
+    {
+        return "";
+    }
+    auto at = topology.Coordinates(topology.Peer(node, 0));
+    std::reverse(at.begin(), at.end());
+    return ", \"at\": " + ListText(at, [](uint32_t c) { return std::to_string(c); });
+}
+
+/// ASTRA-sim's file of the same network, if it has words for it.
+void
+WriteAstra(const std::string& out, const std::vector<topo::Dimension>& dimensions)
+{
+    std::string why;
+    const auto text = dimensions.empty() ? std::nullopt : topo::AstraTopologyText(dimensions, &why);
+    LineLog file;
+    if (text && file.Open(out + "/network.yml"))
+    {
+        file.Write(text->substr(0, text->size() - 1));
+        file.Close();
+    }
 }
 
 /// One entry a line, so that a network of a million links needs no tree in memory.
@@ -122,7 +167,7 @@ WriteTopology(const std::string& out,
             line += ", \"coordinates\": ";
             line += ListText(at, [](uint32_t c) { return std::to_string(c); });
         }
-        line += "}";
+        line += PlaceJson(topology, static_cast<topo::NodeId>(i)) + "}";
     });
     WriteList(file, "links", links, false, [&](std::string& line, std::size_t i) {
         const topo::Link& link = links[i];
@@ -139,6 +184,7 @@ WriteTopology(const std::string& out,
     });
     file.Write("}");
     file.Close();
+    WriteAstra(out, topology.About().dimensions);
 }
 
 } // namespace reports

@@ -17,6 +17,9 @@
  * The family's description of its network (topo::Description) is included where it exists:
  * parameters with the family's choices; the names of tiers, and of the sets of switches whose first
  * coordinate, of several, is the same; "grid": true where coordinates are places on a grid.
+ * Networks of dimensions have them, "dimensions": [{"kind": "ring", "size": 4, "rate_gbps": 2400,
+ * "delay_us": 0.05}], the nearest first, and hosts have their place there, "at": [3, 0]. The file
+ * is a network of --topology again (topologies/formats/run-format.h).
  * hosts_of_servers (where there are ranks): the node at which server i stands, whose ranks are i x
  * gpus_per_server and on.
  */
@@ -32,8 +35,10 @@
 namespace reports
 {
 
-/// Writes it into the folder `out`; nothing if that is empty. OutputErrors reports failures.
-/// \param hostOfServer indices into Hosts(), empty if there are no ranks
+/// Writes it into the folder `out`, and network.yml, ASTRA-sim's file of the same network, where
+/// that has words for it (topologies/formats/astra-format.h); nothing if that is empty.
+/// OutputErrors reports failures. \param hostOfServer indices into Hosts(), empty if there are no
+/// ranks
 void WriteTopology(const std::string& out,
                    const std::string& name,
                    const topo::Topology& topology,

@@ -139,40 +139,19 @@ HoldOutput(const std::string& folder)
 const std::set<std::string>&
 OutputNames()
 {
-    static const std::set<std::string> names{"attribution.csv",
-                                             "calls.log",
-                                             "collectives.csv",
-                                             "compared_slices.csv",
-                                             "compared.csv",
-                                             "critical_messages.csv",
-                                             "critical_path.csv",
-                                             "curve.csv",
-                                             "executions.csv",
-                                             "estimates.csv",
-                                             "fairness.csv",
-                                             "fct.txt",
-                                             "flows.csv",
-                                             "interruptions.csv",
-                                             "intervals.csv",
-                                             "kernels.csv",
-                                             "links.csv",
-                                             "mix.csv",
-                                             "network_events.log",
-                                             "paths.csv",
-                                             "plans.csv",
-                                             "queue_pairs.csv",
-                                             "queues.csv",
-                                             "rates.csv",
-                                             "report.html",
-                                             "slices.csv",
-                                             "slowdown.csv",
-                                             "stats.json",
-                                             "step_collectives.csv",
-                                             "steps.csv",
-                                             "timeline.json",
-                                             "topology.json",
-                                             "trace.goal",
-                                             "watch.csv"};
+    static const std::set<std::string> names{
+        "attribution.csv",     "calls.log",          "collectives.csv",
+        "compared_slices.csv", "compared.csv",       "critical_messages.csv",
+        "critical_path.csv",   "curve.csv",          "executions.csv",
+        "estimates.csv",       "fairness.csv",       "fct.txt",
+        "flows.csv",           "interruptions.csv",  "intervals.csv",
+        "kernels.csv",         "links.csv",          "mix.csv",
+        "network.yml",         "network_events.log", "paths.csv",
+        "plans.csv",           "queue_pairs.csv",    "queues.csv",
+        "rates.csv",           "report.html",        "slices.csv",
+        "slowdown.csv",        "stats.json",         "step_collectives.csv",
+        "steps.csv",           "timeline.json",      "topology.json",
+        "trace.goal",          "watch.csv"};
     return names;
 }
 

@@ -306,6 +306,13 @@ IsNoTopologyFile(const Values& values)
     return topo::FamilyOfParameters(values.Get(&asked::Network::topology)) != nullptr;
 }
 
+bool
+LeavesDelay(const Values& values)
+{
+    return IsNoTopologyFile(values) ||
+           topo::FamilyOfFile(values.Get(&asked::Network::topology)).leavesDelay;
+}
+
 Option
 ParameterRow(const topo::SharedParameter& shared, ServerCount servers, const Section& section)
 {
@@ -379,7 +386,7 @@ NetworkOptionRows(const std::string& defaultTopology, ServerCount servers)
                 .Example("2us")
                 .Only(when::If("topology",
                                "a topology by name: a file has the rate and delay of each link",
-                               IsNoTopologyFile)
+                               LeavesDelay)
                           .Usual()
                           .Strict())
                 .To(&FabricSpec::linkDelay),

@@ -91,6 +91,7 @@ RESULTS = (
     "kernels.csv",
     "links.csv",
     "mix.csv",
+    "network.yml",
     "network_events.log",
     "paths.csv",
     "plans.csv",

@@ -67,7 +67,8 @@ TEST(Family, NothingIsIgnored)
         Errors(r),
         "spines: 3 has no meaning for fat-tree; it belongs to dual-plane, leaf-spine, rail-only or "
         "rail-optimized\n"
-        "file: \"net.json\" has no meaning for fat-tree; it belongs to graph, hpcc, htsim or "
+        "file: \"net.json\" has no meaning for fat-tree; it belongs to astra, dot, graph, graphml, "
+        "hpcc, htsim, ibnet, run or "
         "simai\n");
 }
 
