@@ -26,7 +26,7 @@ struct EstimateRow
 constexpr const char* kLinks =
     "topology groups group-switches hosts-per-switch global-links group-leaves group-spines "
     "hosts-per-leaf oversubscription leaves spines planes bond k core-oversubscription hyperx "
-    "rails "
+    "rails wafer wafer-io wafers dead dead-links "
     "hosts-per-rail switch-ports torus wrap children parents fabric-rate tier-rate "
     "dims npus-count bandwidth latency";
 
