@@ -76,15 +76,17 @@ TEST(Graph, Reads)
 
 TEST(Graph, EveryErrorHasItsPath)
 {
-    EXPECT_EQ(
-        ErrorsOfEdited("54.54Gb/s", "54.54Gbs"),
-        "net.json: /links/3/rate: \"54.54Gbs\" is not a rate such as 100Gbps, 25Gb/s or 400G, "
-        "1kbps to 1000Tbps\n");
+    EXPECT_EQ(ErrorsOfEdited("54.54Gb/s", "54.54Gbs"),
+              "net.json: /links/3/rate: \"54.54Gbs\" is not a rate such as 100Gbps, 25Gb/s, 400G "
+              "or 50GBps (bytes), "
+              "1kbps to 1000Tbps\n");
     EXPECT_EQ(ErrorsOfEdited("\"25Gbps\"", "25"),
-              "net.json: /links/1/rate: 25 is not a rate such as 100Gbps, 25Gb/s or 400G, "
+              "net.json: /links/1/rate: 25 is not a rate such as 100Gbps, 25Gb/s, 400G or 50GBps "
+              "(bytes), "
               "1kbps to 1000Tbps\n");
     EXPECT_EQ(ErrorsOfEdited("\"25Gbps\"", "\"0Gbps\""),
-              "net.json: /links/1/rate: \"0Gbps\" is not a rate such as 100Gbps, 25Gb/s or 400G, "
+              "net.json: /links/1/rate: \"0Gbps\" is not a rate such as 100Gbps, 25Gb/s, 400G or "
+              "50GBps (bytes), "
               "1kbps to 1000Tbps\n");
     EXPECT_EQ(
         ErrorsOfEdited("\"25Gbps\"", "\"2147483648Gbps\""),

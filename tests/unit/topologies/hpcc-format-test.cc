@@ -151,16 +151,16 @@ TEST(HpccFormat, ErrorsNameTheLineAndWhatIsExpected)
               "fat.txt:4: \"9\" is not a destination id (0 to 5), of link 2 of 5");
     EXPECT_EQ(Error(Edited("1 2 100Gbps", "1 1 100Gbps")),
               "fat.txt:4: \"1\" is not another node than the source, of link 2 of 5");
-    EXPECT_EQ(
-        Error(Edited("3 5 25Gbps", "3 5 25Gbs")),
-        "fat.txt:5: \"25Gbs\" is not a rate such as 100Gbps, 25Gb/s or 400G, 1kbps to 1000Tbps, of "
-        "link 3 of 5");
+    EXPECT_EQ(Error(Edited("3 5 25Gbps", "3 5 25Gbs")),
+              "fat.txt:5: \"25Gbs\" is not a rate such as 100Gbps, 25Gb/s, 400G or 50GBps (bytes), "
+              "1kbps to 1000Tbps, of "
+              "link 3 of 5");
     // As options: a rate that a packet takes no time at, one at which it takes days, a far cable, a
     // link that lets nothing through.
-    EXPECT_EQ(
-        Error(Edited("3 5 25Gbps", "3 5 2147483648Gbps")),
-        "fat.txt:5: \"2147483648Gbps\" is not a rate such as 100Gbps, 25Gb/s or 400G, 1kbps to "
-        "1000Tbps, of link 3 of 5");
+    EXPECT_EQ(Error(Edited("3 5 25Gbps", "3 5 2147483648Gbps")),
+              "fat.txt:5: \"2147483648Gbps\" is not a rate such as 100Gbps, 25Gb/s, 400G or 50GBps "
+              "(bytes), 1kbps to "
+              "1000Tbps, of link 3 of 5");
     EXPECT_EQ(Error(Edited("3 5 25Gbps", "3 5 1000Tbps")), "");
     EXPECT_EQ(Error(Edited("3 5 25Gbps", "3 5 1kbps")), "");
     EXPECT_NE(Error(Edited("3 5 25Gbps", "3 5 1001Tbps")), "");

@@ -140,7 +140,7 @@ TEST(Servers, ReadErrors)
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1,
                         "scale_up": {"kind": "nvswitch", "per_gpu": "2147483648Gbps", "latency": "1us"}}]})"),
               "my.json: /servers/0/scale_up/per_gpu: \"2147483648Gbps\" is not a rate such as "
-              "100Gbps, 25Gb/s or 400G, 1Mbps to 1000Tbps\n");
+              "100Gbps, 25Gb/s, 400G or 50GBps (bytes), 1Mbps to 1000Tbps\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nicks": 1, )" +
                      scaleUp + "}]}"),
               "my.json: /servers/0/nicks: unknown key (did you mean nics?); allowed are name, "
@@ -152,7 +152,8 @@ TEST(Servers, ReadErrors)
         Errors(
             R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1, "nic_rate": "1bps", )" +
             scaleUp + "}]}"),
-        "my.json: /servers/0/nic_rate: \"1bps\" is not a rate such as 100Gbps, 25Gb/s or 400G, "
+        "my.json: /servers/0/nic_rate: \"1bps\" is not a rate such as 100Gbps, 25Gb/s, 400G or "
+        "50GBps (bytes), "
         "1kbps "
         "to 1000Tbps\n");
     EXPECT_EQ(Errors(R"({"servers": [{"name": "x", "gpu": "A100", "gpus": 8, "nics": 1,
@@ -165,7 +166,7 @@ TEST(Servers, ReadErrors)
                         "scale_up": {"kind": "pcie", "per_gpu": "10Kbps", "latency": "2s"}}]})"),
               "my.json: /servers/0/scale_up/host_bridge: is missing\n"
               "my.json: /servers/0/scale_up/per_gpu: \"10Kbps\" is not a rate such as 100Gbps, "
-              "25Gb/s or 400G, "
+              "25Gb/s, 400G or 50GBps (bytes), "
               "1Mbps to 1000Tbps\n"
               "my.json: /servers/0/scale_up/latency: \"2s\" is more than 1 s\n");
     const auto scaleUpErrors = [](const std::string& more) {
