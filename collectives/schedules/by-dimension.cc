@@ -4,6 +4,7 @@
 #include "collectives/schedules/by-dimension.h"
 
 #include "collectives/core/placement.h"
+#include "collectives/schedules/all-ports.h"
 #include "collectives/schedules/torus.h"
 
 #include <algorithm>
@@ -20,6 +21,7 @@ namespace
 
 /// Lanes that fill each other's waits; measured as SplitsOr's numbers.
 constexpr uint32_t kLanesAbreast = 8;
+constexpr uint32_t kLanesOfPieces = 4;
 
 bool
 IsPowerOfTwo(uint32_t n)
@@ -131,12 +133,18 @@ ByDimensionSchedule::ByDimensionSchedule(const Collective& what,
                                  })
                  ? 2
                  : 1),
-      m_channels(ChannelsOr(kLanesAbreast, options)),
+      m_channels(ChannelsOr(what.op == Op::kAllReduce ? kLanesAbreast : kLanesOfPieces, options)),
       m_splits(0),
       m_units(0, 1, 1),
       m_pieces(0, 1, 1)
 {
-    const uint32_t splits = SplitsOr(options, what.bytes, what.ranks, m_dimensions);
+    // Pieces that lie apart are messages of their own: few chunks, or there are too many.
+    constexpr uint32_t kSplitsOfPieces = 16;
+    constexpr uint32_t kSplitsOfBlocks = 4;
+    const uint32_t most = options.splits != 0 || Packs() ? UINT32_MAX
+                          : Exchanges()                  ? kSplitsOfBlocks
+                                                         : kSplitsOfPieces;
+    const uint32_t splits = std::min(SplitsOr(options, what.bytes, what.ranks, m_dimensions), most);
     m_channels = std::min(m_channels, splits);
     m_splits = (splits + m_channels - 1) / m_channels;
     m_units = Grid(what.bytes, Parts(), what.ranks);
@@ -595,8 +603,10 @@ ByDimensionSchedule::CostOf(const Collective& what,
             ++cost.posts;
             const bool halves =
                 schedule.m_dimensions[phase.dimension].algorithm == RowAlgorithm::kHalving;
-            sentTo[{phase.dimension, halves, move.to}] +=
-                static_cast<double>(schedule.At(schedule.m_rankAt[0], lane, k).sendBytes);
+            // Without rounding: so many of the units that S is cut into.
+            const double units =
+                schedule.Packs() ? static_cast<double>(move.width) * phase.below : 1;
+            sentTo[{phase.dimension, halves, move.to}] += units;
         }
     }
     if (!HasSeveralServers(placement))
@@ -604,11 +614,13 @@ ByDimensionSchedule::CostOf(const Collective& what,
         cost.chainOutside = 0;
         return cost;
     }
+    const double unit =
+        static_cast<double>(what.bytes) / what.ranks / static_cast<double>(schedule.Parts());
     std::unordered_map<uint32_t, double> outOf;
     for (uint32_t position = 0; position < what.ranks; ++position)
     {
         const uint32_t server = placement.serverOf[schedule.m_rankAt[position]];
-        for (const auto& [relation, bytes] : sentTo)
+        for (const auto& [relation, units] : sentTo)
         {
             const auto [dimension, halves, far] = relation;
             const uint32_t size = schedule.m_dimensions[dimension].size;
@@ -616,7 +628,7 @@ ByDimensionSchedule::CostOf(const Collective& what,
             const uint32_t to = halves ? own ^ far : Wrap(own + far, size);
             const uint32_t stride = schedule.m_strides[dimension];
             const Rank peer = schedule.m_rankAt[position - own * stride + to * stride];
-            outOf[server] += placement.serverOf[peer] != server ? bytes : 0;
+            outOf[server] += placement.serverOf[peer] != server ? units * unit : 0;
         }
     }
     for (const auto& [server, sent] : outOf)
@@ -624,6 +636,15 @@ ByDimensionSchedule::CostOf(const Collective& what,
         cost.outOfServer = std::max(cost.outOfServer, sent);
     }
     return cost;
+}
+
+std::optional<double>
+ByDimensionSchedule::OwnSeconds(const Collective& what,
+                                const Placement& placement,
+                                const AlgorithmOptions& options,
+                                const IdleLink& link)
+{
+    return SecondsOfAllPorts(ByDimensionSchedule(what, placement, options), what.ranks, link);
 }
 
 } // namespace coll

@@ -35,6 +35,7 @@
 #include "collectives/core/partition.h"
 #include "collectives/core/registry.h"
 #include "collectives/schedules/dimension-plan.h"
+#include "collectives/tuner/idle-link.h"
 
 #include <cstdint>
 #include <string>
@@ -89,6 +90,11 @@ class ByDimensionSchedule final : public Schedule
     static Cost CostOf(const Collective& what,
                        const Placement& placement,
                        const AlgorithmOptions& options);
+
+    static std::optional<double> OwnSeconds(const Collective& what,
+                                            const Placement& placement,
+                                            const AlgorithmOptions& options,
+                                            const IdleLink& link);
 
   private:
     /// A phase of a chunk as steps.

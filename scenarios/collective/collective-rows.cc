@@ -138,7 +138,8 @@ CollectiveOptionRows()
         collective
             .Integer("splits", "by-dimension: chunks that go through the dimensions as a pipeline")
             .As(&asked::Collective::splits)
-            .Otherwise("as many as leave each rank 16 KiB, at most 64; with --network=dims 4")
+            .Otherwise("as many as leave each rank 16 KiB, at most 64, 16 where pieces are "
+                       "messages, 4 of all-to-all; with --network=dims 4")
             .Range(1, 4096)
             .Example("16"),
         collective

@@ -69,6 +69,10 @@ OWN = {
     **{("tree", op): WAYS for op in ("broadcast", "reduce")},
     ("direct", "scatter"): WAYS,
     **{("torus", op): ONE for op in ("all_reduce", "reduce_scatter", "all_gather")},
+    **{
+        ("by-dimension", op): ALL
+        for op in ("all_reduce", "reduce_scatter", "all_gather", "alltoall")
+    },
     **{(name, "all_reduce"): ALL for name in ("tree", "double-binary-tree")},
     **{(name, "alltoallv"): ALL for name in ("direct", "pairwise")},
     ("parameter-server", "all_reduce"): SUMS,  # of more messages than the columns say
@@ -449,6 +453,7 @@ def print_table(table):
         (ONE, "`torus`", lambda name, op: True),
         (ALL, "`halving-doubling`, `recursive-doubling`, ranks no power of two",
          lambda name, op: name in FOLDED),
+        (ALL, "`by-dimension`", lambda name, op: name == "by-dimension"),
         (ALL, "`tree`, `double-binary-tree` all_reduce", lambda name, op: "tree" in name),
         (ALL, "`direct`, `pairwise` alltoallv", lambda name, op: op == "alltoallv"),
     )

@@ -123,10 +123,8 @@ class DimsTest(SystemTest):
         for row in run.rows("flows.csv"):
             sent[row["src"], row["dst"]] = sent.get((row["src"], row["dst"]), 0) + row["bytes"]
         to = {dst.split(":")[0]: size for (src, dst), size in sent.items() if "server-0:" in src}
-        self.assertEqual(
-            to,
-            {"server-1": 2 * (1 << 23) * 3 / 4, "server-3": 2 * (1 << 23) * 3 / 4, "server-4": 1 << 22},
-        )
+        ring = 2 * (1 << 23) * 3 / 4
+        self.assertEqual(to, {"server-1": ring, "server-3": ring, "server-4": 1 << 22})
 
     def test_infiniband_has_lanes_for_rings(self):
         # Half way round rings of 8 and of 6: permutations that wait for each other in a circle

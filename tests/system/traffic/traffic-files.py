@@ -107,7 +107,6 @@ class Replay(SystemTest):
 class Unknown(SystemTest):
     def test_kinds_are_named(self):
         files = {
-            "dot": "graph {\n a -- b\n}\n",
             "hash": "# nodes\n1 2\n",
             "words": "hosts: 4\n",
         }
@@ -115,8 +114,12 @@ class Unknown(SystemTest):
             path = self.write(name, text)
             self.refuse(
                 f"traffic --topology={path}",
-                "is no topology file of a known kind; allowed: a graph in JSON, a topology file of "
-                "HPCC's ns-3 code, a topology file of htsim, a topology file of SimAI",
+                "is no topology file of a known kind; allowed: ",
+                "a network file of ASTRA-sim",
+                "a graph in JSON, ",
+                "a topology file of HPCC's ns-3 code",
+                "a topology file of htsim",
+                "a topology file of SimAI",
             )
             self.refuse(
                 f"traffic --flows={path}",

@@ -102,13 +102,14 @@ TEST(Units, ParsesRates)
     EXPECT_EQ(ParseBitRate("54.54Gbps"), BitRate(54540000000ULL));
     EXPECT_EQ(ParseBitRate("1e11bps"), Gbps(100));
     EXPECT_EQ(ParseBitRate("100Tbps"), Gbps(100000));
+    EXPECT_EQ(ParseBitRate("50GB/s"), Gbps(400)); // bytes
+    EXPECT_EQ(ParseBitRate("50GBps"), Gbps(400));
     EXPECT_EQ(ParseBitRate("0Gbps"), BitRate(0));
     for (const char* bad : {"",
                             "100",
                             "Gbps",
                             "-1Gbps",
-                            "100GB/s",
-                            "100GBps",
+                            "100GB",
                             "100gbps",
                             "1e300Gbps",
                             "0.4bps",

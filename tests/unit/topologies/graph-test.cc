@@ -88,10 +88,10 @@ TEST(Graph, EveryErrorHasItsPath)
               "net.json: /links/1/rate: \"0Gbps\" is not a rate such as 100Gbps, 25Gb/s, 400G or "
               "50GBps (bytes), "
               "1kbps to 1000Tbps\n");
-    EXPECT_EQ(
-        ErrorsOfEdited("\"25Gbps\"", "\"2147483648Gbps\""),
-        "net.json: /links/1/rate: \"2147483648Gbps\" is not a rate such as 100Gbps, 25Gb/s or "
-        "400G, 1kbps to 1000Tbps\n");
+    EXPECT_EQ(ErrorsOfEdited("\"25Gbps\"", "\"2147483648Gbps\""),
+              "net.json: /links/1/rate: \"2147483648Gbps\" is not a rate such as 100Gbps, 25Gb/s, "
+              "400G or 50GBps "
+              "(bytes), 1kbps to 1000Tbps\n");
     EXPECT_NE(ErrorsOfEdited("\"25Gbps\"", "\"999bps\""), "");
     EXPECT_EQ(ErrorsOfEdited("\"25Gbps\"", "\"1000Tbps\""), "");
     EXPECT_EQ(ErrorsOfEdited("2.5us", "10s"), "");

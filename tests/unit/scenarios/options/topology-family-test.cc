@@ -161,7 +161,7 @@ TEST_F(FamilyOfThisFile, HelpIsItsTable)
     const std::string names = JoinNames(TopologyItems());
     EXPECT_NE(names.find(", hedge, "), std::string::npos) << names;
     for (const std::string& line :
-         {names + ", or a file: a network file of ASTRA-sim, or a graph in JSON",
+         {names + ", or a file: a network file of ASTRA-sim, or ",
           std::string(
               "--stems=N hedge: servers of a bush; 1 to 20 [default: 4, or what suits --hosts]"),
           std::string("--thickness=X hedge: of the links between bushes; 0.5 to 8 [default 1]"),
