@@ -38,7 +38,9 @@ ReadScaleUp(JsonObject in, ScaleUp& scaleUp, Need need, bool between = false)
                   "bulk_latency",
                   "adds",
                   "island",
-                  "between"}))
+                  "between",
+                  "rack",
+                  "spine_share"}))
     {
         return;
     }
@@ -92,6 +94,15 @@ ReadScaleUp(JsonObject in, ScaleUp& scaleUp, Need need, bool between = false)
     {
         in.Fail("adds", "is only for the switch of kind nvswitch; allowed: false");
     }
+    for (const char* key : {"rack", "spine_share"})
+    {
+        if (in.Has(key) && scaleUp.kind != ScaleUp::kNvSwitch)
+        {
+            in.Fail(key, "has no meaning for " + kind + ", only for nvswitch");
+        }
+    }
+    in.Whole("rack", scaleUp.rack, 1, kMostGpus);
+    in.Real("spine_share", scaleUp.spineShare, 0.001, 1);
     constexpr rdma::Duration kLongestLatency = rdma::Milliseconds(1000);
     in.Rate("per_gpu", scaleUp.perGpu, kSlowestScaleUp, need);
     in.Real("efficiency", scaleUp.efficiency, 0.001, 1);

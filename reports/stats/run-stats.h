@@ -103,6 +103,17 @@ struct FastForwardStats
     uint32_t kinds{0};     //!< by group, operation and bytes
 };
 
+/// Of --scale-up=packets: frames inside servers, of the whole run.
+struct ScaleUpStats
+{
+    uint64_t messages{0};
+    uint64_t frames{0};
+    uint64_t flits{0};
+    uint64_t frameHops{0};
+    double stalledUs{0}; //!< that links waited for credits, summed
+    uint64_t deepestBytes{0};
+};
+
 /// \return whether a FastForwardStats::error tells anything
 inline bool
 IsErrorKnown(double error)
@@ -136,6 +147,7 @@ struct RunStats
     std::optional<LinkCreditStats> linkCredits; //!< where some link has it only; the next one, too
     std::optional<LinkRetryStats> linkRetry;
     std::optional<FastForwardStats> fastForward; //!< --fidelity=fast only
+    std::optional<ScaleUpStats> scaleUp;         //!< --scale-up=packets only
     const rdma::LinkWords* link{&rdma::kEthernetWords};
     BalanceStats balance;
     uint64_t retransmittedPackets{0}; //!< RDMA's and TCP's; the next two too

@@ -307,6 +307,17 @@ FastText(const RunStats& s)
     return text;
 }
 
+std::string
+ScaleUpText(const ScaleUpStats& s)
+{
+    std::string text =
+        Counted(s.messages, "message") + " inside servers in " + HumanCount(s.frames) + " frames";
+    text += s.stalledUs > 0 ? "; links waited " + HumanTime(s.stalledUs) + " for credits in all, " +
+                                  HumanBytes(s.deepestBytes) + " at most in a buffer"
+                            : "; none waited for credits";
+    return text;
+}
+
 } // namespace
 
 void
@@ -320,10 +331,15 @@ PrintEnd(std::ostream& os,
     {
         os << "Fast             " << Wrapped(FastText(network), 17, 2) << "\n";
     }
+    if (network.scaleUp)
+    {
+        os << "Scale-up         " << Wrapped(ScaleUpText(*network.scaleUp), 17, 2) << "\n";
+    }
     os << "Simulation       " << HumanTime(static_cast<double>(outcome.simulatedPs) / 1e6)
        << " simulated in " << HumanTime(outcome.eventLoopS * 1e6) << ": ";
     // The units that the run was made of.
-    const uint64_t done = network.packets ? network.frameHops : outcome.events;
+    const uint64_t inside = network.scaleUp ? network.scaleUp->frameHops : 0;
+    const uint64_t done = network.packets ? network.frameHops + inside : outcome.events;
     const std::string unit = network.packets ? "frame-hops" : "events";
     os << HumanCount(done) << " " << unit;
     if (outcome.eventLoopS > 0.01) // below, it says nothing

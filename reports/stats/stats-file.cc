@@ -232,6 +232,18 @@ const Object<FastForwardStats> FAST_FORWARD{
      "nothing was recalled",
      &FastForwardStats::untracked}};
 
+const Object<ScaleUpStats> SCALE_UP_FRAMES{
+    {"messages (count): Messages between GPUs of a server, or to and from its switch; whole run, "
+     "as all here",
+     &ScaleUpStats::messages},
+    {"frames (frames): Frames of these messages", &ScaleUpStats::frames},
+    {"flits (count): Flits of these frames, headers included", &ScaleUpStats::flits},
+    {"frame_hops (frames): Frames by link", &ScaleUpStats::frameHops},
+    {"credit_wait_us (us): Time that links with frames to send waited for credits, summed",
+     &ScaleUpStats::stalledUs},
+    {"buffer_peak_bytes (B): Most that an input buffer of a server's switch held",
+     &ScaleUpStats::deepestBytes}};
+
 const Object<RunStats> NIC_LIMITS{
     {"qp_cache_misses (count): Times a queue pair's state was fetched from memory",
      &RunStats::qpCacheMisses},
@@ -366,6 +378,10 @@ const Object<RunStats> RUN{
                  &RunStats::fastForward,
                  FAST_FORWARD)
         .Only([](const auto& s) { return s.packets && s.fastForward; }),
+    Key<RunStats>("scale_up_frames: With --scale-up=packets: frames inside servers",
+                  &RunStats::scaleUp,
+                  SCALE_UP_FRAMES)
+        .Only([](const auto& s) { return s.scaleUp.has_value(); }),
     OfPackets("retransmitted_packets (packets): Data packets sent again, TCP's segments too",
               &RunStats::retransmittedPackets),
     OfPackets("timeouts (count): Times a sender heard nothing and sent again, TCP's too",

@@ -24,6 +24,12 @@ Fast()
 }
 
 When
+ScaleUpPackets()
+{
+    return Is("scale-up", {"packets"});
+}
+
+When
 Ethernet()
 {
     return Is("fabric", {"roce"})

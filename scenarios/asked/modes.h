@@ -17,7 +17,8 @@ namespace when
 {
 
 When Packets();
-When Fast(); ///< --fidelity
+When Fast();           ///< --fidelity
+When ScaleUpPackets(); ///< --scale-up
 When Ethernet();
 When InfiniBand();
 When Rdma();                   ///< --protocol of traffic

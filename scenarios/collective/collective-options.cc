@@ -12,6 +12,7 @@
 #include "scenarios/asked/collperf.h"
 #include "scenarios/asked/fabric.h"
 #include "scenarios/asked/run.h"
+#include "scenarios/asked/scale-up.h"
 #include "scenarios/collective/algorithm-rules.h"
 #include "scenarios/collective/collective-checks.h"
 #include "scenarios/collective/idle-rules.h"
@@ -409,7 +410,17 @@ MakeCollectives(Validation* v,
                      values.Get(&asked::Collective::collectiveTimes) == "formula";
     c.insideByFormula = c.allByFormula || values.Get(&asked::Collective::inServer) == "formula";
     c.recall = RecallOf(v);
-    c.insideOneByOne = values.Get(&asked::Collective::inServer) == "one-by-one";
+    const bool inFrames = cluster && cluster->scaleUpFrames;
+    c.insideOneByOne = inFrames || values.Get(&asked::Collective::inServer) == "one-by-one";
+    if (inFrames && c.insideByFormula)
+    {
+        v->Fail(&asked::ScaleUp::as,
+                std::string("is of messages, and collectives by formula have none; allowed: "
+                            "messages, or ") +
+                    (c.allByFormula ? Spell(&asked::Collective::collectiveTimes)
+                                    : Spell(&asked::Collective::inServer)) +
+                    "=messages");
+    }
     if (cluster && !c.allByFormula && !cluster->server.library.fall.empty() && cluster->servers > 1)
     {
         v->notes.push_back(cluster->server.name +

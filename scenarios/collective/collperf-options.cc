@@ -20,6 +20,7 @@
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/fidelity-options.h"
 #include "scenarios/network/recovery-options.h"
+#include "scenarios/network/scale-up-options.h"
 
 namespace scenario
 {
@@ -289,6 +290,7 @@ MakeCollperfTable()
     });
     t.Add(ClusterOptionRows(CollperfClusterDefaults()));
     t.Add(CollectiveOptionRows());
+    t.Add(ScaleUpOptionRows());
     t.Add(NcclOptionRows());
     t.Add(NetworkOptionRows("single-switch", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));

@@ -156,7 +156,9 @@ ToJson(const topo::ScaleUp& links)
                            links.bulkLatency.ps,
                            links.efficiency,
                            links.adds,
-                           links.island};
+                           links.island,
+                           links.rack,
+                           links.spineShare};
     if (links.between)
     {
         json.push_back(ToJson(*links.between));

@@ -57,6 +57,11 @@ namespace sharding
 struct Sharding;
 }
 
+namespace topo
+{
+struct ScaleUpFrames;
+}
+
 namespace scenario
 {
 
@@ -252,6 +257,8 @@ struct ClusterSpec
     /// the first one's. Empty: all are as `server`.
     std::vector<ServerKind> kinds = {};
     std::string kindWords = {}; ///< --server-kinds
+    /// Messages between the GPUs of a server go in these frames; null: by topo::ScaleUpModel's law.
+    std::shared_ptr<const topo::ScaleUpFrames> scaleUpFrames = nullptr;
 
     /// The kind of a logical server; null: all are alike.
     const ServerKind* KindOf(uint32_t number) const

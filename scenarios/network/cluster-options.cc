@@ -23,6 +23,7 @@
 #include "scenarios/network/queue-pair-options.h"
 #include "scenarios/network/rail-options.h"
 #include "scenarios/network/recovery-options.h"
+#include "scenarios/network/scale-up-options.h"
 #include "scenarios/network/validate.h"
 #include "scenarios/placement/placement.h"
 #include "scenarios/placement/switch-groups.h"
@@ -528,6 +529,7 @@ MakeCluster(Validation* v,
         return result;
     }
     c.connections = MakeConnections(v);
+    ApplyScaleUp(v, &c);
     c.aggregationBytes = values.Get(&asked::Collective::aggregationMemory).value;
     c.aggregationGroups = values.Get(&asked::Collective::aggregationGroups);
     result.fromFile = network.fromFile;

@@ -8,6 +8,7 @@
 #include "scenarios/asked/modes.h"
 #include "scenarios/asked/recovery.h"
 #include "scenarios/asked/run.h"
+#include "scenarios/asked/scale-up.h"
 #include "scenarios/job/scenario.h"
 #include "scenarios/network/processes.h"
 
@@ -71,6 +72,11 @@ NeedsPackets(const Validation& v)
     {
         return "needs to know which ports a connection uses, and several queue pairs have several; "
                "allowed: without --qps-per-connection";
+    }
+    if (values.Has(&asked::ScaleUp::as) && values.Get(&asked::ScaleUp::as) == "packets")
+    {
+        return "what frames inside servers do to a recalled collective is not known; allowed: "
+               "without --scale-up=packets";
     }
     if (v.seat)
     {

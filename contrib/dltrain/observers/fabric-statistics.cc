@@ -367,6 +367,17 @@ CollectRunStats(TraceCollector& collector, int64_t nowPs, std::size_t busiest)
     {
         s.fastForward = FastForwardOf(*recalled, collector.GetBaseline().time, nowPs);
     }
+    if (ranks.Max(int64_t{collector.GetScaleUpTally().HasFrames()}) > 0)
+    {
+        const topo::ScaleUpPackets::Counters inside = collector.GetScaleUpTally().GetCounters();
+        s.scaleUp = reports::ScaleUpStats{
+            ranks.Sum(inside.messages),
+            ranks.Sum(inside.frames),
+            ranks.Sum(inside.flits),
+            ranks.Sum(inside.hops),
+            static_cast<double>(ranks.Sum(static_cast<uint64_t>(inside.stalled))) / 1e6,
+            largest(inside.deepest)};
+    }
     for (const auto& device : fabric.GetSwitches())
     {
         s.bufferPeakBytes = std::max<uint64_t>(s.bufferPeakBytes, device->GetSharedBufferPeak());

@@ -12,6 +12,7 @@
 #include "queue-pair-log.h"
 #include "reports/attribution/link-notes.h"
 #include "reports/tables/flow-table.h"
+#include "scale-up-tally.h"
 #include "scenarios/job/scenario.h"
 #include "scenarios/job/traffic-class.h"
 
@@ -248,6 +249,16 @@ class TraceCollector : public ns3::RdmaNicWatcher
     RecalledLoads* FindRecalledLoads() const
     {
         return m_recalled.get();
+    }
+
+    ScaleUpTally& GetScaleUpTally()
+    {
+        return m_scaleUp;
+    }
+
+    const ScaleUpTally& GetScaleUpTally() const
+    {
+        return m_scaleUp;
     }
 
     LinkSampler& GetLinkSampler()
@@ -499,6 +510,7 @@ class TraceCollector : public ns3::RdmaNicWatcher
     std::vector<Arriving> m_arriving;             //!< by endpoint; empty: the same
     std::unique_ptr<QueuePairLog> m_queuePairLog;
     std::unique_ptr<RecalledLoads> m_recalled; //!< null: nobody has asked for them
+    ScaleUpTally m_scaleUp;
     std::unique_ptr<LinkSampler> m_links;
     std::unique_ptr<PortWatch> m_watch; //!< null: no ports are watched
     std::unique_ptr<EventCollector> m_events;

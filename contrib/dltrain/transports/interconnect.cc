@@ -28,7 +28,7 @@ Interconnect::Interconnect(const scenario::ClusterSpec& cluster,
       m_collector(collector),
       m_places(cluster, fabric, std::move(nicsInUse)),
       m_leaves(m_places),
-      m_inside(std::make_unique<ScaleUpTransport>(m_places, cluster)),
+      m_inside(std::make_unique<ScaleUpTransport>(m_places, cluster, collector.GetScaleUpTally())),
       m_between(
           NetworkKind::Make(network, {fabric, collector, m_places, share, cluster.channelClass})),
       m_groups(m_places.GetNHosts() - m_places.GetNServers(), 0),

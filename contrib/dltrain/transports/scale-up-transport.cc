@@ -3,6 +3,7 @@
  */
 #include "scale-up-transport.h"
 
+#include "contrib/dltrain/observers/scale-up-tally.h"
 #include "reports/attribution/collective-paths.h"
 
 #include "ns3/assert.h"
@@ -14,12 +15,15 @@ namespace dltrain
 
 ScaleUpTransport::Server::Server(const Places& places,
                                  uint32_t number,
-                                 const topo::ServerSpec& server)
+                                 const topo::ServerSpec& server,
+                                 const topo::ScaleUpFrames* frames)
     : number(number),
       context(places.ContextOfServer(number)),
       wakeContext(places.ContextOfTurn(number, Places::Turn::INSIDE)),
       event(new WakeEvent(this), false),
-      model(server.scaleUp, server.gpus, &server.library)
+      model(server.scaleUp, server.gpus, &server.library),
+      packets(frames ? std::make_unique<topo::ScaleUpPackets>(server.scaleUp, server.gpus, *frames)
+                     : nullptr)
 {
     if (ns3::NodeWindows* windows = ns3::NodeWindows::Active())
     {
@@ -36,17 +40,81 @@ ScaleUpTransport::Server::~Server()
     }
 }
 
-ScaleUpTransport::ScaleUpTransport(const Places& places, const scenario::ClusterSpec& cluster)
+ScaleUpTransport::ScaleUpTransport(const Places& places,
+                                   const scenario::ClusterSpec& cluster,
+                                   ScaleUpTally& tally)
     : m_places(places),
       m_gpus(cluster.server.gpus),
-      m_cluster(cluster)
+      m_cluster(cluster),
+      m_tally(tally)
 {
     for (uint32_t s = 0; s < places.GetNServers(); ++s)
     {
         m_servers.push_back(places.IsServerHere(s)
-                                ? std::make_unique<Server>(places, s, cluster.ServerOf(s))
+                                ? std::make_unique<Server>(places,
+                                                           s,
+                                                           cluster.ServerOf(s),
+                                                           cluster.scaleUpFrames.get())
                                 : nullptr);
+        if (m_servers.back() && m_servers.back()->packets)
+        {
+            m_tally.Add(m_servers.back()->packets.get());
+        }
     }
+}
+
+ScaleUpTransport::~ScaleUpTransport()
+{
+    for (const auto& server : m_servers)
+    {
+        if (server && server->packets)
+        {
+            m_tally.Remove(server->packets.get());
+        }
+    }
+}
+
+rdma::TimePoint
+ScaleUpTransport::Server::NextWake()
+{
+    return packets ? packets->NextWake() : model.NextWake();
+}
+
+bool
+ScaleUpTransport::Server::Arrived(int64_t now, uint64_t& message)
+{
+    return packets ? packets->Arrived(rdma::TimePoint(now), message)
+                   : model.Arrived(rdma::TimePoint(now), message);
+}
+
+void
+ScaleUpTransport::Server::Post(const Channel& on,
+                               const TransportPost& post,
+                               int64_t now,
+                               uint32_t message)
+{
+    if (!packets)
+    {
+        model.Post(on.fromGpu,
+                   on.toGpu,
+                   rdma::Bytes(post.bytes),
+                   rdma::TimePoint(now),
+                   message,
+                   post.parts,
+                   post.how,
+                   rdma::BitRate(post.mostBps));
+        return;
+    }
+    const topo::ScaleUpModel::Timing alone =
+        model.TimingOf(rdma::Bytes(post.bytes), post.parts, post.how);
+    packets->Post(on.fromGpu,
+                  on.toGpu,
+                  rdma::Bytes(post.bytes),
+                  rdma::Duration(alone.sending),
+                  rdma::Duration(alone.latency),
+                  rdma::BitRate(post.mostBps),
+                  rdma::TimePoint(now),
+                  message);
 }
 
 uint16_t
@@ -107,14 +175,7 @@ ScaleUpTransport::Post(ChannelId channel, const TransportPost& post)
     sent.user = on.user;
     sent.id = post.id;
     sent.cookie = on.cookie;
-    server.model.Post(on.fromGpu,
-                      on.toGpu,
-                      rdma::Bytes(post.bytes),
-                      rdma::TimePoint(now),
-                      message,
-                      post.parts,
-                      post.how,
-                      rdma::BitRate(post.mostBps));
+    server.Post(on, post, now, message);
     on.user->Prefetch(on.cookie, nullptr, 0); // it may arrive within this very window
     if (!server.awake)
     {
@@ -143,7 +204,7 @@ ScaleUpTransport::WakeEvent::Notify()
 void
 ScaleUpTransport::Server::ScheduleWake()
 {
-    const rdma::TimePoint at = model.NextWake();
+    const rdma::TimePoint at = NextWake();
     // One that comes earlier sees to this one too.
     if (at != topo::ScaleUpModel::kNever && (wakes.empty() || at.ps < wakes.back()))
     {
@@ -172,7 +233,7 @@ ScaleUpTransport::Server::OnWake()
     wakes.pop_back();
     awake = true;
     uint64_t index = 0;
-    while (model.Arrived(rdma::TimePoint(now), index))
+    while (Arrived(now, index))
     {
         const Message message = messages[index];
         messages[index].user = nullptr;
@@ -256,7 +317,7 @@ ScaleUpTransport::Lend(uint32_t number,
 {
     Server& server = *m_servers[number];
     std::vector<topo::ScaleUpModel::Lent> taken;
-    if (server.borrower || server.held || server.awake ||
+    if (server.packets || server.borrower || server.held || server.awake ||
         !server.model.Lend(rdma::TimePoint(now), &taken))
     {
         return false;
@@ -336,7 +397,7 @@ ScaleUpTransport::Hold(uint32_t number,
                        ScaleUpBorrower& borrower)
 {
     Server& server = *m_servers[number];
-    if (server.awake)
+    if (server.packets || server.awake)
     {
         return false;
     }
@@ -429,7 +490,7 @@ ScaleUpTransport::IsPlain(ChannelId channel) const
 {
     const Server& server = *m_servers[ServerOf(channel)];
     const Channel& on = server.channels[IndexOf(channel)];
-    return on.fromGpu != on.toGpu && on.fromGpu < m_gpus && on.toGpu < m_gpus &&
+    return !server.packets && on.fromGpu != on.toGpu && on.fromGpu < m_gpus && on.toGpu < m_gpus &&
            server.model.IsPlain(on.fromGpu, on.toGpu);
 }
 

@@ -8,6 +8,7 @@
 #include "contrib/dltrain/base/transport.h"
 #include "scenarios/job/scenario.h"
 #include "topologies/scale-up/scale-up-model.h"
+#include "topologies/scale-up/scale-up-packets.h"
 
 #include "ns3/event-impl.h"
 #include "ns3/node-windows.h"
@@ -20,6 +21,8 @@
 
 namespace dltrain
 {
+
+class ScaleUpTally;
 
 /// Borrows a server's messages and computes their times itself: see topo::ScaleUpModel, "Lent".
 class ScaleUpBorrower
@@ -36,13 +39,17 @@ class ScaleUpBorrower
 };
 
 /**
- * Moves messages between the GPUs of one server: topo::ScaleUpModel's law, no packets. Servers
- * share nothing.
+ * Moves messages between the GPUs of one server: topo::ScaleUpModel's law, no packets; or, with
+ * ClusterSpec::scaleUpFrames, topo::ScaleUpPackets' frames, which nobody may borrow. Servers share
+ * nothing.
  */
 class ScaleUpTransport : public Transport
 {
   public:
-    ScaleUpTransport(const Places& places, const scenario::ClusterSpec& cluster);
+    ScaleUpTransport(const Places& places,
+                     const scenario::ClusterSpec& cluster,
+                     ScaleUpTally& tally);
+    ~ScaleUpTransport() override;
 
     using Transport::Open;
     ChannelId Open(const ChannelName& name,
@@ -205,11 +212,18 @@ class ScaleUpTransport : public Transport
     /// Touched in events of its own only.
     struct alignas(64) Server : public ns3::NodeWindowAhead
     {
-        Server(const Places& places, uint32_t number, const topo::ServerSpec& server);
+        Server(const Places& places,
+               uint32_t number,
+               const topo::ServerSpec& server,
+               const topo::ScaleUpFrames* frames);
         ~Server();
 
         /// Handles the messages that have arrived now.
         void OnWake();
+        /// As those of the model, or of frames.
+        rdma::TimePoint NextWake();
+        bool Arrived(int64_t now, uint64_t& message);
+        void Post(const Channel& on, const TransportPost& post, int64_t now, uint32_t message);
         /// Asks the model for its next time.
         void ScheduleWake();
         void Prefetch(int64_t ticks, uint32_t depth) const override;
@@ -227,6 +241,7 @@ class ScaleUpTransport : public Transport
         Slots<Channel> channels;
         uint64_t bytesArrived = 0;
         topo::ScaleUpModel model;
+        std::unique_ptr<topo::ScaleUpPackets> packets; ///< null: messages go by the model's law
     };
 
     static ChannelId MakeChannel(uint32_t server, uint32_t index)
@@ -257,6 +272,7 @@ class ScaleUpTransport : public Transport
     uint32_t m_gpus;
     std::vector<std::unique_ptr<Server>> m_servers; ///< null: another rank's
     const scenario::ClusterSpec& m_cluster;
+    ScaleUpTally& m_tally;
 };
 
 } // namespace dltrain

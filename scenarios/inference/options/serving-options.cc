@@ -25,6 +25,7 @@
 #include "scenarios/network/background.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/fidelity-options.h"
+#include "scenarios/network/scale-up-options.h"
 #include "scenarios/training/options/training-options.h"
 
 #include <string>
@@ -482,6 +483,7 @@ MakeServingTable()
     t.Add(MultiplexRows());
     t.Add(ClusterOptionRows(ServingClusterDefaults()));
     t.Add(CollectiveOptionRows());
+    t.Add(ScaleUpOptionRows());
     t.Add(NcclOptionRows());
     t.Add(NetworkOptionRows("fat-tree", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));

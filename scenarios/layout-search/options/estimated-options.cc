@@ -74,6 +74,7 @@ constexpr EstimateRow kEstimateRows[] = {
     // The network between servers: estimates know the NICs alone.
     {InEstimate::kNoted, kLinks},
     {InEstimate::kNoted, "link-delay tier-delay bit-error-rate"},
+    {InEstimate::kNoted, "scale-up scale-up-frame scale-up-buffer"},
     {InEstimate::kNoted,
      "compat mtu ack-every cc cc-preset pfc pfc-watchdog pfc-watchdog-action arrivals ecn ecn-kmin "
      "ecn-kmax ecn-pmax buffer switch-latency window timeout-exponent loss-recovery retry-count "

@@ -19,6 +19,7 @@
 #include "scenarios/network/compute-options.h"
 #include "scenarios/network/fidelity-options.h"
 #include "scenarios/network/recovery-options.h"
+#include "scenarios/network/scale-up-options.h"
 #include "scenarios/network/server-kinds.h"
 #include "scenarios/operator-search/options/sharding-options.h"
 #include "scenarios/options/format.h"
@@ -498,6 +499,7 @@ MakeTrainingTable()
     t.Add(ClusterOptionRows(TrainingClusterDefaults()));
     t.Add(ServerKindsRows());
     t.Add(CollectiveOptionRows());
+    t.Add(ScaleUpOptionRows());
     t.Add(NcclOptionRows());
     t.Add(NetworkOptionRows("fat-tree", ServerCount::kAlways));
     t.Add(FabricOptionRows(Software::kNccl));

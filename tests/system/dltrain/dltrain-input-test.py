@@ -274,6 +274,8 @@ class Help(SystemTest):
         ),
         "overlap-next-forward": "--zero=0 --overlap-next-forward",
         "collective-times": "--network=analytic --collective-times=formula",
+        "scale-up-frame": "--scale-up=packets --scale-up-frame=256B",
+        "scale-up-buffer": "--scale-up=packets --scale-up-buffer=64KiB",
         "fast-error": "--fidelity=fast --fast-error=0.02",
         "fast-checks": "--fidelity=fast --fast-checks=6",
         "flow-class": "--class=bulk:cc=hpcc --flow-class=bulk",
