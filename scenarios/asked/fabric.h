@@ -52,6 +52,7 @@ struct Fabric
     std::string lossRecovery;
     uint32_t retryCount = 0;
     std::string transport;
+    std::optional<std::string> linkFrames;
     std::optional<std::string> ibSwitch;
     std::optional<std::string> ibRouting;
     std::optional<std::string> ibLfts;

@@ -107,7 +107,7 @@ NetworkChoices::NetworkChoices(const ClusterSpec& cluster, const FabricSpec& fab
     m_network.pipeline = fabric.switchLatency.Seconds();
     m_network.stores = !fabric.infiniBand;
     m_network.mtu = fabric.mtu;
-    m_network.header = fabric.frames.dataOverhead;
+    m_network.header = fabric.frames.FullWire(fabric.mtu) - fabric.mtu;
 }
 
 std::string

@@ -29,7 +29,7 @@ IdleLinkOf(const CollperfScenario& s)
     link.perByte = 1 / machine.nicRate;
     link.switches = machine.switches;
     link.packet = fabric.mtu;
-    link.header = fabric.frames.dataOverhead;
+    link.header = fabric.frames.FullWire(fabric.mtu) - fabric.mtu;
     link.first = fabric.frames.rethBytes;
     link.last = fabric.frames.immediateBytes;
     link.answer = fabric.frames.ackWire;

@@ -150,7 +150,8 @@ FabricText(const FabricSpec& f, const topo::Topology& topology, bool rdma)
         "NIC",
         !rdma ? f.nic
               : f.nic +
-                    (f.infiniBand
+                    (f.ib.flitBytes ? " scale-up, frames of "
+                     : f.infiniBand
                          ? (f.nic.find("InfiniBand") != std::string::npos ? ", MTU "
                                                                           : " InfiniBand, MTU ")
                      : standard ? " RoCEv2, MTU "

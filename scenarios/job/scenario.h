@@ -160,6 +160,7 @@ struct IbSpec
     uint8_t fecnThreshold = 0; ///< 0: no marks
     bool adaptiveRouting = false;
     bool staticRate = false;
+    uint32_t flitBytes = 0; ///< frames of scale-up links; 0: InfiniBand's packets
 };
 
 /// NICs, links, switches. Sizes per 100 Gb/s are scaled by each port's rate.

@@ -433,7 +433,10 @@ FabricOptionRows(Software software)
             .As(&asked::Fabric::fabric)
             .Names("fabric",
                    {{"roce", "Ethernet: RoCEv2, PFC, ECN"},
-                    {"ib", "InfiniBand: credits, virtual lanes, a subnet manager"}})
+                    {"ib", "InfiniBand: credits, virtual lanes, a subnet manager"},
+                    {"scale-up",
+                     "links between GPUs, as NVLink or a TPU's: ib with --link-frames=flits, fast "
+                     "switches, buffers of 1 MiB a lane"}})
             .Otherwise("what --nic is"),
         section.Name("nic", "network interface of a server")
             .As(&asked::Fabric::nic)

@@ -38,6 +38,10 @@ FecDelay(const FabricSpec& fabric, rdma::BitRate rate)
     {
         return rdma::Duration(0);
     }
+    if (fabric.ib.flitBytes)
+    {
+        return {}; // --link-delay has it
+    }
     for (const rdma::IbFecName& code : rdma::kIbFecNames)
     {
         if (fabric.ib.fec == code.name)
@@ -72,7 +76,7 @@ CoverOfCredits(const FabricSpec& fabric, const topo::Topology& topology)
                                              rdma::kIbUpdateShare,
                                              rdma::IbLargestPacketBlocks(fabric.mtu),
                                              loop.shift);
-    const uint32_t wire = fabric.frames.dataOverhead + fabric.mtu;
+    const uint32_t wire = fabric.frames.FullWire(fabric.mtu);
     loop.packetBlocks = rdma::IbBlocksOfWire(wire);
 
     loop.otherBlocks = loop.Packets() / fabric.ackEvery + 1;

@@ -15,10 +15,12 @@
 #include "scenarios/asked/fabric.h"
 #include "scenarios/asked/modes.h"
 #include "scenarios/asked/network.h"
+#include "scenarios/asked/run.h"
 #include "scenarios/network/nic-names.h"
 #include "scenarios/options/options-detail.h"
 #include "topologies/family.h"
 #include "topologies/names.h"
+#include "topologies/scale-up/scale-up-packets.h"
 
 #include <algorithm>
 #include <boost/algorithm/string.hpp>
@@ -29,6 +31,10 @@ namespace scenario
 
 namespace
 {
+
+constexpr const char* kScaleUpFabric = "scale-up";
+/// Buffer of a lane of links with flits, assumed: 2 us at 4 Tb/s.
+constexpr rdma::Bytes kFlitLane{1 << 20};
 
 /// Powers of two that a credit block is larger than 64 B.
 uint32_t
@@ -154,6 +160,15 @@ InfiniBandOptionRows()
     const When severalLanes = when::Above("vls", 1);
     const std::string table = "virtual lanes and their weights in 64 B, 0:64,1:128";
     return {
+        section.Name("link-frames", "frames on links with credits")
+            .As(&asked::Fabric::linkFrames)
+            .Names("frames",
+                   {{"ib", "InfiniBand's packets"},
+                    {"flits",
+                     "of links between GPUs: flits of 16 B, one of header for each 256 B, one to "
+                     "answer a message; no verbs (--fabric=scale-up)"}})
+            .Otherwise("ib")
+            .Example("flits"),
         section.Name("ib-switch", "generation of the switches: latency and buffer")
             .As(&asked::Fabric::ibSwitch)
             .Names("InfiniBand switch", IbSwitchItems)
@@ -262,10 +277,42 @@ InfiniBandOptionRows()
     };
 }
 
+namespace
+{
+
+/// --fabric=scale-up is --fabric=ib with frames of flits.
+/// \return whether frames are flits, which have other defaults
+bool
+TakeFlits(Validation* v)
+{
+    Values& values = v->values;
+    if (!values.Has(&asked::Fabric::fabric))
+    {
+        return false;
+    }
+    if (values.Get(&asked::Fabric::fabric) == kScaleUpFabric)
+    {
+        v->Decide(&asked::Fabric::fabric, "ib");
+        v->DecideUnlessGiven(&asked::Fabric::linkFrames, "flits");
+    }
+    if (!values.Has(&asked::Fabric::linkFrames) ||
+        values.Get(&asked::Fabric::linkFrames) != "flits")
+    {
+        return false;
+    }
+    v->DecideUnlessGiven(&asked::Fabric::creditBlock, rdma::Bytes(1024));
+    v->DecideUnlessGiven(&asked::Fabric::ackEvery, 65536); // a message's last
+    return true;
+}
+
+} // namespace
+
 void
 ApplyInfiniBand(Validation* v)
 {
     auto& values = v->values;
+    const bool flits = TakeFlits(v);
+    const topo::ScaleUpFrames frames;
     const bool ibNic = rdma::ParseIbLink(values.Get(&asked::Fabric::nic)).has_value();
     v->DecideUnlessGiven(&asked::Fabric::fabric, ibNic ? "ib" : "roce");
     if (values.Get(&asked::Fabric::fabric) == "roce")
@@ -282,7 +329,7 @@ ApplyInfiniBand(Validation* v)
     {
         if (!ibNic) // else a server brings it
         {
-            v->Decide(&asked::Fabric::nic, "EDR");
+            v->Decide(&asked::Fabric::nic, flits ? "XDR" : "EDR");
         }
     }
     else if (!ibNic)
@@ -299,7 +346,8 @@ ApplyInfiniBand(Validation* v)
     v->DecideUnlessGiven(&asked::Fabric::ibSwitch,
                          rdma::IbSwitchFor(link ? link->speed : rdma::IbSpeed::kEdr).name);
     const rdma::IbSwitchDevice* device = rdma::FindIbSwitch(values.Get(&asked::Fabric::ibSwitch));
-    v->DecideUnlessGiven(&asked::Fabric::switchLatency, rdma::Duration(device->latency.ps));
+    v->DecideUnlessGiven(&asked::Fabric::switchLatency,
+                         flits ? frames.switchDelay : rdma::Duration(device->latency.ps));
     const topo::Family* family = topo::FamilyOfParameters(values.Get(&asked::Network::topology));
     v->DecideUnlessGiven(&asked::Fabric::ibRouting, family ? family->routing : kFileRouting);
     v->DecideUnlessGiven(&asked::Fabric::ibDump, false);
@@ -311,17 +359,20 @@ ApplyInfiniBand(Validation* v)
                                               (rdma::IbLink{rdma::IbSpeed::kNdr, 4}.Rate())
                                       ? rdma::IbSpeed::kNdr
                                       : rdma::IbSpeed::kSdr);
-    v->DecideUnlessGiven(&asked::Network::linkDelay,
-                         rdma::Duration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
+    v->DecideUnlessGiven(
+        &asked::Network::linkDelay,
+        flits ? frames.linkDelay
+              : rdma::Duration(rdma::kDelayPerMetre.ps * rdma::IbCableMetres(fastest)));
     v->DecideUnlessGiven(&asked::Fabric::vls, family ? family->lanes : 1);
     v->Settle(&asked::Fabric::vls);
     const uint64_t share = uint64_t{rdma::kIbBlockBytes} *
                            rdma::IbVlBlocks(device->portBuffer, values.Get(&asked::Fabric::vls));
-    v->DecideUnlessGiven(
-        &asked::Fabric::vlBuffer,
-        rdma::Bytes(std::min<uint64_t>(share,
-                                       rdma::IbMostLaneBytes(CreditShift(static_cast<uint32_t>(
-                                           values.Get(&asked::Fabric::creditBlock).value))))));
+    v->DecideUnlessGiven(&asked::Fabric::vlBuffer,
+                         flits ? kFlitLane
+                               : rdma::Bytes(std::min<uint64_t>(
+                                     share,
+                                     rdma::IbMostLaneBytes(CreditShift(static_cast<uint32_t>(
+                                         values.Get(&asked::Fabric::creditBlock).value))))));
     v->DecideUnlessGiven(&asked::Fabric::vlHighLimit, 255);
     v->DecideUnlessGiven(&asked::Fabric::cc, "none");
     v->DecideTextUnlessGiven(&asked::Fabric::fecnThreshold,
@@ -351,6 +402,21 @@ MakeInfiniBand(Validation* v, FabricSpec* fabric)
     fabric->frames = rdma::IbFrameSizes();
     IbSpec& ib = fabric->ib;
     v->Fill(&ib);
+    if (!values.Has(&asked::Fabric::linkFrames))
+    {
+        v->Decide(&asked::Fabric::linkFrames, "ib");
+    }
+    if (values.Get(&asked::Fabric::linkFrames) == "flits")
+    {
+        ib.flitBytes = static_cast<uint32_t>(topo::ScaleUpFrames().flit.value);
+        fabric->frames = rdma::FrameSizes::OfFlits(ib.flitBytes);
+        if (!values.Get(&asked::Run::pcap).empty())
+        {
+            v->Fail(&asked::Run::pcap,
+                    "captures have no format for the flits of scale-up links; allowed: with "
+                    "--fabric=roce, or --fabric=ib with --link-frames=ib");
+        }
+    }
     std::vector<std::string> words;
     std::vector<std::string> engines;
     boost::split(words, values.Get(&asked::Fabric::ibRouting), [](char c) { return c == ','; });

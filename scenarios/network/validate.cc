@@ -529,8 +529,9 @@ MakeNetwork(Validation* v,
         const auto& host = network.topology.Nodes()[network.topology.Hosts()[0]];
         fabric->nicRate = network.topology.Links()[host.ports[0]].rate;
         fabric->linkDelay = network.topology.Links()[host.ports[0]].delay;
-        fabric->nic =
-            rdma::ToString(fabric->nicRate) + (fabric->infiniBand ? " InfiniBand" : " Ethernet");
+        fabric->nic = rdma::ToString(fabric->nicRate) + (fabric->ib.flitBytes ? " scale-up"
+                                                         : fabric->infiniBand ? " InfiniBand"
+                                                                              : " Ethernet");
         const auto latency = topo::SwitchLatencyOfFile(name);
         if (latency && !values.Given(&asked::Fabric::switchLatency))
         {

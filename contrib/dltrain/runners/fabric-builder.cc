@@ -124,6 +124,7 @@ SetDefaults(const scenario::FabricSpec& spec, const scenario::RunOptions& run, s
     set("ns3::RdmaNic::CnpFrameBytes", UintegerValue(frames.cnpWire - frames.lineOverhead));
     set("ns3::RdmaNic::LeastFrameBytes",
         UintegerValue(frames.leastWire ? frames.leastWire - frames.lineOverhead : 0));
+    set("ns3::RdmaNic::FlitBytes", UintegerValue(frames.flitBytes));
     set("ns3::RdmaPort::LineOverhead", UintegerValue(frames.lineOverhead));
     const scenario::LoadBalancer* scheme = scenario::FindLoadBalancer(spec.balancing.name);
     const bool bySenders = scheme && scheme->where == scenario::LoadBalancer::Where::kSenders;
@@ -203,7 +204,7 @@ CheckCongestionControl(const scenario::FabricSpec& spec,
                                              : spec.nicRate.bps);
     state.line = of.rate.bps ? std::min(state.line, of.rate) : state.line;
     state.mtu = static_cast<uint32_t>(mtu.Get());
-    state.fullWireBytes = spec.frames.dataOverhead + state.mtu;
+    state.fullWireBytes = spec.frames.FullWire(state.mtu);
     state.windowAtLine = window.Get();
     error = ops->Check(state);
     const std::string attribute = "ns3::RdmaNic::Window: ";

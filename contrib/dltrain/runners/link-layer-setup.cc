@@ -69,6 +69,7 @@ class InfiniBandSetup : public LinkLayerSetup
         config.vlLow = m_spec.low;
         config.highLimit = m_spec.highLimit;
         config.staticRate = m_spec.staticRate;
+        config.flitBytes = m_spec.flitBytes;
         helper.SetInfiniBand(config);
     }
 

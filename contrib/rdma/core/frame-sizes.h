@@ -33,6 +33,9 @@ struct FrameSizes
     uint32_t aethBytes = kAethBytes; ///< of READ responses; those of ACKs are in ackWire
     uint32_t dethBytes = kDethBytes;
     uint32_t padMask = 3; ///< payloads are padded to a multiple of this + 1, a power of two
+    /// Bytes of header for each 256 B of payload behind the first, whose header is in dataOverhead:
+    /// of scale-up links, which pack several payloads into a frame.
+    uint32_t flitBytes = 0;
     uint32_t leastWire = static_cast<uint32_t>(WireBytes(Bytes(kMinimumFrameBytes)).value);
     uint32_t ackWire = static_cast<uint32_t>(WireBytes(kAckFrameBytes).value);
     uint32_t cnpWire = static_cast<uint32_t>(WireBytes(kCnpFrameBytes).value);
@@ -71,13 +74,41 @@ struct FrameSizes
         return rethBytes != 0;
     }
 
+    /// Frames of scale-up links: flits of so many bytes (a power of two), one of them a header for
+    /// each 256 B of payload, and one to answer a message. No verbs' headers, no delimiters.
+    static constexpr FrameSizes OfFlits(uint32_t flit)
+    {
+        FrameSizes s = Make(0, flit, false, flit, flit);
+        s.SetFlits(flit);
+        return s;
+    }
+
+    /// As OfFlits, of data; 0: nothing.
+    constexpr void SetFlits(uint32_t flit)
+    {
+        padMask = flit ? flit - 1 : padMask;
+        flitBytes = flit;
+    }
+
+    /// Bytes of the headers behind the first one.
+    constexpr uint32_t FlitHeaders(uint32_t payload) const
+    {
+        return ((payload - (payload != 0)) >> 8) * flitBytes;
+    }
+
+    /// Wire bytes of a full packet without extension headers.
+    constexpr uint32_t FullWire(uint32_t mtu) const
+    {
+        return dataOverhead + mtu + FlitHeaders(mtu);
+    }
+
     /// Wire bytes of a packet, but for ACKs, NAKs and CNPs.
     constexpr uint32_t DataWire(RoceOpcode o, uint32_t payload) const
     {
         const uint32_t wire = dataOverhead + (HasReth(o) ? rethBytes : 0) +
                               (HasImmediate(o) ? immediateBytes : 0) +
                               (HasAeth(o) ? aethBytes : 0) + (HasDeth(o) ? dethBytes : 0) +
-                              ((payload + padMask) & ~padMask);
+                              ((payload + padMask) & ~padMask) + FlitHeaders(payload);
         return wire < leastWire ? leastWire : wire;
     }
 
@@ -92,8 +123,9 @@ struct FrameSizes
     constexpr bool AreStandard() const
     {
         const FrameSizes s;
-        return lineOverhead == s.lineOverhead && dataOverhead - controlData == s.dataOverhead &&
-               HasExtensions() && ackWire - controlAck == s.ackWire && cnpWire == s.cnpWire;
+        return flitBytes == 0 && lineOverhead == s.lineOverhead &&
+               dataOverhead - controlData == s.dataOverhead && HasExtensions() &&
+               ackWire - controlAck == s.ackWire && cnpWire == s.cnpWire;
     }
 };
 

@@ -66,6 +66,20 @@ inline constexpr LinkWords kInfiniBandWords{"InfiniBand",
                                             "waiting for acknowledgements, as the window was full",
                                             "credit deadlock: no buffer empties, as each"};
 
+/// Links between GPUs: flits, with InfiniBand's credits and lanes.
+inline constexpr LinkWords kScaleUpWords{"scale-up",
+                                         "VL",
+                                         "no credits, ",
+                                         "credits",
+                                         "FECN",
+                                         "CN packets",
+                                         "without credits",
+                                         "links without credits",
+                                         "in the sender's GPU, waiting for credits",
+                                         "in switches waiting for credits",
+                                         "waiting for acknowledgements, as the window was full",
+                                         "credit deadlock: no buffer empties, as each"};
+
 } // namespace rdma
 
 #endif // RDMA_CORE_LINK_WORDS_H

@@ -9,6 +9,7 @@
 #include "ib-capture-encoder.h"
 #include "rdma-fabric.h"
 
+#include "ns3/boolean.h"
 #include "ns3/ib-switch.h"
 #include "ns3/uinteger.h"
 
@@ -30,7 +31,7 @@ IbLinkLayer::GetSubnet(const RdmaFabric& fabric)
 const rdma::LinkWords&
 IbLinkLayer::GetWords() const
 {
-    return rdma::kInfiniBandWords;
+    return m_config.flitBytes ? rdma::kScaleUpWords : rdma::kInfiniBandWords;
 }
 
 TypeId
@@ -42,12 +43,15 @@ IbLinkLayer::GetSwitchType() const
 void
 IbLinkLayer::SetFrameSizes(ObjectFactory& nic, ObjectFactory& port) const
 {
-    const rdma::FrameSizes sizes = rdma::IbFrameSizes();
+    const rdma::FrameSizes sizes =
+        m_config.flitBytes ? rdma::FrameSizes::OfFlits(m_config.flitBytes) : rdma::IbFrameSizes();
     port.Set("LineOverhead", UintegerValue(sizes.lineOverhead));
     nic.Set("HeaderBytes", UintegerValue(sizes.dataOverhead - sizes.lineOverhead));
     nic.Set("AckFrameBytes", UintegerValue(sizes.ackWire - sizes.lineOverhead));
     nic.Set("CnpFrameBytes", UintegerValue(sizes.cnpWire - sizes.lineOverhead));
     nic.Set("LeastFrameBytes", UintegerValue(0));
+    nic.Set("FlitBytes", UintegerValue(m_config.flitBytes));
+    nic.Set("ExtensionHeaders", BooleanValue(sizes.HasExtensions()));
 }
 
 RdmaLinkLayer::Marking

@@ -48,6 +48,9 @@ struct IbFabricConfig
     /// Static rate control (InfiniBand Architecture 1, 9.11): a queue pair whose path has a slower
     /// link than its port waits some packet times behind each packet.
     bool staticRate{false};
+    /// Frames of flits instead of InfiniBand's packets, of so many bytes (FrameSizes::OfFlits): the
+    /// same links with credits, as those between GPUs have them. 0: InfiniBand's
+    uint32_t flitBytes{0};
 };
 
 /**

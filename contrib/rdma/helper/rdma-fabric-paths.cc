@@ -278,8 +278,7 @@ RdmaFabric::GetBdpCap(uint32_t endpoint, uint8_t trafficClass)
 {
     const uint32_t end = m_endsOfNode[m_endpoints[endpoint].host][m_endpoints[endpoint].port];
     const int64_t packet = // at a coarse unit of time it may be 0
-        std::max<int64_t>(1,
-                          SerializationOver(end, GetFrameSizes(trafficClass).dataOverhead + m_mtu));
+        std::max<int64_t>(1, SerializationOver(end, GetFrameSizes(trafficClass).FullWire(m_mtu)));
     const RdmaTransportScheme* recovery = // as RdmaNic::GetBdpCap
         trafficClass ? m_classes[trafficClass - 1].recovery : m_nicDefaults.recovery;
     const uint64_t factor = recovery ? std::max(1U, recovery->bdpFactor) : 1;

@@ -99,6 +99,13 @@ RdmaNic::GetTypeId()
                 RdmaFixed<RdmaNic>(RdmaCommon(MakeUintegerAccessor(&RdmaNic::m_headerBytes))),
                 MakeUintegerChecker<uint32_t>(0, 1024))
             .AddAttribute(
+                "FlitBytes",
+                "Scale-up links: frames are whole flits of so many bytes, a power of two, with a "
+                "flit of header for each further 256 B of payload; 0: no flits (bytes)",
+                UintegerValue(0),
+                RdmaFixed<RdmaNic>(RdmaCommon(MakeUintegerAccessor(&RdmaNic::m_flitBytes))),
+                MakeUintegerChecker<uint32_t>(0, 256))
+            .AddAttribute(
                 "LeastFrameBytes",
                 "Shorter frames are padded to it: 64 of Ethernet, 0 of InfiniBand "
                 "(bytes); not without ExtensionHeaders",

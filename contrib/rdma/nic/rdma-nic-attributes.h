@@ -68,6 +68,7 @@ class RdmaNicAttributes : public RdmaNicTraces
     Time m_baseRtt;
     bool m_variableWindow;
     uint32_t m_headerBytes;
+    uint32_t m_flitBytes;
     uint32_t m_leastFrameBytes;
     bool m_extensionHeaders;
     uint32_t m_ackFrameBytes;

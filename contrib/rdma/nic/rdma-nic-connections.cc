@@ -44,6 +44,7 @@ RdmaNic::MakeSizes(const RdmaCongestionOps& prototype) const
     sizes.controlData = more.data;
     sizes.controlAck = more.ack;
     sizes.leastWire = m_extensionHeaders ? m_leastFrameBytes + overhead : 0;
+    sizes.SetFlits(m_flitBytes);
     return sizes;
 }
 
@@ -130,7 +131,7 @@ RdmaNic::GetProfile(uint64_t staticRate, uint8_t trafficClass)
     before.port = rdma::BitRate(m_port->GetRate());
     before.line = rdma::BitRate(staticRate ? std::min(staticRate, most) : most);
     before.mtu = m_mtu;
-    before.fullWireBytes = GetFrameSizes(trafficClass).dataOverhead + m_mtu;
+    before.fullWireBytes = GetFrameSizes(trafficClass).FullWire(m_mtu);
     before.windowAtLine = m_windowBytes;
     before.markedFrom =
         (markingAt.bps ? rdma::ScaleToRate(marking, markingAt, before.line) : marking).value;

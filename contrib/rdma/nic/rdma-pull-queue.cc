@@ -41,7 +41,7 @@ void
 RdmaPullQueue::GoOnFrom(int64_t now, uint32_t packets)
 {
     const int64_t packet =
-        m_nic->GetPort()->GetSerialization(m_nic->GetFrameSizes().dataOverhead + m_nic->GetMtu());
+        m_nic->GetPort()->GetSerialization(m_nic->GetFrameSizes().FullWire(m_nic->GetMtu()));
     const double rate = m_nic->GetPullRate();
     const int64_t took =
         rate == 1 ? packet : static_cast<int64_t>(static_cast<double>(packet) / rate);

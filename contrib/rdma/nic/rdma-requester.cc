@@ -218,7 +218,8 @@ RdmaRequester::MakeFrame(int64_t now)
 
     // Padded to 4 bytes (BTH PadCnt).
     uint32_t wire = sizes.dataOverhead + ((payload + sizes.padMask) & ~sizes.padMask) +
-                    (first && !send ? sizes.rethBytes : 0) + (immediate ? sizes.immediateBytes : 0);
+                    sizes.FlitHeaders(payload) + (first && !send ? sizes.rethBytes : 0) +
+                    (immediate ? sizes.immediateBytes : 0);
     wire = std::max(wire, sizes.leastWire); // an empty SEND, or short headers (HeaderBytes)
     RdmaFrame* frame = m_qp->NewFrame(opcode, own.nextPsn, wire, RdmaFrame::ECT, request.id);
     frame->payload = static_cast<uint16_t>(payload);

@@ -115,7 +115,7 @@ RdmaBaseRtt::Compute(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes& sizes
 {
     if (!port->GetPeer())
     {
-        return port->GetSerialization(sizes.dataOverhead + mtu);
+        return port->GetSerialization(sizes.FullWire(mtu));
     }
     // Queue pairs are opened by events, which several threads may run.
     static std::mutex one;
@@ -136,7 +136,7 @@ RdmaBaseRtt::ComputeBdpCap(RdmaPort* port, uint32_t mtu, const rdma::FrameSizes&
         return 1;
     }
     // 0 where times are cut to units that are longer (RdmaPort::TransmitTimeUnit).
-    const int64_t packet = std::max<int64_t>(1, port->GetSerialization(sizes.dataOverhead + mtu));
+    const int64_t packet = std::max<int64_t>(1, port->GetSerialization(sizes.FullWire(mtu)));
     return static_cast<uint64_t>((Compute(port, mtu, sizes) + packet - 1) / packet);
 }
 

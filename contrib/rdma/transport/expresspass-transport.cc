@@ -116,7 +116,7 @@ RdmaExpressPassTransport::RdmaExpressPassTransport(const RdmaTransportScheme::Se
       m_nic(setting.nic),
       m_host(static_cast<const RdmaExpressPassHost*>(setting.parameters)),
       m_creditBytes(m_nic->GetFrameSizes().ackWire + rdma::kNdpAnswerBytes - rdma::kAethBytes),
-      m_dataBytes(m_nic->GetFrameSizes().dataOverhead + m_nic->GetMtu()),
+      m_dataBytes(m_nic->GetFrameSizes().FullWire(m_nic->GetMtu())),
       m_feedback(m_host->GetFeedback()),
       m_end(setting.firstExpected),
       m_highest(setting.firstExpected),

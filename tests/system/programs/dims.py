@@ -126,12 +126,28 @@ class DimsTest(SystemTest):
         ring = 2 * (1 << 23) * 3 / 4
         self.assertEqual(to, {"server-1": ring, "server-3": ring, "server-4": 1 << 22})
 
+    def test_flits_by_hand(self):
+        # Flits of 16 bytes, one of header for each 256: so many flits at 50 GB/s, and 300 ns.
+        flits = {1: 2, 100: 8, 257: 19, 4096: 272, 1 << 20: 256 * 272}
+        flows = "start_us,src,dst,bytes\n" + "".join(
+            f"{100 * i},0,1,{size}\n" for i, size in enumerate(flits)
+        )
+        run = self.run_program(
+            "traffic --dims=ring:2@50GBps,300ns --fabric=scale-up"
+            f" --flows={self.write('flows.csv', flows)}"
+        )
+        for row in run.rows("flows.csv"):
+            us = flits[row["bytes"]] * 16 / 50e3 + 0.3
+            self.assertAlmostEqual(row["fct_us"], us, 5)
+            self.assertAlmostEqual(row["ideal_fct_us"], us, 5)
+
     def test_infiniband_has_lanes_for_rings(self):
         # Half way round rings of 8 and of 6: permutations that wait for each other in a circle
         # without a dateline.
         for seed in range(1, 6):
+            fabric = "ib" if seed % 2 else "scale-up"
             run = self.run_program(
-                "traffic --dims=ring:8@100Gbps,100ns+ring:6@100Gbps,100ns --fabric=ib"
+                f"traffic --dims=ring:8@100Gbps,100ns+ring:6@100Gbps,100ns --fabric={fabric}"
                 f" --pattern=permutation --bytes=256KiB --seed={seed}"
             )
             self.assertEqual(len(run.rows("flows.csv")), 48)
@@ -151,6 +167,8 @@ class DimsTest(SystemTest):
             ("--topology=Ring_Swich", "unknown topology"),
             ("--dims=ring:4 --splits=4", "has no meaning for all_reduce (torus)"),
             ("--dims=fc:70", "switch:70"),
+            ("--dims=ring:4 --fabric=scale-up --pcap=all", "no format for the flits"),
+            ("--dims=ring:4 --fabric=roce --link-frames=flits", "--link-frames=flits"),
         ]:
             bad = self.run_program("collperf -b 1M -e 1M " + line, status=2)
             self.assertIn(text, bad.err)

@@ -102,3 +102,28 @@ TEST(IbSizes, PayloadShare)
                      4096. / 4128);
     EXPECT_EQ(kIbFlowControlWire, 8u);
 }
+
+// 16-byte flits: 256 bytes of data have 16 of them and one of header; the last payload of a frame
+// is filled up to a whole flit, and an empty frame is a header.
+TEST(IbSizes, Flits)
+{
+    constexpr FrameSizes s = FrameSizes::OfFlits(16);
+    static_assert(s.FullWire(4096) == 16 * (256 + 16));
+    for (const auto& [payload, flits] :
+         std::initializer_list<std::pair<uint32_t, uint32_t>>{{0, 1},
+                                                              {1, 2},
+                                                              {16, 2},
+                                                              {17, 3},
+                                                              {256, 17},
+                                                              {257, 19},
+                                                              {512, 34},
+                                                              {4095, 272}})
+    {
+        EXPECT_EQ(s.DataWire(RoceOpcode::kWriteOnlyWithImmediate, payload), 16 * flits) << payload;
+    }
+    EXPECT_EQ(s.ackWire, 16u);
+    EXPECT_FALSE(s.AreStandard());
+    // All others have none, whatever the payload.
+    EXPECT_EQ(FrameSizes().FullWire(4096), FrameSizes().DataWire(RoceOpcode::kWriteMiddle, 4096));
+    EXPECT_EQ(FrameSizes().FlitHeaders(4096), 0u);
+}
