@@ -30,8 +30,8 @@
  *                  "latency": "1us"}}
  *
  * `rack` (nvswitch only; left out: one switch for all) is the number of GPUs of a rack, each rack
- * with a switch of its own below a spine; `spine_share` (left out: 1) is the rate of a rack's link to
- * the spine, as a share of the sum of its GPUs' ports. Both are for --scale-up=packets.
+ * with a switch of its own below a spine; `spine_share` (left out: 1) is the rate of a rack's link
+ * to the spine, as a share of the sum of its GPUs' ports. Both are for --scale-up=packets.
  *
  * `adds` (nvswitch only; left out: false) says that the switch adds up and copies (NVLink SHARP:
  * collectives' algorithm nvls). How these numbers become times: scale-up-model.h. `library` (left
@@ -76,8 +76,8 @@ struct ScaleUp
     bool adds = false;     ///< kNvSwitch: it adds up and copies (NVLink SHARP)
     uint32_t island = 0;   ///< kNvLinkIslands: GPUs of one, the first ones first; 0 otherwise
     std::shared_ptr<const ScaleUp> between; ///< kNvLinkIslands: of kPcie; null otherwise
-    /// kNvSwitch in packets: GPUs of a rack, the first ones first, with a switch of their own; 0: one
-    /// switch has all. The law for messages knows no racks.
+    /// kNvSwitch in packets: GPUs of a rack, the first ones first, with a switch of their own; 0:
+    /// one switch has all. The law for messages knows no racks.
     uint32_t rack = 0;
     /// The rate of a rack's link to the spine, as a share of the sum of its GPUs' perGpu.
     double spineShare = 1;
