@@ -38,6 +38,46 @@ StalenessOfStages(const training::TrainingOptions& o, uint32_t steps)
 
 } // namespace
 
+namespace
+{
+
+/// A tier in a step.
+struct TierTraffic
+{
+    std::string name;
+    uint64_t loaded = 0;
+    uint64_t stored = 0;
+};
+
+std::vector<TierTraffic>
+UseOfTiers(const training::TrainingPlan& plan)
+{
+    std::vector<TierTraffic> tiers;
+    for (const training::MemoryTier& tier : plan.tiers)
+    {
+        tiers.push_back({tier.name});
+    }
+    for (coll::Rank rank = 0; rank < plan.ranks; ++rank)
+    {
+        for (const training::Task& task : plan.roles[plan.roleOf[rank]].tasks)
+        {
+            if (training::AccessesMemory(task))
+            {
+                TierTraffic& tier = tiers[task.tier];
+                (task.stores ? tier.stored : tier.loaded) += task.bytes;
+            }
+        }
+    }
+    return tiers;
+}
+
+const Object<TierTraffic> MEMORY_TIER{
+    {"name: Tier", &TierTraffic::name},
+    {"loaded_bytes (B): What ranks load; of what they gather together, each", &TierTraffic::loaded},
+    {"stored_bytes (B): What ranks store; of what is added up, each", &TierTraffic::stored}};
+
+} // namespace
+
 /// What the keys are made of.
 struct TrainingResults::Told
 {
@@ -299,6 +339,11 @@ TrainingResults::TimeKeys()
                   "run; mean over GPUs",
                   [](const TrainingResults& r) { return r.Mean(&Size::hostUs); })
             .Only([](const T& t) { return t.Offloads(); }),
+        T::Number(
+            "memory_time_us (us): With --memory: only loads and stores in tiers beyond the GPU "
+            "run; mean over GPUs",
+            [](const TrainingResults& r) { return r.Mean(&Size::hostUs); })
+            .Only([](const T& t) { return t.scenario.options.memory.Any(); }),
         T::Number("host_time_us (us): With --trace: only host work, or kernels outside the default "
                   "stream run; mean over GPUs",
                   [](const TrainingResults& r) { return r.Mean(&Size::hostUs); })
@@ -385,6 +430,12 @@ TrainingResults::GpuKeys()
                           t.scenario.options.host.gpus;
                })
             .Only([](const T& t) { return t.HasModel() && t.Offloads(); }),
+        Key<T>(
+            "memory_tiers: With --memory and --remote-memory: what a step loads and stores, all "
+            "ranks together",
+            [](const T& t) { return UseOfTiers(t.scenario.plan); },
+            MEMORY_TIER)
+            .Only([](const T& t) { return !t.scenario.plan.tiers.empty(); }),
         Key<T>(
             "compared_with: Published steps of its kind, and the band that they give",
             [](const T& t) { return t.of.GetCompared(); },

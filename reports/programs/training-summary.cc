@@ -239,6 +239,10 @@ TrainingResults::PrintStep(std::ostream& os,
     {
         line("offload", parts.host, "for PCIe and the CPU's optimizer alone");
     }
+    if (m_scenario.options.memory.Any())
+    {
+        line("memory", parts.host, "loads and stores beyond the GPU alone");
+    }
     constexpr double LEAST_TOLD_US = 1e-3; // less is nothing to be told
     if (m_scenario.trace && parts.host >= LEAST_TOLD_US)
     {

@@ -22,6 +22,7 @@
 #include "scenarios/training/expert-dispatch.h"
 #include "scenarios/training/expert-load.h"
 #include "scenarios/training/gpu-kinds.h"
+#include "scenarios/training/graphs/memory-pass.h"
 #include "scenarios/training/graphs/served-plan.h"
 #include "scenarios/training/memory-estimate.h"
 #include "scenarios/training/memory-reserve.h"
@@ -268,6 +269,41 @@ CopiesText(const training::TrainingOptions& o)
                         " on average, for " + std::to_string(routing->topK) + " experts");
 }
 
+/// A line for each tier that something is placed in.
+std::string
+TiersText(const training::TrainingOptions& o)
+{
+    std::string text;
+    for (std::size_t t = 0; o.memory.Any() && t < o.memory.tiers.size(); ++t)
+    {
+        const training::MemoryTier& tier = o.memory.tiers[t];
+        std::string what;
+        for (std::size_t i = 0; i < training::kPlaced; ++i)
+        {
+            if (o.memory.at[i] == t)
+            {
+                what += (what.empty() ? "" : ", ") + std::string(training::kPlacedNames[i]);
+            }
+        }
+        if (what.empty())
+        {
+            continue;
+        }
+        constexpr const char* kPer[] = {"a GPU", "a server", "in all"};
+        const bool network = tier.attached == training::MemoryTier::Attached::kNetwork;
+        const double bytes = training::UseOfTier(o, static_cast<uint8_t>(t)).bytes;
+        text += PlanLine(text.empty() ? "memory" : "",
+                         tier.name + ": " + what + ", " + BinarySize(bytes) + " of a rank; " +
+                             (network ? std::string("memory servers of the network")
+                                      : topo::Counted(tier.devices, "device") + " " +
+                                            kPer[static_cast<std::size_t>(tier.per)] + " of " +
+                                            rdma::ToString(tier.rate) + ", " +
+                                            rdma::ToString(tier.latency) +
+                                            (tier.reduces ? ", gathers and adds up" : "")));
+    }
+    return text;
+}
+
 /// Lines of the estimate of a GPU's memory.
 std::string
 MemoryText(const training::TrainingOptions& o, const std::string& recipe)
@@ -298,6 +334,7 @@ MemoryText(const training::TrainingOptions& o, const std::string& recipe)
                          topo::Counted(beside.communicators, "communicator") + "), fragmentation " +
                          BinarySize(static_cast<double>(beside.fragments)) + " (5%, assumed)");
     text += PlanLine("", training::SpreadText(recipe));
+    text += TiersText(o);
     if (o.offload != training::Offload::kNone)
     {
         text += PlanLine("offloaded",

@@ -29,9 +29,12 @@ struct Event
 {
     training::TaskKind kind = training::TaskKind::kCompute;
     training::Phase phase = training::Phase::kOther;
-    bool nothing = false;               ///< takes no time: what waits for it waits for `after`
-    rdma::Duration duration;            ///< kCompute, kMemory, kHost
-    uint32_t thread = 0;                ///< kHost: of the host
+    bool nothing = false;    ///< takes no time: what waits for it waits for `after`
+    rdma::Duration duration; ///< kCompute, kMemory, kHost
+    uint32_t thread = 0;     ///< kHost: of the host
+    /// kHost: an access to memory beyond the GPU, of `bytes`: Task::tier is 0.
+    bool loads = false;
+    bool stores = false;
     coll::Op op = coll::Op::kAllReduce; ///< kCollective
     uint64_t bytes = 0;                 ///< as Task::bytes
     /// kCollective, all-to-all-v: bytes for each position of the communicator.

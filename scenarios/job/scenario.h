@@ -257,7 +257,8 @@ struct ClusterSpec
     /// The kinds of unequal servers (--server-kinds), in the order of logical servers; `server` is
     /// the first one's. Empty: all are as `server`.
     std::vector<ServerKind> kinds = {};
-    std::string kindWords = {}; ///< --server-kinds
+    std::string kindWords = {};             ///< --server-kinds
+    std::vector<uint32_t> memoryHosts = {}; ///< hosts of --memory-servers
     /// Messages between the GPUs of a server go in these frames; null: by topo::ScaleUpModel's law.
     std::shared_ptr<const topo::ScaleUpFrames> scaleUpFrames = nullptr;
 

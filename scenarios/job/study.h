@@ -18,7 +18,7 @@ namespace scenario
 struct StudyRun
 {
     std::vector<std::string> shown; ///< by option: its value, for people
-    /// By option: its key in /training, and its value there; null: it is not given.
+    /// Keys in /training, and their values there; null: it is not given.
     std::vector<std::pair<std::string, nlohmann::json>> keys;
 };
 

@@ -6,6 +6,7 @@
 #include "scenarios/asked/cluster.h"
 #include "scenarios/asked/fabric.h"
 #include "scenarios/asked/launch.h"
+#include "scenarios/asked/memory.h"
 #include "scenarios/asked/model.h"
 #include "scenarios/asked/modes.h"
 #include "scenarios/asked/recovery.h"
@@ -69,6 +70,10 @@ WhyNot(const Validation& v, const ClusterSpec& cluster, const TrainingScenario& 
         return "is of copies of a model, and --auto-parallel cuts each operator by itself; "
                "allowed: "
                "without it";
+    }
+    if (!s.plan.tiers.empty())
+    {
+        return "is not known of memory beyond the GPUs; allowed: without --memory, --remote-memory";
     }
     if (s.plan.queue || s.plan.nextForward)
     {
@@ -383,7 +388,15 @@ RecoveryOptionRows(Checkpoints checkpoints)
 uint32_t
 ReservedOf(const Validation& v)
 {
-    return SparesOf(v) + CountOf(v, &asked::Recovery::checkpointServers);
+    const bool memory = v.values.Has(&asked::Memory::servers);
+    return SparesOf(v) + CountOf(v, &asked::Recovery::checkpointServers) +
+           (memory ? v.values.Get(&asked::Memory::servers) : 0);
+}
+
+std::vector<uint32_t>
+ReservedHosts(const Validation& v, const ClusterSpec& cluster)
+{
+    return FreeHosts(v, cluster, ReservedOf(v));
 }
 
 std::vector<uint32_t>

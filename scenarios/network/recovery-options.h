@@ -72,8 +72,12 @@ enum class Checkpoints : uint8_t
 /// The rows for dltrain and, without checkpoints, for collperf.
 std::vector<Option> RecoveryOptionRows(Checkpoints checkpoints);
 
-/// Hosts that the network is to have beside the job's: --spares and --checkpoint-servers.
+/// Hosts that the network is to have beside the job's: --spares, --checkpoint-servers and
+/// --memory-servers.
 uint32_t ReservedOf(const Validation& v);
+
+/// These hosts, as far as the network has them.
+std::vector<uint32_t> ReservedHosts(const Validation& v, const ClusterSpec& cluster);
 
 /// The hosts of the spare servers, as far as the network has them.
 std::vector<uint32_t> SpareHosts(const Validation& v, const ClusterSpec& cluster);

@@ -120,13 +120,26 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
     const uint32_t versions =
         FindPipelineSchedule(o.schedule)->WeightVersions(LongPipelineOf(o), stage, o.verticalSync);
     const uint32_t gradients = UpdatesLater(o, stage) ? 2 : 1; // one is being added up
-    const auto hold = [&](const std::vector<RankLayer>& held, uint32_t ranks) {
+    const auto hold = [&](const std::vector<RankLayer>& held, uint32_t ranks, Placed weights) {
+        // In the GPU, or beyond it.
+        const auto at = [&](Placed what, uint64_t& inGpu) -> uint64_t& {
+            return o.memory.Has(what) ? m.placed[static_cast<std::size_t>(what)] : inGpu;
+        };
+        if (o.memory.Has(weights))
+        {
+            uint64_t largest = 0;
+            for (const RankLayer& layer : held)
+            {
+                largest = std::max(largest, layer.parameters);
+            }
+            m.buffers += (o.memory.prefetch + uint64_t{1}) * largest * element;
+        }
         const uint64_t whole = PaddedParameters(o, held, ranks);
         const uint64_t part = RoundUp(whole, ranks) / ranks;
         const bool offload = o.offload != Offload::kNone;
         // From stage 2 on a bucket that has been reduced goes to the host at once; stage 1 keeps
         // whole gradients until the last micro-batch.
-        (o.offload == Offload::kAll ? m.host : m.parameters) +=
+        (o.offload == Offload::kAll ? m.host : at(weights, m.parameters)) +=
             element * (o.sharding.parameters ? part : whole) * versions;
         if (o.sharding.parameters)
         {
@@ -142,10 +155,10 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
         // (unsharded_accumulated_grad of pytorch/pytorch@010ae4a
         // torch/distributed/fsdp/_fully_shard/_fsdp_param.py).
         const bool summed = o.wholeAccumulation && o.accumulation > 1;
-        (offload && o.sharding.gradients ? m.host : m.gradients) +=
+        (offload && o.sharding.gradients ? m.host : at(Placed::kGradients, m.gradients)) +=
             o.GradientBytes() * (o.sharding.gradients && !summed ? part : whole) * gradients;
         m.gradients += o.gradientCopies && o.GradientBytes() > element ? element * whole : 0;
-        (offload ? m.host : m.optimizer) +=
+        (offload ? m.host : at(Placed::kOptimizer, m.optimizer)) +=
             OptimizerStateBytes(o.optimizer, o.dtype, o.masterWeights) *
             (o.sharding.optimizer ? part : whole);
         if (offload && o.sharding.optimizer && !o.sharding.gradients)
@@ -164,17 +177,29 @@ StageMemory(const TrainingOptions& o, const std::vector<RankLayer>& all, uint32_
             m.buffers += MostGatheredBytes(o, held, ranks);
         }
     };
-    hold(layers, o.replicas.empty() ? o.Sharers() : o.ReplicasOf(stage));
+    hold(layers, o.replicas.empty() ? o.Sharers() : o.ReplicasOf(stage), Placed::kParameters);
     if (std::any_of(layers.begin(), layers.end(), [](const RankLayer& layer) {
             return layer.expertParameters > 0;
         }))
     {
-        hold(ExpertsOf(layers), o.ExpertSharers());
+        hold(ExpertsOf(layers), o.ExpertSharers(), Placed::kExperts);
     }
     // Absurd sizes can exceed 64 bits.
     m.activations = static_cast<uint64_t>(
         std::min(ActivationsOf(o, stage, layers, chunkBegin) * static_cast<double>(element) / 2,
                  1e18));
+    if (o.memory.Has(Placed::kActivations))
+    {
+        uint64_t largest = 0; // of a layer that computes, and those that are loaded
+        for (const RankLayer& layer : layers)
+        {
+            largest =
+                std::max(largest,
+                         static_cast<uint64_t>(layer.keptBytes * static_cast<double>(element) / 2));
+        }
+        m.placed[static_cast<std::size_t>(Placed::kActivations)] += m.activations;
+        m.activations = std::min(m.activations, (o.memory.prefetch + uint64_t{2}) * largest);
+    }
     return m;
 }
 

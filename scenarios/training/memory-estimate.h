@@ -6,6 +6,7 @@
 
 #include "scenarios/training/spec/plan-options.h"
 
+#include <array>
 #include <cstdint>
 
 namespace training
@@ -20,6 +21,8 @@ struct MemoryEstimate
     uint64_t activations = 0;
     uint64_t buffers = 0; ///< gradient buckets and gathered parameters in flight
     uint64_t host = 0;    ///< offloaded, in the server's memory: not in the total
+    /// By Placed, in a tier beyond the GPU: not in the total.
+    std::array<uint64_t, kPlaced> placed{};
 
     uint64_t Total() const
     {

@@ -273,6 +273,7 @@ function stepTiles() {
   for (const [name, value,
     what] of [["Offloading", stats.offload_time_us,
     "copies over PCIe and the CPU\u2019s optimizer"],
+    ["Memory", stats.memory_time_us, "loads and stores beyond the GPU"],
     ["Loading data", stats.data_loading_time_us, "the next batch"]]) {
     if (isNumber(value) && value > 0)
       tiles.push(tile(name, time(value), percent(value / step)
@@ -481,6 +482,7 @@ function partsOfStep(mean) {
     ["exposed", "exposed communication", stats.exposed_communication_time_us],
       ["bubble", "bubble", stats.bubble_time_us],
     ["held", "offloading", stats.offload_time_us],
+    ["held", "memory beyond the GPU", stats.memory_time_us],
       ["held", stats.trace ? "host, other streams" : "host", stats.host_time_us],
     ["held", "loading data", stats.data_loading_time_us],
       ["idle", "waiting for the slowest GPU", stats.waiting_time_us]];

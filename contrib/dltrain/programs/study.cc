@@ -8,6 +8,7 @@
 #include "reports/programs/study-table.h"
 #include "scenarios/launch/interruption.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -24,14 +25,22 @@ ChildJob
 StudyJobOf(const scenario::TrainingScenario& s, const scenario::StudyRun& run)
 {
     ChildJob job;
-    job.folder = s.run.out + "/study/";
+    std::string name;
     nlohmann::json json = s.run.asRun;
     nlohmann::json& training = json["training"];
     training.erase("study");
-    for (std::size_t i = 0; i < run.keys.size(); ++i)
+    for (std::size_t i = 0; i < run.shown.size(); ++i)
     {
-        const auto& [key, value] = run.keys[i];
-        job.folder += (i > 0 ? "-" : "") + run.shown[i];
+        name += (i > 0 ? "-" : "") + run.shown[i];
+    }
+    std::replace_if(
+        name.begin(),
+        name.end(),
+        [](char c) { return c == ' ' || c == '/'; },
+        '_');
+    job.folder = s.run.out + "/study/" + name;
+    for (const auto& [key, value] : run.keys)
+    {
         training.erase(key);
         if (!value.is_null())
         {

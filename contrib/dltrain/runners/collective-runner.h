@@ -78,6 +78,10 @@ class CollectiveUser
 class CollectiveRunner : public TransportUser, private LeaveUser
 {
   public:
+    /// ps: no collective between servers is faster than two links. An engine that runs servers
+    /// apart relies on it.
+    static int64_t LeastBetween(const topo::Topology& topology);
+
     /// \param cluster hosts of ranks: rank r is GPU r mod g of logical server r / g; outlives this
     /// \param interconnect shared with other users
     /// \param job job of the channels that it opens
@@ -466,9 +470,6 @@ class CollectiveRunner : public TransportUser, private LeaveUser
     void TakeTimetable(Plan* plan, const Communicator& comm) const;
     /// Plan::bytesOf
     static void CountBytes(Plan* plan);
-    /// ps: no collective between servers is faster than two links. An engine that runs servers
-    /// apart relies on it.
-    static int64_t LeastBetween(const topo::Topology& topology);
     /// As asked for, else as the tuner chooses; where switches have no room, as it does without.
     coll::Choice Choose(Communicator& comm, const coll::Collective& what);
     /// Asks the switches between servers for room, once.

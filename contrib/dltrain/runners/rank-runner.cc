@@ -3,6 +3,7 @@
  */
 #include "rank-runner.h"
 
+#include "memory-runner.h"
 #include "reports/attribution/message-id.h"
 
 #include "ns3/assert.h"
@@ -52,7 +53,8 @@ GraphTables::GraphTables(const training::StepGraph& what,
         {
             streams[task.stream].push_back(id);
         }
-        const bool named = task.kind == TaskKind::kCollective || task.kind == TaskKind::kSend;
+        const bool named = task.kind == TaskKind::kCollective || task.kind == TaskKind::kSend ||
+                           training::AccessesMemory(task);
         tags[id] = named ? tagOf(task.name) : 0;
         if (Communicates(task))
         {
@@ -212,6 +214,11 @@ RankRunner::Start(TaskId id, int64_t now)
     {
         Account(now);
         ++m_hosting[IsLoading(task)];
+        if (training::AccessesMemory(task))
+        {
+            m_services.memory->Access(m_rank, task, m_round.number, TagOf(id), CookieOf(id), now);
+            return;
+        }
         m_events.Schedule(now + task.duration.ps, m_services.collectives->ContextOf(m_rank), id);
         return;
     }
@@ -327,8 +334,8 @@ void
 RankRunner::Communicate(TaskId id, int64_t now)
 {
     const Task& task = m_tables->graph->tasks[id];
-    const uint32_t tag = m_tables->tags[id] | (m_round.measured ? 0 : reports::MessageId::WARMUP);
-    const uint64_t cookie = static_cast<uint64_t>(m_runner) << 32 | id;
+    const uint32_t tag = TagOf(id);
+    const uint64_t cookie = CookieOf(id);
     switch (task.kind)
     {
     case TaskKind::kSend:

@@ -8,6 +8,7 @@
 #include "collective-runner.h"
 #include "contrib/dltrain/base/event-pool.h"
 #include "message-runner.h"
+#include "reports/attribution/message-id.h"
 #include "reports/base/records.h"
 #include "scenarios/workload/workload.h"
 
@@ -57,11 +58,14 @@ struct Seat
     const std::vector<Rank>* group = nullptr;
 };
 
+class MemoryRunner;
+
 /// The services that carry out a rank's communication; of the whole job.
 struct RankServices
 {
     CollectiveRunner* collectives;
     MessageRunner* messages;
+    MemoryRunner* memory = nullptr; ///< null: the plan has no tiers
 };
 
 /// Hears of ranks and actors.
@@ -281,6 +285,16 @@ class RankRunner
     void Progress(int64_t now);
     void Communicate(training::TaskId id, int64_t now);
     MessageOrder OrderOf(const training::Task& task) const;
+
+    uint32_t TagOf(training::TaskId id) const
+    {
+        return m_tables->tags[id] | (m_round.measured ? 0 : reports::MessageId::WARMUP);
+    }
+
+    uint64_t CookieOf(training::TaskId id) const
+    {
+        return static_cast<uint64_t>(m_runner) << 32 | id;
+    }
 
     Rank m_runner;
     Rank m_rank;

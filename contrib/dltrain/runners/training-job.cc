@@ -119,7 +119,32 @@ TrainingJob::Wire(const Whereabouts& where)
     {
         NotePaths();
     }
-    return {wiring.collectives.get(), wiring.messages.get()};
+    if (!m_scenario.plan.tiers.empty())
+    {
+        wiring.memory = ConnectMemory(*cluster, &wiring);
+    }
+    return {wiring.collectives.get(), wiring.messages.get(), wiring.memory.get()};
+}
+
+std::unique_ptr<MemoryRunner>
+TrainingJob::ConnectMemory(const scenario::ClusterSpec& cluster, Wiring* wiring)
+{
+    const std::vector<uint32_t>& hosts = m_scenario.cluster.memoryHosts;
+    std::unique_ptr<Interconnect> interconnect;
+    if (!hosts.empty())
+    {
+        auto with = std::make_unique<scenario::ClusterSpec>(cluster);
+        with->hostOfServer.insert(with->hostOfServer.end(), hosts.begin(), hosts.end());
+        with->servers = static_cast<uint32_t>(with->hostOfServer.size());
+        wiring->memoryCluster = std::move(with);
+        interconnect = m_run->Connect(*wiring->memoryCluster);
+    }
+    return std::make_unique<MemoryRunner>(m_scenario.plan,
+                                          cluster,
+                                          wiring->interconnect->GetPlaces(),
+                                          std::move(interconnect),
+                                          static_cast<uint32_t>(hosts.size()),
+                                          *Now().job);
 }
 
 void
@@ -155,6 +180,10 @@ TrainingJob::Suspend()
     {
         Now().job->Suspend();
         Now().Wires().interconnect->Abort();
+        if (Now().Wires().memory)
+        {
+            Now().Wires().memory->Abort();
+        }
         if (m_critical)
         {
             m_critical->Forget(Now().job->CountBegun());

@@ -6,6 +6,7 @@
 
 #include "fabric-run.h"
 #include "job-runner.h"
+#include "memory-runner.h"
 #include "reports/attribution/critical-path.h"
 #include "reports/programs/training-results.h"
 #include "reports/tables/call-log.h"
@@ -135,7 +136,8 @@ class TrainingJob : public JobListener
     /// \return whether a rank computes or waits for a time
     bool GoesOnByItself() const
     {
-        return Now().job->GoesOnByItself();
+        const MemoryRunner* memory = Now().Wires().memory.get();
+        return Now().job->GoesOnByItself() || (memory && memory->GoesOnByItself());
     }
 
     std::vector<std::string> DescribeUnfinished() const
@@ -181,6 +183,8 @@ class TrainingJob : public JobListener
         std::unique_ptr<Interconnect> interconnect;
         std::unique_ptr<CollectiveRunner> collectives;
         std::unique_ptr<MessageRunner> messages;
+        std::unique_ptr<const scenario::ClusterSpec> memoryCluster; ///< with memory servers
+        std::unique_ptr<MemoryRunner> memory;                       ///< null: the plan has no tiers
     };
 
     /// The runners of the ranks, from a beginning to an end or an abort. Aborted attempts stay, as
@@ -217,6 +221,8 @@ class TrainingJob : public JobListener
         return *m_attempts.back();
     }
 
+    std::unique_ptr<MemoryRunner> ConnectMemory(const scenario::ClusterSpec& cluster,
+                                                Wiring* wiring);
     /// A new attempt, all but its ranks' beginning.
     void Add(const Whereabouts& where, const JobStart& start);
     /// The last attempt gets what carries out its communication.

@@ -30,7 +30,8 @@ namespace
 
 // Threads of the host that are none of a trace's: memory, storage and so on.
 constexpr uint32_t kMemoryThread = 1u << 20;
-constexpr uint32_t kStorageThread = kMemoryThread + 1;
+constexpr uint32_t kStoreThread = kMemoryThread + 1;
+constexpr uint32_t kStorageThread = kMemoryThread + 2;
 
 class StepReader
 {
@@ -439,9 +440,17 @@ StepReader::ReadNode(Event* event)
     {
         m_anyMemory = true;
         event->kind = TaskKind::kHost;
-        const bool memory =
-            m_node->type == ChakraType::kMemoryLoad || m_node->type == ChakraType::kMemoryStore;
-        event->thread = memory ? kMemoryThread : kStorageThread;
+        const bool loads = m_node->type == ChakraType::kMemoryLoad;
+        const bool stores = m_node->type == ChakraType::kMemoryStore;
+        event->thread = loads ? kMemoryThread : stores ? kStoreThread : kStorageThread;
+        uint64_t bytes = 0;
+        if ((loads || stores) && !Whole("tensor_size", kMostBytes, 0, &bytes))
+        {
+            return false;
+        }
+        event->bytes = bytes;
+        event->loads = loads && bytes > 0;
+        event->stores = stores && bytes > 0;
     }
     else if (host != 0)
     {
@@ -523,8 +532,8 @@ StepReader::Read(const std::vector<std::vector<ChakraNode>>& ranks, const std::s
     }
     if (m_anyMemory)
     {
-        notes.push_back("memory, storage, batch and checkpoint nodes take their recorded time on "
-                        "the host, beside the GPU");
+        notes.push_back("storage, batch and checkpoint nodes, and loads and stores without a "
+                        "memory to go to, take their recorded time on the host, beside the GPU");
     }
     if (m_anyDimension)
     {

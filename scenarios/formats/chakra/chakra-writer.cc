@@ -195,6 +195,12 @@ ChakraNodes(const training::TrainingPlan& plan, Rank rank)
         }
         default: {
             const bool host = task.kind == TaskKind::kHost;
+            if (training::AccessesMemory(task))
+            {
+                node.type = task.stores ? ChakraType::kMemoryStore : ChakraType::kMemoryLoad;
+                attributes["tensor_size"] = WholeValue(task.bytes);
+                break;
+            }
             const double ps = static_cast<double>(task.duration.ps) * (host ? 1 : slowness) + 0.5;
             node.type = ChakraType::kCompute;
             node.durationMicros = static_cast<uint64_t>(ps * 1e-6 + 0.5);

@@ -9,8 +9,10 @@
  *
  *   compute            as long as duration_micros says; 0: by num_ops and tensor_size on the GPU;
  *                      with is_cpu_op on the host, a thread for each `tid`, beside the GPU
- *   memory, storage,   the same on a thread of their own: there is no model of remote memory
- *   batch, checkpoint
+ *   memory load, store tensor_size bytes in remote memory (--remote-memory), one load and one store
+ *                      at a time; without it as the next ones
+ *   storage, batch,    as computing on a thread of their own
+ *   checkpoint
  *   collective         comm_type, comm_size in the group pg_name; without a name all ranks
  *   send, receive      comm_dst or comm_src, comm_size, comm_tag: simulated, the recorded time is
  *                      not used, as that of collectives is not

@@ -192,6 +192,8 @@ Builder::MakeGraph(Rank rank, StepGraph* graph) const
         task.name = event.name;
         task.duration = event.duration;
         task.bytes = event.bytes;
+        task.tier = event.loads || event.stores ? 0 : training::kNoTier;
+        task.stores = event.stores;
         for (const uint32_t before : m_found.after[rank][i])
         {
             task.after.push_back(idOf[before]);
@@ -203,8 +205,10 @@ Builder::MakeGraph(Rank rank, StepGraph* graph) const
             task.stream = streamOf(1,
                                    event.thread,
                                    0,
-                                   event.thread == 0 ? std::string("host")
-                                                     : "host " + std::to_string(event.thread));
+                                   event.loads         ? std::string("load")
+                                   : event.stores      ? std::string("store")
+                                   : event.thread == 0 ? std::string("host")
+                                                       : "host " + std::to_string(event.thread));
             break;
         case TaskKind::kCollective: {
             const uint32_t kind = m_kindOf[event.communicator];
@@ -245,7 +249,7 @@ SameTask(const Task& a, const Task& b)
     return a.kind == b.kind && a.phase == b.phase && a.stream == b.stream &&
            a.duration == b.duration && a.op == b.op && a.bytes == b.bytes && a.blocks == b.blocks &&
            a.group == b.group && a.peerOffset == b.peerOffset && a.tag == b.tag &&
-           a.name == b.name && a.after == b.after;
+           a.tier == b.tier && a.stores == b.stores && a.name == b.name && a.after == b.after;
 }
 
 bool

@@ -98,6 +98,8 @@ constexpr EstimateRow kEstimateRows[] = {
      "trace-qps trace-paths watch watch-interval link-interval pcap pcap-format pcap-snaplen "
      "pcap-size pcap-files pcap-flow ib-lfts "
      "ib-dump"},
+    {InEstimate::kRefused,
+     "memory place prefetch-layers memory-servers memory-rate memory-sweep remote-memory"},
     {InEstimate::kOfSearch,
      "fix search objective price tokens time top verify verify-network moves resume memory-margin "
      "scenario out dry-run progress report list help version"},

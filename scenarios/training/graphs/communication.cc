@@ -335,7 +335,9 @@ StreamName(uint8_t stream)
                                               "to host",
                                               "from host",
                                               "loading",
-                                              "expert forwarding"};
+                                              "expert forwarding",
+                                              "load",
+                                              "store"};
     return kNames[stream];
 }
 

@@ -81,9 +81,11 @@ enum Stream : uint8_t
     kFromHostStream, ///< the other way
     kLoadingStream,
     kForwardingStream, ///< tokens inside servers, beside those between them
+    kLoadStream,       ///< from memory beyond the GPU (memory-pass.h)
+    kStoreStream,
 };
 
-constexpr uint8_t kStreams = 20;
+constexpr uint8_t kStreams = 22;
 
 /// "gradients".
 std::string StreamName(uint8_t stream);

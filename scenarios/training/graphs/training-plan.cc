@@ -7,6 +7,7 @@
 #include "scenarios/training/fewer-layers.h"
 #include "scenarios/training/gpu-kinds.h"
 #include "scenarios/training/graphs/collective-chunks.h"
+#include "scenarios/training/graphs/memory-pass.h"
 #include "scenarios/training/graphs/next-forward.h"
 #include "scenarios/training/graphs/offload.h"
 #include "scenarios/training/graphs/overlap.h"
@@ -217,7 +218,7 @@ AddRole(const TrainingOptions& o,
     std::vector<Transfer> transfers = ModelParallelTransfers(o, work, stage);
     std::vector<Transfer> shared = DataParallelTransfers(o, work);
     ApplyOverlap(o, work, shared);
-    shared = WithHost(o, work, std::move(shared));
+    shared = WithMemory(o, work, WithHost(o, work, std::move(shared)));
     AddTensorSums(o, work, shared);
     const auto ahead = static_cast<uint32_t>(transfers.size());
     for (Transfer& t : shared)
@@ -404,6 +405,11 @@ MakePlan(const TrainingOptions& given)
     if (o.chunkBytes > 0)
     {
         SplitQueued(o.chunkBytes, &plan);
+    }
+    if (o.memory.Any())
+    {
+        plan.tiers = o.memory.tiers;
+        plan.shared = SharedOf(o);
     }
     SetContention(o, plan);
     plan.peakFlops = o.kinds.empty() ? 0 : MeanPeak(o);

@@ -43,7 +43,8 @@ const std::set<std::string> kWithTrace = {"trace",
                                           "slow-gpu",
                                           "gpu-spread",
                                           "jitter",
-                                          "collective-sms"};
+                                          "collective-sms",
+                                          "remote-memory"};
 
 } // namespace
 

@@ -8,6 +8,7 @@
 #include "scenarios/asked/training.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/job/job-seat.h"
+#include "scenarios/memory/memory-options.h"
 #include "scenarios/network/compute-options.h"
 #include "scenarios/network/fault-options.h"
 #include "scenarios/operator-search/options/sharding-options.h"
@@ -264,6 +265,7 @@ TrainingReader::MakeModelPlan(const training::TrainingOptions& o,
     else
     {
         m_s.plan = training::MakePlan(o);
+        CheckMemoryRoom(&m_v, m_cluster.spec, m_s.options, m_s.plan);
     }
     SetServiceLevels(&m_v, &m_s.plan);
     NoteIdleOptions(&m_v, m_s.options, m_s.plan, m_nccl, isServed);
@@ -306,8 +308,13 @@ TrainingReader::TrainModel()
         MakeDataParallel(&m_v, &o, m_cluster.spec.server.gpus);
         MakeOrder(&m_v, &o);
         m_s.study = MakeStudy(&m_v, o);
+        if (m_s.study.runs.empty())
+        {
+            m_s.study = MakeMemorySweep(&m_v);
+        }
         MakeSoftware(&m_v, &o);
         MakeCompute(&m_v, m_cluster.spec.server, &o);
+        MakeMemory(&m_v, m_cluster.spec, m_s.fabric, &o);
     }
     CheckGraphModel(&m_v, o.model);
     const bool sharded = IsSharded(m_v.values);

@@ -12,6 +12,7 @@
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/nccl-environment.h"
 #include "scenarios/job/parse-result.h"
+#include "scenarios/memory/memory-options.h"
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/network/background.h"
@@ -490,6 +491,7 @@ MakeTrainingTable()
     t.Add(SoftwareOptionRows());
     t.Add(DataParallelOptionRows());
     t.Add(OrderOptionRows());
+    t.Add(MemoryOptionRows());
     t.Add(ComputeOptionRows(section));
     t.Add(ParallelOptionRows());
     t.Add(ShardingOptionRows());

@@ -13,6 +13,7 @@
 #include "scenarios/collective/measured-choices.h"
 #include "scenarios/collective/nccl-environment.h"
 #include "scenarios/job/parse-result.h"
+#include "scenarios/memory/memory-options.h"
 #include "scenarios/network/cluster-options.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/parse-detail.h"
@@ -155,6 +156,10 @@ TrainingReader::MakeNetwork()
         m_v.values.Given(&asked::Cluster::servers))
     {
         m_cluster = MakeCluster(&m_v, TrainingClusterDefaults(), m_server, &m_s.fabric);
+        if (m_cluster.valid)
+        {
+            TakeMemoryHosts(&m_v, &m_cluster.spec);
+        }
         if (m_cluster.valid && !m_kinds.empty())
         {
             SetServerKinds(&m_v, m_kinds, m_s.fabric, m_cluster.fromFile, &m_cluster.spec);
@@ -176,6 +181,7 @@ TrainingReader::PlayTrace()
     }
     if (m_s.trace)
     {
+        TakeRemoteMemory(&m_v, &m_s.plan);
         m_used = CollectivesOf(m_s.plan, m_cluster.spec.server.gpus, true);
         SlowDown(&m_v, &m_s.plan);
         SetJitter(m_s.warmupSteps + m_s.steps);

@@ -15,6 +15,7 @@
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/training/spec/kernel-time.h"
 #include "scenarios/training/spec/layer-profile.h"
+#include "scenarios/training/spec/memory-place.h"
 #include "scenarios/training/spec/sharding.h"
 #include "scenarios/training/steps/layout.h"
 #include "scenarios/training/steps/step-graph.h"
@@ -351,6 +352,7 @@ struct TrainingOptions
     bool gradientCopies = false;    ///< 16-bit gradients stay beside the sum in 32 bits
     bool wholeAccumulation = false; ///< stages 2, 3: gradients are reduced once a step
     double overlapShare = 1;        ///< of buckets and gathers, with `overlap`
+    MemoryPlace memory;             ///< what lies beyond the GPU
     CollectiveOrder order = CollectiveOrder::kFifo;
     uint32_t inFlight = 1;           ///< collectives of a group of ranks at once
     uint64_t chunkBytes = 0;         ///< largest part of a queued collective; 0: all of it

@@ -15,6 +15,7 @@
 #include "collectives/core/schedule.h"
 #include "contrib/rdma/core/units.h"
 #include "scenarios/training/steps/jitter.h"
+#include "scenarios/training/steps/memory-tier.h"
 #include "scenarios/training/steps/speed-profile.h"
 
 #include <algorithm>
@@ -34,7 +35,8 @@ enum class TaskKind : uint8_t
 {
     kCompute,    ///< occupies the stream for `duration`
     kMemory,     ///< the same, bound by memory bandwidth (optimizer step, casts)
-    kHost,       ///< the same beside computing, on the server: a copy over PCIe, work of its CPU
+    kHost,       ///< the same beside computing, on the server: a copy over PCIe, work of its CPU;
+                 ///< with a tier, a load or a store there
     kCollective, ///< `op` over `bytes` in the group `group`
     kSend, ///< a message to the rank `peerOffset` away in group `group`; ends when it has arrived
     kRecv, ///< a message from that rank; ends when it has arrived
@@ -53,6 +55,8 @@ enum class Phase : uint8_t
 };
 
 constexpr int16_t kNoLayer = -1;
+constexpr uint8_t kNoTier = UINT8_MAX;
+constexpr uint8_t kNotShared = UINT8_MAX;
 
 struct Task
 {
@@ -69,6 +73,10 @@ struct Task
     uint32_t group = 0;     ///< index into TrainingPlan::groupKinds
     int32_t peerOffset = 0; ///< kSend, kRecv: peer = position in the group + peerOffset
     uint16_t tag = 0;       ///< kSend, kRecv: see message-match.h
+    /// kHost: an access to `bytes` in TrainingPlan::tiers; `duration` is that of it alone.
+    uint8_t tier = kNoTier;
+    bool stores = false;         ///< with a tier: it writes
+    uint8_t shared = kNotShared; ///< with a tier: index into TrainingPlan::shared
     /// The layer of a computation; of gradients or parameters under way, the lowest layer that they
     /// belong to, which is the first to need them. kNoLayer: of none.
     int16_t layer = kNoLayer;
@@ -81,6 +89,13 @@ inline bool
 Computes(const Task& task)
 {
     return task.kind == TaskKind::kCompute || task.kind == TaskKind::kMemory;
+}
+
+/// Loads from a memory tier or stores there.
+inline bool
+AccessesMemory(const Task& task)
+{
+    return task.kind == TaskKind::kHost && task.tier != kNoTier;
 }
 
 /// With other ranks.
@@ -159,6 +174,8 @@ struct TrainingPlan
     /// (graphs/next-forward.h). The first one, fillRoles, has a forward at its beginning, too.
     bool nextForward = false;
     std::vector<GroupKind> groupKinds;
+    std::vector<MemoryTier> tiers;  ///< memories beyond the GPUs'
+    std::vector<SharedData> shared; ///< data in them
     /// Nothing: streams run their collectives in the order of the graph, one at a time.
     std::optional<CollectiveQueueSpec> queue;
     std::vector<double>
