@@ -54,6 +54,9 @@ ROOMS = {
         "training/spec training/steps"
     ),
     "layout-search/options": "asked job network options training/pipeline",
+    "memory": (
+        "asked formats job network options training/graphs training/spec training/steps"
+    ),
     "models": "options",
     "multiplex": "formats models options traffic training training/spec",
     "multiplex/options": "asked job multiplex network options",
@@ -79,7 +82,7 @@ ROOMS = {
     "training/graphs": "training training/spec training/steps",
     "training/options": (
         "asked collective formats/capture formats/chakra formats/goal formats/trace job "
-        "launch models network operator-search/options options placement traffic "
+        "launch memory models network operator-search/options options placement traffic "
         "training training/checks training/graphs training/pipeline training/spec "
         "training/steps workload"
     ),

@@ -137,7 +137,8 @@ TEST(ScaleUpPackets, AMessageAloneTakesAsLongAsByTheLaw)
     for (const char* server : {"dgx-a100", "dgx-h100", "gb200-nvl72", "dgx-2h"})
     {
         const ScaleUp links = LinksOf(server);
-        for (const uint64_t bytes : {0ULL, 1ULL, 8ULL, 4096ULL, 100000ULL, 1ULL << 20, 333333333ULL})
+        for (const uint64_t bytes :
+             {0ULL, 1ULL, 8ULL, 4096ULL, 100000ULL, 1ULL << 20, 333333333ULL})
         {
             const std::vector<Posted> posts{{1000, 0, 1, bytes}};
             const int64_t law = ByLaw(links, 8, posts)[0] - 1000;
@@ -194,7 +195,7 @@ TEST(ScaleUpPackets, AnIncastFillsTheReceiversPortAndBuffersBound)
     EXPECT_LE(counters.deepest, ScaleUpPackets(links, 8).BufferOf(0));
     EXPECT_EQ(counters.frames, 7U * 1024);
     EXPECT_EQ(counters.hops, 2 * counters.frames);
-    EXPECT_EQ(counters.flits, counters.frames * (256 + 16)); // 4 KiB of data, a header for 256 bytes
+    EXPECT_EQ(counters.flits, counters.frames * (256 + 16)); // a header for 256 bytes
 }
 
 // Wakes are a matter of speed: who asks more often gets the same times. And each message arrives
