@@ -216,7 +216,6 @@ MemoryOptionRows()
         section.File("memory", "tiers of memory beyond the GPUs' (docs/memory.md)")
             .As(&asked::Memory::tiers)
             .Otherwise("none")
-            .Example("pool.json")
             .Only(when::With("place")),
         section
             .List("place",
@@ -260,7 +259,6 @@ MemoryOptionRows()
                   "ASTRA-sim's file of remote memory: loads and stores of a Chakra trace go there")
             .As(&asked::Memory::remote)
             .Otherwise("none: they take their recorded time on the host")
-            .Example("remote.json")
             .Only(when::With("trace")),
     };
 }

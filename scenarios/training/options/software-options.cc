@@ -168,6 +168,9 @@ MakeSoftware(Validation* v, training::TrainingOptions* o)
     idle(&asked::Training::scoreBytes,
          o->scoreBytes > 0 && o->fusedAttention,
          "with --fused-attention");
+    idle(&asked::Training::bucketing,
+         values.Given(&asked::Training::buckets),
+         "with --buckets, which says what is reduced together");
     idle(&asked::Training::overlapShare,
          o->overlapShare < 1 && !*training::ResolvedOptions(*o).overlap,
          "without --overlap");

@@ -477,6 +477,20 @@ class Help(SystemTest):
             "reference": reference,
             "shard-file": f"{shards} --auto-parallel=semi",
         }
+        tiers = [{"name": "host", "rate": "1Tbps"}, {"name": "far", "attached": "network"}]
+        memory = "--memory=" + self.write("memory.json", json.dumps({"tiers": tiers}))
+        remote = {"memory-type": "MEMORY_POOL", "remote-mem-latency": 1, "remote-mem-bw": 1}
+        placed = {
+            "memory": "--place=optimizer:host",
+            "place": "--place=optimizer:host",
+            "prefetch-layers": "--prefetch-layers=2 --place=parameters:host",
+            "memory-servers": "--memory-servers=2 --place=parameters:far",
+            "memory-rate": "--memory-rate=host=25GBps --place=optimizer:host",
+            "memory-sweep": "--memory-sweep=host:25GBps..100GBps --place=optimizer:host",
+        }
+        files["remote-memory"] = (
+            self.write("remote.json", json.dumps(remote)) + f" --trace={trace}"
+        )
         small = {
             "dltrain": (
                 "--model=gpt2 --gpus=2 --servers=2 --gpus-per-server=1 --micro-batch=1 --seq=64"
@@ -524,6 +538,8 @@ class Help(SystemTest):
                         # No collective of a training step is one that k-nomial does.
                         self.refuse("dltrain --dry-run --radix=2", "has no meaning for", "k-nomial")
                         continue
+                    elif name in placed:
+                        given = f"{memory} {placed[name]}"
                     elif f"{program} {name}" in self.TOGETHER:
                         given = self.TOGETHER[f"{program} {name}"]
                     elif name in self.TOGETHER:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # ctest: TIMEOUT 300
-"""Memory beyond the GPUs: ASTRA-sim's remote memory, tiers by links, at switches, on the network."""
+"""Memory beyond the GPUs: ASTRA-sim's remote memory; tiers by links, at switches, on a network."""
 
 import json
 import os
@@ -91,11 +91,12 @@ class Memory(SystemTest):
     def test_a_trace_comes_back(self):
         memory = self.remote("MEMORY_POOL", 100, 100)
         line = f"--steps=1 --warmup=0 {QUIET} --remote-memory={memory}"
-        first = self.run_program(f"dltrain --trace={self.trace('t', 1 << 20)} {line} --export=chakra")
+        trace = self.trace("t", 1 << 20)
+        first = self.run_program(f"dltrain --trace={trace} {line} --export=chakra")
         again = self.run_program(f"dltrain --trace={first.path('chakra')} {line}")
         self.assertEqual(again.stats["step_time_us"], first.stats["step_time_us"])
         # Without a memory they take what the GPU needs for so many bytes.
-        plain = self.run_program(f"dltrain --trace={self.trace('t', 1 << 20)} --steps=1 --warmup=0")
+        plain = self.run_program(f"dltrain --trace={trace} --steps=1 --warmup=0")
         self.assertNotEqual(plain.stats["step_time_us"], first.stats["step_time_us"])
 
     def test_a_device_serves_one_after_another(self):
@@ -151,8 +152,8 @@ class Memory(SystemTest):
         def step(more):
             return self.run_program(
                 "dltrain --model=gpt2 --seq=64 --servers=5 --gpus=4 --gpus-per-server=1"
-                f" --nics-per-server=1 --topology=single-switch --zero=0 --steps=1 --warmup=0 {QUIET}"
-                f" {more}"
+                " --nics-per-server=1 --topology=single-switch --zero=0 --steps=1 --warmup=0"
+                f" {QUIET} {more}"
             ).stats
 
         alone = step("")
@@ -216,7 +217,8 @@ class Memory(SystemTest):
         self.refuse(
             f"dltrain --trace={self.trace('n', 8)} --remote-memory={none}", "in", "memory-type"
         )
-        self.refuse(f"dlplan --model=gpt2 --gpus=8 --global-batch=8 {tiers} --place=optimizer:host", "--memory")
+        plan = "dlplan --model=gpt2 --gpus=8 --global-batch=8"
+        self.refuse(f"{plan} {tiers} --place=optimizer:host", "--memory")
 
 
 if __name__ == "__main__":

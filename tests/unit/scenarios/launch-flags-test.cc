@@ -43,6 +43,14 @@ const std::set<std::string> kOfTheJob = {
     "accumulate",
     // multiprocessors of NCCL's kernels
     "collective-sms",
+    // memory beyond the GPU
+    "memory",
+    "place",
+    "prefetch-layers",
+    "memory-servers",
+    "memory-rate",
+    "memory-sweep",
+    "remote-memory",
     // the run
     "steps",
     "warmup",
