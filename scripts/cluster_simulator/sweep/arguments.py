@@ -3,6 +3,7 @@
 
 import os
 
+from ..nearest import nearest
 from .errors import BadUse
 from .points import option_name
 
@@ -58,6 +59,16 @@ def jobs_of(text):
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 4096:
         raise BadUse(f"--jobs={text}: allowed: 1 to 4096")
     return int(text)
+
+
+def place_of(own):
+    """(place, options for Slurm) of --on and --slurm-options"""
+    place = own["on"] or "local"
+    if place not in ("local", "slurm"):
+        raise BadUse(f"--on={place}: allowed: local, slurm{nearest(place, ['local', 'slurm'])}")
+    if own["slurm_options"] is not None and place != "slurm":
+        raise BadUse(f"--slurm-options={own['slurm_options']}: needs --on=slurm")
+    return place, own["slurm_options"]
 
 
 def runs_at_once(points):

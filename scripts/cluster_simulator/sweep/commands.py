@@ -16,7 +16,15 @@ from ..files import check_new_file
 from ..nearest import nearest
 from ..shown import complaint
 from . import launching
-from .arguments import cores, is_file_of_jobs, jobs_of, option_of, said_too_many, set_own
+from .arguments import (
+    cores,
+    is_file_of_jobs,
+    jobs_of,
+    option_of,
+    place_of,
+    said_too_many,
+    set_own,
+)
 from .effects import without_effect
 from .errors import BadUse
 from .lock import Lock
@@ -52,6 +60,10 @@ Running
                     [["1MB", "2MB"], "4MB"]}. Options of the command line apply to each point
   --jobs=N          runs at a time [default: as many as there are cores, by the most processes
                     that a point has, --mpi-ranks]. Not a number: dltrain's own --jobs=FILE,...
+  --on=local|slurm  where points run: on this machine, or as tasks of job arrays of a cluster, of
+                    which --jobs=N run at a time [default: local]. See docs/cluster.md
+  --slurm-options=TEXT
+                    options for sbatch and srun: --slurm-options="--partition=short --time=10"
   --retry-failed    run failed points again; otherwise they stay failed
   --set=NAME=VALUE,...
                     values of one's own, which stand wherever an option has {NAME}, as in the
@@ -91,6 +103,8 @@ RUNNING_A_SWEEP = {
     "best": None,
     "keep": False,
     "dry_run": False,
+    "on": None,
+    "slurm_options": None,
 }
 PLOTTING = ("x", "y", "by", "where", "out", "log")
 OWN = [f"--{name.replace('_', '-')}" for name in (*RUNNING_A_SWEEP, "set")]
@@ -184,7 +198,14 @@ def _sweep_command(program, arguments):
     if own["dry_run"]:
         return _list_points(program, points, jobs_of(own["jobs"]))
     stopped_by, numbers = run_points(
-        program, points, own["out"], jobs_of(own["jobs"]), own["keep"], own["retry_failed"], False
+        program,
+        points,
+        own["out"],
+        jobs_of(own["jobs"]),
+        own["keep"],
+        own["retry_failed"],
+        False,
+        *place_of(own),
     )
     return _conclude(own["out"], numbers, stopped_by, own["best"])
 
@@ -300,11 +321,26 @@ def _folder_and_options(arguments, allowed):
 
 def _resume_command(arguments):
     folder, own = _folder_and_options(
-        arguments, {"jobs": None, "retry_failed": False, "keep": False, "best": None}
+        arguments,
+        {
+            "jobs": None,
+            "retry_failed": False,
+            "keep": False,
+            "best": None,
+            "on": None,
+            "slurm_options": None,
+        },
     )
     Store(folder).close()  # says so if it is none
     stopped_by, numbers = run_points(
-        None, None, folder, jobs_of(own["jobs"]), own["keep"], own["retry_failed"], False
+        None,
+        None,
+        folder,
+        jobs_of(own["jobs"]),
+        own["keep"],
+        own["retry_failed"],
+        False,
+        *place_of(own),
     )
     return _conclude(folder, numbers, stopped_by, own["best"])
 

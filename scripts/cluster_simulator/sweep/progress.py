@@ -68,10 +68,10 @@ class Show:
         where a place is free first. Nothing when no point is done yet, or those that run take
         longer already: nobody knows.
         """
-        if not self.seconds:
+        if not self.seconds or jobs is None:  # Slurm knows how many run at a time
             return ""
         mean, now = sum(self.seconds) / len(self.seconds), time.monotonic()
-        left = [max(0.0, mean - (now - begin)) for _, _, begin in running.values()]
+        left = [max(0.0, mean - (now - begin)) for _, begin in running.values()]
         free = sorted([0.0] * (jobs - len(left)) + left)
         rounds, more = divmod(waiting, jobs)  # no place is free later than `mean` after another
         last = max(at + mean * (rounds + (place < more)) for place, at in enumerate(free))

@@ -5,8 +5,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import tempfile
 import threading
 import time
 
@@ -20,17 +18,17 @@ from .store import DONE, FAILED, PENDING, RUNNING, files_of, options_of
 class Runner:
     """Runs points, several at a time, from one thread: the runs are to die with it."""
 
-    def __init__(self, folder, store, lock, jobs, keep, show):
-        self.folder, self.store, self.lock, self.jobs, self.keep, self.show = (
+    def __init__(self, folder, store, place, keep, show):
+        self.folder, self.store, self.place, self.keep, self.show = (
             folder,
             store,
-            lock,
-            jobs,
+            place,
             keep,
             show,
         )
+        self.jobs = place.jobs
         self.waiting = []  # ids
-        self.running = {}  # id: (process, its standard error, when it began)
+        self.running = {}  # id: (run, when it began)
         self.captures = launching.Captures(folder)
         self.stopped_by = 0
         self.signals = 0
@@ -51,28 +49,31 @@ class Runner:
         }
         try:
             while self.running or (self.waiting and not self.stopped_by):
-                while len(self.running) < self.jobs and not self.stopped_by:
+                while self._has_room() and not self.stopped_by:
                     number = next(filter(self._may_start, self.waiting), None)
                     if number is None:
                         break
                     self.waiting.remove(number)
                     self._start(number)
+                self.place.submit()
                 self._collect()
                 self.show.state(*self._left())
                 time.sleep(0.03)
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-            for process, _, _ in self.running.values():  # only after an exception
-                process.kill()
-                process.wait()
+            for run, _ in self.running.values():  # only after an exception
+                run.end()
             self.show.clear()
+            self.place.close()
 
     def _on_signal(self, number, _):
         self.stopped_by = self.stopped_by or number
         self.signals += 1
-        for process, _, _ in list(self.running.values()):
-            process.send_signal(signal.SIGINT if self.signals == 1 else signal.SIGKILL)
+        self.place.stop([run for run, _ in self.running.values()], self.signals > 1)
+
+    def _has_room(self):
+        return self.jobs is None or len(self.running) < self.jobs
 
     def _may_start(self, number):
         """Not while another point makes the capture that it needs."""
@@ -101,38 +102,28 @@ class Runner:
         point = launching.filled(options_of(row))
         if launching.uses_script(point):
             point = self.captures.options_for(number, point, row["cwd"])
-        said = tempfile.TemporaryFile()
         try:
-            command = programs.dies_with_us("KILL") + [programs.find(row["program"])]
+            command = [programs.find(row["program"])]
             command += programs.words({**point, "out": out, "progress": False})
-            process = subprocess.Popen(
-                command,
-                cwd=row["cwd"],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=said,
-                start_new_session=True,
-                pass_fds=[self.lock.file.fileno()],
-            )
+            run = self.place.start(number, command, row["cwd"])
         except (OSError, ProgramNotFound) as error:
             self._end(number, FAILED, None, f"cannot be started: {error}", None, 0)
             return
-        self.running[number] = (process, said, time.monotonic())
+        self.running[number] = (run, time.monotonic())
         if self.stopped_by:  # the signal came while it was being started
-            process.send_signal(signal.SIGINT)
+            self.place.stop([run], False)
 
     def _collect(self):
-        for number, (process, said, begin) in list(self.running.items()):
-            status = process.poll()
+        for number, (run, begin) in list(self.running.items()):
+            status = run.poll()
             if status is None:
                 continue
             del self.running[number]
-            said.seek(0)
-            messages = said.read().decode("utf-8", "replace").splitlines()
-            said.close()
+            messages = run.said()
+            took = run.seconds() or time.monotonic() - begin
             stats = read_stats(self._out(number))
             if status == 0 and stats and stats.get("completed"):
-                self._end(number, DONE, 0, None, stats, time.monotonic() - begin)
+                self._end(number, DONE, 0, None, stats, took)
             elif self.stopped_by:
                 self._end(number, PENDING, None, None, None, 0)
             else:
@@ -142,7 +133,7 @@ class Runner:
                     status,
                     programs.why_failed(status, messages, stats),
                     stats,
-                    time.monotonic() - begin,
+                    took,
                 )
 
     def _end(self, number, status, exit_status, error, stats, seconds):

@@ -10,10 +10,12 @@ from ..amounts import counted
 from .arguments import runs_at_once
 from .errors import BadUse
 from .lock import Lock
+from .places import LocalPlace
 from .points import option_name
 from .progress import Show
 from .runner import Runner, read_stats
 from .showing import varying
+from .slurm import SlurmPlace, cancel_old
 from .store import DATABASE, DONE, FAILED, PENDING, RUNNING, Store, changed_file, options_of
 
 
@@ -38,6 +40,7 @@ def open_sweep(folder, keep):
     except BadUse:
         lock.release()
         raise
+    cancel_old(folder)
     _put_right(folder, store, keep)
     return lock, store
 
@@ -74,11 +77,23 @@ def _refuse_changed(out, rows):
             )
 
 
-def run(program, points, out, jobs=None, keep=False, retry_failed=False, quiet=False):
+def run(
+    program,
+    points,
+    out,
+    jobs=None,
+    keep=False,
+    retry_failed=False,
+    quiet=False,
+    on="local",
+    slurm_options=None,
+):
     """Run points, dictionaries of options, as scripts/sweep does: what is done is skipped. Returns
     a data frame.
 
     run("dltrain", [{"zero": zero, "model": "bloom560m"} for zero in range(4)], out="zero-sweep")
+
+    on="slurm": as tasks of a cluster; slurm_options as sbatch takes them.
     """
     points = [
         {
@@ -88,7 +103,9 @@ def run(program, points, out, jobs=None, keep=False, retry_failed=False, quiet=F
         }
         for point in points
     ]
-    stopped_by, numbers = run_points(program, points, out, jobs, keep, retry_failed, quiet)
+    stopped_by, numbers = run_points(
+        program, points, out, jobs, keep, retry_failed, quiet, on, slurm_options
+    )
     if stopped_by:
         raise KeyboardInterrupt(f"the sweep was stopped; what is done is kept in {out}")
     frame = read(out)
@@ -109,7 +126,9 @@ def read(folder):
         store.close()
 
 
-def run_points(program, points, out, jobs, keep, retry_failed, quiet):
+def run_points(
+    program, points, out, jobs, keep, retry_failed, quiet, on="local", slurm_options=None
+):
     """(signal that stopped it or 0, ids). points None: all that the folder has; jobs None: as many
     as there are cores for.
     """
@@ -133,7 +152,12 @@ def run_points(program, points, out, jobs, keep, retry_failed, quiet):
         ]
         for name in {rows[number]["program"] for number in waiting}:
             programs.find(name)  # else each point would fail for it
-        jobs = jobs or runs_at_once(options_of(rows[number]) for number in waiting)
+        if on == "slurm" and waiting:
+            found = programs.find(rows[waiting[0]]["program"])
+            place = SlurmPlace(folder, slurm_options, jobs, found, quiet)
+        else:
+            jobs = jobs or runs_at_once(options_of(rows[number]) for number in waiting)
+            place = LocalPlace(lock, jobs)
         done = sum(rows[number]["status"] == DONE for number in numbers)
         names = varying([options_of(rows[number]) for number in numbers])
         show = Show(len(numbers), done, len(numbers) - len(waiting) - done, quiet, names)
@@ -141,12 +165,13 @@ def run_points(program, points, out, jobs, keep, retry_failed, quiet):
             print(
                 (
                     f"{counted(len(numbers), 'point')} in {out}: {done} done, {show.failed} failed,"
-                    f" {len(waiting)} to run, {jobs} at a time"
+                    f" {len(waiting)} to run"
+                    + (f", {jobs} at a time" if on == "local" else ", by Slurm")
                 ),
                 file=sys.stderr,
                 flush=True,
             )
-        runner = Runner(folder, store, lock, jobs, keep, show)
+        runner = Runner(folder, store, place, keep, show)
         runner.run(waiting)
         try:
             os.rmdir(os.path.join(folder, "runs"))

@@ -660,7 +660,7 @@ class Showing(SweepTest):
         clock.start()
         self.addCleanup(clock.stop)
         ran_for = lambda *seconds: {
-            number: (None, None, 1000.0 - s) for number, s in enumerate(seconds)
+            number: (None, 1000.0 - s) for number, s in enumerate(seconds)
         }
         self.assertEqual(show._eta(3, ran_for(4), 2), "")  # none is done yet
         show.seconds = [8, 12]
