@@ -31,6 +31,8 @@ struct Run
     std::string engine;
     std::optional<uint32_t> threads;
     uint32_t mpiRanks = 0;
+    std::string on;
+    std::optional<std::string> slurmOptions;
     bool progress = false;
     bool attribution = false;
     bool report = false;

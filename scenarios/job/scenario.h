@@ -111,6 +111,8 @@ struct RunOptions
     std::vector<std::string> inputs; ///< files and folders that options name
     uint64_t seed = 1;
     bool dryRun = false;
+    std::string childrenOn = "local"; ///< where runs go that a run starts, or "slurm"
+    std::string slurmOptions;         ///< words for srun
     bool progress = true;
     std::string engine = "windows"; ///< name of the event loop: EngineItems
     uint32_t threads = 0; ///< threads of the event loop; 0: as many as there are idle cores

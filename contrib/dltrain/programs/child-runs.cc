@@ -3,8 +3,10 @@
  */
 #include "child-runs.h"
 
+#include "contrib/dltrain/base/console.h"
 #include "contrib/rdma/core/regular-file.h"
 #include "reports/base/output-errors.h"
+#include "slurm.h"
 #include "topologies/json-text.h"
 
 #include <csignal>
@@ -25,6 +27,9 @@ namespace
 
 /// Runs at a time: assumed, of a machine with few cores.
 constexpr std::size_t AT_A_TIME = 2;
+/// Of a cluster: assumed, as each has a process here that waits for it.
+constexpr std::size_t JOBS_AT_A_TIME = 64;
+constexpr uint32_t TRIES = 3; ///< of a run whose node is lost
 
 /// dltrain beside this program.
 std::string
@@ -152,11 +157,11 @@ WriteFiles(const ChildJob& job)
 
 /// \return the process; -1: it could not be started
 pid_t
-StartProcess(const ChildJob& job)
+StartProcess(const ChildJob& job, const Slurm* slurm)
 {
-    std::vector<std::string> words = {ChildProgram(),
-                                      "--scenario=" + job.folder + ".json",
-                                      "--out=" + job.folder};
+    std::vector<std::string> words = slurm ? slurm->Words() : std::vector<std::string>();
+    words.insert(words.end(),
+                 {ChildProgram(), "--scenario=" + job.folder + ".json", "--out=" + job.folder});
     const auto options = OptionsOf(job);
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> argv;
@@ -165,7 +170,7 @@ StartProcess(const ChildJob& job)
         argv.push_back(word.data());
     }
     argv.push_back(nullptr);
-    if (::access(argv.front(), X_OK) != 0)
+    if (!slurm && ::access(argv.front(), X_OK) != 0)
     {
         return -1;
     }
@@ -187,7 +192,7 @@ StartProcess(const ChildJob& job)
     if (::getppid() == parent && file >= 0 && ::dup2(file, STDOUT_FILENO) >= 0 &&
         ::dup2(file, STDERR_FILENO) >= 0)
     {
-        ::execv(argv.front(), argv.data());
+        ::execvp(argv.front(), argv.data());
     }
     ::_exit(127);
 }
@@ -195,23 +200,36 @@ StartProcess(const ChildJob& job)
 class ChildPool
 {
   public:
-    ChildPool(const std::vector<ChildJob>& jobs,
+    ChildPool(const scenario::RunOptions& run,
+              const std::vector<ChildJob>& jobs,
               const std::function<bool()>& goesOn,
               const std::function<void(std::size_t, const ChildResult&)>& onEnd)
-        : m_jobs(jobs),
+        : m_isSlurm(run.childrenOn == "slurm"),
+          m_slurm(run.slurmOptions),
+          m_jobs(jobs),
           m_goesOn(goesOn),
           m_onEnd(onEnd),
-          m_results(jobs.size(), NoResult("ended"))
+          m_results(jobs.size(), NoResult("ended")),
+          m_tries(jobs.size(), 0)
     {
     }
 
     std::vector<ChildResult> Run()
     {
         constexpr useconds_t LOOK_EVERY = 20000; // us
+        const std::size_t atATime = m_isSlurm ? JOBS_AT_A_TIME : AT_A_TIME;
+        if (const std::string why = WhyNoSlurm(); !why.empty())
+        {
+            for (std::size_t i = 0; i < m_jobs.size(); ++i)
+            {
+                End(i, NoResult(why));
+            }
+            return std::move(m_results);
+        }
         std::size_t next = 0;
         while (!m_running.empty() || (next < m_jobs.size() && !m_ended))
         {
-            for (; !m_ended && next < m_jobs.size() && m_running.size() < AT_A_TIME; ++next)
+            for (; !m_ended && next < m_jobs.size() && m_running.size() < atATime; ++next)
             {
                 Start(next);
             }
@@ -233,6 +251,14 @@ class ChildPool
     }
 
   private:
+    std::string WhyNoSlurm() const
+    {
+        return m_isSlurm && !m_jobs.empty()
+                   ? m_slurm.WhyNot(std::filesystem::path(m_jobs.front().folder).parent_path(),
+                                    ChildProgram())
+                   : "";
+    }
+
     void Start(std::size_t index)
     {
         const ChildJob& job = m_jobs[index];
@@ -247,15 +273,25 @@ class ChildPool
                 return;
             }
         }
-        std::string why = WriteFiles(job);
-        const pid_t process = why.empty() ? StartProcess(job) : -1;
+        const std::string why = WriteFiles(job);
+        if (why.empty())
+        {
+            Begin(index);
+            return;
+        }
+        End(index, NoResult(why));
+    }
+
+    void Begin(std::size_t index)
+    {
+        ++m_tries[index];
+        const pid_t process = StartProcess(m_jobs[index], m_isSlurm ? &m_slurm : nullptr);
         if (process > 0)
         {
             m_running.emplace_back(index, process);
             return;
         }
-        why = why.empty() ? "dltrain cannot be started" : why;
-        End(index, NoResult(why));
+        End(index, NoResult("dltrain cannot be started"));
     }
 
     void TakeEnded()
@@ -271,6 +307,14 @@ class ChildPool
             }
             m_running.erase(m_running.begin() + static_cast<std::ptrdiff_t>(i));
             const std::string& folder = m_jobs[index].folder;
+            const std::string node = m_isSlurm && !m_ended ? Slurm::LostNode(folder + ".txt") : "";
+            if (!node.empty() && m_tries[index] < TRIES)
+            {
+                SayNote("slurm: node " + node + " is lost; its run " +
+                        std::filesystem::path(folder).filename().string() + " begins anew");
+                Begin(index);
+                continue;
+            }
             const bool isWhole = WIFEXITED(status) && WEXITSTATUS(status) == 0;
             ChildResult result = isWhole ? ResultIn(folder) : NoResult("");
             result.why = result.step ? "" : m_ended ? "ended" : LastLine(folder + ".txt");
@@ -287,22 +331,26 @@ class ChildPool
         }
     }
 
+    const bool m_isSlurm;
+    const Slurm m_slurm;
     const std::vector<ChildJob>& m_jobs;
     const std::function<bool()>& m_goesOn;
     const std::function<void(std::size_t, const ChildResult&)>& m_onEnd;
     std::vector<ChildResult> m_results;                   ///< "ended" of those that never began
     std::vector<std::pair<std::size_t, pid_t>> m_running; ///< a job's index, and its process
+    std::vector<uint32_t> m_tries;                        ///< by job
     bool m_ended = false;
 };
 
 } // namespace
 
 std::vector<ChildResult>
-RunChildren(const std::vector<ChildJob>& jobs,
+RunChildren(const scenario::RunOptions& run,
+            const std::vector<ChildJob>& jobs,
             const std::function<bool()>& goesOn,
             const std::function<void(std::size_t, const ChildResult&)>& onEnd)
 {
-    return ChildPool(jobs, goesOn, onEnd).Run();
+    return ChildPool(run, jobs, goesOn, onEnd).Run();
 }
 
 } // namespace dltrain

@@ -6,6 +6,8 @@
 #ifndef DLTRAIN_CHILD_RUNS_H
 #define DLTRAIN_CHILD_RUNS_H
 
+#include "scenarios/job/scenario.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -49,11 +51,13 @@ struct ChildResult
     std::string why = {};       ///< there is no step: the last line that it printed, for a note
 };
 
-/// Runs jobs, two at a time, in their order.
+/// Runs jobs in their order: two at a time on this machine, or as jobs of Slurm (RunOptions of the
+/// program that starts them).
 /// \param goesOn asked often; false: runs are ended (SIGTERM) and waited for, no more are begun,
 /// and those without a step have the reason "ended" \param onEnd gets each run's index and result
 /// when it ends or could not be started
 std::vector<ChildResult> RunChildren(
+    const scenario::RunOptions& run,
     const std::vector<ChildJob>& jobs,
     const std::function<bool()>& goesOn,
     const std::function<void(std::size_t, const ChildResult&)>& onEnd = nullptr);

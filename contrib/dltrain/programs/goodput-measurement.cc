@@ -80,6 +80,7 @@ class Measurement
             return;
         }
         const auto results = RunChildren(
+            m_scenario.run,
             RunsOf(job.read, m_job.cluster, layout, m_job.folder + "/verify", ChildMemory::kKept),
             m_goesOn);
         const std::optional<double> step = StepOf(layout, results);
@@ -229,7 +230,7 @@ class Measurement
         {
             job.more.push_back(fault);
         }
-        ChildResult result = std::move(RunChildren({job}, m_goesOn).front());
+        ChildResult result = std::move(RunChildren(m_scenario.run, {job}, m_goesOn).front());
         if (result.stats.is_discarded() || !result.stats.contains("recovery"))
         {
             m_times.why = "the " + name + " could not be simulated: " + result.why;

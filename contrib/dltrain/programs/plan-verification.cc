@@ -81,7 +81,7 @@ RunPlans(const scenario::PlannerScenario& scenario,
             runsOf[i].emplace_back();
         }
     }
-    RunChildren(jobs, watch.goesOn, [&](std::size_t job, const ChildResult& result) {
+    RunChildren(scenario.run, jobs, watch.goesOn, [&](std::size_t job, const ChildResult& result) {
         const auto [index, run] = placeOf[job];
         runsOf[index][run] = result;
         planner::Plan& plan = *plans[index];

@@ -77,7 +77,7 @@ VerifySharding(scenario::TrainingScenario* s)
     {
         jobs.push_back(RunOf(*s, *ranked.sharding, jobs.size()));
     }
-    const auto results = RunChildren(jobs, [] { return scenario::Interruption() == 0; });
+    const auto results = RunChildren(s->run, jobs, [] { return scenario::Interruption() == 0; });
     if (const int signal = scenario::Interruption())
     {
         std::cerr << text << std::endl;

@@ -83,7 +83,7 @@ RunStudy(const scenario::TrainingScenario& s)
     {
         jobs.push_back(StudyJobOf(s, run));
     }
-    const auto results = RunChildren(jobs, [] { return scenario::Interruption() == 0; });
+    const auto results = RunChildren(s.run, jobs, [] { return scenario::Interruption() == 0; });
     if (const int signal = scenario::Interruption())
     {
         std::cerr << text << std::endl;

@@ -11,6 +11,7 @@
 #include "scenarios/asked/training.h"
 #include "scenarios/job/parse-result.h"
 #include "scenarios/layout-search/options/planner-options.h"
+#include "scenarios/network/child-options.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/fidelity-options.h"
 #include "scenarios/network/recovery-options.h"
@@ -469,10 +470,11 @@ ValidateGoodput(const ReadResult& read)
     result.errors = reader.errors;
     result.scenario.values = read.values;
     result.scenario.run.progress = read.values.Get(&asked::Run::progress);
+    SetChildPlace(read.values, &result.scenario.run);
     result.scenario.run.dryRun = read.values.Get(&asked::Run::dryRun);
     result.scenario.run.report = read.values.Get(&asked::Run::report);
     result.scenario.run.seed = read.values.Get(&asked::Run::seed);
-    std::vector<std::string> except = {"out", "progress"};
+    std::vector<std::string> except = {"out", "progress", "on", "slurm-options"};
     for (const Option& option : GoodputOptionTable().options)
     {
         if (!read.values.Given(option.name))

@@ -84,7 +84,8 @@ constexpr EstimateRow kEstimateRows[] = {
      "link-retry hash-seed "
      "hash-offset set"},
     {InEstimate::kNoted,
-     "ib-switch ib-routing lmc vls vl-buffer credit-block ib-fec vl-high vl-low vl-high-limit "
+     "ib-switch link-frames ib-routing lmc vls vl-buffer credit-block ib-fec vl-high vl-low "
+     "vl-high-limit "
      "fecn-threshold static-rate adaptive-routing payload header-bytes extension-headers ack-bytes "
      "line-overhead time-unit ack-priority cnp-priority nak-interval variable-window ecn-behind"},
     // What happens beside the job, and to it.
@@ -94,14 +95,16 @@ constexpr EstimateRow kEstimateRows[] = {
      "checkpoint-async checkpoint-copy-rate spares"},
     {InEstimate::kKnown, "seed"}, // of what is noted, and of --moe-skew
     {InEstimate::kOfRun,
-     "steps warmup export ignore-host-memory engine threads mpi-ranks attribution timeline "
+     "steps warmup export ignore-host-memory engine threads mpi-ranks "
+     "attribution timeline "
      "trace-qps trace-paths watch watch-interval link-interval pcap pcap-format pcap-snaplen "
      "pcap-size pcap-files pcap-flow ib-lfts "
      "ib-dump"},
     {InEstimate::kRefused,
      "memory place prefetch-layers memory-servers memory-rate memory-sweep remote-memory"},
     {InEstimate::kOfSearch,
-     "fix search objective price tokens time top verify verify-network moves resume memory-margin "
+     "on slurm-options fix search objective price tokens time top verify verify-network moves "
+     "resume memory-margin "
      "scenario out dry-run progress report list help version"},
 };
 

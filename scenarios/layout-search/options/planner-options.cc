@@ -11,6 +11,7 @@
 #include "scenarios/job/parse-result.h"
 #include "scenarios/layout-search/options/kind-orders.h"
 #include "scenarios/layout-search/options/resumed-search.h"
+#include "scenarios/network/child-options.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/training/pipeline/schedule.h"
 #include "topologies/names.h"
@@ -529,11 +530,14 @@ ValidatePlanner(const ReadResult& read)
     result.errors = reader.errors;
     result.scenario.values = read.values;
     result.scenario.run.progress = read.values.Get(&asked::Run::progress);
+    SetChildPlace(read.values, &result.scenario.run);
     result.scenario.run.dryRun = read.values.Get(&asked::Run::dryRun);
     result.scenario.run.report = read.values.Get(&asked::Run::report);
     result.scenario.run.asRun = SearchJson(read.values);
     result.scenario.run.asRun["given"] =
-        GivenOf(PlannerOptionTable(), read.values, {"out", "resume", "progress", "dry-run"});
+        GivenOf(PlannerOptionTable(),
+                read.values,
+                {"out", "resume", "progress", "dry-run", "on", "slurm-options"});
     result.scenario.resume = resume;
     return result;
 }
@@ -567,7 +571,10 @@ nlohmann::json
 ScenarioOf(const ReadResult& read)
 {
     const OptionTable& table = TrainingOptionTable();
-    std::vector<std::string> except = {"out", "progress"}; // the search's own
+    std::vector<std::string> except = {"out",
+                                       "progress",
+                                       "on",
+                                       "slurm-options"}; // the search's own
     for (const Option& option : table.options)
     {
         if (!read.values.Given(option.name))

@@ -16,6 +16,7 @@
 #include "scenarios/models/gpu-zoo.h"
 #include "scenarios/models/model-zoo.h"
 #include "scenarios/network/background.h"
+#include "scenarios/network/child-options.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/compute-options.h"
 #include "scenarios/network/fidelity-options.h"
@@ -492,6 +493,8 @@ MakeTrainingTable()
     t.Add(DataParallelOptionRows());
     t.Add(OrderOptionRows());
     t.Add(MemoryOptionRows());
+    t.Add(ChildOptionRows("--study, --memory-sweep, --shard-verify, of dlplan's --verify and of "
+                          "dlgoodput"));
     t.Add(ComputeOptionRows(section));
     t.Add(ParallelOptionRows());
     t.Add(ShardingOptionRows());

@@ -288,6 +288,14 @@ TrainingReader::Read()
     }
     PlayTrace();
     ChooseCollectives();
+    const std::string on = values.Where(&asked::Run::on);
+    const uint32_t verified =
+        values.Has(&asked::Training::shardVerify) ? values.Get(&asked::Training::shardVerify) : 0;
+    if (values.Given(&asked::Run::on) && on.rfind("--", 0) == 0 && m_s.study.runs.empty() &&
+        verified == 0)
+    {
+        m_v.notes.push_back(on + " has no effect: this run starts no others");
+    }
     if (m_s.HasSteps())
     {
         CheckExports(&m_v, &m_s, m_cluster.spec);

@@ -46,6 +46,7 @@ SEARCHED |= {"sequence-parallel", "fused-attention", "micro-batch", "rank-order"
 SKIPPED = {"model", "server", "gpus", "servers", "global-batch", "fix", "search", "verify"}
 SKIPPED |= {"gpus-per-server", "nics-per-server", "gpu", "profile", "resume", "scenario", "out"}
 SKIPPED |= {"time", "top", "list", "help", "version", "dry-run", "objective", "verify-network"}
+SKIPPED |= {"on", "slurm-options"}
 SKIPPED |= {"report", "progress", "moves", "price", "tokens", "memory-margin"}
 
 

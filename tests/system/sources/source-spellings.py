@@ -27,6 +27,7 @@ STARTING = (
     "planner.cc",
     "goodput-measurement.cc",
     "shard-verification.cc",
+    "slurm.cc",
     "study.cc",
 )
 
