@@ -5,11 +5,11 @@
 
 #include "contrib/rdma/core/shown-text.h"
 #include "reports/base/output-errors.h"
+#include "scenarios/installation/installation.h"
 #include "scenarios/launch/output-folder.h"
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <iostream>
@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 extern char** environ;
 
@@ -34,11 +35,10 @@ constexpr const char* PAGE_LOST = "report.html: cannot be written: ";
 std::string
 FindScript()
 {
-    const char* root = std::getenv("DLTRAIN_ROOT");
-    for (const std::string& folder : {std::string(root ? root : ""), std::string(DLTRAIN_ROOT)})
+    for (const std::string& home : scenario::Homes())
     {
-        const std::string script = folder + "/scripts/report";
-        if (!folder.empty() && access(script.c_str(), X_OK) == 0)
+        const std::string script = home + "/scripts/report";
+        if (access(script.c_str(), X_OK) == 0)
         {
             return script;
         }
@@ -113,9 +113,18 @@ Spawn(const std::string& script, const std::string& folder, std::string& said)
     {
         return -1;
     }
-    std::string words[] = {script, "--after-run", "--", folder};
-    char* argv[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
-    const pid_t child = Start(argv, ends[1]);
+    std::vector<std::string> words = {script, "--after-run", "--", folder};
+    if (const std::string python = scenario::Python(); python != scenario::USUAL_PYTHON)
+    {
+        words.insert(words.begin(), python); // what the script's first line names is not there
+    }
+    std::vector<char*> argv;
+    for (std::string& word : words)
+    {
+        argv.push_back(word.data());
+    }
+    argv.push_back(nullptr);
+    const pid_t child = Start(argv.data(), ends[1]);
     const int error = errno;
     close(ends[1]);
     char text[4096];
@@ -160,7 +169,11 @@ WriteReport(const scenario::RunOptions& run, std::ostream& os)
     const std::string script = FindScript();
     if (script.empty())
     {
-        why = "there is no scripts/report in " DLTRAIN_ROOT;
+        why = "there is no scripts/report in " + scenario::HomesText();
+    }
+    else if (access(scenario::Python().c_str(), X_OK) != 0)
+    {
+        why = "Python 3 is not installed";
     }
     else
     {

@@ -9,6 +9,7 @@
 #include "reports/timeline/timeline-choice.h"
 #include "reports/timeline/timeline-records.h"
 #include "reports/timeline/trace-event-file.h"
+#include "scenarios/installation/installation.h"
 
 #include <algorithm>
 #include <map>
@@ -359,7 +360,8 @@ WriteTimeline(const std::string& folder, const std::string& path, uint64_t maxEv
 void
 WriteTimelineOf(const scenario::RunOptions& run, std::ostream& os)
 {
-    WriteTimelineOf(run, os, "a choice; scripts/timeline shows more", [&](const std::string& path) {
+    const std::string more = "a choice; " + scenario::ScriptText("timeline") + " shows more";
+    WriteTimelineOf(run, os, more.c_str(), [&](const std::string& path) {
         return WriteTimeline(run.out, path, TIMELINE_EVENTS);
     });
 }

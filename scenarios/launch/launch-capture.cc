@@ -5,12 +5,12 @@
 
 #include "contrib/rdma/core/set-up-phase.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/installation/installation.h"
 #include "scenarios/launch/interruption.h"
 #include "topologies/json-text.h"
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <iostream>
@@ -31,7 +31,6 @@ namespace
 
 using nlohmann::json;
 
-constexpr const char* kPython = "/usr/bin/python3";
 /// The folder of the package comes as an argument: the script's PYTHONPATH stays as it is.
 constexpr const char* kStart =
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
@@ -47,11 +46,10 @@ constexpr std::pair<const char*, const char*> kPhases[] = {
 std::string
 ScriptsFolder()
 {
-    const char* const root = std::getenv("DLTRAIN_ROOT");
-    for (const std::string& clone : {std::string(root ? root : ""), std::string(DLTRAIN_ROOT)})
+    for (const std::string& home : Homes())
     {
-        const std::string folder = clone + "/scripts";
-        if (!clone.empty() && ::access((folder + "/cluster_simulator").c_str(), X_OK) == 0)
+        const std::string folder = home + "/scripts";
+        if (::access((folder + "/cluster_simulator").c_str(), X_OK) == 0)
         {
             return folder;
         }
@@ -271,20 +269,21 @@ Capture::Run(const LaunchSpec& launch,
     const std::string scripts = ScriptsFolder();
     if (scripts.empty())
     {
-        m_end.error = "there is no scripts/cluster_simulator in " DLTRAIN_ROOT;
+        m_end.error = "there is no scripts/cluster_simulator in " + HomesText();
         return;
     }
     const KeptForAWhile kept;
-    if (const int error = Start({kPython, "-c", kStart, scripts, ArgumentOf(launch, folder, made)}))
+    const std::string python = Python();
+    if (const int error = Start({python, "-c", kStart, scripts, ArgumentOf(launch, folder, made)}))
     {
-        m_end.error = std::string(kPython) + " cannot be started: " + std::strerror(error);
+        m_end.error = python + " cannot be started: " + std::strerror(error);
         return;
     }
     const int status = Attend();
     const bool fine = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (!fine && m_end.signal == 0 && m_end.error.empty() && m_end.full.empty())
     {
-        m_end.error = std::string(kPython) +
+        m_end.error = python +
                       (WIFSIGNALED(status) ? " was ended by signal " : " ended with status ") +
                       std::to_string(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }

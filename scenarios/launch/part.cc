@@ -3,9 +3,10 @@
  */
 #include "scenarios/launch/part.h"
 
+#include "scenarios/installation/installation.h"
+
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <stdexcept>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 extern char** environ;
 
@@ -41,12 +43,13 @@ PartPath(const std::string& name)
     return own.parent_path() / ("libdltrain-part-" + name + ".so");
 }
 
-/// \return the clone's ./ns3
+/// \return ./ns3 of the clone; empty: the program is of a package
 std::string
 BuildScript()
 {
-    const char* root = std::getenv("DLTRAIN_ROOT");
-    return std::string(root && *root ? root : DLTRAIN_ROOT) + "/ns3";
+    const std::string installed = InstalledHome();
+    const std::vector<std::string> homes = Homes();
+    return homes.empty() || homes.front() == installed ? "" : homes.front() + "/ns3";
 }
 
 /// Its standard output goes where errors go: ours is for results. \return why it failed, or nothing
@@ -113,6 +116,12 @@ PartLibrary(const std::string& name)
     if (std::filesystem::exists(library, failed))
     {
         return library.string();
+    }
+    if (BuildScript().empty())
+    {
+        throw std::runtime_error(
+            "the part " + name +
+            " is in no package; use a clone, which builds it: " + PartCommand(name));
     }
     std::string why = RunBuild(BuildScript(), "--part=" + name);
     if (why.empty() && !std::filesystem::exists(library, failed))

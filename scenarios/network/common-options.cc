@@ -258,7 +258,7 @@ RunOptionRows(const std::string& program)
                         .CommandLineOnly()
                         .Letter('h')
                         .Shows("[=WHAT]"),
-                    section.Flag("version", "the version, then stop")
+                    section.Flag("version", "version, commit and release of ns-3, then stop")
                         .As(&asked::Run::version)
                         .CommandLineOnly(),
                 });

@@ -5,6 +5,7 @@
  */
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/shown-text.h"
+#include "scenarios/installation/installation.h"
 #include "scenarios/options/options-detail.h"
 #include "scenarios/options/options.h"
 #include "scenarios/options/text-of-others.h"
@@ -461,7 +462,7 @@ ReadOptions(const OptionTable& table, int argc, const char* const* argv)
     if (given.count("version"))
     {
         result.errors.clear();
-        result.text = table.program + " " + table.version + "\n";
+        result.text = table.program + " " + table.version + ", " + BuildText() + "\n";
         return result;
     }
     for (const char* asking : {"help", "list"})

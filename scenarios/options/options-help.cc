@@ -3,6 +3,7 @@
  *
  * --help and --list.
  */
+#include "scenarios/installation/installation.h"
 #include "scenarios/options/options-detail.h"
 #include "scenarios/options/options.h"
 
@@ -176,7 +177,7 @@ HelpText(const OptionTable& table)
     constexpr size_t kIndent = 32;
     std::string out;
     WrapText(&out, table.program + " - " + table.description, 0, 0);
-    out += "\nUsage: ./ns3 run \"" + table.program + " [--option=value ...]\"\n";
+    out += "\nUsage: " + CommandText(table.program + " [--option=value ...]") + "\n";
     WrapText(
         &out,
         "Every option with a JSON path can stand in a scenario file too (--scenario=FILE.json): "
@@ -259,7 +260,7 @@ HelpText(const OptionTable& table)
         out += "\nExamples\n";
         for (const auto& e : table.examples)
         {
-            out += "  " + (e.rfind("# ", 0) == 0 ? e : "./ns3 run \"" + e + "\"") + "\n";
+            out += "  " + (e.rfind("# ", 0) == 0 ? e : CommandText(e)) + "\n";
         }
     }
     if (!table.lists.empty())

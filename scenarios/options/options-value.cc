@@ -5,6 +5,7 @@
  */
 #include "contrib/rdma/core/nearest-name.h"
 #include "contrib/rdma/core/unit-strings.h"
+#include "scenarios/installation/installation.h"
 #include "scenarios/options/options-detail.h"
 #include "scenarios/options/options.h"
 #include "topologies/names.h"
@@ -267,6 +268,10 @@ ParseValue(const Option& option,
             return fail("unknown " + option.nameOf + "; allowed: " + AllowedText(option),
                         NearestName(head, items));
         }
+        else
+        {
+            v.text = InstalledFile(text);
+        }
         break;
     }
     case Kind::kEntries: {
@@ -323,8 +328,10 @@ ParseValue(const Option& option,
             }
         }
         break;
-    case Kind::kText:
     case Kind::kFile:
+        v.text = InstalledFile(text);
+        break;
+    case Kind::kText:
         break;
     }
 

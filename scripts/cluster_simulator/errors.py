@@ -5,6 +5,8 @@ Ctrl-C raises KeyboardInterrupt itself; its `run` holds the result so far, whose
 or None.
 """
 
+import sys
+
 
 class SimulatorError(Exception):
     """Base of all errors of this package."""
@@ -47,6 +49,8 @@ def missing_library(error):
     """
     if (error.name or "").split(".")[0] == __package__:
         raise error
+    if sys.prefix != sys.base_prefix:  # a virtual environment sees none of Debian's
+        return f"{error}; type:  {sys.executable} -m pip install matplotlib pandas"
     return (
         f"{error}; type:  sudo apt-get install --no-install-recommends python3-matplotlib"
         " python3-pandas"

@@ -39,6 +39,9 @@ def find(name):
             f"DLTRAIN_PROGRAMS={wanted}: no program {name} in this folder; correct or unset it"
         )
     clones = list(_clones())
+    installed = _installed(name)
+    if installed and not (clones and clones[0] in (os.environ.get("DLTRAIN_ROOT"), _around())):
+        return installed
     for clone in clones:
         built = _in_clone(clone, name)
         if built:
@@ -64,13 +67,33 @@ def clone():
     )
 
 
+def _around():
+    """The clone that this file is in, if it is in one."""
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def _installed(name):
+    """The program of the package (./ns3 package) that this file is of: PREFIX/bin/NAME, or
+    PREFIX/lib/dltrain/NAME for one that only scripts call. None: it is of no package.
+    """
+    prefix = os.path.abspath(__file__)
+    while prefix != os.path.dirname(prefix):
+        prefix = os.path.dirname(prefix)
+        if os.path.isdir(os.path.join(prefix, "share", "dltrain", "scripts")):
+            for folder in ("bin", os.path.join("lib", "dltrain")):
+                path = os.path.join(prefix, folder, name)
+                if _is_program(path):
+                    return path
+    return None
+
+
 def _clones():
     """Clones of the simulator: named by the environment, the one this file is in, the one around
     the current folder.
     """
     starts = [
         os.environ.get("DLTRAIN_ROOT"),
-        os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
+        _around(),
     ]
     folder = os.getcwd()
     while folder != os.path.dirname(folder):

@@ -41,28 +41,43 @@ def _sources():
 
 
 def _write(wheel_directory, contents):
-    """A wheel of {name: bytes}; the same input makes the same bytes."""
+    """The wheel of the Python package alone: {name: bytes}."""
     project = _project()
-    info = f"{PACKAGE}-{project['version']}.dist-info"
     needs = "".join(f"Requires-Dist: {need}\n" for need in project["needs"])
-    contents[f"{info}/METADATA"] = (
+    metadata = (
         f"Metadata-Version: 2.1\nName: cluster-simulator\nVersion: {project['version']}\n"
         f"Summary: {project['summary']}\nLicense: GPL-2.0-only\n"
         f"Requires-Python: {project['python']}\n{needs}"
-    ).encode()
-    contents[
-        f"{info}/WHEEL"
-    ] = b"Wheel-Version: 1.0\nGenerator: dltrain\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    record = "".join(
-        f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in contents.items()
     )
-    contents[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
-    file = f"{PACKAGE}-{project['version']}-py3-none-any.whl"
+    files = {name: (data, False) for name, data in contents.items()}
+    return write_wheel(
+        wheel_directory, (PACKAGE, project["version"]), "py3-none-any", files, metadata
+    )
+
+
+def write_wheel(wheel_directory, name_and_version, tag, contents, metadata):
+    """A wheel of {name: (bytes, is it executable?)}; the same input makes the same bytes. A wheel
+    of a platform has programs.
+    """
+    name_and_version = "-".join(name_and_version)
+    info = f"{name_and_version}.dist-info"
+    pure = "true" if tag.endswith("-any") else "false"
+    wheel = f"Wheel-Version: 1.0\nGenerator: dltrain\nRoot-Is-Purelib: {pure}\nTag: {tag}\n"
+    contents = {
+        **contents,
+        f"{info}/METADATA": (metadata.encode(), False),
+        f"{info}/WHEEL": (wheel.encode(), False),
+    }
+    record = "".join(
+        f"{name},sha256={_digest(data)},{len(data)}\n" for name, (data, _) in contents.items()
+    )
+    contents[f"{info}/RECORD"] = (f"{record}{info}/RECORD,,\n".encode(), False)
+    file = f"{name_and_version}-{tag}.whl"
     with zipfile.ZipFile(os.path.join(wheel_directory, file), "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in contents.items():
+        for name, (data, executable) in contents.items():
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, data)
+            entry.external_attr = (0o100755 if executable else 0o100644) << 16
+            archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
     return file
 
 

@@ -91,7 +91,8 @@ inside_clone() {
 # remove_built: all that was built in the clone; not ns-3's source.
 remove_built() {
     local folder
-    rm -rf -- "$BUILD" "$WORK/tests" "$WORK/programs" "$WORK/fresh" "$WORK/parts" "$WORK/capture"
+    rm -rf -- "$BUILD" "$WORK/tests" "$WORK/programs" "$WORK/fresh" "$WORK/parts" "$WORK/capture" \
+        "$WORK/package"
     for folder in "$OWN_TREE" "$WORK"/sanitized*/ns-*; do
         [[ -d $folder && ! -L $folder ]] || continue
         rm -rf -- "$folder/build" "$folder/cmake-cache" "$folder/.lock-ns3_linux_build"
@@ -116,6 +117,8 @@ clean() {
 sources() {
     printf '%s\n' "$ROOT"/{CMakeLists.txt,contrib,scratch,topologies,collectives,scenarios,reports} \
         "$ROOT"/scripts/setup
+    # A commit changes what --version says.
+    [[ ! -f $ROOT/.git/logs/HEAD ]] || echo "$ROOT/.git/logs/HEAD"
     if [[ $ns3_from == installed ]]; then
         echo /usr/include/ns3/core-config.h
     else

@@ -47,7 +47,8 @@ ROOMS = {
         "asked formats/capture formats/trace inference models options training/spec "
         "training/steps"
     ),
-    "launch": "asked job options",
+    "installation": "",
+    "launch": "asked installation job options",
     "layout-search": (
         "asked collective job layout-search/options network options startup training "
         "training/checks training/graphs training/options training/pipeline "
@@ -69,7 +70,7 @@ ROOMS = {
     "operator-search/options": (
         "asked collective job operator-search options training/checks training/steps"
     ),
-    "options": "",
+    "options": "installation",
     "placement": "job options traffic",
     "startup": (
         "asked dry-run inference/dry-run inference/options job launch network "

@@ -6,6 +6,7 @@
  */
 #include "contrib/rdma/core/unit-strings.h"
 #include "scenarios/inference/options/serving-options.h"
+#include "scenarios/installation/installation.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/options/options.h"
 #include "scenarios/startup/parse.h"
@@ -325,7 +326,8 @@ TEST(OptionTables, HelpListsEveryOptionAndFitsInAHundredColumns)
             }
         }
         EXPECT_EQ(*Read(*table, {"-h"}).text, *read.text);
-        EXPECT_EQ(*Read(*table, {"--version"}).text, table->program + " " + table->version + "\n");
+        EXPECT_EQ(*Read(*table, {"--version"}).text,
+                  table->program + " " + table->version + ", " + BuildText() + "\n");
     }
 }
 
