@@ -41,7 +41,8 @@ package() {
 package_build() {
     local log=$LOGS/package.log
     mkdir -p "$1"
-    if [[ ! -f $1/build/CMakeCache.txt || ! -f $1/build/.dltrain-files ]] || ! has_files "$1/build"; then
+    if [[ ! -f $1/build/CMakeCache.txt || ! -f $1/build/.dltrain-files ]] ||
+        ! has_files "$1/build"; then
         CXXFLAGS="$(prefix_map "$ROOT")" cmake -S "$ROOT" -B "$1/build" -G Ninja \
             -DDLTRAIN_NS3_SYSTEM=ON -DDLTRAIN_PACKAGE=ON >"$log" 2>&1 ||
             fail_with_log "$log" "CMake could not configure the build of packages"

@@ -14,7 +14,7 @@ declare -A TEST_PACKAGES=(
     [tshark]="tshark"
     [browser]="chromium chromium-driver python3-selenium"
     [notebook]="python3-nbclient python3-ipykernel"
-    [pip]="python3-pip"
+    [pip]="python3-pip python3-venv"
     # what ./ns3 capture installs on first use: scripts/cluster_simulator/capture/installing.py
     [torch]="python3-torch python3-torchvision libtorch-dev pybind11-dev libpython3-dev"
 )

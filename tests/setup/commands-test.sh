@@ -36,6 +36,14 @@ targets
 expect_status 0
 none="options of CMake stand behind --"
 
+begin "options of package"
+kinds="deb wheel tar"
+refused "package rpm: no such kind of package; there are: $kinds" package rpm
+refused "package whee: no such kind of package, nearest: wheel; there are: $kinds" package whee
+refused "package --outptu=x: no such option; there is --output=DIR" package --outptu=x
+refused "package --output: needs a folder, --output=DIR" package deb --output=
+refused "package --output=$CLONE/ns3: is no folder" package --output="$CLONE/ns3"
+
 begin "options of configure"
 refused "configure NONSENSE: no such option; $none" configure NONSENSE
 refused "configure --source=foo: --source takes no value" configure --source=foo

@@ -54,7 +54,7 @@ def version_of(root, program):
     version, commit, changed = found.groups()
     if commit == "unknown":
         return version
-    count = git(root, "rev-list", "--count", "HEAD") or "0"
+    count = git(root, "rev-list", "--count", commit) or "0"
     return f"{version}+{count}.g{commit}" + (".changed" if changed else "")
 
 

@@ -15,7 +15,13 @@ import man_pages
 # Commands of scripts/ that need no clone; they are called dltrain-NAME.
 SCRIPTS = ("compare", "plot", "report", "sweep", "timeline")
 FOLDERS = ("scripts/cluster_simulator", "scripts/report-page")
-DATA = ("scenarios/presets", "scenarios/jobs", "scenarios/graphs", "scenarios/zoo", "topologies/examples")
+DATA = (
+    "scenarios/presets",
+    "scenarios/jobs",
+    "scenarios/graphs",
+    "scenarios/zoo",
+    "topologies/examples",
+)
 DOCS = ("README.md", "LICENSE", "CONTRIBUTING.md", "docs")
 D3 = "/usr/share/javascript/d3/d3.min.js"
 D3_COPYRIGHT = "/usr/share/doc/libjs-d3/copyright"

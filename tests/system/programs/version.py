@@ -10,7 +10,9 @@ import sys
 sys.path.append(sys.path[0] + "/../shared")
 from _system_test import PROGRAMS, ROOT, SystemTest, main
 
-LINE = re.compile(r"(\w+) (\d+\.\d+\.\d+), commit (unknown|[0-9a-f]{8})( with changes)?, ns-3 (\S+)\n")
+LINE = re.compile(
+    r"(\w+) (\d+\.\d+\.\d+), commit (unknown|[0-9a-f]{8})( with changes)?, ns-3 (\S+)\n"
+)
 NAMES = ("collperf", "dlgoodput", "dlplan", "dlserve", "dltrain", "traffic")
 
 
