@@ -77,6 +77,8 @@ def lay(root, build, prefix, version):
         path = os.path.join("scripts", name)
         copy_file(os.path.join(root, path), os.path.join(home, path), 0o755)
         os.symlink(f"../share/dltrain/{path}", os.path.join(prefix, "bin", f"dltrain-{name}"))
+    # (pip removes a folder in which a file of its own lies, with all below it.)
+    copy_file(os.path.join(root, "LICENSE"), os.path.join(home, "LICENSE"))
     for name in (*FOLDERS, *DATA):
         copy_folder(os.path.join(root, name), os.path.join(home, name))
     for name in DOCS:
