@@ -7,7 +7,7 @@ PACKAGE_PACKAGES=(binutils dpkg-dev file) # readelf; dpkg-shlibdeps, which CPack
 
 # package [deb|wheel|tar]... [--output=DIR]
 package() {
-    local word output=$WORK/packages kinds=() work=$WORK/package
+    local output=$WORK/packages kinds=() work=$WORK/package
     while (($#)); do
         case $1 in
         --output=?*) output=${1#*=} ;;
