@@ -3,7 +3,7 @@
 # own: it runs on any processor of the architecture, and names no folder of this machine.
 
 PACKAGE_KINDS=(deb wheel tar)
-PACKAGE_PACKAGES=(binutils dpkg-dev file) # readelf; dpkg-shlibdeps, which CPack calls, as file
+PACKAGE_PACKAGES=(binutils patchelf dpkg-dev file) # CPack calls dpkg-shlibdeps and file
 
 # package [deb|wheel|tar]... [--output=DIR]
 package() {

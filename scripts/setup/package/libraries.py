@@ -12,6 +12,10 @@ OF_GLIBC = re.compile(
     r"(ld-linux[\w-]*|libc|libm|libpthread|libdl|librt|libresolv|libutil|libmvec)\.so\.\d+"
 )
 
+# Debian's ns-3 names GSL, of which the modules here use nothing. GSL is GPL-3.0-or-later beside
+# ns-3's GPL-2.0-only: it stays out.
+UNUSED = {"libgsl": r"gsl_\w+", "libgslcblas": r"cblas_\w+"}
+
 
 class Missing(Exception):
     """A library that a program needs is nowhere."""
@@ -39,7 +43,7 @@ def _loaded(path):
 
 
 def add(prefix):
-    """Copies the libraries of others into lib/dltrain, and their licences. Returns their names."""
+    """Copies the libraries of others into lib/dltrain, and their licences."""
     folder = os.path.join(prefix, "lib", "dltrain")
     wanted = {}
     for path in elf_files(prefix):
@@ -48,6 +52,8 @@ def add(prefix):
                 raise Missing(f"{os.path.basename(path)} needs {name}, which is not installed")
             if not OF_GLIBC.fullmatch(name) and not found.startswith(prefix + os.sep):
                 wanted[name] = os.path.realpath(found)
+    unused = {name for name in wanted if name.split(".")[0] in UNUSED}
+    wanted = {name: path for name, path in wanted.items() if name not in unused}
     for name, path in sorted(wanted.items()):
         target = os.path.join(folder, name)
         shutil.copyfile(path, target)
@@ -58,8 +64,23 @@ def add(prefix):
             licences = os.path.join(prefix, "share", "doc", "dltrain", "licenses")
             os.makedirs(licences, exist_ok=True)
             shutil.copyfile(copyright_file, os.path.join(licences, package))
+    _leave_out(prefix, unused)
     _check(prefix)
-    return sorted(wanted)
+
+
+def _leave_out(prefix, names):
+    """Libraries of which nothing is used are no longer asked for."""
+    for path in elf_files(prefix):
+        here = sorted(names & set(_needed(path)))
+        if not here:
+            continue
+        done = subprocess.run(
+            ["nm", "-D", "--undefined-only", path], capture_output=True, text=True, check=True
+        )
+        for name in here:
+            if re.search(rf"\bU {UNUSED[name.split('.')[0]]}", done.stdout):
+                raise Missing(f"{os.path.basename(path)} uses {name}: see UNUSED in {__file__}")
+            subprocess.run(["patchelf", "--remove-needed", name, path], check=True)
 
 
 def _package_of(path):
