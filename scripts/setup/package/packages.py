@@ -4,7 +4,7 @@
     packages.py --root=CLONE --build=DIR --work=DIR --output=DIR KIND...
 
 The .deb depends on Debian's ns-3 and Boost. The wheel and the tarball have all libraries but those
-of glibc inside. The same commit makes the same bytes.
+of glibc inside. The same build makes the same bytes.
 """
 
 import argparse
