@@ -31,6 +31,7 @@ struct Run
     std::string engine;
     std::optional<uint32_t> threads;
     uint32_t mpiRanks = 0;
+    std::optional<std::vector<std::string>> mpiHosts;
     std::string on;
     std::optional<std::string> slurmOptions;
     bool progress = false;

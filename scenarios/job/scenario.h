@@ -22,6 +22,7 @@
 #include "scenarios/job/flow-tag.h"
 #include "scenarios/job/launch-spec.h"
 #include "scenarios/job/load-balancing.h"
+#include "scenarios/job/mpi-host.h"
 #include "scenarios/job/placed-setting.h"
 #include "scenarios/job/protocol.h"
 #include "scenarios/job/reference.h"
@@ -86,9 +87,10 @@ struct WatchSpec
 struct Processes
 {
     uint32_t count = 1;
-    std::string by;          ///< "--mpi-ranks=2", "mpirun -np 2"; empty: a single process
-    bool hostsApart = false; ///< each has hosts; else the first one has all
-    uint32_t busyHosts = 0;  ///< number of hosts that simulate something
+    std::string by;                  ///< "--mpi-ranks=2", "mpirun -np 2"; empty: a single process
+    std::vector<MpiHost> hosts = {}; ///< that have them; none: this machine, or not known
+    bool hostsApart = false;         ///< each has hosts; else the first one has all
+    uint32_t busyHosts = 0;          ///< number of hosts that simulate something
     /// Attribution is off because of the processes; a single process would have it.
     bool noAttribution = false;
 

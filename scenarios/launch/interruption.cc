@@ -91,6 +91,8 @@ OnSecond(int number, Phase phase)
 void
 OnSignal(int number)
 {
+    // mpirun passes these on to other hosts, and none of the three (mpirun.h).
+    number = number == SIGUSR1 ? SIGINT : number == SIGUSR2 ? SIGTERM : number;
     const Phase phase = g_phase;
     if (phase == Phase::kEarly)
     {
@@ -114,10 +116,15 @@ Catch(Phase phase)
 {
     g_speaks = FindLauncher().IsFirst();
     g_phase = phase;
-    for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
     {
         struct sigaction action = {};
         ::sigaction(number, nullptr, &action);
+        const bool passedOn = number == SIGUSR1 || number == SIGUSR2;
+        if (passedOn && !FindLauncher().started)
+        {
+            continue;
+        }
         if (action.sa_handler != SIG_IGN || (phase != Phase::kEarly && number != SIGHUP))
         {
             action = {};

@@ -40,6 +40,47 @@ BeginOfRule(const std::string& text)
     return 0;
 }
 
+struct MpiSetting
+{
+    const char* name;
+    std::string value;
+    const char* instead = nullptr; ///< says the same in another way; Open MPI takes one of them
+};
+
+std::vector<std::string>
+Missing(const std::vector<MpiSetting>& settings, const std::function<bool(const char*)>& isSet)
+{
+    std::vector<std::string> missing;
+    for (const MpiSetting& setting : settings)
+    {
+        if (!isSet(setting.name) && !(setting.instead && isSet(setting.instead)))
+        {
+            missing.push_back(std::string(setting.name) + "=" + setting.value);
+        }
+    }
+    return missing;
+}
+
+/// Of any run, wherever its processes are.
+std::vector<MpiSetting>
+CommonSettings()
+{
+    return {
+        {"OMPI_ALLOW_RUN_AS_ROOT", "1", nullptr},
+        {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", nullptr},
+        {"OMPI_MCA_rmaps_base_oversubscribe", "1", nullptr},
+        // By shared memory and TCP, not by RDMA cards.
+        {"OMPI_MCA_pml", "ob1", nullptr},
+        // It needs a right that containers withhold.
+        {"OMPI_MCA_btl_vader_single_copy_mechanism", "none", nullptr},
+        // Ranks wait for each other all the time: whoever waits gives its core to others, to ranks
+        // where these are more than cores and to other work.
+        {"OMPI_MCA_mpi_yield_when_idle", "1", nullptr},
+        // By default each is bound to a core, those of every mpirun to the same ones.
+        {"OMPI_MCA_hwloc_base_binding_policy", "none", nullptr},
+    };
+}
+
 } // namespace
 
 std::string
@@ -61,42 +102,28 @@ WhyFilesAreTooShort(uint64_t limit)
 std::vector<std::string>
 MissingMpiSettings(uint32_t ranks, const std::function<bool(const char*)>& isSet)
 {
-    struct Setting
-    {
-        const char* name;
-        std::string value;
-        const char* instead = nullptr; ///< says the same in another way; Open MPI takes one of them
-    };
+    std::vector<MpiSetting> settings = CommonSettings();
+    settings.insert(settings.end(),
+                    {// All on this machine, whatever host file or batch system there is.
+                     {"OMPI_MCA_orte_default_dash_host",
+                      "localhost:" + std::to_string(ranks),
+                      "OMPI_MCA_orte_default_hostfile"},
+                     {"OMPI_MCA_btl_tcp_if_include", "lo", "OMPI_MCA_btl_tcp_if_exclude"},
+                     {"OMPI_MCA_oob_tcp_if_include", "lo", "OMPI_MCA_oob_tcp_if_exclude"}});
+    return Missing(settings, isSet);
+}
 
-    const Setting settings[] = {
-        {"OMPI_ALLOW_RUN_AS_ROOT", "1", nullptr},
-        {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", nullptr},
-        // All on this machine, whatever host file or batch system there is.
-        {"OMPI_MCA_orte_default_dash_host",
-         "localhost:" + std::to_string(ranks),
-         "OMPI_MCA_orte_default_hostfile"},
-        {"OMPI_MCA_rmaps_base_oversubscribe", "1", nullptr},
-        {"OMPI_MCA_btl_tcp_if_include", "lo", "OMPI_MCA_btl_tcp_if_exclude"},
-        {"OMPI_MCA_oob_tcp_if_include", "lo", "OMPI_MCA_oob_tcp_if_exclude"},
-        // Not over RDMA cards: by shared memory, or loopback.
-        {"OMPI_MCA_pml", "ob1", nullptr},
-        // It needs a right that containers withhold.
-        {"OMPI_MCA_btl_vader_single_copy_mechanism", "none", nullptr},
-        // Ranks wait for each other all the time: whoever waits gives its core to others, to ranks
-        // where these are more than cores and to other work.
-        {"OMPI_MCA_mpi_yield_when_idle", "1", nullptr},
-        // By default each is bound to a core, those of every mpirun to the same ones.
-        {"OMPI_MCA_hwloc_base_binding_policy", "none", nullptr},
-    };
-    std::vector<std::string> missing;
-    for (const Setting& setting : settings)
-    {
-        if (!isSet(setting.name) && !(setting.instead && isSet(setting.instead)))
-        {
-            missing.push_back(std::string(setting.name) + "=" + setting.value);
-        }
-    }
-    return missing;
+std::vector<std::string>
+MissingHostSettings(const std::function<bool(const char*)>& isSet)
+{
+    std::vector<MpiSetting> settings = CommonSettings();
+    settings.insert(settings.end(),
+                    {{"OMPI_MCA_btl", "self,vader,tcp", nullptr},
+                     // A host without power answers nothing: its daemon is lost after 5 s.
+                     {"OMPI_MCA_oob_tcp_keepalive_time", "2", nullptr},
+                     {"OMPI_MCA_oob_tcp_keepalive_intvl", "1", nullptr},
+                     {"OMPI_MCA_oob_tcp_keepalive_probes", "3", nullptr}});
+    return Missing(settings, isSet);
 }
 
 std::string
@@ -115,7 +142,7 @@ MpirunErrors::Take(const std::string& text)
         if (begin == std::string::npos)
         {
             pass(m_held.size() - BeginOfRule(m_held));
-            return passed;
+            return WithoutLines(passed);
         }
         pass(begin);
         const std::size_t end = m_held.find(rule, rule.size());
@@ -126,7 +153,7 @@ MpirunErrors::Take(const std::string& text)
                 pass(rule.size()); // somebody else's
                 continue;
             }
-            return passed;
+            return WithoutLines(passed);
         }
         if (IsNotice(m_held.substr(rule.size(), end - rule.size())))
         {
@@ -142,9 +169,49 @@ MpirunErrors::Take(const std::string& text)
 std::string
 MpirunErrors::Flush()
 {
-    std::string all;
-    all.swap(m_held);
+    std::string all = WithoutLines(m_held);
+    m_held.clear();
+    all += m_line;
+    m_inLine = !all.empty() && all.back() != '\n' && all.back() != '\r';
+    m_line.clear();
     return all;
+}
+
+std::string
+MpirunErrors::WithoutLines(const std::string& text)
+{
+    if (!m_keepsAside)
+    {
+        return text;
+    }
+    // "[node1:12345] 1 more process has sent help message ...", libevent's "[warn] ..."
+    static const std::regex own(
+        "(\\[([^\\]\\s]+:[0-9]+|warn|err)\\]|mpirun: (abort is already|Forwarding signal))"
+        "[\\s\\S]*");
+    std::string passed;
+    for (const char c : text)
+    {
+        if (c == '\n' && m_line.empty() && m_afterOwn)
+        {
+            continue; // mpirun says "abort ..." and leaves a line
+        }
+        m_afterOwn = false;
+        const bool ends = c == '\n' || c == '\r'; // progress ends its lines so
+        if (m_inLine || (m_line.empty() && c != '[' && c != 'm'))
+        {
+            passed += c;
+            m_inLine = !ends;
+            continue;
+        }
+        m_line += c;
+        if (ends)
+        {
+            m_afterOwn = std::regex_match(m_line, own);
+            (m_afterOwn ? m_aside : passed) += m_line;
+            m_line.clear();
+        }
+    }
+    return passed;
 }
 
 bool
@@ -160,7 +227,19 @@ MpirunErrors::IsNotice(const std::string& text)
     static const std::regex job("(Primary|Child) job\\s[\\s\\S]*terminated normally, but "
                                 "[0-9]+ process(es)? returned\\s+a non-zero exit "
                                 "code[\\s\\S]*the job has been aborted\\.\\s*");
+    // orte/mca/oob/base and orte/mca/plm/base: a host, or its daemon, is gone
+    static const std::regex lost("ORTE has lost communication with a remote daemon\\.[\\s\\S]*"
+                                 "Remote daemon: \\S+ on node (\\S+)[\\s\\S]*");
+    // orte/mca/plm/base, opal/mca/btl/tcp, ompi/errhandler: follows of it, without a host's name
+    static const std::regex connections("ORTE was unable to|ORTE does not know|TCP connect|"
+                                        "peer process has unexpectedly|PML add procs failed|"
+                                        "MPI_ABORT was invoked");
     std::smatch found;
+    if (std::regex_match(text, found, lost))
+    {
+        m_lostHost = m_lostHost.empty() ? found[1].str() : m_lostHost;
+        return true;
+    }
     RankEnd end;
     if (std::regex_match(text, found, killed))
     {
@@ -169,6 +248,11 @@ MpirunErrors::IsNotice(const std::string& text)
     else if (std::regex_match(text, found, ended))
     {
         end.status = std::stoi(found[2]);
+    }
+    else if (m_keepsAside && std::regex_search(text, connections))
+    {
+        m_aside += text;
+        return true;
     }
     else
     {
@@ -188,10 +272,17 @@ SignalText(int number)
 }
 
 std::string
-DescribeEnd(const RankEnd& end, uint32_t ranks)
+DescribeEnd(const RankEnd& end, uint32_t ranks, const std::vector<MpiHost>& hosts)
 {
+    std::string where;
+    uint32_t next = 0; // the first rank of the next host
+    for (const MpiHost& host : hosts)
+    {
+        next += host.ranks;
+        where = where.empty() && end.rank < next ? "on " + host.name + " " : where;
+    }
     const std::string who =
-        "rank " + std::to_string(end.rank) + " of " + std::to_string(ranks) + " ";
+        "rank " + std::to_string(end.rank) + " of " + std::to_string(ranks) + " " + where;
     if (end.signal)
     {
         return who + "was killed by signal " + SignalText(end.signal) + ": results are incomplete" +

@@ -7,6 +7,8 @@
 #ifndef SCENARIOS_LAUNCH_MPIRUN_WORDS_H
 #define SCENARIOS_LAUNCH_MPIRUN_WORDS_H
 
+#include "scenarios/job/mpi-host.h"
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -25,6 +27,9 @@ namespace scenario
  */
 std::vector<std::string> MissingMpiSettings(uint32_t ranks,
                                             const std::function<bool(const char*)>& isSet);
+
+/// The same of a run on several hosts: any network, and a lost host is found out in seconds.
+std::vector<std::string> MissingHostSettings(const std::function<bool(const char*)>& isSet);
 
 /// \param limit of the length of files, bytes (ulimit -f) \return why MPI's processes cannot share
 /// memory with it, or nothing
@@ -52,6 +57,19 @@ struct RankEnd
 class MpirunErrors
 {
   public:
+    /// Of a run on several hosts also MPI's own words about connections and daemons, whose first
+    /// cause a lost host may be: "[node1:12] ...", notices.
+    void KeepOthersAside()
+    {
+        m_keepsAside = true;
+    }
+
+    /// What was kept aside.
+    const std::string& Aside() const
+    {
+        return m_aside;
+    }
+
     /// \return the new part of the text that is not a notice of mpirun
     std::string Take(const std::string& text);
 
@@ -62,7 +80,13 @@ class MpirunErrors
 
     bool Holds() const
     {
-        return !m_held.empty();
+        return !m_held.empty() || !m_line.empty();
+    }
+
+    /// The first host that mpirun has lost; empty: none.
+    const std::string& LostHost() const
+    {
+        return m_lostHost;
     }
 
     /// The first process that mpirun gave notice of.
@@ -75,7 +99,16 @@ class MpirunErrors
     /// \return whether it is a notice of mpirun's, which is remembered
     bool IsNotice(const std::string& text);
 
+    /// \return the text without MPI's own lines, which are kept aside
+    std::string WithoutLines(const std::string& text);
+
     std::string m_held;
+    std::string m_line; //!< the begin of one that may be MPI's own
+    std::string m_aside;
+    std::string m_lostHost;
+    bool m_keepsAside = false;
+    bool m_afterOwn = false; //!< the last line was one of MPI's own
+    bool m_inLine = false;   //!< the begin of a line has been passed on
     std::optional<RankEnd> m_end;
 };
 
@@ -83,8 +116,8 @@ class MpirunErrors
 std::string SignalText(int number);
 
 /// A sentence about a process that ended without a message of its own. Statuses 1 to 3 and those
-/// above 128 have such a message: "" for them.
-std::string DescribeEnd(const RankEnd& end, uint32_t ranks);
+/// above 128 have such a message: "" for them. \param hosts that ranks are on; none: this machine
+std::string DescribeEnd(const RankEnd& end, uint32_t ranks, const std::vector<MpiHost>& hosts = {});
 
 } // namespace scenario
 

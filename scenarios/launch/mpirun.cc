@@ -3,8 +3,10 @@
  */
 #include "scenarios/launch/mpirun.h"
 
+#include "scenarios/launch/host-watch.h"
 #include "scenarios/launch/interruption.h"
 #include "scenarios/launch/mpirun-words.h"
+#include "scenarios/launch/passed-stream.h"
 
 #include <algorithm>
 #include <boost/algorithm/string/erase.hpp>
@@ -99,69 +101,33 @@ ChildrenOf(pid_t parent)
     return children;
 }
 
-/// Passes text from a pipe to one of our own descriptors.
-struct Stream
-{
-    int from = -1;
-    int to = -1;
-    int error = 0; ///< errno of the first write that failed
-
-    bool IsOpen() const
-    {
-        return from >= 0;
-    }
-
-    void Close()
-    {
-        if (from >= 0)
-        {
-            ::close(from);
-            from = -1;
-        }
-    }
-
-    /// \return what has come; "" at its end, when it is closed
-    std::string Read()
-    {
-        char text[65536];
-        const ssize_t n = ::read(from, text, sizeof text);
-        if (n < 0 && (errno == EINTR || errno == EAGAIN))
-        {
-            return "";
-        }
-        if (n <= 0)
-        {
-            Close();
-            return "";
-        }
-        return {text, static_cast<std::size_t>(n)};
-    }
-
-    void Write(const std::string& text)
-    {
-        std::size_t at = 0;
-        while (at < text.size() && !error)
-        {
-            const ssize_t n = ::write(to, text.data() + at, text.size() - at);
-            if (n < 0 && errno != EINTR)
-            {
-                error = errno;
-            }
-            at += n > 0 ? static_cast<std::size_t>(n) : 0;
-        }
-    }
-};
+using MpirunClock = std::chrono::steady_clock;
 
 class Mpirun
 {
   public:
+    /// \param watch of the hosts
+    Mpirun(const MpiPlace& place, HostWatch* watch)
+        : m_place(place),
+          m_watch(*watch)
+    {
+        if (!place.hosts.empty())
+        {
+            m_words.KeepOthersAside();
+        }
+    }
+
     /// \return 0, or errno
-    int Start(uint32_t ranks, int argc, const char* const* argv);
+    int Start(int argc, const char* const* argv);
     /// Until it has ended.
     void Attend();
-    int Conclude(const std::string& program, uint32_t ranks) const;
+    int Conclude(const std::string& program) const;
 
   private:
+    /// A host is lost: ends all that is left.
+    void OnLost(const std::string& host);
+    /// \return the error of a lost host
+    std::string LostText() const;
     [[noreturn]] void Become(const sigset_t& signals,
                              int report,
                              int output,
@@ -172,6 +138,11 @@ class Mpirun
     void Listen(std::chrono::milliseconds longest);
     void Watch();
 
+    const MpiPlace& m_place;
+    HostWatch& m_watch;
+    std::string m_lost; //!< a host; empty: none was
+    MpirunClock::time_point m_begin{MpirunClock::now()};
+    MpirunClock::time_point m_lostAt;
     pid_t m_parent{::getpid()};
     pid_t m_process{-1};
     int m_status{0};
@@ -183,20 +154,39 @@ class Mpirun
     bool m_anyError{false};     //!< a rank has printed an error
     bool m_anyEnd{false};       //!< a rank has said that it was interrupted, or will be
     bool m_anyOutput{false};    //!< on standard output
-    Stream m_output;
-    Stream m_errors;
+    bool m_anyFiles{false};     //!< its results are written
+    std::string m_share;        //!< "12.3% done" of its last line of progress
+    PassedStream m_output;
+    PassedStream m_errors;
     MpirunErrors m_words;
 };
 
 int
-Mpirun::Start(uint32_t ranks, int argc, const char* const* argv)
+Mpirun::Start(int argc, const char* const* argv)
 {
     // All that allocates comes before fork(): this process has more than one thread.
-    std::vector<std::string> words{"mpirun", "-np", std::to_string(ranks), OwnPath(argv[0])};
-    words.insert(words.end(), argv + 1, argv + argc);
-    std::vector<std::string> settings =
-        MissingMpiSettings(ranks, [](const char* name) { return std::getenv(name) != nullptr; });
+    const auto isSet = [](const char* name) { return std::getenv(name) != nullptr; };
+    std::vector<std::string> words{"mpirun", "-np", std::to_string(m_place.ranks)};
+    std::vector<std::string> settings = m_place.hosts.empty()
+                                            ? MissingMpiSettings(m_place.ranks, isSet)
+                                            : MissingHostSettings(isSet);
     std::vector<char*> environment;
+    if (!m_place.hosts.empty())
+    {
+        const std::string list = HostList(m_place.hosts);
+        settings.push_back(std::string(HOSTS_OF_RUN) + "=" + list);
+        words.insert(words.end(), {"--host", list, "--map-by", "slot", "-x", HOSTS_OF_RUN});
+        for (char** variable = environ; variable && *variable; ++variable)
+        {
+            const std::string name(*variable, std::strcspn(*variable, "="));
+            if (name.rfind("DLTRAIN_", 0) == 0 && name != HOSTS_OF_RUN)
+            {
+                words.insert(words.end(), {"-x", name});
+            }
+        }
+    }
+    words.push_back(OwnPath(argv[0]));
+    words.insert(words.end(), argv + 1, argv + argc);
     for (char** variable = environ; variable && *variable; ++variable)
     {
         environment.push_back(*variable);
@@ -299,15 +289,21 @@ Mpirun::OnSignals()
                 ::kill(rank, signal);
             }
         };
+        const bool elsewhere = !m_place.hosts.empty(); // ranks are mpirun's to tell
         if (number == SIGTSTP)
         {
-            tell(SIGSTOP);
+            elsewhere ? void(::kill(m_process, SIGTSTP)) : tell(SIGSTOP);
             ::raise(SIGSTOP);
-            tell(SIGCONT);
+            elsewhere ? void(::kill(m_process, SIGCONT)) : tell(SIGCONT);
             continue;
         }
         const bool again = m_stoppedBy != 0;
         m_stoppedBy = again ? m_stoppedBy : number;
+        if (elsewhere)
+        {
+            ::kill(m_process, !m_anyOutput ? SIGTERM : number == SIGINT ? SIGUSR1 : SIGUSR2);
+            continue;
+        }
         m_begun |= !ranks.empty();
         tell(number);
         if (!m_begun && !again)
@@ -322,15 +318,23 @@ Mpirun::OnSignals()
 void
 Mpirun::Listen(std::chrono::milliseconds longest)
 {
-    pollfd ready[] = {
+    std::vector<pollfd> ready = {
         {g_signals[0], POLLIN, 0},
         {m_output.from, POLLIN, 0}, // a descriptor below 0 is left out
         {m_errors.from, POLLIN, 0},
     };
-    if (::poll(ready, 3, static_cast<int>(longest.count())) <= 0)
+    if (m_lost.empty())
+    {
+        m_watch.AddTo(&ready);
+    }
+    if (::poll(ready.data(), ready.size(), static_cast<int>(longest.count())) <= 0)
     {
         m_errors.Write(m_words.Flush());
         return;
+    }
+    if (m_lost.empty())
+    {
+        OnLost(m_watch.Lost());
     }
     if (ready[0].revents)
     {
@@ -340,11 +344,13 @@ Mpirun::Listen(std::chrono::milliseconds longest)
     {
         const std::string text = m_output.Read();
         m_anyOutput |= !text.empty();
+        m_anyFiles |= text.find("\nFiles ") != std::string::npos; // the summary has come
         m_output.Write(text);
     }
     if (ready[2].revents)
     {
         std::string text = m_words.Take(m_errors.Read());
+        OnLost(m_words.LostHost());
         if (!m_stoppedBy)
         {
             // mpirun ends the others when one has failed; the user has not asked for that.
@@ -353,7 +359,26 @@ Mpirun::Listen(std::chrono::milliseconds longest)
         m_anyError |= text.find(": error: ") != std::string::npos;
         m_anyEnd |= text.find("interrupted") != std::string::npos ||
                     text.find("ends after the set-up") != std::string::npos;
+        if (const std::size_t at = text.rfind("% done"); at != std::string::npos)
+        {
+            const std::size_t begin = text.find_last_not_of("0123456789.", at - 1) + 1;
+            m_share = text.substr(begin, at - begin) + "% done";
+        }
         m_errors.Write(text);
+    }
+}
+
+void
+Mpirun::OnLost(const std::string& host)
+{
+    if (m_lost.empty() && !host.empty())
+    {
+        m_lost = host;
+        m_lostAt = MpirunClock::now();
+        if (!m_stoppedBy) // else it may be writing its results
+        {
+            ::kill(m_process, SIGTERM);
+        }
     }
 }
 
@@ -365,6 +390,13 @@ Mpirun::Watch()
     constexpr uint32_t kMostLooks = 5;
     constexpr uint32_t kMostBefore = 15; ///< they may have ended before anybody looked
     const auto ended = [this](pid_t rank) { return !IsChild(rank, m_process); };
+    const std::chrono::seconds longestEnd(m_stoppedBy ? 30 : 3);
+    if (!m_lost.empty() && MpirunClock::now() > m_lostAt + longestEnd)
+    {
+        m_givenUp = true; // it waits for the host; all others end with it
+        ::kill(m_process, SIGKILL);
+        return;
+    }
     m_ranks.erase(std::remove_if(m_ranks.begin(), m_ranks.end(), ended), m_ranks.end());
     if (m_ranks.empty())
     {
@@ -385,37 +417,63 @@ Mpirun::Watch()
 void
 Mpirun::Attend()
 {
-    using Clock = std::chrono::steady_clock;
     // A notice comes in one piece, so text held back that long is none.
     constexpr std::chrono::milliseconds kPatience(500);
     constexpr std::chrono::milliseconds kLookEvery(2000);
-    Clock::time_point look = Clock::now() + kLookEvery;
+    MpirunClock::time_point look = MpirunClock::now() + kLookEvery;
     while (m_output.IsOpen() || m_errors.IsOpen())
     {
         Listen(m_words.Holds() ? kPatience : kLookEvery);
-        if (Clock::now() >= look)
+        if (MpirunClock::now() >= look)
         {
             Watch();
-            look = Clock::now() + kLookEvery;
+            look = MpirunClock::now() + kLookEvery;
         }
     }
     m_errors.Write(m_words.Flush());
     while (::waitpid(m_process, &m_status, 0) < 0 && errno == EINTR)
     {
     }
+    const bool well = WIFEXITED(m_status) && WEXITSTATUS(m_status) == 0;
+    if (m_lost.empty() && !well && !m_anyError && !m_stoppedBy && !m_words.GetEnd())
+    {
+        // Ranks may find out sooner than we: their connections break.
+        constexpr std::chrono::seconds kLongest(8); // ssh needs 6
+        m_lost = m_watch.WaitForLost(kLongest);
+    }
+}
+
+std::string
+Mpirun::LostText() const
+{
+    const auto s = std::chrono::duration_cast<std::chrono::seconds>(
+        (m_lostAt > m_begin ? m_lostAt : MpirunClock::now()) - m_begin);
+    const std::string ranks = RanksText(m_place.hosts, m_lost);
+    return "host " + m_lost + " was lost" + (ranks.empty() ? "" : ", with " + ranks) + " of " +
+           std::to_string(m_place.ranks) + ": the run ended after " + std::to_string(s.count()) +
+           " s" + (m_share.empty() ? "" : ", " + m_share) +
+           (m_anyFiles
+                ? "; files have what was simulated until then"
+                : "; topology.json is complete, tables end early, stats.json and report.html are "
+                  "missing");
 }
 
 int
-Mpirun::Conclude(const std::string& program, uint32_t ranks) const
+Mpirun::Conclude(const std::string& program) const
 {
+    const uint32_t ranks = m_place.ranks;
     const auto fail = [&](const std::string& why) {
         std::cerr << program << ": error: " << why << std::endl;
         return 1;
     };
     const auto& end = m_words.GetEnd();
-    const std::string badEnd = end ? DescribeEnd(*end, ranks) : "";
+    const std::string badEnd = end ? DescribeEnd(*end, ranks, m_place.hosts) : "";
     const int killedBy = WIFSIGNALED(m_status) ? WTERMSIG(m_status) : 0;
     int status = 0;
+    if (!m_lost.empty() && !(m_stoppedBy && m_anyFiles))
+    {
+        return fail(LostText());
+    }
     if (m_stoppedBy && !(end && end->signal == SIGKILL) &&
         (m_givenUp || killedBy == SIGTERM || (end && end->signal)))
     {
@@ -442,9 +500,11 @@ Mpirun::Conclude(const std::string& program, uint32_t ranks) const
         // If many ranks end at once mpirun may report nothing; the first one's message is enough.
         if (status && !end && !m_anyError)
         {
-            status = m_stoppedBy ? 128 + m_stoppedBy
-                                 : fail("--mpi-ranks=" + std::to_string(ranks) +
-                                        ": mpirun ended with status " + std::to_string(status));
+            std::cerr << m_words.Aside();
+            status =
+                m_stoppedBy
+                    ? 128 + m_stoppedBy
+                    : fail(m_place.asked + ": mpirun ended with status " + std::to_string(status));
         }
     }
     // Prints the message where no rank could: there was no rank yet, or it was being loaded, or
@@ -465,8 +525,16 @@ Mpirun::Conclude(const std::string& program, uint32_t ranks) const
 } // namespace
 
 int
-RunUnderMpirun(const std::string& program, uint32_t ranks, int argc, const char* const* argv)
+RunUnderMpirun(const std::string& program,
+               const std::string& version,
+               const MpiPlace& place,
+               int argc,
+               const char* const* argv)
 {
+    const auto fail = [&](int status, const std::string& why) {
+        std::cerr << program << ": error: " << place.asked << ": " << why << std::endl;
+        return status;
+    };
     rlimit files{};
     const std::string why =
         ::getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur != RLIM_INFINITY
@@ -474,20 +542,27 @@ RunUnderMpirun(const std::string& program, uint32_t ranks, int argc, const char*
             : "";
     if (!why.empty())
     {
-        std::cerr << program << ": error: --mpi-ranks=" << ranks << ": " << why << std::endl;
-        return 1;
+        return fail(1, why);
     }
-    Mpirun mpirun;
-    if (const int error = mpirun.Start(ranks, argc, argv))
+    HostWatch watch;
+    std::error_code failed;
+    const std::string folder = std::filesystem::current_path(failed).string();
+    const HostNeeds needs{OwnPath(argv[0]), version, failed ? "/" : folder};
+    if (const std::string problem = watch.Begin(place.hosts, !place.job.empty(), needs);
+        !problem.empty())
     {
-        std::cerr << program << ": error: --mpi-ranks=" << ranks
-                  << ": mpirun cannot be started: " << std::strerror(error)
-                  << (error == ENOENT ? "; it is in Debian's package openmpi-bin" : "")
-                  << "; allowed: 1, without it" << std::endl;
-        return 2;
+        return fail(2, problem);
+    }
+    Mpirun mpirun(place, &watch);
+    if (const int error = mpirun.Start(argc, argv))
+    {
+        return fail(2,
+                    std::string("mpirun cannot be started: ") + std::strerror(error) +
+                        (error == ENOENT ? "; it is in Debian's package openmpi-bin" : "") +
+                        "; allowed: 1, without it");
     }
     mpirun.Attend();
-    return mpirun.Conclude(program, ranks);
+    return mpirun.Conclude(program);
 }
 
 } // namespace scenario

@@ -188,13 +188,21 @@ RunOptionRows(const std::string& program)
             .Example("2"),
         section
             .Integer("mpi-ranks",
-                     "processes that simulate one network together, on this machine: for more than "
-                     "1 the "
-                     "program starts mpirun")
+                     "processes that simulate one network together: for more than 1 the program "
+                     "starts mpirun")
             .As(&asked::Run::mpiRanks)
             .Range(1, 64)
             .Default("1")
             .Example("2"),
+        section
+            .List(
+                "mpi-hosts",
+                "hosts of these processes, each with its number of them or without; the first one "
+                "writes the results (docs/ranks.md)")
+            .As(&asked::Run::mpiHosts)
+            .Shows("HOST[:N],...")
+            .CommandLineOnly()
+            .Otherwise("the nodes of Slurm's allocation, if there are several; this machine"),
         section.Flag("progress", "show how far the run is")
             .As(&asked::Run::progress)
             .Default("1")

@@ -8,11 +8,14 @@
 #include "scenarios/asked/network.h"
 #include "scenarios/asked/run.h"
 #include "scenarios/launch/launcher.h"
+#include "scenarios/launch/mpi-hosts.h"
 #include "scenarios/network/infiniband.h"
 #include "topologies/names.h"
 #include "topologies/rank-partition.h"
 
 #include <algorithm>
+#include <boost/algorithm/string/split.hpp>
+#include <cstdlib>
 
 namespace scenario
 {
@@ -168,14 +171,55 @@ ProcessesOf(const Values& values)
     const Launcher launcher = FindLauncher();
     const auto asked = static_cast<uint32_t>(values.Get(&asked::Run::mpiRanks));
     Processes processes;
-    processes.count = launcher.started ? launcher.ranks : asked;
+    std::string job;
+    const std::string problem = FindHosts(values, &processes.hosts, &job);
+    const uint32_t named = values.Given(&asked::Run::mpiRanks) || processes.hosts.empty()
+                               ? asked
+                               : RanksOf(processes.hosts);
+    processes.count = launcher.started ? launcher.ranks : named;
     if (processes.Several())
     {
-        processes.by = asked == processes.count ? values.Where(&asked::Run::mpiRanks) + "=" +
-                                                      values.Raw(&asked::Run::mpiRanks)
-                                                : "mpirun -np " + std::to_string(processes.count);
+        processes.by =
+            asked == processes.count
+                ? values.Where(&asked::Run::mpiRanks) + "=" + values.Raw(&asked::Run::mpiRanks)
+            : named == processes.count
+                ? values.Where(&asked::Run::mpiHosts) + "=" + values.Raw(&asked::Run::mpiHosts)
+                : "mpirun -np " + std::to_string(processes.count);
     }
     return processes;
+}
+
+std::string
+FindHosts(const Values& values, std::vector<MpiHost>* hosts, std::string* job)
+{
+    const auto asked = static_cast<uint32_t>(values.Get(&asked::Run::mpiRanks));
+    std::string problem;
+    if (const char* const all = std::getenv(HOSTS_OF_RUN); all && FindLauncher().started)
+    {
+        std::vector<std::string> texts;
+        boost::split(texts, std::string(all), [](char c) { return c == ','; });
+        return ReadHosts(texts, hosts);
+    }
+    if (values.Given(&asked::Run::mpiHosts))
+    {
+        problem = ReadHosts(values.Get(&asked::Run::mpiHosts), hosts);
+        const uint32_t ranks = values.Given(&asked::Run::mpiRanks) ? asked : RanksOf(*hosts);
+        if (problem.empty() && ranks < 2)
+        {
+            return "is of several processes, and one runs on this machine; allowed: with " +
+                   Spell(&asked::Run::mpiRanks) + "=2 or more";
+        }
+        return problem.empty() ? SpreadRanks(ranks, hosts) : problem;
+    }
+    const Allocation allocation = FindAllocation();
+    if (asked < 2 || allocation.nodes < 2 || FindLauncher().started)
+    {
+        return "";
+    }
+    problem = NodesOf(allocation, hosts);
+    *job = allocation.job;
+    hosts->resize(std::min<std::size_t>(hosts->size(), asked));
+    return problem.empty() ? SpreadRanks(asked, hosts) : problem;
 }
 
 void
@@ -241,6 +285,7 @@ ProcessesText(const Processes& processes)
         return "";
     }
     std::string text = std::to_string(processes.count) +
+                       (processes.hosts.empty() ? "" : ", on " + HostText(processes.hosts)) +
                        (processes.hostsApart   ? ": each has hosts and switches"
                         : processes.count == 2 ? ": one has all hosts, the other switches"
                                                : ": one has all hosts, the others switches");

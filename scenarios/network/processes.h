@@ -21,6 +21,10 @@ namespace scenario
 /// for it.
 Processes ProcessesOf(const Values& values);
 
+/// The hosts that options name, or, for several processes, those of the allocation of Slurm that
+/// this program is in. \param job the id of that. \return the problem, or nothing
+std::string FindHosts(const Values& values, std::vector<MpiHost>* hosts, std::string* job);
+
 /// Fills in what each one has. At most one error is added: what that many cannot simulate.
 void CheckProcesses(const ReadResult& read, TrainingScenario* s, std::vector<Error>* errors);
 void CheckProcesses(const ReadResult& read, CollperfScenario* s, std::vector<Error>* errors);

@@ -107,6 +107,13 @@ MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
                     (launcher.ranks == 1 ? " process" : " processes") +
                     " already; allowed: one of the two");
     }
+    std::vector<MpiHost> hosts;
+    std::string job;
+    if (const std::string problem = FindHosts(v->values, &hosts, &job); !problem.empty())
+    {
+        v->values.Given(&asked::Run::mpiHosts) ? v->Fail(&asked::Run::mpiHosts, problem)
+                                               : v->Fail(&asked::Run::mpiRanks, problem);
+    }
     run.processes = ProcessesOf(v->values);
     const bool several = run.processes.Several();
     run.engine =

@@ -10,9 +10,11 @@
 #include "scenarios/dry-run/host-memory.h"
 #include "scenarios/inference/dry-run/serving-estimate.h"
 #include "scenarios/inference/options/serving-options.h"
+#include "scenarios/installation/installation.h"
 #include "scenarios/launch/interruption.h"
 #include "scenarios/launch/launch-capture.h"
 #include "scenarios/launch/launcher.h"
+#include "scenarios/launch/mpi-hosts.h"
 #include "scenarios/launch/mpirun.h"
 #include "scenarios/launch/output-folder.h"
 #include "scenarios/launch/part.h"
@@ -69,16 +71,21 @@ ProgramOf(const TrafficScenario*)
     return {TrafficOptionTable, ValidateTraffic};
 }
 
-/// \return how many processes mpirun has to be started for; 1: it is not needed, or has been
-uint32_t
-RanksToStart(const ReadResult& read)
+/// \return the processes that mpirun has to be started for; one: it is not needed, or has been
+MpiPlace
+PlaceToStart(const ReadResult& read)
 {
+    MpiPlace place;
     if (read.text || !read.errors.empty() || read.values.Get(&asked::Run::dryRun) ||
         FindLauncher().started)
     {
-        return 1;
+        return place;
     }
-    return static_cast<uint32_t>(read.values.Get(&asked::Run::mpiRanks));
+    const Processes processes = ProcessesOf(read.values);
+    place.ranks = processes.count;
+    place.asked = processes.by;
+    FindHosts(read.values, &place.hosts, &place.job);
+    return place;
 }
 
 template <class T>
@@ -467,7 +474,7 @@ ParseOrExit(int argc, const char* const* argv)
     const OptionTable& table = ProgramOf(static_cast<const T*>(nullptr)).table();
     CatchEarlyEnd(table.program);
     const ReadResult read = ReadOptions(table, argc, argv);
-    if (const uint32_t ranks = RanksToStart(read); ranks > 1)
+    if (const MpiPlace place = PlaceToStart(read); place.ranks > 1)
     {
         // An impossible run is refused before so many processes exist.
         ReportOrExit(table, CheckRead<T>(read).errors, std::nullopt, {});
@@ -480,7 +487,8 @@ ParseOrExit(int argc, const char* const* argv)
             std::cerr << table.program << ": error: " << error.what() << std::endl;
             std::exit(2);
         }
-        std::exit(RunUnderMpirun(table.program, ranks, argc, argv)); // parse anew
+        // They parse anew.
+        std::exit(RunUnderMpirun(table.program, BuildText(), place, argc, argv));
     }
     ParseResult<T> result = ParseRead<T>(read);
     ReportOrExit(table, result.errors, result.text, result.notes);

@@ -73,7 +73,7 @@ ROOMS = {
     "options": "installation",
     "placement": "job options traffic",
     "startup": (
-        "asked dry-run inference/dry-run inference/options job launch network "
+        "asked dry-run inference/dry-run inference/options installation job launch network "
         "training/options"
     ),
     "traffic": "asked options",

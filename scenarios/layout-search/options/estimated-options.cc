@@ -95,7 +95,7 @@ constexpr EstimateRow kEstimateRows[] = {
      "checkpoint-async checkpoint-copy-rate spares"},
     {InEstimate::kKnown, "seed"}, // of what is noted, and of --moe-skew
     {InEstimate::kOfRun,
-     "steps warmup export ignore-host-memory engine threads mpi-ranks "
+     "steps warmup export ignore-host-memory engine threads mpi-ranks mpi-hosts "
      "attribution timeline "
      "trace-qps trace-paths watch watch-interval link-interval pcap pcap-format pcap-snaplen "
      "pcap-size pcap-files pcap-flow ib-lfts "

@@ -275,6 +275,7 @@ class Help(SystemTest):
         "overlap-next-forward": "--zero=0 --overlap-next-forward",
         "collective-times": "--network=analytic --collective-times=formula",
         "slurm-options": "--on=slurm --slurm-options=partition=short",
+        "mpi-hosts": "--mpi-hosts=node1:2,node2:2",
         "link-frames": "--fabric=ib --link-frames=flits",
         "scale-up-frame": "--server=dgx-h100 --scale-up=packets --scale-up-frame=256B",
         "scale-up-buffer": "--server=dgx-h100 --scale-up=packets --scale-up-buffer=64KiB",
