@@ -34,7 +34,7 @@ GraphTables::GraphTables(const training::StepGraph& what,
     for (TaskId id = 0; id < what.tasks.size(); ++id)
     {
         const Task& task = what.tasks[id];
-        dependencies[id] = static_cast<uint16_t>(task.after.size());
+        dependencies[id] = static_cast<uint32_t>(task.after.size());
         for (const TaskId before : task.after)
         {
             after[before].push_back(id);

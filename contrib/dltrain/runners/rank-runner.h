@@ -34,7 +34,7 @@ struct GraphTables
                 const std::function<uint32_t(const std::string&)>& tagOf);
 
     const training::StepGraph* graph;
-    std::vector<uint16_t> dependencies;               ///< per task
+    std::vector<uint32_t> dependencies;               ///< per task
     std::vector<std::vector<training::TaskId>> after; ///< per task: those that wait for it
     /// Tasks of each stream in order, without those that are queued.
     std::vector<std::vector<training::TaskId>> streams;
@@ -317,7 +317,7 @@ class RankRunner
     RankListener& m_listener;
     const GraphTables* m_tables = nullptr; ///< tables of the round
     workload::Round m_round;
-    std::vector<uint16_t> m_waiting; ///< per task: how many it waits for
+    std::vector<uint32_t> m_waiting; ///< per task: how many it waits for
     std::vector<Stream> m_streams;
     std::unique_ptr<CollectiveQueue> m_queue; ///< null: there is none
     bool m_choosing = false;                  ///< an event of CHOOSING is to come

@@ -4,6 +4,7 @@
  * The queue in front of collectives: who goes first, and that all ranks do the same.
  */
 #include "contrib/dltrain/runners/collective-queue.h"
+#include "contrib/dltrain/runners/rank-runner.h"
 
 #include "ns3/test.h"
 
@@ -131,6 +132,33 @@ class QueueFollowerCase : public TestCase
     }
 };
 
+/// Chunks of a collective are tasks, and what follows waits for each of them.
+class ManyChunksCase : public TestCase
+{
+  public:
+    ManyChunksCase()
+        : TestCase("A task behind 70,000 others")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr uint32_t kChunks = 70000; // more than 16 bits count
+        training::StepGraph graph;
+        graph.streams = {"compute"};
+        training::Task last;
+        for (uint32_t i = 0; i < kChunks; ++i)
+        {
+            graph.tasks.emplace_back();
+            last.after.push_back(i);
+        }
+        graph.tasks.push_back(last);
+        const GraphTables tables(graph, {}, [](const std::string&) { return 0; });
+        NS_TEST_EXPECT_MSG_EQ(tables.dependencies.back(), kChunks, "what it waits for");
+    }
+};
+
 class CollectiveQueueTestSuite : public TestSuite
 {
   public:
@@ -145,6 +173,7 @@ class CollectiveQueueTestSuite : public TestSuite
         AddTestCase(new QueueOrderCase(Order::kPriority, 2, {0, 1, 3, 2}), TestCase::QUICK);
         AddTestCase(new QueueOrderCase(Order::kFifo, 2, {0, 1, 2, 3}), TestCase::QUICK);
         AddTestCase(new QueueFollowerCase, TestCase::QUICK);
+        AddTestCase(new ManyChunksCase, TestCase::QUICK);
     }
 };
 
