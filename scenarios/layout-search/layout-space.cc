@@ -498,11 +498,19 @@ class Walker
 void
 Refuse(const scenario::Error& error, SpaceCount* count)
 {
-    ++count->refused[error.where.substr(0, error.where.find('='))];
-    if (count->firstRefusal.empty())
-    {
-        count->firstRefusal = error.Text();
-    }
+    const std::string option = error.where.substr(0, error.where.find('='));
+    ++count->refused[option];
+    count->words.emplace(option, error.Text());
+}
+
+std::string
+SpaceCount::CommonRefusal() const
+{
+    const auto most =
+        std::max_element(refused.begin(), refused.end(), [](const auto& a, const auto& b) {
+            return a.second < b.second;
+        });
+    return most == refused.end() ? "" : words.at(most->first);
 }
 
 void
@@ -514,7 +522,7 @@ Add(const SpaceCount& its, SpaceCount* to)
     {
         to->refused[option] += count;
     }
-    to->firstRefusal = to->firstRefusal.empty() ? its.firstRefusal : to->firstRefusal;
+    to->words.insert(its.words.begin(), its.words.end());
     if (its.leastMemory < to->leastMemory)
     {
         to->leastMemory = its.leastMemory;

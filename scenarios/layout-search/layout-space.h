@@ -82,11 +82,14 @@ bool IsCut(const Setting& setting);
 struct SpaceCount
 {
     uint64_t seen = 0;
-    std::map<std::string, uint64_t> refused; ///< by the option that a rule names
-    std::string firstRefusal;                ///< the first rule's own words
+    std::map<std::string, uint64_t> refused;  ///< by the option that a rule names
+    std::map<std::string, std::string> words; ///< by the same option: the first rule's own words
     uint64_t tooLarge = 0;
     uint64_t leastMemory = UINT64_MAX; ///< of those that do not fit, with what is beside tensors
     Layout least;                      ///< the one of leastMemory
+
+    /// The first words of the rule that refuses most layouts; empty: none does.
+    std::string CommonRefusal() const;
 };
 
 /// One number of GPUs.

@@ -168,11 +168,12 @@ WhyNothing(const scenario::PlannerScenario& scenario,
     {
         return planner::WhyNothingFits(scenario, clusters, count);
     }
-    return count.firstRefusal.empty() ? "no layout has an estimate: allowed are pipeline schedules "
-                                        "that are empty at the end of a step"
-           : count.seen == 1          ? count.firstRefusal
-                             : "no layout is possible; the first of " + std::to_string(count.seen) +
-                                   " is refused: " + count.firstRefusal;
+    const std::string why = count.CommonRefusal();
+    return why.empty()       ? "no layout has an estimate: allowed are pipeline schedules that are "
+                               "empty at the end of a step"
+           : count.seen == 1 ? why
+                             : "no layout is possible; most of " + std::to_string(count.seen) +
+                                   " are refused: " + why;
 }
 
 /// Options of the best plan, resolved.

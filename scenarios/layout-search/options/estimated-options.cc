@@ -140,6 +140,22 @@ GivenOnes(const Values& values, InEstimate in)
     return names;
 }
 
+/// Those of them that are not as the default has them.
+std::vector<std::string>
+ChangedOnes(const Values& values, InEstimate in)
+{
+    std::vector<std::string> changed;
+    for (const std::string& name : GivenOnes(values, in))
+    {
+        const Option& option = *PlannerOptionTable().Find(name);
+        if (CanonicalText(option, values[name]) != option.defaultText)
+        {
+            changed.push_back(name);
+        }
+    }
+    return changed;
+}
+
 } // namespace
 
 std::optional<InEstimate>
@@ -178,16 +194,13 @@ ChangesLinks(const Values& values)
 std::vector<std::string>
 NotedOptions(const Values& values)
 {
-    std::vector<std::string> noted;
-    for (const std::string& name : GivenOnes(values, InEstimate::kNoted))
-    {
-        const Option& option = *PlannerOptionTable().Find(name);
-        if (CanonicalText(option, values[name]) != option.defaultText)
-        {
-            noted.push_back(name);
-        }
-    }
-    return noted;
+    return ChangedOnes(values, InEstimate::kNoted);
+}
+
+std::vector<std::string>
+RefusedOptions(const Values& values)
+{
+    return ChangedOnes(values, InEstimate::kRefused);
 }
 
 std::vector<std::string>

@@ -39,6 +39,9 @@ std::vector<std::string> NotedOptions(const Values& values);
 /// runs of --verify.
 bool ChangesLinks(const Values& values);
 
+/// Options that were given, not as the default has them, and with which there is no search.
+std::vector<std::string> RefusedOptions(const Values& values);
+
 /// Options that were given and are of runs, which runs of --verify do without.
 std::vector<std::string> OptionsOfRun(const Values& values);
 

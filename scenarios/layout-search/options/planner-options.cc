@@ -9,6 +9,7 @@
 #include "scenarios/asked/search.h"
 #include "scenarios/asked/training.h"
 #include "scenarios/job/parse-result.h"
+#include "scenarios/layout-search/options/estimated-options.h"
 #include "scenarios/layout-search/options/kind-orders.h"
 #include "scenarios/layout-search/options/resumed-search.h"
 #include "scenarios/network/child-options.h"
@@ -242,6 +243,17 @@ class PlannerReader
         {
             Fail(&asked::Training::accumulation,
                  "follows from --global-batch and the layout; allowed: without it");
+        }
+        if (errors.empty()) // else its own words are better
+        {
+            for (const std::string& name : RefusedOptions(values))
+            {
+                errors.push_back({values.Where(name),
+                                  values.Raw(name),
+                                  "is in no estimate of a search; allowed: without it, or dltrain",
+                                  ""});
+                break; // others may only go with it
+            }
         }
         const bool isAuto = values.Given(&asked::Training::microBatch) &&
                             values.Get(&asked::Training::microBatch).word == "auto"; // searched
@@ -530,7 +542,11 @@ ValidatePlanner(const ReadResult& read)
     result.errors = reader.errors;
     result.scenario.values = read.values;
     result.scenario.run.progress = read.values.Get(&asked::Run::progress);
-    SetChildPlace(read.values, &result.scenario.run);
+    const std::string none = result.scenario.verify > 0 ? "" : "without --verify=5, say";
+    for (Error& error : SetChildPlace(read.values, none, &result.scenario.run))
+    {
+        result.errors.push_back(std::move(error));
+    }
     result.scenario.run.dryRun = read.values.Get(&asked::Run::dryRun);
     result.scenario.run.report = read.values.Get(&asked::Run::report);
     result.scenario.run.asRun = SearchJson(read.values);

@@ -320,7 +320,7 @@ TEST(Space, CutsBlocksUnevenly)
                 },
                 [] { return true; });
         }
-        EXPECT_TRUE(count.refused.empty()) << count.firstRefusal;
+        EXPECT_TRUE(count.refused.empty()) << count.CommonRefusal();
         return found;
     };
     // 94 blocks on 8 stages: 1 to 8 virtual ones, of which 94 + 2 fill 8, 16, 24, 32 and 48 pieces
@@ -502,6 +502,14 @@ TEST(PlannerOptions, AllAreInTheTableOfEstimates)
     }
 }
 
+// What no layout can do is named, not what some cannot.
+TEST(Search, NamesTheRuleThatRefusesMost)
+{
+    const std::string small = kSmall;
+    const Job job(small + "--splits=3 --search=pp,micro-batch");
+    EXPECT_EQ(job.Find(1).count.CommonRefusal().rfind("--splits=3: ", 0), 0U);
+}
+
 // However many threads search, and in whatever order they end.
 TEST(Search, FindsTheSameOnAnyNumberOfThreads)
 {
@@ -521,7 +529,7 @@ TEST(Search, FindsTheSameOnAnyNumberOfThreads)
             const Found many = job.Find(threads);
             EXPECT_EQ(many.count.seen, one.count.seen);
             EXPECT_EQ(many.count.refused, one.count.refused);
-            EXPECT_EQ(many.count.firstRefusal, one.count.firstRefusal);
+            EXPECT_EQ(many.count.CommonRefusal(), one.count.CommonRefusal());
             EXPECT_EQ(many.count.tooLarge, one.count.tooLarge);
             EXPECT_EQ(LayoutText(many.count.least), LayoutText(one.count.least));
             EXPECT_EQ(many.fit, one.fit);
