@@ -378,7 +378,8 @@ DimensionsOf(const AstraWords& words, std::string* problem)
             one.size = static_cast<uint32_t>(*npus);
             one.rate = rdma::BitRate(std::llround(*bandwidth * 8 * (1UL << 30)));
             one.delay = rdma::Duration(std::llround(*latency * 1e3));
-            *problem = WhyNoRate(one.rate);
+            const std::string why = WhyNoRate(one.rate);
+            *problem = why.empty() ? "" : "bandwidth " + why;
         }
         if (!problem->empty())
         {

@@ -316,7 +316,7 @@ MakeTopology(const TopologyRequest& request)
         if (result.topology)
         {
             Description about = result.topology->About();
-            about.family = family->name;
+            about.family = about.family.empty() ? family->name : about.family; // that made the file
             about.part = family->part;
             about.tiers = family->tiers.empty() ? about.tiers : family->tiers;
             for (const auto& [name, value] : completed.parameters.All())

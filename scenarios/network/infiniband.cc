@@ -293,6 +293,13 @@ TakeFlits(Validation* v)
     if (values.Get(&asked::Fabric::fabric) == kScaleUpFabric)
     {
         v->Decide(&asked::Fabric::fabric, "ib");
+        if (values.Given(&asked::Fabric::linkFrames) &&
+            values.Get(&asked::Fabric::linkFrames) != "flits")
+        {
+            v->Fail(&asked::Fabric::linkFrames,
+                    std::string("are not those of --fabric=") + kScaleUpFabric +
+                        "; allowed: flits, or --fabric=ib");
+        }
         v->DecideUnlessGiven(&asked::Fabric::linkFrames, "flits");
     }
     if (!values.Has(&asked::Fabric::linkFrames) ||
@@ -311,6 +318,8 @@ void
 ApplyInfiniBand(Validation* v)
 {
     auto& values = v->values;
+    const std::string named = // before it is "ib"
+        values.Given(&asked::Fabric::fabric) ? values.Get(&asked::Fabric::fabric) : "ib";
     const bool flits = TakeFlits(v);
     const topo::ScaleUpFrames frames;
     const bool ibNic = rdma::ParseIbLink(values.Get(&asked::Fabric::nic)).has_value();
@@ -335,7 +344,8 @@ ApplyInfiniBand(Validation* v)
     else if (!ibNic)
     {
         v->Fail(&asked::Fabric::nic,
-                "is Ethernet's; allowed with --fabric=ib: " + JoinNames(InfiniBandNicItems()));
+                "is Ethernet's; allowed with --fabric=" + named + ": " +
+                    JoinNames(InfiniBandNicItems()));
     }
     if (values.Get(&asked::Fabric::compat) != "none")
     {

@@ -6,6 +6,7 @@
 #include "contrib/rdma/core/shown-text.h"
 #include "scenarios/asked/collective.h"
 #include "scenarios/asked/fabric.h"
+#include "scenarios/asked/network.h"
 #include "scenarios/asked/run.h"
 #include "scenarios/asked/training.h"
 #include "scenarios/launch/launcher.h"
@@ -92,11 +93,33 @@ RefuseTwice(Validation* v, const RunOptions& run)
 
 } // namespace
 
+/// Networks of files and of dimensions say the delays of their links.
+void
+NoteIdleDelay(Validation* v, const topo::Topology& topology)
+{
+    const Values& values = v->values;
+    // (A configuration as run has all defaults.)
+    const bool given = values.Given(&asked::Network::linkDelay) && v->errors.empty() &&
+                       values.Where(&asked::Network::linkDelay).rfind("--", 0) == 0;
+    const rdma::Duration delay = values.Get(&asked::Network::linkDelay);
+    if (given && std::none_of(topology.Links().begin(),
+                              topology.Links().end(),
+                              [&](const topo::Link& link) { return link.delay == delay; }))
+    {
+        v->notes.push_back(values.Where(&asked::Network::linkDelay) +
+                           " has no effect: the network says the delays of all its links");
+    }
+}
+
 RunOptions
 MakeRun(Validation* v, const ReadResult& read, const topo::Topology* topology)
 {
     RunOptions run;
     v->Fill(&run);
+    if (topology)
+    {
+        NoteIdleDelay(v, *topology);
+    }
     const Launcher launcher = FindLauncher();
     const uint64_t ranks = v->values.Get(&asked::Run::mpiRanks);
     if (launcher.started && ranks > 1 && ranks != launcher.ranks)

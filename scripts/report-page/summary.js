@@ -186,7 +186,9 @@ function subtitle() {
       + " GPUs idle: means are of the others");
   const network = (data.topology && data.topology.name) || (stats.topology && stats.topology.name);
   if (network) words.push(network);
-  if (fabric.nic)
+  // Networks of dimensions and wafers say the rates of their links themselves.
+  const { dims, wafer } = configuration.network || {};
+  if (fabric.nic && !dims && !wafer)
     words.push((cluster.nics_per_server > 1 ? count(cluster.nics_per_server) + " x " : "")
       + fabric.nic);
   if (fabric.cc) words.push("congestion control " + fabric.cc + (fabric.pfc ? ", PFC" : ""));
@@ -494,7 +496,7 @@ function partsOfTimeline(mean) {
   return [["C", "compute", "computing"],
     ["O", "overlap", "computing, communication hidden behind it"],
     ["X", "exposed", exposedName], ["I", "idle", idleName],
-      ["R", "held", heldName]].filter(([state]) => mean[state] > 0)
+      ["R", "held", heldName], ["M", "held", memoryName]].filter(([state]) => mean[state] > 0)
     .map(([state, name, text]) => [name, text, mean[state]]);
 }
 

@@ -312,16 +312,25 @@ class WaferReader
         {
             if (text.empty())
             {
-                return true;
+                break;
             }
             const auto die = Die(kDead, part);
             if (!die)
             {
                 return false;
             }
+            if (m_plan.dead[*die])
+            {
+                return Fail(kDead, Quoted(text), "has die " + part + " twice");
+            }
             m_plan.dead[*die] = true;
         }
-        return m_plan.Living() > 0 || Fail(kDead, Quoted(text), "leaves no die alive");
+        return m_plan.Living() > 1 ||
+               (text.empty() ? Fail(kWafer, Quoted(m_plan.text), "is a single GPU, without a link")
+                             : Fail(kDead,
+                                    Quoted(text),
+                                    m_plan.Living() == 0 ? "leaves no die alive"
+                                                         : "leaves a single GPU, without a link"));
     }
 
     bool ReadDeadLinks()

@@ -249,10 +249,6 @@ MakeWafer(const TopologyRequest& r)
                     "GPUs are more than the " + Counted(plan->Living(), "living die") + " of " +
                         name);
     }
-    if (plan->Living() == 1)
-    {
-        return fail(kWafer, Quoted(plan->text), "is a single GPU, without a link");
-    }
     if (plan->Nics() > kMostNics)
     {
         return fail(kWaferIo,

@@ -4,6 +4,7 @@
 #include "topologies/formats/run-format.h"
 
 #include "topologies/families/dims.h"
+#include "topologies/family.h"
 #include "topologies/graph.h"
 #include "topologies/json-reader.h"
 #include "topologies/names.h"
@@ -187,6 +188,97 @@ ReadRunTopology(const std::string& text, const std::string& name)
 namespace
 {
 
+/// Of a file that was made by a family whose parameters say all of the network (a wafer), and whose
+/// routes are not in the file: that family, and the request that made it.
+struct Maker
+{
+    const Family* family;
+    TopologyRequest request;
+};
+
+std::optional<Maker>
+MakerOf(const TopologyRequest& r)
+{
+    std::vector<Error> errors; // whoever reads the rest says them
+    const auto text = ReadWholeFile(r.file, errors);
+    const auto document = text ? ReadJson(*text, r.file, errors) : std::nullopt;
+    if (!document || !document->is_object() || !document->contains("parameters") ||
+        !(*document)["parameters"].is_object() || document->contains("dimensions"))
+    {
+        return std::nullopt;
+    }
+    const auto name = document->find("family");
+    const Family* const family = name != document->end() && name->is_string()
+                                     ? FindFamily(name->get<std::string>())
+                                     : nullptr;
+    if (!family || !family->portsOfHost || family->parameters.empty())
+    {
+        return std::nullopt;
+    }
+    Maker maker{family, r};
+    maker.request.family = family->name;
+    maker.request.hosts = 0;
+    maker.request.file.clear();
+    maker.request.parameters = {};
+    for (const Parameter& parameter : family->parameters)
+    {
+        std::string key = parameter.name;
+        std::replace(key.begin(), key.end(), '-', '_'); // as topology.json has it
+        const auto found = (*document)["parameters"].find(key);
+        if (found == (*document)["parameters"].end())
+        {
+            continue;
+        }
+        std::string allowed;
+        auto value = ParseParameter(parameter,
+                                    found->is_string() ? found->get<std::string>() : found->dump(),
+                                    &allowed);
+        if (!value)
+        {
+            return std::nullopt;
+        }
+        maker.request.parameters.Set(parameter.name, std::move(*value));
+    }
+    return maker;
+}
+
+bool
+SameGraph(const Topology& a, const Topology& b)
+{
+    const auto sameNode = [](const Node& one, const Node& other) {
+        return one.name == other.name && one.kind == other.kind;
+    };
+    const auto sameLink = [](const Link& one, const Link& other) {
+        return one.a == other.a && one.b == other.b && one.rate == other.rate &&
+               one.delay == other.delay;
+    };
+    return a.Nodes().size() == b.Nodes().size() && a.Links().size() == b.Links().size() &&
+           std::equal(a.Nodes().begin(), a.Nodes().end(), b.Nodes().begin(), sameNode) &&
+           std::equal(a.Links().begin(), a.Links().end(), b.Links().begin(), sameLink);
+}
+
+/// The network of a file of nodes and links; as its family makes it, if nobody has changed it.
+TopologyResult
+MakeRun(const TopologyRequest& r)
+{
+    TopologyResult read = detail::MakeFromFile(r, ReadRunTopology);
+    if (const auto maker = read.topology ? MakerOf(r) : std::nullopt)
+    {
+        TopologyResult made = maker->family->make(maker->request);
+        if (made.topology && SameGraph(*made.topology, *read.topology))
+        {
+            Description about = made.topology->About();
+            about.family = maker->family->name;
+            about.tiers = maker->family->tiers;
+            made.topology->Describe(std::move(about));
+            return made;
+        }
+        read.notes.push_back(r.file + " is no longer the " + maker->family->name +
+                             " that it names: routes are shortest paths");
+    }
+    return read;
+}
+
 Family
 RunTopology()
 {
@@ -196,16 +288,18 @@ RunTopology()
     f.portsOfHost = [](const TopologyRequest& r) -> std::optional<uint32_t> {
         std::vector<Error> errors;
         const auto dimensions = RunDimensions(r, &errors);
+        const auto maker = dimensions && dimensions->empty() ? MakerOf(r) : std::nullopt;
         return dimensions && !dimensions->empty()
                    ? std::optional<uint32_t>(DimensionGrid(*dimensions).Ports())
-                   : std::nullopt;
+               : maker && maker->family->portsOfHost ? maker->family->portsOfHost(maker->request)
+                                                     : std::nullopt;
     };
     f.make = [](const TopologyRequest& r) {
         TopologyResult result;
         auto dimensions = RunDimensions(r, &result.errors);
         return !dimensions ? result
                : dimensions->empty()
-                   ? detail::MakeFromFile(r, ReadRunTopology)
+                   ? MakeRun(r)
                    : detail::MakeDimensions(r, std::move(*dimensions), std::move(result));
     };
     return f;

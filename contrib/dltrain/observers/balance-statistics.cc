@@ -54,6 +54,26 @@ TiersOfNodes(const ns3::RdmaFabric& fabric)
     return tiers;
 }
 
+/// By group of a switch's ports: whether packets to somewhere choose from it. Static routes leave
+/// some shortest ways aside.
+std::vector<bool>
+ChosenFrom(const ns3::RdmaFabric& fabric, uint32_t node)
+{
+    const rdma::EcmpRoutes& routes = fabric.GetRoutes();
+    std::vector<bool> chosen(routes.GroupCount(node), !fabric.HasStaticRoutes());
+    if (fabric.HasStaticRoutes())
+    {
+        for (const uint16_t group : routes.GroupOfEndpoint(node))
+        {
+            if (group < chosen.size())
+            {
+                chosen[group] = true;
+            }
+        }
+    }
+    return chosen;
+}
+
 /// Links that one choice is between. In one rank only.
 std::vector<std::vector<uint32_t>>
 EndsOfSets(const ns3::RdmaFabric& fabric)
@@ -63,8 +83,13 @@ EndsOfSets(const ns3::RdmaFabric& fabric)
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
         const ns3::RdmaSwitchBase* device = fabric.GetSwitch(node);
-        for (uint32_t group = 0; device && group < routes.GroupCount(node); ++group)
+        const std::vector<bool> chosen = device ? ChosenFrom(fabric, node) : std::vector<bool>();
+        for (uint32_t group = 0; group < chosen.size(); ++group)
         {
+            if (!chosen[group])
+            {
+                continue;
+            }
             const auto members = routes.Group(node, static_cast<uint16_t>(group));
             std::vector<uint32_t> ends;
             for (const uint16_t member : members)
@@ -96,10 +121,11 @@ LoadsOfSets(const ns3::RdmaFabric& fabric, const FabricBaseline& base, int64_t n
     for (uint32_t node = 0; node < fabric.GetNNodes(); ++node)
     {
         const ns3::RdmaSwitchBase* device = fabric.GetSwitch(node);
-        for (uint32_t group = 0; device && group < routes.GroupCount(node); ++group)
+        const std::vector<bool> chosen = device ? ChosenFrom(fabric, node) : std::vector<bool>();
+        for (uint32_t group = 0; group < chosen.size(); ++group)
         {
             const auto members = routes.Group(node, static_cast<uint16_t>(group));
-            if (members.size < 2)
+            if (!chosen[group] || members.size < 2)
             {
                 continue;
             }

@@ -41,6 +41,9 @@ class Wafer(SystemTest):
         wafer = "collperf --wafer=5x4@750GBps,20ns"
         self.refuse(f"{wafer} --dead=1,5", "--dead=1,5", "cuts die 2", "off from die 0")
         self.refuse(f"{wafer} --dead=3,11 --ranks=20", "--ranks=20", "18")
+        self.refuse(f"{wafer} --dead=3,3", "--dead=3,3", "twice")
+        for alone, option in (("1x1", "--wafer"), ("2x1 --dead=1", "--dead"), ("1x1", "single")):
+            self.refuse(f"collperf --wafer={alone}", option)
 
     def test_several_wafers(self):
         _, run = self.time_of("--wafer=fred-baseline --wafers=2 --dead=3 --op=alltoall")
@@ -55,6 +58,11 @@ class Wafer(SystemTest):
         for name in ("topology.json", "network.yml"):
             again, _ = self.time_of(f"--topology={run.path(name)}")
             self.assertEqual(again, time, name)
+        # Wafers with holes, by the table that made them: routes and NICs are not in the file.
+        for wafer in ("--wafer=4x3 --dead=5", "--wafer=4x3 --dead-links=1-2,6-10"):
+            time, run = self.time_of(f"{wafer} --op=alltoall")
+            again, _ = self.time_of(f"--topology={run.path('topology.json')} --op=alltoall")
+            self.assertEqual(again, time, wafer)
         # One that is no product of dimensions, by its nodes and links.
         time, run = self.time_of("--topology=leaf-spine --ranks=8 --gpus-per-server=1")
         again, _ = self.time_of(f"--topology={run.path('topology.json')} --gpus-per-server=1")
