@@ -181,7 +181,9 @@ CriticalPath::PartKeys(bool asShare)
             "time by which a computation is longer than on half of the GPUs that compute the same",
             [](const CriticalPath& p) { return p.m_straggling; });
         add("offload",
-            "with --offload or --loader: PCIe copies, the CPU's optimizer, loading",
+            "with --offload, --loader, --memory: PCIe copies, the CPU's optimizer, loading, loads "
+            "and "
+            "stores",
             [](const CriticalPath& p) { return p.m_onHost; });
         keys.back() =
             std::move(keys.back()).Only([](const CriticalPath& p) { return p.m_onHost > 0; });

@@ -203,6 +203,23 @@ CriticalPath::AddCollective(const Times& times, int64_t end, Part& part)
 }
 
 int64_t
+CriticalPath::Straggling(const Step& step, Rank rank, training::TaskId task, int64_t length) const
+{
+    std::vector<int64_t> lengths;
+    for (Rank other = 0; other < m_plan.ranks; ++other)
+    {
+        const Times& times = Of(step, other, task);
+        if (m_plan.roleOf[other] == m_plan.roleOf[rank] && times.start >= 0)
+        {
+            lengths.push_back(times.end - times.start);
+        }
+    }
+    const auto half = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
+    std::nth_element(lengths.begin(), half, lengths.end());
+    return std::max<int64_t>(0, length - *half);
+}
+
+int64_t
 CriticalPath::EndOfOthers(const Step& step,
                           Rank rank,
                           training::TaskId receive,
@@ -312,21 +329,12 @@ CriticalPath::OnStep(uint32_t number, int64_t begin)
             {
                 part.start = m_begin; // no step came before: the GPU stood still
             }
-            // Half of the GPUs that compute the same are this fast.
-            std::vector<int64_t> lengths;
-            for (Rank other = 0; other < m_plan.ranks; ++other)
+            // (Whoever waits for a device that others use is no straggler.)
+            if (Computes(call))
             {
-                const Times& times = Of(step, other, task);
-                if (m_plan.roleOf[other] == m_plan.roleOf[rank] && times.start >= 0)
-                {
-                    lengths.push_back(times.end - times.start);
-                }
+                part.straggling = Straggling(step, rank, task, end - part.start);
+                m_straggling += part.straggling;
             }
-            const auto half =
-                lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
-            std::nth_element(lengths.begin(), half, lengths.end());
-            part.straggling = std::max<int64_t>(0, end - part.start - *half);
-            m_straggling += part.straggling;
             (Computes(call) ? m_computing : m_onHost) += end - part.start;
         }
         m_path.push_back(part);

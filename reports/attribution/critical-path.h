@@ -217,6 +217,12 @@ class CriticalPath
                         coll::Rank rank,
                         training::TaskId receive,
                         training::TaskId waiting) const;
+    /// \param length of a computation, ps \return its excess over half of the GPUs that compute the
+    /// same
+    int64_t Straggling(const Step& step,
+                       coll::Rank rank,
+                       training::TaskId task,
+                       int64_t length) const;
     void AddCollective(const Times& times, int64_t end, Part& part);
     /// \param ofCollective of a collective's message, else of one between two ranks
     std::string InWords(std::size_t share, bool ofCollective) const;

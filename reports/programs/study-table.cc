@@ -68,7 +68,12 @@ StudyTable::Print(std::ostream& os)
     {
         os << column(option);
     }
-    os << Format("%10s  %10s  %10s  %s\n", "step", "exposed", "in queue", "over the fastest");
+    const bool queued =
+        std::any_of(m_runs.begin(), m_runs.end(), [](const Run& run) { return run.queued; });
+    const auto inQueue = [queued](const std::string& text) {
+        return queued ? Format("%10s  ", text.c_str()) : std::string();
+    };
+    os << Format("%10s  %10s  ", "step", "exposed") << inQueue("in queue") << "over the fastest\n";
     const auto time = [](const std::optional<double>& seconds) {
         return seconds ? HumanTime(*seconds * 1e6) : std::string("-");
     };
@@ -84,11 +89,8 @@ StudyTable::Print(std::ostream& os)
             continue;
         }
         const double over = *run.step / *m_runs.front().step - 1;
-        os << Format("%10s  %10s  %10s  %s\n",
-                     time(run.step).c_str(),
-                     time(run.exposed).c_str(),
-                     time(run.queued).c_str(),
-                     over > 0 ? Format("+%.1f%%", 100 * over).c_str() : "");
+        os << Format("%10s  %10s  ", time(run.step).c_str(), time(run.exposed).c_str())
+           << inQueue(time(run.queued)) << (over > 0 ? Format("+%.1f%%", 100 * over) : "") << "\n";
     }
 }
 

@@ -440,7 +440,9 @@ TrainingResults::GpuKeys()
             "compared_with: Published steps of its kind, and the band that they give",
             [](const T& t) { return t.of.GetCompared(); },
             ComparedKeys())
-            .Only([](const T& t) { return t.HasModel() && t.of.HasWhole(); }),
+            .Only([](const T& t) {
+                return t.HasModel() && t.of.HasWhole() && !t.scenario.options.memory.Any();
+            }),
         {"gpu_memory_capacity_bytes (B): Memory of the GPU",
          [](const T& t) {
              const training::TrainingOptions& o = t.scenario.options;

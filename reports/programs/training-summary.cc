@@ -354,6 +354,11 @@ TrainingResults::PrintBand(std::ostream& os) const
                       23)
            << "\n";
     }
+    else if (!m_scenario.trace && m_scenario.options.memory.Any())
+    {
+        os << "How sure               "
+           << Wrapped("no band: no measured step with memory beyond GPUs was compared", 23) << "\n";
+    }
     else if (!m_scenario.trace && !m_scenario.served && GetStepUs() > 0)
     {
         os << "How sure               " << Wrapped(BandText(GetCompared()), 23) << "\n";

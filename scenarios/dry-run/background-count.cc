@@ -30,7 +30,8 @@ double
 RunSeconds(const Estimate& e, double communicating)
 {
     // Between all overlap and none.
-    const double computing = std::max({e.computeSeconds, e.graphSeconds, e.loadingSeconds});
+    const double computing =
+        std::max({e.computeSeconds, e.graphSeconds, e.loadingSeconds, e.memorySeconds});
     return std::max(computing, communicating) + std::min(computing, communicating) / 2;
 }
 

@@ -41,6 +41,7 @@ Times(Estimate e, double n)
     e.computeSeconds *= n;
     e.graphSeconds *= n;
     e.loadingSeconds *= n;
+    e.memorySeconds *= n;
     for (auto& [what, bytes] : e.sent)
     {
         bytes *= n;
@@ -66,6 +67,7 @@ Add(const Estimate& e, Estimate* sum)
     sum->computeSeconds += e.computeSeconds;
     sum->graphSeconds += e.graphSeconds;
     sum->loadingSeconds += e.loadingSeconds;
+    sum->memorySeconds += e.memorySeconds;
     for (const auto& [what, bytes] : e.sent)
     {
         sum->sent[what] += bytes;
@@ -178,7 +180,8 @@ EstimateTogether(const TrainingScenario& s, const std::vector<Estimate>& ofJobs)
         links += e.meanHops * e.dataPackets;
         Add(e, &all);
         all.busiestPortSeconds = busiest;
-        all.computeSeconds = all.graphSeconds = all.loadingSeconds = 0; // in `end`
+        // In `end`.
+        all.computeSeconds = all.graphSeconds = all.loadingSeconds = all.memorySeconds = 0;
         all.lastStartSeconds = std::max(all.lastStartSeconds, end);
         all.connections += e.connections;
         all.queuePairs += e.queuePairs;
@@ -395,6 +398,7 @@ WhyTooLong(const Estimate& e)
     }
     const std::string by = e.stopSeconds > 0 || whole == e.lastStartSeconds ? ""
                            : whole == e.loadingSeconds                      ? ", loading data"
+                           : whole == e.memorySeconds                       ? ", memory beyond GPUs"
                            : whole == e.computeSeconds || whole == e.graphSeconds
                                ? ", computing"
                                : ", at the busiest NIC";

@@ -118,6 +118,7 @@ struct Estimate
     /// steps, if communication takes no time (training::LeastStep). 0: not known.
     double graphSeconds = 0;
     double loadingSeconds = 0; ///< loading of the next batch, by the slowest server
+    double memorySeconds = 0;  ///< loads and stores of the busiest device of memory beyond GPUs
     /// Bytes that all ranks together send, inside servers too, as the algorithms have it: by
     /// operation, and `send`, messages from one rank to another.
     std::map<std::string, double> sent;
@@ -146,6 +147,7 @@ struct Estimate
                          computeSeconds,
                          graphSeconds,
                          loadingSeconds,
+                         memorySeconds,
                          lastStartSeconds});
     }
 };

@@ -107,6 +107,12 @@ class MessageCounter
         m_sum.graphSeconds += graph;
     }
 
+    /// Of the busiest device of memory beyond GPUs.
+    void Access(double seconds)
+    {
+        m_sum.memorySeconds += seconds;
+    }
+
     void Load(double seconds)
     {
         m_sum.loadingSeconds += seconds;

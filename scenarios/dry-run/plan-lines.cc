@@ -304,7 +304,8 @@ ClusterText(const ClusterSpec& c, const FabricSpec& f, const RunOptions& run)
     // The lines about their purpose mention spares and servers of checkpoints.
     const std::size_t others =
         run.recovery ? run.recovery->spares.size() + run.recovery->checkpointHosts.size() : 0;
-    const auto hosts = static_cast<uint32_t>(c.topology.Hosts().size() - units - others);
+    const auto hosts =
+        static_cast<uint32_t>(c.topology.Hosts().size() - units - others - c.memoryHosts.size());
     const std::string servers =
         c.kinds.empty() ? ServersText(c, c.server, c.servers, f.nicRate) : KindsText(c);
     if (!UsesNetwork(c, run))

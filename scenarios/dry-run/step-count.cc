@@ -5,6 +5,7 @@
 
 #include "collectives/core/placement.h"
 #include "scenarios/dry-run/estimate.h"
+#include "scenarios/dry-run/memory-count.h"
 #include "scenarios/dry-run/message-counter.h"
 #include "scenarios/training/graphs/served-plan.h"
 #include "scenarios/training/steps/least-step.h"
@@ -319,6 +320,7 @@ CountStep(const TrainingScenario& s, EstimateFor what)
         counter.Compute(s.served ? *least : *most, 0);
     }
     counter.Load(loading);
+    AddAccesses(&counter, s);
     return counter;
 }
 

@@ -372,6 +372,25 @@ HostWaitText(const training::TrainingOptions& o)
 
 /// The lines about the model, and how it is trained.
 std::string
+StudyText(const Study& study)
+{
+    if (study.runs.empty())
+    {
+        return "";
+    }
+    std::string values;
+    for (const StudyRun* const run : {&study.runs.front(), &study.runs.back()})
+    {
+        values += values.empty() ? "" : " to ";
+        for (std::size_t i = 0; i < run->shown.size(); ++i)
+        {
+            values += (i > 0 ? " " : "") + study.options[i] + " " + run->shown[i];
+        }
+    }
+    return std::to_string(study.runs.size()) + ", " + values + "; the rest is of one without them";
+}
+
+std::string
 ModelText(const TrainingScenario& s)
 {
     if (s.trace)
@@ -381,7 +400,7 @@ ModelText(const TrainingScenario& s)
                             topo::Counted(s.trace->ranks, "rank") +
                             (s.trace->torch.empty() ? "" : ", PyTorch " + s.trace->torch));
     }
-    std::string text;
+    std::string text = PlanLineIf("runs", StudyText(s.study));
     text += PlanLine(
         "model",
         s.model + ", " + HumanCount(s.parameters) + " parameters" +
@@ -497,6 +516,7 @@ StepText(const TrainingScenario& s, const Estimate& e)
                                    whole.graphSeconds,
                                    e.portsAwaited ? whole.busiestPortSeconds : 0,
                                    whole.loadingSeconds,
+                                   whole.memorySeconds,
                                    host});
     const bool bubble = s.options.pipeline > 1 && whole.graphSeconds > whole.computeSeconds;
     // Each step has draws of its own, and a GPU may begin one before the others have ended the
@@ -514,6 +534,9 @@ StepText(const TrainingScenario& s, const Estimate& e)
             (bubble ? ", with the pipeline's bubble " + SecondsText(whole.graphSeconds) : "") +
             (s.options.offload != training::Offload::kNone
                  ? ", the server's CPU and PCIe " + SecondsText(host)
+                 : "") +
+            (whole.memorySeconds > 0
+                 ? ", the busiest memory device " + SecondsText(whole.memorySeconds)
                  : "") +
             (whole.loadingSeconds > 0 ? ", loading data " + SecondsText(whole.loadingSeconds)
                                       : "") +

@@ -78,6 +78,7 @@ WholeStepOf(const TrainingScenario& s, const Estimate& e, double steps)
         whole.computeSeconds = e.computeSeconds / steps;
         whole.graphSeconds = e.graphSeconds / steps;
         whole.loadingSeconds = e.loadingSeconds / steps;
+        whole.memorySeconds = e.memorySeconds / steps;
         whole.busiestPortSeconds = e.busiestPortSeconds / steps;
         whole.moved = SentByGpu(e, s, steps);
         return whole;

@@ -22,6 +22,7 @@ struct WholeStep
     double computeSeconds = 0; ///< computation of the GPU that computes longest
     double graphSeconds = 0;   ///< see Estimate
     double loadingSeconds = 0; ///< loading of the next batch: never with --layers
+    double memorySeconds = 0;  ///< see Estimate: never with --layers
     double busiestPortSeconds = 0;
     std::map<std::string, double> moved; ///< bytes a GPU, by operation
 };

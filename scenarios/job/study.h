@@ -24,6 +24,7 @@ struct StudyRun
 
 struct Study
 {
+    std::string by;                   ///< the option that asks for it: "--study"
     std::vector<std::string> options; ///< their names, without dashes
     std::vector<StudyRun> runs;       ///< empty: there is no study
 };

@@ -156,8 +156,14 @@ ReadRemoteMemory(const std::string& text, const std::string& file, std::vector<t
                    (in.Has("tiers") ? "; --memory takes files of tiers" : ""));
         return std::nullopt;
     }
-    in.Only(
-        {"memory-type", "remote-mem-latency", "remote-mem-bw", "num-nodes", "num-npus-per-node"});
+    if (!in.Only({"memory-type",
+                  "remote-mem-latency",
+                  "remote-mem-bw",
+                  "num-nodes",
+                  "num-npus-per-node"}))
+    {
+        return std::nullopt;
+    }
     const auto type = WordOf(in,
                              "memory-type",
                              "",

@@ -18,6 +18,7 @@
 #include "topologies/names.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -88,12 +89,18 @@ SetRates(Validation* v, std::vector<MemoryTier>* tiers)
     {
         return true;
     }
+    std::set<std::size_t> set;
     for (const std::string& word : v->values.Get(&asked::Memory::rate))
     {
         const std::size_t at = word.find('=');
         const auto tier = TierOf(v, &asked::Memory::rate, word, word.substr(0, at), *tiers);
         if (!tier)
         {
+            return false;
+        }
+        if (!set.insert(*tier).second)
+        {
+            v->Fail(&asked::Memory::rate, "has two rates of " + (*tiers)[*tier].name);
             return false;
         }
         const auto rate = at == std::string::npos
@@ -148,6 +155,59 @@ SetPlaces(Validation* v, const training::TrainingOptions& o, MemoryPlace* place)
             return false;
         }
         slot = static_cast<uint8_t>(*tier);
+    }
+    return true;
+}
+
+/// Options of tiers and of loads that nothing placed has a use for. \return whether there are none
+bool
+CheckUses(Validation* v, const MemoryPlace& place)
+{
+    const Values& values = v->values;
+    const auto isUsed = [&](const std::string& name) {
+        return std::any_of(place.at.begin(), place.at.end(), [&](uint8_t tier) {
+            return tier != training::kNoTier && place.tiers[tier].name == name;
+        });
+    };
+    const auto needsPlace = [&](Member option, const std::string& name) {
+        v->Fail(option,
+                "is of tier " + name + ", where " + Spell(&asked::Memory::place) +
+                    " puts nothing; allowed: a tier with something");
+        return false;
+    };
+    if (values.Given(&asked::Memory::rate))
+    {
+        for (const std::string& word : values.Get(&asked::Memory::rate))
+        {
+            const std::string name = word.substr(0, word.find('='));
+            if (!isUsed(name))
+            {
+                return needsPlace(&asked::Memory::rate, name);
+            }
+        }
+    }
+    if (values.Given(&asked::Memory::sweep))
+    {
+        const std::string& text = values.Get(&asked::Memory::sweep);
+        const std::string name = text.substr(0, text.find(':'));
+        const auto tier = TierOf(v, &asked::Memory::sweep, text, name, place.tiers);
+        if (!tier || !isUsed(name))
+        {
+            return tier && needsPlace(&asked::Memory::sweep, name);
+        }
+        if (place.tiers[*tier].attached == MemoryTier::Attached::kNetwork)
+        {
+            v->Fail(&asked::Memory::sweep,
+                    "is of tier " + name + ", whose rate is that of NICs; allowed: other tiers");
+            return false;
+        }
+    }
+    if (values.Given(&asked::Memory::prefetchLayers) && !place.Has(Placed::kParameters) &&
+        !place.Has(Placed::kExperts) && !place.Has(Placed::kActivations))
+    {
+        v->Fail(&asked::Memory::prefetchLayers,
+                "is of parameters, experts and activations, and none of them is placed");
+        return false;
     }
     return true;
 }
@@ -288,7 +348,7 @@ MakeMemory(Validation* v,
         return;
     }
     place.tiers = std::move(*tiers);
-    if (!SetPlaces(v, *o, &place))
+    if (!SetPlaces(v, *o, &place) || !CheckUses(v, place))
     {
         return;
     }
@@ -336,7 +396,7 @@ MakeMemorySweep(Validation* v)
 {
     Study study;
     const Values& values = v->values;
-    if (!values.Given(&asked::Memory::sweep))
+    if (!values.Given(&asked::Memory::sweep) || !values.Given(&asked::Memory::place))
     {
         return study;
     }
@@ -362,6 +422,7 @@ MakeMemorySweep(Validation* v)
         return study;
     }
     constexpr std::size_t kMost = 20;
+    study.by = Spell(&asked::Memory::sweep);
     study.options = {"memory-rate"};
     for (uint64_t bps = from->bps; bps <= to->bps; bps *= 2)
     {
@@ -373,7 +434,8 @@ MakeMemorySweep(Validation* v)
         }
         const std::string rate = text.substr(0, colon) + "=" + std::to_string(bps) + "bps";
         StudyRun& run = study.runs.emplace_back();
-        run.shown = {text.substr(0, colon) + "=" + rdma::ToString(rdma::BitRate(bps))};
+        run.shown = {text.substr(0, colon) + "=" +
+                     Format("%.6g GB/s", static_cast<double>(bps) / 8e9)};
         run.keys.emplace_back("memory_rate", nlohmann::json::array({rate}));
         run.keys.emplace_back("memory_sweep", nullptr);
         if (bps > UINT64_MAX / 2)
@@ -465,6 +527,11 @@ TakeRemoteMemory(Validation* v, training::TrainingPlan* plan)
     {
         v->notes.push_back(v->values.Where(&asked::Memory::remote) +
                            " has no effect: the trace has no loads and stores with a tensor_size");
+    }
+    if (any && !given)
+    {
+        v->notes.push_back("loads and stores take their recorded time, beside the GPU; " +
+                           Spell(&asked::Memory::remote) + " says a memory that they share");
     }
     plan->tiers = std::move(tiers);
 }

@@ -77,7 +77,7 @@ HasPackets(const FabricSpec& fabric)
 bool
 UsesNetwork(const ClusterSpec& cluster, const RunOptions& run)
 {
-    return cluster.servers > 1 || run.background || run.recovery;
+    return cluster.servers > 1 || run.background || run.recovery || !cluster.memoryHosts.empty();
 }
 
 bool

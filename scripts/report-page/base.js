@@ -179,6 +179,7 @@ const idleName = stats.bubble_time_us > 0 ? "idle (bubble, waiting)"
 // not tell: it has the kind of a collective's group, and not whose group it is.
 const exposedName = "exposed communication, waiting for slower ranks included";
 const heldName = "held up by a checkpoint or a recovery";
+const memoryName = "loads and stores beyond the GPU alone";
 const isDark = () => document.documentElement.dataset.theme === "dark";
 // Eight colours that are told apart on white and on dark, and by most of those who see fewer of
 // them. More than eight are told apart by hue alone, a golden angle from one to the next.

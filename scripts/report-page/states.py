@@ -12,9 +12,9 @@ MOST_GPUS = 20000  # rows of the timeline
 MOST_STEPS = 2000  # boundaries of steps in it, and step times
 MOST_STREAMS = 1000  # names of them
 MOST_CALLS = 40000  # calls with their names; beyond that of every n-th GPU
-COMPUTE, OVERLAP, EXPOSED, IDLE, RECOVERING = "C", "O", "X", "I", "R"
-# Three counters in one number.
-COMPUTING, COMMUNICATING, HELD_UP, WAITING = 1, 1 << 20, 1 << 40, 0
+COMPUTE, OVERLAP, EXPOSED, IDLE, RECOVERING, LOADS = "C", "O", "X", "I", "R", "M"
+# Four counters in one number.
+COMPUTING, COMMUNICATING, HELD_UP, LOADING, WAITING = 1, 1 << 20, 1 << 40, 1 << 60, 0
 MOST_NS = int(LONGEST_TIME_US * 1000)
 
 
@@ -57,6 +57,8 @@ def timeline_of(files, stats):
                 # A receive is posted ahead and waits: its sender is who communicates. What the host
                 # does is neither computing nor the network's.
                 weight = WAITING if kind in ("recv", "host") else COMMUNICATING
+            if kind == "host" and stream in ("load", "store"):
+                weight = LOADING  # from memory beyond the GPU, and to it
             if stream == "server":
                 weight = WAITING  # a parameter server beside the GPU, nothing of its own
             call = (
@@ -91,7 +93,7 @@ def timeline_of(files, stats):
 
 def _pictured(calls, begin, names, streams, steps, logged_every, stats):
     ranks = sorted(calls)
-    totals = {COMPUTE: 0, OVERLAP: 0, EXPOSED: 0, IDLE: 0, RECOVERING: 0}
+    totals = dict.fromkeys((COMPUTE, OVERLAP, EXPOSED, IDLE, RECOVERING, LOADS), 0)
     sequences, gpus, intervals = {}, [], 0
     held_up = _held_up(stats)
     left = {rank: round(time * 1e3) for rank, time in left_at(stats).items() if rank in calls}
@@ -228,8 +230,9 @@ def _us(of, key):
 
 def _states(calls, held_up, left=None):
     """Start, durations (ns) and states of one GPU: computing alone, with communication hidden
-    behind it, communication alone (exposed), neither (held up by a checkpoint or a recovery, or
-    idle, a bubble); from its first call to its last, or to when it left the job, if that is later.
+    behind it, communication alone (exposed), neither (held up by a checkpoint or a recovery, loads
+    and stores alone, or idle, a bubble); from its first call to its last, or to when it left the
+    job, if that is later.
     """
     edges = []
     for start, end, _, _, weight in calls:
@@ -256,7 +259,8 @@ def _states(calls, held_up, left=None):
             elif communicating:
                 state = EXPOSED
             else:
-                state = RECOVERING if active else IDLE
+                held = active & (LOADING - HELD_UP)
+                state = RECOVERING if held else LOADS if active else IDLE
             if states and states[-1] == state:
                 durations[-1] += at - time
             else:

@@ -2,14 +2,16 @@
 // each column of pixels shows which share of them was in which state, so thousands of GPUs need no
 // more rows than fit.
 
-const STATES = { C: "compute", O: "overlap", X: "exposed", I: "idle", R: "held" };
+const STATES = { C: "compute", O: "overlap", X: "exposed", I: "idle", R: "held",
+  M: "held" };
 const STATE_NAMES = { C: "computing", O: "computing and communicating", X: exposedName, I: idleName,
-  R: heldName };
+  R: heldName, M: memoryName };
 
 function timeline() {
   const source = data.timeline;
   if (!source) return;
-  const order = stats.recovery ? ["C", "O", "X", "I", "R"] : ["C", "O", "X", "I"];
+  const order = ["C", "O", "X", "I", ...(stats.recovery ? ["R"] : []),
+    ...(stats.memory_tiers ? ["M"] : [])];
   // ns, of all that the source has. Below 0 if a GPU was early: measuring begins when the last one
   // ends its warm-up.
   const origin = isNumber(source.begin_us) ? (source.begin_us - clockZero) * 1000 : 0;

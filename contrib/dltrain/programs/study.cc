@@ -72,10 +72,11 @@ RunStudy(const scenario::TrainingScenario& s)
     if (s.run.processes.Several())
     {
         return SayError("dltrain",
-                        "--study starts runs of its own; allowed with a single process",
+                        s.study.by + " starts runs of its own; allowed with a single process",
                         &s.run);
     }
-    const std::string text = "dltrain: interrupted; runs of --study are in " + s.run.out + "/study";
+    const std::string text =
+        "dltrain: interrupted; runs of " + s.study.by + " are in " + s.run.out + "/study";
     scenario::TellAtEarlyEnd(text);
     const scenario::KeptForAWhile kept;
     std::vector<ChildJob> jobs;
@@ -102,7 +103,7 @@ RunStudy(const scenario::TrainingScenario& s)
     if (!table.AnyRan())
     {
         return SayError("dltrain",
-                        "--study: no run came to its end: " + results.front().why,
+                        s.study.by + ": no run came to its end: " + results.front().why,
                         &s.run);
     }
     table.Write(s.run.out);

@@ -68,12 +68,8 @@ MemoryRunner::~MemoryRunner() = default;
 uint32_t
 MemoryRunner::DeviceOf(Rank rank, uint32_t number) const
 {
-    const MemoryTier& tier = m_plan.tiers[number];
-    const uint32_t in = tier.per == MemoryTier::Per::kGpu       ? 1
-                        : tier.per == MemoryTier::Per::kCluster ? m_plan.ranks
-                        : tier.gpus                             ? tier.gpus
-                                                                : m_cluster.server.gpus;
-    return m_tiers[number].first + rank / in * tier.devices + rank % tier.devices;
+    return m_tiers[number].first +
+           m_plan.tiers[number].DeviceOf(rank, m_plan.ranks, m_cluster.server.gpus);
 }
 
 bool

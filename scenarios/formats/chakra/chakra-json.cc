@@ -321,16 +321,17 @@ JsonTraceReader::ReadDocument(const json& document, const std::string& place)
     {
         return Fail(place, "is not an object");
     }
-    const auto graph = document.find("workload_graph");
+    const char* const list = document.contains("workload_graph") ? "workload_graph" : "nodes";
+    const auto graph = document.find(list);
     if (graph != document.end())
     {
         if (!graph->is_array())
         {
-            return Fail("/workload_graph", "is not a list of nodes");
+            return Fail(std::string("/") + list, "is not a list of nodes");
         }
         for (std::size_t i = 0; i < graph->size(); ++i)
         {
-            const std::string at = "/workload_graph/" + std::to_string(i);
+            const std::string at = std::string("/") + list + "/" + std::to_string(i);
             if (!(*graph)[i].is_object())
             {
                 return Fail(at, "is not an object");

@@ -438,7 +438,6 @@ StepReader::ReadNode(Event* event)
     event->kind = kind && kind->text == "memory" ? TaskKind::kMemory : TaskKind::kCompute;
     if (m_node->type != ChakraType::kCompute)
     {
-        m_anyMemory = true;
         event->kind = TaskKind::kHost;
         const bool loads = m_node->type == ChakraType::kMemoryLoad;
         const bool stores = m_node->type == ChakraType::kMemoryStore;
@@ -451,6 +450,7 @@ StepReader::ReadNode(Event* event)
         event->bytes = bytes;
         event->loads = loads && bytes > 0;
         event->stores = stores && bytes > 0;
+        m_anyMemory |= !event->loads && !event->stores;
     }
     else if (host != 0)
     {
@@ -532,8 +532,8 @@ StepReader::Read(const std::vector<std::vector<ChakraNode>>& ranks, const std::s
     }
     if (m_anyMemory)
     {
-        notes.push_back("storage, batch and checkpoint nodes, and loads and stores without a "
-                        "memory to go to, take their recorded time on the host, beside the GPU");
+        notes.push_back("storage, batch and checkpoint nodes take their recorded time on the host, "
+                        "beside the GPU");
     }
     if (m_anyDimension)
     {

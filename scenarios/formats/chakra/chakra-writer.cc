@@ -7,6 +7,7 @@
 #include "scenarios/training/steps/message-match.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -199,6 +200,12 @@ ChakraNodes(const training::TrainingPlan& plan, Rank rank)
             {
                 node.type = task.stores ? ChakraType::kMemoryStore : ChakraType::kMemoryLoad;
                 attributes["tensor_size"] = WholeValue(task.bytes);
+                if (task.duration.ps > 0) // else a network's, which nobody knows before
+                {
+                    node.durationMicros =
+                        static_cast<uint64_t>(std::llround(task.duration.Seconds() * 1e6));
+                    attributes["dltrain_ps"] = WholeValue(static_cast<uint64_t>(task.duration.ps));
+                }
                 break;
             }
             const double ps = static_cast<double>(task.duration.ps) * (host ? 1 : slowness) + 0.5;

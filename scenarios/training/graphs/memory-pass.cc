@@ -166,7 +166,7 @@ class MemoryPass
             store.begin = m_out[i].begin;
             store.behind = {static_cast<uint32_t>(i)};
             store.users = m_out[i].users;
-            m_gradients += store.task.bytes;
+            m_gradients[expert] += store.task.bytes;
             m_stored.push_back(Add(std::move(store)));
         }
         if (reduced)
@@ -195,7 +195,7 @@ class MemoryPass
                                (expert ? "experts " : "") + NameOf(l, m));
                     store.made = store.begin = m_work.Gradient(m, l);
                     store.users = {m_work.FirstOptimizer()};
-                    m_gradients += m == from ? store.task.bytes : 0;
+                    m_gradients[expert] += m == from ? store.task.bytes : 0;
                     m_stored.push_back(Add(std::move(store)));
                 }
             }
@@ -332,6 +332,57 @@ class MemoryPass
         return (Elements(expert) + ranks - 1) / ranks;
     }
 
+    uint64_t GradientsToUpdate(bool expert) const
+    {
+        const uint64_t whole = Elements(expert);
+        const bool parts = m_options.sharding.gradients && !m_place.Gathers(Placed::kGradients);
+        const double share =
+            parts || whole == 0 ? 1
+                                : static_cast<double>(Updated(expert)) / static_cast<double>(whole);
+        return static_cast<uint64_t>(static_cast<double>(m_gradients[expert]) * share);
+    }
+
+    uint64_t StatesToUpdate(bool expert) const
+    {
+        const double state =
+            OptimizerStateBytes(m_options.optimizer, m_options.dtype, m_options.masterWeights);
+        return static_cast<uint64_t>(state * static_cast<double>(Updated(expert)));
+    }
+
+    /// What an optimizer loads in one piece.
+    struct OfOptimizer
+    {
+        uint64_t bytes;
+        uint8_t shared;
+        bool experts;
+    };
+
+    /// One piece; two, where ranks load the same ones together: those of experts are of other
+    /// ranks.
+    std::vector<OfOptimizer> Parts(Placed what, uint64_t (MemoryPass::*bytes)(bool) const) const
+    {
+        std::vector<OfOptimizer> parts;
+        if (!m_place.Has(what))
+        {
+            return parts;
+        }
+        const uint64_t dense = (this->*bytes)(false);
+        const uint64_t experts = (this->*bytes)(true);
+        if (m_place.Gathers(what) && !m_options.sharding.optimizer)
+        {
+            parts = {{dense, kSharedDense, false}, {experts, kSharedExperts, true}};
+        }
+        else
+        {
+            parts = {{dense + experts, kNotShared, false}};
+        }
+        parts.erase(std::remove_if(parts.begin(),
+                                   parts.end(),
+                                   [](const OfOptimizer& part) { return part.bytes == 0; }),
+                    parts.end());
+        return parts;
+    }
+
     void AroundOptimizer()
     {
         const Position first = m_work.FirstOptimizer();
@@ -345,28 +396,21 @@ class MemoryPass
             t.made = t.begin = last;
             Add(std::move(t));
         };
-        if (m_place.Has(Placed::kGradients) && m_gradients > 0)
+        for (const OfOptimizer& part : Parts(Placed::kGradients, &MemoryPass::GradientsToUpdate))
         {
-            const uint64_t whole = Elements(false) + Elements(true);
-            const double share = whole == 0 ? 0
-                                            : static_cast<double>(Updated(false) + Updated(true)) /
-                                                  static_cast<double>(whole);
-            const bool shared = m_place.Gathers(Placed::kGradients);
-            const auto bytes =
-                static_cast<uint64_t>(static_cast<double>(m_gradients) *
-                                      (m_options.sharding.gradients && !shared ? 1 : share));
-            Transfer t = Access(Placed::kGradients, false, bytes, kNotShared, "for the optimizer");
+            Transfer t = Access(Placed::kGradients,
+                                false,
+                                part.bytes,
+                                part.shared,
+                                part.experts ? "experts for the optimizer" : "for the optimizer");
             t.behind = m_stored;
             before(std::move(t));
         }
-        const double state =
-            OptimizerStateBytes(m_options.optimizer, m_options.dtype, m_options.masterWeights);
-        const auto states =
-            static_cast<uint64_t>(state * static_cast<double>(Updated(false) + Updated(true)));
-        if (m_place.Has(Placed::kOptimizer) && states > 0)
+        for (const OfOptimizer& part : Parts(Placed::kOptimizer, &MemoryPass::StatesToUpdate))
         {
-            before(Access(Placed::kOptimizer, false, states, kNotShared, "states"));
-            behind(Access(Placed::kOptimizer, true, states, kNotShared, "states"));
+            const std::string of = part.experts ? "states of experts" : "states";
+            before(Access(Placed::kOptimizer, false, part.bytes, part.shared, of));
+            behind(Access(Placed::kOptimizer, true, part.bytes, part.shared, of));
         }
         for (const bool expert : {false, true})
         {
@@ -390,7 +434,7 @@ class MemoryPass
     std::vector<Transfer> m_out;
     std::vector<Use> m_uses;        ///< in the order of computing
     std::vector<uint32_t> m_stored; ///< transfers that store gradients
-    uint64_t m_gradients = 0;       ///< bytes of a step in the tier
+    uint64_t m_gradients[2] = {};   ///< bytes of a step in the tier: dense, of experts
 };
 
 SharedData
@@ -437,9 +481,13 @@ UseOfTier(const TrainingOptions& o, uint8_t tier)
         {
             continue;
         }
-        const uint32_t sharers = !o.memory.Gathers(what)    ? 1
-                                 : what == Placed::kExperts ? o.ExpertReplicas()
-                                                            : o.Replicas();
+        // What is sharded is in parts already, which make one copy together.
+        const bool parts = (what == Placed::kOptimizer && o.sharding.optimizer) ||
+                           (what == Placed::kGradients && o.sharding.gradients) ||
+                           what == Placed::kActivations;
+        const uint32_t sharers = parts || !o.memory.Gathers(what) ? 1
+                                 : what == Placed::kExperts       ? o.ExpertReplicas()
+                                                                  : o.Replicas();
         const double bytes = static_cast<double>(memory.placed[i]) / sharers;
         use.bytes += bytes;
         if (bytes > most)

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -165,6 +166,7 @@ SetServiceLevels(Validation* v, training::TrainingPlan* plan)
     {
         names.push_back(kind.name);
     }
+    std::set<std::string> set;
     for (const std::string& word : v->values.Get(&asked::Training::serviceLevels))
     {
         const std::string name = word.substr(0, word.find(':'));
@@ -174,6 +176,11 @@ SetServiceLevels(Validation* v, training::TrainingPlan* plan)
             v->Fail(&asked::Training::serviceLevels,
                     "has '" + word + "', and the groups of this job are " + topo::JoinNames(names) +
                         topo::DidYouMean(name, names));
+            return;
+        }
+        if (!set.insert(name).second)
+        {
+            v->Fail(&asked::Training::serviceLevels, "has two priorities of " + name);
             return;
         }
         const std::string level = word.substr(std::min(word.size(), name.size() + 1));
@@ -216,6 +223,7 @@ MakeStudy(Validation* v, const training::TrainingOptions& o)
         v->Fail(&asked::Training::study, "is of a job by itself; allowed: without --jobs");
         return study;
     }
+    study.by = Spell(&asked::Training::study);
     study.options = v->values.Get(&asked::Training::study);
     study.runs.emplace_back();
     for (const std::string& name : study.options)

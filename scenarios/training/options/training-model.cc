@@ -308,9 +308,9 @@ TrainingReader::TrainModel()
         MakeDataParallel(&m_v, &o, m_cluster.spec.server.gpus);
         MakeOrder(&m_v, &o);
         m_s.study = MakeStudy(&m_v, o);
-        if (m_s.study.runs.empty())
+        if (Study sweep = MakeMemorySweep(&m_v); !sweep.runs.empty())
         {
-            m_s.study = MakeMemorySweep(&m_v);
+            m_s.study = std::move(sweep);
         }
         MakeSoftware(&m_v, &o);
         MakeCompute(&m_v, m_cluster.spec.server, &o);

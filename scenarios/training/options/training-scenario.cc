@@ -9,6 +9,7 @@
 #include "scenarios/asked/modes.h"
 #include "scenarios/asked/run.h"
 #include "scenarios/asked/training.h"
+#include "scenarios/collective/collective-checks.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/measured-choices.h"
 #include "scenarios/collective/nccl-environment.h"
@@ -288,6 +289,11 @@ TrainingReader::Read()
     }
     PlayTrace();
     ChooseCollectives();
+    if (m_used.empty() && m_model && m_cluster.valid && IsFine() &&
+        m_s.workload == workload::kDefaultWorkload)
+    {
+        NoteIdleKnobs(&m_v);
+    }
     const std::string on = values.Where(&asked::Run::on);
     const uint32_t verified =
         values.Has(&asked::Training::shardVerify) ? values.Get(&asked::Training::shardVerify) : 0;
@@ -296,6 +302,7 @@ TrainingReader::Read()
     {
         m_v.notes.push_back(on + " has no effect: this run starts no others");
     }
+    m_v.Settle(&asked::Run::on);
     if (m_s.HasSteps())
     {
         CheckExports(&m_v, &m_s, m_cluster.spec);

@@ -50,6 +50,16 @@ struct MemoryTier
     uint64_t capacity = 0;  ///< bytes of a device; 0: not limited
     bool reduces = false;   ///< kSwitch: gathers and adds up
 
+    /// The number of a rank's device, among those of the tier. \param gpusOfServer of the cluster
+    uint32_t DeviceOf(uint32_t rank, uint32_t ranks, uint32_t gpusOfServer) const
+    {
+        const uint32_t in = per == Per::kGpu       ? 1
+                            : per == Per::kCluster ? ranks
+                            : gpus                 ? gpus
+                                                   : gpusOfServer;
+        return rank / in * devices + rank % devices;
+    }
+
     /// Of an access alone. kNetwork: 0, not known.
     rdma::Duration TimeOf(uint64_t bytes) const
     {

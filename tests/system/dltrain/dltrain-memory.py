@@ -136,6 +136,19 @@ class Memory(SystemTest):
         self.assertEqual(len(pool.rows("flows.csv")), 0)
         self.assertGreater(len(plain.rows("flows.csv")), 0)
 
+    def test_what_all_update_is_loaded_once(self):
+        # Every rank updates all parameters: gradients added up on their way, then loaded together,
+        # and states loaded and stored together: 4, 12 and 12 bytes of each of 124,439,808.
+        for place, size in (("gradients", 2 * 2), ("optimizer", 2 * 12)):
+            run = self.run_program(
+                "dltrain --model=gpt2 --seq=32 --micro-batch=1 --servers=3 --gpus-per-server=1"
+                f" --zero=0 --memory={self.tiers()} --place={place}:pool --memory-rate=pool=1GBps"
+                f" --steps=1 --warmup=0 {QUIET}"
+            )
+            least = 124439808 * size / 1e9 * 1e6
+            self.assertGreater(run.stats["step_time_us"], least)
+            self.assertLess(run.stats["step_time_us"], 1.03 * least + 40e3, place)  # computing
+
     def test_readers_of_one_memory_server(self):
         for readers in (2, 5, 8):
             run = self.run_program(
@@ -199,6 +212,17 @@ class Memory(SystemTest):
             (f"{tiers} --place=parameters:pool --zero=3", ("--zero=0 to 2",)),
             (f"{tiers} --place=optimizer:host --memory-rate=host=fast", ("host=fast",)),
             (f"{tiers} --place=optimizer:host --memory-sweep=host:4..2", ("TIER:FROM..TO",)),
+            (f"{tiers} --place=optimizer:host --memory-sweep=own:1Gbps..2Gbps", ("own", "--place")),
+            (f"{tiers} --place=optimizer:host --memory-rate=own=1Gbps", ("own", "--place")),
+            (f"{tiers} --place=optimizer:host --prefetch-layers=2", ("--prefetch-layers=2",)),
+            (
+                f"{tiers} --place=optimizer:host --memory-rate=host=1Gbps,host=2Gbps",
+                ("two rates of host",),
+            ),
+            (
+                f"{tiers} --place=optimizer:host --memory-sweep=host:1Gbps..2Gbps --study=in-flight",
+                ("--memory-sweep", "--study"),
+            ),
             (tiers, ("--memory", "--place")),
             ("--place=optimizer:host", ("--place", "--memory")),
             ("--remote-memory=x.json", ("--trace",)),
@@ -217,6 +241,11 @@ class Memory(SystemTest):
         self.refuse(
             f"dltrain --trace={self.trace('n', 8)} --remote-memory={none}", "in", "memory-type"
         )
+        for text in ("[]", "5", "null"):
+            none = self.write("none.json", text)
+            self.refuse(
+                f"dltrain --trace={self.trace('n', 8)} --remote-memory={none}", "none.json"
+            )
         plan = "dlplan --model=gpt2 --gpus=8 --global-batch=8"
         self.refuse(f"{plan} {tiers} --place=optimizer:host", "--memory")
 
