@@ -92,6 +92,20 @@ CheckKnobs(Validation* v,
 }
 
 void
+NoteIdleKnobs(Validation* v)
+{
+    for (const coll::Knob knob : coll::AllKnobs())
+    {
+        const std::string option = coll::KnobName(knob);
+        if (v->values.Given(option))
+        {
+            v->notes.push_back(v->values.Where(option) +
+                               " has no effect: there is no collective in this run");
+        }
+    }
+}
+
+void
 CheckProtocolUse(Validation* v, const std::vector<coll::Collective>& used)
 {
     if (!v->values.Given(&asked::Collective::protocol) ||

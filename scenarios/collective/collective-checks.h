@@ -21,6 +21,9 @@ void CheckKnobs(Validation* v,
                 const std::vector<UsedBy>& groups,
                 const std::vector<coll::Placement>& placements);
 
+/// Notes their options, where a run has no collective.
+void NoteIdleKnobs(Validation* v);
+
 /// --protocol where nothing has a choice of one: as an option that no algorithm reads.
 void CheckProtocolUse(Validation* v, const std::vector<coll::Collective>& used);
 

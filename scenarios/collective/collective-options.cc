@@ -304,16 +304,24 @@ ApplyDimensionTimes(Validation* v,
         c->options.rows.push_back(dimensions[d].kind == topo::DimensionKind::kRing ? "one-way-ring"
                                                                                    : "");
     }
-    if (values.Given(&asked::Collective::splits) +
-            values.Given(&asked::Collective::dimensionOrder) +
-            values.Given(&asked::Collective::dimensionAlgorithms) <
-        3)
+    std::vector<std::string> there;
+    if (!values.Given(&asked::Collective::splits))
     {
-        v->notes.push_back(
-            "--network=dims is ASTRA-sim's: what is not given is as there, --splits=" +
-            std::to_string(kSplits) +
-            ", --dimension-order=ascending, and all data of a ring goes one way "
-            "round (--dimension-algorithms=one-way-ring)");
+        there.push_back(Spell(&asked::Collective::splits) + "=" + std::to_string(kSplits));
+    }
+    if (!values.Given(&asked::Collective::dimensionOrder))
+    {
+        there.push_back(Spell(&asked::Collective::dimensionOrder) + "=ascending");
+    }
+    if (!values.Given(&asked::Collective::dimensionAlgorithms))
+    {
+        there.push_back(Spell(&asked::Collective::dimensionAlgorithms) +
+                        "=one-way-ring, all data of a ring goes one way round");
+    }
+    if (!there.empty())
+    {
+        v->notes.push_back("--network=dims is ASTRA-sim's: what is not given is as there, " +
+                           Join(there, ", "));
     }
     for (const coll::Op op : ops)
     {

@@ -5,6 +5,7 @@
 
 #include "scenarios/asked/modes.h"
 #include "scenarios/asked/run.h"
+#include "scenarios/options/member.h"
 
 namespace scenario
 {
@@ -34,12 +35,25 @@ ChildOptionRows(const std::string& of)
     };
 }
 
-void
-SetChildPlace(const Values& values, RunOptions* run)
+std::vector<Error>
+SetChildPlace(const Values& values, const std::string& none, RunOptions* run)
 {
+    std::vector<Error> errors;
+    const auto fail = [&](Member option, const std::string& problem) {
+        errors.push_back({values.Where(option), values.Raw(option), problem, ""});
+    };
+    if (values.Get(&asked::Run::on) == "slurm" && !none.empty())
+    {
+        fail(&asked::Run::on, "is of the runs that this one starts, and it starts none " + none);
+    }
+    if (values.Get(&asked::Run::on) != "slurm" && values.Given(&asked::Run::slurmOptions))
+    {
+        fail(&asked::Run::slurmOptions, "needs " + Spell(&asked::Run::on) + "=slurm");
+    }
     run->childrenOn = values.Get(&asked::Run::on);
     run->slurmOptions =
         values.Has(&asked::Run::slurmOptions) ? values.Get(&asked::Run::slurmOptions) : "";
+    return errors;
 }
 
 } // namespace scenario

@@ -18,8 +18,9 @@ namespace scenario
 /// \param of the options that start runs, for the help: "--study"
 std::vector<Option> ChildOptionRows(const std::string& of);
 
-/// For programs that read their options themselves.
-void SetChildPlace(const Values& values, RunOptions* run);
+/// For programs that read their options themselves. \param none what a run without others lacks:
+/// "--verify=5"; empty: it starts some. \return errors
+std::vector<Error> SetChildPlace(const Values& values, const std::string& none, RunOptions* run);
 
 } // namespace scenario
 

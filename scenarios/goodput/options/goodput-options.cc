@@ -470,7 +470,13 @@ ValidateGoodput(const ReadResult& read)
     result.errors = reader.errors;
     result.scenario.values = read.values;
     result.scenario.run.progress = read.values.Get(&asked::Run::progress);
-    SetChildPlace(read.values, &result.scenario.run);
+    const std::string none = result.scenario.step        ? "with --step-time"
+                             : result.scenario.estimates ? "with --step-from=estimate"
+                                                         : "";
+    for (Error& error : SetChildPlace(read.values, none, &result.scenario.run))
+    {
+        result.errors.push_back(std::move(error));
+    }
     result.scenario.run.dryRun = read.values.Get(&asked::Run::dryRun);
     result.scenario.run.report = read.values.Get(&asked::Run::report);
     result.scenario.run.seed = read.values.Get(&asked::Run::seed);

@@ -8,6 +8,7 @@
 #include "scenarios/asked/multiplex.h"
 #include "scenarios/asked/network.h"
 #include "scenarios/asked/serving.h"
+#include "scenarios/collective/collective-checks.h"
 #include "scenarios/collective/collective-options.h"
 #include "scenarios/collective/nccl-environment.h"
 #include "scenarios/inference/options/engine-options.h"
@@ -351,6 +352,10 @@ ServingReader::Read()
                         {cluster.valid && IsFine() ? UsedCollectives() : std::vector<UsedBy>(),
                          true,
                          training::DtypeBytes(m_s.dtype)});
+    if (cluster.valid && IsFine() && UsedCollectives().empty())
+    {
+        NoteIdleKnobs(&m_v);
+    }
     return FinishedOn(std::move(cluster), m_read, std::move(m_v), std::move(m_s));
 }
 
