@@ -202,6 +202,7 @@ RunOptionRows(const std::string& program)
             .As(&asked::Run::mpiHosts)
             .Shows("HOST[:N],...")
             .CommandLineOnly()
+            .Example("node1:2,node2:2")
             .Otherwise("the nodes of Slurm's allocation, if there are several; this machine"),
         section.Flag("progress", "show how far the run is")
             .As(&asked::Run::progress)

@@ -31,13 +31,13 @@ constexpr std::size_t AT_A_TIME = 2;
 constexpr std::size_t JOBS_AT_A_TIME = 64;
 constexpr uint32_t TRIES = 3; ///< of a run whose node is lost
 
-/// dltrain beside this program.
+/// A program beside this one.
 std::string
-ChildProgram()
+ChildProgram(const std::string& name)
 {
     std::error_code failed;
     const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-    return failed ? "dltrain" : (self.parent_path() / "dltrain").string();
+    return failed ? name : (self.parent_path() / name).string();
 }
 
 /// The options of a run behind its folders.
@@ -72,8 +72,9 @@ OptionsOf(const ChildJob& job)
 std::string
 CommandOf(const ChildJob& job)
 {
-    std::string command =
-        "dltrain --scenario=" + std::filesystem::path(job.folder).filename().string() + ".json";
+    std::string command = job.program +
+                          " --scenario=" + std::filesystem::path(job.folder).filename().string() +
+                          ".json";
     for (const std::string& word : OptionsOf(job))
     {
         command += " " + word;
@@ -160,8 +161,9 @@ pid_t
 StartProcess(const ChildJob& job, const Slurm* slurm)
 {
     std::vector<std::string> words = slurm ? slurm->Words() : std::vector<std::string>();
-    words.insert(words.end(),
-                 {ChildProgram(), "--scenario=" + job.folder + ".json", "--out=" + job.folder});
+    words.insert(
+        words.end(),
+        {ChildProgram(job.program), "--scenario=" + job.folder + ".json", "--out=" + job.folder});
     const auto options = OptionsOf(job);
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> argv;
@@ -255,7 +257,7 @@ class ChildPool
     {
         return m_isSlurm && !m_jobs.empty()
                    ? m_slurm.WhyNot(std::filesystem::path(m_jobs.front().folder).parent_path(),
-                                    ChildProgram())
+                                    ChildProgram(m_jobs.front().program))
                    : "";
     }
 
@@ -291,7 +293,7 @@ class ChildPool
             m_running.emplace_back(index, process);
             return;
         }
-        End(index, NoResult("dltrain cannot be started"));
+        End(index, NoResult(m_jobs[index].program + " cannot be started"));
     }
 
     void TakeEnded()

@@ -28,9 +28,10 @@ enum class ChildMemory : uint8_t
     kTaken, ///< the same; and the step of an earlier run of the same is taken, without a run
 };
 
-/// A run: a configuration, and options on top of it.
+/// A run of a program: a configuration, and options on top of it.
 struct ChildJob
 {
+    std::string program = "dltrain";
     std::string folder;        ///< of its results; FOLDER.txt gets what it prints
     std::string configuration; ///< text of FOLDER.json
     /// Other files that it reads: what follows FOLDER, and a text.

@@ -23,6 +23,7 @@
 #include "scenarios/multiplex/options/multiplex-options.h"
 #include "scenarios/multiplex/policy.h"
 #include "scenarios/network/background.h"
+#include "scenarios/network/child-options.h"
 #include "scenarios/network/common-options.h"
 #include "scenarios/network/fidelity-options.h"
 #include "scenarios/network/scale-up-options.h"
@@ -490,6 +491,7 @@ MakeServingTable()
     t.Add(FidelityOptionRows(true));
     t.Add(BackgroundOptionRows());
     t.Add(RunOptionRows("dlserve"));
+    t.Add(ChildOptionRows("--find-rate and --sweep-rate"));
     t.lists = {{"models", "Models (--model), or a JSON file", ZooItems, ZooText},
                {"gpus", "GPUs (--gpu), or a JSON file", GpuItems},
                ServerList()};

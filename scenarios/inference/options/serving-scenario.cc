@@ -7,6 +7,7 @@
 #include "scenarios/asked/model.h"
 #include "scenarios/asked/multiplex.h"
 #include "scenarios/asked/network.h"
+#include "scenarios/asked/run.h"
 #include "scenarios/asked/serving.h"
 #include "scenarios/collective/collective-checks.h"
 #include "scenarios/collective/collective-options.h"
@@ -343,6 +344,13 @@ ServingReader::Read()
         {
             MakeKvBlocks(&m_v, &m_s);
         }
+    }
+    m_v.Settle(&asked::Run::on);
+    if (m_v.values.Get(&asked::Run::on) == "slurm" && !m_s.findRate && m_s.rates.size() < 2)
+    {
+        m_v.Fail(&asked::Run::on,
+                 "is of the runs that this one starts, and it starts none without " +
+                     Spell(&asked::Serving::findRate) + " or " + Spell(&asked::Serving::sweepRate));
     }
     m_s.collectives =
         MakeCollectives(&m_v,

@@ -488,6 +488,11 @@ ParseSweep(const std::string& text)
                                                                           : colon - dots - 2));
     const auto count = colon == std::string::npos ? std::optional(kUsualRates)
                                                   : CountOf(text.substr(colon + 1), kMostRates);
+    if (from && to && count && *from == *to && *count == 1 && *from >= kLeastRate &&
+        *to <= kMostRate)
+    {
+        return {std::vector<double>{*from}, ""}; // a run of a sweep, on another machine
+    }
     if (!from || !to || !count || *count < 2 || *from < kLeastRate || *to > kMostRate ||
         *from >= *to)
     {

@@ -196,6 +196,18 @@ class Slurm(SystemTest):
         bad = self.run_program(f"{line} --on=slurm --slurm-options=--partition=none", status=1)
         self.assertIn("invalid partition", bad.out + bad.err)
 
+    def test_rates_of_a_service(self):
+        line = (
+            "dlserve --model=gpt2 --count=200 --prompt=256 --output=32 --servers=1"
+            " --gpus-per-server=1 --slo=ttft:20ms,tpot:3ms --no-report"
+        )
+        for more in ("--sweep-rate=50..400:4", "--rate=100 --find-rate=90%"):
+            here = self.run_program(f"{line} {more}")
+            there = self.run_program(f"{line} {more} --on=slurm")
+            self.assertEqual(here.text("serving_rates.csv"), there.text("serving_rates.csv"))
+            self.assertEqual(here.stats["serving"], there.stats["serving"])
+        self.refuse(f"{line} --rate=100 --on=slurm", "--on", "--find-rate")
+
     def test_bad_input(self):
         out = os.path.join(self.folder, "out")
         sweep = self.sweep("traffic", f"--out={out}", "--on=slurm", "--slurm-options=-p none")
