@@ -220,7 +220,8 @@ class Memory(SystemTest):
                 ("two rates of host",),
             ),
             (
-                f"{tiers} --place=optimizer:host --memory-sweep=host:1Gbps..2Gbps --study=in-flight",
+                f"{tiers} --place=optimizer:host --study=in-flight"
+                " --memory-sweep=host:1Gbps..2Gbps",
                 ("--memory-sweep", "--study"),
             ),
             (tiers, ("--memory", "--place")),
