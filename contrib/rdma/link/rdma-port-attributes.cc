@@ -12,6 +12,7 @@
 #include "ns3/double.h"
 #include "ns3/enum.h"
 #include "ns3/node.h"
+#include "ns3/ns3-compat.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
@@ -101,7 +102,7 @@ RdmaPort::GetTypeId()
                           "cbfc, Ultra Ethernet's credits. At one end of a link cbfc is enough for "
                           "both",
                           EnumValue(RdmaPort::PFC),
-                          RdmaFixed<RdmaPort>(MakeEnumAccessor(&RdmaPort::m_flowControl)),
+                          RdmaFixed<RdmaPort>(MakeEnumMemberAccessor(&RdmaPort::m_flowControl)),
                           MakeEnumChecker(RdmaPort::PFC, "pfc", RdmaPort::CBFC, "cbfc"))
             .AddAttribute("CreditBuffer",
                           "With cbfc: bytes that each lossless priority has here for what arrives; "
