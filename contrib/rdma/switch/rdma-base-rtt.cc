@@ -39,7 +39,7 @@ class IdlePaths
         {
             const Ptr<Node> node = NodeList::GetNode(i);
             const Ptr<RdmaSwitchBase> device = node->GetObject<RdmaSwitchBase>();
-            m_graph.AddNode(device, device && GetHeaders(*node) > 0);
+            m_graph.AddNode(device != nullptr, device && GetHeaders(*node) > 0);
             for (uint32_t d = 0; device && d < node->GetNDevices(); ++d) // hosts do not forward
             {
                 const Ptr<RdmaPort> out = DynamicCast<RdmaPort>(node->GetDevice(d));
