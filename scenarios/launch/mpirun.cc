@@ -421,12 +421,26 @@ Mpirun::Attend()
     constexpr std::chrono::milliseconds kPatience(500);
     constexpr std::chrono::milliseconds kLookEvery(2000);
     MpirunClock::time_point look = MpirunClock::now() + kLookEvery;
+    bool ended = false;
     while (m_output.IsOpen() || m_errors.IsOpen())
     {
         Listen(m_words.Holds() ? kPatience : kLookEvery);
         if (MpirunClock::now() >= look)
         {
-            Watch();
+            // A process that an agent has left behind may hold its output open.
+            siginfo_t info{};
+            if (ended)
+            {
+                break;
+            }
+            ended =
+                ::waitid(P_PID, static_cast<id_t>(m_process), &info, WEXITED | WNOHANG | WNOWAIT) ==
+                    0 &&
+                info.si_pid == m_process;
+            if (!ended)
+            {
+                Watch();
+            }
             look = MpirunClock::now() + kLookEvery;
         }
     }
@@ -454,8 +468,8 @@ Mpirun::LostText() const
            " s" + (m_share.empty() ? "" : ", " + m_share) +
            (m_anyFiles
                 ? "; files have what was simulated until then"
-                : "; topology.json is complete, tables end early, stats.json and report.html are "
-                  "missing");
+                : "; topology.json is complete, tables may end early, stats.json and report.html "
+                  "may be missing");
 }
 
 int
@@ -506,6 +520,10 @@ Mpirun::Conclude(const std::string& program) const
                     ? 128 + m_stoppedBy
                     : fail(m_place.asked + ": mpirun ended with status " + std::to_string(status));
         }
+    }
+    if (m_stoppedBy && !m_place.hosts.empty() && status == 128 + SIGTERM)
+    {
+        status = 128 + m_stoppedBy; // ranks do not tell SIGTERM from SIGHUP there
     }
     // Prints the message where no rank could: there was no rank yet, or it was being loaded, or
     // mpirun ended before it passed on the message. (A run that has begun prints a summary.)

@@ -265,6 +265,7 @@ class WaferReader
                             : std::string("is no number of I/O ports; allowed: ") + kWaferIoHelp);
         }
         m_plan.ioPorts = *ports;
+        m_plan.ioText = text;
         m_plan.io = io->front();
         m_plan.io.rate = m_plan.io.rate.bps ? m_plan.io.rate : m_plan.x.rate;
         m_plan.io.delay = m_plan.io.delay.value_or(m_request.linkDelay);

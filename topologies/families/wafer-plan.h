@@ -38,7 +38,8 @@ struct WaferPlan
     Dimension io; ///< rate and delay
     std::vector<bool> dead;
     std::set<DiePair> deadLinks;
-    std::string text; ///< "5x4@750GBps,20ns"
+    std::string text;   ///< "5x4@750GBps,20ns"
+    std::string ioText; ///< "18@128GBps,100ns"; empty: no ports
     std::vector<std::string> notes;
 
     uint32_t PerWafer() const

@@ -295,6 +295,10 @@ MakeWafer(const TopologyRequest& r)
     }
     about.name = name;
     about.parameters.SetText(kWafer, plan->text);
+    if (!plan->ioText.empty())
+    {
+        about.parameters.SetText(kWaferIo, plan->ioText); // a preset's, too
+    }
     result.topology->Describe(std::move(about));
     return result;
 }

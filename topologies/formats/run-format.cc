@@ -270,6 +270,13 @@ MakeRun(const TopologyRequest& r)
             Description about = made.topology->About();
             about.family = maker->family->name;
             about.tiers = maker->family->tiers;
+            for (const auto& [name, value] : maker->request.parameters.All())
+            {
+                if (!about.parameters.Has(name))
+                {
+                    about.parameters.Set(name, value);
+                }
+            }
             made.topology->Describe(std::move(about));
             return made;
         }
